@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// a kind is one kind of case; there is a case of each kind for each object, and register has one more.
+// A kind has one case per object. The kind register has one more.
 type kind struct {
 	name  string
 	procs int
 	run   func(o Options, name string, obj *object) (string, error)
 }
 
-// Engine cases run on one core, cases with a server on two.
+// Engine cases run on one core, server cases on two.
 var kinds = []kind{
 	{"structural", 1, structural},
 	{"admit", 1, admit},
@@ -35,7 +35,7 @@ var kinds = []kind{
 	{"rest", 2, overREST},
 }
 
-// benchCase is a case; object is the index of its object, none if it has none.
+// benchCase is a case. object is the index of its object, or negative.
 type benchCase struct {
 	name   string
 	procs  int
@@ -45,7 +45,7 @@ type benchCase struct {
 
 const none = -1
 
-// cases are all cases in the order in which they run.
+// cases lists all cases in their order.
 func cases() []benchCase {
 	var list []benchCase
 	for _, k := range kinds {
@@ -61,7 +61,7 @@ func cases() []benchCase {
 	return append(list, benchCase{"stream/crontab", 2, none, streamed})
 }
 
-// Cases are the names of all cases in the order in which they run.
+// Cases returns the names of all cases in their order.
 func Cases() []string {
 	var names []string
 	for _, c := range cases() {
@@ -70,8 +70,8 @@ func Cases() []string {
 	return names
 }
 
-// Run runs the cases whose names the pattern matches and prints a line for each; a case that fails does not keep the
-// others from running. It sets GOMAXPROCS, and puts it back.
+// Run runs the cases whose names match the pattern, and prints one line for each. If a case fails, the others still
+// run. It sets GOMAXPROCS and restores it.
 func Run(pattern *regexp.Regexp, out io.Writer, o Options) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	loaded := make([]func() (*object, error), len(objects))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestLines is the golden of the format.
+// TestLines tests the format against a golden file.
 func TestLines(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{timeLine("admit/httproute-large", figure{0.00061, 310}, figure{0.01710, 117592}, 1),
@@ -38,7 +38,7 @@ func TestCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != len(kinds)+1 { // stream is no kind: it has one object
+	if len(lines) != len(kinds)+1 { // stream is not a kind: it has one object
 		t.Errorf("%d lines for %d cases:\n%s", len(lines), len(kinds)+1, out.String())
 	}
 	for _, line := range lines {
@@ -54,8 +54,8 @@ func TestNoSuchCase(t *testing.T) {
 	}
 }
 
-// TestAllocations gates what whole writes allocate: nothing but the new bytes if they are accepted, and little more
-// than the texts if not.
+// TestAllocations limits the allocations of a whole write: only the new bytes if it is accepted, and little more than
+// the texts if it is rejected.
 func TestAllocations(t *testing.T) {
 	rejected := map[string]float64{"crontab": 75, "httproute-small": 75, "httproute-large": 320, "prometheus": 160, "certificate": 70}
 	for i := range objects {
@@ -95,11 +95,11 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// updates is how many updates an iteration of BenchmarkOurs makes, so that making the versions of the object hardly
-// counts.
+// updates is the number of updates per iteration of BenchmarkOurs. It makes the cost of preparing the versions
+// negligible.
 const updates = 1000
 
-// BenchmarkOurs is our side of cases alone, for profiles.
+// BenchmarkOurs runs our side of the cases alone, for profiles.
 func BenchmarkOurs(b *testing.B) {
 	for name, do := range map[string]func(*ours, *object) error{
 		"admit": func(us *ours, obj *object) error { _, err := us.create(obj.body); return err },
@@ -133,7 +133,7 @@ func BenchmarkOurs(b *testing.B) {
 	}
 }
 
-// BenchmarkStructural is our side of structural cases alone, for profiles.
+// BenchmarkStructural runs our side of the structural cases alone, for profiles.
 func BenchmarkStructural(b *testing.B) {
 	for i := range objects {
 		b.Run(objects[i].name, func(b *testing.B) {
@@ -155,7 +155,7 @@ func BenchmarkStructural(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch is our side of cases with a server alone, for profiles: an operation is a batch.
+// BenchmarkBatch runs our side of the server cases alone, for profiles. One operation is a batch.
 func BenchmarkBatch(b *testing.B) {
 	for name, caller := range map[string]func(*service, []byte) side{"grpc": (*service).grpcCall, "rest": (*service).restCall} {
 		for i := range objects {
@@ -188,7 +188,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkRegister is our side of register cases alone, for profiles.
+// BenchmarkRegister runs our side of the register cases alone, for profiles.
 func BenchmarkRegister(b *testing.B) {
 	for i := range objects {
 		b.Run(objects[i].name, func(b *testing.B) {

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/admission"
 )
 
-// compileVersion is compile of the object's own version alone, where no two versions can share anything.
+// compileVersion is compile for the object's version only, so that versions share nothing.
 func compileVersion(o Options, name string, obj *object) (string, error) {
 	one, err := obj.alone()
 	if err != nil {
@@ -17,8 +17,7 @@ func compileVersion(o Options, name string, obj *object) (string, error) {
 	return compile(o, name, one)
 }
 
-// compile compares what it takes to make a decoded definition ready for objects, rules included: all served versions,
-// on one core.
+// compile compares the preparation of a decoded CRD for objects, including rules: all served versions, on one core.
 func compile(o Options, name string, obj *object) (string, error) {
 	crd, err := stored(obj)
 	if err != nil {

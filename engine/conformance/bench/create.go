@@ -12,14 +12,14 @@ import (
 )
 
 // structural compares creates on one core: strict decoding, metadata, pruning, nulls, defaults, OpenAPI validation,
-// embedded metadata, list types. Rules and the validation of the object's own metadata are set aside on both sides. Our
-// figure has the object's new bytes in it, upstream's ends with its map.
+// embedded metadata, list types. Both sides omit rules and the validation of the object's own metadata. Our time
+// includes the object's new bytes; upstream's ends with its map.
 func structural(o Options, name string, obj *object) (string, error) {
 	return accepted(o, name, obj.bare(), (*ours).structural, func(u *upstream, body []byte) (any, error) { return u.structural(body) })
 }
 
 // admit compares whole creates on one core, from the bytes of the request to those for the database and for the client:
-// all of structural, the object's own metadata and the rules, within upstream's budget, then storage.
+// all of structural, the object's own metadata, and the rules within upstream's budget, then storage.
 func admit(o Options, name string, obj *object) (string, error) {
 	our, err := newOurs(obj)
 	if err != nil {
@@ -32,7 +32,7 @@ func admit(o Options, name string, obj *object) (string, error) {
 	return writes(o, name, func() (written, error) { return our.create(obj.body) }, func() (written, error) { return their.admit(obj.body) })
 }
 
-// writes compares writes, after both sides came to the same.
+// writes compares writes, after both sides returned the same.
 func writes(o Options, name string, us, them func() (written, error)) (string, error) {
 	a, err := us()
 	if err != nil {
@@ -55,7 +55,7 @@ func writes(o Options, name string, us, them func() (written, error)) (string, e
 	return timeLine(name, x, y, runtime.GOMAXPROCS(0)), err
 }
 
-// accepted compares creates of the object, after both sides came to the same one.
+// accepted compares creates of the object, after both sides returned the same.
 func accepted(o Options, name string, obj *object, us func(*ours, []byte) ([]byte, error), them func(*upstream, []byte) (any, error)) (string, error) {
 	our, err := newOurs(obj)
 	if err != nil {
@@ -86,7 +86,7 @@ func accepted(o Options, name string, obj *object, us func(*ours, []byte) ([]byt
 	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
 }
 
-// sameObject makes sure that both sides come to the same object, before anything is timed.
+// sameObject checks that both sides return the same object, before the measurement.
 func sameObject(text []byte, object any) error {
 	theirs, err := json.Marshal(object)
 	if err != nil {
@@ -102,11 +102,11 @@ func sameObject(text []byte, object any) error {
 	return nil
 }
 
-// faults is how many field errors the faulty objects have.
+// faults is the number of field errors of the faulty objects.
 const faults = 10
 
-// reject compares whole creates of an object with ten field errors, from its bytes to the field errors and the Status that a
-// client gets.
+// reject compares whole creates of an object with ten field errors, from its bytes to the field errors and the Status
+// for the client.
 func reject(o Options, name string, obj *object) (string, error) {
 	us, err := newOurs(obj)
 	if err != nil {
@@ -129,8 +129,8 @@ func reject(o Options, name string, obj *object) (string, error) {
 	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
 }
 
-// sameFieldErrors makes sure that both sides find the same ten faults, text for text, before anything is timed. Upstream's
-// order, and with it that of the Status's message, is random.
+// sameFieldErrors checks that both sides return the same ten field errors, before the measurement. Upstream's order is
+// random, and so is that in the Status's message.
 func sameFieldErrors(us *ours, them *upstream, body []byte) error {
 	our, rejection, err := us.rejected(body)
 	if err != nil {
@@ -157,7 +157,7 @@ func sameFieldErrors(us *ours, them *upstream, body []byte) error {
 	return nil
 }
 
-// sameLetters compares texts but for the order of their bytes.
+// sameLetters compares texts regardless of the order of their bytes.
 func sameLetters(a, b string) bool {
 	x, y := []byte(a), []byte(b)
 	slices.Sort(x)

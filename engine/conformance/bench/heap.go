@@ -10,9 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// heap compares what one compiled version retains: the mean of many copies that share nothing but the patterns that
-// ours interns process-wide, which are shown apart. Upstream's copies share the texts of the definition that they were
-// made from, ours hold their own.
+// heap compares the memory of one compiled version: the mean of many copies. Copies share only the patterns that we
+// intern per process, which are printed separately. Upstream's copies share the texts of the CRD; ours have their own.
 func heap(o Options, name string, obj *object) (string, error) {
 	v, err := obj.version()
 	if err != nil {
@@ -50,7 +49,7 @@ func heap(o Options, name string, obj *object) (string, error) {
 	return heapLine(name, us, them, patterns, count, runtime.GOMAXPROCS(0)), err
 }
 
-// perCopy is the mean of the bytes that a copy retains. One more is made before, for what is made once for all.
+// perCopy returns the mean memory of a copy in bytes. One more copy is made first, for what exists once per process.
 func perCopy(copies int, compile func() (any, error)) (float64, error) {
 	first, err := compile()
 	if err != nil {
@@ -69,7 +68,7 @@ func perCopy(copies int, compile func() (any, error)) (float64, error) {
 	return float64(after-before) / float64(copies), nil
 }
 
-// interned is how many patterns a plan uses, and the bytes that these take once they have matched something.
+// interned returns the number of patterns in a plan, and their size in bytes after they have matched a string.
 func interned(compiled *plan.Plan) (count int, bytes float64) {
 	patterns := map[*pattern.Pattern]bool{}
 	collect(compiled.Root, map[*plan.Node]bool{}, patterns)

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Options say how long to measure.
+// Options of a measurement.
 type Options struct {
-	// Folder holds the objects: engine/conformance/testdata/bench.
+	// Folder contains the objects: engine/conformance/testdata/bench.
 	Folder string
-	// Rounds is how often both sides are measured in turn.
+	// Rounds is the number of turns of each side.
 	Rounds int
-	// Turn is how long a side works in a round, at least one operation.
+	// Turn is the duration of a turn. A turn has at least one operation.
 	Turn time.Duration
-	// Copies is how many copies of a compiled version heap cases hold at a time, at least 2.
+	// Copies is the number of copies of a compiled version in heap cases, at least 2.
 	Copies int
-	// Streamed is how many objects the case stream/crontab sends; 0 is 1,000,000.
+	// Streamed is the number of objects in the case stream/crontab. 0 means 1,000,000.
 	Streamed int
-	// Progress, if set, is called for each module that is fetched and each case that begins.
+	// Progress, if set, is called for each downloaded module and each started case.
 	Progress func(string)
 }
 
@@ -27,18 +27,18 @@ func Defaults() Options {
 	return Options{Folder: "testdata/bench", Rounds: 11, Turn: 60 * time.Millisecond, Copies: 20}
 }
 
-// figure is what one operation takes. The time is that of the processor, the collector's included: on one core it is
-// what a clock shows on a machine with nothing else to do, and neighbours do not change it.
+// figure is the cost of one operation. The time is that of the processor, including the garbage collector. On an idle
+// machine with one core it equals elapsed time, and other processes do not change it.
 type figure struct {
 	seconds float64
 	allocs  float64
 }
 
-// side is one of two that do the same.
+// side is one of two functions that return the same.
 type side func() error
 
-// compare lets both sides work in turn and returns the medians of both. Each turn starts with a collected heap, so that
-// nobody pays for the other's garbage, and with a few operations that nobody counts, since collecting empties pools.
+// compare runs both sides in turns and returns both medians. Each turn starts with a collected heap, so that no side
+// pays for the other's garbage, and with a few uncounted operations, because a collection empties pools.
 func compare(o Options, ours, upstream side) (a, b figure, err error) {
 	sides := [2]side{ours, upstream}
 	var n [2]int
@@ -61,7 +61,7 @@ func compare(o Options, ours, upstream side) (a, b figure, err error) {
 	return figure{median(seconds[0]), median(allocs[0])}, figure{median(seconds[1]), median(allocs[1])}, nil
 }
 
-// fitting is how many operations fit into a turn.
+// fitting returns the number of operations that fit into a turn.
 func fitting(turn time.Duration, s side) (int, error) {
 	n := 1
 	for {
@@ -108,9 +108,9 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// retained is the live heap.
+// retained returns the size of the live heap.
 func retained() int64 {
-	// Twice: what finalizers and cleanups let go of is collected by the second.
+	// Twice: the second collection frees what finalizers and cleanups release.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats

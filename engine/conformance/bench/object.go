@@ -13,17 +13,17 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// object is an object of the benchmarks with its definition.
+// object is an object of the benchmarks and its CRD.
 type object struct {
 	name   string
-	body   []byte                                    // accepted
+	body   []byte                                    // valid
 	faulty []byte                                    // the same kind of object with ten field errors
-	text   []byte                                    // the manifest of its definition as it was written, in JSON
-	crd    *apiextensionsv1.CustomResourceDefinition // decoded, defaulted, names accepted
+	text   []byte                                    // the CRD's original manifest in JSON
+	crd    *apiextensionsv1.CustomResourceDefinition // decoded and defaulted, with accepted names
 }
 
-// objects are the benchmarks' objects: files of testdata/bench, and where their definitions come from. No module: a
-// file beside the object.
+// objects lists the objects of the benchmarks: files in testdata/bench, and the sources of their CRDs. Without a
+// module, the CRD is a file in the same folder.
 var objects = []struct{ name, module, crd string }{
 	{"crontab", "", "crontab-crd.yaml"},
 	{"httproute-small", "sigs.k8s.io/gateway-api", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
@@ -32,7 +32,7 @@ var objects = []struct{ name, module, crd string }{
 	{"certificate", "github.com/cert-manager/cert-manager", "deploy/crds/cert-manager.io_certificates.yaml"},
 }
 
-// load reads object i of objects; folder holds the files.
+// load reads object i of objects from folder.
 func load(folder string, i int) (*object, error) {
 	spec := objects[i]
 	body, err := os.ReadFile(filepath.Join(folder, spec.name+".json"))
@@ -59,7 +59,7 @@ func load(folder string, i int) (*object, error) {
 	return &object{name: spec.name, body: body, faulty: faulty, text: manifest, crd: registered.V1}, nil
 }
 
-// bare is the object with the rules taken out of its definition.
+// bare returns the object with a CRD without rules.
 func (o *object) bare() *object {
 	b := *o
 	b.crd = o.crd.DeepCopy()
@@ -71,7 +71,7 @@ func (o *object) bare() *object {
 	return &b
 }
 
-// alone is the object with the version that it is of as the only one of its definition.
+// alone returns the object with a CRD that has only the object's version.
 func (o *object) alone() (*object, error) {
 	v, err := o.version()
 	if err != nil {
@@ -85,14 +85,14 @@ func (o *object) alone() (*object, error) {
 	return &b, nil
 }
 
-// manifest is the definition as a user would register it.
+// manifest returns the CRD as a user registers it.
 func (o *object) manifest() ([]byte, error) {
 	crd := o.crd.DeepCopy()
 	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 	return json.Marshal(crd)
 }
 
-// version is the one that the object is of.
+// version returns the object's version.
 func (o *object) version() (*apiextensionsv1.CustomResourceDefinitionVersion, error) {
 	var head struct {
 		APIVersion string `json:"apiVersion"`
@@ -108,7 +108,7 @@ func (o *object) version() (*apiextensionsv1.CustomResourceDefinitionVersion, er
 	return nil, fmt.Errorf("bench: %s is of %s, which its definition does not have", o.name, head.APIVersion)
 }
 
-// withoutRules takes x-kubernetes-validations out of a schema, so that neither side compiles, keeps or evaluates any.
+// withoutRules removes x-kubernetes-validations from a schema.
 func withoutRules(s *apiextensionsv1.JSONSchemaProps) {
 	if s == nil {
 		return

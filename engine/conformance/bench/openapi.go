@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/openapi"
 )
 
-// openAPIV3 compares the documents of v3 of all served versions on one core, made anew, with their ETags: ours from the
-// stored manifest, upstream's from the decoded definition that its controller has at hand.
+// openAPIV3 compares the v3 documents of all served versions and their ETags, on one core: ours from the stored
+// manifest, upstream's from the decoded CRD that its controller has.
 func openAPIV3(o Options, name string, obj *object) (string, error) {
 	return documents(o, name, obj, func(ctx context.Context, crd engine.PublishedCRD) (out [][]byte, err error) {
 		for _, v := range crd.Versions {
@@ -39,7 +39,7 @@ func openAPIV3(o Options, name string, obj *object) (string, error) {
 	})
 }
 
-// openAPIV2 compares the documents of v2.
+// openAPIV2 compares the v2 documents.
 func openAPIV2(o Options, name string, obj *object) (string, error) {
 	return documents(o, name, obj, func(ctx context.Context, crd engine.PublishedCRD) ([][]byte, error) {
 		doc, err := engine.OpenAPIV2(ctx, crd)
@@ -71,7 +71,7 @@ func documents(o Options, name string, obj *object, ours func(context.Context, e
 	}
 	made := 0
 	anew := func() ([][]byte, error) {
-		made++ // another revision is another document
+		made++ // another revision has another document
 		published.Revision = fmt.Sprintf("%s %d", name, made)
 		return ours(context.Background(), published)
 	}

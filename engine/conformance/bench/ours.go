@@ -16,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
-// ours is the engine's pipeline below the façade, which lets the validation of an object's own metadata be set aside.
+// ours is the engine's internal pipeline, which can omit the validation of an object's own metadata.
 type ours struct {
 	definition *admission.Definition
 	version    string
@@ -38,7 +38,7 @@ func newOurs(o *object) (*ours, error) {
 	return &ours{definition: d, version: v.Name}, nil
 }
 
-// stored is the definition as the engine keeps it.
+// stored returns the CRD as the engine stores it.
 func stored(o *object) (*apiextensionsv1.CustomResourceDefinition, error) {
 	manifest, err := o.manifest()
 	if err != nil {
@@ -58,7 +58,7 @@ func stored(o *object) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return m.CRD, nil
 }
 
-// compileOurs compiles the versions of a definition, equal schemas once, as engine.Compile does after its checks.
+// compileOurs compiles the versions of a CRD, equal schemas once, as engine.Compile does after its checks.
 func compileOurs(crd *apiextensionsv1.CustomResourceDefinition, d *admission.Definition) error {
 	for i := range crd.Spec.Versions {
 		s, version := schema.Of(&crd.Spec.Versions[i]), d.Versions[i]
@@ -81,12 +81,12 @@ func compileOurs(crd *apiextensionsv1.CustomResourceDefinition, d *admission.Def
 	return nil
 }
 
-// structural is a create without the validation of the object's own metadata, and the object's new bytes.
+// structural is a create without the validation of the object's own metadata, up to the object's new bytes.
 func (o *ours) structural(body []byte) ([]byte, error) {
 	return o.accepted(&admission.Request{Version: o.version, Body: body, Handler: true, SkipMetadata: true, WantObject: true})
 }
 
-// create is the whole create, and what comes of it.
+// create is the whole create.
 func (o *ours) create(body []byte) (written, error) {
 	return o.admit(&admission.Request{Version: o.version, Body: body, Handler: true, Whole: true, WantObject: true})
 }
@@ -117,7 +117,7 @@ func (o *ours) accepted(r *admission.Request) ([]byte, error) {
 	return out.Object, nil
 }
 
-// rejected is the whole create of an object with field errors: the field errors, and the answer that a client gets.
+// rejected is the whole create of an object with field errors: these and the response to a client.
 func (o *ours) rejected(body []byte) ([]violation.Violation, *admission.Rejection, error) {
 	out, err := o.definition.Create(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
 	switch {

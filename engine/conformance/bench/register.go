@@ -15,20 +15,19 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 )
 
-// submission is a manifest, and what is registered under its name already.
+// submission is a manifest, and the CRD registered under its name.
 type submission struct {
 	manifest []byte
-	existing *engine.Existing // nil: nothing
-	stored   []byte           // the same as upstream has it in storage
+	existing *engine.Existing // nil: none
+	stored   []byte           // the same as stored by upstream
 }
 
-// register compares what it takes to take in a CRD, from the bytes of its manifest until objects could be judged, on
-// one core.
+// register compares registrations of a CRD, from the bytes of its manifest until objects can be evaluated, on one core.
 func register(o Options, name string, obj *object) (string, error) {
 	return registerAll(o, name, []submission{{manifest: obj.text}})
 }
 
-// registerUpdate is register for a CRD that is registered already, and gets one more optional property in each version.
+// registerUpdate is register for an update of a registered CRD that adds an optional property to each version.
 func registerUpdate(o Options, name string, obj *object) (string, error) {
 	s, err := updated(obj)
 	if err != nil {
@@ -37,7 +36,7 @@ func registerUpdate(o Options, name string, obj *object) (string, error) {
 	return registerAll(o, name, []submission{s})
 }
 
-// largest is how many CRDs register/largest has.
+// largest is the number of CRDs in register/largest.
 const largest = 10
 
 // registerLargest is register for the largest manifests of the corpus, one after the other.
@@ -67,7 +66,7 @@ func largestManifests(o Options, name string) ([][]byte, error) {
 	return manifests, nil
 }
 
-// registerAll compares registrations of all manifests together, after both sides said the same of each.
+// registerAll compares the registrations of all manifests together, after both sides returned the same for each.
 func registerAll(o Options, name string, list []submission) (string, error) {
 	them := newRegistrar()
 	for _, s := range list {
@@ -93,7 +92,7 @@ func registerAll(o Options, name string, list []submission) (string, error) {
 	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
 }
 
-// sameRegistration makes sure that both sides accept a CRD with the same warnings.
+// sameRegistration checks that both sides accept a CRD with the same warnings.
 func sameRegistration(them *registrar, s submission) error {
 	_, report, err := registerOurs(s.manifest, s.existing)
 	if err != nil {
@@ -112,7 +111,7 @@ func sameRegistration(them *registrar, s submission) error {
 	return nil
 }
 
-// registerOurs is all that the engine does for a registration.
+// registerOurs is what the engine does for a registration.
 func registerOurs(manifest []byte, existing *engine.Existing) (*engine.Definition, *engine.Report, error) {
 	var o engine.Options
 	if existing != nil {
@@ -128,8 +127,8 @@ func registerOurs(manifest []byte, existing *engine.Existing) (*engine.Definitio
 	return d, report, nil
 }
 
-// updated registers the definition of an object with both sides and returns the update that adds a property at the root
-// of each version's schema.
+// updated registers an object's CRD with both sides and returns the update that adds a property at the root of each
+// version's schema.
 func updated(obj *object) (submission, error) {
 	d, _, err := registerOurs(obj.text, nil)
 	if err != nil {
@@ -155,7 +154,7 @@ func updated(obj *object) (submission, error) {
 	return s, err
 }
 
-// widened is a manifest with one more property at the root of each schema.
+// widened returns a manifest with one more property at the root of each schema.
 func widened(manifest []byte) ([]byte, error) {
 	var crd struct {
 		APIVersion string         `json:"apiVersion"`

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// registrar is the API server's endpoint for CustomResourceDefinitions, driven without anything that the server does
-// around it: no negotiation, no admission, no managed fields, no storage.
+// registrar is the API server's endpoint for CustomResourceDefinitions without negotiation, admission, managed fields
+// and storage.
 type registrar struct {
 	scheme   *runtime.Scheme
 	decoder  runtime.Decoder
@@ -47,9 +47,9 @@ type warned struct{ texts []string }
 
 func (w *warned) AddWarning(_, text string) { w.texts = append(w.texts, text) }
 
-// register is a create of a CRD as createHandler and the registry's store do it, or with old, its bytes in storage, an
-// update of it, up to the bytes that are stored, and then what serving all its served versions needs. It returns the
-// warnings, and what is stored.
+// register creates a CRD as createHandler and the registry's store do, up to the bytes that are stored, and then
+// prepares all its served versions. With old, the stored bytes, it is an update. It returns the warnings and the stored
+// CRD.
 func (r *registrar) register(manifest, old []byte) (warnings []string, stored []byte, err error) {
 	var warned warned
 	ctx := warning.WithWarningRecorder(request.WithNamespace(context.Background(), ""), &warned)
@@ -81,8 +81,7 @@ func (r *registrar) register(manifest, old []byte) (warnings []string, stored []
 	if err := r.encoder.Encode(crd, &text); err != nil {
 		return nil, nil, fmt.Errorf("upstream: %w", err)
 	}
-	// A server serves what its informer decodes from storage; that it is converted once more is all that is counted of
-	// that.
+	// A server serves what its informer decodes from storage. Only the second conversion of it counts here.
 	v1 := &apiextensionsv1.CustomResourceDefinition{}
 	if err := r.scheme.Convert(crd, v1, nil); err != nil {
 		return nil, nil, fmt.Errorf("upstream: %w", err)
@@ -98,7 +97,7 @@ func (r *registrar) register(manifest, old []byte) (warnings []string, stored []
 	return warned.texts, text.Bytes(), nil
 }
 
-// replace is the part of an update that looks at the old CRD. The new one carries its uid and resourceVersion.
+// replace is the part of an update that reads the old CRD. The new one has its uid and resourceVersion.
 func (r *registrar) replace(ctx context.Context, crd *apiextensions.CustomResourceDefinition, old []byte) error {
 	obj, _, err := r.decoder.Decode(old, nil, nil)
 	if err != nil {
@@ -114,5 +113,5 @@ func (r *registrar) replace(ctx context.Context, crd *apiextensions.CustomResour
 	return rest.BeforeUpdate(r.strategy, ctx, crd, stored)
 }
 
-// resourceVersion is that of a stored CRD, which storage sets.
+// resourceVersion is that of a stored CRD. Storage sets it.
 const resourceVersion = "7"

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	batch   = 100 // objects a call
-	callers = 8   // calls under way at a time
+	batch   = 100 // objects per call
+	callers = 8   // concurrent calls
 )
 
-// service is a server in this process, listening on loopback, with the definition of one object registered.
+// service is a server in this process on loopback, with the CRD of one object.
 type service struct {
 	app    *app.App
 	client *crdeval.Client
@@ -60,13 +60,13 @@ func startService(obj *object) (*service, error) {
 
 func (s *service) close() error {
 	if s.client != nil {
-		_ = s.client.Close() // nothing is under way
+		_ = s.client.Close() // no call is in flight
 	}
 	return s.stop()
 }
 
-// overGRPC compares objects a second: ours in batches through client, network and server in this process, upstream's
-// called as a function, on the same cores. Both do whole creates, rules included.
+// overGRPC compares objects per second: ours in batches through client, network and server in this process, upstream's
+// as function calls, on the same cores. Both sides do whole creates with rules.
 func overGRPC(o Options, name string, obj *object) (string, error) {
 	return overNetwork(o, name, obj, (*service).grpcCall)
 }
@@ -95,8 +95,8 @@ func overNetwork(o Options, name string, obj *object, caller func(*service, []by
 	return rateLine(name, ours, upstream, procs), err
 }
 
-// grpcCall is one batch over gRPC, every verdict looked at. It asks for the verdict alone, as upstream tells nothing
-// else: not what was filled in.
+// grpcCall sends one batch over gRPC and checks every verdict. It requests only the verdict, because upstream returns
+// nothing else.
 func (s *service) grpcCall(body []byte) side {
 	options := &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE}
 	return func() error {
@@ -117,7 +117,7 @@ func (s *service) grpcCall(body []byte) side {
 	}
 }
 
-// restCall is one batch over REST, the verdicts counted; as grpcCall asks.
+// restCall sends one batch over REST and counts the verdicts. It requests the same as grpcCall.
 func (s *service) restCall(body []byte) side {
 	var request bytes.Buffer
 	request.WriteString(`{"options":{"view":"OBJECT_VIEW_NONE"},"items":[`)
@@ -143,7 +143,7 @@ func (s *service) restCall(body []byte) side {
 			return err
 		}
 		answer, err := io.ReadAll(response.Body)
-		_ = response.Body.Close() // read to its end, or the error is returned
+		_ = response.Body.Close() // read completely, or the error is returned
 		if err != nil {
 			return err
 		}
@@ -154,15 +154,16 @@ func (s *service) restCall(body []byte) side {
 	}
 }
 
-// worker is work that goroutines do at the same time.
+// worker is work that several goroutines do concurrently.
 type worker struct {
 	goroutines int
-	objects    int // an operation
+	objects    int // one operation
 	do         side
-	plain      bool // collects its garbage as Go does by default, not as the server has set it for itself
+	plain      bool // uses Go's default of the garbage collector, not the server's
 }
 
-// collector sets the collector for a turn and returns how to set it back. A GOGC in the environment is for both sides.
+// collector sets the garbage collector for a turn, and returns a function that restores it. GOGC in the environment
+// applies to both sides.
 func (w worker) collector() (restore func()) {
 	if !w.plain || os.Getenv("GOGC") != "" {
 		return func() {}
@@ -171,10 +172,10 @@ func (w worker) collector() (restore func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// compareRates lets both work in turn and returns the medians of their objects a second.
+// compareRates runs both sides in turns and returns the medians of their objects per second.
 func compareRates(o Options, ours, upstream worker) (a, b float64, err error) {
 	workers := [2]worker{ours, upstream}
-	for _, w := range workers { // warm, and right
+	for _, w := range workers { // to warm up, and to check the result
 		if _, err := w.rate(o.Turn); err != nil {
 			return 0, 0, err
 		}
@@ -195,12 +196,12 @@ func compareRates(o Options, ours, upstream worker) (a, b float64, err error) {
 			busy[i] = append(busy[i], (processorTime()-start).Seconds()/time.Since(begin).Seconds())
 		}
 	}
-	// On a machine that has other things to do, this tells how much of it either side got.
+	// On a busy machine, this shows the share of the machine that each side got.
 	o.progress("cores busy: ours %.2f, upstream %.2f", median(busy[0]), median(busy[1]))
 	return median(rates[0]), median(rates[1]), nil
 }
 
-// rate works for a while and returns objects a second.
+// rate runs for the duration of a turn and returns objects per second.
 func (w worker) rate(while time.Duration) (float64, error) {
 	var done atomic.Int64
 	errs := make(chan error, w.goroutines)

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// written is what comes of a write: the bytes for the database and those for the client.
+// written is the result of a write: the bytes for the database and those for the client.
 type written struct{ stored, answered []byte }
 
-// same makes sure that both sides come to the same bytes, but for the order of keys and white space, before anything is
-// timed. Ours names what is stored only if it is not what is answered.
+// same checks that both sides return the same bytes, except for the order of keys and white space, before the
+// measurement. Ours returns the stored object only if it differs from the response.
 func (w written) same(theirs written) error {
 	if w.stored == nil {
 		w.stored = w.answered
@@ -32,9 +32,8 @@ func sameText(ours, theirs []byte) error {
 	return sameObject(ours, object)
 }
 
-// write is what becomes of an object that was accepted: it is encoded for the database and decoded from there as
-// whatever is read is, and that is encoded for the client. Upstream would copy the whole object once more, to convert
-// it to the version that it is of; that is left out.
+// write is what happens to an accepted object: it is encoded for the database, decoded from there, and encoded for the
+// client. Upstream's copy of the whole object for the conversion to its own version is omitted.
 func (u *upstream) write(object *unstructured.Unstructured) (w written, err error) {
 	if w.stored, err = encode(object); err != nil {
 		return w, err
@@ -53,8 +52,8 @@ func encode(object *unstructured.Unstructured) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// read is what becomes of bytes from the database: malformed metadata is dropped, the rest coerced and defaulted; and
-// after its conversion, which here changes nothing, coerced once more.
+// read is what happens to bytes from the database: invalid metadata is dropped, the rest is coerced and defaulted, and
+// coerced again after a conversion that changes nothing here.
 func (u *upstream) read(text []byte) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	if _, _, err := unstructured.UnstructuredJSONScheme.Decode(text, nil, object); err != nil {
@@ -67,7 +66,7 @@ func (u *upstream) read(text []byte) (*unstructured.Unstructured, error) {
 	return object, u.coerce(object.Object, false)
 }
 
-// coerce stands for unstructuredSchemaCoercer.apply without the paths of unknown fields.
+// coerce is unstructuredSchemaCoercer.apply without the paths of unknown fields.
 func (u *upstream) coerce(content map[string]any, lenient bool) error {
 	meta, found, _, err := schemaobjectmeta.GetObjectMetaWithOptions(content, schemaobjectmeta.ObjectMetaOptions{DropMalformedFields: lenient})
 	if err != nil {

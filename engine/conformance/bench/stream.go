@@ -14,8 +14,8 @@ import (
 )
 
 // streamed is the case stream/crontab: the real server and a client, two processes, and a million CronTabs through
-// AdmitStream. What is compared is no time of upstream's, which has no stream, but the bars: objects a second, and the
-// memory of both processes at its most. It runs what `make stream` runs.
+// AdmitStream. Upstream has no streams, so the figures are compared with bars: objects per second, and the peak memory
+// of both processes. It runs the program of `make stream`.
 func streamed(o Options, _ string, _ *object) (line string, err error) {
 	dir, err := os.MkdirTemp("", "crdeval-bench")
 	if err != nil {
@@ -45,7 +45,7 @@ func streamed(o Options, _ string, _ *object) (line string, err error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// mainModule is the folder of the main module, two above this one's.
+// mainModule is the folder of the main module.
 func mainModule() (string, error) {
 	out, err := exec.CommandContext(context.Background(), "go", "env", "GOMOD").Output()
 	if err != nil {

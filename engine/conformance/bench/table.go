@@ -24,18 +24,18 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// tableRows is how many objects a table of the benchmarks has; of objects above largeObject bytes a tenth, since
-// upstream keeps all of them as maps at a time.
+// tableRows is the number of objects in a table. Objects above largeObject bytes have a tenth of it, because upstream
+// keeps all of them as maps.
 const (
 	tableRows   = 10_000
 	largeObject = 4 << 10
 )
 
-// tableRounds are enough where an operation is thousands.
+// tableRounds is lower, because one operation prints thousands of rows.
 const tableRounds = 5
 
-// table compares tables of 10,000 objects on one core, from the bytes in storage to the bytes of the Table with the
-// metadata of each object: what a list with `kubectl get` takes of an API server behind its storage.
+// table compares tables of 10,000 objects on one core, from the stored bytes to the bytes of the Table with the
+// metadata of each object: what an API server does for `kubectl get`.
 func table(o Options, name string, obj *object) (string, error) {
 	t, err := newTables(obj)
 	if err != nil {
@@ -55,8 +55,8 @@ func table(o Options, name string, obj *object) (string, error) {
 	return timeLine(name, a, b, runtime.GOMAXPROCS(0)), err
 }
 
-// tableRow compares the converters alone: 10,000 objects that are read already, as trees and as maps, to rows. Ours are
-// printed, upstream's are not.
+// tableRow compares the converters alone: from 10,000 parsed objects, as trees and as maps, to rows. Ours are printed,
+// upstream's are not.
 func tableRow(o Options, name string, obj *object) (string, error) {
 	t, err := newTables(obj)
 	if err != nil {
@@ -122,7 +122,7 @@ func newTables(obj *object) (*tables, error) {
 	if err := u.UnmarshalJSON(stored); err != nil {
 		return nil, err
 	}
-	u.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-30*24*time.Hour - time.Hour))) // the age is the same for hours
+	u.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-30*24*time.Hour - time.Hour))) // the age stays the same for hours
 	if stored, err = u.MarshalJSON(); err != nil {
 		return nil, err
 	}
@@ -161,8 +161,7 @@ func (t *tables) ours() ([]byte, error) {
 	return made.JSON(), nil
 }
 
-// read reads an object from storage: the storage's decoder, coercion and defaults, as crdConversionRESTOptionsGetter
-// has them.
+// read reads a stored object as crdConversionRESTOptionsGetter does: decode, coerce, default.
 func (t *tables) read(text []byte) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(text); err != nil {
@@ -186,7 +185,7 @@ func (t *tables) read(text []byte) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// upstream reads, converts, takes each object's metadata and prints, as handlers.transformResponseObject does.
+// upstream reads, converts, extracts each object's metadata and prints, as handlers.transformResponseObject does.
 func (t *tables) upstream() ([]byte, error) {
 	list := &unstructured.UnstructuredList{Object: map[string]any{}}
 	for i := range t.documents {
@@ -215,7 +214,7 @@ func (t *tables) upstream() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// same holds both tables against each other.
+// same compares both tables.
 func (t *tables) same() error {
 	ours, err := t.ours()
 	if err != nil {

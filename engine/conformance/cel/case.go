@@ -12,18 +12,18 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Case is a schema with rules at its root, and a value for the rules to judge.
+// Case is a schema with rules at its root, and a value for them.
 type Case struct {
 	// Schema has no rules of its own.
 	Schema *tree.Node
-	// Root: the schema is the root of a resource.
+	// Root is true if the schema is the root of a resource.
 	Root  bool
 	Rules []Rule
-	// Self is the new value. Old is the value that it replaces, nil on creation.
+	// Self is the new value. Old is the old value, or nil on creation.
 	Self, Old *tree.Node
 }
 
-// Rule is one x-kubernetes-validations entry.
+// Rule is an entry of x-kubernetes-validations.
 type Rule struct {
 	rule, message *expression
 	Optional      bool
@@ -46,7 +46,7 @@ func (r Rule) String() string {
 	return s
 }
 
-// String shows a case to a person.
+// String prints a case.
 func (c *Case) String() string {
 	s := fmt.Sprintf("schema (root %v): %s\n  self: %s\n", c.Root, c.Schema, c.Self)
 	if c.Old != nil {
@@ -58,7 +58,7 @@ func (c *Case) String() string {
 	return s
 }
 
-// validations are the rules as a manifest has them.
+// validations returns the rules as in a manifest.
 func (c *Case) validations() []apiextensionsv1.ValidationRule {
 	rules := make([]apiextensionsv1.ValidationRule, len(c.Rules))
 	for i, r := range c.Rules {
@@ -77,7 +77,7 @@ func (c *Case) validations() []apiextensionsv1.ValidationRule {
 	return rules
 }
 
-// resource reports whether apiVersion, kind and metadata are declared: at a root, and in an embedded resource.
+// resource reports whether apiVersion, kind and metadata are declared: at a root, or in an embedded resource.
 func (c *Case) resource() bool {
 	return c.Root || c.Schema.Get("x-kubernetes-embedded-resource").IsTrue()
 }
@@ -91,7 +91,7 @@ func (c *Case) props() (*apiextensionsv1.JSONSchemaProps, error) {
 	return s, nil
 }
 
-// Group is a schema with expressions, each of which judges all values.
+// Group is a schema with expressions and values. Each expression runs on each value.
 type Group struct {
 	Schema *tree.Node
 	Root   bool
@@ -99,13 +99,13 @@ type Group struct {
 	Values []Values
 }
 
-// Values are a value and the one that it replaces, if any.
+// Values are a new value and optionally an old one.
 type Values struct{ Self, Old *tree.Node }
 
-// rulesPerGroup and valuesPerGroup multiply to the cases of a group.
+// The product of rulesPerGroup and valuesPerGroup is the number of cases in a group.
 const rulesPerGroup, valuesPerGroup = 4, 4
 
-// Make makes the n-th group.
+// Make returns the n-th group.
 func Make(seed, n uint64) Group {
 	r := generate.New("cel", seed, n)
 	for {
@@ -116,7 +116,7 @@ func Make(seed, n uint64) Group {
 		}
 		decl, err := declare(g.Schema, (&Case{Schema: g.Schema, Root: g.Root}).resource())
 		if err != nil || decl == nil {
-			continue // a place that expressions cannot see
+			continue // a path that expressions cannot use
 		}
 		for i := range uint64(rulesPerGroup) {
 			g.Rules = append(g.Rules, makeRule(r, decl, int(n*rulesPerGroup+i)))
@@ -130,7 +130,7 @@ func Make(seed, n uint64) Group {
 	}
 }
 
-// decodable reports whether the values are JSON and the new one is not null: there is nothing to judge then.
+// decodable reports whether the values are JSON and the new one is not null. Otherwise there is nothing to evaluate.
 func (v Values) decodable() bool {
 	self, err := decode(v.Self)
 	if err != nil || self == nil {
@@ -152,7 +152,7 @@ func makeValues(r generate.Rand, schema *tree.Node) Values {
 	return v
 }
 
-// anyValue makes a value: a valid one, one with defects, now and then one of another kind.
+// anyValue returns a value: a valid one, one with defects, or rarely one of another kind.
 func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
 	if r.Chance(65) {
 		schema = full(schema)
@@ -170,7 +170,7 @@ func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
 	return v
 }
 
-// inflate makes lists and texts long: costs that grow with sizes, and the limits that they cross, show then.
+// inflate makes lists and texts long, to test costs that grow with sizes and the limits.
 func inflate(r generate.Rand, v *tree.Node, n int) {
 	room := 4000
 	v.Walk(func(at, _ *tree.Node, _ int) {
@@ -181,7 +181,7 @@ func inflate(r generate.Rand, v *tree.Node, n int) {
 			items := at.Items
 			for len(at.Items) < n && room > 0 {
 				e := generate.Pick(r, items).Clone()
-				if e.Kind == tree.Scalar && r.Chance(70) { // elements that differ
+				if e.Kind == tree.Scalar && r.Chance(70) { // distinct elements
 					e = varied(e, len(at.Items))
 				}
 				at.Items = append(at.Items, e)
@@ -194,7 +194,7 @@ func inflate(r generate.Rand, v *tree.Node, n int) {
 	})
 }
 
-// varied is a scalar of the same kind with another value.
+// varied returns another scalar of the same kind.
 func varied(e *tree.Node, n int) *tree.Node {
 	if text, ok := e.Text(); ok {
 		return tree.Str(text + strconv.Itoa(n))
@@ -205,8 +205,8 @@ func varied(e *tree.Node, n int) *tree.Node {
 	return e
 }
 
-// full is a schema whose values have everything that expressions may ask for: every property, an element in every list,
-// the key a in every map.
+// full returns a schema whose values have everything that expressions can use: every property, an element in every
+// list, the key a in every map.
 func full(schema *tree.Node) *tree.Node {
 	s := schema.Clone()
 	s.Walk(func(n, _ *tree.Node, _ int) {

@@ -14,27 +14,27 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
-// reruns is how often upstream is asked again when its answer may follow the random order of Go's maps.
+// reruns is the number of times that upstream runs again if its answer can depend on the random order of Go maps.
 const reruns = 256
 
-// outcome of a comparison.
+// outcome is the result of a comparison.
 type outcome int
 
 const (
 	same outcome = iota
 	unordered
 	different
-	crashed // upstream panicked: there is nothing to be equal to
+	crashed // upstream panicked: there is nothing to compare
 )
 
-// pairing is a schema with rules on both sides.
+// pairing is a schema with rules, compiled by both sides.
 type pairing struct {
 	c    *Case
 	up   *upstream
 	ours *ours
 }
 
-// pair compiles a case on both sides and compares what they say of the rules.
+// pair compiles a case with both sides and compares the facts about its rules.
 func pair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
 	up, err := newUpstream(c)
 	if panicked := (crash{}); errors.As(err, &panicked) {
@@ -81,10 +81,10 @@ func pair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
 	return &pairing{c, up, our}, nil, same
 }
 
-// newExpressions is the environment of rules that are new.
+// newExpressions is the environment for new rules.
 var newExpressions = must(celenv.ForMinor(celenv.NewMinor))
 
-// value compares what both sides say of a value.
+// value compares the results for a value.
 func (p *pairing) value(v Values, n *Counts) (diffs []string, out outcome) {
 	self, old, err := v.decode()
 	if err != nil {
@@ -118,7 +118,7 @@ func (p *pairing) value(v Values, n *Counts) (diffs []string, out outcome) {
 	return diffs, out
 }
 
-// verdicts compares the validators, closures on and off, and returns the cost, 0 if the budget was used up.
+// verdicts compares the validators, with and without closures, and returns the cost, or 0 if the budget is exceeded.
 func (p *pairing) verdicts(self, old any, d document, limit uint64, budget int64, report func(outcome, string)) int64 {
 	want := p.up.judge(self, old, limit, budget)
 	for _, closures := range []bool{false, true} {
@@ -141,7 +141,7 @@ func (p *pairing) verdicts(self, old any, d document, limit uint64, budget int64
 	return budget - want.Left
 }
 
-// unlike says in a few words how a verdict differs from upstream's, without what is particular to the case.
+// unlike describes briefly how a verdict differs from upstream's, without the values of the case.
 func (v Verdict) unlike(want Verdict) string {
 	for i := range max(len(v.Violations), len(want.Violations)) {
 		got, expected := "nothing", "nothing"
@@ -158,7 +158,7 @@ func (v Verdict) unlike(want Verdict) string {
 	return "cost"
 }
 
-// cause is a field error without its rule and its values.
+// cause returns a field error without its rule and its values.
 func cause(text string) string {
 	for _, end := range []string{" evaluating rule: ", " for rule: ", "failed rule: ", "ERROR: <input>", " for messageExpression: "} {
 		if at := strings.Index(text, end); at >= 0 {
@@ -175,8 +175,8 @@ func (v Verdict) equal(w Verdict) bool {
 	return v.Left == w.Left && slices.Equal(v.Violations, w.Violations)
 }
 
-// closure compares the i-th rule's closure: what it answers must be upstream's value, at upstream's cost; it must not
-// answer above the limit.
+// closure checks the i-th rule's closure: its result must be upstream's value at upstream's cost, and it must not
+// return a result above the limit.
 func (p *pairing) closure(i int, self, old any, d document, n *Counts, report func(outcome, string)) {
 	want := p.up.evaluate(i, self, old)
 	clean := want.Error == "" && (want.Value == "true" || want.Value == "false")
@@ -203,7 +203,7 @@ func (p *pairing) closure(i int, self, old any, d document, n *Counts, report fu
 		report(o, fmt.Sprintf("closure of rule %d: %v at cost %d; upstream: %+v", i, got, cost, want))
 		return
 	}
-	if again, c := p.ours.closure(i, d, cost); again != closure.Unknown && (again != got || c != cost) { // at its edge it may leave the matter to replay
+	if again, c := p.ours.closure(i, d, cost); again != closure.Unknown && (again != got || c != cost) { // near the limit it can leave the result to cel-go
 		report(different, fmt.Sprintf("closure of rule %d with the limit at its cost %d: %v at %d instead of %v", i, cost, again, c, got))
 	}
 	if cost > 0 {
@@ -213,7 +213,7 @@ func (p *pairing) closure(i int, self, old any, d document, n *Counts, report fu
 	}
 }
 
-// limits compares one rule alone with limits at its cost and beside it.
+// limits compares one rule alone with limits at and near its cost.
 func limits(c *Case, v Values) (diffs []string, out outcome) {
 	p, diffs, out := pair(c, &Counts{})
 	if p == nil || p.up.compiled[0].Program == nil {
@@ -246,7 +246,7 @@ func limits(c *Case, v Values) (diffs []string, out outcome) {
 	return diffs, out
 }
 
-// decode makes the Go values of both.
+// decode returns both values as Go values.
 func (v Values) decode() (self, old any, err error) {
 	if self, err = decode(v.Self); err != nil {
 		return nil, nil, err

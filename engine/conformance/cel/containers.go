@@ -77,14 +77,14 @@ func (g *generator) containers(s *scope) *expression {
 	return infix(list(a.e, other), equals, list(other, generate.Pick(g.r, like).e))
 }
 
-// then appends fixed text to an operand.
+// then appends text to an operand.
 func (e *expression) then(tail string) *expression { return joined(false, "$"+tail, e.tight()) }
 
 func list(elements ...*expression) *expression {
 	return &expression{pieces: around("[", len(elements), "]"), operands: elements, closed: true}
 }
 
-// rebuilt makes a value of the language that may equal one of the data.
+// rebuilt returns an expression that can equal a value of the data.
 func (g *generator) rebuilt(s *scope, a route) *expression {
 	switch {
 	case a.t.Kind() == types.ListKind && g.r.Chance(60):

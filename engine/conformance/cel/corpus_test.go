@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// TestCorpusRules: every rule of real definitions compiles, or fails, as upstream says, costs what upstream says, and
-// judges generated values as upstream does, by replay and by closure.
+// TestCorpusRules: every rule of real CRDs compiles or fails as in upstream, has the same cost, and returns the same
+// for generated values, in cel-go and as a closure.
 func TestCorpusRules(t *testing.T) {
 	c, err := corpus.Load(func(m string) { t.Log("fetching", m) })
 	if err != nil {
@@ -80,7 +80,7 @@ func corpusPlace(t *testing.T, name string, c *Case, nth int, n *Counts) {
 	}
 }
 
-// eachPlace visits every schema with rules of its own, except those below allOf, anyOf, oneOf and not.
+// eachPlace visits every schema with rules, except those below allOf, anyOf, oneOf and not.
 func eachPlace(s *tree.Node, root bool, visit func(s *tree.Node, root bool)) {
 	if s == nil || s.Kind != tree.Object {
 		return
@@ -95,7 +95,7 @@ func eachPlace(s *tree.Node, root bool, visit func(s *tree.Node, root bool)) {
 	eachPlace(s.Get("additionalProperties"), false, visit)
 }
 
-// placeCase makes a case of a schema and its own rules, without the rules and the texts below.
+// placeCase returns a case of a schema and its own rules, without the rules and texts below it.
 func placeCase(t *testing.T, s *tree.Node, root bool) *Case {
 	t.Helper()
 	var rules []apiextensionsv1.ValidationRule

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Counts say what a run was made of.
+// Counts describe the cases of a run.
 type Counts struct {
 	Cases, Disagreements, Unordered, Crashed int
-	// Rules were compiled, Rejected of them did not compile, Unclosed of the others have no closure.
+	// Rules were compiled. Rejected of them did not compile. Unclosed of the others have no closure.
 	Rules, Rejected, Unclosed int
-	// Evaluations of rules, Clean of them without an error; Answered by a closure, CleanAnswered of the clean ones.
+	// Evaluations counts evaluations of rules. Clean of them had no error. Answered were evaluated by a closure,
+	// CleanAnswered of the clean ones.
 	Evaluations, Clean, CleanAnswered int
-	// Missing counts what closures lack.
+	// Missing counts the reasons for missing closures.
 	Missing map[string]int
 }
 
@@ -63,12 +64,12 @@ func (n *Counts) add(m *Counts) {
 	}
 }
 
-// String is what a run prints.
+// String returns the summary of a run.
 func (n *Counts) String() string {
 	return fmt.Sprintf("conformance cel: %d cases, %d disagreements, %d unordered", n.Cases, n.Disagreements, n.Unordered)
 }
 
-// Detail says how the cases were made up.
+// Detail describes the composition of the cases.
 func (n *Counts) Detail() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %d rules: %d rejected by both sides, %d without a closure; upstream panicked on %d groups\n", n.Rules, n.Rejected, n.Unclosed, n.Crashed)
@@ -81,6 +82,6 @@ func (n *Counts) Detail() string {
 	return b.String()
 }
 
-// Failed reports whether the run is red: a disagreement, or upstream at odds with itself in more than one case of
-// twenty (folds over maps are drawn often).
+// Failed reports whether the run failed: a disagreement, or varying answers of upstream in more than one case of
+// twenty. (Iterations over maps are generated often.)
 func (n *Counts) Failed() bool { return n.Disagreements > 0 || n.Unordered*20 > n.Cases }

@@ -1,8 +1,7 @@
-// Package cel compares expressions: it generates schemas, rules in the expression language of their types and data,
-// puts them before upstream's rule compiler and validator and before the engine's, and says where verdict, text,
-// estimate or cost differ.
+// Package cel compares CEL expressions. It generates schemas and rules over their types, evaluates them with upstream's
+// rule compiler and validator and with the engine's, and reports differences in verdict, text, estimate or cost.
 //
-// Everything is a pure function of a seed, as in package generate. An expression is generated from the types that the
-// schema declares and from the functions that upstream's environment has (they are enumerated, not listed here), so
-// that nearly all compile; flaws are put in on purpose.
+// Everything is a pure function of a seed, as in package generate. An expression is generated from the types of the
+// schema and the functions of upstream's environment (which are enumerated, not listed here), so that nearly all
+// compile. Errors are inserted on purpose.
 package cel

@@ -9,22 +9,22 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// generator draws expressions.
+// generator generates expressions.
 type generator struct {
 	r generate.Rand
-	// transition: oldSelf may be used.
+	// transition is true if oldSelf can be used.
 	transition bool
-	// budget is the number of nodes that may still be drawn before only leaves are.
+	// budget is the number of further nodes, after which only leaves are generated.
 	budget int
-	// bound counts variables of macros, for their names.
+	// bound counts the variables of macros, to name them.
 	bound int
 }
 
-// rarely is true in n of a thousand cases. What fails is drawn rarely at each node, since one failure ends most
+// rarely is true in n of a thousand cases. Errors are generated rarely at each node, because one error ends most
 // expressions.
 func (g *generator) rarely(n int) bool { return g.r.IntN(1000) < n }
 
-// typed draws an expression of a type, at most depth calls deep.
+// typed generates an expression of a type with at most depth nested calls.
 func (g *generator) typed(s *scope, t *types.Type, depth int) *expression {
 	g.budget--
 	if depth <= 0 || g.budget <= 0 {
@@ -55,7 +55,7 @@ func (g *generator) typed(s *scope, t *types.Type, depth int) *expression {
 	return g.leaf(s, t, depth)
 }
 
-// leaf draws a value in scope, or a literal.
+// leaf generates a variable, a field or a literal.
 func (g *generator) leaf(s *scope, t *types.Type, depth int) *expression {
 	if depth > 0 && g.r.Chance(8) {
 		if e := g.forked(s, t, depth); e != nil {
@@ -65,7 +65,7 @@ func (g *generator) leaf(s *scope, t *types.Type, depth int) *expression {
 	if g.r.Chance(75) {
 		var fit []route
 		for _, at := range s.routes(g, 3) {
-			if at.t.IsExactType(t) || t.Kind() == types.DynKind && g.r.Chance(30) || at.t.Kind() == types.DynKind && g.r.Chance(8) { // int-or-string is taken for anything
+			if at.t.IsExactType(t) || t.Kind() == types.DynKind && g.r.Chance(30) || at.t.Kind() == types.DynKind && g.r.Chance(8) { // int-or-string has the type dyn
 				fit = append(fit, at)
 			}
 		}
@@ -79,7 +79,7 @@ func (g *generator) leaf(s *scope, t *types.Type, depth int) *expression {
 	return g.literal(t, depth)
 }
 
-// forked draws a way that starts from one of two containers: (c ? a : b).member.
+// forked generates an access that starts at one of two containers: (c ? a : b).member.
 func (g *generator) forked(s *scope, t *types.Type, depth int) *expression {
 	var containers []route
 	for _, at := range s.routes(g, 2) {
@@ -112,8 +112,8 @@ func (g *generator) forked(s *scope, t *types.Type, depth int) *expression {
 	return generate.Pick(g.r, fit).e
 }
 
-// producing picks an overload whose result is of a type: the function first, so that comparisons, of which there are
-// sixty, leave room.
+// producing selects an overload that returns a type. It selects the function first, because there are sixty
+// comparisons.
 func (g *generator) producing(t *types.Type) *overload {
 	start := g.r.IntN(len(functionNames))
 	if t.Kind() == types.BoolKind && g.r.Chance(55) {
@@ -137,7 +137,7 @@ func (g *generator) producing(t *types.Type) *overload {
 	return nil
 }
 
-// apply calls an overload for a result of type t; nil leaves the result's type open.
+// apply calls an overload that returns type t. nil leaves the type open.
 func (g *generator) apply(s *scope, o *overload, t *types.Type, depth int) *expression {
 	b := bindings{}
 	if t != nil {
@@ -146,8 +146,8 @@ func (g *generator) apply(s *scope, o *overload, t *types.Type, depth int) *expr
 	return spell(o, g.arguments(s, o, b, depth))
 }
 
-// arguments draws the arguments of a call. Containers come from the data as often as not: they say what type parameters
-// stand for.
+// arguments generates the arguments of a call. Half of the containers come from the data: they determine the type
+// parameters.
 func (g *generator) arguments(s *scope, o *overload, b bindings, depth int) []*expression {
 	arguments := make([]*expression, len(o.arguments))
 	for i, a := range o.arguments {
@@ -175,19 +175,19 @@ func (g *generator) arguments(s *scope, o *overload, b bindings, depth int) []*e
 	return arguments
 }
 
-// argument draws an argument: from the table of texts made for it, of a wrong type behind dyn() now and then, or as any
+// argument generates an argument: from the table of texts for it, rarely of a wrong type in dyn(), or as any
 // expression.
 func (g *generator) argument(s *scope, o *overload, i int, t *types.Type, depth int) *expression {
 	if g.rarely(6) {
 		return call("dyn", g.typed(s, generate.Pick(g.r, simple), depth-1))
 	}
 	if table := hints[fmt.Sprintf("%s/%d", o.id, i)]; table != nil && g.r.Chance(70) {
-		if g.r.Chance(15) { // what is no constant is looked at when it is evaluated
+		if g.r.Chance(15) { // a non-constant is checked when it is evaluated
 			return infix(text(quote(generate.Pick(g.r, table))), "+", text("''"))
 		}
 		return text(quote(g.mostlyEarly(table)))
 	}
-	if t.Kind() == types.DynKind && g.r.Chance(60) { // a parameter that takes everything
+	if t.Kind() == types.DynKind && g.r.Chance(60) { // a parameter of any type
 		return g.typed(s, g.collection(s), depth)
 	}
 	if t.Kind() == types.StringKind && i > 0 && g.r.Chance(50) && o.arguments[0].Kind() == types.TimestampKind {
@@ -199,13 +199,13 @@ func (g *generator) argument(s *scope, o *overload, i int, t *types.Type, depth 
 	if o.id == "string_format" && i == 1 {
 		return g.formatArguments(s, depth)
 	}
-	if t.Kind() == types.ListKind && t.Parameters()[0].Kind() == types.DynKind { // list(dyn) takes every list
+	if t.Kind() == types.ListKind && t.Parameters()[0].Kind() == types.DynKind { // list(dyn) accepts every list
 		return g.typed(s, types.NewListType(s.someType(g)), depth)
 	}
 	return g.typed(s, t, depth)
 }
 
-// collection is a type of values in scope, a list as often as not.
+// collection returns the type of a value in scope, in half of the cases a list.
 func (g *generator) collection(s *scope) *types.Type {
 	for range 4 {
 		if t := s.someType(g); t.Kind() == types.ListKind {
@@ -225,7 +225,7 @@ func (g *generator) formatArguments(s *scope, depth int) *expression {
 	return e
 }
 
-// operators are functions that syntax spells.
+// operators are functions with their own syntax.
 var operators = map[string]string{"!_": "!$", "-_": "-$", "_?_:_": "$ ? $ : $", "_[_]": "$[$]", "_[?_]": "$[?$]", "@in": "$ in $", "_&&_": "$ && $", "_||_": "$ || $"}
 
 func init() {

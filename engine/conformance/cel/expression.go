@@ -2,29 +2,29 @@ package cel
 
 import "strings"
 
-// expression is generated text with its structure, so that it can be shrunk: fixed pieces with operands between them.
-// There is one piece more than operands.
+// expression is generated text with its structure, so that it can be shrunk: operands between fixed pieces. There is
+// one piece more than operands.
 type expression struct {
 	pieces   []string
 	operands []*expression
-	// closed: the text binds tighter than any operator, so that it needs no parentheses as an operand.
+	// closed means that the text binds tighter than any operator: as an operand it needs no parentheses.
 	closed bool
 }
 
-// text makes an expression without operands.
+// text returns an expression without operands.
 func text(s string) *expression { return &expression{pieces: []string{s}, closed: true} }
 
-// joined makes an expression of a pattern, in which each $ stands for an operand.
+// joined returns an expression from a pattern. Each $ stands for an operand.
 func joined(closed bool, pattern string, operands ...*expression) *expression {
 	return &expression{pieces: strings.Split(pattern, "$"), operands: operands, closed: closed}
 }
 
-// call makes f(a, b).
+// call returns f(a, b).
 func call(name string, arguments ...*expression) *expression {
 	return &expression{pieces: around(name+"(", len(arguments), ")"), operands: arguments, closed: true}
 }
 
-// method makes target.f(a, b).
+// method returns target.f(a, b).
 func method(target *expression, name string, arguments ...*expression) *expression {
 	e := &expression{pieces: around("."+name+"(", len(arguments), ")"), closed: true}
 	e.pieces = append([]string{""}, e.pieces...)
@@ -32,7 +32,7 @@ func method(target *expression, name string, arguments ...*expression) *expressi
 	return e
 }
 
-// around are the pieces of a list of n operands.
+// around returns the pieces of a list of n operands.
 func around(open string, n int, shut string) []string {
 	if n == 0 {
 		return []string{open + shut}
@@ -44,12 +44,12 @@ func around(open string, n int, shut string) []string {
 	return append(pieces, shut)
 }
 
-// infix makes (a op b).
+// infix returns (a op b).
 func infix(a *expression, op string, b *expression) *expression {
 	return joined(false, "$ "+op+" $", a.tight(), b.tight())
 }
 
-// tight puts parentheses around what needs them as an operand.
+// tight adds parentheses to an operand that needs them.
 func (e *expression) tight() *expression {
 	if e.closed {
 		return e
@@ -57,7 +57,7 @@ func (e *expression) tight() *expression {
 	return joined(true, "($)", e)
 }
 
-// String is the expression's text.
+// String returns the text of the expression.
 func (e *expression) String() string {
 	var b strings.Builder
 	e.write(&b)
@@ -73,7 +73,7 @@ func (e *expression) write(b *strings.Builder) {
 	}
 }
 
-// size is the number of nodes.
+// size returns the number of nodes.
 func (e *expression) size() int {
 	n := 1
 	for _, o := range e.operands {

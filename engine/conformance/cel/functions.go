@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// overload is one way to call a function of upstream's environment.
+// overload is an overload of a function in upstream's environment.
 type overload struct {
 	function, id string
 	member       bool
@@ -17,21 +17,21 @@ type overload struct {
 	result       *types.Type
 }
 
-// overloads are all that an expression can spell, in the order of their functions' names.
+// overloads are all that expressions can use, in the order of their functions' names.
 var overloads = enumerate()
 
-// functionOf holds the overloads of each function.
+// functionOf contains the overloads of each function.
 var functionOf = byFunction()
 
 // functionNames are the keys of functionOf, sorted.
 var functionNames = sortedKeys(functionOf)
 
-// enumerate asks the environment in which stored rules run.
+// enumerate lists the overloads of the environment of stored rules.
 func enumerate() (all []overload) {
 	functions := upstreamEnv().Functions()
 	for _, name := range sortedKeys(functions) {
 		if strings.Contains(name, "@") && name != "@in" || name == "in" || name == "_in_" || name == "__not_strictly_false__" || name == "_?._" {
-			continue // macros call these, or syntax has other ways
+			continue // called by macros, or written with another syntax
 		}
 		for _, o := range functions[name].OverloadDecls() {
 			all = append(all, overload{name, o.ID(), o.IsMemberFunction(), o.ArgTypes(), o.ResultType()})
@@ -57,10 +57,10 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// bindings are what type parameters stand for.
+// bindings are the types of type parameters.
 type bindings map[string]*types.Type
 
-// match finds what pattern's parameters must be for pattern to be t.
+// match binds the parameters of pattern so that it equals t.
 func (b bindings) match(pattern, t *types.Type) bool {
 	if pattern.Kind() == types.TypeParamKind {
 		if bound, ok := b[pattern.TypeName()]; ok {
@@ -80,7 +80,7 @@ func (b bindings) match(pattern, t *types.Type) bool {
 	return true
 }
 
-// apply replaces parameters; unbound chooses what is still open.
+// apply replaces parameters. unbound chooses types for unbound ones.
 func (b bindings) apply(t *types.Type, unbound func() *types.Type) *types.Type {
 	if t.Kind() == types.TypeParamKind {
 		if b[t.TypeName()] == nil {
@@ -108,12 +108,12 @@ func (b bindings) apply(t *types.Type, unbound func() *types.Type) *types.Type {
 	return types.NewOpaqueType(t.TypeName(), parameters...)
 }
 
-// isOptional reports an optional_type.
+// isOptional reports whether t is an optional_type.
 func isOptional(t *types.Type) bool {
 	return t.Kind() == types.OpaqueKind && t.TypeName() == "optional_type"
 }
 
-// upstreamEnv is the environment in which stored rules run, without variables.
+// upstreamEnv is the environment of stored rules, without variables.
 func upstreamEnv() *celgo.Env {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 }

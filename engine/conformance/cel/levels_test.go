@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// TestRulesAtLevels: upstream's tests of rules anywhere in a schema, of ratcheting and of optional old values, as
-// definitions and requests on both sides.
+// TestRulesAtLevels runs upstream's tests of rules at all levels of a schema, of ratcheting and of optional old values
+// on both sides.
 func TestRulesAtLevels(t *testing.T) {
 	served, rejected := 0, 0
 	for _, row := range rows(t, tables.Rules, "TestValidationExpressionsAtSchemaLevels", "TestRatcheting", "TestOptionalOldSelf", "TestOptionalOldSelfCheckForNull", "TestReasonAndFldPath") {
@@ -60,7 +60,7 @@ func TestRulesAtLevels(t *testing.T) {
 	}
 }
 
-// envelope returns an object with the fields of a row's root, nil for an empty document.
+// envelope returns an object with the root fields of a row, or nil for an empty document.
 func envelope(t *testing.T, doc json.RawMessage) []byte {
 	t.Helper()
 	if len(doc) == 0 || string(doc) == "null" {
@@ -73,7 +73,7 @@ func envelope(t *testing.T, doc json.RawMessage) []byte {
 	return generate.Envelope(n.GetMembers()...).JSON()
 }
 
-// wrapped makes an object with a row's value in it.
+// wrapped returns an object that contains a row's value.
 func wrapped(doc json.RawMessage) []byte {
 	if len(doc) == 0 || string(doc) == "null" {
 		return nil

@@ -11,13 +11,12 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
-// frame makes a rule of an expression of any type: what stands around it costs the same whatever it is, and keeps it
-// from being folded into a constant.
+// frame turns an expression of any type into a rule. The added text has a constant cost, and prevents constant folding.
 func frame(expression string) string { return "[dyn(" + expression + "), dyn(self.b)].size() == 2" }
 
-// TestPinnedLibraryCosts: costs and estimates that the tests of Kubernetes' functions pin. Those tests run without
-// cel-go's optimizations, which API servers have: where upstream's own cost differs for that reason, ours is held
-// against upstream's.
+// TestPinnedLibraryCosts tests the costs and estimates in the tests of Kubernetes' functions. Those tests run without
+// cel-go's optimizations, which API servers enable. Where upstream's own cost differs for this reason, ours is compared
+// with upstream's.
 func TestPinnedLibraryCosts(t *testing.T) {
 	schema := tree.Obj("type", "object", "properties", tree.Obj("b", tree.Obj("type", "boolean")))
 	v := Values{Self: tree.Obj("b", true)}
@@ -50,11 +49,11 @@ func TestPinnedLibraryCosts(t *testing.T) {
 	if !ok {
 		t.Fatal("the frame does not hold")
 	}
-	around, aroundEstimate = around-2, aroundEstimate-2 // self and its member
+	around, aroundEstimate = around-2, aroundEstimate-2 // self and its field
 	pinned, optimized, estimates, rejected, open := 0, 0, 0, 0, 0
 	for _, row := range rows(t, tables.Libraries) {
 		if strings.Contains(row.Rule, "jsonpatch.") {
-			rejected++ // for mutating policies alone
+			rejected++ // only for mutating policies
 			continue
 		}
 		cost, estimate, ok := measure(frame(row.Rule))

@@ -37,8 +37,8 @@ var (
 	messageLiterals = []string{"google.protobuf.Int64Value{value: 1}", "google.protobuf.StringValue{value: 'a'}", "google.protobuf.BoolValue{}", "google.protobuf.Value{}", "google.protobuf.Struct{fields: {'a': null}}"}
 )
 
-// hints are the texts that a function's string arguments are drawn from, by overload; the argument's number follows,
-// the target counting as 0.
+// hints are the strings for a function's arguments, by overload and the number of the argument. The target has number
+// 0.
 var hints = map[string][]string{
 	"string_to_duration/0": durationTexts, "string_to_timestamp/0": timestampTexts, "string_to_quantity/0": quantityTexts, "is_quantity_string/0": quantityTexts,
 	"string_to_ip/0": ipTexts, "is_ip/0": ipTexts, "ip_is_canonical/0": ipTexts, "cidr_contains_ip_string/1": ipTexts, "string_to_cidr/0": cidrTexts, "is_cidr/0": cidrTexts,
@@ -49,10 +49,10 @@ var hints = map[string][]string{
 	"string_split_string/1": separatorTexts, "string_split_string_int/1": separatorTexts, "list_join_string/1": separatorTexts, "string_format/0": formatTexts,
 }
 
-// quote makes a literal of a text.
+// quote returns a string literal.
 func quote(s string) string { return strconv.Quote(s) }
 
-// literal makes a constant, or the nearest to one, of a type.
+// literal returns a constant of a type, or something similar.
 func (g *generator) literal(t *types.Type, depth int) *expression {
 	pick := func(from []string) *expression { return text(generate.Pick(g.r, from)) }
 	of := func(function string, from []string) *expression {
@@ -121,7 +121,7 @@ func (g *generator) literal(t *types.Type, depth int) *expression {
 	return call("dyn", pick(intLiterals))
 }
 
-// mostlyEarly picks from a table whose later half is what functions reject.
+// mostlyEarly selects from a table whose second half contains invalid arguments.
 func (g *generator) mostlyEarly(from []string) string {
 	if g.r.Chance(94) {
 		return generate.Pick(g.r, from[:(len(from)+1)/2])
@@ -129,7 +129,7 @@ func (g *generator) mostlyEarly(from []string) string {
 	return generate.Pick(g.r, from)
 }
 
-// index is an index of a list, mostly within it; key is a key of a map.
+// index returns an index of a list, mostly within it. key returns a key of a map.
 func (g *generator) index() *expression {
 	if g.r.Chance(90) {
 		return text("0")
@@ -144,7 +144,7 @@ func (g *generator) key() *expression {
 	return text(generate.Pick(g.r, keyLiterals))
 }
 
-// list makes a list literal, now and then with optional elements.
+// list returns a list literal, rarely with optional elements.
 func (g *generator) list(t *types.Type, depth int, element func(*generator, *types.Type, int) *expression) *expression {
 	n := g.r.Between(1, 3)
 	if g.r.Chance(12) {
@@ -162,7 +162,7 @@ func (g *generator) list(t *types.Type, depth int, element func(*generator, *typ
 	return e
 }
 
-// mapping makes a map literal.
+// mapping returns a map literal.
 func (g *generator) mapping(key, value *types.Type, depth int, element func(*generator, *types.Type, int) *expression) *expression {
 	n := g.r.IntN(3)
 	if g.r.Chance(10) {

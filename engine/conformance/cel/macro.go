@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// macros are all of the environment's, and what else syntax makes. Each makes an expression of a type of its choice.
-// (Filled by init: they draw each other.)
+// macros are those of the environment, and other syntax. Each generates an expression of a type of its choice. (init
+// fills it, because they call each other.)
 var macros []macro
 
 type macro struct {
@@ -84,7 +84,7 @@ func allMacros() []macro {
 	}
 }
 
-// macro draws a macro whose result has type t. It returns nil if no macro fits.
+// macro generates a macro that returns type t, or nil if no macro fits.
 func (g *generator) macro(s *scope, t *types.Type, depth int) *expression {
 	switch {
 	case t.Kind() == types.BoolKind:
@@ -116,7 +116,7 @@ func (g *generator) macro(s *scope, t *types.Type, depth int) *expression {
 	return nil
 }
 
-// fresh names a macro's variable: mostly a new name, now and then one that hides another.
+// fresh returns the name of a macro's variable: mostly a new one, rarely one that hides another.
 func (g *generator) fresh() string {
 	g.bound++
 	if g.r.Chance(6) {
@@ -125,7 +125,7 @@ func (g *generator) fresh() string {
 	return fmt.Sprintf("v%d", g.bound)
 }
 
-// list1 draws a list, of a given element type or of any.
+// list1 generates a list of a given element type or of any.
 func (g *generator) list1(s *scope, elem *types.Type, depth int) (*expression, *types.Type) {
 	if elem == nil {
 		var lists []route
@@ -143,7 +143,7 @@ func (g *generator) list1(s *scope, elem *types.Type, depth int) (*expression, *
 	return g.typed(s, types.NewListType(elem), depth-1), elem
 }
 
-// ranged draws something to fold over: a list, or a map over whose keys macros of one variable go.
+// ranged generates something to iterate over: a list, or a map, whose keys macros with one variable use.
 func (g *generator) ranged(s *scope, depth int) (over *expression, key, value *types.Type) {
 	if g.r.Chance(30) {
 		var maps []route
@@ -172,7 +172,7 @@ func (g *generator) fold(s *scope, name string, result *types.Type, depth int) *
 	return g.over(s, over, name, result, value, depth)
 }
 
-// over writes range.name(v, body).
+// over returns range.name(v, body).
 func (g *generator) over(s *scope, over *expression, name string, result, elem *types.Type, depth int) *expression {
 	v := g.fresh()
 	return joined(true, "$."+name+"("+v+", $)", over.tight(), g.typed(s.with(v, elem), result, depth-2))
@@ -191,7 +191,7 @@ func (g *generator) mapIf(s *scope, result *types.Type, depth int) *expression {
 	return joined(true, "$.map("+v+", $, $)", over.tight(), g.typed(in, types.BoolType, depth-2), g.typed(in, result, depth-2))
 }
 
-// transform writes transformList, with a filter or without.
+// transform returns transformList, with or without a filter.
 func (g *generator) transform(s *scope, name string, result *types.Type, depth int) *expression {
 	over, key, value := g.ranged(s, depth)
 	k, v := g.fresh(), g.fresh()
@@ -218,7 +218,7 @@ func (g *generator) transformEntry(s *scope, value *types.Type, depth int) *expr
 	k, v := g.fresh(), g.fresh()
 	in := s.with(k, key).with(v, elem)
 	entry := joined(true, "{$: $}", g.typed(in, types.StringType, depth-3), g.typed(in, value, depth-3))
-	if g.r.Chance(70) && k != v { // keys that differ
+	if g.r.Chance(70) && k != v { // distinct keys
 		entry = joined(true, "{string("+k+"): $}", g.typed(in, value, depth-3))
 	}
 	if g.r.Chance(40) {
@@ -227,7 +227,7 @@ func (g *generator) transformEntry(s *scope, value *types.Type, depth int) *expr
 	return joined(true, "$.transformMapEntry("+k+", "+v+", $)", over.tight(), entry)
 }
 
-// optMap writes optMap and optFlatMap.
+// optMap returns optMap and optFlatMap.
 func (g *generator) optMap(s *scope, name string, result *types.Type, depth int) *expression {
 	over, inner := g.optional(s, depth)
 	v := g.fresh()
@@ -244,7 +244,7 @@ func (g *generator) optional(s *scope, depth int) (*expression, *types.Type) {
 	return g.typed(s, types.NewOptionalType(inner), depth-2), inner
 }
 
-// paths are the members that has() takes.
+// paths are the fields that has() accepts.
 func (g *generator) paths(s *scope) (found []route) {
 	for _, at := range s.routes(g, 4) {
 		if at.path {
@@ -254,7 +254,7 @@ func (g *generator) paths(s *scope) (found []route) {
 	return found
 }
 
-// has writes has(path), or a test of a map's key.
+// has returns has(path), or a test of a map's key.
 func (g *generator) has(s *scope) *expression {
 	if found := g.paths(s); len(found) > 0 && g.r.Chance(90) {
 		return joined(true, "has($)", generate.Pick(g.r, found).e)
@@ -267,7 +267,7 @@ func (g *generator) has(s *scope) *expression {
 	return joined(true, "has({'a': 1}."+generate.Pick(g.r, []string{"a", "b"})+")")
 }
 
-// optionalSelect writes the last step of a path as an optional one, and steps after it now and then.
+// optionalSelect makes the last step of a path optional, and sometimes adds steps.
 func (g *generator) optionalSelect(s *scope) (*expression, *types.Type) {
 	var objects []route
 	for _, at := range s.routes(g, 3) {
@@ -287,7 +287,7 @@ func (g *generator) optionalSelect(s *scope) (*expression, *types.Type) {
 		if next, _ := s.members(t); len(next) == 0 || g.r.Chance(50) {
 			return e, types.NewOptionalType(t)
 		}
-		if g.r.Chance(40) { // a plain step after an optional one is optional too
+		if g.r.Chance(40) { // a plain step after an optional one is also optional
 			order, fields = s.members(t)
 			name = generate.Pick(g.r, order)
 			return joined(true, "$."+name, e), types.NewOptionalType(fields[name].Type.CelType())

@@ -4,5 +4,5 @@ import "regexp"
 
 var generatedType = regexp.MustCompile(`selfType\d+`)
 
-// normal takes out of a text what is different in each run of upstream's: the time in the name of self's type.
+// normal removes what differs between runs of upstream: the time in the name of self's type.
 func normal(text string) string { return generatedType.ReplaceAllString(text, "selfType") }

@@ -17,21 +17,21 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// wrapper is the property below which a schema stands that is no root.
+// wrapper is the property that contains a schema that is not a root.
 const wrapper = "v"
 
-// ours is the engine's compiler and its two evaluators.
+// ours is the engine's compiler with closures and cel-go.
 type ours struct {
 	c        *Case
 	scope    *celcheck.Scope
 	rules    []apiextensionsv1.ValidationRule
 	set      *rule.Set
-	closures []*closure.Program // by rule; nil where it has none
-	missing  []string           // why it has none, "" where it does not compile at all
+	closures []*closure.Program // by rule; nil if it has none
+	missing  []string           // why it has none; "" if it does not compile
 	plan     *plan.Plan         // fills slots
 }
 
-// functions are what closures call.
+// functions are those that closures call.
 var functions = must(celenv.Functions(upstreamEnv()))
 
 func must[T any](v T, err error) T {
@@ -70,7 +70,7 @@ func newOurs(c *Case) (*ours, error) {
 	return o, nil
 }
 
-// slotPlan is the plan of a schema, which fills the slots of documents: a rule that says nothing makes it do so.
+// slotPlan returns the plan of a schema, which fills the slots of documents. A trivial rule makes it do so.
 func slotPlan(props *apiextensionsv1.JSONSchemaProps, root bool) (*plan.Plan, error) {
 	with := props.DeepCopy()
 	with.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
@@ -80,7 +80,7 @@ func slotPlan(props *apiextensionsv1.JSONSchemaProps, root bool) (*plan.Plan, er
 	return plan.Compile(with, plan.Options{Rules: plan.RulesOfResource})
 }
 
-// compileClosure compiles the i-th rule's closure anew, apart from the Set's own.
+// compileClosure compiles the i-th rule's closure again, separately from the Set's.
 func (o *ours) compileClosure(i int) {
 	optional := o.rules[i].OptionalOldSelf != nil && *o.rules[i].OptionalOldSelf
 	checked, bad := o.scope.CompileRule(context.Background(), celenv.Stored(), o.rules[i].Rule, optional)
@@ -95,7 +95,7 @@ func (o *ours) compileClosure(i int) {
 	o.closures[i] = p
 }
 
-// facts says of every rule what registration would.
+// facts returns the facts about each rule in a registration.
 func (o *ours) facts(env *celenv.Env) []Compiled {
 	out := make([]Compiled, len(o.rules))
 	for i := range o.rules {
@@ -105,7 +105,7 @@ func (o *ours) facts(env *celenv.Env) []Compiled {
 	return out
 }
 
-// document is a value and the one it replaces, in a Doc.
+// document is a value and its old value in a Doc.
 type document struct {
 	doc       *value.Doc
 	self, old uint32
@@ -130,7 +130,7 @@ func (o *ours) parse(d *value.Doc, n *tree.Node, s value.Source) (uint32, error)
 	}
 	text := n.JSON()
 	root, err := d.Parse(text, s, value.Limits{})
-	if err == nil && len(text)%2 == 0 { // the others have their members looked up by name
+	if err == nil && len(text)%2 == 0 { // fields of the others are found by name
 		o.plan.FillSlots(d, root)
 	}
 	if err != nil || o.c.Root {
@@ -139,7 +139,7 @@ func (o *ours) parse(d *value.Doc, n *tree.Node, s value.Source) (uint32, error)
 	return d.Nodes[root].First, nil
 }
 
-// judged is the place of the value.
+// judged is the path of the value.
 type judged struct{}
 
 func (judged) Ratchet() bool { return false }
@@ -156,7 +156,7 @@ func (judged) Violation(_ uint32, err *field.Error, _ value.Path, _ string) viol
 	return violation.Violation{Error: err}
 }
 
-// judge validates a value with a budget, and a limit for each call.
+// judge validates a value with a budget, and a limit per call.
 func (o *ours) judge(d document, limit uint64, budget int64, closures bool) Verdict {
 	r := rule.Start(d.doc)
 	defer r.Close()
@@ -178,7 +178,7 @@ func (o *ours) judge(d document, limit uint64, budget int64, closures bool) Verd
 	return out
 }
 
-// closure evaluates the i-th rule's closure.
+// closure runs the i-th rule's closure.
 func (o *ours) closure(i int, d document, limit uint64) (closure.Outcome, uint64) {
 	f := closure.Frame{Doc: d.doc, Self: d.self, Old: d.old, Limit: limit}
 	out := o.closures[i].Eval(&f)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// panicked describes a panic and the functions of the engine on its stack.
+// panicked returns a panic and the functions of the engine on its stack.
 func panicked(e any) []string {
 	text := fmt.Sprintf("panic: %v", e)
 	places := 0

@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// rows reads a source's tables; some seconds are spent on compiling them.
+// rows reads a source's tables. Compiling them takes some seconds.
 func rows(t *testing.T, s tables.Source, names ...string) []tables.Row {
 	t.Helper()
 	all, err := tables.Read(s)
@@ -38,7 +38,7 @@ func rows(t *testing.T, s tables.Source, names ...string) []tables.Row {
 	return found
 }
 
-// caseOf makes a case of a row's schema and a rule of its own.
+// caseOf returns a case of a row's schema and a rule.
 func caseOf(t *testing.T, schema json.RawMessage, text_ string) *Case {
 	t.Helper()
 	n, err := tree.Parse(schema)
@@ -48,7 +48,7 @@ func caseOf(t *testing.T, schema json.RawMessage, text_ string) *Case {
 	return &Case{Schema: n, Rules: []Rule{{rule: text(text_)}}}
 }
 
-// rulesOf takes the rules at the root out of a row's schema.
+// rulesOf removes the rules at the root of a row's schema and returns them.
 func rulesOf(t *testing.T, schema json.RawMessage) *Case {
 	t.Helper()
 	n, err := tree.Parse(schema)
@@ -95,7 +95,7 @@ func valuesOf(t *testing.T, self, old json.RawMessage) Values {
 	return v
 }
 
-// TestPinnedCosts: the costs at run time that upstream's test of their stability pins are ours, by replay and by
+// TestPinnedCosts compares the run-time costs in upstream's test of their stability with ours, in cel-go and as a
 // closure.
 func TestPinnedCosts(t *testing.T) {
 	checked, closed := 0, 0
@@ -145,7 +145,7 @@ func TestPinnedCosts(t *testing.T) {
 	}
 }
 
-// TestPinnedEstimates: the same of what an expression may cost at most.
+// TestPinnedEstimates does the same for estimated costs.
 func TestPinnedEstimates(t *testing.T) {
 	checked := 0
 	for _, row := range rows(t, tables.Rules, "TestCelEstimatedCostStability") {
@@ -179,8 +179,8 @@ func TestPinnedEstimates(t *testing.T) {
 	}
 }
 
-// TestExpressionTables: what upstream's tests of compilation and validation compile and run, on both sides, and as
-// those tests expect.
+// TestExpressionTables compiles and runs the expressions of upstream's tests of compilation and validation on both
+// sides, and compares the results with each other and with the tables.
 func TestExpressionTables(t *testing.T) {
 	var n Counts
 	for i, row := range rows(t, tables.Rules, "TestCelCompilation") {

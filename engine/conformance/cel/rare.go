@@ -8,10 +8,10 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// rareTexts are conditions that chance makes too seldom: each reaches a part of upstream that hardly anything else
-// does. L stands for a list of the data, S for a list of strings, M for a map, V for any value.
+// rareTexts are conditions that random generation rarely produces. Each executes a part of upstream that almost nothing
+// else does. L stands for a list of the data, S for a list of strings, M for a map, V for any value.
 var rareTexts = []string{
-	// regular expressions: constant and computed, wrong ones, on what is no string
+	// regular expressions: constant, computed, invalid, and on other types than strings
 	`'a'.find('[') == ''`, `'a'.findAll('(').size() == 1`, `'a'.findAll('*', 1).size() == 1`, `'a'.find('[' + '') == ''`, `'a'.findAll('(' + '').size() == 1`, `'a'.findAll('(' + '', 1).size() == 1`, `'a'.matches('[' + '')`,
 	`dyn(1).find('a') == ''`, `dyn(1).findAll('a') == []`, `dyn(1).findAll('a', 1) == []`, `'a'.findAll('a', dyn('x')) == []`, `'a'.find(dyn(1)) == ''`, `dyn(V).find('a' + '') == ''`, `'abab'.findAll('a', 1).size() == 1`, `'abab'.findAll('a', -1).size() == 2`,
 	`'abab'.findAll('a', 0).size() == 0`, `'abab'.findAll('b' + '', 5) == ['b', 'b']`, `dyn(V).matches('a')`,
@@ -36,7 +36,7 @@ var rareTexts = []string{
 	`sets.contains(L, [L[0]])`, `sets.equivalent(L, L + L)`, `sets.intersects(L, [L[0]])`, `L.transformMap(i, x, x).size() == L.size()`, `M.transformList(k, v, v).size() == M.size()`, `M.transformMapEntry(k, v, {k: v}) == M`,
 }
 
-// rare makes one of them; nil if the data has nothing of what it is about.
+// rare returns one of them, or nil if the data lacks what it needs.
 func (g *generator) rare(s *scope) *expression {
 	pattern := generate.Pick(g.r, rareTexts)
 	if strings.Contains(pattern, "oldSelf") && !g.transition {
@@ -69,7 +69,7 @@ func (g *generator) rare(s *scope) *expression {
 	return joined(false, "$", text(pattern))
 }
 
-// placeholder reports whether the letter stands alone somewhere in the pattern.
+// placeholder reports whether the pattern contains the letter as a word.
 func placeholder(pattern, letter string) bool {
 	return replacePlaceholder(pattern, letter, "") != pattern
 }

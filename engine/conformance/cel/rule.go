@@ -7,10 +7,10 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// maxDepth is how deep calls nest.
+// maxDepth is the maximum depth of nested calls.
 const maxDepth = 6
 
-// makeRule makes a rule around the n-th target.
+// makeRule returns a rule with the n-th target.
 func makeRule(r generate.Rand, decl *apiservercel.DeclType, n int) Rule {
 	rule := Rule{Optional: r.Chance(12)}
 	g := &generator{r: r, transition: r.Chance(15) || rule.Optional, budget: r.Between(6, 40)}
@@ -27,7 +27,7 @@ func makeRule(r generate.Rand, decl *apiservercel.DeclType, n int) Rule {
 	switch {
 	case r.Chance(5):
 		rule.rule = g.flawed(s, rule.rule)
-	case r.Chance(25): // a condition that does not hold, for what a message says of it
+	case r.Chance(25): // a false condition, to test its message
 		rule.rule = joined(false, "!($)", rule.rule)
 	}
 	if r.Chance(20) {
@@ -46,7 +46,7 @@ func makeRule(r generate.Rand, decl *apiservercel.DeclType, n int) Rule {
 	return rule
 }
 
-// message makes a text, of a value of any type as often as not.
+// message returns a text, in half of the cases from a value of any type.
 func (g *generator) message(s *scope) *expression {
 	switch g.r.IntN(6) {
 	case 0:

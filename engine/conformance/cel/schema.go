@@ -5,11 +5,11 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// names of properties: plain ones, keywords, those that need escapes, and those that no expression can spell.
+// Names of properties: plain ones, keywords, names that need escapes, and names that expressions cannot use.
 var names = []string{"a", "b", "c", "name", "items", "value", "x1", "self", "oldSelf", "true", "in", "namespace", "package", "var", "void", "while", "int", "type",
 	"a-b", "a.b", "a/b", "a__b", "__", "_", "__dot__", "a_b", "A", "1a", "é", "a b", "", "apiVersion", "kind", "metadata", "spec", "status", "@items"}
 
-// rootSchema makes the schema of a rule's place, which is an object in three cases of four.
+// rootSchema returns the schema of a rule's node, in three of four cases an object.
 func rootSchema(r generate.Rand) *tree.Node {
 	switch r.IntN(12) {
 	case 0:
@@ -22,7 +22,7 @@ func rootSchema(r generate.Rand) *tree.Node {
 		return embedded(r, 3)
 	}
 	s := objectOf(r, 4)
-	// what most overloads want is always there
+	// what most overloads need is always declared
 	props := s.Get("properties")
 	for _, p := range []struct {
 		name string
@@ -42,7 +42,7 @@ func rootSchema(r generate.Rand) *tree.Node {
 	return s
 }
 
-// place makes a schema of any kind.
+// place returns a schema of any kind.
 func place(r generate.Rand, depth int) *tree.Node {
 	if depth <= 0 {
 		return scalar(r)
@@ -57,7 +57,7 @@ func place(r generate.Rand, depth int) *tree.Node {
 		s = mapOf(r, depth)
 	case 6:
 		if r.Chance(20) {
-			return tree.Obj("type", "object") // nothing declared: an empty object to rules
+			return tree.Obj("type", "object") // nothing declared: an empty object in rules
 		}
 		s = embedded(r, depth)
 		if r.Chance(70) {

@@ -15,13 +15,13 @@ type variable struct {
 	t    *types.Type
 }
 
-// scope is what an expression can name: variables, and the members of the object types among them.
+// scope contains the names that an expression can use: variables and fields of object types.
 type scope struct {
 	variables []variable
 	objects   map[string]*apiservercel.DeclType
 }
 
-// newScope declares self, and oldSelf as the same type or as an optional of it.
+// newScope declares self, and oldSelf with the same type or as an optional of it.
 func newScope(decl *apiservercel.DeclType, optionalOld bool) *scope {
 	decl = decl.MaybeAssignTypeName("selfType")
 	s := &scope{objects: apiservercel.FieldTypeMap("selfType", decl)}
@@ -33,7 +33,7 @@ func newScope(decl *apiservercel.DeclType, optionalOld bool) *scope {
 	return s
 }
 
-// with adds a variable; the last one of a name hides the others.
+// with adds a variable. It hides earlier ones with its name.
 func (s *scope) with(name string, t *types.Type) *scope {
 	n := &scope{objects: s.objects}
 	for _, v := range s.variables {
@@ -45,7 +45,7 @@ func (s *scope) with(name string, t *types.Type) *scope {
 	return n
 }
 
-// members are the fields of an object type, sorted by name.
+// members returns the fields of an object type, sorted by name.
 func (s *scope) members(t *types.Type) ([]string, map[string]*apiservercel.DeclField) {
 	if t.Kind() != types.StructKind {
 		return nil, nil
@@ -57,14 +57,15 @@ func (s *scope) members(t *types.Type) ([]string, map[string]*apiservercel.DeclF
 	return sortedKeys(d.Fields), d.Fields
 }
 
-// route is a way from a variable to a value: members, indexes of lists, keys of maps.
+// route is a path from a variable to a value: fields, indexes of lists, keys of maps.
 type route struct {
 	e    *expression
 	t    *types.Type
-	path bool // members only: has() takes it
+	path bool // fields only: has() accepts it
 }
 
-// routes walks from every variable at most depth steps, choosing an index or a key at every list and map.
+// routes returns paths from every variable with at most depth steps. It chooses an index or a key for every list and
+// map.
 func (s *scope) routes(g *generator, depth int) (found []route) {
 	for _, v := range s.variables {
 		if v.name == "oldSelf" && !g.transition {
@@ -97,7 +98,7 @@ func (s *scope) walk(g *generator, at route, depth int, found *[]route) {
 	}
 }
 
-// someType is a type that a value in scope has, or a simple one.
+// someType returns a type of a value in scope, or a simple one.
 func (s *scope) someType(g *generator) *types.Type {
 	if g.r.Chance(50) {
 		return generate.Pick(g.r, simple)
@@ -110,5 +111,5 @@ func (s *scope) someType(g *generator) *types.Type {
 var simple = []*types.Type{types.BoolType, types.IntType, types.IntType, types.UintType, types.DoubleType, types.StringType, types.StringType, types.BytesType,
 	types.DurationType, types.TimestampType, types.NewListType(types.IntType), types.NewListType(types.StringType), types.NewMapType(types.StringType, types.IntType), types.DynType}
 
-// opaque reports types of which no value can be made: those of the authorizer.
+// opaque reports whether values of a type cannot be created: those of the authorizer.
 func opaque(t *types.Type) bool { return strings.HasPrefix(t.TypeName(), "kubernetes.authorization.") }

@@ -5,11 +5,11 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// shrinkTries bounds the comparisons that shrinking one disagreement may take.
+// shrinkTries is the maximum number of comparisons for shrinking one disagreement.
 const shrinkTries = 1500
 
-// shrinkCase makes a disagreement small: fewer rules, smaller expressions, a smaller schema and smaller values that
-// still differ in the same way.
+// shrinkCase shrinks a disagreement: fewer rules, smaller expressions, a smaller schema and smaller values that still
+// differ in the same way.
 func shrinkCase(d *disagreement) {
 	want := signature(d.diffs)
 	tries := shrinkTries
@@ -28,7 +28,7 @@ func shrinkCase(d *disagreement) {
 		for _, r := range d.c.Rules {
 			one := *d.c
 			one.Rules = []Rule{r}
-			// alone, a rule's number and what the others leave of the budget are not the same
+			// a single rule has another number, and another remaining budget
 			if diffs, out := check(&one, d.v, d.probe); out == different && len(diffs) > 0 {
 				d.c, d.diffs, want = &one, diffs, signature(diffs)
 				break
@@ -93,8 +93,8 @@ func shrinkRule(d *disagreement, i int, still func(*Case, Values) bool) {
 // simplest are replacements for any operand.
 var simplest = []string{"true", "false", "0", "1", "''", "'a'", "[]", "{}", "null", "self", "[0]", "['a']", "1u", "1.0", "b''", "optional.none()"}
 
-// shrinkExpression replaces the whole by an operand, operands by their own operands or by constants, as long as keep
-// says that the rest will do.
+// shrinkExpression replaces the expression by an operand, and operands by their own operands or by constants, as long
+// as keep accepts the result.
 func shrinkExpression(e *expression, keep func(*expression) bool) *expression {
 	for changed := true; changed; {
 		changed = false

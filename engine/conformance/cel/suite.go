@@ -10,20 +10,20 @@ import (
 	"sync/atomic"
 )
 
-// Options say what to run.
+// Options of a run.
 type Options struct {
-	// N is the number of cases, a case being one rule on one value.
+	// N is the number of cases. A case is one rule on one value.
 	N    int
 	Seed uint64
-	// Limit ends the run after that many distinct disagreements; 0 means 20.
+	// Limit ends the run after that many distinct disagreements. 0 means 20.
 	Limit int
-	// Workers is the number of goroutines; 0 means GOMAXPROCS.
+	// Workers is the number of goroutines. 0 means GOMAXPROCS.
 	Workers int
-	// Quick leaves out shrinking.
+	// Quick omits shrinking.
 	Quick bool
-	// Log receives disagreements.
+	// Log receives the disagreements.
 	Log io.Writer
-	// UpstreamOnly exercises upstream alone.
+	// UpstreamOnly runs upstream only.
 	UpstreamOnly bool
 }
 
@@ -81,7 +81,7 @@ func runGroup(o Options, k uint64, n *Counts, rep *reporter) {
 	case different:
 		report(all, Values{}, probeCompile, diffs)
 		return
-	case crashed: // one rule is to blame: the others have their turn alone
+	case crashed: // one rule is the cause: the others run alone
 		n.Crashed++
 		for _, r := range g.Rules {
 			one := &Case{Schema: g.Schema, Root: g.Root, Rules: []Rule{r}}
@@ -113,7 +113,7 @@ func values(p *pairing, g Group, n *Counts, report func(*Case, Values, int, []st
 	}
 }
 
-// exercise lets upstream work alone, for what the generator reaches.
+// exercise runs upstream only, to measure what the generator reaches.
 func exercise(g Group) {
 	defer func() { _ = recover() }()
 	u, err := newUpstream(&Case{Schema: g.Schema, Root: g.Root, Rules: g.Rules})
@@ -127,7 +127,7 @@ func exercise(g Group) {
 	}
 }
 
-// The probes: what of a case to compare.
+// The probes: the parts of a case to compare.
 const (
 	probeCompile = iota
 	probeValue
@@ -146,7 +146,7 @@ func check(c *Case, v Values, probe int) (diffs []string, out outcome) {
 	return guardValue(p, v, &Counts{})
 }
 
-// Panics of ours are disagreements.
+// A panic of ours is a disagreement.
 
 func guardPair(c *Case, n *Counts) (p *pairing, diffs []string, out outcome) {
 	defer func() {
@@ -175,7 +175,7 @@ func guardLimits(c *Case, v Values) (diffs []string, out outcome) {
 	return limits(c, v)
 }
 
-// disagreement is a case on which ours differs.
+// disagreement is a case where ours differs.
 type disagreement struct {
 	group uint64
 	c     *Case
@@ -184,22 +184,22 @@ type disagreement struct {
 	diffs []string
 }
 
-// reporter tells disagreements apart, shrinks and prints them.
+// reporter groups disagreements by cause, shrinks and prints them.
 type reporter struct {
 	o    Options
 	mu   sync.Mutex
 	seen map[string]int
 	full atomic.Bool
-	// shown are the cases that were printed.
+	// shown counts the printed cases.
 	shown map[string]bool
 }
 
-// shownPerCause is how many disagreements of what looks like one cause are shrunk.
+// shownPerCause is the number of disagreements that are shrunk per cause.
 const shownPerCause = 3
 
 var literalText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\d+`)
 
-// signature is what disagreements of one cause are likely to have in common: the kind of the first difference.
+// signature is mostly equal for disagreements with the same cause: the kind of the first difference.
 func signature(diffs []string) string {
 	first, _, _ := strings.Cut(diffs[0], " (limit ")
 	if strings.HasPrefix(first, "panic: ") {
@@ -238,7 +238,7 @@ func (p *reporter) report(d *disagreement) {
 	}
 }
 
-// clip shortens what nobody reads.
+// clip shortens long texts.
 func clip(s string) string {
 	const most = 4000
 	if len(s) > most {

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// TestRunAgrees is a short run: what make conformance does at length.
+// TestRunAgrees is a short run of the suite of make conformance.
 func TestRunAgrees(t *testing.T) {
 	var log strings.Builder
 	cases := testenv.Volume(200)
@@ -21,7 +21,7 @@ func TestRunAgrees(t *testing.T) {
 	}
 }
 
-// TestShrinkExpression: what remains is the part that matters, in the smallest surroundings.
+// TestShrinkExpression: the relevant part remains, with little around it.
 func TestShrinkExpression(t *testing.T) {
 	matters := call("size", text("'matters'"))
 	e := infix(infix(matters, "==", text("7")), "&&", joined(true, "[$, $].all(x, $)", text("1"), text("2"), infix(text("x"), ">", text("0"))))
@@ -31,7 +31,7 @@ func TestShrinkExpression(t *testing.T) {
 	}
 }
 
-// TestSignature: the same trouble with other values is the same trouble.
+// TestSignature: the same error with other values has the same signature.
 func TestSignature(t *testing.T) {
 	a := signature([]string{"closure of rule 0: 1 at cost 3; upstream: {Value:false Error: Cost:4}"})
 	b := signature([]string{"closure of rule 2: 1 at cost 13; upstream: {Value:false Error: Cost:14}"})
@@ -40,7 +40,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestUpstreamPanics: rules on which upstream's compiler panics, which makes an API server answer 500, are rejected.
+// TestUpstreamPanics: rules that make upstream's compiler panic, so that an API server answers 500, are rejected.
 func TestUpstreamPanics(t *testing.T) {
 	schema := tree.Obj("type", "object", "properties", tree.Obj("x", tree.Obj("x-kubernetes-int-or-string", true)))
 	for _, r := range []string{"[?self.x].size() == 1", "{?'a': self.x}.size() == 1", "[?dyn(1), ?self.x].size() == 1", "{b'a': 1}.size() == 1", "{dyn(b''): 1}[dyn(1)] == 1"} {

@@ -6,11 +6,10 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// targets is the number of things that an expression can be made around: every overload and every macro.
+// targets is the number of targets of expressions: every overload and every macro.
 var targets int
 
-// around makes a condition around the n-th target, so that all of them are drawn equally often, whatever chance
-// prefers.
+// around returns a condition with the n-th target, so that all targets are equally frequent.
 func (g *generator) around(s *scope, n int, depth int) *expression {
 	var e *expression
 	var t *types.Type
@@ -32,7 +31,7 @@ func (g *generator) around(s *scope, n int, depth int) *expression {
 	return e
 }
 
-// condition makes a condition of a value: the value itself, a comparison, or a call that takes it.
+// condition turns a value into a condition: the value itself, a comparison, or a call.
 func (g *generator) condition(s *scope, e *expression, t *types.Type, steps int) *expression {
 	if t.Kind() == types.BoolKind {
 		if g.r.Chance(15) {
@@ -72,7 +71,7 @@ func (g *generator) condition(s *scope, e *expression, t *types.Type, steps int)
 	return infix(e, generate.Pick(g.r, []string{"==", "==", "!="}), g.typed(s, t, 1))
 }
 
-// orders puts a condition beside others, one of which may fail, under && || and ?:, in all orders.
+// orders combines a condition with others, one of which can fail, with && || and ?:, in all orders.
 func (g *generator) orders(s *scope, e *expression, depth int) *expression {
 	other := func() *expression {
 		switch g.r.IntN(4) {
@@ -107,13 +106,13 @@ func (g *generator) orders(s *scope, e *expression, depth int) *expression {
 	return joined(false, "$ || $ || $ && $", other(), e, other(), other())
 }
 
-// inside puts a condition into the body of a fold whose variable it does not use.
+// inside puts a condition into the body of a loop, which does not use the loop's variable.
 func (g *generator) inside(s *scope, e *expression) *expression {
 	over, _, _ := g.ranged(s, 2)
 	return joined(true, "$."+generate.Pick(g.r, []string{"all", "exists", "exists_one", "map", "filter"}[:3])+"(w, $)", over.tight(), e)
 }
 
-// failing draws an expression of a type that fails when it is evaluated, most of the time.
+// failing generates an expression of a type whose evaluation mostly fails.
 func (g *generator) failing(t *types.Type) *expression {
 	list := func() *expression { return joined(true, "[$]", g.literal(t, 1)) }
 	switch g.r.IntN(8) {
@@ -140,7 +139,7 @@ func (g *generator) failingScalar() *expression {
 	return text(generate.Pick(g.r, []string{"1 / 0", "1 % 0", "-9223372036854775807 - 2", "0u - 1u", "1u / 0u", "int(1e300)", "uint(-1)", "duration('x')", "timestamp('x')", "int('x')", "9223372036854775807 * 2"}))
 }
 
-// flawed spoils a text: what the parser or the checker rejects.
+// flawed damages a text, so that the parser or the checker rejects it.
 func (g *generator) flawed(s *scope, e *expression) *expression {
 	switch g.r.IntN(12) {
 	case 0:

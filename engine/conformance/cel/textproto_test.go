@@ -19,8 +19,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// TestLanguage runs CEL's own conformance tests as rules, as far as they need nothing but the language: on both sides,
-// which must agree whatever the tests expect.
+// TestLanguage runs CEL's own conformance tests as rules, if they need nothing but the language. Both sides must agree,
+// whatever the tests expect.
 func TestLanguage(t *testing.T) {
 	dir, err := tables.ModuleDir("cel.dev/expr")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// language compares one rule; nil if upstream rejects it.
+// language compares one rule. It returns nil if upstream rejects it.
 func language(t *testing.T, name, text_ string, n *Counts) *Result {
 	t.Helper()
 	c := &Case{Schema: tree.Obj("type", "object"), Rules: []Rule{{rule: text(text_)}}}
@@ -97,7 +97,7 @@ func language(t *testing.T, name, text_ string, n *Counts) *Result {
 	return &r
 }
 
-// asRules makes rules of a test, nil if it needs variables, a container or messages.
+// asRules converts a test to rules, or returns nil if it needs variables, a container or messages.
 func asRules(s *test.SimpleTest) []string {
 	if len(s.Bindings) > 0 || len(s.TypeEnv) > 0 || s.Container != "" || s.DisableMacros {
 		return nil
@@ -126,7 +126,7 @@ func asRules(s *test.SimpleTest) []string {
 	return nil
 }
 
-// literalOf writes a value as an expression.
+// literalOf prints a value as an expression.
 func literalOf(v *expr.Value) (string, bool) {
 	switch k := v.GetKind().(type) {
 	case *expr.Value_NullValue:
@@ -170,7 +170,7 @@ func literalOf(v *expr.Value) (string, bool) {
 	return "", false
 }
 
-// quoteBytes escapes everything that is not plain ASCII.
+// quoteBytes escapes everything except printable ASCII.
 func quoteBytes(s []byte, raw bool) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -20,7 +20,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// structural converts a schema and puts rules at its root.
+// structural converts a schema and adds rules at its root.
 func structural(s *apiextensionsv1.JSONSchemaProps, rules []apiextensionsv1.ValidationRule) (*structuralschema.Structural, error) {
 	with := s.DeepCopy()
 	with.XValidations = rules
@@ -31,7 +31,7 @@ func structural(s *apiextensionsv1.JSONSchemaProps, rules []apiextensionsv1.Vali
 	return structuralschema.NewStructural(internal)
 }
 
-// declare is upstream's declaration of a schema; nil if expressions cannot see it.
+// declare returns upstream's declaration of a schema, or nil if expressions cannot see it.
 func declare(schema *tree.Node, root bool) (*apiservercel.DeclType, error) {
 	c := Case{Schema: schema}
 	props, err := c.props()
@@ -45,7 +45,7 @@ func declare(schema *tree.Node, root bool) (*apiservercel.DeclType, error) {
 	return model.SchemaDeclType(s, root), nil
 }
 
-// Compiled is what a compiler says of one rule.
+// Compiled contains the facts of a compiler about one rule.
 type Compiled struct {
 	Error, MessageError string
 	Cost, MessageCost   uint64
@@ -53,36 +53,36 @@ type Compiled struct {
 	UsesOldSelf         bool
 }
 
-// Verdict is what a validator says of one value.
+// Verdict is the result of a validator for one value.
 type Verdict struct {
 	// Violations are the errors' texts, in order.
 	Violations []string
-	// Left is what remains of the budget, -1 if it is used up.
+	// Left is the remaining budget, or -1 if it is exceeded.
 	Left int64
 }
 
-// Result is what the evaluation of one rule comes to.
+// Result is the result of one rule.
 type Result struct {
-	// Value is the result as text, "" if there is an error.
+	// Value is the result as text, or "" if there is an error.
 	Value, Error string
 	Cost         uint64
 }
 
-// crash is a panic of upstream's.
+// crash is a panic of upstream.
 type crash struct{ value any }
 
 func (c crash) Error() string { return fmt.Sprint("panic: ", c.value) }
 
-// upstream is the rule compiler and the validator of the API server.
+// upstream is the API server's rule compiler and validator.
 type upstream struct {
 	schema   *structuralschema.Structural
 	root     bool
 	compiled []upstreamcel.CompilationResult
 	rules    []apiextensionsv1.ValidationRule
-	judges   map[uint64]*upstreamcel.Validator // by the limit of each call
+	judges   map[uint64]*upstreamcel.Validator // by the limit per call
 }
 
-// newUpstream compiles a case's rules as stored ones. A crash is an error.
+// newUpstream compiles a case's rules as stored ones. A panic is returned as an error.
 func newUpstream(c *Case) (u *upstream, err error) {
 	props, err := c.props()
 	if err != nil {
@@ -107,7 +107,7 @@ func (u *upstream) compile(loader upstreamcel.EnvLoader) (results []upstreamcel.
 	return upstreamcel.Compile(u.schema, model.SchemaDeclType(u.schema, u.root), celconfig.PerCallLimit, base, loader)
 }
 
-// facts asks for every rule what registration would.
+// facts returns the facts about each rule in a registration.
 func facts(results []upstreamcel.CompilationResult) []Compiled {
 	out := make([]Compiled, len(results))
 	for i, r := range results {
@@ -124,7 +124,7 @@ func errorText(e *apiservercel.Error) string {
 	return string(e.Type) + ": " + normal(e.Detail)
 }
 
-// judge validates a value with a budget, and a limit for each call.
+// judge validates a value with a budget, and a limit per call.
 func (u *upstream) judge(self, old any, limit uint64, budget int64) Verdict {
 	v := u.judges[limit]
 	if v == nil {
@@ -176,7 +176,7 @@ func (u *upstream) activation(optional bool, self, old any) interpreter.Activati
 	return a
 }
 
-// decode makes the Go values that the API server works on.
+// decode returns the Go values that the API server uses.
 func decode(n *tree.Node) (any, error) {
 	if n == nil {
 		return nil, nil

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// The bank of expressions: each asks something about a value, written §, of the type that it stands under. Some hold
-// for nearly every value, some for few, some end in an error. Elements of lists and values of maps are asked about by
-// [truth], which fills in @.
+// The bank of expressions. Each is a condition on a value, written §, of the type above it. Some are true for nearly
+// every value, some for few, some fail. [truth] replaces @ by a condition on elements of lists and values of maps.
 var bank = map[celType][]string{
 	celString: {
 		"§ == §", "§.size() >= 0", "size(§) < 4", "§ != 'a'", "§ == 'a' || § == 'b' || § == ''", "§ < 'm'", "§ <= §", "§ in ['a', 'b', 'c', 'ab']", "§ in []", "§ in [§]", "!(§ in ['x'])",
@@ -51,7 +50,7 @@ var bank = map[celType][]string{
 	},
 }
 
-// The bank of transition rules: old is written %.
+// The bank of transition rules: the old value is written %.
 var transitions = map[celType][]string{
 	celString: {"§ == %", "§ != %", "§.size() >= %.size()", "§.startsWith(%)", "% == '' || § == %", "[%, §].isSorted()"},
 	celInt:    {"§ == %", "§ >= %", "§ - % < 10", "10 / (§ - %) > 0", "% == 0 || § != 0", "§ > % || § == %"},
@@ -64,28 +63,28 @@ var transitions = map[celType][]string{
 	celList:   {"§ == %", "% == §", "§.all(e, e in %)", "%.all(e, e in §)", "§ + % == §", "% + § == %", "size(§) >= size(%)", "§.filter(e, !(e in %)).size() < 2", "§.exists(e, %.exists(f, f == e))", "sets.equivalent(§, %)"},
 }
 
-// messages are bodies of messageExpressions that say nothing of the value.
+// messages are messageExpressions that do not use the value.
 var messages = []string{
 	"'a text'", "''", "'   '", "'two\\nlines'", "'\\ntrimmed\\n'", "'a\\rreturn'", "'tab\\t'", "string(1 / 0)", "[''][1]", "'é\\u2028<&>'", "string(1)", "'self'.substring(1)", "1 / 0 == 1 ? 'a' : 'b'", "type(self) == bool ? 'a' : 'b'", "'a' + 'b'",
 	"'" + strings.Repeat("0123456789", 512) + "'", "'" + strings.Repeat("0123456789", 512) + "1'", "' " + strings.Repeat("0123456789", 512) + " '", "'" + strings.Repeat("é", 2561) + "'",
 }
 
-// saying are messageExpressions about the value, §, as a string.
+// saying are messageExpressions that print the value, §, as a string.
 var saying = []string{"'with ' + §", "§", "'  padded ' + § + '  '", "true ? § : ''", "§.charAt(0)", "§.substring(1)", "§.size() > 2 ? § : ''", "§.replace('a', '\\n')", "§ + §"}
 
 // costlyMessages cost more than registration allows, or nearly.
 var costlyMessages = []string{"['x', §].join(' ')", "'%s'.format([§])", "'%d items'.format([1])", "strings.quote(§)", "'a'.split('').map(c, '0123').join('')"}
 
-// Messages that look at the old value: where it is one, and where it is optional.
+// Messages that use the old value, plain and optional.
 var (
 	oldMessages      = []string{"oldSelf == oldSelf ? 'was' : 'is'", "oldSelf == self ? 'same' : 'other'", "type(oldSelf) == bool ? 'a' : 'b'"}
 	optionalMessages = []string{"oldSelf.hasValue() ? 'was' : 'new'", "oldSelf == oldSelf ? 'was' : 'is'", "oldSelf.orValue(self) == self ? 'a' : 'b'", "oldSelf.optMap(o, 'a').orValue('b')"}
 )
 
-// badMessages do not compile, or are no strings.
+// badMessages do not compile, or are not strings.
 var badMessages = []string{"1", "true", "self.nosuch", "'unfinished", "nosuch", "'a' +", "dyn('a')", "dyn(1)", "null", "['a']", "optional.of('a')", "1 / 0 > 0 ? 'a' : 'b'", "   ", "string([1])"}
 
-// badRules do not compile at any node, cost too much at every one, or are not what a rule must be.
+// badRules do not compile at any node, are too expensive at every node, or are not valid rules.
 var badRules = []string{
 	"", " ", "\n", "1", "'a'", "self", "nosuch", "self.nosuch", "self ==", "(", "true &&", "self.all(x, true", "1 + 'a' == 2", "[1, 'a'].size() == 2", "duration('x') == duration('1s')", "timestamp('x') == timestamp(0)", "'a'.matches('(')", "has(self)", "self.map(x, x, x, x) == []", "math.abs(1) == 1",
 	"base64.encode(b'a') == ''", "cel.bind(x, 1, x == 1)", "true ? 1 : 2", "self.all(1, true)", "has(self.a[0])", "{'a': 1, 'b': 'c'}.size() == 2", "null", "self == null", "type(self)", "1 / 0 == 1 ", "'\\x'", "true\n", "// nothing\ntrue", "true\n&& true", "self.?a", "authorizer.path('/').check('get').allowed()", "'a'.reverse() == 'a'",
@@ -93,6 +92,6 @@ var badRules = []string{
 	"jsonpatch.escapeKey('a') == 'a'", "format.named('nosuch').hasValue()", "quantity('x').sign() == 1", "ip('x').family() == 4", "[1, 2].sum() == 3 && [1].sortBy(x, -x) == [1]", "duration('1h') == duration('60m') && 'a'.matches('[')",
 }
 
-// unbounded finds expressions over values whose size the estimator does not know, such as lists written in the rule:
-// registration rejects them for what they might cost.
+// unbounded matches expressions over values whose size the estimator does not know, such as list literals: registration
+// rejects them because of their estimated cost.
 var unbounded = regexp.MustCompile(`type\(§\) == type|map\(k, k\)\.isSorted|last\(\) == |\]\.(join|isSorted|distinct|sort|max|min|sum|flatten)|string\(§\)\.|string\(§\) \+|string\(string|lists\.range\(§\)|quantity\(string|duration\(string|'%|quote\(|timestamp\(string|int\(string|\.sort\(\)\[|\.sort\(\)\.|distinct\(\) ==|flatten`)

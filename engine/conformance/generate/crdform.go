@@ -6,10 +6,10 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// names are candidates for every name of a definition.
+// names are candidates for every name in a CRD.
 var names = []string{"", "crontabs", "CronTabs", "cron-tabs", "cron.tabs", "-x", "x-", "1x", "a b", "é", "CronTab", "crontab", "Cron_Tab", strings.Repeat("n", 63), strings.Repeat("n", 64), strings.Repeat("n", 254), "all", "v1", "v1beta1", "v2alpha10", "foo"}
 
-// edit changes one thing of a definition above its schemas.
+// edit changes one field of a CRD outside of its schemas.
 type edit func(r Rand, crd, spec, ver *tree.Node)
 
 func oneOfNames(r Rand) *tree.Node {
@@ -215,7 +215,7 @@ func selectable(r Rand) *tree.Node {
 	return a
 }
 
-// legacy rewrites a definition to v1beta1, with some of its fields at the top of the spec as one wrote them then.
+// legacy rewrites a CRD to v1beta1, with some fields at the top of the spec.
 func legacy(r Rand, crd, spec, ver *tree.Node) {
 	crd.Set("apiVersion", "apiextensions.k8s.io/v1beta1")
 	schema := ver.Get("schema")
@@ -259,8 +259,8 @@ func legacy(r Rand, crd, spec, ver *tree.Node) {
 	}
 }
 
-// Form makes the group of a definition with one or two things about it, above its schemas, unusual; objects are
-// generated in case it is accepted.
+// Form returns the group of a CRD with one or two unusual fields outside of its schemas. Objects are generated too, in
+// case it is accepted.
 func Form(r Rand) Group {
 	schema := formSchema()
 	if r.Chance(20) {
@@ -286,7 +286,7 @@ func Form(r Rand) Group {
 	return g
 }
 
-// Broken makes the group of a random schema with a keyword too many.
+// Broken returns the group of a random schema with one keyword too many.
 func Broken(r Rand) Group {
 	schema := Schema(r)
 	var all []*tree.Node

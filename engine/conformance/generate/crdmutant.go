@@ -8,14 +8,14 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Mutants is the number of single mutations of the corpus' definitions: every node, every way to change it.
+// Mutants is the number of single mutations of the corpus: every node of every CRD, every mutation.
 func (c *Real) Mutants() int { return c.sites[len(c.sites)-1] * mutations }
 
-// mutations is the number of ways to change a node of a definition.
+// mutations is the number of mutations of a node.
 const mutations = 12
 
-// Mutant makes the group of the i-th single mutation. The definition is cut around the mutated node, since upstream's
-// time goes with the size of a definition and its checks do not look far; a few objects are generated in case the
+// Mutant returns the group of the i-th single mutation. The CRD is reduced to the surroundings of the mutated node,
+// because upstream's time grows with the CRD and its checks are mostly local. Some objects are generated, in case the
 // mutant is accepted.
 func (c *Real) Mutant(r Rand, i int) Group {
 	i %= c.Mutants()
@@ -30,7 +30,7 @@ func (c *Real) Mutant(r Rand, i int) Group {
 	return g
 }
 
-// objectsFor generates objects for a served version of a definition, if it looks like one.
+// objectsFor generates objects for a served version, if the CRD has one.
 func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 	versions := crd.At("spec", "versions")
 	if versions == nil || len(versions.Items) == 0 {
@@ -63,7 +63,7 @@ func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 	return out
 }
 
-// wayTo lists the child indexes that lead to the n-th node of a document, in document order.
+// wayTo returns the child indexes from the root to the n-th node in document order.
 func wayTo(root *tree.Node, n int) []int {
 	var way []int
 	var find func(node *tree.Node) bool
@@ -85,17 +85,17 @@ func wayTo(root *tree.Node, n int) []int {
 	return way
 }
 
-// cutter copies a definition without most of what is neither on the way to a node nor close below it.
+// cutter copies a CRD without most of what is neither on the path to a node nor close below it.
 type cutter struct {
 	r      Rand
 	way    []int
-	parent *tree.Node // of the copied node that the way leads to
+	parent *tree.Node // the copy of the target node
 	index  int
 }
 
-// copy copies a node. way leads from it to the node that is kept, nil off that way; inSchema says that it is, or is
-// part of, a schema, properties that its members are properties, budget how many levels below the way are kept, held
-// which properties must stay, said which words the rules above use: properties that rules select stay.
+// copy copies a node. way is the path from it to the target node, or nil outside of this path. inSchema means that it
+// is a schema or part of one; properties that its members are properties. budget is the number of levels to keep below
+// the path. held are properties that must stay. said are the words of the rules above: properties that rules use stay.
 func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget int, held, said map[string]bool) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Raw: n.Raw}
 	if rules := n.Get("x-kubernetes-validations"); inSchema && n.Kind == tree.Object && rules != nil {
@@ -121,7 +121,7 @@ func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget
 			continue
 		}
 		if inSchema && !properties && on == nil && key == "x-kubernetes-validations" && !c.r.Chance(12) {
-			continue // compiling rules takes longer than all else about a definition
+			continue // compiling rules takes longer than the rest of a CRD
 		}
 		left := budget
 		if on == nil && inSchema {
@@ -142,7 +142,7 @@ func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget
 
 var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
-// wordsOf adds the words of rules to those that were said above.
+// wordsOf adds the words of rules to the words above.
 func wordsOf(rules *tree.Node, above map[string]bool) map[string]bool {
 	words := map[string]bool{}
 	for w := range above {
@@ -159,7 +159,7 @@ func wordsOf(rules *tree.Node, above map[string]bool) map[string]bool {
 	return words
 }
 
-// keysOf lists the properties that a schema's own keywords refer to.
+// keysOf returns the properties that a schema's own keywords refer to.
 func keysOf(s *tree.Node) map[string]bool {
 	held := map[string]bool{"apiVersion": true, "kind": true, "metadata": true}
 	var collect func(v *tree.Node)
@@ -197,7 +197,7 @@ func keysOf(s *tree.Node) map[string]bool {
 	return held
 }
 
-// extras are keywords with values to be put beside others in a schema.
+// extras are keywords with values that are added to a schema.
 var extras = []tree.Member{
 	{Key: "type", Value: tree.Str("null")}, {Key: "type", Value: tree.Str("integer")}, {Key: "type", Value: tree.Str("bogus")}, {Key: "type", Value: tree.Str("")},
 	{Key: "nullable", Value: tree.Bool(true)}, {Key: "default", Value: tree.Str("x")}, {Key: "default", Value: tree.Null()}, {Key: "default", Value: tree.Obj("unknown", 1)}, {Key: "default", Value: tree.Arr()},
@@ -223,7 +223,7 @@ var extras = []tree.Member{
 	{Key: "x-kubernetes-unknown", Value: tree.Bool(true)}, {Key: "maximum", Value: tree.Raw("0.1")}, {Key: "Type", Value: tree.Str("string")},
 }
 
-// mutateDefinition changes a node of a definition in one of the known ways.
+// mutateDefinition applies one of the mutations to a node.
 func mutateDefinition(r Rand, parent *tree.Node, index, way int) {
 	old := parent.Child(index)
 	switch way {

@@ -7,13 +7,13 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// place is a value, the schema that judges it, and where the value hangs.
+// place is a value, its schema, and its parent.
 type place struct {
 	schema, value, parent *tree.Node
 	index                 int
 }
 
-// places pairs an object's values with their schemas; values without a schema are left out.
+// places pairs an object's values with their schemas. Values without a schema are omitted.
 func places(schema, value, parent *tree.Node, index int, out []place) []place {
 	if schema == nil || schema.Kind != tree.Object {
 		return out
@@ -37,12 +37,12 @@ func places(schema, value, parent *tree.Node, index int, out []place) []place {
 	return out
 }
 
-// Break puts n defects into an object, each at a random value and made for the schema there: a wrong type, a null, a
-// missing or unknown member, a bound crossed by one, a duplicate.
+// Break inserts n defects into an object, each at a random value and suited to its schema: a wrong type, a null, a
+// missing or unknown member, a bound exceeded by one, a duplicate.
 func Break(r Rand, schema, object *tree.Node, n int) {
 	for range n {
 		at := places(schema, object, nil, 0, nil)
-		// the root has few ways to be wrong, and its apiVersion, kind and metadata have a generator of their own
+		// few defects are possible at the root, and its apiVersion, kind and metadata have a generator of their own
 		p := Pick(r, at)
 		if len(at) > 1 && p.parent == nil && r.Chance(80) {
 			p = at[1+r.IntN(len(at)-1)]
@@ -129,7 +129,7 @@ func breakArray(r Rand, s, v *tree.Node) {
 	}
 }
 
-// violate makes a scalar that breaks one keyword of the schema, if it has one to break.
+// violate returns a scalar that violates one keyword of the schema, if possible.
 func violate(r Rand, s, old *tree.Node) *tree.Node {
 	var out []*tree.Node
 	for _, m := range s.Members {
@@ -168,7 +168,7 @@ func violate(r Rand, s, old *tree.Node) *tree.Node {
 	return Pick(r, out)
 }
 
-// near makes a value close to another: the other type with the same text, one more, one rune longer.
+// near returns a similar value: the other type with the same text, one more, one rune longer.
 func near(r Rand, v *tree.Node) *tree.Node {
 	if text, ok := v.Text(); ok {
 		switch r.IntN(5) {
@@ -210,7 +210,7 @@ func near(r Rand, v *tree.Node) *tree.Node {
 	return Any(r, 1)
 }
 
-// formatted picks a string of a format's table, mutated now and then.
+// formatted selects a string from a format's table, rarely mutated.
 func formatted(r Rand, name string) *tree.Node {
 	table := Formats[name]
 	if table == nil {
@@ -229,7 +229,7 @@ func formatted(r Rand, name string) *tree.Node {
 	return tree.Str(text)
 }
 
-// mutateText changes a text in one place.
+// mutateText changes one position of a text.
 func mutateText(r Rand, text string) string {
 	runes := []rune(text)
 	at := 0
@@ -255,7 +255,7 @@ func mutateText(r Rand, text string) string {
 	return text + string(insert)
 }
 
-// edgeFor picks a value of the edge tables that suits the schema's type.
+// edgeFor selects an edge value for the schema's type.
 func edgeFor(r Rand, s *tree.Node) *tree.Node {
 	t, _ := s.Get("type").Text()
 	if s.Get("x-kubernetes-int-or-string").IsTrue() {

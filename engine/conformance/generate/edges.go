@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Edges makes a group in which edge values meet the keywords that read them: numbers meet bounds, formats, enums, sets
-// and keys of map lists; strings meet lengths, patterns, enums and names of fields.
+// Edges returns a group that combines edge values with keywords: numbers with bounds, formats, enums, sets and keys of
+// map lists; strings with lengths, patterns, enums and names of fields.
 func Edges(r Rand) Group {
 	switch r.IntN(6) {
 	case 0, 1:
@@ -160,8 +160,8 @@ func stringEdges(r Rand) Group {
 	return g
 }
 
-// keyEdges is about names: dots that make two paths one, case, escapes, duplicates spelt in two ways, prefixes of each
-// other.
+// keyEdges tests names: dots that make two paths equal, case, escapes, duplicates written in two forms, prefixes of
+// each other.
 func keyEdges(r Rand) Group {
 	props := tree.Obj()
 	for _, k := range Keys {
@@ -183,8 +183,8 @@ func keyEdges(r Rand) Group {
 		if o.Kind != tree.Object {
 			o = tree.Obj()
 		}
-		// Two field errors at one path make upstream's answer random: rare enough that such cases stay below one in a
-		// thousand.
+		// Two field errors at one path make upstream's answer random. They are rare, so that fewer than one case in a
+		// thousand has them.
 		if r.Chance(10) {
 			o.Set("a", tree.Obj("b", Pick(r, []*tree.Node{tree.Int(1), tree.Str("x"), tree.Raw("1.0")})))
 		}
@@ -205,7 +205,7 @@ func keyEdges(r Rand) Group {
 	return g
 }
 
-// nesting is about depth and width.
+// nesting tests depth and width.
 func nesting(r Rand) Group {
 	depth := r.Between(3, 12)
 	s := structural(r, 0, "")
@@ -251,8 +251,8 @@ func nesting(r Rand) Group {
 	return g
 }
 
-// FormatGroup makes a group that tries a format's table, whole and mutated, on every type that a format can stand
-// beside.
+// FormatGroup returns a group with the strings of a format's table, plain and mutated, for every type that can have a
+// format.
 func FormatGroup(r Rand, n int) Group {
 	f := FormatNames[n%len(FormatNames)]
 	table := Formats[strings.ToLower(strings.ReplaceAll(f, "-", ""))]
@@ -268,7 +268,7 @@ func FormatGroup(r Rand, n int) Group {
 	start := r.IntN(40)
 	for i := range 12 {
 		o := Envelope(tree.Member{Key: "s", Value: formatted(r, f)})
-		if len(table) > 0 { // the table in turn, beside what chance picks
+		if len(table) > 0 { // the table in order, besides random choices
 			o.Set("s", table[(start+i)%len(table)])
 		}
 		for _, k := range []string{"x", "i", "n", "b", "o", "p", "a"} {
@@ -287,7 +287,7 @@ func FormatGroup(r Rand, n int) Group {
 	return g
 }
 
-// mapItem replaces an item of a map list by a null or by something that is no object, now and then.
+// mapItem rarely replaces an item of a map list by a null or by another non-object.
 func mapItem(r Rand, item *tree.Node) *tree.Node {
 	switch r.IntN(12) {
 	case 0:

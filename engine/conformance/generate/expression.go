@@ -6,13 +6,13 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// speaker writes expressions about a place of a schema.
+// speaker writes expressions for a node of a schema.
 type speaker struct {
 	Rand
-	names int // of variables, so that nested macros do not shadow each other by chance alone
+	names int // of variables, so that nested macros hide each other only on purpose
 }
 
-// truth writes a boolean expression about x, a value of the schema s; "" if rules cannot see such values.
+// truth returns a condition on x, a value of the schema s, or "" if rules cannot see such values.
 func (p *speaker) truth(x string, s *tree.Node, root bool, depth int) string {
 	t := visible(s)
 	if t == invisible {
@@ -39,7 +39,7 @@ func (p *speaker) truth(x string, s *tree.Node, root bool, depth int) string {
 	return p.fill(text, x, s, depth)
 }
 
-// fill puts a value into an expression of the bank.
+// fill replaces the placeholder of an expression in the bank.
 func (p *speaker) fill(text, x string, s *tree.Node, depth int) string {
 	text = strings.ReplaceAll(text, "§", x)
 	if i := strings.IndexByte(text, '@'); i >= 0 && i+1 < len(text) {
@@ -53,7 +53,7 @@ func (p *speaker) fill(text, x string, s *tree.Node, depth int) string {
 				}
 			}
 		}
-		// An own name for the variable: macros nest.
+		// The variable gets its own name, because macros nest.
 		p.names++
 		fresh := variable + string(rune('0'+p.names%10))
 		body := p.truth(strings.ReplaceAll(element, variable, fresh), inner, false, depth-1)
@@ -66,7 +66,7 @@ func (p *speaker) fill(text, x string, s *tree.Node, depth int) string {
 	return text
 }
 
-// rename changes a variable of one letter where it stands alone.
+// rename replaces a variable of one letter.
 func rename(text, from, to string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -84,9 +84,9 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// selection writes an expression about fields of an object.
+// selection returns an expression about fields of an object.
 func (p *speaker) selection(x string, s *tree.Node, root bool, depth int) string {
-	if hidden := unseen(s); len(hidden) > 0 && p.Chance(10) { // there, but not declared to rules
+	if hidden := unseen(s); len(hidden) > 0 && p.Chance(10) { // present, but not declared for rules
 		return strings.ReplaceAll(strings.ReplaceAll(Pick(p.Rand, []string{"dyn(§).% == 1", "type(dyn(§).%) == int", "string(dyn(§).%) == ''", "dyn(§).%.size() > 1", "dyn(§).% + 1 > 2", "dyn(§).% in [1]", "has(dyn(§).%)", "[dyn(§).%].exists(x, x == 'a')", "dyn(§).% == dyn(§).%", "'%' in dyn(§)", "§.% == 1",
 			"dyn(§).%.a == 1", "[dyn(§).%].join(',') == 'a'"}), "%", Pick(p.Rand, hidden)), "§", x)
 	}
@@ -127,7 +127,7 @@ func (p *speaker) selection(x string, s *tree.Node, root bool, depth int) string
 	return text
 }
 
-// change writes a transition rule's expression about x and old.
+// change returns an expression of a transition rule about x and old.
 func (p *speaker) change(x, old string, s *tree.Node, root bool, depth int) string {
 	t := visible(s)
 	if t == celObject && depth > 0 && p.Chance(88) {
@@ -158,7 +158,7 @@ func (p *speaker) change(x, old string, s *tree.Node, root bool, depth int) stri
 	return strings.ReplaceAll(strings.ReplaceAll(text, "§", x), "%", old)
 }
 
-// rarely lowers a percentage for values with a size, which the estimator forgets behind an optional.
+// rarely lowers a percentage for values with a size, because the estimator loses it behind an optional.
 func (p *speaker) rarely(s *tree.Node, percent int) int {
 	switch visible(s) {
 	case celInt, celDouble, celBool, celTimestamp, celDuration:

@@ -1,7 +1,7 @@
 package generate
 
-// Formats hold, for each format of Kubernetes 1.37, strings that it takes, or nearly takes, and strings that it
-// rejects; which is which is upstream's to say.
+// Formats contains valid, almost valid and invalid strings for each format of Kubernetes 1.37. Upstream determines
+// which are valid.
 var Formats = map[string][]string{
 	"bsonobjectid": {"507f1f77bcf86cd799439011", "507F1F77BCF86CD799439011", "507f1f77bcf86cd79943901", "507f1f77bcf86cd7994390111", "zzzf1f77bcf86cd799439011", ""},
 	"uri": {"http://x", "https://a.b/c?d#e", "/path", "path", "urn:a:b", "mailto:a@b.c", "http://[::1]", "http://[::1", "http://a b", ":", "://", "http://%zz", "ftp://x:99999/", "//host/p", "http:", "x:y", "#frag", "?q", "",
@@ -37,8 +37,8 @@ var Formats = map[string][]string{
 	"k8s-long-name":  {"a", "a.b", "a..b", ".a", "a.", "A.b", "a-b.c-d", "a-.b", "1.2.3", "", "a_b.c", "a b", "a.b\n", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.b"},
 }
 
-// FormatNames are all spellings worth trying: the formats, with and without dashes and in other cases, what other
-// generators write, what no one knows.
+// FormatNames are spellings of formats: with and without dashes, in other cases, names of other generators, and unknown
+// names.
 var FormatNames = append(formatNames(), "date-time", "bson-object-id", "hex-color", "k8sshortname", "k8slongname", "k8s-shortname", "Email", "DATE", "uuid-4", "credit-card",
 	"int32", "int64", "float", "double", "int-or-string", "no-such-format", "ip", "uint32", "binary", "regex", "-", "quantity", "date-time-")
 

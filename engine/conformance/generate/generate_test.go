@@ -21,7 +21,7 @@ var generators = map[string]func(r Rand, n int) Group{
 	"broken":      func(r Rand, _ int) Group { return Broken(r) },
 }
 
-// TestDeterministic makes each group twice: a disagreement is named by a seed and a number.
+// TestDeterministic generates each group twice: a seed and a number must identify a disagreement.
 func TestDeterministic(t *testing.T) {
 	for name, g := range generators {
 		for n := range 60 {

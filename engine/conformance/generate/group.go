@@ -5,46 +5,46 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Group is a definition and objects to judge by it.
+// Group is a CRD and objects.
 type Group struct {
-	// Name says which generator made the group, and from what.
+	// Name describes the generator and its input.
 	Name string
-	// CRD is the manifest, v1 or v1beta1. Shared: other groups have it, too, so that it is worth keeping.
+	// CRD is the manifest, v1 or v1beta1. Shared means that other groups use it too, so that it is worth caching.
 	CRD    []byte
 	Shared bool
-	// Previous is the definition that CRD updates; nil for a creation.
+	// Previous is the CRD that CRD updates, or nil for a creation.
 	Previous *oracle.Previous
-	// Objects are requests to create; none if the definition alone is the case.
+	// Objects are requests. If there are none, the CRD is the case.
 	Objects []Object
 }
 
 // Object is one request of a group.
 type Object struct {
-	// Op is what is asked; Target the version that it leads to.
+	// Op is the operation. Target is its target version.
 	Op     oracle.Op
 	Target string
 	// Version is the endpoint's version.
 	Version string
-	// Body is the request's body; Old what storage holds, for updates.
+	// Body is the request's body. Old is the stored object of an update.
 	Body, Old []byte
 	YAML      bool
 	// FieldValidation is Warn, Strict, Ignore or empty.
 	FieldValidation string
-	// Patch is the media type of a Body that is a patch of Old. Name is that of the URL, empty for Old's own; Namespace
-	// likewise.
+	// Patch is the media type if Body is a patch of Old. Name and Namespace are those in the URL; empty means those of
+	// Old.
 	Patch, Name, Namespace string
-	// Mutation is a merge patch that mutating admission makes.
+	// Mutation is a merge patch that mutating admission applies.
 	Mutation []byte
 }
 
-// The names that generated definitions carry.
+// The names in generated CRDs.
 const (
 	group    = "stable.example.com"
 	kind     = "CronTab"
 	version1 = "v1"
 )
 
-// Manifest wraps a root schema into the manifest of a definition with one version.
+// Manifest returns the manifest of a CRD with one version and this root schema.
 func Manifest(schema *tree.Node) *tree.Node {
 	return tree.Obj(
 		"apiVersion", "apiextensions.k8s.io/v1",
@@ -60,14 +60,14 @@ func Manifest(schema *tree.Node) *tree.Node {
 	)
 }
 
-// Envelope makes an object of the generated definition with the given root members beside a plain identity.
+// Envelope returns an object of the generated CRD with the root members and a plain identity.
 func Envelope(members ...tree.Member) *tree.Node {
 	o := tree.Obj("apiVersion", group+"/"+version1, "kind", kind, "metadata", tree.Obj("name", "x", "namespace", "default"))
 	o.Members = append(o.Members, members...)
 	return o
 }
 
-// request makes an object of it, mostly as plain JSON under Warn.
+// request returns a request for the object, mostly in JSON with Warn.
 func request(r Rand, body *tree.Node) Object {
 	o := Object{Version: version1, Body: body.JSON()}
 	switch r.IntN(40) {
@@ -76,7 +76,7 @@ func request(r Rand, body *tree.Node) Object {
 	case 1:
 		o.FieldValidation = "Ignore"
 	case 2, 3:
-		o.YAML = true // every JSON document is YAML, with YAML's idea of numbers
+		o.YAML = true // every JSON document is YAML, with YAML's numbers
 	}
 	return o
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// metadataFields are ObjectMeta's fields with values that fit, that nearly fit and that do not.
+// metadataFields are the fields of ObjectMeta with valid, almost valid and invalid values.
 var metadataFields = map[string][]string{
 	"name":                       {`"x"`, `"a.b"`, `""`, `"A"`, `"a/b"`, `"a_b"`, `"."`, `".."`, `"a%b"`, `1`, `null`, `[]`, `"` + strings.Repeat("n", 254) + `"`, `"\u0000"`, "\"\xff\"", `"-a"`, `"é"`},
 	"generateName":               {`"x-"`, `""`, `"A"`, `"a/"`, `"` + strings.Repeat("g", 260) + `"`, `null`, `true`, `"x--"`, `"x."`},
@@ -35,11 +35,11 @@ var metadataFields = map[string][]string{
 	"NAME":        {`"x"`},
 }
 
-// metadataNames lists the table's fields in a fixed order.
+// metadataNames are the names of the fields in a fixed order.
 var metadataNames = []string{"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 	"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields", "clusterName", "unknown", "Labels", "NAME"}
 
-// metadata makes metadata that is mostly in order; broken breaks a field or two.
+// metadata returns metadata that is mostly valid. broken breaks a field or two.
 func metadata(r Rand, broken bool) *tree.Node {
 	m := tree.Obj("name", "x")
 	if r.Chance(60) {
@@ -63,7 +63,7 @@ func metadata(r Rand, broken bool) *tree.Node {
 	return m
 }
 
-// Metadata makes groups that are about apiVersion, kind and metadata, at the root and at embedded roots.
+// Metadata returns groups about apiVersion, kind and metadata, at the root and in embedded resources.
 func Metadata(r Rand) Group {
 	schema := tree.Obj("type", "object", "properties", tree.Obj(
 		"v", tree.Obj("type", "string"),
@@ -102,7 +102,7 @@ func Metadata(r Rand) Group {
 		case 5:
 			o.Set("apiVersion", Pick(r, []string{"", "v1", "stable.example.com/v2", "other/v1", "a/b/c", "stable.example.com/"}))
 		}
-		// Of two values that end decoding upstream reports either: one embedded object is broken, mostly.
+		// If two values stop decoding, upstream reports either. So mostly one embedded object is broken.
 		breakable := 1
 		if r.Chance(3) {
 			breakable = 4

@@ -2,8 +2,8 @@ package generate
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// Mutate changes a document in one random place without knowing a schema: delete, duplicate, retype, null, rename,
-// reorder, nest.
+// Mutate changes one random node of a document without a schema: delete, duplicate, retype, null, rename, reorder,
+// nest.
 func Mutate(r Rand, doc *tree.Node) {
 	type spot struct {
 		parent *tree.Node

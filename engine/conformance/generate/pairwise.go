@@ -6,11 +6,11 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// keyword is one thing that a schema can say, the base types it can be said of, and how to say it.
+// keyword is a keyword of a schema, the base types that can have it, and how to add it.
 type keyword struct {
 	name   string
 	bases  []string
-	triple bool // takes part in triples, too
+	triple bool // also combined in triples
 	say    func(r Rand, s *tree.Node)
 }
 
@@ -20,7 +20,7 @@ const (
 	untyped  = "untyped"
 )
 
-// bases are the kinds of schema that keywords are put on.
+// bases are the schemas that keywords are added to.
 var bases = []string{"string", "integer", "number", "boolean", "object", "map", "array", intOrStr, untyped, "embedded"}
 
 func base(r Rand, name string) *tree.Node {
@@ -88,7 +88,7 @@ var keywords = []keyword{
 	{"minProperties", objectlike, false, set("minProperties", 1, 2, 3)},
 	{"maxProperties", objectlike, false, set("maxProperties", 0, 1, 2)},
 	{"required", objectlike, false, set("required", tree.Arr(tree.Str("a")), tree.Arr(tree.Str("a"), tree.Str("b"), tree.Str("zz")))},
-	{"wrong keyword", []string{anyBase}, false, func(r Rand, s *tree.Node) { // a constraint of another type: it must be inert
+	{"wrong keyword", []string{anyBase}, false, func(r Rand, s *tree.Node) { // a constraint of another type has no effect
 		s.Set(Pick(r, []string{"maxItems", "maxLength", "maximum", "maxProperties", "minItems", "minLength", "minimum", "minProperties", "multipleOf"}), 1)
 	}},
 	{"preserve", []string{"object", "array", "string", "integer"}, true, set("x-kubernetes-preserve-unknown-fields", true)},
@@ -128,8 +128,8 @@ func junctor(name string) func(Rand, *tree.Node) {
 	}
 }
 
-// positions are the places where a schema under test is put; each wraps the schema into a root, and a value of it into
-// root members.
+// positions are the positions of a schema under test. Each wraps the schema into a root schema, and a value into root
+// members.
 var positions = []struct {
 	name string
 	root func(s *tree.Node) *tree.Node
@@ -165,7 +165,7 @@ func rootOf(name string, s *tree.Node) *tree.Node {
 	return tree.Obj("type", "object", "properties", tree.Obj(name, s))
 }
 
-// combination is a point of the pairwise space.
+// combination is a point in the space of pairs.
 type combination struct {
 	words    []int // indexes of keywords
 	base     string
@@ -174,8 +174,8 @@ type combination struct {
 
 var combinations = combine()
 
-// combine lists all pairs of keywords that share a base type, and the triples of the keywords that are known to
-// interact, each at every position.
+// combine returns all pairs of keywords that share a base type, and triples of keywords that interact, each at every
+// position.
 func combine() []combination {
 	var all []combination
 	add := func(words ...int) {
@@ -206,11 +206,11 @@ func combine() []combination {
 	return all
 }
 
-// Combinations is the number of points of the pairwise space.
+// Combinations is the number of points in the space of pairs.
 func Combinations() int { return len(combinations) }
 
-// Pairwise makes the group of a point of the space, and twelve objects: valid ones, one for each way to break it, null,
-// absent, wrong types, unknown fields.
+// Pairwise returns the group of a point, with twelve objects: valid ones, one for each violation, null, absent, wrong
+// types, unknown fields.
 func Pairwise(r Rand, point int) Group {
 	c := combinations[point%len(combinations)]
 	s := base(r, c.base)

@@ -8,14 +8,14 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// mergePatch makes the patch that leads from one object to another, and now and then changes something about it.
+// mergePatch returns the patch from one object to another, sometimes modified.
 func mergePatch(r Rand, from, to *tree.Node) *tree.Node {
 	p := difference(from, to)
 	if p == nil || p.Kind != tree.Object {
 		p = tree.Obj()
 	}
 	if p.Get("apiVersion") != nil && r.Chance(85) {
-		p.Delete("apiVersion") // a patch is one of the object at the endpoint's version
+		p.Delete("apiVersion") // a patch applies to the object at the endpoint's version
 	}
 	switch r.IntN(12) {
 	case 0:
@@ -36,7 +36,7 @@ func mergePatch(r Rand, from, to *tree.Node) *tree.Node {
 	return p
 }
 
-// difference is the merge patch from one value to another; nil if they are one.
+// difference returns the merge patch from one value to another, or nil if they are equal.
 func difference(from, to *tree.Node) *tree.Node {
 	if from.Kind != tree.Object || to.Kind != tree.Object {
 		if bytes.Equal(from.JSON(), to.JSON()) {
@@ -63,7 +63,7 @@ func difference(from, to *tree.Node) *tree.Node {
 	return p
 }
 
-// target is a place in a document, as JSON patches name it.
+// target is a position in a document for JSON patches.
 type target struct {
 	pointer       string
 	parent, value *tree.Node
@@ -80,7 +80,7 @@ func targets(n *tree.Node, pointer string, parent *tree.Node, out []target) []ta
 	return out
 }
 
-// jsonPatch makes a list of operations on an object, mostly such as can be carried out.
+// jsonPatch returns operations on an object, most of which succeed.
 func jsonPatch(r Rand, old *tree.Node) []byte {
 	list := tree.Arr()
 	all := targets(old, "", nil, nil)
@@ -91,7 +91,7 @@ func jsonPatch(r Rand, old *tree.Node) []byte {
 	case 0:
 		return Any(r, 1).JSON()
 	case 1:
-		return list.Items[0].JSON() // an operation, and no list
+		return list.Items[0].JSON() // an operation instead of a list
 	case 2:
 		list.Items = append(list.Items, Pick(r, []*tree.Node{tree.Null(), tree.Obj(), tree.Str("x"), tree.Obj("op", "bogus", "path", "/spec"), tree.Obj("op", "add"), tree.Obj("op", "add", "path", 1), tree.Obj("path", "/spec", "value", 1)}).Clone())
 	case 3:

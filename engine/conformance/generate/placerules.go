@@ -6,16 +6,16 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// site is a node of a schema that may carry rules.
+// site is a schema node that can have rules.
 type site struct {
 	schema *tree.Node
 	// root is set for roots of resources, embedded ones too.
 	root bool
-	// correlated is set where an old value can be found: outside atomic and set lists.
+	// correlated means that an old value can be found: the node is not in an atomic or set list.
 	correlated bool
 }
 
-// sitesOf lists the nodes of a structural schema.
+// sitesOf returns the nodes of a structural schema.
 func sitesOf(s *tree.Node, root, correlated bool, out []site) []site {
 	if s == nil || s.Kind != tree.Object {
 		return out
@@ -32,8 +32,8 @@ func sitesOf(s *tree.Node, root, correlated bool, out []site) []site {
 	return sitesOf(s.Get("additionalProperties"), false, correlated, out)
 }
 
-// AddRules puts rules at some nodes of a root schema. Sizes are bounded first, for the most part: rules over unbounded
-// data are rejected for what they might cost.
+// AddRules adds rules to some nodes of a root schema. It mostly adds size bounds first, because rules over unbounded
+// data are rejected as too expensive.
 func AddRules(r Rand, schema *tree.Node) {
 	all := sitesOf(schema, true, true, nil)
 	if r.Chance(92) {
@@ -72,7 +72,7 @@ func bounded(r Rand, s *tree.Node) {
 	}
 }
 
-// addRules appends n rules to a node; bad is the percentage of those that registration rejects.
+// addRules adds n rules to a node. bad is the percentage of rules that registration rejects.
 func (p *speaker) addRules(at site, n, bad int) {
 	rules := at.schema.Get("x-kubernetes-validations")
 	if rules == nil || rules.Kind != tree.Array {
@@ -84,7 +84,7 @@ func (p *speaker) addRules(at site, n, bad int) {
 	}
 }
 
-// rule makes a rule for a node.
+// rule returns a rule for a node.
 func (p *speaker) rule(at site, bad int) *tree.Node {
 	r, old := p.Rand, ""
 	rule := tree.Obj()
@@ -143,7 +143,7 @@ func (p *speaker) rule(at site, bad int) *tree.Node {
 	return rule
 }
 
-// optionally writes a rule about an old value that may not be there.
+// optionally returns a rule about an optional old value.
 func (p *speaker) optionally(at site) string {
 	if p.Chance(p.rarely(at.schema, 60)) {
 		if inner := p.change("self", "o1", at.schema, at.root, 2); inner != "" {
@@ -155,14 +155,14 @@ func (p *speaker) optionally(at site) string {
 			return Pick(p.Rand, []string{"!oldSelf.hasValue() || ", "oldSelf.hasValue() && ", ""}) + "(" + inner + ")"
 		}
 	}
-	if visible(at.schema) == celObject && p.Chance(70) { // what is equal of objects with wrong data depends on the order of Go maps
+	if visible(at.schema) == celObject && p.Chance(70) { // the equality of objects with invalid data depends on the order of Go maps
 		return Pick(p.Rand, []string{"oldSelf.hasValue()", "!oldSelf.hasValue()", "oldSelf.optMap(o, true).orValue(false)", "oldSelf != optional.none()", "oldSelf.or(optional.of(self)).hasValue()"})
 	}
 	return Pick(p.Rand, []string{"oldSelf.hasValue()", "!oldSelf.hasValue()", "oldSelf.orValue(self) == self", "oldSelf.hasValue() ? self == oldSelf.value() : true", "oldSelf == optional.of(self)", "oldSelf != optional.none()", "oldSelf.value() == self",
 		"oldSelf.or(optional.of(self)).hasValue()", "oldSelf.optMap(o, o == self).orValue(false)"})
 }
 
-// message writes a messageExpression.
+// message returns a messageExpression.
 func (p *speaker) message(at site, old string, optional bool, bad int) string {
 	r := p.Rand
 	if r.Chance(bad) {

@@ -1,9 +1,8 @@
-// Package generate makes cases: definitions and objects that are likely to tell two implementations apart.
+// Package generate generates cases: CRDs and objects that are likely to show differences between two implementations.
 //
-// Everything is a pure function of a seed: the same seed and number make the same case on every machine, so that a
-// disagreement is named by two numbers. Generators of definitions aim at what upstream accepts, since a rejected
-// definition has no objects; generators of objects start from a valid one and break it in few places, since an object
-// that is wrong everywhere tests little.
+// Everything is a pure function of a seed, so a seed and a number identify a disagreement on every machine. Most
+// generated CRDs are valid, because a rejected CRD has no objects. Objects are derived from a valid one with few
+// defects, because an object with many errors tests little.
 package generate
 
 import (
@@ -11,26 +10,26 @@ import (
 	"math/rand/v2"
 )
 
-// Rand is a source of choices.
+// Rand is a source of random choices.
 type Rand struct{ *rand.Rand }
 
-// New makes the source of a generator's n-th case.
+// New returns the source of a generator's n-th case.
 func New(generator string, seed, n uint64) Rand {
 	h := fnv.New64a()
 	h.Write([]byte(generator))
 	return Rand{rand.New(rand.NewPCG(seed^h.Sum64(), n))}
 }
 
-// Chance is true in percent of the cases.
+// Chance is true in percent of 100 cases.
 func (r Rand) Chance(percent int) bool { return r.IntN(100) < percent }
 
-// Between is an integer from lo to hi, both included.
+// Between returns an integer from lo to hi, both included.
 func (r Rand) Between(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
 
-// Pick chooses an element.
+// Pick selects an element.
 func Pick[T any](r Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// weighted chooses an index by weight.
+// weighted selects an index by weight.
 func (r Rand) weighted(weights ...int) int {
 	sum := 0
 	for _, w := range weights {

@@ -6,7 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Random makes a group of a random schema and objects with no, one, two or more defects.
+// Random returns a group of a random schema and objects with zero, one, two or more defects.
 func Random(r Rand) Group {
 	schema := Schema(r)
 	crd := Manifest(schema)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// sample makes a string that a regular expression probably matches; anchors are taken as given, look at the result
-// before trusting it.
+// sample returns a string that probably matches a regular expression. It ignores anchors, so check the result.
 func sample(r Rand, expr string) (string, bool) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {

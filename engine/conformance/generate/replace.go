@@ -7,8 +7,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Replaced makes the group of a definition that replaces another one in storage: both come from one base, real or
-// generated, and either may be what today's validation rejects.
+// Replaced returns the group of a CRD that replaces a stored one. Both derive from one base, real or generated, and
+// both can be invalid today.
 func (c *Real) Replaced(r Rand) Group {
 	var old *tree.Node
 	name := "replaced"
@@ -27,7 +27,7 @@ func (c *Real) Replaced(r Rand) Group {
 	default:
 		old = Manifest(relicSchema())
 	}
-	if r.Chance(45) { // what was stored stays, mostly
+	if r.Chance(45) { // mostly the stored CRD stays unchanged
 		for range r.Between(0, 2) {
 			relicIn(r, old)
 		}
@@ -64,13 +64,13 @@ func (c *Real) Replaced(r Rand) Group {
 	return replacement(r, name, old, fresh)
 }
 
-// cut cuts a definition around its n-th node.
+// cut reduces a CRD to the surroundings of its n-th node.
 func (c *Real) cut(r Rand, definition, node int) *tree.Node {
 	cut := cutter{r: r, way: wayTo(c.small[definition], node)}
 	return cut.copy(c.small[definition], cut.way, false, false, 4, nil, nil)
 }
 
-// Again makes the group of a real definition, whole, that replaces itself or one that differs in a few places.
+// Again returns the group of a whole real CRD that replaces itself or a slightly different one.
 func (c *Real) Again(r Rand, i int) Group {
 	i %= len(c.docs)
 	fresh := c.crds[i]
@@ -84,7 +84,7 @@ func (c *Real) Again(r Rand, i int) Group {
 	return g
 }
 
-// replacement makes the group of two definitions.
+// replacement returns the group of two CRDs.
 func replacement(r Rand, name string, old, fresh *tree.Node) Group {
 	// A manifest with another name does not replace the old one.
 	if meta := fresh.Get("metadata"); meta != nil && meta.Kind == tree.Object && !r.Chance(3) {
@@ -100,7 +100,7 @@ func replacement(r Rand, name string, old, fresh *tree.Node) Group {
 	return g
 }
 
-// state puts a definition into storage in one of the states that there are.
+// state stores a CRD in one of the possible states.
 func state(r Rand, old, fresh *tree.Node) *oracle.Previous {
 	p := &oracle.Previous{Manifest: old.JSON(), Established: r.Chance(70), Generation: int64(r.Between(1, 4))}
 	switch r.IntN(12) {
@@ -122,12 +122,12 @@ func state(r Rand, old, fresh *tree.Node) *oracle.Previous {
 	}
 	p.StoredVersions = []string{}
 	for range r.IntN(4) {
-		p.StoredVersions = append(p.StoredVersions, Pick(r, names)) // one may stand there twice
+		p.StoredVersions = append(p.StoredVersions, Pick(r, names)) // one can occur twice
 	}
 	return p
 }
 
-// change changes a definition in one place, in one of many ways.
+// change changes one thing of a CRD.
 func change(r Rand, crd *tree.Node) {
 	spec, ver, schema := parts(crd)
 	if ver == nil {
@@ -156,15 +156,15 @@ func change(r Rand, crd *tree.Node) {
 	}
 }
 
-// relicIn puts a relic into a definition.
+// relicIn adds a relic to a CRD.
 func relicIn(r Rand, crd *tree.Node) {
 	if spec, ver, _ := parts(crd); ver != nil {
 		Pick(r, relics)(r, crd, spec, ver)
 	}
 }
 
-// parts are a definition's spec, one of its versions and that version's schema; the version is nil if anything on the
-// way is not what it is mostly.
+// parts returns a CRD's spec, one of its versions and that version's schema. The version is nil if the CRD has an
+// unusual form.
 func parts(crd *tree.Node) (spec, ver, schema *tree.Node) {
 	spec = crd.Get("spec")
 	versions := spec.Get("versions")
@@ -184,7 +184,7 @@ func parts(crd *tree.Node) (spec, ver, schema *tree.Node) {
 	return spec, versions.Items[0], schema
 }
 
-// anywhere mutates any node of a definition.
+// anywhere mutates any node of a CRD.
 func anywhere(r Rand, crd *tree.Node) {
 	n := crd.Size() - 1
 	if n < 1 {
@@ -199,7 +199,7 @@ func anywhere(r Rand, crd *tree.Node) {
 	})
 }
 
-// inSchema changes a schema in one place, often in a way that is seen and matters little.
+// inSchema changes one thing of a schema, often without much effect.
 func inSchema(r Rand, schema *tree.Node) {
 	var all []*tree.Node
 	eachSchema(schema, func(n *tree.Node) { all = append(all, n) })
@@ -212,7 +212,7 @@ func inSchema(r Rand, schema *tree.Node) {
 	at.Set(e.Key, e.Value.Clone())
 }
 
-// rerule changes one of a schema's rules.
+// rerule changes one rule of a schema.
 func rerule(r Rand, schema *tree.Node) {
 	var ruled []*tree.Node
 	eachSchema(schema, func(n *tree.Node) {
@@ -227,7 +227,7 @@ func rerule(r Rand, schema *tree.Node) {
 	mutateRule(r, Pick(r, at.Get("x-kubernetes-validations").Items), at)
 }
 
-// move adds, drops, renames, swaps and copies versions, or moves storage.
+// move adds, drops, renames, swaps and copies versions, or changes the storage version.
 func move(r Rand, spec *tree.Node) {
 	versions := spec.Get("versions")
 	at := r.IntN(len(versions.Items))
@@ -242,7 +242,7 @@ func move(r Rand, spec *tree.Node) {
 		versions.Items[at], versions.Items[other] = versions.Items[other], versions.Items[at]
 	case 3:
 		ver.Set("name", Pick(r, []string{"v1", "v2", "v3", "v1beta1"}))
-	case 4, 5: // storage moves to another version
+	case 4, 5: // another version becomes the storage version
 		next := ver.Clone()
 		next.Set("name", Pick(r, []string{"v2", "v3", "v1"})).Set("storage", true)
 		ver.Set("storage", r.Chance(10))
@@ -255,7 +255,7 @@ func move(r Rand, spec *tree.Node) {
 	}
 }
 
-// harmless changes what nothing is judged by.
+// harmless changes something that no check uses.
 func harmless(r Rand, crd *tree.Node) {
 	spec, ver, schema := parts(crd)
 	if ver == nil {
@@ -277,7 +277,7 @@ func harmless(r Rand, crd *tree.Node) {
 	}
 }
 
-// carried changes metadata that a manifest may carry from a server, or that an update is judged by.
+// carried changes metadata that a server sets or an update checks.
 func carried(r Rand, crd *tree.Node) {
 	meta := crd.Get("metadata")
 	switch r.IntN(8) {

@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Rules makes a group of a random schema with rules and of objects that are mostly valid otherwise: a blocking field error
-// keeps rules from running.
+// Rules returns a group of a random schema with rules, and of objects that are mostly valid otherwise, because rules do
+// not run after a blocking field error.
 func Rules(r Rand) Group {
 	crd, schema := ruled(r)
 	g := Group{Name: "rules", CRD: crd.JSON()}
@@ -31,7 +31,7 @@ func Rules(r Rand) Group {
 	return g
 }
 
-// ruled makes a definition with rules.
+// ruled returns a CRD with rules.
 func ruled(r Rand) (crd, schema *tree.Node) {
 	switch r.IntN(10) {
 	case 0, 1:
@@ -53,10 +53,10 @@ func ruled(r Rand) (crd, schema *tree.Node) {
 	return crd, schema
 }
 
-// hardNames need escapes, or cannot be said at all.
+// hardNames need escapes, or cannot be written in rules.
 var hardNames = []string{"a-b", "a.b", "a/b", "a__b", "namespace", "in", "true", "var", "__dot__", "while", "1a", "a b", "é", "A", "a_b", "_", "__", "for", "int", "string", "self", "oldSelf", "size", "type", "a", "metadata", "kind"}
 
-// namesSchema is about names of properties, in objects, as keys of map lists and as values' fields.
+// namesSchema tests names of properties: in objects, as keys of map lists and as fields of values.
 func namesSchema(r Rand) *tree.Node {
 	props := tree.Obj()
 	for range r.Between(2, 5) {
@@ -85,7 +85,7 @@ func namesSchema(r Rand) *tree.Node {
 	return rootOf("v", v)
 }
 
-// objectOf makes an object of the generated definition that its schema probably accepts.
+// objectOf returns an object of the generated CRD that is probably valid.
 func objectOf(r Rand, schema *tree.Node) *tree.Node {
 	o := Envelope()
 	for _, m := range Value(r, schema, 5).Members {
@@ -96,8 +96,7 @@ func objectOf(r Rand, schema *tree.Node) *tree.Node {
 	return o
 }
 
-// nudge replaces a value of an object by another that the schema probably accepts, or adds or drops a member or an
-// item.
+// nudge replaces a value of an object by another one that is probably valid, or adds or removes a member or an item.
 func nudge(r Rand, schema, object *tree.Node) {
 	at := places(schema, object, nil, 0, nil)
 	if len(at) < 2 {
@@ -116,8 +115,8 @@ func nudge(r Rand, schema, object *tree.Node) {
 	}
 }
 
-// Limits makes a group whose rules run near the limits of run-time cost: 1,000,000 for a call and 10,000,000 for an
-// object. Strings are long because cost goes with their length and time hardly does.
+// Limits returns a group whose rules run near the cost limits: 1,000,000 per call and 10,000,000 per object. Strings
+// are long, because they add much cost and little time.
 func Limits(r Rand) Group {
 	switch r.IntN(12) {
 	case 0:
@@ -129,7 +128,7 @@ func Limits(r Rand) Group {
 	costly := "self.matches('^" + pattern + "')"
 	forms := []string{"!" + costly, costly, costly + " || true", "self.contains('" + pattern + "') == false", "true || " + costly, "self != '' && !" + costly, "1 / 0 == 1 || " + costly, costly + " && " + costly, costly + " || " + costly, "size(self) > 0 ? " + costly + " : true", "self.find('^" + pattern + "') == ''", "[1, 2, 3].exists(i, " + costly + ")"}
 	props := tree.Obj()
-	// Properties are visited in random order: mostly there is one.
+	// Properties are visited in random order, so mostly there is one.
 	names := []string{"s"}
 	if r.Chance(10) {
 		names = append(names, "t")
@@ -160,9 +159,9 @@ func Limits(r Rand) Group {
 	return g
 }
 
-// spent uses up the budget of an object to the last unit, or nearly, before it comes to the next rules.
+// spent uses the budget of an object up to the last unit, or nearly, before the next rules run.
 func spent(r Rand) Group {
-	// A call of 1,000,000: 2 for self.s, and 7,874 tenths of a string by 127 quarters of a pattern.
+	// A call that costs 1,000,000: 2 for self.s, and 7,874 tenths of a string times 127 quarters of a pattern.
 	holds, fails := "self.s.matches('^"+strings.Repeat("a", 507)+"')", "self.s.matches('^"+strings.Repeat("z", 507)+"')"
 	exact := tree.Obj("rule", holds, "message", "m")
 	failing := tree.Obj("rule", fails, "messageExpression", fails+" ? 'a' : 'b'")
@@ -194,7 +193,7 @@ func spent(r Rand) Group {
 	return g
 }
 
-// folds costs by loops: few objects, since upstream takes long over them.
+// folds uses loops to add cost. There are few objects, because upstream is slow with them.
 func folds(r Rand) Group {
 	rule := Pick(r, []string{"self.all(a, self.all(b, a != b || a == b))", "self.all(a, self.exists(b, a == b))", "self.map(a, self.map(b, a + b).sum()).sum() >= 0", "!self.exists(a, self.all(b, a > b))", "self.filter(a, self.filter(b, b == a).size() > 1).size() == 0", "self.distinct().size() == size(self)",
 		"self.all(a, lists.range(100).all(b, b >= 0))", "self.sort() == self", "self.all(i, a, self.all(j, b, i == j || a != b))"})

@@ -7,14 +7,14 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// ruleSite is a list of rules of the corpus: the definition and the number of the list's node in it.
+// ruleSite is a list of rules in the corpus: the CRD and the number of the list's node.
 type ruleSite struct{ definition, node int }
 
-// RuleSites is the number of schemas of the corpus that have rules.
+// RuleSites is the number of schemas in the corpus that have rules.
 func (c *Real) RuleSites() int { return len(c.ruled) }
 
-// RuleMutant makes the group of a real definition, cut around a schema with rules, whose rules or whose bounds are
-// changed in one or two places.
+// RuleMutant returns the group of a real CRD, reduced to the surroundings of a schema with rules. One or two of its
+// rules or bounds are changed.
 func (c *Real) RuleMutant(r Rand, i int) Group {
 	at := c.ruled[i%len(c.ruled)]
 	cut := cutter{r: r, way: wayTo(c.small[at.definition], at.node)}
@@ -37,7 +37,7 @@ func (c *Real) RuleMutant(r Rand, i int) Group {
 	return g
 }
 
-// mutateRule changes one thing about a rule.
+// mutateRule changes one thing of a rule.
 func mutateRule(r Rand, rule, schema *tree.Node) {
 	if rule.Kind != tree.Object {
 		return
@@ -68,11 +68,11 @@ func mutateRule(r Rand, rule, schema *tree.Node) {
 	}
 }
 
-// swaps are pairs of words that make one expression of another.
+// swaps are pairs of words that can replace each other in an expression.
 var swaps = [][2]string{{"==", "!="}, {"&&", "||"}, {"||", "&&"}, {"!=", "=="}, {"<", ">="}, {">", "<"}, {"has(", "!has("}, {"!has(", "has("}, {"self", "oldSelf"}, {"oldSelf", "self"}, {".all(", ".exists("}, {".exists(", ".all("}, {".all(", ".map("}, {"size(", "sum("}, {"'", "\""}, {"1", "1.0"}, {"0", "0u"},
 	{"self.", "self.?"}, {".startsWith", ".matches"}, {"(", "(("}, {")", ""}, {" in ", " == "}, {"?", "? true :"}, {"true", "1"}, {"self", "dyn(self)"}, {"size()", "size"}, {"matches", "find"}, {"self", "[self]"}, {"x", "self"}}
 
-// mutateExpression swaps a word, drops one, or puts the expression into another.
+// mutateExpression replaces a word, removes one, or nests the expression.
 func mutateExpression(r Rand, text string) string {
 	switch r.IntN(5) {
 	case 0, 1, 2:
@@ -93,7 +93,7 @@ func mutateExpression(r Rand, text string) string {
 	return Pick(r, []string{"!(" + text + ")", "(" + text + ") && " + text, "[" + text + "].all(x, x)", "[1, 2, 3].all(x, " + text + ")", text + " == 1", "string(" + text + ") == ''", "lists.range(1000).all(i, " + text + ")", "(" + text + ") ? true : 'a'"})
 }
 
-// rebound changes or drops some of a definition's sizes: what rules cost depends on them.
+// rebound changes or removes some sizes of a CRD, which determine the cost of rules.
 func rebound(r Rand, crd *tree.Node) {
 	drop := r.Chance(50)
 	crd.Walk(func(n, _ *tree.Node, _ int) {
@@ -114,7 +114,7 @@ func rebound(r Rand, crd *tree.Node) {
 	})
 }
 
-// Expressions makes a group of a random schema with rules of which many are rejected.
+// Expressions returns a group of a random schema with rules of which many are rejected.
 func Expressions(r Rand) Group {
 	schema := Schema(r)
 	all := sitesOf(schema, true, true, nil)

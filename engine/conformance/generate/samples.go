@@ -7,17 +7,17 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Real makes groups from the corpus.
+// Real generates groups from the corpus.
 type Real struct {
 	corpus *corpus.Corpus
 	crds   []*tree.Node
 	docs   [][]byte
-	small  []*tree.Node // without descriptions either: what CRD mutants are made of
-	sites  []int        // mutation sites before each definition
-	ruled  []ruleSite   // the schemas with rules
+	small  []*tree.Node // also without descriptions: the source of CRD mutants
+	sites  []int        // number of mutations before each CRD
+	ruled  []ruleSite   // schemas with rules
 }
 
-// NewReal prepares a corpus: descriptions are removed from what will be mutated.
+// NewReal prepares a corpus. It removes the descriptions from CRDs that will be mutated.
 func NewReal(c *corpus.Corpus) (*Real, error) {
 	real := &Real{corpus: c}
 	total := 0
@@ -48,16 +48,16 @@ func NewReal(c *corpus.Corpus) (*Real, error) {
 // Samples is the number of sample objects.
 func (c *Real) Samples() int { return len(c.corpus.Samples) }
 
-// Definitions is the number of definitions.
+// Definitions is the number of CRDs.
 func (c *Real) Definitions() int { return len(c.docs) }
 
-// Definition makes the group of one definition as it is.
+// Definition returns the group of one unchanged CRD.
 func (c *Real) Definition(i int) Group {
 	i %= len(c.docs)
 	return Group{Name: "definition " + c.corpus.CRDs[i].Name + " of " + c.corpus.CRDs[i].Module, CRD: c.docs[i], Shared: true}
 }
 
-// Sample makes the group of one sample: the object itself, single mutations of it and a few double ones.
+// Sample returns the group of one sample: the object, single mutations of it and a few double ones.
 func (c *Real) Sample(r Rand, i int) Group {
 	s := c.corpus.Samples[i%len(c.corpus.Samples)]
 	crd := Pick(r, s.CRDs)
@@ -82,8 +82,7 @@ func (c *Real) Sample(r Rand, i int) Group {
 	return g
 }
 
-// identify gives a manifest what a client would: a name, and a namespace where there are namespaces. Most manifests
-// leave it to kubectl.
+// identify adds what kubectl would add to a manifest: a name, and a namespace for namespaced resources.
 func identify(doc *tree.Node, scope string) {
 	meta := doc.Get("metadata")
 	if meta == nil || meta.Kind != tree.Object {
@@ -100,7 +99,7 @@ func identify(doc *tree.Node, scope string) {
 	}
 }
 
-// Generated makes a group of objects generated from a real schema, with no, one and two defects.
+// Generated returns a group of objects generated from a real schema, with zero, one and two defects.
 func (c *Real) Generated(r Rand, i int) Group {
 	i %= len(c.docs)
 	g := Group{Name: "generated " + c.corpus.CRDs[i].Name, CRD: c.docs[i], Shared: true}
@@ -134,8 +133,8 @@ func (c *Real) Generated(r Rand, i int) Group {
 	return g
 }
 
-// SchemaSuite makes the group of one case of the JSON Schema suite: the schema, made structural where types are
-// missing, judges the data.
+// SchemaSuite returns the group of one case of the JSON Schema suite: the schema, completed to a structural one, and
+// its data.
 func (c *Real) SchemaSuite(i int) Group {
 	k := c.corpus.Schemas[i%len(c.corpus.Schemas)]
 	g := Group{Name: "jsonschema " + k.Name}
@@ -161,5 +160,5 @@ func (c *Real) SchemaSuite(i int) Group {
 	return g
 }
 
-// SchemaCases is the number of cases of the JSON Schema suite.
+// SchemaCases is the number of cases in the JSON Schema suite.
 func (c *Real) SchemaCases() int { return len(c.corpus.Schemas) }

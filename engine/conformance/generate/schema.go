@@ -4,7 +4,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Schema makes the root of a random structural schema that uses every keyword.
+// Schema returns the root of a random structural schema that uses every keyword.
 func Schema(r Rand) *tree.Node {
 	root := tree.Obj("type", "object")
 	props := tree.Obj()
@@ -39,8 +39,7 @@ func Schema(r Rand) *tree.Node {
 	return root
 }
 
-// structural makes a schema for one place; as restricts it: "" anything, "scalar" scalars alone, "item" what an item
-// may be.
+// structural returns a schema. as restricts it: "" to nothing, "scalar" to scalars, "item" to what items can be.
 func structural(r Rand, depth int, as string) *tree.Node {
 	weights := []int{8, 5, 8, 6, 5, 3, 3, 2, 2, 2}
 	if depth <= 0 || as == "scalar" {
@@ -106,7 +105,7 @@ func structural(r Rand, depth int, as string) *tree.Node {
 	return s
 }
 
-// deepDefault reports, in most cases, that a value makes a poor default: one that registration rejects as unpruned or
+// deepDefault reports, in most cases, that registration would reject the value as a default, because it is unpruned or
 // null.
 func deepDefault(r Rand, s, d *tree.Node) bool {
 	return d.Raw == "null" && r.Chance(90) || s.Get("x-kubernetes-embedded-resource") != nil && r.Chance(70)
@@ -121,7 +120,7 @@ func describe(r Rand, s *tree.Node) {
 	}
 }
 
-// bound sets a pair of size bounds, sometimes.
+// bound sometimes sets a pair of size bounds.
 func bound(r Rand, s *tree.Node, least, most string, limit int) {
 	lo := r.IntN(limit)
 	if r.Chance(20) {

@@ -2,7 +2,7 @@ package generate
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// eachSchema visits a schema and all schemas below it, those of allOf, anyOf, oneOf and not included.
+// eachSchema visits a schema and all schemas below it, including those of allOf, anyOf, oneOf and not.
 func eachSchema(s *tree.Node, visit func(*tree.Node)) {
 	if s == nil || s.Kind != tree.Object {
 		return
@@ -27,7 +27,7 @@ func eachSchema(s *tree.Node, visit func(*tree.Node)) {
 	}
 }
 
-// withoutTexts removes descriptions: they are most of a manifest's bytes and none of its meaning.
+// withoutTexts removes descriptions, which are most bytes of a manifest and have no effect.
 func withoutTexts(crd *tree.Node) {
 	for _, v := range crd.At("spec", "versions").GetItems() {
 		eachSchema(v.At("schema", "openAPIV3Schema"), func(n *tree.Node) {
@@ -43,7 +43,7 @@ func withoutTexts(crd *tree.Node) {
 	crd.Delete("status")
 }
 
-// approval keeps the annotation without which definitions of protected groups are rejected.
+// approval keeps the annotation that CRDs of protected groups need.
 func approval(crd *tree.Node) *tree.Node {
 	name, _ := crd.At("spec", "group").Text()
 	for _, suffix := range []string{".k8s.io", ".kubernetes.io"} {

@@ -5,8 +5,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Transforms makes groups whose objects are read from storage, converted, pruned and defaulted. The definition has a
-// second version, whose schema differs a little.
+// Transforms returns groups whose objects are read from storage, converted, pruned and defaulted. The CRD has a second
+// version with a slightly different schema.
 func (c *Real) Transforms(r Rand, n int) Group {
 	var g Group
 	switch r.IntN(5) {
@@ -44,7 +44,7 @@ func (c *Real) Transforms(r Rand, n int) Group {
 		o.Op = Pick(r, []oracle.Op{oracle.Read, oracle.Read, oracle.Convert, oracle.Prune, oracle.Default})
 		o.Target = Pick(r, targets)
 		if strategy, _ := crd.At("spec", "conversion", "strategy").Text(); strategy == "Webhook" && (o.Op == oracle.Read || o.Op == oracle.Convert) {
-			o.Op = oracle.Prune // nobody is there to convert
+			o.Op = oracle.Prune // no converter exists
 		}
 	}
 	return g

@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Updates makes a group of updates of objects of a random definition, with rules mostly.
+// Updates returns a group of updates of objects of a random CRD, mostly with rules.
 func Updates(r Rand) Group {
 	if r.Chance(3) {
 		return nearKeys(r)
@@ -27,15 +27,15 @@ func Updates(r Rand) Group {
 	g := Group{Name: "updates", CRD: crd.JSON()}
 	for i := range 12 {
 		old := objectOf(r, schema)
-		// Objects that were stored when the schema was another.
+		// Objects that were stored with another schema.
 		Break(r, schema, old, Pick(r, []int{0, 0, 0, 0, 1, 1, 2}))
 		g.Objects = append(g.Objects, pair(r, crd, schema, old, i%4))
 	}
 	return g
 }
 
-// nearKeys makes a group of map lists whose items have several keys, numbers among them that differ in digits that
-// upstream does not look at when it looks for an item's old value.
+// nearKeys returns a group of map lists whose items have several keys, including numbers that differ in digits that
+// upstream ignores when it looks for an item's old value.
 func nearKeys(r Rand) Group {
 	n := tree.Obj("type", "integer", "minimum", 2, "x-kubernetes-validations", tree.Arr(tree.Obj("rule", Pick(r, []string{"self == oldSelf", "self > oldSelf", "self > 3"}))))
 	item := tree.Obj("type", "object", "required", tree.Arr(tree.Str("k"), tree.Str("j")), "properties", tree.Obj("k", tree.Obj("type", "string"), "j", tree.Obj("type", "number"), "n", n))
@@ -54,7 +54,7 @@ func nearKeys(r Rand) Group {
 	return g
 }
 
-// UpdatesOf turns the objects of another group into updates: each object is stored, and edited.
+// UpdatesOf turns the objects of another group into updates: each object is stored and edited.
 func UpdatesOf(r Rand, g Group) Group {
 	g.Name = "updates of " + g.Name
 	crd, err := tree.Parse(g.CRD)
@@ -81,13 +81,13 @@ func UpdatesOf(r Rand, g Group) Group {
 	return g
 }
 
-// pair makes a request to change an object by a number of edits.
+// pair returns a request that changes an object by several edits.
 func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
 	asStored(crd, old)
 	if r.Chance(85) {
 		old.Get("metadata").Set("resourceVersion", "7")
 	}
-	if r.Chance(30) { // as storage has it
+	if r.Chance(30) { // as stored
 		old.Get("metadata").Set("uid", "u-1").Set("generation", r.IntN(4)).Set("creationTimestamp", "2024-01-01T00:00:00Z")
 	}
 	body := old.Clone()
@@ -125,9 +125,9 @@ func pair(r Rand, crd, schema, old *tree.Node, edits int) Object {
 	return o
 }
 
-// asStored makes of an object one that a storage can hold: it has metadata, and is of the definition's kind.
+// asStored returns an object that can be stored: it has metadata and the kind of the CRD.
 func asStored(crd, old *tree.Node) {
-	for _, key := range []string{"metadata", "kind", "apiVersion"} { // once each
+	for _, key := range []string{"metadata", "kind", "apiVersion"} { // each once
 		value := old.Get(key)
 		for i := len(old.Members) - 1; i >= 0; i-- {
 			if old.Members[i].Key == key {
@@ -155,7 +155,7 @@ func asStored(crd, old *tree.Node) {
 	old.Set("apiVersion", groupName+"/"+version1)
 }
 
-// editAt changes one value of an object, where the schema has something to say about it.
+// editAt changes one value of an object for which the schema has constraints.
 func editAt(r Rand, schema, object *tree.Node) {
 	at := places(schema, object, nil, 0, nil)
 	if len(at) < 2 {
@@ -173,7 +173,7 @@ func editAt(r Rand, schema, object *tree.Node) {
 		breakAt(r, p)
 	case 1:
 		p.parent.SetChild(p.index, Value(r, p.schema, 3))
-	case 2: // another spelling of the same number
+	case 2: // another literal of the same number
 		if i, err := strconv.ParseInt(v.Raw, 10, 64); err == nil && v.Kind == tree.Scalar {
 			p.parent.SetChild(p.index, tree.Raw(Pick(r, []string{strconv.FormatInt(i, 10) + ".0", strconv.FormatInt(i, 10) + "e0", strconv.FormatInt(i+1, 10)})))
 			return
@@ -232,7 +232,7 @@ func editContainer(r Rand, p place) {
 	}
 }
 
-// editMetadata sets fields of the old and the new object's metadata, to the same value or to different ones.
+// editMetadata sets metadata fields of the old and the new object, to equal or different values.
 func editMetadata(r Rand, old, body *tree.Node) {
 	now := body.Get("metadata")
 	if now == nil || now.Kind != tree.Object {
@@ -265,7 +265,7 @@ func editMetadata(r Rand, old, body *tree.Node) {
 	}
 }
 
-// otherVersion names a version that is not the first.
+// otherVersion returns a version that is not the first.
 func otherVersion(crd *tree.Node) string {
 	versions := crd.At("spec", "versions").GetItems()
 	if len(versions) < 2 {
@@ -275,7 +275,7 @@ func otherVersion(crd *tree.Node) string {
 	return name
 }
 
-// secondVersion adds v2, whose schema lacks a property, or has one that is another.
+// secondVersion adds v2, whose schema lacks a property or has a different one.
 func secondVersion(r Rand, crd *tree.Node) {
 	list := crd.At("spec", "versions")
 	second := list.Items[0].Clone().Set("name", "v2").Set("storage", false)
@@ -297,8 +297,8 @@ func secondVersion(r Rand, crd *tree.Node) {
 	list.Items = append(list.Items, second)
 }
 
-// ratchetSchema makes a schema in which everything that ratcheting distinguishes stands side by side, with bounds that
-// data breaks often.
+// ratchetSchema returns a schema with every case that ratcheting distinguishes, and with bounds that data often
+// violates.
 func ratchetSchema(r Rand) *tree.Node {
 	scalar := func() *tree.Node {
 		s := Pick(r, []*tree.Node{tree.Obj("type", "integer", "minimum", 2), tree.Obj("type", "string", "maxLength", 2), tree.Obj("type", "number", "maximum", 1), tree.Obj("type", "string", "enum", tree.Arr(tree.Str("a"), tree.Str("b"))), tree.Obj("x-kubernetes-int-or-string", true, "pattern", "^a"), tree.Obj("type", "string", "format", "date", "nullable", true)})

@@ -144,7 +144,7 @@ func object(r Rand, s *tree.Node, depth int) *tree.Node {
 		for range count(r, s, "minProperties", "maxProperties", len(o.Members), depth) {
 			v := Value(r, extra, depth-1)
 			if extra.Get("default") != nil && r.Chance(40) {
-				v = tree.Null() // the only value that a default of a map's values applies to
+				v = tree.Null() // the only value to which a default of a map's values applies
 			}
 			if extra.Get("nullable").IsTrue() && r.Chance(20) {
 				v = tree.Null()
@@ -162,7 +162,7 @@ func object(r Rand, s *tree.Node, depth int) *tree.Node {
 	return o
 }
 
-// count is how many items or members to add to those there are, within the schema's bounds.
+// count returns the number of items or members to add within the schema's bounds.
 func count(r Rand, s *tree.Node, least, most string, have, depth int) int {
 	lo, hi := 0, 3
 	if depth <= 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// celType names the type that rules see of a schema node; invisible if they see none.
+// celType is the CEL type of a schema node, or invisible if rules cannot see it.
 type celType string
 
 const (
@@ -25,7 +25,7 @@ const (
 	celList      celType = "list"
 )
 
-// visible tells the type of a node: the table of upstream's SchemaDeclType (apiserver/pkg/cel/common/schemas.go).
+// visible returns the type of a node, like upstream's SchemaDeclType (apiserver/pkg/cel/common/schemas.go).
 func visible(s *tree.Node) celType {
 	if s == nil || s.Kind != tree.Object {
 		return invisible
@@ -67,8 +67,7 @@ func visible(s *tree.Node) celType {
 	return invisible
 }
 
-// reserved are the words that names of fields must not be; upstream's escaping adds namespace and the like to CEL's
-// own.
+// reserved are words that cannot be names of fields: CEL's own, and those of upstream's escaping such as namespace.
 var reserved = map[string]bool{
 	"true": true, "false": true, "null": true, "in": true, "as": true, "break": true, "const": true, "continue": true, "else": true, "for": true, "function": true,
 	"if": true, "import": true, "let": true, "loop": true, "package": true, "namespace": true, "return": true, "var": true, "void": true, "while": true,
@@ -76,7 +75,7 @@ var reserved = map[string]bool{
 
 var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// escape writes the name of a property as a rule must; false for names that rules cannot say.
+// escape returns the name of a property in a rule, or false if rules cannot use it.
 func escape(name string) (string, bool) {
 	if reserved[name] {
 		return "__" + name + "__", true
@@ -85,17 +84,17 @@ func escape(name string) (string, bool) {
 	return out, identifier.MatchString(out)
 }
 
-// unboundedText is what rules see of kind and apiVersion.
+// unboundedText is the type of kind and apiVersion in rules.
 var unboundedText = tree.Obj("type", "string")
 
 // field is a property that rules can select.
 type field struct {
-	name   string // as rules say it
-	plain  string // as objects say it
+	name   string // in rules
+	plain  string // in objects
 	schema *tree.Node
 }
 
-// fields lists what rules can select of an object.
+// fields returns the fields of an object that rules can select.
 func fields(s *tree.Node, root bool) (out []field) {
 	root = root || s.Get("x-kubernetes-embedded-resource").IsTrue()
 	for _, p := range s.Get("properties").GetMembers() {
@@ -114,7 +113,7 @@ func fields(s *tree.Node, root bool) (out []field) {
 	return out
 }
 
-// unseen lists the properties of an object that rules cannot select, by the names that they would have.
+// unseen returns the properties of an object that rules cannot select, with the names that they would have.
 func unseen(s *tree.Node) (names []string) {
 	for _, p := range s.Get("properties").GetMembers() {
 		if name, ok := escape(p.Key); ok && visible(p.Value) == invisible {

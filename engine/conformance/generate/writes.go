@@ -9,8 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// Writes makes a group of all kinds of writes to objects of a definition with several versions, any of which is the
-// stored one, and whose schemas and defaults differ.
+// Writes returns a group of all kinds of writes to objects of a CRD. It has several versions with different schemas and
+// defaults, and any of them is the storage version.
 func Writes(r Rand) Group {
 	crd, _ := ruled(r)
 	switch r.IntN(10) {
@@ -36,7 +36,7 @@ func Writes(r Rand) Group {
 	return g
 }
 
-// withSubresources gives a version a status, and maybe a scale over fields that its schema has.
+// withSubresources adds a status to a version, and sometimes a scale over fields of its schema.
 func withSubresources(r Rand, version *tree.Node) {
 	root := version.At("schema", "openAPIV3Schema")
 	for _, forbidden := range []string{"x-kubernetes-map-type", "title", "anyOf", "oneOf", "allOf", "not", "x-kubernetes-preserve-unknown-fields"} {
@@ -68,7 +68,7 @@ func withSubresources(r Rand, version *tree.Node) {
 	version.Set("subresources", sub)
 }
 
-// member is a member of an object, made if it is not there.
+// member returns a member of an object. It adds the member if it is missing.
 func member(parent *tree.Node, key string) *tree.Node {
 	if parent.Get(key) == nil {
 		parent.Set(key, tree.Obj())
@@ -77,7 +77,7 @@ func member(parent *tree.Node, key string) *tree.Node {
 }
 
 // anotherVersion adds a version whose schema differs from the first one's: it lacks properties, has others, has other
-// defaults, or keeps what is unknown.
+// defaults, or preserves unknown fields.
 func anotherVersion(r Rand, crd *tree.Node, name string) {
 	list := crd.At("spec", "versions")
 	made := list.Items[0].Clone().Set("name", name).Set("storage", false)
@@ -126,7 +126,7 @@ func anotherVersion(r Rand, crd *tree.Node, name string) {
 	}
 }
 
-// write makes one request to create or to change an object.
+// write returns a request that creates or changes an object.
 func write(r Rand, crd *tree.Node) Object {
 	versions := crd.At("spec", "versions").GetItems()
 	endpoint, kept := Pick(r, versions), Pick(r, versions)
@@ -172,7 +172,7 @@ func write(r Rand, crd *tree.Node) Object {
 	return directed(r, o)
 }
 
-// directed gives a request its directive of field validation.
+// directed sets a field validation directive.
 func directed(r Rand, o Object) Object {
 	switch r.IntN(20) {
 	case 0, 1:
@@ -185,7 +185,7 @@ func directed(r Rand, o Object) Object {
 	return o
 }
 
-// mutate has mutating admission change the object, now and then: values, a label, a field that nobody knows.
+// mutate sometimes adds a mutation by mutating admission: values, a label, an unknown field.
 func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	if !r.Chance(20) {
 		return
@@ -207,15 +207,15 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	if r.Chance(20) {
 		p.Set(Pick(r, []string{"spec", "status", "unknownField"}), Pick(r, []*tree.Node{tree.Null(), tree.Obj("unknown", 1), tree.Int(1)}).Clone())
 	}
-	// A string that became a number may be none, or one that no server's own admission can hold.
+	// A string that became a number can be invalid, or one that no admission webhook can return.
 	var held any
 	if made := p.JSON(); json.Unmarshal(made, &held) == nil {
 		o.Mutation = made
 	}
 }
 
-// creation makes a request to create an object, now and then one that leaves its name to the server, or that has what
-// only a server may say.
+// creation returns a request that creates an object, sometimes with generateName, or with fields that only a server may
+// set.
 func creation(r Rand, endpoint *tree.Node) Object {
 	name, _ := endpoint.Get("name").Text()
 	schema := endpoint.At("schema", "openAPIV3Schema")
@@ -245,7 +245,7 @@ func creation(r Rand, endpoint *tree.Node) Object {
 	return directed(r, o)
 }
 
-// stored makes an object as storage holds it, at a version.
+// stored returns a stored object at a version.
 func stored(r Rand, crd, version *tree.Node) *tree.Node {
 	name, _ := version.Get("name").Text()
 	schema := version.At("schema", "openAPIV3Schema")
@@ -267,7 +267,7 @@ func stored(r Rand, crd, version *tree.Node) *tree.Node {
 	return old
 }
 
-// leave makes an object wait for its end, and the new one take off its finalizers, some of them, or none.
+// leave adds a deletion timestamp to an object, and sometimes removes finalizers in the new one.
 func leave(r Rand, old, body *tree.Node) {
 	then, now := old.Get("metadata"), body.Get("metadata")
 	if !r.Chance(15) || then == nil || now == nil || then.Kind != tree.Object || now.Kind != tree.Object {
@@ -292,7 +292,7 @@ func leave(r Rand, old, body *tree.Node) {
 
 var replicaValues = []*tree.Node{tree.Int(0), tree.Int(3), tree.Int(3), tree.Int(9), tree.Int(-1), tree.Raw("2147483648"), tree.Raw("1.0"), tree.Str("1"), tree.Null(), tree.Raw("1.5")}
 
-// scaleBody makes a Scale that is put.
+// scaleBody returns a Scale for a PUT.
 func scaleBody(r Rand, old *tree.Node) *tree.Node {
 	s := tree.Obj("apiVersion", "autoscaling/v1", "kind", "Scale", "metadata", tree.Obj("name", "x"), "spec", tree.Obj("replicas", Pick(r, replicaValues[:r.Between(4, len(replicaValues))]).Clone()))
 	meta := s.Get("metadata")
@@ -323,8 +323,7 @@ func scaleBody(r Rand, old *tree.Node) *tree.Node {
 	return s
 }
 
-// Stored makes a group of objects in storage (Old), at all versions of a definition whose names tell it apart from
-// those of other numbers.
+// Stored returns a group of stored objects (Old), at all versions of a CRD with distinct names.
 func Stored(r Rand, n int) Group {
 	schema := Schema(r)
 	crd := Manifest(schema)

@@ -27,9 +27,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// TestServerSideApply tracks the same writes with upstream's field manager twice: over the types that the API server's
-// handler of custom resources makes for itself, and over those of our document. What comes out, owners included, is the
-// same.
+// TestServerSideApply tracks the same writes twice with upstream's field manager: with the types that the API server's
+// handler of custom resources derives, and with those of our document. Results and owners must be equal.
 func TestServerSideApply(t *testing.T) {
 	n := testenv.Volume(1000)
 	c, err := corpus.Load(nil)
@@ -121,7 +120,7 @@ func (sum *tally) crd(t *testing.T, m *maker) {
 				t.Fatal(err)
 			}
 			at := live[i].DeepCopyObject()
-			at.(*unstructured.Unstructured).SetAPIVersion(o.GetAPIVersion()) // as it is converted to the request's version
+			at.(*unstructured.Unstructured).SetAPIVersion(o.GetAPIVersion()) // converted to the request's version
 			if apply {
 				next[i], err = manager.Apply(at, o.DeepCopyObject(), owner, force)
 			} else {
@@ -137,7 +136,7 @@ func (sum *tally) crd(t *testing.T, m *maker) {
 		}
 		track(0)
 		track(1)
-		// Of several things that are wrong upstream names some by chance, once a field is not declared.
+		// If several things are wrong and a field is not declared, upstream's error names random ones.
 		const chance = "field not declared"
 		if strings.Contains(said[0], chance) && strings.Contains(said[1], chance) || sorted(said[0]) == sorted(said[1]) {
 			said[1] = said[0]
@@ -161,13 +160,13 @@ func (sum *tally) crd(t *testing.T, m *maker) {
 	}
 }
 
-// sorted puts the lines of an error in order, which is upstream's by chance.
+// sorted sorts the lines of an error, whose order is random in upstream.
 func sorted(text string) string {
 	return strings.Join(slices.Sorted(strings.SplitSeq(text, "\n")), "\n")
 }
 
-// handlersModels are the types that upstream's handler makes for a CRD (customresource_handler.go,
-// buildOpenAPIModelsForApply), what the server itself serves left out.
+// handlersModels returns the types that upstream's handler derives from a CRD (customresource_handler.go,
+// buildOpenAPIModelsForApply), without those of the server itself.
 func handlersModels(crd *apiextensionsv1.CustomResourceDefinition) (map[string]*spec.Schema, error) {
 	var docs []*spec3.OpenAPI
 	for _, v := range crd.Spec.Versions {
@@ -184,7 +183,7 @@ func handlersModels(crd *apiextensionsv1.CustomResourceDefinition) (map[string]*
 	return merged.Components.Schemas, nil
 }
 
-// object makes an object of a version of the CRD, always of the same name.
+// object returns an object of a version of the CRD, always with the same name.
 func (m *maker) object(crd *apiextensionsv1.CustomResourceDefinition, manifest *tree.Node) *unstructured.Unstructured {
 	i := m.IntN(len(crd.Spec.Versions))
 	o := tree.Obj("apiVersion", crd.Spec.Group+"/"+crd.Spec.Versions[i].Name, "kind", crd.Spec.Names.Kind, "metadata", tree.Obj("name", "x", "labels", tree.Obj("l"+fmt.Sprint(m.IntN(3)), "v")))
@@ -202,7 +201,7 @@ func (m *maker) object(crd *apiextensionsv1.CustomResourceDefinition, manifest *
 	return u
 }
 
-// untimed takes the times out of what is remembered of owners: they are those of the run.
+// untimed removes the times from the managed fields, because they are those of the run.
 func untimed(o runtime.Object) {
 	u := o.(*unstructured.Unstructured)
 	list := u.GetManagedFields()
@@ -212,7 +211,7 @@ func untimed(o runtime.Object) {
 	u.SetManagedFields(list)
 }
 
-// sameFields converts between versions that have the same fields, as the strategy None does, and defaults nothing.
+// sameFields converts between versions with the same fields, like the strategy None. It adds no defaults.
 type sameFields struct{}
 
 func (sameFields) Convert(_, _, _ any) error { return fmt.Errorf("unused") }

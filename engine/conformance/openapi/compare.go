@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// extent is how much was compared.
+// extent counts what was compared.
 type extent struct{ documents, bytes int }
 
 // published is a CRD on both sides.
@@ -38,7 +38,7 @@ func publish(canonical []byte, revision string) (published, error) {
 	return p, nil
 }
 
-// compare compares the documents of CRDs of one group, those of v3 and the one of v2, and says what differs.
+// compare compares the documents of the CRDs of one group, v3 and v2, and describes the differences.
 func compare(ctx context.Context, crds []published) (n extent, differences []string) {
 	versions := map[string][]*apiextensionsv1.CustomResourceDefinition{}
 	var upstream []*apiextensionsv1.CustomResourceDefinition
@@ -75,7 +75,7 @@ func compare(ctx context.Context, crds []published) (n extent, differences []str
 	return n, differences
 }
 
-// firstDifference shows where two texts part.
+// firstDifference shows where two texts begin to differ.
 func firstDifference(want, got []byte) string {
 	at := 0
 	for at < len(want) && at < len(got) && want[at] == got[at] {

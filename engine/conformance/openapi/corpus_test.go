@@ -21,8 +21,7 @@ func TestCorpus(t *testing.T) {
 		if !testenv.Sampled(i) {
 			continue
 		}
-		// Some of them have rules that cost too much for a server of today to take. That is not what documents are
-		// about.
+		// Some have rules that are too expensive for a server of today. For documents that does not matter.
 		decoded, err := definition.Decode(crd.Doc)
 		if err != nil {
 			t.Fatalf("%s %s: %v", crd.Module, crd.Path, err)

@@ -24,7 +24,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// served is a server with one document of v3, as kubectl sees it.
+// served is a server with one v3 document, as kubectl uses it.
 type served struct {
 	path     string
 	document []byte
@@ -38,7 +38,7 @@ func (s served) Schema(string) ([]byte, error) { return s.document, nil }
 
 func (s served) ServerRelativeURL() string { return "/openapi/v3/" + s.path }
 
-// TestExplain has kubectl explain resources and fields of real and generated CRDs.
+// TestExplain runs kubectl explain for resources and fields of real and generated CRDs.
 func TestExplain(t *testing.T) {
 	c, err := corpus.Load(nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestExplain(t *testing.T) {
 			got, gotErr := engine.Explain(t.Context(), request, o, p.ours)
 			switch {
 			case wantErr != nil && strings.Contains(wantErr.Error(), "expected schema argument"):
-				continue // an empty clause, at which kubectl fails
+				continue // an empty clause, for which kubectl fails
 			case wantErr != nil:
 				n.missing++
 				if gotErr == nil || "error: "+gotErr.Error() != wantErr.Error() {
@@ -122,8 +122,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// paths are some ways through the properties of a document's kinds: the empty one, and others of which one in ten goes
-// astray.
+// paths returns paths of properties in a document's kinds: the empty one, and others, one in ten of which does not
+// exist.
 func (m *maker) paths(document []byte, count int) [][]string {
 	var doc struct {
 		Components struct{ Schemas map[string]json.RawMessage }
@@ -175,7 +175,7 @@ func (m *maker) path(at *tree.Node) (path []string) {
 	return path
 }
 
-// written writes a path as kubectl reads one; ok is false for names that cannot be written.
+// written formats a path for kubectl. ok is false for names that kubectl cannot parse.
 func written(path []string) (s string, ok bool) {
 	escape := regexp.MustCompile(`[\s.,\[\]$@{}]`)
 	var out strings.Builder

@@ -8,14 +8,14 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// maker makes the CRDs of a group.
+// maker generates the CRDs of a group.
 type maker struct {
 	generate.Rand
 	real  *generate.Real
 	group string
 }
 
-// Names that documents make something of: articles, identifiers in camel case, prefixes of verbs.
+// Names that documents process: articles, identifiers in camel case, prefixes of verbs.
 var (
 	groups   = []string{"stable.example.com", "example.com", "apps.k8s.io", "policy-set.x-k8s.io", "3scale.net", "a.b-c.d3e.example", "k8s.io", "status.io", "apimachinery.k8s.io"}
 	versions = []string{"v1", "v1beta1", "v2alpha1", "foo", "v10", "x-1-y", "status"}
@@ -23,7 +23,7 @@ var (
 	kinds    = []string{"CronTab", "Apple", "egg", "Glass", "Ingress", "Nodes", "collectionFoo", "My-Kind", "deleteJob", "U2", "Status", "Scale", "ForAllNamespaces", "list"}
 )
 
-// manifests makes the manifests of up to three CRDs of one group.
+// manifests returns the manifests of up to three CRDs of one group.
 func (m *maker) manifests() []*tree.Node {
 	m.group = generate.Pick(m.Rand, groups)
 	count := 1
@@ -46,7 +46,7 @@ func (m *maker) manifest(kind string) *tree.Node {
 	spec := tree.Obj("group", m.group, "scope", scope,
 		"names", tree.Obj("plural", plural, "singular", strings.ToLower(kind), "kind", kind, "listKind", kind+"List"))
 	if m.Chance(6) {
-		spec.Set("preserveUnknownFields", true) // as CRDs of v1beta1 could
+		spec.Set("preserveUnknownFields", true) // as v1beta1 CRDs could
 	}
 	list := tree.Arr()
 	names := slices.Clone(versions)
@@ -89,7 +89,7 @@ func (m *maker) subresources(v *tree.Node) {
 	}
 }
 
-// schema makes a root schema, or takes it from a generator of whole CRDs.
+// schema returns a root schema, its own or that of a generator of whole CRDs.
 func (m *maker) schema() *tree.Node {
 	var manifest []byte
 	switch k := m.IntN(100); {
@@ -119,8 +119,8 @@ func (m *maker) schema() *tree.Node {
 	return m.root()
 }
 
-// root makes a root schema out of what the documents change on the way: null, int-or-string, unknown fields, embedded
-// resources, and what is empty.
+// root returns a root schema with what documents change: null, int-or-string, unknown fields, embedded resources, and
+// empty values.
 func (m *maker) root() *tree.Node {
 	s := m.place(4)
 	s.Set("type", "object")
@@ -189,7 +189,7 @@ func (m *maker) properties(depth int) *tree.Node {
 	return p
 }
 
-// intOrString says int-or-string in one of the ways that are allowed, or nearly so.
+// intOrString declares int-or-string in one of the allowed forms, or almost.
 func (m *maker) intOrString(s *tree.Node) {
 	s.Set("x-kubernetes-int-or-string", true)
 	pattern := func() *tree.Node { return tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string")) }
@@ -209,7 +209,7 @@ func (m *maker) intOrString(s *tree.Node) {
 	}
 }
 
-// keywords adds some of what explains or restricts a value, empty values among them.
+// keywords adds some keywords that describe or restrict a value, some with empty values.
 func (m *maker) keywords(s *tree.Node) {
 	values := func() *tree.Node { return generate.Any(m.Rand, 2) }
 	typ, _ := s.Get("type").Text()

@@ -20,13 +20,13 @@ import (
 
 var _ common.PathHandlerByGroupVersion = handlers{}
 
-// handlers are what upstream's service serves at, by prefix.
+// handlers are those of upstream's service, by prefix.
 type handlers map[string]http.Handler
 
 func (h handlers) Handle(path string, handler http.Handler)       { h[path] = handler }
 func (h handlers) HandlePrefix(path string, handler http.Handler) { h[path] = handler }
 
-// TestIndex asks upstream's own service, which holds the documents of many CRDs, for its index and its ETags.
+// TestIndex compares the index and the ETags with those of upstream's own service for the documents of many CRDs.
 func TestIndex(t *testing.T) {
 	c, err := corpus.Load(nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	body, etag := get("/openapi/v3", "/openapi/v3")
-	for range 2 { // made, and as it is kept
+	for range 2 { // new and cached
 		index, err := engine.OpenAPIV3Index(t.Context(), "", crds...)
 		check("index", index, err, body, etag)
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// merged makes a schema of what server-side apply tells apart: lists by key, as sets and as a whole, maps by key and as
-// a whole, and what the schema does not know. Values are few, so that owners meet.
+// merged returns a schema with everything that server-side apply distinguishes: lists by key, sets, atomic lists,
+// granular and atomic maps, and unknown fields. There are few values, so that owners conflict.
 func (m *maker) merged(depth int) *tree.Node {
 	few := func() *tree.Node {
 		return tree.Obj("type", "string", "enum", tree.Arr(tree.Str("x"), tree.Str("y"), tree.Str("z")))

@@ -14,40 +14,40 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Options say what to run; a case is one CRD at all of its versions, in both forms.
+// Options of a run. A case is one CRD with all its versions, in both forms.
 type Options struct {
 	suite.Options
-	// UpstreamOnly exercises upstream alone.
+	// UpstreamOnly runs upstream only.
 	UpstreamOnly bool
-	// Real has the schemas of real CRDs; nil: generated ones have to do.
+	// Real returns the schemas of real CRDs. If it is nil, generated ones are used.
 	Real *generate.Real
 }
 
-// Counts say what a run was made of.
+// Counts describe the cases of a run.
 type Counts struct {
 	Cases, Disagreements int
-	// Unacceptable CRDs are published only where they were stored before: what makes them so is not checked there.
+	// Unacceptable CRDs can only come from older storage: publishing does not check what makes them invalid.
 	Unacceptable int
 	// Unpublished schemas are not structural, or could not be read.
 	Unpublished, Unreadable int
-	// Documents were equal, byte for byte.
+	// Documents counts equal documents.
 	Documents, Bytes int
-	// Crashed groups made upstream panic.
+	// Crashed counts groups for which upstream panicked.
 	Crashed int
 }
 
-// String is what a run prints.
+// String returns the summary of a run.
 func (n *Counts) String() string {
 	return fmt.Sprintf("conformance openapi: %d cases, %d disagreements, 0 unordered", n.Cases, n.Disagreements)
 }
 
-// Detail says how the cases were made up.
+// Detail describes the composition of the cases.
 func (n *Counts) Detail() string {
 	return fmt.Sprintf("  %d CRDs (%d of them would be rejected today, %d schemas are not published), %d documents of %d MiB; upstream panicked on %d groups",
 		n.Cases, n.Unacceptable, n.Unpublished, n.Documents, n.Bytes>>20, n.Crashed)
 }
 
-// Failed reports whether the run is red.
+// Failed reports whether the run failed.
 func (n *Counts) Failed() bool { return n.Disagreements > 0 }
 
 // Compared implements suite.Counts.
@@ -112,7 +112,7 @@ func (r *run) group(k uint64) (n Counts) {
 	return n
 }
 
-// guarded compares, and says whether upstream panicked on the way.
+// guarded compares, and reports whether upstream panicked.
 func guarded(ctx context.Context, crds []published, upstreamOnly bool) (n extent, differences []string, crashed bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -130,7 +130,7 @@ func guarded(ctx context.Context, crds []published, upstreamOnly bool) (n extent
 	return n, differences, false
 }
 
-// differs tells a disagreement.
+// differs reports a disagreement.
 func (r *run) differs(n *Counts, k uint64, manifests []byte, differences ...string) {
 	n.Disagreements++
 	cause, _, _ := strings.Cut(differences[0], "\n")

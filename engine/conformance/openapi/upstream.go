@@ -13,14 +13,13 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// The options that the controllers build with on a stock 1.37.
+// The options of the controllers on a default 1.37.
 var (
 	v3Options = builder.Options{IncludeSelectableFields: true}
 	v2Options = builder.Options{V2: true, IncludeSelectableFields: true}
 )
 
-// UpstreamV3 is what upstream's openapiv3 controller hands out for the CRDs that serve a version: the bytes it would
-// send.
+// UpstreamV3 returns the bytes that upstream's openapiv3 controller sends for the CRDs that serve a version.
 func UpstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string) ([]byte, error) {
 	docs := make([]*spec3.OpenAPI, len(crds))
 	for i, crd := range crds {
@@ -37,8 +36,8 @@ func UpstreamV3(crds []*apiextensionsv1.CustomResourceDefinition, version string
 	return json.Marshal(merged)
 }
 
-// UpstreamV2 is what upstream's openapi controller makes of all served versions of CRDs, beside which nothing else is
-// served. The bytes are as encoding/json prints them.
+// UpstreamV2 returns the document of upstream's openapi controller for all served versions of CRDs, without other
+// resources. The bytes are those of encoding/json.
 func UpstreamV2(crds []*apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	var all []*spec.Swagger
 	for _, crd := range crds {

@@ -1,6 +1,6 @@
-// Package promises holds upstream and the engine against what authors of real definitions promise: the objects of
-// upstream's own ratcheting test, in directories named valid and invalid, and suites that say for each object what
-// becomes of it. Whatever is promised, the engine must answer as upstream does.
+// Package promises compares upstream and the engine with what authors of real CRDs promise: the objects of upstream's
+// own ratcheting test, directories named valid and invalid, and suites that state the outcome for each object. Whatever
+// is promised, the engine must return what upstream returns.
 package promises
 
 import (
@@ -12,23 +12,23 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/run"
 )
 
-// Result is the count of a run.
+// Result contains the counts of a run.
 type Result struct {
-	// Cases is the number of questions that were asked.
+	// Cases is the number of requests.
 	Cases int
-	// Broken says which promises upstream or the engine did not keep, Different where they disagree.
+	// Broken lists promises that upstream or the engine broke. Different lists disagreements.
 	Broken, Different []string
 }
 
-// String is the line that the run prints.
+// String returns the summary of the run.
 func (r Result) String() string {
 	return fmt.Sprintf("conformance promises: %d cases, %d disagreements, %d promises broken", r.Cases, len(r.Different), len(r.Broken))
 }
 
-// Failed reports whether a promise was broken, or an answer was another than upstream's.
+// Failed reports whether a promise was broken or an answer differed from upstream's.
 func (r Result) Failed() bool { return len(r.Broken)+len(r.Different) > 0 }
 
-// Print writes what went wrong.
+// Print writes the errors.
 func (r Result) Print(w io.Writer) {
 	for _, text := range r.Different {
 		_, _ = fmt.Fprintln(w, "DISAGREEMENT promises:", text)
@@ -38,7 +38,7 @@ func (r Result) Print(w io.Writer) {
 	}
 }
 
-// Run checks every promise of the corpus. ours may be nil.
+// Run checks every promise of the corpus. ours can be nil.
 func Run(c *corpus.Corpus, ours run.Subject) Result {
 	p := &promiser{ours: ours}
 	p.definitions(c)
@@ -47,7 +47,7 @@ func Run(c *corpus.Corpus, ours run.Subject) Result {
 	return p.Result
 }
 
-// registrations bounds how often upstream is asked again about a definition on which it may be at odds with itself.
+// registrations is the maximum number of runs of upstream for a CRD about which its answers can vary.
 const registrations = 64
 
 type promiser struct {
@@ -55,22 +55,23 @@ type promiser struct {
 	ours run.Subject
 }
 
-// both is a definition on both sides.
+// both is a CRD compiled by both sides.
 type both struct {
 	p              *promiser
 	name           string
 	upstream, ours run.Definition
 }
 
-// register registers a definition on both sides; nil if it is rejected. Its field errors, those of its rules among them,
-// must be the same.
+// register registers a CRD on both sides. It returns nil if the CRD is rejected. The field errors, including those of
+// rules, must be equal.
 func (p *promiser) register(name string, crd []byte) *both {
 	b := &both{p: p, name: name}
 	p.Cases++
 	var up, our oracle.Answer
 	if b.upstream, up = (run.Upstream{}).Register(crd); p.ours != nil {
 		b.ours, our = p.ours.Register(crd)
-		// Of rules that cost the same, upstream names any as one of the most expensive: ask until it names ours.
+		// If several rules have the same cost, upstream names any of them as one of the most expensive: repeat until it
+		// names ours.
 		for n := 0; n < registrations && len(oracle.Compare(up, our)) > 0; n++ {
 			b.upstream, up = (run.Upstream{}).Register(crd)
 		}
@@ -88,7 +89,7 @@ func (p *promiser) differ(what string, upstream, ours oracle.Answer) {
 	}
 }
 
-// ask asks both sides and gives upstream's answer.
+// ask evaluates a request on both sides and returns upstream's answer.
 func (b *both) ask(what string, r oracle.Request) oracle.Answer {
 	b.p.Cases++
 	r.FieldValidation, r.Handler = oracle.Ignore, true
@@ -106,14 +107,14 @@ func (b *both) ask(what string, r oracle.Request) oracle.Answer {
 	return up
 }
 
-// expect notes a promise that was not kept.
+// expect records a broken promise.
 func (b *both) expect(what string, kept bool, a oracle.Answer) {
 	if !kept {
 		b.p.Broken = append(b.p.Broken, fmt.Sprintf("%s: %s: %s", b.name, what, textOf(a)))
 	}
 }
 
-// textOf is the message of the status that an API server would send, but for its beginning.
+// textOf returns the message of the Status that an API server would send, without its prefix.
 func textOf(a oracle.Answer) string {
 	if a.Rejection != nil {
 		return a.Rejection.Message
@@ -128,7 +129,7 @@ func textOf(a oracle.Answer) string {
 	return text
 }
 
-// definitions registers every definition of the corpus: all their rules compile, or fail with upstream's text.
+// definitions registers every CRD of the corpus. All rules compile, or fail with upstream's text.
 func (p *promiser) definitions(c *corpus.Corpus) {
 	for _, crd := range c.CRDs {
 		p.register(crd.Name+" of "+crd.Module+", "+crd.Path, crd.Doc)

@@ -8,8 +8,9 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// ratcheting creates each object of upstream's ratcheting test, and updates each into each other of its kind: valid
-// objects become valid ones, never invalid ones; what becomes of invalid ones is upstream's to say.
+// ratcheting creates each object of upstream's ratcheting test, and updates each object to each other object of its
+// kind. Every update to a valid object succeeds, and no update from a valid to an invalid one does. The results of the
+// other updates are only compared.
 func (p *promiser) ratcheting(c *corpus.Corpus) {
 	serving := map[string]*both{}
 	scopes := map[*both]string{}
@@ -69,7 +70,7 @@ func (p *promiser) ratcheting(c *corpus.Corpus) {
 	}
 }
 
-// identify gives all objects one identity, as stored: they are updated into each other.
+// identify gives all objects the same name and stored metadata, so that each can be updated to each other.
 func identify(o *tree.Node, scope string) {
 	m := tree.Obj("name", "x", "uid", "1", "resourceVersion", "1", "generation", 1)
 	if scope != "Cluster" {

@@ -14,7 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
-// suite is a file of the format that corpus/modules.go calls openshift.
+// suite is a file in the format that corpus/modules.go calls openshift.
 type suite struct {
 	Name, CRDName, Version string
 	FeatureGates           []string
@@ -30,7 +30,7 @@ type suiteCase struct {
 	}
 }
 
-// suites runs the cases of such files against the definitions that they are about.
+// suites runs the cases of such files with their CRDs.
 func (p *promiser) suites(c *corpus.Corpus) {
 	for _, file := range c.Suites {
 		if file.Format != "openshift" {
@@ -60,8 +60,8 @@ func (p *promiser) suites(c *corpus.Corpus) {
 	}
 }
 
-// definition finds the suite's definition and cuts it to the suite's version. Definitions come in sets of features:
-// cases that need features are about the set that has all of them.
+// definition finds the suite's CRD and removes its other versions. There is a CRD per set of features. Cases that need
+// features use the set that contains all of them.
 func (s *suite) definition(c *corpus.Corpus, module string) *tree.Node {
 	set := "Default"
 	if len(s.FeatureGates) > 0 {
@@ -94,7 +94,7 @@ func (s *suite) definition(c *corpus.Corpus, module string) *tree.Node {
 	return found
 }
 
-// object reads a manifest of a case and names it.
+// object decodes a manifest of a case and sets its name.
 func object(text string) (*tree.Node, error) {
 	doc, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -113,7 +113,7 @@ func object(text string) (*tree.Node, error) {
 	return o, nil
 }
 
-// create runs a case of creating an object.
+// create runs a case that creates an object.
 func (s *suite) create(b *both, _ *tree.Node, k suiteCase) {
 	o, err := object(k.Initial)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *suite) create(b *both, _ *tree.Node, k suiteCase) {
 	b.check(k.Name, b.ask(k.Name, oracle.Request{Version: s.Version, Body: o.JSON()}), k.ExpectedError, k.Expected)
 }
 
-// check holds an answer against what is promised.
+// check compares an answer with a promise.
 func (b *both) check(name string, a oracle.Answer, wantError, wantObject string) {
 	if wantError != "" {
 		b.expect(name+": want error "+strconv.Quote(wantError), !a.Accepted() && strings.Contains(textOf(a), wantError), a)
@@ -135,7 +135,7 @@ func (b *both) check(name string, a oracle.Answer, wantError, wantObject string)
 	}
 }
 
-// sameBody compares a manifest with an object, metadata aside.
+// sameBody compares a manifest with an object, without metadata.
 func sameBody(manifest string, object []byte) bool {
 	var want, got map[string]any
 	if yaml.Unmarshal([]byte(manifest), &want) != nil || json.Unmarshal(object, &got) != nil {
@@ -146,8 +146,8 @@ func sameBody(manifest string, object []byte) bool {
 	return reflect.DeepEqual(want, got)
 }
 
-// update runs a case of changing an object: the first is created, by a definition that may be another, and given its
-// status; then it is changed, then its status is.
+// update runs a case that changes an object. The object is created, possibly with another CRD, and gets its status.
+// Then the object is updated, then its status.
 func (s *suite) update(b *both, crd *tree.Node, k suiteCase) {
 	first, err := object(k.Initial)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *suite) update(b *both, crd *tree.Node, k suiteCase) {
 	b.check(k.Name+": status", a, k.ExpectedStatusError, k.Expected)
 }
 
-// asStored gives an object what a storage gives it.
+// asStored adds the metadata of a stored object.
 func asStored(doc []byte) []byte {
 	o, err := tree.Parse(doc)
 	if err != nil || o.Get("metadata") == nil {

@@ -1,7 +1,7 @@
-// Package scale compares the scale subresource and patches: what is shown of an object, what a Scale or a patch makes
-// of it, and what is answered to one that is wrong.
+// Package scale compares the scale subresource and patches: the Scale of an object, the result of a Scale or a patch,
+// and the answers to invalid ones.
 //
-// Upstream's side is the API server's own handlers over a storage in memory (package oracle). The definitions, objects,
-// Scales and patches are made here (generate.go, patches.go), since those of the other suites seldom come near a path
-// of a scale.
+// Upstream's side is the API server's own handlers with a storage in memory (package oracle). The CRDs, objects, Scales
+// and patches are generated here (generate.go, patches.go), because those of other suites seldom touch the paths of a
+// scale.
 package scale

@@ -10,19 +10,19 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// group is a definition and requests about its objects.
+// group is a CRD and requests about its objects.
 type group struct {
 	Manifest []byte
 	Requests []ask
 }
 
-// ask is one request, and how it is asked.
+// ask is one request, and the call that is compared.
 type ask struct {
 	how how
 	oracle.Request
 }
 
-// how names the calls that are compared.
+// how names the compared call.
 type how string
 
 const (
@@ -36,14 +36,14 @@ const (
 	apiGroup         = "stable.example.com"
 )
 
-// object is a JSON object in the making.
+// object is a JSON object.
 type object = map[string]any
 
 type maker struct {
 	generate.Rand
 	namespaced bool
 	versions   []string
-	// paths of each version: replicas in the spec and in the status, selector; nil without the subresource.
+	// paths of a version: replicas in spec and status, selector; nil without the subresource.
 	paths map[string]*paths
 }
 
@@ -136,7 +136,7 @@ var (
 	rules         = []string{"!has(self.replicas) || self.replicas < 8", "!has(self.replicas) || !has(oldSelf.replicas) || self.replicas >= oldSelf.replicas", "!has(self.a) || self.a != 'no'"}
 )
 
-// values of numbers and of texts, right and wrong.
+// Valid and invalid values of numbers and texts.
 var (
 	counts    = []string{"0", "1", "3", "5", "7", "9", "-1", "2147483647", "2147483648", "4294967299", "-2147483648", "9223372036854775807", "1.0", "1.5", "1e3", "null", `"3"`, `{}`, `[]`, "true"}
 	selectors = []string{`"a=b"`, `""`, `"x<y"`, "7", "null", `{}`}
@@ -150,8 +150,8 @@ func (m *maker) raw(from []string, right int) json.RawMessage {
 	return json.RawMessage(generate.Pick(m.Rand, from))
 }
 
-// stored makes an object that stands in storage, which was valid once, or not. printed: without numbers that are
-// integers once an object was printed.
+// stored returns a stored object. It may have been valid once. printed means that an object was printed before: then
+// numbers such as 1.0 are integers.
 func (m *maker) stored(version string, printed bool) []byte {
 	counts, anything := counts, anything
 	if printed {
@@ -200,7 +200,7 @@ func (m *maker) owners() []any {
 	return []any{one, one}[:m.Between(1, 2)]
 }
 
-// place sets a value where the way to it is free.
+// place sets a value if nothing is in the way of its path.
 func (m *maker) place(o object, path []string, v any) {
 	for _, name := range path[:len(path)-1] {
 		next, ok := o[name].(object)
@@ -245,7 +245,7 @@ func (m *maker) request() ask {
 	return q
 }
 
-// scale makes a Scale as a client sends it.
+// scale returns a Scale as a client sends it.
 func (m *maker) scale() []byte {
 	meta := object{"name": "x"}
 	if m.namespaced && m.Chance(50) {
@@ -308,7 +308,7 @@ func (m *maker) spoil(s, meta object) {
 	}
 }
 
-// String describes the case in reports.
+// String describes the case.
 func (q ask) String() string {
 	return fmt.Sprintf("%s %s %s %s%s", q.how, q.Op, q.Version, q.FieldValidation, strings.TrimPrefix(q.Patch, "application"))
 }

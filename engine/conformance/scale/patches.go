@@ -9,14 +9,14 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// change is a value that a patch puts somewhere.
+// change is a value that a patch sets at a path.
 type change struct {
 	path   []string
 	values []string
 	right  int
 }
 
-// changes are what a patch of the object and of its status changes; of a Scale other places make sense.
+// changes are those of a patch of the object and of its status. For a Scale, other paths are useful.
 var (
 	changes = []change{
 		{[]string{"spec", "replicas"}, counts, 6}, {[]string{"spec", "size", "count"}, counts, 6}, {[]string{"spec", "any"}, anything, 15}, {[]string{"spec", "a"}, []string{`"b"`, `"no"`, "null", "1"}, 3},

@@ -17,12 +17,11 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
-// Counts say what a run was made of.
+// Counts describe the cases of a run.
 type Counts struct {
 	Cases, Disagreements, Unordered int
 	Definitions                     int
-	// Asked are the cases by how they were asked, Accepted those of them that upstream carried out, Codes its
-	// rejections.
+	// Asked counts cases by call, Accepted those that upstream carried out, Codes the codes of its rejections.
 	Asked, Accepted map[how]int
 	Codes           map[int32]int
 }
@@ -30,20 +29,20 @@ type Counts struct {
 // Compared implements suite.Counts.
 func (n Counts) Compared() int { return n.Cases }
 
-// String is what a run prints.
+// String returns the summary of a run.
 func (n *Counts) String() string {
 	return fmt.Sprintf("conformance scale: %d cases, %d disagreements, %d unordered", n.Cases, n.Disagreements, n.Unordered)
 }
 
-// Detail says how the cases were made up.
+// Detail describes the composition of the cases.
 func (n *Counts) Detail() string {
 	return fmt.Sprintf("  %d definitions; asked %v, of these carried out %v, rejected by code %v", n.Definitions, n.Asked, n.Accepted, n.Codes)
 }
 
-// Failed reports whether the run is red.
+// Failed reports whether the run failed.
 func (n *Counts) Failed() bool { return n.Disagreements > 0 }
 
-// Run compares generated requests, each of which is a case.
+// Run compares generated requests. Each is a case.
 func Run(o suite.Options) Counts {
 	r := &runner{suite.New[Counts]("scale", o)}
 	return r.Run(0, r.group)
@@ -51,7 +50,7 @@ func Run(o suite.Options) Counts {
 
 type runner struct{ *suite.Runner[Counts] }
 
-// group compares all requests of one definition.
+// group compares all requests of one CRD.
 func (r *runner) group(k uint64) Counts {
 	n := Counts{Definitions: 1, Asked: map[how]int{}, Accepted: map[how]int{}, Codes: map[int32]int{}}
 	g := makeGroup(r.Seed, k)
@@ -65,13 +64,13 @@ func (r *runner) group(k uint64) Counts {
 	}
 	facade, _, err := engine.Compile(context.Background(), engine.JSON(g.Manifest), engine.Options{})
 	if err != nil {
-		panic(err) // it was compiled a moment ago
+		panic(err) // it was compiled before
 	}
 	for i, q := range g.Requests {
 		c := comparison{definition: theirs, mine: mine, facade: facade, ask: q}
 		up, diffs := c.run()
 		unordered := false
-		for again := 0; len(diffs) > 0 && again < mostReruns; again++ { // upstream's order of field errors is that of Go's maps, and so is whether a patch crashes it
+		for again := 0; len(diffs) > 0 && again < mostReruns; again++ { // upstream's order of field errors is that of Go maps; so is whether a patch causes a panic
 			if _, now := c.run(); len(now) == 0 {
 				diffs, unordered = nil, true
 			}
@@ -109,7 +108,7 @@ func (n *Counts) count(q ask, up oracle.Answer, unordered bool) {
 	}
 }
 
-// comparison is one request before both sides.
+// comparison is one request on both sides.
 type comparison struct {
 	definition *oracle.Definition
 	mine       run.Definition
@@ -117,7 +116,7 @@ type comparison struct {
 	ask        ask
 }
 
-// run asks both sides. What upstream answers comes back for the statistics.
+// run evaluates the request on both sides. It returns upstream's answer for the counts.
 func (c comparison) run() (upstream oracle.Answer, diffs []string) {
 	if c.ask.how == get {
 		return c.get()
@@ -125,7 +124,7 @@ func (c comparison) run() (upstream oracle.Answer, diffs []string) {
 	upstream = c.served()
 	mine := c.mine.Answer(c.ask.Request)
 	if upstream.Rejection != nil && upstream.Rejection.Code == 500 && upstream.Status == nil {
-		mine.Status = nil // a crash has none
+		mine.Status = nil // a panic has none
 	}
 	mine.Decoded, mine.OldDecoded = printed(mine.Decoded), printed(mine.OldDecoded)
 	diffs = oracle.CompareWhole(upstream, mine, true)
@@ -138,7 +137,7 @@ func (c comparison) run() (upstream oracle.Answer, diffs []string) {
 	return upstream, diffs
 }
 
-// printed is an object as upstream prints it: stage DECODE keeps the point of 1.0, so that stage FINISH knows it for a
+// printed returns an object as upstream prints it: stage DECODE keeps 1.0, so that stage FINISH knows that it is a
 // float.
 func printed(text []byte) []byte {
 	if text == nil {
@@ -155,7 +154,7 @@ func printed(text []byte) []byte {
 	return made
 }
 
-// served is what the API server's handlers answer.
+// served returns the answer of the API server's handlers.
 func (c comparison) served() (a oracle.Answer) {
 	defer func() {
 		if recover() != nil {
@@ -165,7 +164,7 @@ func (c comparison) served() (a oracle.Answer) {
 	return c.definition.Answer(c.ask.Request)
 }
 
-// get compares GetScale, of the object as it is read at the request's version.
+// get compares GetScale for the object read at the request's version.
 func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 	upstream = c.definition.GetScale(c.ask.Request)
 	ctx := context.Background()
@@ -174,7 +173,7 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 		if upstream.Rejection == nil {
 			return upstream, []string{"ours cannot read the object: " + err.Error()}
 		}
-		return upstream, nil // how it is worded depends on the storage
+		return upstream, nil // the text depends on the storage
 	}
 	text, err := c.facade.GetScale(ctx, c.ask.Version, engine.JSON(read.Object))
 	mine := oracle.Answer{Object: text}
@@ -185,15 +184,15 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 		}
 		mine.Rejection = &oracle.Rejection{Code: e.Rejection.Code, Reason: e.Rejection.Reason, Message: e.Rejection.Message}
 		if e.Rejection.Code == 404 && upstream.Rejection != nil {
-			mine.Rejection.Message, mine.Rejection.Reason = upstream.Rejection.Message, upstream.Rejection.Reason // which names the object
+			mine.Rejection.Message, mine.Rejection.Reason = upstream.Rejection.Message, upstream.Rejection.Reason // which contains the object's name
 		}
 	}
 	upstream.Status = nil
 	return upstream, oracle.CompareWhole(upstream, mine, true)
 }
 
-// set compares SetScale with what was stored, of definitions with one version: only there the other effects of a write
-// are distinguishable.
+// set compares SetScale with the stored object, for CRDs with one version. With several versions the write has more
+// effects.
 func (c comparison) set(upstream oracle.Answer) []string {
 	if upstream.Rejection != nil || upstream.Stored == nil || len(c.definition.Versions()) > 1 || c.ask.YAML {
 		return nil
@@ -214,7 +213,7 @@ func (c comparison) set(upstream oracle.Answer) []string {
 	return nil
 }
 
-// unstamped is an object without what the strategy and the server do to it beyond the replicas.
+// unstamped removes what the strategy and the server change besides the replicas.
 func unstamped(text []byte) string {
 	var o map[string]any
 	if err := json.Unmarshal(text, &o); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// group is a definition, its objects, and selectors to ask for.
+// group is a CRD, its objects, and selectors.
 type group struct {
 	Manifest []byte
 	Versions []string
@@ -34,11 +34,11 @@ const (
 type maker struct {
 	generate.Rand
 	namespaced bool
-	// leaves are the places that the schema declares, by version, and the type there.
+	// leaves are the paths that the schema declares and their types, by version.
 	leaves map[string][]leaf
-	// fields are those that can be selected, by version.
+	// fields are the selectable fields, by version.
 	fields map[string][]string
-	// seen are values that objects have at places.
+	// seen are the values of objects, by path.
 	seen []string
 }
 
@@ -47,10 +47,10 @@ type leaf struct {
 	kind string
 }
 
-// object is a JSON object in the making.
+// object is a JSON object.
 type object = map[string]any
 
-// makeGroup makes the n-th group of a seed.
+// makeGroup returns the n-th group of a seed.
 func makeGroup(seed, n uint64) group {
 	m := &maker{Rand: generate.New("selectors", seed, n), leaves: map[string][]leaf{}, fields: map[string][]string{}}
 	m.namespaced = m.Chance(75)
@@ -103,7 +103,7 @@ func (m *maker) manifest(versions []string) []byte {
 
 var (
 	plainNames = []string{"spec", "color", "size", "ready", "status", "a", "b", "camelCase", "x-y", "_u", "name"}
-	// What a JSONPath takes for something else than a name, and what it does not.
+	// Names that a JSONPath does not take for a name, and names that it does.
 	oddNames = []string{"*", "a}b", "a{b", "$", "@x", "a,b", `a\b`, "é", "0", "-1", "a'b", `"q"`, "?(@)", "a=b", "range", "x y", "a\tb", "'q'", "end", "#", "}{", "a\nb", `\`, ":"}
 )
 
@@ -114,7 +114,7 @@ func (m *maker) name() string {
 	return generate.Pick(m.Rand, oddNames)
 }
 
-// schema makes an object's schema and lists the leaves below it.
+// schema returns an object schema and adds the leaves below it.
 func (m *maker) schema(depth int, path []string) (object, []leaf) {
 	var leaves []leaf
 	properties := object{}
@@ -137,7 +137,7 @@ func (m *maker) schema(depth int, path []string) (object, []leaf) {
 		}
 		one, kind := m.scalar()
 		properties[name], leaves = one, append(leaves, leaf{at, kind})
-		if _, taken := properties["a"]; !taken && slices.Contains(oddNames, name) && m.Chance(60) { // of which a JSONPath may take the other for a part
+		if _, taken := properties["a"]; !taken && slices.Contains(oddNames, name) && m.Chance(60) { // a JSONPath can take one for a part of the other
 			one, kind := m.scalar()
 			properties["a"], leaves = one, append(leaves, leaf{slices.Concat(path, []string{"a"}), kind})
 		}
@@ -164,7 +164,7 @@ func (m *maker) scalar() (object, string) {
 	return s, kind
 }
 
-// selected chooses the fields that a version declares: mostly such as may be.
+// selected returns the selectable fields of a version, most of them valid.
 func (m *maker) selected(leaves []leaf) (list []any, names []string) {
 	for range m.Between(0, 5) {
 		if len(leaves) == 0 {
@@ -180,8 +180,8 @@ func (m *maker) selected(leaves []leaf) (list []any, names []string) {
 	return list, names
 }
 
-// literals are values that a place may have whatever its schema says, since storage holds what was valid once. Numbers
-// are written as an API server writes them.
+// literals are values of any type, because storage contains what was valid once. Numbers are written as an API server
+// writes them.
 var literals = []string{
 	"null", "null", "null", "true", "false", "0", "1", "-1", "7", "9223372036854775807", "-9223372036854775808", "9223372036854776000", "1.5", "1e+21", "1e-7",
 	"123456789.125", "100000", "1234567", `""`, `"blue"`, `"red,green"`, `"a=b"`, `"a\\b"`, `"null"`, `"<nil>"`, `"true"`, `"7"`, `"é"`, `"\u2028\ud83d\ude00"`, `" x "`,
@@ -226,7 +226,7 @@ func (m *maker) object(i int, version string) stored {
 	return o
 }
 
-// put sets a value, and sometimes something else on the way to it.
+// put sets a value, and sometimes something else on its path.
 func (m *maker) put(into object, path []string, v any) {
 	for i, name := range path {
 		if i == len(path)-1 || m.Chance(3) {

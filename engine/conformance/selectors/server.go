@@ -20,13 +20,13 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// stored is an object in storage.
+// stored is a stored object.
 type stored struct {
 	Namespace, Name string
 	Body            []byte
 }
 
-// server is the API server's handler of custom resources with one definition and its objects.
+// server is the API server's handler of custom resources with one CRD and its objects.
 type server struct {
 	handler  http.Handler
 	resource schema.GroupResource
@@ -36,7 +36,7 @@ type server struct {
 	stores map[string]*memory // by version
 }
 
-// newServer serves a definition.
+// newServer serves a CRD.
 func newServer(crd *apiextensionsv1.CustomResourceDefinition, objects []stored) (*server, error) {
 	s := &server{resource: schema.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}, objects: objects, stores: map[string]*memory{}}
 	var err error
@@ -44,7 +44,7 @@ func newServer(crd *apiextensionsv1.CustomResourceDefinition, objects []stored) 
 	return s, err
 }
 
-// open gives each version of the definition a storage of its own over the same objects.
+// open opens a storage per version. All of them contain the same objects.
 func (s *server) open(o served.Opened) storage.Interface {
 	m := &memory{Opened: o, prefix: served.Prefix(s.resource), objects: s.objects}
 	s.mu.Lock()
@@ -53,8 +53,8 @@ func (s *server) open(o served.Opened) storage.Interface {
 	return m
 }
 
-// list answers a list at a version, in a namespace or, with "", in all: the names of what is selected, or the Status of
-// the rejection.
+// list lists a version in a namespace, or in all if it is "". It returns the selected names, or the Status of the
+// rejection.
 func (s *server) list(version, namespace, selector string) (names []string, rejection *metav1.Status, err error) {
 	parts := []string{"", "apis", s.resource.Group, version}
 	if namespace != "" {
@@ -76,7 +76,7 @@ func (s *server) list(version, namespace, selector string) (names []string, reje
 	return names, nil, nil
 }
 
-// fields are what selectors see of an object that is read at a version. A list must have been asked for there before.
+// fields returns the fields of an object for selectors at a version. The version must have been listed before.
 func (s *server) fields(version string, o stored) (fields.Set, error) {
 	m := s.stores[version]
 	if m == nil {
@@ -90,9 +90,9 @@ func (s *server) fields(version string, o stored) (fields.Set, error) {
 	return set, err
 }
 
-// memory is a storage.Interface that can list, as storage/etcd3/store.go does.
+// memory is a storage.Interface that lists objects as storage/etcd3/store.go does.
 type memory struct {
-	storage.Interface // what no list calls
+	storage.Interface // methods that no list calls
 	served.Opened
 	prefix  string
 	objects []stored
@@ -112,7 +112,7 @@ func (m *memory) read(o stored) (runtime.Object, error) {
 	return into, m.Versioner().UpdateObject(into, 1)
 }
 
-// key is where an object is in storage.
+// key is the storage key of an object.
 func (m *memory) key(o stored) string {
 	if o.Namespace == "" {
 		return m.prefix + "/" + o.Name

@@ -15,35 +15,35 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
-// Counts say what a run was made of.
+// Counts describe the cases of a run.
 type Counts struct {
 	Cases, Disagreements int
-	// Rejected definitions were rejected by both sides.
+	// Rejected CRDs were rejected by both sides.
 	Definitions, Rejected int
-	// Lists were answered, Declined of them with a rejection; Selected objects were in the others.
+	// Lists counts lists, Declined the rejected ones, Selected the objects in the others.
 	Lists, Declined, Selected int
-	// Objects were looked at, Odd of them have fields that cannot be computed.
+	// Objects counts objects. Odd of them have fields that cannot be computed.
 	Objects, Odd int
 }
 
-// String is what a run prints.
+// String returns the summary of a run.
 func (n *Counts) String() string {
 	return fmt.Sprintf("conformance selectors: %d cases, %d disagreements, 0 unordered", n.Cases, n.Disagreements)
 }
 
-// Detail says how the cases were made up.
+// Detail describes the composition of the cases.
 func (n *Counts) Detail() string {
 	return fmt.Sprintf("  %d definitions (%d rejected), %d objects (%d without fields), %d lists (%d rejected, %d objects selected by the others)",
 		n.Definitions, n.Rejected, n.Objects, n.Odd, n.Lists, n.Declined, n.Selected)
 }
 
-// Failed reports whether the run is red.
+// Failed reports whether the run failed.
 func (n *Counts) Failed() bool { return n.Disagreements > 0 }
 
 // Compared implements suite.Counts.
 func (n Counts) Compared() int { return n.Cases }
 
-// Run compares generated selectors; a case is one object at one version, or one selector.
+// Run compares generated selectors. A case is one object at one version, or one selector.
 func Run(o suite.Options) Counts {
 	r := &run{suite.New[Counts]("selectors", o)}
 	return r.Run(0, r.group)
@@ -51,7 +51,7 @@ func Run(o suite.Options) Counts {
 
 type run struct{ *suite.Runner[Counts] }
 
-// differs tells a disagreement.
+// differs reports a disagreement.
 func (r *run) differs(n *Counts, g *group, k uint64, format string, args ...any) {
 	n.Disagreements++
 	r.Report(k, format, fmt.Sprintf(format+"\n  definition: %s", append(args, g.Manifest)...))
@@ -86,7 +86,7 @@ func (r *run) group(k uint64) (n Counts) {
 	return n
 }
 
-// pair is one definition on both sides.
+// pair is a CRD compiled by both sides.
 type pair struct {
 	*run
 	g      *group
@@ -94,11 +94,11 @@ type pair struct {
 	server *server
 	ours   *engine.Definition
 	n      *Counts
-	// known are the fields of each object by version, nil for one that has none to tell.
+	// known contains the fields of each object by version, nil for an object without known fields.
 	known map[string][][]engine.SelectableField
 }
 
-// objects compares what is seen of each object at a version.
+// objects compares the fields of each object at a version.
 func (p *pair) objects(version string) {
 	if _, _, err := p.server.list(version, "", ""); err != nil {
 		p.differs(p.n, p.g, p.k, "upstream does not list: %v", err)
@@ -139,7 +139,7 @@ func (p *pair) included(o stored, version string, alone []engine.SelectableField
 	read, err := p.ours.Read(context.Background(), engine.Item{Object: engine.JSON(o.Body)},
 		engine.EvaluationOptions{TargetVersion: version, Include: engine.PresentationOptions{SelectableFields: true}})
 	switch {
-	case failed != nil && (err != nil || read.Presentation != nil && read.Presentation.SelectableFields == nil): // which a warning tells
+	case failed != nil && (err != nil || read.Presentation != nil && read.Presentation.SelectableFields == nil): // reported in a warning
 	case err != nil, read.Presentation == nil, !slices.Equal(read.Presentation.SelectableFields, alone):
 		p.differs(p.n, p.g, p.k, "fields of %s at %s: by themselves %q (%v), with a Read %+v (%v)", o.Body, version, alone, failed, read, err)
 	}

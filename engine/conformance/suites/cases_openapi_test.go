@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/casefile"
 )
 
-// publishedKind is the answer to a case of OpenAPI: the definition of the kind as upstream publishes it.
+// publishedKind is the answer to an OpenAPI case: the definition of the kind in upstream's document.
 func publishedKind(id string, crd *apiextensionsv1.CustomResourceDefinition) casefile.Answer {
 	const kind = "com.example.stable.v1.CronTab"
 	crds := []*apiextensionsv1.CustomResourceDefinition{crd}

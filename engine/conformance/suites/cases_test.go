@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// aside says why a case is not put to the oracle; "" if it is.
+// aside returns why a case does not run on the oracle, or "".
 func aside(c *casefile.Case) string {
 	switch {
 	case c.Op == "table" || c.Op == "fields" || c.Op == "scale" || c.Op == "openapi":
@@ -54,7 +54,7 @@ func ask(t *testing.T, c *casefile.Case) {
 	if len(c.Objects) == 0 {
 		return
 	}
-	// Some cases are about definitions that a server has stored, and would not take today.
+	// Some cases are about stored CRDs that are invalid today.
 	d, err := oracle.Compile(registered)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func ask(t *testing.T, c *casefile.Case) {
 	}
 }
 
-// register puts the definition of a case to the oracle: as the update of a stored one where the case has one.
+// register registers the CRD of a case with the oracle: as an update if the case has an old CRD.
 func register(c *casefile.Case) (*oracle.Registered, oracle.Answer) {
 	if c.OldCRD == nil {
 		return oracle.Register(c.CRD, false)
@@ -73,7 +73,7 @@ func register(c *casefile.Case) (*oracle.Registered, oracle.Answer) {
 	return oracle.RegisterUpdate(old, c.CRD, false)
 }
 
-// requestOf is what a case asks about one of its objects.
+// requestOf returns the request for one object of a case.
 func requestOf(c *casefile.Case, object []byte) oracle.Request {
 	r := oracle.Request{Version: "v1", Body: object, Old: c.OldObject}
 	switch {
@@ -112,7 +112,7 @@ func compareCase(t *testing.T, what string, got oracle.Answer, want casefile.Ans
 		t.Errorf("%s: warnings %q, want %q", what, warnings, wanted)
 	}
 	expected := oracle.Answer{Object: want.Object, Strict: got.Strict, Warnings: got.Warnings}
-	if what == "registration" { // the files have what the server says of a definition, not what it stores
+	if what == "registration" { // the files contain the CRD as the server returns it, not the stored one
 		expected.Object, expected.Generation, expected.StoredVersions = got.Object, got.Generation, got.StoredVersions
 	}
 	for _, f := range want.Errors {

@@ -16,7 +16,7 @@ import (
 
 var rewrite = flag.Bool("write", false, "write the answers of the rule cases anew, as the oracle gives them")
 
-// TestMain writes the answers before anybody reads them.
+// TestMain writes the answers before the tests read them.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if *rewrite {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 const folder = "../testdata/cases"
 
-// writeAnswers makes the golden file beside a case file.
+// writeAnswers writes the golden file beside a case file.
 func writeAnswers(folder, file string) error {
 	cases, err := casefile.Questions(folder, file)
 	if err != nil {
@@ -71,14 +71,14 @@ func writeAnswers(folder, file string) error {
 	return os.WriteFile(filepath.Join(folder, file+".golden.json"), out.Bytes(), 0o644)
 }
 
-// written is an answer of the oracle as the files have it.
+// written converts an answer of the oracle to the format of the files.
 func written(id string, a oracle.Answer, registration bool) casefile.Answer {
 	w := casefile.Answer{ID: id, Error: a.DecodeError}
 	if w.Error != "" {
 		return w
 	}
 	if w.Object = a.Object; w.Object != nil && registration {
-		w.Object = nil // what is asked is what the server says of a definition
+		w.Object = nil // the CRD as the server returns it
 	}
 	if w.Object != nil {
 		var sorted any

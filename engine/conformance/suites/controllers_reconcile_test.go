@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// bound is the number of steps after which controllers that still change something do so for ever.
+// bound is the number of steps after which controllers are considered to loop.
 const bound = 2000
 
-// Reconcile runs the controllers until none of them changes a definition: at the named ones one after the
-// other if there is no source of orders, and else in orders of the source's. (A server looks first at what was created
-// or changed; where it looks at another one before, nothing changes.)
+// Reconcile runs the controllers until none of them changes a CRD. Without a source of orders, it runs them for the
+// named CRDs first, one after the other; otherwise in random orders. (A server processes created and changed CRDs
+// first. If it processes another one before, nothing changes.)
 func (s *Server) Reconcile(names []string, order *rand.Rand) error {
 	type step struct {
 		controller int
@@ -39,7 +39,7 @@ func (s *Server) Reconcile(names []string, order *rand.Rand) error {
 				return fmt.Errorf("the statuses still change after %d steps", n)
 			}
 			if changed && order != nil && order.IntN(2) == 0 {
-				break // in another order from here
+				break // in another order from now on
 			}
 		}
 		if quiet {

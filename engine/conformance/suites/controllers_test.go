@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	_ "unsafe" // for the controllers' own steps
+	_ "unsafe" // for the steps of the controllers
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	client "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
@@ -20,7 +20,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Each controller does its work in a method that only it can call, so it is linked to by its name.
+// Each controller works in an unexported method, so the tests link to it by name.
 
 //go:linkname syncNames k8s.io/apiextensions-apiserver/pkg/controller/status.(*NamingConditionController).sync
 func syncNames(c *naming.NamingConditionController, ctx context.Context, key string) error
@@ -34,7 +34,7 @@ func syncStructure(c *nonstructuralschema.ConditionController, ctx context.Conte
 //go:linkname syncApproval k8s.io/apiextensions-apiserver/pkg/controller/apiapproval.(*KubernetesAPIApprovalPolicyConformantConditionController).sync
 func syncApproval(c *apiapproval.KubernetesAPIApprovalPolicyConformantConditionController, ctx context.Context, key string) error
 
-// Server stands for an API server: the definitions that it holds, and the controllers that look after them.
+// Server is a minimal API server: CRDs and their controllers.
 type Server struct {
 	crds    cache.Indexer
 	version int
@@ -44,7 +44,7 @@ type Server struct {
 	groups  *apiapproval.KubernetesAPIApprovalPolicyConformantConditionController
 }
 
-// NewServer starts a server that holds definitions; they are copied.
+// NewServer starts a server with copies of the CRDs.
 func NewServer(crds []*apiextensionsv1.CustomResourceDefinition) (*Server, error) {
 	s := &Server{}
 	informer := informers.NewSharedInformerFactory(nil, 0).Apiextensions().V1().CustomResourceDefinitions()
@@ -65,14 +65,14 @@ func (s *Server) start(informer crdinformer.CustomResourceDefinitionInformer) {
 	s.groups = apiapproval.NewKubernetesAPIApprovalPolicyConformantConditionController(informer, s)
 }
 
-// keep stores a definition under a new resource version.
+// keep stores a CRD with a new resource version.
 func (s *Server) keep(crd *apiextensionsv1.CustomResourceDefinition) error {
 	s.version++
 	crd.ResourceVersion = strconv.Itoa(s.version)
 	return s.crds.Update(crd)
 }
 
-// Get returns a definition, which is not to be changed.
+// Get returns a CRD. Callers must not change it.
 func (s *Server) Get(name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	crd, found, err := s.crds.GetByKey(name)
 	if err != nil {
@@ -84,10 +84,10 @@ func (s *Server) Get(name string) (*apiextensionsv1.CustomResourceDefinition, er
 	return crd.(*apiextensionsv1.CustomResourceDefinition), nil
 }
 
-// Steps are the controllers, by number.
+// Steps are the controllers by number.
 const Steps = 4
 
-// Step has one controller look at a definition, and reports whether it changed it.
+// Step runs one controller for a CRD, and reports whether it changed it.
 func (s *Server) Step(controller int, name string) (changed bool, err error) {
 	before := s.version
 	ctx := context.Background()
@@ -109,7 +109,7 @@ func (s *Server) CustomResourceDefinitions() client.CustomResourceDefinitionInte
 	return &definitions{server: s}
 }
 
-// definitions is a client that can do what controllers do: write a status. Controllers are called one at a time.
+// definitions is a client with what controllers need: it writes statuses. Controllers run one at a time.
 type definitions struct {
 	client.CustomResourceDefinitionInterface
 	server *Server
@@ -122,7 +122,7 @@ func (d *definitions) UpdateStatus(_ context.Context, crd *apiextensionsv1.Custo
 		return nil, err
 	}
 	if equality.Semantic.DeepEqual(held.Status, crd.Status) {
-		return held, nil // servers write nothing then
+		return held, nil // then servers write nothing
 	}
 	next := held.DeepCopy()
 	next.Status = *crd.Status.DeepCopy()

@@ -22,7 +22,7 @@ import (
 //go:linkname statusResetFields k8s.io/apiextensions-apiserver/pkg/apiserver.getStatusResetFields
 func statusResetFields(crd *apiextensionsv1.CustomResourceDefinition, storages map[string]customresource.CustomResourceStorage) map[fieldpath.APIVersion]*fieldpath.Set
 
-// serving has upstream's handler of custom resources serve a definition, and returns what it keeps of each version.
+// serving serves a CRD with upstream's handler of custom resources, and returns what it prepares for each version.
 func serving(crd *apiextensionsv1.CustomResourceDefinition) (map[string]customresource.CustomResourceStorage, error) {
 	h, err := served.Handler(crd, func(served.Opened) storage.Interface { return unasked{} }, nil)
 	if err != nil {
@@ -51,12 +51,12 @@ func namespaceOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return ""
 }
 
-// mappings are the paths of replicas that a scale subresource has.
+// mappings are the replicas paths of a scale subresource.
 func mappings(scale *customresource.ScaleREST) managedfields.ResourcePathMappings {
 	return *(*managedfields.ResourcePathMappings)(hidden(reflect.ValueOf(scale).Elem(), "replicasPathMapping"))
 }
 
-// hidden is where a field is that is not exported.
+// hidden returns the address of an unexported field.
 func hidden(of reflect.Value, name string) unsafe.Pointer {
 	return unsafe.Pointer(of.FieldByName(name).UnsafeAddr()) //nolint:gosec // that is what it is for
 }

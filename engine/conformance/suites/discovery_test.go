@@ -20,7 +20,7 @@ import (
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// catalogs is how many catalogs of generated definitions are compared.
+// catalogs is the number of catalogs with generated CRDs.
 var catalogs = testenv.Volume(50)
 
 func TestDiscoveryIsUpstreams(t *testing.T) {
@@ -67,7 +67,7 @@ func TestDiscoveryIsUpstreams(t *testing.T) {
 	}
 }
 
-// sorted puts the resources of a list in the order of their names: upstream has them in none.
+// sorted sorts the resources of a list by name, because upstream's order is random.
 func sorted(t *testing.T, list []byte) []byte {
 	if list == nil {
 		return nil
@@ -87,10 +87,10 @@ func sorted(t *testing.T, list []byte) []byte {
 	return text
 }
 
-// keysAgree reports whether two documents are of one length, but for white space: sorting changes nothing else.
+// keysAgree reports whether two documents have the same length without white space: sorting changes nothing else.
 func keysAgree(a, b []byte) bool { return len(bytes.TrimSpace(a)) == len(bytes.TrimSpace(b)) }
 
-// listed checks the list of groups against the groups: it is kube-aggregator's, which is not in the module.
+// listed compares the list of groups with the groups. It comes from kube-aggregator, which is not in the module.
 func listed(t *testing.T, d *engine.Discovery) {
 	var list metav1.APIGroupList
 	if err := json.Unmarshal(d.GroupList(), &list); err != nil || list.Kind != "APIGroupList" || list.APIVersion != "v1" {
@@ -125,7 +125,7 @@ var (
 	plurals      = []string{"crontabs", "apples", "zebras"}
 )
 
-// catalog makes definitions and what they have come to, for both sides.
+// catalog generates CRDs and their statuses for both sides.
 func catalog(t *testing.T, r generate.Rand) (ours []engine.DiscoverableCRD, theirs []*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	for _, group := range groupNames {
@@ -190,7 +190,7 @@ func discoveredCRD(r generate.Rand, group, plural string) *apiextensionsv1.Custo
 	return crd
 }
 
-// status is what the definition may have come to: served, waiting, ending, or under names that it no longer asks for.
+// status returns a possible status of the CRD: served, waiting, terminating, or with names that it no longer requests.
 func status(r generate.Rand, crd *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionStatus {
 	s := apiextensionsv1.CustomResourceDefinitionStatus{AcceptedNames: crd.Spec.Names}
 	if r.Chance(15) {
@@ -217,8 +217,8 @@ func status(r generate.Rand, crd *apiextensionsv1.CustomResourceDefinition) apie
 	return s
 }
 
-// TestGroupListOrder is the order that kube-aggregator's SortedByGroupAndVersion gives APIServices of one priority: by
-// their names, which begin with the version.
+// TestGroupListOrder tests the order of kube-aggregator's SortedByGroupAndVersion for APIServices of equal priority: by
+// name, which begins with the version.
 func TestGroupListOrder(t *testing.T) {
 	served := func(group string, versions ...string) engine.DiscoverableCRD {
 		crd := discoveredCRD(generate.New("order", 1, 1), group, "crontabs")

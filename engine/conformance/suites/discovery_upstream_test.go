@@ -15,13 +15,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// published is what upstream's discovery controller publishes: handlers of the paths below /apis, and of the aggregated
-// document.
+// published contains what upstream's discovery controller publishes: handlers of the paths below /apis, and of the
+// aggregated document.
 type published struct {
 	groups, versions, aggregated http.Handler
 }
 
-// publish runs the controller over definitions until it has seen all.
+// publish runs the controller until it has processed all CRDs.
 func publish(crds []*apiextensionsv1.CustomResourceDefinition) (*published, error) {
 	informer := externalversions.NewSharedInformerFactory(nil, 0).Apiextensions().V1().CustomResourceDefinitions()
 	for _, crd := range crds {
@@ -30,8 +30,8 @@ func publish(crds []*apiextensionsv1.CustomResourceDefinition) (*published, erro
 		}
 	}
 	manager := aggregated.NewResourceManager("apis")
-	// The handlers are of types that upstream keeps to itself: they are made as its own server makes them, an empty map
-	// and a handler for all else.
+	// The types of the handlers are unexported. They are created as upstream's own server does: an empty map, and a
+	// handler for everything else.
 	create := reflect.ValueOf(apiserver.NewDiscoveryController)
 	versions, groups := handler(create.Type().In(1).Elem()), handler(create.Type().In(2).Elem())
 	made := create.Call([]reflect.Value{reflect.ValueOf(synced{informer}), versions, groups, reflect.ValueOf(manager)})
@@ -50,7 +50,7 @@ func publish(crds []*apiextensionsv1.CustomResourceDefinition) (*published, erro
 	return &published{groups.Interface().(http.Handler), versions.Interface().(http.Handler), manager}, nil
 }
 
-// handler makes a handler of a type of upstream's.
+// handler creates a handler of an unexported type of upstream.
 func handler(t reflect.Type) reflect.Value {
 	h := reflect.New(t)
 	set := func(name string, v reflect.Value) {
@@ -62,7 +62,7 @@ func handler(t reflect.Type) reflect.Value {
 	return h
 }
 
-// synced says of an informer that nobody feeds that it has all there is.
+// synced is an informer that always reports that it is synchronized.
 type synced struct {
 	crdinformer.CustomResourceDefinitionInformer
 }
@@ -77,7 +77,7 @@ type fed struct{ cache.SharedIndexInformer }
 // HasSynced implements cache.SharedIndexInformer.
 func (fed) HasSynced() bool { return true }
 
-// get asks a handler; nil where it has nothing.
+// get sends a request to a handler. It returns nil if there is nothing.
 func get(h http.Handler, path, accept string) (body []byte, etag string) {
 	q := httptest.NewRequest(http.MethodGet, "http://server"+path, nil)
 	q.Header.Set("Accept", accept)

@@ -15,10 +15,10 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// managed is how many definitions are compared.
+// managed is the number of CRDs.
 var managed = testenv.Volume(50)
 
-// TestFieldManagementIsUpstreams compares reset fields and paths of replicas with those that upstream's handler gives
+// TestFieldManagementIsUpstreams compares reset fields and replicas paths with those that upstream's handler passes to
 // its field managers.
 func TestFieldManagementIsUpstreams(t *testing.T) {
 	scaled, reset := 0, 0
@@ -75,7 +75,7 @@ func TestFieldManagementIsUpstreams(t *testing.T) {
 	}
 }
 
-// texts renders reset fields.
+// texts prints reset fields.
 func texts(sets map[fieldpath.APIVersion]*fieldpath.Set) (text string) {
 	var versions []fieldpath.APIVersion
 	for v := range sets {

@@ -16,8 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// TestFieldManagerTakesThem runs upstream's field manager, and its handler of scales, with the reset fields of the
-// engine.
+// TestFieldManagerTakesThem runs upstream's field manager and its handler of scales with the engine's reset fields.
 func TestFieldManagerTakesThem(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := json.Unmarshal([]byte(`{"metadata":{"name":"crontabs.stable.example.com"},"spec":{"group":"stable.example.com","scope":"Namespaced",
@@ -78,7 +77,7 @@ func newObject(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	return u
 }
 
-// oneVersion converts objects of one version, defaults none, and creates them empty.
+// oneVersion converts between objects of one version, adds no defaults, and creates empty objects.
 type oneVersion struct{}
 
 // Convert implements runtime.ObjectConvertor.

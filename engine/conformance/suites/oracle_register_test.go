@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// crontabManifest is a definition with the given spec.scope and versions.
+// crontabManifest returns a CRD with the given spec.scope and versions.
 func crontabManifest(apiVersion, more, scope string, versions ...string) []byte {
 	var list []string
 	for i, v := range versions {
@@ -19,7 +19,7 @@ func crontabManifest(apiVersion, more, scope string, versions ...string) []byte 
 "spec":{"group":"example.com","scope":%q,"names":{"plural":"crontabs","kind":"CronTab"},%s"versions":[%s]}}`, apiVersion, scope, more, strings.Join(list, ",")))
 }
 
-// betaManifest is a definition as one wrote it at v1beta1, with one schema for all its versions.
+// betaManifest returns a typical v1beta1 CRD with one schema for all versions.
 func betaManifest(more string) []byte {
 	return []byte(fmt.Sprintf(`{"apiVersion":%q,"kind":"CustomResourceDefinition","metadata":{"name":"crontabs.example.com","annotations":{"a":"b"}},
 "spec":{"group":"example.com","names":{"plural":"crontabs","kind":"CronTab"},%s"version":"v1","validation":{"openAPIV3Schema":{"type":"object","properties":{"a0":{"type":"string"}}}}}}`, v1beta1API, more))
@@ -67,7 +67,7 @@ func TestOracleRegisterUpdate(t *testing.T) {
 	}
 }
 
-// TestOracleRegisterOld: what only an older server can have stored is judged as that.
+// TestOracleRegisterOld: what only an older server can have stored is evaluated as stored.
 func TestOracleRegisterOld(t *testing.T) {
 	nonStructural := strings.Replace(string(betaManifest("")), `{"type":"string"}`, `{}`, 1)
 	r, answer := oracle.Register([]byte(nonStructural), false)

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// twoVersions has a scale and defaults at v1, stores v2, which knows less of spec.
+// twoVersions has a scale and defaults at v1. It stores v2, whose spec has fewer fields.
 const twoVersions = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},
 "spec":{"group":"stable.example.com","names":{"kind":"CronTab","plural":"crontabs"},"scope":"Namespaced","versions":[
 {"name":"v1","served":true,"storage":false,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
@@ -16,8 +16,7 @@ const twoVersions = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResou
 {"name":"v2","served":true,"storage":true,"subresources":{"status":{}},
  "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"replicas":{"type":"integer"}}},"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}}]}}`
 
-// TestOracleServer: the handlers of a definition answer the requests of every kind, with what is stored, and with a
-// Status for what is not.
+// TestOracleServer: the handlers of a CRD answer all kinds of requests, with the stored object or with a Status.
 func TestOracleServer(t *testing.T) {
 	r, a := oracle.Register([]byte(twoVersions), false)
 	if !a.Accepted() {
@@ -75,7 +74,7 @@ func TestOracleServer(t *testing.T) {
 	}
 }
 
-// sameDocument reports whether both are the same JSON value; "" stands for no document.
+// sameDocument reports whether both are the same JSON value. "" means that there is no document.
 func sameDocument(got []byte, want string) bool {
 	return len(got) == 0 && want == "" || canonical(got) == canonical([]byte(want))
 }

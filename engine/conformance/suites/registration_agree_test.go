@@ -18,8 +18,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// TestRulesMeanTheSameWhenStored: a rule of the corpus that compiles as new compiles as stored, to the same expression
-// with the same types and references. Registration relies on it and compiles once.
+// TestRulesMeanTheSameWhenStored: a rule of the corpus that compiles as a new rule also compiles as a stored one, to
+// the same expression with the same types and references. Registration relies on this and compiles once.
 func TestRulesMeanTheSameWhenStored(t *testing.T) {
 	c := sampledCorpus(t)
 	fresh, err := celenv.ForMinor(celenv.NewMinor)
@@ -45,7 +45,7 @@ func TestRulesMeanTheSameWhenStored(t *testing.T) {
 						continue
 					}
 					seen[key] = true
-					scope, other := celcheck.NewMemory().Field(p), celcheck.NewMemory().Field(p) // each remembers nothing of the other
+					scope, other := celcheck.NewMemory().Field(p), celcheck.NewMemory().Field(p) // separate caches
 					if scope.Decl == nil {
 						continue
 					}
@@ -73,7 +73,7 @@ func TestRulesMeanTheSameWhenStored(t *testing.T) {
 	}
 }
 
-// spelled is everything that the parser and the checker found out about an expression.
+// spelled returns everything that the parser and the checker derived from an expression.
 func spelled(t *testing.T, a *cel.Ast) string {
 	t.Helper()
 	checked, err := cel.AstToCheckedExpr(a)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCoercedDefaultsAreShown: the check of defaults coerces metadata in them, and field errors about the root show what is
-// left.
+// TestCoercedDefaultsAreShown: the check of defaults coerces metadata in them, and field errors about the root print
+// the result.
 func TestCoercedDefaultsAreShown(t *testing.T) {
 	const metadata = `{"apiVersion":"v1","kind":"A","metadata":{"name":"x","nope":1}}`
 	const embedded = `{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,"default":` + metadata + `}`

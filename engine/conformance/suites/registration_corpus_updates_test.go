@@ -12,8 +12,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// TestCorpusRegistersAlike creates every definition of the corpus, replaces each by itself, and by each other one of
-// its name: several modules ship one definition in different versions of it.
+// TestCorpusRegistersAlike creates every CRD of the corpus, and replaces each by itself and by every other one with its
+// name: several modules contain different versions of a CRD.
 func TestCorpusRegistersAlike(t *testing.T) {
 	c, err := corpus.Load(nil)
 	if err != nil {

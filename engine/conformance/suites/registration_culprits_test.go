@@ -11,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
-// dear are schemas with one rule that is too expensive, on spec, and the bounds to blame.
-var dear = map[string]struct {
+// expensive contains schemas with one rule on spec that is too expensive, and the bounds that cause it.
+var expensive = map[string]struct {
 	schema string
 	want   []string
 }{
@@ -78,7 +78,7 @@ func checked(t *testing.T, doc []byte) *engine.Report {
 	return r
 }
 
-// amended is a CRD with one keyword set in the schema of its first version, at a pointer.
+// amended returns a CRD with one keyword set in the schema of its first version, at a pointer.
 func amended(t *testing.T, doc []byte, pointer, keyword string, value int64) []byte {
 	t.Helper()
 	var crd map[string]any
@@ -103,8 +103,8 @@ func amended(t *testing.T, doc []byte, pointer, keyword string, value int64) []b
 	return out
 }
 
-// tooDear reports whether upstream finds a rule, or its message, too expensive; pointer is the rule's.
-func tooDear(t *testing.T, doc []byte, pointer string) bool {
+// tooExpensive reports whether upstream rejects a rule or its message as too expensive. pointer is that of the rule.
+func tooExpensive(t *testing.T, doc []byte, pointer string) bool {
 	t.Helper()
 	_, theirs := oracle.Register(doc, false)
 	for _, f := range theirs.Errors {
@@ -115,15 +115,15 @@ func tooDear(t *testing.T, doc []byte, pointer string) bool {
 	return false
 }
 
-// fieldPointer turns a field path below openAPIV3Schema, to rule or messageExpression, into a pointer to the rule.
-// Names with dots and brackets do not come up here.
+// fieldPointer converts a field path below openAPIV3Schema that ends in rule or messageExpression to the pointer of the
+// rule. Names with dots and brackets do not occur here.
 func fieldPointer(field string) string {
 	_, rest, _ := strings.Cut(field, "openAPIV3Schema")
 	rest = strings.NewReplacer("[", "/", "]", "", ".", "/").Replace(rest)
 	return strings.TrimSuffix(strings.TrimSuffix(rest, "/rule"), "/messageExpression")
 }
 
-// suggestionsFit takes all that is suggested for a rule, and then one more of each.
+// suggestionsFit applies all suggestions for a rule, and then increases each of them by one.
 func suggestionsFit(t *testing.T, doc []byte, r *engine.RuleReport) {
 	t.Helper()
 	if len(r.Culprits) == 0 {
@@ -138,18 +138,18 @@ func suggestionsFit(t *testing.T, doc []byte, r *engine.RuleReport) {
 		}
 		fits = amended(t, fits, c.SchemaPointer, c.Keyword, c.Suggested)
 	}
-	if tooDear(t, fits, r.SchemaPointer) {
+	if tooExpensive(t, fits, r.SchemaPointer) {
 		t.Errorf("%s: too expensive with %+v", r.SchemaPointer, r.Culprits)
 	}
 	for _, c := range r.Culprits {
-		if !tooDear(t, amended(t, fits, c.SchemaPointer, c.Keyword, c.Suggested+1), r.SchemaPointer) {
+		if !tooExpensive(t, amended(t, fits, c.SchemaPointer, c.Keyword, c.Suggested+1), r.SchemaPointer) {
 			t.Errorf("%s: fits with one more of %s %s than %+v", r.SchemaPointer, c.SchemaPointer, c.Keyword, r.Culprits)
 		}
 	}
 }
 
 func TestSuggestedBounds(t *testing.T) {
-	for name, tt := range dear {
+	for name, tt := range expensive {
 		t.Run(name, func(t *testing.T) {
 			doc := manifest(t, atSpec(tt.schema))
 			for _, rule := range checked(t, doc).Versions[0].Rules {
@@ -226,7 +226,7 @@ func TestSuggestedBoundsOfTheCorpus(t *testing.T) {
 	t.Logf("%d rules", n)
 }
 
-// TestNoSuggestion: rules that no bound can fix have culprits without a suggestion.
+// TestNoSuggestion: rules that no bound can fix have causes without a suggestion.
 func TestNoSuggestion(t *testing.T) {
 	rules := checked(t, manifest(t, atSpec(`
 type: object

@@ -7,10 +7,10 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// numbers are 300: two nested macros over them cost about half of what one rule may.
+// numbers are 300 numbers: two nested macros over them cost about half of the limit of a rule.
 var numbers = "[" + strings.TrimSuffix(strings.Repeat("1,", 300), ",") + "]"
 
-// ruledDefaults are schemas with a default that rules have an opinion about.
+// ruledDefaults contains schemas with a default that rules apply to.
 var ruledDefaults = map[string]string{
 	"default breaks its rule": `
 type: integer
@@ -45,7 +45,7 @@ type: object
 default: {l: []}
 properties: {l: {type: array, items: {type: string}}}
 x-kubernetes-validations: [{rule: "self.l[0] == 'a'"}, {rule: "self.l[1] == 'a'", messageExpression: "self.l[2]"}]`,
-	"default of a dear rule": `
+	"default of an expensive rule": `
 type: array
 maxItems: 300
 default: ` + numbers + `

@@ -22,7 +22,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// compiled is what upstream makes of the rules of one schema, at a minor.
+// compiled is upstream's compilation of the rules of one schema, for a minor.
 func compiled(t *testing.T, s *apiextensionsv1.JSONSchemaProps, root bool, minor uint) []cel.CompilationResult {
 	t.Helper()
 	internal := &apiextensions.JSONSchemaProps{}
@@ -73,7 +73,7 @@ func compareFacts(t *testing.T, name string, ours *celcheck.Result, theirs *cel.
 	}
 }
 
-// TestFactsOfTheCorpus compares each rule of the corpora with what upstream's compiler says of it.
+// TestFactsOfTheCorpus compares the facts about each rule of the corpus with those of upstream's compiler.
 func TestFactsOfTheCorpus(t *testing.T) {
 	c := sampledCorpus(t)
 	n := 0

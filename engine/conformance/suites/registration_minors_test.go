@@ -16,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
-// typed is an object with something of every type.
+// typed is an object schema with a property of every type.
 const typed = `
 type: object
 properties:
@@ -37,8 +37,8 @@ properties:
   o: {type: object, properties: {a: {type: string}}}
 `
 
-// expressions have one of each function, macro, operator and type whose minor differs from that of others, by the minor
-// that has it first.
+// expressions contains one expression for each function, macro, operator and type that some minors lack, by the first
+// minor that has it.
 var expressions = map[int][]string{
 	25: {
 		"self.s.matches('a')", "self.i < 2 && self.d < 2.0", "self.s.find('a') == ''", "self.s.findAll('a').size() == 1", "isURL(self.s)", "url(self.s).getHost() == ''",
@@ -90,7 +90,7 @@ var expressions = map[int][]string{
 	37: {"self.l.includes('a')", "self.s.includes('a')"},
 }
 
-// inMinor compiles one expression on the typed object as upstream does at a minor; "" if it compiles.
+// inMinor compiles an expression on the typed object as upstream does at a minor. It returns the error, or "".
 func inMinor(t *testing.T, expression string, minor uint) string {
 	t.Helper()
 	return textOf(compiled(t, typedWith(t, expression), false, minor)[0].Error)
@@ -106,8 +106,8 @@ func typedWith(t *testing.T, expression string) *apiextensionsv1.JSONSchemaProps
 	return s
 }
 
-// TestMinors compiles each expression in each environment, upstream's and ours, and compares that with the minor that
-// we call the lowest.
+// TestMinors compiles each expression in each environment, upstream's and ours, and compares the result with our lowest
+// minor.
 func TestMinors(t *testing.T) {
 	for since, list := range expressions {
 		for _, expression := range list {
@@ -137,8 +137,8 @@ func TestMinors(t *testing.T) {
 	}
 }
 
-// TestEveryFunctionHasAMinor makes sure that the table above has all functions of the newest environment; those of the
-// standard library, which every minor has, and those that no rule can call aside.
+// TestEveryFunctionHasAMinor: the table above contains all functions of the newest environment, except those of the
+// standard library, which every minor has, and those that no rule can call.
 func TestEveryFunctionHasAMinor(t *testing.T) {
 	var all strings.Builder
 	for _, list := range expressions {
@@ -164,8 +164,7 @@ func TestEveryFunctionHasAMinor(t *testing.T) {
 	}
 }
 
-// TestMinorsOfTheCorpus compiles the rules of the corpora at the minor that we call their lowest, and at the one
-// before.
+// TestMinorsOfTheCorpus compiles the rules of the corpora at our lowest minor and at the one before.
 func TestMinorsOfTheCorpus(t *testing.T) {
 	c := sampledCorpus(t)
 	found := map[int]int{}

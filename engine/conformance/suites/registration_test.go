@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// registerOurs is what this engine finds in a CRD.
+// registerOurs returns the engine's field errors for a CRD.
 func registerOurs(t *testing.T, crd []byte) oracle.Answer {
 	t.Helper()
 	m, err := definition.Decode(crd)
@@ -27,17 +27,17 @@ func registerOurs(t *testing.T, crd []byte) oracle.Answer {
 	return oracle.Answer{Errors: oracle.FieldErrorsOf(r.Errors)}
 }
 
-// differences lists how ours differs from upstream's; what upstream answers is returned too.
+// differences lists the differences between our answer and upstream's. It also returns upstream's answer.
 func differences(t *testing.T, crd []byte) ([]string, oracle.Answer) {
 	t.Helper()
 	_, theirs := oracle.Register(crd, false)
-	// What is stored of an accepted one is compared by the suites; here it is about field errors.
+	// The suites compare what is stored. This compares field errors.
 	theirs.Warnings, theirs.Rejection, theirs.Object, theirs.Generation, theirs.StoredVersions = nil, nil, nil, 0, nil
 	mine := registerOurs(t, crd)
 	for _, list := range [][]oracle.FieldError{theirs.Errors, mine.Errors} {
 		for i := range list {
 			if strings.HasPrefix(list[i].Detail, "contributed to") {
-				list[i].Field, list[i].Message = "", "" // of equals upstream names those that Go's maps happen to show first
+				list[i].Field, list[i].Message = "", "" // of equal candidates, upstream names those that come first in a Go map
 			}
 			list[i].Detail, list[i].Message = timeless(list[i].Detail), timeless(list[i].Message)
 		}
@@ -62,7 +62,7 @@ func TestCorpusIsJudgedAlike(t *testing.T) {
 	}
 }
 
-// manifest is a CRD with one version of the schema, which is YAML.
+// manifest returns a CRD with one version and this schema, in YAML.
 func manifest(t *testing.T, schema string) []byte {
 	t.Helper()
 	text, err := yaml.YAMLToJSON([]byte(schema))
@@ -74,12 +74,12 @@ func manifest(t *testing.T, schema string) []byte {
 "schema":{"openAPIV3Schema":%s}}]}}`, text))
 }
 
-// atSpec is a schema with the given one, indented by nothing, as its spec.
+// atSpec returns a schema with the given, unindented one as its spec.
 func atSpec(schema string) string {
 	return "type: object\nproperties:\n  spec:\n    " + strings.ReplaceAll(strings.TrimSpace(schema), "\n", "\n    ") + "\n"
 }
 
-// ruled is an object with a rule on it and some properties to speak of.
+// ruled returns an object schema with a rule and some properties.
 func ruled(rule string, more ...string) string {
 	return fmt.Sprintf(`
 type: object
@@ -126,10 +126,10 @@ var schemas = map[string]string{
 	"struct":                     ruled("google.protobuf.Int64Value{value: 1} == 1"),
 	"type of Kubernetes' own":    ruled("self.s.includes('a') || [1].includes(1)"),
 	"escaped":                    ruled("self.a__dash__b == self.__namespace__ && self.namespace == ''"),
-	"dear":                       ruled("self.l.all(x, self.l.all(y, x == y))"),
-	"a little too dear":          ruled("self.l.all(x, x.contains('abc'))"),
-	"dear in a cheap list":       ruled("self.few.all(x, self.l.all(y, y != ''))"),
-	"dear message":               ruled("true", "  messageExpression: self.l.map(x, self.l.map(y, y + x).join('')).join('')"),
+	"expensive":                  ruled("self.l.all(x, self.l.all(y, x == y))"),
+	"slightly too expensive":     ruled("self.l.all(x, x.contains('abc'))"),
+	"expensive in a cheap list":  ruled("self.few.all(x, self.l.all(y, y != ''))"),
+	"expensive message":          ruled("true", "  messageExpression: self.l.map(x, self.l.map(y, y + x).join('')).join('')"),
 	"message":                    ruled("true", "  messageExpression: \"'a' + self.s\""),
 	"message not a string":       ruled("true", "  messageExpression: self.i"),
 	"message does not compile":   ruled("true", "  messageExpression: self.nope"),
@@ -229,9 +229,9 @@ items: {type: object, x-kubernetes-validations: [{rule: self.a.contains('b')}], 
 	"all together": `
 type: object
 properties:
-  a: &dear {type: string, maxLength: 2000000, x-kubernetes-validations: [{rule: self.contains('x') && self.contains('y') && self.contains('z')}]}
-  b: *dear
-  c: *dear
+  a: &expensive {type: string, maxLength: 2000000, x-kubernetes-validations: [{rule: self.contains('x') && self.contains('y') && self.contains('z')}]}
+  b: *expensive
+  c: *expensive
   d: {type: string, maxLength: 3000000, x-kubernetes-validations: [{rule: self.contains('x') && self.contains('y') && self.contains('z'), messageExpression: self + self + self}]}
   e: {type: string, maxLength: 2900000, x-kubernetes-validations: [&r {rule: self.contains('x') && self.contains('y') && self.contains('z')}, *r, *r, *r, *r, *r, *r, *r, *r, *r, *r, *r, *r, *r]}
   f: {type: string, maxLength: 2800000, x-kubernetes-validations: [*r, *r, *r, *r, *r, *r, *r, *r, *r, *r, *r, *r, *r]}

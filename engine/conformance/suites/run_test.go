@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// These tests are short runs of suites that make conformance runs with many cases.
+// These tests are short runs of the suites. make conformance runs them with many cases.
 
 func TestSelectors(t *testing.T) {
 	var log strings.Builder
@@ -58,7 +58,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestTablesOfCorpus compares the tables of the definitions of the corpus.
+// TestTablesOfCorpus compares the tables of the CRDs in the corpus.
 func TestTablesOfCorpus(t *testing.T) {
 	c := sampledCorpus(t)
 	n := tables.Run(tables.Options{Options: suite.Options{Seed: 1, Log: t.Output()}, Corpus: c})
@@ -68,7 +68,7 @@ func TestTablesOfCorpus(t *testing.T) {
 	}
 }
 
-// TestSuitesAreReproducible runs each suite twice with one seed: a disagreement is reported by seed and number.
+// TestSuitesAreReproducible runs each suite twice with one seed: disagreements are reported by seed and number.
 func TestSuitesAreReproducible(t *testing.T) {
 	for name, run := range map[string]func(suite.Options) string{
 		"selectors": func(o suite.Options) string { n := selectors.Run(o); return n.Detail() },
@@ -81,7 +81,7 @@ func TestSuitesAreReproducible(t *testing.T) {
 	}
 }
 
-// sampledCorpus returns a sample of the definitions of the corpus and the objects of these.
+// sampledCorpus returns a sample of the CRDs in the corpus, and their objects.
 func sampledCorpus(t *testing.T) *corpus.Corpus {
 	t.Helper()
 	c, err := corpus.Load(nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// TestServedGet asks for what is served, what is rejected, and what makes the storage panic.
+// TestServedGet requests paths that are served, that are rejected, and for which the storage panics.
 func TestServedGet(t *testing.T) {
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "crontabs.stable.example.com"}}
 	crd.Spec.Group, crd.Spec.Scope = "stable.example.com", apiextensionsv1.NamespaceScoped
@@ -43,7 +43,7 @@ func TestServedGet(t *testing.T) {
 	if body, rejection, err = served.Get(handler, group+"v1/namespaces/default/crontabs/one", nil, "application/json"); err != nil || rejection == nil || rejection.Message != served.Panicked {
 		t.Errorf("a storage that panics: %s %v %v", body, rejection, err)
 	}
-	if body, rejection, err = served.Get(handler, group+"v2/crontabs", nil, "application/json"); err == nil { // answered by no Status, but by the handler behind it
+	if body, rejection, err = served.Get(handler, group+"v2/crontabs", nil, "application/json"); err == nil { // not a Status: the handler behind it answers
 		t.Errorf("another version: %s %v", body, rejection)
 	}
 	if len(opened) != 1 || opened[0] != "stable.example.com/v1, Kind=CronTab" {
@@ -51,7 +51,7 @@ func TestServedGet(t *testing.T) {
 	}
 }
 
-// emptyStorage is a storage of nothing, which panics if it is asked for one object.
+// emptyStorage is an empty storage that panics on a GET of one object.
 type emptyStorage struct{ storage.Interface }
 
 // Versioner implements storage.Interface.

@@ -20,7 +20,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// held is one definition on both sides. Both go on from the same status.
+// held is one CRD on both sides. Both continue from the same status.
 type held struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	registry *oracle.Registered
@@ -30,7 +30,7 @@ type held struct {
 	generation int64
 }
 
-// world is the definitions of one group.
+// world contains the CRDs of one group.
 type world struct {
 	t     *testing.T
 	group string
@@ -54,14 +54,14 @@ func (w *world) names() []string {
 	return names
 }
 
-// few are the names that definitions vie for.
+// few are the names for which CRDs compete.
 var few = []string{"as", "bs", "cs", "a", "b", "c", "ab"}
 
 func kindOf(r generate.Rand) string {
 	return generate.Pick(r, []string{"A", "B", "C", "AList", "BList"})
 }
 
-// draw makes a manifest of a plural, at v1 or v1beta1.
+// draw returns a manifest for a plural, at v1 or v1beta1.
 func (w *world) draw(r generate.Rand, plural string) []byte {
 	names := tree.Obj("plural", plural, "kind", kindOf(r))
 	if r.Chance(50) {
@@ -105,7 +105,7 @@ func (w *world) draw(r generate.Rand, plural string) []byte {
 	return crd.JSON()
 }
 
-// write creates or updates a definition on both sides; false if upstream rejects it.
+// write creates or updates a CRD on both sides. It returns false if upstream rejects it.
 func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 	doc := w.draw(r, plural)
 	name = plural + "." + w.group
@@ -138,12 +138,12 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 	next := &held{crd: registered.Stored.DeepCopy(), registry: registered, manifest: d.Manifest(), generation: report.Generation}
 	next.ours = engine.CRDStatus{Name: name, Created: w.now, Desired: d.DesiredStatus(), Status: d.DesiredStatus().AddStoredVersion(engine.Status{})}
 	if old == nil {
-		next.crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: answer.StoredVersions} // which no controller has seen
+		next.crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: answer.StoredVersions} // before any controller has processed it
 	} else {
 		next.ours.Created = old.ours.Created
 		next.ours.Status = d.DesiredStatus().AddStoredVersion(old.ours.Status)
 	}
-	// A registry keeps the standing as JSON.
+	// A registry stores the status as JSON.
 	text, err := json.Marshal(next.ours.Desired)
 	if err != nil {
 		w.t.Fatal(err)
@@ -156,8 +156,8 @@ func (w *world) write(r generate.Rand, plural string) (name string, ok bool) {
 	return name, true
 }
 
-// statusText contains what the test compares of a status. Conditions have no order, and of their times all that matters is whether
-// they moved.
+// statusText returns the compared part of a status. Conditions have no order, and of their times it matters only
+// whether they changed.
 func statusText(s *apiextensionsv1.CustomResourceDefinitionStatus, since time.Time) string {
 	type condition struct {
 		Type, Status, Reason, Message string
@@ -174,7 +174,7 @@ func statusText(s *apiextensionsv1.CustomResourceDefinitionStatus, since time.Ti
 	return string(out)
 }
 
-// reconcile compares the statuses on both sides after a change of the CRD first, "" after a deletion.
+// reconcile compares the statuses on both sides after a change of the CRD first, or after a deletion if first is "".
 func (w *world) reconcile(r generate.Rand, first string) {
 	names := w.names()
 	if i := slices.Index(names, first); i > 0 {
@@ -192,7 +192,7 @@ func (w *world) reconcile(r generate.Rand, first string) {
 		}
 		claimants = append(claimants, h.ours)
 	}
-	slices.Reverse(claimants) // their order is not to matter
+	slices.Reverse(claimants) // their order must not matter
 	changed := engine.ReconcileStatus(claimants, first, time.Now())
 	got := map[string]string{}
 	for i := range claimants {
@@ -215,7 +215,7 @@ func (w *world) reconcile(r generate.Rand, first string) {
 		}
 		order := rand.New(rand.NewPCG(r.Uint64(), uint64(try)))
 		if try == 0 {
-			order = nil // the order that ours has, too
+			order = nil // our order too
 		}
 		if err := server.Reconcile(names, order); err != nil {
 			w.t.Fatal(err)
@@ -246,8 +246,7 @@ func (w *world) reconcile(r generate.Rand, first string) {
 	w.t.FailNow()
 }
 
-// TestStatuses creates, changes and deletes definitions of one group, and compares what has become of their statuses
-// after each change.
+// TestStatuses creates, changes and deletes CRDs of one group, and compares their statuses after each change.
 func TestStatuses(t *testing.T) {
 	runs := map[string]int{}
 	for seed := range uint64(testenv.Volume(50)) {

@@ -18,11 +18,11 @@ import (
 	"github.com/crdeval/crdeval/server/registry/memory"
 )
 
-// storedObjects is how many objects TestStorage reads in one call.
+// storedObjects is the number of objects that TestStorage reads in one call.
 var storedObjects = testenv.Volume(1250)
 
-// TestStorage reads objects of many CRDs, stored at all of their versions, in one call of Read: each is what the codec
-// of an API server's storage makes of its bytes.
+// TestStorage reads objects of many CRDs, stored at all of their versions, in one call of Read. Each result equals that
+// of the codec of an API server's storage.
 func TestStorage(t *testing.T) {
 	crds, evaluation := startTransforms(t)
 	ctx := context.Background()
@@ -73,7 +73,7 @@ func TestStorage(t *testing.T) {
 	t.Logf("%d objects, stored at %v", len(want), versions)
 }
 
-// start starts a server that takes so many items at once.
+// start starts a server that accepts this number of items per call.
 func startTransforms(t *testing.T) (crdevalv1.RegistryServiceClient, crdevalv1.EvaluationServiceClient) {
 	t.Helper()
 	ctx := context.Background()

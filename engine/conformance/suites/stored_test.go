@@ -67,7 +67,7 @@ func short(text []byte) string {
 	return string(text)
 }
 
-// withSecondVersion adds v2, of the same schema without its first property, so that there is something to convert to.
+// withSecondVersion adds v2 with the same schema without its first property, so that there is something to convert.
 func withSecondVersion(crd []byte) []byte {
 	var m map[string]any
 	d := json.NewDecoder(bytes.NewReader(crd))
@@ -104,7 +104,7 @@ func withSecondVersion(crd []byte) []byte {
 	return out
 }
 
-// validText returns the text of an error as a Status has it: JSON replaces each invalid byte of UTF-8 by U+FFFD.
+// validText returns the text of an error as in a Status: JSON replaces each invalid byte of UTF-8 by U+FFFD.
 func validText(err error) string { return string([]rune(err.Error())) }
 
 func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []byte) (diffs []string) {
@@ -160,7 +160,7 @@ func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []by
 	return diffs
 }
 
-// unordered: with two broken embedded resources upstream reports either.
+// unordered: for two broken embedded resources upstream reports either.
 func unordered(err error) bool { return strings.Contains(err.Error(), "Invalid value") }
 
 func peek(body []byte) []byte {

@@ -12,8 +12,8 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// admitted asks for the whole write: its verdict is that of Validate, what is stored is what the reference stores, and
-// both faces say the same.
+// admitted sends the whole write. Its verdict is that of Validate, the stored object is that of the reference, and gRPC
+// and REST return the same.
 func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, validated *crdevalv1.ValidateResponse, head string, body []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()
@@ -54,7 +54,7 @@ func (s *server) admitted(t *testing.T, catalog string, items []*crdevalv1.Evalu
 	}
 	plain.Object, plain.StoredObject, plain.Deletes = nil, nil, false
 	if r := plain.GetRejection(); r.GetCode() == 409 || r != nil && len(plain.GetViolations()) > 0 && plain.GetViolations()[0].GetStep() == crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST {
-		return // by the storage, which comes before the strategy that Validate asks
+		return // by the storage, before the strategy that Validate runs
 	}
 	if before := validated.GetResults()[0].GetVerdict(); !proto.Equal(plain, before) {
 		t.Errorf("admitted  %v\nvalidated %v", plain, before)

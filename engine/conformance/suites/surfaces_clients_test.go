@@ -12,7 +12,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// TestKubernetesClients: clients of Kubernetes take a catalog for an API server, as far as discovery and OpenAPI go.
+// TestKubernetesClients: Kubernetes clients can use a catalog like an API server for discovery and OpenAPI.
 func TestKubernetesClients(t *testing.T) {
 	s := startServer(t)
 	ctx := context.Background()

@@ -17,10 +17,10 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// now is the time that ages are counted to.
+// now is the time for ages.
 var now = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// send is post for answers that are no success, too.
+// send is post that also accepts error responses.
 func (s *server) send(t *testing.T, method, path string, body io.Reader, accept string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, s.rest.URL+path, body)
@@ -40,11 +40,11 @@ func (s *server) send(t *testing.T, method, path string, body io.Reader, accept 
 	return answer.StatusCode, string(text)
 }
 
-// shown asks for everything that is shown of an object: both faces say the same, whatever it is.
+// shown requests all presentations of an object. gRPC and REST return the same.
 func (s *server) shown(t *testing.T, catalog string, c *casefile.Case, object []byte) {
 	t.Helper()
 	if !json.Valid(object) {
-		return // inline there is no way to write it
+		return // it cannot be written inline
 	}
 	ctx, path := context.Background(), "/v1/catalogs/"+catalog
 	document := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}
@@ -82,7 +82,7 @@ func (s *server) shown(t *testing.T, catalog string, c *casefile.Case, object []
 	same(t, fields, s.post(t, path+":selectFields", []byte(fmt.Sprintf(`{"crd":%q,"version":"v1","objects":[%s],"selector":"metadata.name!=y"}`, crd, object))))
 }
 
-// presented holds what is shown of an object against the reference's answer.
+// presented compares the presentations of an object with the reference's answer.
 func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, object []byte, want *casefile.Answer) {
 	t.Helper()
 	ctx := context.Background()
@@ -90,7 +90,7 @@ func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, objec
 	switch c.Op {
 	case "table":
 		if s.changedByReading(t, catalog, document) {
-			return // the case asks the converter alone; a server reads the object from storage first
+			return // the case calls the converter alone; a server first reads the object from storage
 		}
 		got, err := s.shows.Table(ctx, &crdevalv1.TableRequest{
 			Catalog: catalog, Crd: crd, Version: "v1", Objects: []*crdevalv1.Document{document}, RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE, Now: timestamppb.New(now),
@@ -138,8 +138,8 @@ func (s *server) presented(t *testing.T, catalog string, c *casefile.Case, objec
 	}
 }
 
-// changedByReading says whether an object is another one when it comes from storage: the schema of some cases has none
-// of what their columns show.
+// changedByReading reports whether reading an object from storage changes it: the schemas of some cases lack the fields
+// of their columns.
 func (s *server) changedByReading(t *testing.T, catalog string, object *crdevalv1.Document) bool {
 	t.Helper()
 	read, err := s.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: catalog, Items: []*crdevalv1.EvaluationItem{{Crd: crd, Object: object}}})
@@ -161,7 +161,7 @@ func droppedTime(object *crdevalv1.Document) bool {
 	return err != nil
 }
 
-// published asks for what is published of a catalog: both faces say the same.
+// published requests the published documents of a catalog. gRPC and REST return the same.
 func (s *server) published(t *testing.T, catalog string) {
 	t.Helper()
 	ctx, path := context.Background(), "/v1/catalogs/"+catalog
@@ -170,7 +170,7 @@ func (s *server) published(t *testing.T, catalog string) {
 		t.Fatal(err)
 	}
 	if !registered.GetCrd().GetStatus().GetEstablished() || !slices.ContainsFunc(registered.GetCrd().GetVersions(), func(v *crdevalv1.CrdVersion) bool { return v.GetName() == "v1" && v.GetServed() }) {
-		return // some cases are about CRDs of which nothing is published
+		return // nothing is published for the CRDs of some cases
 	}
 	for where, ask := range map[string]func() (*crdevalv1.Document, error){
 		"/apis/stable.example.com/v1": func() (*crdevalv1.Document, error) {

@@ -34,7 +34,7 @@ type server struct {
 	evaluation crdevalv1.EvaluationServiceClient
 	shows      crdevalv1.PresentationServiceClient
 	rest       *httptest.Server
-	compared   map[string]int // answers of the reference about what is shown of objects
+	compared   map[string]int // the reference's presentations of objects
 }
 
 func startServer(t *testing.T) *server {
@@ -63,7 +63,7 @@ func startServer(t *testing.T) *server {
 	}
 }
 
-// post sends a body over REST and returns the answer's text.
+// post sends a body over REST and returns the response text.
 func (s *server) post(t *testing.T, path string, body []byte) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.rest.URL+path, bytes.NewReader(body))
@@ -92,7 +92,7 @@ func TestSurfaces(t *testing.T) {
 	for i := range cases {
 		c := &cases[i]
 		if c.Op == "convert" {
-			continue // most are about what a webhook answers: engine/cases_test.go has them
+			continue // most are about answers of a webhook: engine/cases_test.go runs them
 		}
 		asked++
 		if c.Costly() && testenv.Volume(1) == 1 {
@@ -136,7 +136,7 @@ func (s *server) runCase(t *testing.T, catalog string, c *casefile.Case) {
 		s.replace(t, catalog, c, checked)
 	}
 	if !checked.GetAccepted() {
-		return // the objects of such a case are about a CRD that was stored when servers still took it
+		return // the CRD of such a case was stored by an older server
 	}
 	if _, err := s.registry.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: catalog, Manifest: manifest}); err != nil {
 		t.Fatal(err)
@@ -151,8 +151,8 @@ func (s *server) runCase(t *testing.T, catalog string, c *casefile.Case) {
 	s.published(t, catalog)
 }
 
-// registerOld registers the CRD that a case updates. Some are of older servers: today's validation keeps them out, so
-// that no registry has them. Those are the engine's and the oracle's alone.
+// registerOld registers the CRD that a case updates. If it was stored by an older server, today's validation rejects
+// it, and no registry can contain it. Only the engine and the oracle run these cases.
 func (s *server) registerOld(t *testing.T, catalog string, c *casefile.Case) {
 	t.Helper()
 	old := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.OldCRD}}
@@ -165,8 +165,7 @@ func (s *server) registerOld(t *testing.T, catalog string, c *casefile.Case) {
 	}
 }
 
-// replace registers the new CRD, in the two ways that there are, and compares it with the old one: all say the same of
-// it.
+// replace registers the new CRD in both possible ways and compares it with the old one. All results agree.
 func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked *crdevalv1.CheckCrdResponse) {
 	t.Helper()
 	ctx := context.Background()
@@ -232,7 +231,7 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 		tail = fmt.Sprintf(`,"oldObject":%s,"subresource":%q}]}`, c.OldObject, c.Request.Subresource)
 	}
 	if !json.Valid(object) || !json.Valid(c.OldObject) && c.OldObject != nil {
-		return // it would be a malformed body: inline there is no other way to write it
+		return // it would be an invalid body, and it cannot be written inline
 	}
 	head := fmt.Sprintf(`{"items":[{"crd":%q,"version":"v1","object":`, crd)
 	body := []byte(head + string(object) + tail)
@@ -247,12 +246,12 @@ func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object [
 	}
 }
 
-// byRequest says whether the handler of requests rejects the object, before the strategy that the cases ask.
+// byRequest reports whether the request handler rejects the object before the strategy of the cases runs.
 func byRequest(v *crdevalv1.Verdict) bool {
 	return slices.ContainsFunc(v.GetViolations(), func(v *crdevalv1.Violation) bool { return v.GetStep() == crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST })
 }
 
-// traced asks once more, for traces: they change nothing about the verdict, and are the same over both faces.
+// traced repeats the request with traces: they do not change the verdict, and are equal over gRPC and REST.
 func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, plain *crdevalv1.ValidateResponse, head string, object []byte, tail string) {
 	t.Helper()
 	traced, err := s.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
@@ -288,7 +287,7 @@ func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.Evaluat
 	}
 }
 
-// transformed compares the other calls, which take no updates.
+// transformed compares the other calls. They have no updates.
 func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, body []byte, head string) {
 	t.Helper()
 	ctx := context.Background()
@@ -312,15 +311,15 @@ func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.Ev
 	same(t, read, s.post(t, "/v1/catalogs/"+catalog+":read", body))
 }
 
-// behind moves positions in a document to where they are when the document stands behind a text without line ends: over
-// REST they count from the start of the body.
+// behind moves positions in a document to where they are if the document stands behind a text without line ends: over
+// REST, positions are relative to the body.
 func behind(found []*crdevalv1.Violation, head string) {
 	for _, v := range found {
 		shift(v.Position, head)
 	}
 }
 
-// verdictBehind is behind for all that a verdict tells.
+// verdictBehind is behind for all positions of a verdict.
 func verdictBehind(v *crdevalv1.Verdict, head string) {
 	behind(v.GetViolations(), head)
 	behind(v.GetRatcheted(), head)
@@ -343,7 +342,7 @@ func shift(p *crdevalv1.Position, head string) {
 	p.Offset += int64(len(head))
 }
 
-// same holds an answer over gRPC against the text of the same answer over REST.
+// same compares a gRPC answer with the text of the REST answer.
 func same(t *testing.T, answer any, rest string) {
 	t.Helper()
 	text, err := gateway.Marshaler{}.Marshal(answer)
@@ -372,7 +371,7 @@ func compareViolations(t *testing.T, got []*crdevalv1.Violation, want []casefile
 	}
 }
 
-// canonical prints JSON with sorted keys and numbers as they are written.
+// canonical prints JSON with sorted keys and unchanged numbers.
 func canonical(text []byte) string {
 	if text == nil {
 		return "(none)"

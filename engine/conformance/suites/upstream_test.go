@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/upstream"
 )
 
-// tableGroups are the groups of each table: for a definition one at v1beta1 and one at v1. In the tables there are 312
-// definitions and parts of definitions.
+// tableGroups is the number of groups of each table: two per CRD, at v1beta1 and at v1. The tables have 312 CRDs and
+// parts of CRDs.
 var tableGroups = map[string]int{
 	"TestValidateCustomResourceDefinition":                            57 * 2,
 	"TestSelectableFields":                                            5 * 2,
@@ -23,7 +23,7 @@ var tableGroups = map[string]int{
 	"Test_validateDeprecationWarning":                                 10,
 }
 
-// TestUpstreamTables runs every definition of upstream's tables.
+// TestUpstreamTables runs every CRD of upstream's tables.
 func TestUpstreamTables(t *testing.T) {
 	groups, err := upstream.Groups()
 	if err != nil {

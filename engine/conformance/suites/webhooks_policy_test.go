@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// crontab is the sample definition as JSON.
+// crontab is the sample CRD as JSON.
 func crontab(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("../../../deploy/samples/crds/crontabs.yaml")
@@ -35,8 +35,8 @@ func object(t *testing.T, rest string) *unstructured.Unstructured {
 	return o
 }
 
-// TestOperations: what is not a write of the object passes unseen; updates of object and status are judged as such;
-// unknown fields as the client asked.
+// TestOperations: requests that do not write the object are allowed without evaluation; updates of object and status
+// are evaluated as such; field validation follows the request.
 func TestOperations(t *testing.T) {
 	f := startWebhook(t, admissionregistrationv1.Fail)
 	if !f.register(t, "default", crontab(t)) {
@@ -76,7 +76,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestFailurePolicy: what could not be judged is the policy's to decide, and an API server passes on why.
+// TestFailurePolicy: the failure policy decides if the webhook cannot evaluate, and an API server returns the reason.
 func TestFailurePolicy(t *testing.T) {
 	for _, policy := range []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore} {
 		f := startWebhook(t, policy)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSample: the configurations in deploy/ are what an API server takes, and call webhooks that there are.
+// TestSample: an API server accepts the configurations in deploy/, and they call existing webhooks.
 func TestSample(t *testing.T) {
 	text, err := os.ReadFile("../../../deploy/webhooks.yaml")
 	if err != nil {

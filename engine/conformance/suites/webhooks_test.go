@@ -43,10 +43,10 @@ import (
 
 const name = "crontabs.crdeval.dev" // of the webhooks
 
-// fixture is a server with its webhooks, and the plugins of an API server that are configured to call them.
+// fixture is a server with its webhooks, and an API server's plugins that call them.
 type fixture struct {
 	registry   crdevalv1.RegistryServiceClient
-	catalog    atomic.Pointer[string] // which the webhooks are about
+	catalog    atomic.Pointer[string] // for which the webhooks are called
 	mutating   *mutating.Plugin
 	validating *validating.Plugin
 }
@@ -82,7 +82,7 @@ func startWebhook(t *testing.T, policy admissionregistrationv1.FailurePolicyType
 
 func (f *fixture) about(catalog string) { f.catalog.Store(&catalog) }
 
-// plugins makes the API server's plugins, configured as the samples in deploy/ configure them.
+// plugins creates the API server's plugins, configured like the samples in deploy/.
 func (f *fixture) plugins(t *testing.T, rest *httptest.Server, policy admissionregistrationv1.FailurePolicyType) {
 	t.Helper()
 	config := func(webhook string) admissionregistrationv1.WebhookClientConfig {
@@ -135,7 +135,7 @@ func (f *fixture) plugins(t *testing.T, rest *httptest.Server, policy admissionr
 	f.mutating, f.validating = m, v
 }
 
-// register makes a catalog with a CRD in it the one that the webhooks are about. It says whether the CRD is accepted.
+// register creates a catalog with the CRD of the webhooks. It reports whether the CRD is accepted.
 func (f *fixture) register(t *testing.T, catalog string, manifest []byte) bool {
 	t.Helper()
 	if catalog != "default" {
@@ -188,7 +188,7 @@ func (w write) attributes() admission.Attributes {
 		&user.DefaultInfo{Name: "admin", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"k": {"v"}}})
 }
 
-// recorded are the warnings that a client would be sent.
+// recorded returns the warnings that a client receives.
 type recorded struct {
 	mu  sync.Mutex
 	all []string
@@ -214,7 +214,7 @@ func (f *fixture) validate(t *testing.T, w write) (warnings []string, err error)
 	return r.all, err
 }
 
-// received is an object as an API server holds it when webhooks are called; nil for what it would have rejected before.
+// received returns an object as an API server passes it to webhooks, or nil if it would have been rejected before.
 func received(body []byte) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	if o.UnmarshalJSON(body) != nil || o.GetKind() != "CronTab" || o.GetAPIVersion() != "stable.example.com/v1" || o.GetName() == "" || o.GetNamespace() == "" {
@@ -231,8 +231,8 @@ func parsed(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// TestWebhooks: whatever the definition and the object, an API server has after the webhook what Default makes of what
-// Prune makes of it, and rejects what Validate rejects, in the same words.
+// TestWebhooks: for every CRD and object, the result of the webhook is that of Prune followed by Default, and it
+// rejects what Validate rejects, with the same message.
 func TestWebhooks(t *testing.T) {
 	f := startWebhook(t, admissionregistrationv1.Fail)
 	groups := testenv.Volume(20)
@@ -271,7 +271,7 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// checkMutate has the plugin change the object and says whether it did.
+// checkMutate lets the plugin change the object and reports whether it did.
 func (f *fixture) checkMutate(t *testing.T, label string, d *engine.Definition, object *unstructured.Unstructured, sent []byte) (changed bool) {
 	t.Helper()
 	item := engine.Item{Version: "v1", Object: engine.JSON(sent)}

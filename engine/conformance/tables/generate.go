@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// group is a definition, its objects as they are stored, and the versions to ask for.
+// group is a CRD, its stored objects, and versions.
 type group struct {
 	Manifest []byte
 	Versions []string
@@ -26,13 +26,13 @@ const (
 type maker struct {
 	generate.Rand
 	now     time.Time
-	objects []any // the groups' objects, for paths to lead through
+	objects []any // the group's objects, to choose paths
 }
 
-// object is a JSON object in the making.
+// object is a JSON object.
 type object = map[string]any
 
-// makeGroup makes the n-th group of a seed. Ages are relative to now: all else is a function of the seed.
+// makeGroup returns the n-th group of a seed. Ages are relative to now; all else is a function of the seed.
 func makeGroup(seed, n uint64, now time.Time) group {
 	m := &maker{Rand: generate.New("tables", seed, n), now: now}
 	g := group{Versions: []string{"v1"}}
@@ -70,7 +70,7 @@ func makeGroup(seed, n uint64, now time.Time) group {
 func text(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // everything here can be printed
+		panic(err) // everything here is printable
 	}
 	return b
 }
@@ -121,7 +121,7 @@ var literals = []string{
 	"1e-7", "123456789.125", `""`, `"x"`, `"Ready"`, `"True"`, `"null"`, `"<none>"`, `"a\tb"`, `"two\nlines"`, `"\u001b[31mred"`, `"cr\rlf"`, `"\f"`, `"\u2028"`, `"<&>"`, `"日本語"`, `"\ud800"`, `"1"`, "{}", "[]",
 }
 
-// value makes a value, mostly a scalar at depth.
+// value returns a value. Deep values are mostly scalars.
 func (m *maker) value(depth int) any {
 	const containers, objects = 50, 60 // percent
 	switch {
@@ -160,7 +160,7 @@ func (m *maker) scalar() any {
 	return json.RawMessage(generate.Pick(m.Rand, literals))
 }
 
-// moment is a time, near or far, or what is nearly one.
+// moment returns a time, near or far, or an invalid one.
 func (m *maker) moment() string {
 	if m.Chance(10) {
 		return generate.Pick(m.Rand, []string{"0001-01-01T00:00:00Z", "2020-02-30T00:00:00Z", "2020-01-01", "2020-01-01T00:00:00", "2020-01-01t00:00:00z", "9999-12-31T23:59:59Z", "2020-01-01T00:00:00.123+05:30", "1969-12-31T00:00:00Z"})
@@ -209,12 +209,12 @@ func (m *maker) object(i int, version string) object {
 	return o
 }
 
-// moment4 is a time that ObjectMeta takes.
+// moment4 returns a time that ObjectMeta accepts.
 func (m *maker) moment4() string {
 	return m.now.Add(-time.Duration(m.IntN(1e6)) * time.Second).UTC().Format(time.RFC3339)
 }
 
-// only has the key only exactly once, somewhere below.
+// only reports whether the key occurs exactly once below.
 func (m *maker) only(depth int) any {
 	if depth == 0 {
 		return object{"only": m.scalar()}
@@ -253,7 +253,7 @@ func (m *maker) items(version string, depth int) any {
 	return list
 }
 
-// odd is the value, or rarely another one.
+// odd returns the value, or rarely another one.
 func (m *maker) odd(v any) any {
 	switch {
 	case m.Chance(4):

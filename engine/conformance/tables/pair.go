@@ -18,7 +18,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// pair is one definition on both sides.
+// pair is a CRD compiled by both sides.
 type pair struct {
 	*run
 	g    *group
@@ -33,7 +33,7 @@ var rowObjects = map[string]engine.RowObject{"": engine.RowMetadata, "Metadata":
 
 var includes = slices.Sorted(maps.Keys(rowObjects))
 
-// tables compares the table of all objects at a version, and that of one.
+// tables compares the table of all objects at a version, and that of one object.
 func (p *pair) tables(version string) {
 	p.table(question{version: version, include: generate.Pick(p.rand, includes)})
 	if len(p.g.Objects) > 0 {
@@ -41,14 +41,14 @@ func (p *pair) tables(version string) {
 	}
 }
 
-// notGot is the end of an API server's answer to a GET of an object with a field items at its root: the server takes the
-// object for a list. Lists of such objects work.
+// notGot is the end of an API server's answer to a GET of an object with a field items at its root: the server takes
+// the object for a list. Lists of such objects work.
 const notGot = "is not a list: no Items field in this object"
 
 // table compares one table.
 func (p *pair) table(q question) {
 	p.n.Tables++
-	// A server that was never asked before: ranges leave traces in it.
+	// A new server, because ranges in a path leave state in it.
 	s, err := newServer(p.crd, p.g.Objects)
 	if err != nil {
 		p.report("upstream does not serve", err.Error())
@@ -101,7 +101,7 @@ func (p *pair) table(q question) {
 	p.texts(theirs, mine)
 }
 
-// unlike tells that tables differ, unless upstream has several answers and ours is one.
+// unlike reports whether tables differ. If upstream's answers vary, ours must be one of them.
 func (p *pair) unlike(q question, got, want any) {
 	loose := false
 	for _, path := range p.g.Paths {
@@ -159,7 +159,7 @@ func (p *pair) count(table any) {
 	}
 }
 
-// texts compares what is printed of a table, in two ways.
+// texts compares the printed text of a table, with two sets of options.
 func (p *pair) texts(theirs []byte, mine *engine.Table) {
 	kind := schema.GroupKind{Group: p.crd.Spec.Group, Kind: p.crd.Spec.Names.Kind}
 	for range 2 {
@@ -167,7 +167,7 @@ func (p *pair) texts(theirs []byte, mine *engine.Table) {
 		p.n.Texts++
 		p.n.Cases++
 		for _, d := range compareText(theirs, mine, kind, p.crd.Spec.Scope == apiextensionsv1.NamespaceScoped, o) {
-			if strings.HasPrefix(d, "kubectl prints nothing") { // of whole objects that are items of lists, and have no kind
+			if strings.HasPrefix(d, "kubectl prints nothing") { // of whole objects in lists, which have no kind
 				continue
 			}
 			p.report("text", d)

@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// oddPaths are templates rather than paths, or none.
+// oddPaths are templates instead of paths, or invalid.
 var oddPaths = []string{
 	".", ".spec}{.status", ".spec.a}text{.b", ".missing}{.spec", `."text"`, `.spec "text"`, ".spec 1", ".spec true", ".spec 1.5", ".spec 'a'.*", "..only", ".spec..only", ".spec.single.*", "..only[0]", "..k..only",
 	".x}{range .spec.list[*]}{.a}{end", ".x}{range .spec.list[*]}{.a}{end}{.metadata.name", ".spec.a}{range .spec.list[*]}{.a}{end}{.metadata.name", ".x}{range .spec.list[*]}{range @.*}{@}{end}{end}{.metadata.name",
@@ -20,7 +20,7 @@ var oddPaths = []string{
 
 const strange = "{}[]()@$.,'\"*?=<>! \t\n\\0-+aé:"
 
-// path is a column's path: mostly one that leads somewhere in one of the objects.
+// path returns the path of a column. Most paths match a value in one of the objects.
 func (m *maker) path() string {
 	path := generate.Pick(m.Rand, oddPaths)
 	if !m.Chance(18) {
@@ -29,7 +29,7 @@ func (m *maker) path() string {
 	if m.Chance(5) && path != "" {
 		at := m.IntN(len(path))
 		path = path[:at] + string(generate.Pick(m.Rand, []rune(strange))) + strings.ToValidUTF8(path[at:], "")
-		if wild(path) { // where Go's maps would show their order, all but what leads to one value is left out
+		if wild(path) { // if the order of Go maps can change the result, only paths to one value are used
 			path = ".spec.single.*"
 		}
 	}
@@ -39,10 +39,10 @@ func (m *maker) path() string {
 	return strings.ToValidUTF8(path, "")
 }
 
-// wild reports a path on which the order of a map may show.
+// wild reports whether the order of a map can change the result of a path.
 func wild(path string) bool { return strings.Contains(path, ".*") || strings.Contains(path, "..") }
 
-// through makes a path of some steps into a value.
+// through returns a path of some steps into a value.
 func (m *maker) through(v any, steps int) string {
 	if steps == 0 {
 		return ""
@@ -130,7 +130,7 @@ func (m *maker) filter(element any) string {
 	return "[?(" + left + operator + m.operand(right) + ")]"
 }
 
-// operand writes a value as the right side of a comparison.
+// operand prints a value as the right side of a comparison.
 func (m *maker) operand(v any) string {
 	raw := string(text(v))
 	var s string

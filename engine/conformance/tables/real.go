@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// corpusGroups are the definitions of the corpus with their samples, and for each version some objects that have values
-// where its columns look.
+// corpusGroups returns the CRDs of the corpus with their samples, and for each version some objects with values for its
+// columns.
 func corpusGroups(c *corpus.Corpus, now time.Time) []group {
 	samples := map[int][]corpus.Sample{}
 	for _, s := range c.Samples {
@@ -66,7 +66,7 @@ func corpusGroups(c *corpus.Corpus, now time.Time) []group {
 	return groups
 }
 
-// named gives a sample the metadata that every stored object has.
+// named adds the metadata that every stored object has.
 func named(doc []byte, i int) []byte {
 	var o object
 	if json.Unmarshal(doc, &o) != nil {
@@ -81,7 +81,7 @@ func named(doc []byte, i int) []byte {
 	return text(o)
 }
 
-// place puts a value where a column's path leads, if that is made of names, indexes and filters by equality.
+// place sets a value at a column's path, if the path consists of names, indexes and filters by equality.
 func (m *maker) place(o object, kind, path string) {
 	at := any(o)
 	set := func(v any) {}

@@ -16,23 +16,23 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
 
-// server is the API server's handler of custom resources with one definition and its objects, which were never asked
-// for before.
+// server is the API server's handler of custom resources with one CRD and its objects. It has not answered a request
+// yet.
 type server struct {
 	handler http.Handler
 	crd     *apiextensionsv1.CustomResourceDefinition
 }
 
-// newServer serves a definition: each version gets a storage of its own over the same objects.
+// newServer serves a CRD. Each version gets a storage; all of them contain the same objects.
 func newServer(crd *apiextensionsv1.CustomResourceDefinition, objects [][]byte) (*server, error) {
 	handler, err := served.Handler(crd, func(o served.Opened) storage.Interface { return &memory{Opened: o, objects: objects} }, nil)
 	return &server{handler: handler, crd: crd}, err
 }
 
-// question is a request for a Table: of all objects at a version, or of the named one.
+// question is a request for a Table: of all objects at a version, or of one.
 type question struct{ version, name, include string }
 
-// ask answers a question: the Table, or the Status of a rejection.
+// ask sends a request. It returns the Table, or the Status of a rejection.
 func (s *server) ask(q question) (table []byte, rejection *metav1.Status, err error) {
 	at := "/apis/" + s.crd.Spec.Group + "/" + q.version
 	if q.name != "" && s.crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
@@ -42,10 +42,10 @@ func (s *server) ask(q question) (table []byte, rejection *metav1.Status, err er
 	return served.Get(s.handler, at, url.Values{"includeObject": {q.include}}, "application/json;as=Table;v=v1;g=meta.k8s.io")
 }
 
-// memory is a storage.Interface that can list everything, as storage/etcd3/store.go does, and has no other object of
-// the name in any namespace.
+// memory is a storage.Interface that lists as storage/etcd3/store.go does. A GET returns the object with the name in
+// any namespace.
 type memory struct {
-	storage.Interface // what no GET calls
+	storage.Interface // methods that no GET calls
 	served.Opened
 	objects [][]byte
 }
@@ -56,7 +56,7 @@ func (m *memory) Versioner() storage.Versioner { return storage.APIObjectVersion
 // ReadinessCheck implements storage.Interface.
 func (m *memory) ReadinessCheck() error { return nil }
 
-// revision is the resourceVersion of everything.
+// revision is the resourceVersion of all objects.
 const revision = 17
 
 func (m *memory) read(text []byte, into runtime.Object) error {
@@ -93,7 +93,7 @@ func (m *memory) GetList(_ context.Context, _ string, _ storage.ListOptions, lis
 	return m.Versioner().UpdateList(list, revision, "next", &left)
 }
 
-// nameOf is the name of an object.
+// nameOf returns the name of an object.
 func nameOf(object []byte) string {
 	var o struct{ Metadata struct{ Name string } }
 	if json.Unmarshal(object, &o) != nil {

@@ -17,39 +17,39 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/suite"
 )
 
-// Options say what to run; a case is a row, a rejected table, or a text.
+// Options of a run. A case is a row, a rejected table, or a text.
 type Options struct {
 	suite.Options
-	// Corpus has definitions and objects to begin with, nil for none. All of them are compared, whatever N is.
+	// Corpus contains real CRDs and objects, or is nil. All of them are compared, whatever N is.
 	Corpus *corpus.Corpus
 }
 
-// Counts say what a run was made of.
+// Counts describe the cases of a run.
 type Counts struct {
 	Cases, Disagreements, Unordered int
-	// Definitions were asked for tables, Rejected of them rejected by both sides.
+	// Definitions counts CRDs. Rejected of them were rejected by both sides.
 	Definitions, Rejected int
-	// Tables were answered, Declined of them with a rejection; Rows were in the others, Texts printed.
+	// Tables counts tables, Declined the rejected ones, Rows the rows of the others, Texts the printed texts.
 	Tables, Declined, Rows, Texts int
-	// Shown cells had a value.
+	// Shown cells have a value.
 	Cells, Shown int
 }
 
-// String is what a run prints.
+// String returns the summary of a run.
 func (n *Counts) String() string {
 	return fmt.Sprintf("conformance tables: %d cases, %d disagreements, %d unordered", n.Cases, n.Disagreements, n.Unordered)
 }
 
-// Detail says how the cases were made up.
+// Detail describes the composition of the cases.
 func (n *Counts) Detail() string {
 	return fmt.Sprintf("  %d definitions (%d rejected), %d tables (%d rejected), %d rows, %d cells (%d not null), %d texts",
 		n.Definitions, n.Rejected, n.Tables, n.Declined, n.Rows, n.Cells, n.Shown, n.Texts)
 }
 
-// mostUnordered is how many cases in a thousand may show upstream at odds with itself.
+// mostUnordered is the accepted number of cases per thousand in which upstream's answers vary.
 const mostUnordered = 1
 
-// Failed reports whether the run is red.
+// Failed reports whether the run failed.
 func (n *Counts) Failed() bool {
 	return n.Disagreements > 0 || n.Unordered > 3 && n.Unordered*1000 > n.Cases*mostUnordered
 }
@@ -57,7 +57,7 @@ func (n *Counts) Failed() bool {
 // Compared implements suite.Counts.
 func (n Counts) Compared() int { return n.Cases }
 
-// Run compares the tables of the corpus and generated ones.
+// Run compares tables of the corpus and of generated CRDs.
 func Run(o Options) Counts {
 	r := &run{Runner: suite.New[Counts]("tables", o.Options), now: time.Now().Truncate(time.Second)}
 	var real []group
@@ -81,7 +81,7 @@ type run struct {
 	now time.Time
 }
 
-// differs tells a disagreement.
+// differs reports a disagreement.
 func (r *run) differs(n *Counts, k uint64, manifest []byte, cause, what string) {
 	n.Disagreements++
 	const most = 6000
@@ -91,7 +91,7 @@ func (r *run) differs(n *Counts, k uint64, manifest []byte, cause, what string) 
 	r.Report(k, cause, fmt.Sprintf("%s\n  %s\n  definition: %.3000s", cause, what, manifest))
 }
 
-// text compares what is printed of the k-th table without a definition.
+// text compares the printed text of the k-th table without a CRD.
 func (r *run) text(n *Counts, k uint64) {
 	n.Cases++
 	n.Texts++
@@ -101,7 +101,7 @@ func (r *run) text(n *Counts, k uint64) {
 	}
 }
 
-// group compares one definition's tables.
+// group compares the tables of one CRD.
 func (r *run) group(g *group, k uint64) (n Counts) {
 	n.Definitions = 1
 	registered, answer := oracle.Register(g.Manifest, false)
@@ -129,7 +129,7 @@ func decode(text []byte) (any, error) {
 	return v, err
 }
 
-// difference finds the first place at which two values differ.
+// difference finds the first path at which two values differ.
 func difference(at string, a, b any) (where, ours, theirs string) {
 	if x, ok := a.(map[string]any); ok {
 		if y, ok := b.(map[string]any); ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 )
 
-// upstreamText is what kubectl prints of a list that it gets in chunks, each a Table.
+// upstreamText returns what kubectl prints for a list that arrives in chunks, each a Table.
 //
 // Upstream: kubectl pkg/cmd/get, GetOptions.Run and TablePrinter.
 func upstreamText(chunks [][]byte, kind schema.GroupKind, o engine.TextOptions) (string, error) {
@@ -53,7 +53,7 @@ func upstreamText(chunks [][]byte, kind schema.GroupKind, o engine.TextOptions) 
 	return out.String(), err
 }
 
-// chunked splits a Table as a server sends it in chunks.
+// chunked splits a Table into chunks as a server does.
 func chunked(table []byte, size int) ([][]byte, error) {
 	var t map[string]json.RawMessage
 	if err := json.Unmarshal(table, &t); err != nil {
@@ -74,7 +74,7 @@ func chunked(table []byte, size int) ([][]byte, error) {
 	return chunks, nil
 }
 
-// textOptions are ways to print a table.
+// textOptions are options for printing a table.
 func textOptions(r generate.Rand) engine.TextOptions {
 	o := engine.TextOptions{Wide: r.Chance(40), NoHeaders: r.Chance(25), Namespaces: r.Chance(40), Labels: r.Chance(30), ShowKind: r.Chance(20)}
 	for r.Chance(20) {
@@ -86,7 +86,7 @@ func textOptions(r generate.Rand) engine.TextOptions {
 	return o
 }
 
-// compareText prints a Table on both sides, ours also the table itself if it is given.
+// compareText prints a Table on both sides. If our own table is given, it is printed too.
 func compareText(table []byte, made *engine.Table, kind schema.GroupKind, namespaced bool, o engine.TextOptions) []string {
 	ctx := context.Background()
 	size := o.ChunkSize
@@ -116,12 +116,12 @@ func compareText(table []byte, made *engine.Table, kind schema.GroupKind, namesp
 	return differences
 }
 
-// visible shows where lines end.
+// visible marks the ends of lines.
 func visible(s string) string { return strings.ReplaceAll(s, "\n", "|\n") }
 
 var pieces = []string{"", "a", "Ready", "my-new-cron-object", "x y", "日本語", "é", "a\tb", "\t", "a\vb", "line\nbreak", "cr\rlf", "form\ffeed", "\x1b[31m", "\\r", "<none>", "\u2028", "😀", "&<>", strings.Repeat("long", 20)}
 
-// makeTable makes the n-th table that no definition is needed for: its cells, headings and objects are anything.
+// makeTable returns the n-th table without a CRD: its cells, headings and objects are arbitrary.
 func makeTable(seed, n uint64) ([]byte, engine.TextOptions) {
 	r := generate.New("tables of texts", seed, n)
 	word := func() string {

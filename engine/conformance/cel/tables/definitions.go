@@ -1,7 +1,7 @@
 package tables
 
-// manifestStub writes an internal definition as a manifest at v1beta1, which has a place for everything. There is no
-// "unset" for preserveUnknownFields in a manifest that means what it means inside: false is the same.
+// manifestStub writes an internal CRD as a v1beta1 manifest, which can express everything. A manifest cannot express an
+// unset preserveUnknownFields with its internal meaning. false has the same effect.
 const manifestStub = `func manifestOf(crd *apiextensions.CustomResourceDefinition) any {
 	if crd == nil {
 		return nil
@@ -26,9 +26,9 @@ const validationStub = `func validationOf(v *apiextensions.CustomResourceValidat
 	return out
 }`
 
-// Definitions are the tables of definitions: what is created, what replaces what, and parts of definitions. Obj is a
-// manifest at v1beta1, Old the one that it replaces; Schema is a schema alone, under a definition with the status
-// subresource if Root is set. Of the others, Obj has what the row is about.
+// Definitions are the tables of CRDs: creations, updates, and parts of CRDs. Obj is a v1beta1 manifest, Old the one
+// that it replaces. Schema is a schema alone; if Root is set, its CRD has the status subresource. Otherwise Obj
+// contains what the row tests.
 var Definitions = Source{
 	Module: "k8s.io/apiextensions-apiserver", Package: "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation",
 	Stubs:   map[string]string{"manifestOf": manifestStub, "validationOf": validationStub},

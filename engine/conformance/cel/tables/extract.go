@@ -19,14 +19,14 @@ type extractor struct {
 	fset     *token.FileSet
 	declared map[string]ast.Node   // functions, types, variables and constants of test files, by name
 	methods  map[string][]ast.Node // by receiver
-	public   map[string]bool       // what the package itself exports
+	public   map[string]bool       // exported names of the package
 	imports  map[string]string     // path by name
-	used     map[string]string     // imports of what is written
+	used     map[string]string     // imports of the output
 	written  map[string]bool
 	out      bytes.Buffer
 }
 
-// program is a main package that prints the tables found in the folder's test files.
+// program returns a main package that prints the tables in the folder's test files.
 func (s Source) program(dir string) ([]byte, error) {
 	x := &extractor{source: s, fset: token.NewFileSet(), declared: map[string]ast.Node{}, methods: map[string][]ast.Node{}, public: map[string]bool{},
 		imports: map[string]string{}, used: map[string]string{"json": "encoding/json", "os": "os"}, written: map[string]bool{}}
@@ -64,7 +64,7 @@ func (s Source) program(dir string) ([]byte, error) {
 	return file.Bytes(), nil
 }
 
-// prelude is what every program has: rows are written with emit, and recorder is a testing.T that goes on.
+// prelude is part of every program: emit writes rows, and recorder is a testing.T that continues after failures.
 const prelude = `
 var table string
 
@@ -88,7 +88,7 @@ func (*recorder) Fatal(...any)          {}
 
 `
 
-// read parses the folder: test files for their declarations, the others for what they export.
+// read parses the folder: declarations of test files, and exported names of the others.
 func (x *extractor) read(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go")) // sorted
 	if err != nil {
@@ -212,7 +212,7 @@ func refers(n ast.Node, s ast.Stmt) bool {
 	return found
 }
 
-// cut removes the fields that no column uses, from the type and from the rows.
+// cut removes the fields that no column uses from the type and from the rows.
 func (t Table) cut(a *ast.AssignStmt) {
 	literal, ok := a.Rhs[0].(*ast.CompositeLit)
 	if !ok {
@@ -289,7 +289,7 @@ func (x *extractor) need(name string) {
 	}
 }
 
-// write prints a node, after it has asked for everything that the node refers to.
+// write prints a node, after everything that it refers to.
 func (x *extractor) write(to *bytes.Buffer, n ast.Node) {
 	keys := map[*ast.Ident]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -331,12 +331,12 @@ func (x *extractor) write(to *bytes.Buffer, n ast.Node) {
 	})
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, x.fset, n); err != nil {
-		panic(err) // a tree that was parsed prints
+		panic(err) // a parsed tree is printable
 	}
 	to.WriteString(strings.ReplaceAll(b.String(), "testing.T", "recorder"))
 }
 
-// topLevel: the object is declared by a declaration of a file, not in a function.
+// topLevel reports whether the object is declared in a file and not in a function.
 func topLevel(decl any) bool {
 	switch decl.(type) {
 	case *ast.FuncDecl, *ast.TypeSpec, *ast.ValueSpec:

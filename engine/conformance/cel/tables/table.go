@@ -11,30 +11,30 @@ import (
 	"strings"
 )
 
-// Source is a package of upstream's whose test files hold tables.
+// Source is a package of upstream whose test files contain tables.
 type Source struct {
 	// Module and Package are import paths.
 	Module, Package string
 	Tables          []Table
-	// Stubs are Go declarations that take the place of those of the same name, by name: functions that tests report to.
+	// Stubs are Go declarations that replace those with the same names: functions that tests call to report.
 	Stubs map[string]string
-	// Imports are what the stubs need, by name.
+	// Imports are those of the stubs, by name.
 	Imports map[string]string
 }
 
-// Table is one table: a variable in a test function, or a test function that reports its rows to a stub.
+// Table is one table: a variable in a test function, or a test function that passes its rows to a stub.
 type Table struct {
 	Function string
-	// Variable is the slice of structs; empty if the function is run as it is.
+	// Variable is the slice of structs, or empty if the function is run unchanged.
 	Variable string
-	// Columns are Go expressions over row, which is an element of the variable, by the name that they have in Row.
-	// Fields without a column are cut out.
+	// Columns are Go expressions over row, an element of the variable, by the names of Row's fields. Fields without a
+	// column are removed.
 	Columns map[string]string
-	// Keep names fields that columns do not name but use.
+	// Keep lists fields that the columns need but do not name.
 	Keep []string
 }
 
-// Row is a row of a table. What a table does not have is absent.
+// Row is a row of a table. Columns that the table lacks are empty.
 type Row struct {
 	Table, Name            string
 	Schema, Obj, Old       json.RawMessage
@@ -74,7 +74,7 @@ func Read(s Source) ([]Row, error) {
 	return rows, nil
 }
 
-// ModuleDir is where the module cache has a module that this one depends on.
+// ModuleDir returns the directory of a dependency in the module cache.
 func ModuleDir(module string) (string, error) {
 	out, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
@@ -83,7 +83,7 @@ func ModuleDir(module string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// execute runs a program as a package of this module, in which it exists for the compiler only.
+// execute runs a program as a package of this module. The package exists only in an overlay.
 func execute(program []byte) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "crdeval-tables-")
 	if err != nil {

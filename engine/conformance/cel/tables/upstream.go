@@ -3,7 +3,7 @@ package tables
 // rules is the package of validation rules.
 const rules = "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 
-// schemaStub writes a structural schema as a manifest has it.
+// schemaStub writes a structural schema as in a manifest.
 const schemaStub = `func schemaOf(s *structural.Structural) any {
 	if s == nil {
 		return nil
@@ -20,7 +20,7 @@ var Rules = Source{
 		{Function: "TestCelCostStability", Variable: "cases", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(row.schema)", "Obj": "row.obj", "Costs": "row.expectCost"}},
 		{Function: "TestCelEstimatedCostStability", Variable: "cases", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(row.schema)", "Costs": "row.expectCost"}},
 		{Function: "TestCostEstimation", Variable: "cases", Columns: map[string]string{"Name": `row.name`, "Schema": "schemaOf(row.schemaGenerator(nil))", "Max": "row.expectedCalcCost", "Min": "row.expectCalcCostExceedsLimit"},
-			Keep: []string{"setMaxElements", "expectedSetCost", "expectedSetCostExceedsLimit"}}, // for the second reading of it
+			Keep: []string{"setMaxElements", "expectedSetCost", "expectedSetCostExceedsLimit"}}, // for the second read
 		{Function: "TestCostEstimation", Variable: "cases", Columns: map[string]string{"Name": `row.name + ", bounded"`, "Schema": "schemaOf(row.schemaGenerator(&row.setMaxElements))", "Max": "row.expectedSetCost", "Min": "row.expectedSetCostExceedsLimit"}},
 		{Function: "TestCelCompilation", Variable: "cases", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(&row.input)"}},
 		{Function: "TestValidationExpressions", Variable: "tests", Columns: map[string]string{"Name": "row.name", "Schema": "schemaOf(row.schema)", "Obj": "row.obj", "Old": "row.oldObj",
@@ -34,7 +34,7 @@ var Rules = Source{
 	},
 }
 
-// Libraries are the costs of the functions of Kubernetes.
+// Libraries are the costs of Kubernetes' functions.
 var Libraries = Source{
 	Module: "k8s.io/apiserver", Package: "k8s.io/apiserver/pkg/cel/library",
 	Stubs: map[string]string{"testCost": `func testCost(_ *recorder, expr string, est checker.CostEstimate, cost uint64) {

@@ -2,8 +2,7 @@ package generate
 
 import "github.com/crdeval/crdeval/engine/conformance/tree"
 
-// addLogicalOperators adds allOf, anyOf, oneOf and not to a schema, with validations of fields that the schema
-// declares.
+// addLogicalOperators adds allOf, anyOf, oneOf and not to a schema. Their validations concern declared fields.
 func addLogicalOperators(r Rand, s *tree.Node, depth int) {
 	if s.Get("x-kubernetes-int-or-string") != nil && s.Get("anyOf") != nil {
 		return
@@ -22,13 +21,13 @@ func addLogicalOperators(r Rand, s *tree.Node, depth int) {
 			branches.Items = append(branches.Items, valueValidation(r, s, depth))
 		}
 		if r.Chance(10) {
-			branches.Items = append(branches.Items, branches.Items[0].Clone()) // equal branches: ties and repeated messages
+			branches.Items = append(branches.Items, branches.Items[0].Clone()) // equal branches, for ties and repeated messages
 		}
 		s.Set(j, branches)
 	}
 }
 
-// valueValidation makes a nested value validation over what the schema s declares.
+// valueValidation returns a nested value validation for the fields of s.
 func valueValidation(r Rand, s *tree.Node, depth int) *tree.Node {
 	v := tree.Obj()
 	t, _ := s.Get("type").Text()
