@@ -69,7 +69,7 @@ func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 		}
 	}
 	for _, c := range d.touched {
-		next.setCatalog(c)
+		next.catalogs = next.catalogs.Set(c.name, c)
 	}
 	slices.SortStableFunc(d.changes, func(a, b change) int { return strings.Compare(a.name(), b.name()) })
 	return &next, slices.Concat(d.created, d.changes, d.deleted), nil
@@ -161,14 +161,11 @@ func (d *draft) index(next *crd) error {
 	}
 	old, _ := c.crds.Get(next.name)
 	if old != nil {
-		c.removeFromIndexes(old)
+		c.removeFromGroup(old)
 	}
-	c.crds, c.sorted = c.crds.Set(next.name, next), c.sorted.Set(next.name, next)
+	c.crds = c.crds.Set(next.name, next)
 	name := next.desired().Group
 	c.groups = c.groups.Set(name, c.group(name).add(next))
-	if next.established() {
-		c.kinds = c.kinds.Set(groupKind{name, next.record.Status.AcceptedNames.Kind}, next)
-	}
 	d.next.counts.count(old, -1)
 	d.next.counts.count(next, 1)
 	d.changes = append(d.changes, change{catalog: c.name, before: old, after: next})
@@ -193,18 +190,18 @@ func (d *draft) remove(key entryKey) {
 	}
 	switch key.kind {
 	case catalogPrefix:
-		for _, old := range c.sorted.All() {
+		for _, old := range c.crds.All() {
 			d.next.counts.count(old, -1)
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 		}
 		d.next.counts.Catalogs--
 		d.deleted = append(d.deleted, change{catalog: c.name, deleted: true})
-		d.next.removeCatalog(c.name)
+		d.next.catalogs = d.next.catalogs.Delete(c.name)
 		delete(d.touched, c.name)
 	case crdPrefix:
 		if old, ok := c.crds.Get(key.name); ok {
-			c.removeFromIndexes(old)
-			c.crds, c.sorted = c.crds.Delete(old.name), c.sorted.Delete(old.name)
+			c.removeFromGroup(old)
+			c.crds = c.crds.Delete(old.name)
 			d.next.counts.count(old, -1)
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 		}
@@ -225,23 +222,19 @@ func (c *catalog) group(name string) group {
 	return group{}
 }
 
-func (c *catalog) removeFromIndexes(d *crd) {
+func (c *catalog) removeFromGroup(d *crd) {
 	name := d.desired().Group
 	if g := c.group(name).remove(d); g.crds == 0 && g.version == 0 {
 		c.groups = c.groups.Delete(name)
 	} else {
 		c.groups = c.groups.Set(name, g)
 	}
-	kind := groupKind{name, d.record.Status.AcceptedNames.Kind}
-	if holder, _ := c.kinds.Get(kind); holder != nil && holder.name == d.name {
-		c.kinds = c.kinds.Delete(kind)
-	}
 }
 
 // difference returns the changes between two snapshots, without those that were reverted in between.
 func difference(before, after *snapshot) []change {
 	var created, changes, deleted []change
-	for name, old := range before.sorted.All() {
+	for name, old := range before.catalogs.All() {
 		current, ok := after.catalogs.Get(name)
 		if ok && current.record.Created.Equal(old.record.Created) {
 			changes = append(changes, old.difference(current)...)
@@ -250,7 +243,7 @@ func difference(before, after *snapshot) []change {
 		deleted = append(deleted, old.difference(&catalog{})...)
 		deleted = append(deleted, change{catalog: name, deleted: true})
 	}
-	for name, current := range after.sorted.All() {
+	for name, current := range after.catalogs.All() {
 		if old, ok := before.catalogs.Get(name); ok && old.record.Created.Equal(current.record.Created) {
 			continue
 		}
@@ -263,7 +256,7 @@ func difference(before, after *snapshot) []change {
 
 // difference returns the changes of CRDs: those that existed, then new ones.
 func (c *catalog) difference(after *catalog) (changes []change) {
-	for name, old := range c.sorted.All() {
+	for name, old := range c.crds.All() {
 		current, ok := after.crds.Get(name)
 		switch {
 		case !ok:
@@ -275,7 +268,7 @@ func (c *catalog) difference(after *catalog) (changes []change) {
 			changes = append(changes, change{catalog: c.name, before: old, after: current})
 		}
 	}
-	for name, current := range after.sorted.All() {
+	for name, current := range after.crds.All() {
 		if _, ok := c.crds.Get(name); !ok {
 			changes = append(changes, change{catalog: c.name, after: current})
 		}

@@ -37,7 +37,7 @@ func FuzzEntries(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, d := range c.sorted.All() {
+		for name, d := range c.crds.All() {
 			if got := d.describe(d.current()); got.Name != name {
 				t.Errorf("%+v", got)
 			}

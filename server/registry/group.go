@@ -11,8 +11,9 @@ import (
 type group struct {
 	version uint64 // of its entry; 0 if the store has none
 	crds    int
-	holders immutable.Map[claim, string]   // accepted names to CRDs
-	waiting immutable.Sorted[string, *crd] // CRDs that other CRDs of the group can affect
+	waiting immutable.Map[string, *crd] // CRDs that other CRDs of the group can affect, by name
+	// The names of CRDs by the names that they hold: as a resource, and as a kind.
+	resources, kinds immutable.Map[string, string]
 }
 
 // claim is a name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as a kind
@@ -37,11 +38,19 @@ func claims(n *engine.Names) iter.Seq[claim] {
 	}
 }
 
+func (g *group) holders(c claim) *immutable.Map[string, string] {
+	if c.kind {
+		return &g.kinds
+	}
+	return &g.resources
+}
+
 // add returns the group with one more CRD.
 func (g group) add(d *crd) *group {
 	g.crds++
 	for c := range claims(&d.record.Status.AcceptedNames) {
-		g.holders = g.holders.Set(c, d.name)
+		holders := g.holders(c)
+		*holders = holders.Set(c.name, d.name)
 	}
 	if d.waits() {
 		g.waiting = g.waiting.Set(d.name, d)
@@ -53,12 +62,23 @@ func (g group) add(d *crd) *group {
 func (g group) remove(d *crd) *group {
 	g.crds--
 	for c := range claims(&d.record.Status.AcceptedNames) {
-		if holder, _ := g.holders.Get(c); holder == d.name {
-			g.holders = g.holders.Delete(c)
+		holders := g.holders(c)
+		if holder, _ := holders.Get(c.name); holder == d.name {
+			*holders = holders.Delete(c.name)
 		}
 	}
 	g.waiting = g.waiting.Delete(d.name)
 	return &g
+}
+
+// established returns the established CRD with a kind of the group, or nil.
+func (c *catalog) established(g *group, kind string) *crd {
+	holder, _ := g.kinds.Get(kind)
+	d, ok := c.crds.Get(holder)
+	if ok && d.established() && d.record.Status.AcceptedNames.Kind == kind { // not only its list kind
+		return d
+	}
+	return nil
 }
 
 // waits reports whether other CRDs of the group can affect the status: a wanted name is not accepted, or the CRD is not

@@ -127,7 +127,7 @@ func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast str
 	}
 	out := CRDPage{Token: r.tag.token(s.sequence)}
 	bytes := 0
-	for _, d := range c.sorted.After(after) {
+	for _, d := range c.crds.After(after) {
 		full := p.WithManifest && p.MaxBytes > 0 && len(out.CRDs) > 0 && bytes+d.current().manifest.size() > p.MaxBytes
 		if len(out.CRDs) == size || full {
 			out.Next = r.nextPage(s, catalog, out.CRDs[len(out.CRDs)-1].Name)
@@ -155,7 +155,7 @@ func (r *Registry) Catalogs(ctx context.Context, p Page, atLeast string) (Catalo
 		return CatalogPage{}, err
 	}
 	out := CatalogPage{Token: r.tag.token(s.sequence)}
-	for _, c := range s.sorted.After(after) {
+	for _, c := range s.catalogs.After(after) {
 		if len(out.Catalogs) == size {
 			out.Next = r.nextPage(s, "", out.Catalogs[size-1].Name)
 			break

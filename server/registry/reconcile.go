@@ -25,7 +25,7 @@ func (c *catalog) reconcile(
 	groupName string, changed *crd, deleted string, now time.Time,
 ) (others []*crd, more bool) {
 	g := c.group(groupName)
-	var candidates, involved immutable.Sorted[string, *crd]
+	var candidates, involved immutable.Map[string, *crd]
 	candidates = g.waiting.Delete(deleted)
 	changedName := ""
 	if changed != nil {
@@ -35,7 +35,7 @@ func (c *catalog) reconcile(
 	involved = candidates
 	for _, d := range candidates.All() {
 		for wanted := range claims(&d.desired().Names) {
-			holder, held := g.holders.Get(wanted)
+			holder, held := g.holders(wanted).Get(wanted.name)
 			if _, found := involved.Get(holder); !held || found || holder == deleted {
 				continue
 			}

@@ -147,7 +147,7 @@ func (s *snapshot) with(c *catalog, j *candidate, now time.Time) (*catalog, erro
 		return c, err
 	}
 	base := *s
-	base.setCatalog(c)
+	base.catalogs = base.catalogs.Set(c.name, c)
 	commit := Commit{Sequence: s.sequence + 1, Put: p.Put, Delete: p.Delete}
 	for i := range commit.Put {
 		commit.Put[i].Version = commit.Sequence

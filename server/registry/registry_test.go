@@ -245,8 +245,9 @@ func TestNames(t *testing.T) {
 	leads := func(want string) {
 		t.Helper()
 		c, _ := r.snapshot.Load().catalogs.Get("default")
-		if d, _ := c.kinds.Get(groupKind{"g.io", "Foo"}); d.name != want {
-			t.Errorf("kind Foo leads to %q, want %s", d.name, want)
+		g := c.group("g.io")
+		if d := c.established(&g, "Foo"); d == nil || d.name != want {
+			t.Errorf("kind Foo leads to %v, want %s", d, want)
 		}
 	}
 	leads("foos.g.io")

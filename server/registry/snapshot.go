@@ -15,8 +15,7 @@ const initialEtag = "initial"
 // parts.
 type snapshot struct {
 	sequence uint64
-	catalogs immutable.Map[string, *catalog]
-	sorted   immutable.Sorted[string, *catalog] // the same catalogs, by name
+	catalogs immutable.Map[string, *catalog] // by name
 	counts   Counts
 }
 
@@ -24,13 +23,9 @@ type catalog struct {
 	name    string
 	version uint64 // of its entry; 0 for a default catalog without one
 	record  catalogRecord
-	crds    immutable.Map[string, *crd]
-	sorted  immutable.Sorted[string, *crd] // the same CRDs, by name
-	kinds   immutable.Map[groupKind, *crd] // the established CRDs
-	groups  immutable.Map[string, *group]  // groups with CRDs or with an entry
+	crds    immutable.Map[string, *crd]   // by name
+	groups  immutable.Map[string, *group] // groups with CRDs or with an entry, by name
 }
-
-type groupKind struct{ group, kind string }
 
 // crd is a CRD with the revisions that its record lists, in the same order.
 type crd struct {
@@ -42,18 +37,9 @@ type crd struct {
 
 // emptySnapshot returns the snapshot of a new store.
 func emptySnapshot() *snapshot {
-	s := &snapshot{}
-	s.setCatalog(&catalog{name: DefaultCatalog, record: catalogRecord{Etag: initialEtag}})
-	s.counts.Catalogs = 1
+	s := &snapshot{counts: Counts{Catalogs: 1}}
+	s.catalogs = s.catalogs.Set(DefaultCatalog, &catalog{name: DefaultCatalog, record: catalogRecord{Etag: initialEtag}})
 	return s
-}
-
-func (s *snapshot) setCatalog(c *catalog) {
-	s.catalogs, s.sorted = s.catalogs.Set(c.name, c), s.sorted.Set(c.name, c)
-}
-
-func (s *snapshot) removeCatalog(name string) {
-	s.catalogs, s.sorted = s.catalogs.Delete(name), s.sorted.Delete(name)
 }
 
 func (s *snapshot) catalog(name string) (*catalog, error) {

@@ -33,11 +33,12 @@ func (v catalogView) Named(ctx context.Context, name, revision string) (*engine.
 
 // OfKind implements View.
 func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error) {
-	if d, ok := v.catalog.kinds.Get(groupKind{group, kind}); ok {
+	g := v.catalog.group(group)
+	if d := v.catalog.established(&g, kind); d != nil {
 		return v.definition(ctx, d, revision)
 	}
 	// For a CRD that wants the kind, the error is that it is not established.
-	for _, d := range v.catalog.group(group).waiting.All() {
+	for _, d := range g.waiting.All() {
 		if d.desired().Names.Kind == kind {
 			return v.definition(ctx, d, revision)
 		}
@@ -49,7 +50,7 @@ func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (
 // Discoverable implements View.
 func (v catalogView) Discoverable() []engine.DiscoverableCRD {
 	list := make([]engine.DiscoverableCRD, 0, v.catalog.crds.Len())
-	for _, d := range v.catalog.sorted.All() {
+	for _, d := range v.catalog.crds.All() {
 		s := d.current().summary
 		list = append(list, engine.DiscoverableCRD{
 			Name: d.name, Scope: engine.Scope(s.Scope), Versions: s.Versions, Desired: s.Desired, Status: *d.record.Status,
@@ -61,7 +62,7 @@ func (v catalogView) Discoverable() []engine.DiscoverableCRD {
 // Published implements View.
 func (v catalogView) Published() []engine.PublishedCRD {
 	list := make([]engine.PublishedCRD, 0, v.catalog.crds.Len())
-	for _, d := range v.catalog.sorted.All() {
+	for _, d := range v.catalog.crds.All() {
 		if !d.established() {
 			continue
 		}

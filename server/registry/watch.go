@@ -51,7 +51,7 @@ func (r *Registry) Watch(ctx context.Context, catalog, from string, send func(Ev
 	}
 	w := watch{registry: r, log: log, next: next, send: send}
 	if from == "" {
-		for _, d := range c.sorted.All() {
+		for _, d := range c.crds.All() {
 			if err := w.sendEvent(ctx, Event{Type: Added, CRD: d.describe(d.current())}); err != nil {
 				return err
 			}

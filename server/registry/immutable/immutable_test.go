@@ -2,106 +2,55 @@ package immutable
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
-// collection is what both can do, in one variable.
-type collection interface {
-	Len() int
-	Get(string) (int, bool)
-	All() iter.Seq2[string, int]
-	set(string, int)
-	remove(string)
-	// freeze returns what it has now, to be asked for later.
-	freeze() iter.Seq2[string, int]
-}
-
-type hashed struct{ Map[string, int] }
-
-func (h *hashed) set(k string, v int)            { h.Map = h.Set(k, v) }
-func (h *hashed) remove(k string)                { h.Map = h.Delete(k) }
-func (h *hashed) freeze() iter.Seq2[string, int] { kept := h.Map; return kept.All() }
-
-type ordered struct{ Sorted[string, int] }
-
-func (o *ordered) set(k string, v int)            { o.Sorted = o.Set(k, v) }
-func (o *ordered) remove(k string)                { o.Sorted = o.Delete(k) }
-func (o *ordered) freeze() iter.Seq2[string, int] { kept := o.Sorted; return kept.All() }
-
-// Both do as a Go map does, through growing and shrinking, and what was frozen on the way does not change.
-func TestAsAMap(t *testing.T) {
-	for name, c := range map[string]collection{"Map": &hashed{}, "Sorted": &ordered{}} {
-		t.Run(name, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(1, 2))
-			want := map[string]int{}
-			type frozen struct {
-				want map[string]int
-				all  iter.Seq2[string, int]
-			}
-			var kept []frozen
-			for i := range 20_000 {
-				key := fmt.Sprint(r.IntN(3000))
-				if grow := i < 10_000; r.IntN(4) == 0 == grow {
-					c.remove(key)
-					delete(want, key)
-				} else {
-					c.set(key, i)
-					want[key] = i
-				}
-				if v, found := c.Get(key); c.Len() != len(want) || found != (want[key] != 0 || v != 0) || v != want[key] {
-					t.Fatalf("step %d: %q has %d, %t of %d; want %d of %d", i, key, v, found, c.Len(), want[key], len(want))
-				}
-				if i%1000 == 0 {
-					kept = append(kept, frozen{maps.Clone(want), c.freeze()})
-				}
-			}
-			for key := range want {
-				c.remove(key)
-			}
-			c.remove("never there")
-			if c.Len() != 0 || len(maps.Collect(c.All())) != 0 {
-				t.Errorf("%d left", c.Len())
-			}
-			for i, k := range kept {
-				if !maps.Equal(maps.Collect(k.all), k.want) {
-					t.Errorf("what was frozen at step %d changed", i*1000)
-				}
-			}
-		})
+// A Map behaves like a Go map while it grows and shrinks, and older versions do not change.
+func TestMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var m Map[string, int]
+	want := map[string]int{}
+	type version struct {
+		m    Map[string, int]
+		want map[string]int
 	}
-}
-
-// Keys whose hashes agree to the last bit end up in one list.
-func TestCollisions(t *testing.T) {
-	var n *node[string, int]
-	const hash = 0x123456789abcdef0
-	for i := range 5 {
-		var added bool
-		if n, added = n.set(&leaf[string, int]{fmt.Sprint(i), i}, hash, depth); !added {
-			t.Error("not added")
+	var versions []version
+	for i := range 20_000 {
+		key := fmt.Sprint(r.IntN(3000))
+		if grow := i < 10_000; r.IntN(4) == 0 == grow {
+			m = m.Delete(key)
+			delete(want, key)
+		} else {
+			m = m.Set(key, i)
+			want[key] = i
+		}
+		if v, found := m.Get(key); m.Len() != len(want) || found != (want[key] != 0 || v != 0) || v != want[key] {
+			t.Fatalf("step %d: %q has %d, %t of %d; want %d of %d", i, key, v, found, m.Len(), want[key], len(want))
+		}
+		if i%1000 == 0 {
+			versions = append(versions, version{m, maps.Clone(want)})
 		}
 	}
-	if again, added := n.set(&leaf[string, int]{"3", 33}, hash, depth); added || again.slots[3].leaf.value != 33 || n.slots[3].leaf.value != 3 {
-		t.Error("not replaced, or replaced in place")
+	for key := range want {
+		m = m.Delete(key)
 	}
-	for i := range 5 {
-		var removed bool
-		if n, removed = n.remove(fmt.Sprint(i), hash, depth); !removed {
-			t.Errorf("%d not removed", i)
+	m = m.Delete("missing")
+	if m.Len() != 0 || len(maps.Collect(m.All())) != 0 {
+		t.Errorf("%d entries are left", m.Len())
+	}
+	for i, v := range versions {
+		if !maps.Equal(maps.Collect(v.m.All()), v.want) {
+			t.Errorf("the version at step %d has changed", i*1000)
 		}
-	}
-	if n != nil {
-		t.Error("an empty node stays")
 	}
 }
 
 func TestOrder(t *testing.T) {
 	for name, order := range map[string][]int{"ascending": ascending(1000), "descending": descending(1000), "shuffled": rand.New(rand.NewPCG(1, 2)).Perm(1000)} {
-		var s Sorted[int, int]
+		var s Map[int, int]
 		for _, k := range order {
 			s = s.Set(2*k, k)
 		}
@@ -124,7 +73,7 @@ func TestOrder(t *testing.T) {
 			}
 		}
 		for range s.All() {
-			break // ends on the signal
+			break // the iteration ends
 		}
 	}
 }
@@ -142,9 +91,9 @@ func descending(n int) []int {
 	return list
 }
 
-// The pieces do not stay tiny after most of their entries went.
+// Small pieces are merged after most of their entries are deleted.
 func TestPiecesMerge(t *testing.T) {
-	var s Sorted[int, int]
+	var s Map[int, int]
 	for i := range 10_000 {
 		s = s.Set(i, i)
 	}
@@ -184,16 +133,5 @@ func BenchmarkMap(b *testing.B) {
 				i += 7
 			}
 		})
-	}
-}
-
-func BenchmarkSortedSet(b *testing.B) {
-	var s Sorted[string, int]
-	for i := range 10_000 {
-		s = s.Set(fmt.Sprint(i), i)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		s.Set("5000a", 1)
 	}
 }
