@@ -1,26 +1,30 @@
 // Package directory registers the CRDs in directories of manifests, watches the directories, and registers changes.
 //
+// Each pass lists the directories, reads the changed files, and determines the file of each CRD. Then it registers the
+// CRDs whose file differs from the one registered last, and deletes those that have no file any more.
+//
 // It reacts to changes of files only. What other clients register, change or delete in the catalog stays until the file
 // changes or the process restarts, so that replicas do not undo each other's work. It deletes only CRDs that it has
 // registered and that nobody has changed since.
 //
 // Errors in files are logged with their position, once per change. What was registered before stays.
 //
-//	scan.go      lists directories and detects changed files
-//	read.go      reads the CRDs in a file
+//	read.go      lists directories and reads changed files
 //	register.go  registers and deletes CRDs
-//	watch.go     runs all of it when files change
 package directory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -35,13 +39,6 @@ type Registry interface {
 	Delete(ctx context.Context, catalog, name, etag string) (token string, err error)
 }
 
-// The defaults of Options.
-const (
-	DefaultMaxFileBytes = 64 << 20
-	DefaultSettle       = 250 * time.Millisecond
-	DefaultPoll         = 30 * time.Second
-)
-
 // Options configure a Loader.
 type Options struct {
 	// Directories have the files *.yaml, *.yml and *.json to load; subdirectories are ignored. If two files have the
@@ -49,12 +46,12 @@ type Options struct {
 	Directories []string
 	// Catalog is the catalog to register in. It must exist.
 	Catalog string
-	// MaxFileBytes bounds the size of a file. Default: DefaultMaxFileBytes.
+	// MaxFileBytes bounds the size of a file. Default: 64 MiB.
 	MaxFileBytes int64
 	// Settle is how long files must stay unchanged before they are read, so that none is read half-written, and how
-	// long a CRD must be missing from all files before it is deleted. Default: DefaultSettle.
+	// long a CRD must be missing from all files before it is deleted. Default: 250 ms.
 	Settle time.Duration
-	// Poll is the interval of scans without a notification: some file systems send none. Default: DefaultPoll.
+	// Poll is the interval of passes without a notification: some file systems send none. Default: 30 s.
 	Poll time.Duration
 	// Log receives registrations and errors. Default: slog.Default().
 	Log *slog.Logger
@@ -65,75 +62,47 @@ type Loader struct {
 	registry Registry
 	o        Options
 	log      *slog.Logger
-	now      func() time.Time
 
 	directories []*folder
-	sources     map[string]*source // the files, by path
-	order       []string           // their paths, in the order of precedence
-	touched     map[string]bool    // paths with a notification: they are read even if their times did not change
-	unsettled   bool               // some files were skipped because they are being written
+	files       []*file                  // in the order of precedence
+	crds        map[string]*registration // by name
+	versions    int64                    // of files, so far
+	unsettled   bool                     // some files must be read again soon
+	failure     string                   // the failure of the registry, as logged; empty if there is none
+	retry       time.Duration            // the pause after the failure
 
-	owners     map[string]string    // CRD to the path of its file
-	pending    map[place]submission // CRDs to register
-	settled    map[string]string    // CRD to the file whose manifest was registered or rejected
-	registered map[string]string    // CRD to the revision that the Loader registered
-	missing    map[string]time.Time // registered CRDs that no file has, with the time since when
-	duplicates map[place]string     // CRD in a file to the file that wins, as logged
-	failure    failure
-
-	mu    sync.Mutex
-	stats Stats
+	stats atomic.Pointer[Stats]
 }
-
-// place is a CRD in a file.
-type place struct{ path, name string }
 
 // Stats describes the directories at one moment.
 type Stats struct {
 	Files, Broken int       // files without and with errors; an unreadable directory counts as Broken
 	CRDs          int       // registered by the Loader
-	LastSuccess   time.Time // the last scan after which everything was registered; zero for none
+	LastSuccess   time.Time // the last pass after which everything was registered; zero for none
 }
 
 // New returns a Loader. All directories must be readable; later, an unreadable directory is retried.
 func New(r Registry, o Options) (*Loader, error) {
-	if o.MaxFileBytes <= 0 {
-		o.MaxFileBytes = DefaultMaxFileBytes
-	}
-	if o.Settle <= 0 {
-		o.Settle = DefaultSettle
-	}
-	if o.Poll <= 0 {
-		o.Poll = DefaultPoll
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	l := &Loader{
-		registry: r, o: o, log: o.Log, now: time.Now,
-		sources: map[string]*source{}, touched: map[string]bool{}, owners: map[string]string{}, pending: map[place]submission{}, settled: map[string]string{},
-		registered: map[string]string{}, missing: map[string]time.Time{}, duplicates: map[place]string{},
-	}
+	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 64<<20)
+	o.Settle = cmp.Or(o.Settle, 250*time.Millisecond)
+	o.Poll = cmp.Or(o.Poll, 30*time.Second)
+	o.Log = cmp.Or(o.Log, slog.Default())
+	l := &Loader{registry: r, o: o, log: o.Log, crds: map[string]*registration{}}
+	l.stats.Store(&Stats{})
 	var errs []error
 	for _, path := range o.Directories {
 		d := &folder{path: filepath.Clean(path)}
-		info, err := os.Stat(d.path)
-		if err == nil && !info.IsDir() {
-			err = errors.New("it is not a directory")
-		}
-		if err == nil {
-			_, err = os.ReadDir(d.path)
-		}
+		info, _, err := d.list()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("the directory of CRDs %s cannot be read: %w", path, err))
 			continue
 		}
 		for _, other := range l.directories {
-			if os.SameFile(other.seen, info) {
+			if os.SameFile(other.info, info) {
 				errs = append(errs, fmt.Errorf("the directories of CRDs %s and %s are the same: name it once", other.path, path))
 			}
 		}
-		d.seen = info
+		d.info = info
 		l.directories = append(l.directories, d)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -150,32 +119,80 @@ func (l *Loader) Load(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if len(l.pending) == 0 && !l.unsettled {
+		if l.failure == "" && !l.unsettled {
 			s := l.Stats()
 			l.log.InfoContext(ctx, "loaded the directories of CRDs", "directories", l.o.Directories,
 				"catalog", l.o.Catalog, "crds", s.CRDs, "files", s.Files, "broken", s.Broken)
 			return nil
 		}
-		if err := sleep(ctx, again); err != nil {
-			return err
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
 		}
 	}
 }
 
-// Stats returns the result of the last scan.
-func (l *Loader) Stats() Stats {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stats
+// Run registers changes of the directories until ctx ends.
+func (l *Loader) Run(ctx context.Context) {
+	var notifications chan fsnotify.Event
+	var failures chan error
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		l.log.WarnContext(ctx, "the system sends no notifications: the directories of CRDs are polled",
+			"every", l.o.Poll, "error", err)
+	} else {
+		defer func() { _ = watcher.Close() }()
+		notifications, failures = watcher.Events, watcher.Errors
+	}
+	for {
+		if watcher != nil {
+			l.watch(ctx, watcher)
+		}
+		timer := time.NewTimer(l.pass(ctx))
+		for waiting, notified := true, false; waiting; {
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+				waiting = false
+				continue
+			case <-notifications:
+			case err := <-failures: // notifications were lost, mostly because there were too many
+				l.log.DebugContext(ctx, "watching the directories of CRDs", "error", err)
+			}
+			if !notified { // further changes do not delay the pass
+				notified = true
+				timer.Reset(l.o.Settle)
+			}
+		}
+	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// watch watches the directories that are at their paths now: after a replacement, a watch stays with the old directory.
+func (l *Loader) watch(ctx context.Context, w *fsnotify.Watcher) {
+	for _, d := range l.directories {
+		_ = w.Remove(d.path) // it may be unwatched
+		err := w.Add(d.path)
+		if d.unwatched.changed(err) && err != nil && !errors.Is(err, os.ErrNotExist) { // a pass logs a missing directory
+			l.log.WarnContext(ctx, "cannot watch a directory of CRDs: it is polled",
+				"directory", d.path, "every", l.o.Poll, "error", err)
+		}
 	}
+}
+
+// Stats returns the result of the last pass.
+func (l *Loader) Stats() Stats { return *l.stats.Load() }
+
+// problem is the text of the last error, which is logged once.
+type problem string
+
+// changed records an error, or nil, and reports whether its text changed.
+func (p *problem) changed(err error) bool {
+	before := *p
+	*p = ""
+	if err != nil {
+		*p = problem(err.Error())
+	}
+	return *p != before
 }

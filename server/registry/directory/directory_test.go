@@ -51,7 +51,7 @@ func TestCreateChangeDeleteRename(t *testing.T) {
 }
 
 // A broken document is reported with its position, once per change, and the registered CRD stays.
-func TestBreakAndMend(t *testing.T) {
+func TestBrokenFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.yaml")
@@ -60,12 +60,12 @@ func TestBreakAndMend(t *testing.T) {
 	w.eventually("as:1 bs:1")
 
 	put(t, path, crd("as", "2")+"---\nmetadata:\n  - a\n b: c\n")
-	w.eventually("as:2 bs:1") // what is broken may be bs
+	w.eventually("as:2 bs:1") // the broken document may be bs
 	w.logged(1, "level=ERROR", "cannot be read", path+":1")
 	w.stays("as:2 bs:1")
 	w.logged(1, "level=ERROR")
 
-	put(t, path, crd("as", "3")+"---\n"+refused("bs"))
+	put(t, path, crd("as", "3")+"---\n"+rejected("bs"))
 	w.eventually("as:3 bs:1")
 	w.logged(1, "level=ERROR", "is rejected", "crd=bs.directory.example.com", "file="+path+":27:31", "must be object at the root")
 	w.stays("as:3 bs:1")
@@ -81,7 +81,7 @@ func TestBreakAndMend(t *testing.T) {
 	w.logged(1, "level=ERROR", "cannot be read", path+":1")
 }
 
-func TestWhatIsNoCRD(t *testing.T) {
+func TestOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "a.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n---\n"+crd("as", "1"))
@@ -141,7 +141,7 @@ func TestTheFirstOfTwoFilesCounts(t *testing.T) {
 	}
 }
 
-// A ConfigMap's volume: files are links through a link that is replaced, to a directory that is new.
+// In a volume of a ConfigMap, files are links through a link to a directory. An update replaces that link.
 func TestConfigMapVolume(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -172,7 +172,7 @@ func TestConfigMapVolume(t *testing.T) {
 	w.figures(2, 0, 2)
 }
 
-// What the registry could not take is tried again, and told once.
+// A failed registration is tried again, and logged once.
 func TestFailuresOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -194,7 +194,7 @@ func TestFailuresOfTheRegistry(t *testing.T) {
 	w.eventually("bs:1")
 }
 
-// A store that fails at the start is waited for, within the caller's time.
+// Load waits for a store that fails at the start, until its context ends.
 func TestLoadWaitsForTheRegistry(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -216,8 +216,8 @@ func TestLoadWaitsForTheRegistry(t *testing.T) {
 	}
 }
 
-// What others do in the catalog stays until the file changes; what they have changed is not deleted with its file.
-func TestOthersAtWork(t *testing.T) {
+// Changes of other clients stay until the file changes. A CRD that another client changed is not deleted with its file.
+func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
@@ -242,6 +242,26 @@ func TestOthersAtWork(t *testing.T) {
 	w.eventually("as:2 os:mine")
 }
 
+// If the first file of a CRD is removed, only that CRD is registered from the second file.
+func TestSecondFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
+	put(t, a, crd("as", "a"))
+	put(t, b, crd("as", "b")+"---\n"+crd("bs", "b")+"---\nkind: {\n")
+	w := watch(t, newBackend(t), dir)
+	w.eventually("as:a bs:b")
+	w.logged(1, "level=ERROR", "cannot be read", b)
+	if _, err := w.backend.Register(t.Context(), "default", engine.YAML([]byte(crd("bs", "other"))), registry.Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, a)
+	w.eventually("as:b bs:other")
+	w.stays("as:b bs:other")
+	w.logged(1, "level=ERROR", "cannot be read", b)
+	w.figures(0, 1, 2)
+}
+
 // Two processes load one directory into one registry: neither undoes what the other one did.
 func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	t.Parallel()
@@ -250,7 +270,7 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	put(t, a, crd("as", "1"))
 	b := newBackend(t)
 	first, second := watch(t, b, dir), watch(t, b, dir)
-	put(t, a, crd("as", "2")) // at once: a caller that reads a file that is half written says so
+	put(t, a, crd("as", "2"))
 	first.eventually("as:2")
 	first.stays("as:2")
 	if d, err := b.CRD(t.Context(), "default", "as.directory.example.com", "", ""); err != nil || d.Generation != 2 {
@@ -264,7 +284,7 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	}
 }
 
-// A directory that cannot be read ends the start, and nothing else.
+// A directory that cannot be read is an error of New only.
 func TestDirectoriesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -285,7 +305,7 @@ func TestDirectoriesThatCannotBeRead(t *testing.T) {
 	rename(t, crds, crds+".away")
 	w.logged(1, "level=ERROR", "a directory of CRDs cannot be read", "no such file")
 	w.stays("as:1")
-	// As when a volume is gone from where it was mounted.
+	// As when a volume was unmounted.
 	if err := os.Mkdir(crds, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +314,7 @@ func TestDirectoriesThatCannotBeRead(t *testing.T) {
 	put(t, filepath.Join(crds, "b.yaml"), crd("bs", "1"))
 	w.eventually("bs:1")
 	w.logged(1, "level=INFO", "can be read again")
-	// It is the new one that is watched now, not only polled.
+	// The new directory is watched, not only polled.
 	put(t, filepath.Join(crds, "b.yaml"), crd("bs", "2"))
 	w.eventually("bs:2")
 }

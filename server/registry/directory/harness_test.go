@@ -22,13 +22,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// settle and poll are those of the loaders under test: short, yet long enough for a slow machine under the race detector.
+// settle and poll are short options of the loaders under test.
 const (
 	settle = 20 * time.Millisecond
 	poll   = 300 * time.Millisecond
 )
 
-// lines is a log that goroutines may share.
+// lines is a log for concurrent use.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -46,7 +46,7 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// count says how many lines have all of the words.
+// count returns the number of lines that have all of the words.
 func (l *lines) count(words ...string) (n int) {
 next:
 	for line := range strings.Lines(l.String()) {
@@ -60,12 +60,12 @@ next:
 	return n
 }
 
-// backend is a registry that can be made to fail, and that counts.
+// backend is a registry that counts calls and that can fail.
 type backend struct {
 	*registry.Registry
 	mu      sync.Mutex
 	fail    error // of every call
-	handed  int   // manifests that came to be registered
+	handed  int   // manifests in calls of RegisterAll
 	deleted int
 }
 
@@ -120,7 +120,7 @@ func newBackend(t *testing.T) *backend {
 	return &backend{Registry: r}
 }
 
-// watched is a loader that runs.
+// watched is a running loader.
 type watched struct {
 	*Loader
 	t       *testing.T
@@ -156,7 +156,7 @@ func (w *watched) run() {
 	w.stop = sync.OnceFunc(func() { cancel(); <-done })
 }
 
-// names are those registered, with what their manifests are called in these tests: "a:1 b:2".
+// names returns the registered plurals with the descriptions in their manifests: "a:1 b:2".
 func (w *watched) names() string {
 	w.t.Helper()
 	page, err := w.backend.CRDs(context.Background(), "default", registry.Page{Size: 1000, WithManifest: true}, "")
@@ -172,10 +172,10 @@ func (w *watched) names() string {
 	return strings.Join(all, " ")
 }
 
-// eventually waits until the registry holds what it should.
-func (w *watched) eventually(what string) {
+// eventually waits until names returns want.
+func (w *watched) eventually(want string) {
 	w.t.Helper()
-	w.until(func() bool { return w.names() == what }, func() string { return fmt.Sprintf("registered %q, want %q", w.names(), what) })
+	w.until(func() bool { return w.names() == want }, func() string { return fmt.Sprintf("registered %q, want %q", w.names(), want) })
 }
 
 func (w *watched) until(done func() bool, state func() string) {
@@ -187,7 +187,7 @@ func (w *watched) until(done func() bool, state func() string) {
 	}
 }
 
-// logged waits for that many lines with all of the words, and that no more come.
+// logged waits for n log lines with all of the words. More lines are an error.
 func (w *watched) logged(n int, words ...string) {
 	w.t.Helper()
 	state := func() string { return fmt.Sprintf("%d lines with %q, want %d", w.log.count(words...), words, n) }
@@ -197,23 +197,23 @@ func (w *watched) logged(n int, words ...string) {
 	}
 }
 
-// figures waits until Stats has these.
+// figures waits until Stats has these numbers.
 func (w *watched) figures(files, broken, crds int) {
 	w.t.Helper()
 	w.until(func() bool { s := w.Stats(); return s.Files == files && s.Broken == broken && s.CRDs == crds }, func() string { return fmt.Sprintf("%+v", w.Stats()) })
 }
 
-// stays checks that for some polls nothing changes.
-func (w *watched) stays(what string) {
+// stays checks that names returns want for some polls.
+func (w *watched) stays(want string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(2 * poll); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if got := w.names(); got != what {
-			w.t.Fatalf("registered %q, want it to stay %q\n%s", got, what, w.log)
+		if got := w.names(); got != want {
+			w.t.Fatalf("registered %q, want it to stay %q\n%s", got, want, w.log)
 		}
 	}
 }
 
-// crd is a manifest whose content has a name.
+// crd returns a manifest with a description.
 func crd(plural, content string) string {
 	return fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -231,12 +231,12 @@ spec:
 `, plural, content)
 }
 
-// rejected is a manifest that an API server would reject, for the type on its line 13.
-func refused(plural string) string {
+// rejected returns a manifest that is rejected because of the type on line 13.
+func rejected(plural string) string {
 	return strings.Replace(crd(plural, "x"), "{type: object, description", "{type: objekt, description", 1)
 }
 
-// put replaces a file by renaming another one, so that no reader sees half of it.
+// put replaces a file by renaming another one, so that no reader sees an incomplete file.
 func put(t *testing.T, path, content string) {
 	t.Helper()
 	temporary := filepath.Join(filepath.Dir(path), ".new")

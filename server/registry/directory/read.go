@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -17,150 +22,241 @@ import (
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// source is a file.
-type source struct {
-	path   string
-	stamp  stamp
-	waited time.Time         // since when it is skipped because it is being written; or zero
-	digest [sha256.Size]byte // of its contents
-
-	claims   []string // names of its CRDs, in their order; also earlier ones while a part of it is unreadable
-	problem  string   // why it cannot be read, as logged; or empty
-	faults   int      // unreadable and duplicate manifests
-	rejected map[string]bool
+// folder is a directory.
+type folder struct {
+	path       string
+	info       os.FileInfo // at the last successful listing
+	names      []string    // of its files, sorted
+	unreadable problem
+	unwatched  problem
 }
 
-// broken reports whether the file has errors.
-func (s *source) broken() bool { return s.problem != "" || s.faults > 0 || len(s.rejected) > 0 }
+// file is a file of a directory.
+type file struct {
+	path       string
+	info       os.FileInfo         // of the target of links, at the last read; nil after a failure
+	read       time.Time           // when it was read
+	digest     [sha256.Size]byte   // of the content
+	waited     time.Time           // since when it is skipped because it is being written; or zero
+	unreadable problem             // why the file cannot be read
+	version    int64               // a new number for each content and each retry
+	names      []string            // of its CRDs, in their order
+	retained   []string            // names of earlier CRDs that may be in an unreadable part
+	errors     int                 // unreadable manifests, and names that occur twice
+	manifests  map[string]manifest // of the CRDs, until they are registered
+	duplicates map[string]string   // of the names, those that belong to another file: its path, as logged
+}
 
-// submission is a CRD to register.
-type submission struct{ manifest manifests.Manifest }
+type manifest = manifests.Manifest
 
-// unreadable records and logs that a file cannot be read. Its CRDs stay.
-func (l *Loader) unreadable(ctx context.Context, s *source, err error) {
-	s.stamp = stamp{}
-	if text := err.Error(); text != s.problem {
-		s.problem = text
-		l.log.ErrorContext(ctx, "a file of CRDs cannot be read; what was registered from it stays", "file", s.path, "error", err)
+// clockGrain is the resolution of file times. If a file was read so soon after a change, its time may miss a later
+// change.
+const clockGrain = 2 * time.Second
+
+// patience is the number of Settle times after which a file is read even if it still changes.
+const patience = 20
+
+// isManifest reports whether kubectl apply -f DIRECTORY reads a file of that name. Unlike kubectl, it ignores hidden
+// files, which editors and kubelets create.
+func isManifest(name string) bool {
+	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+// list returns the names of the files in a directory, sorted.
+func (d *folder) list() (info os.FileInfo, names []string, err error) {
+	if info, err = os.Stat(d.path); err != nil {
+		return nil, nil, err
 	}
-}
-
-// read reads a file with info.
-func (l *Loader) read(ctx context.Context, s *source, info os.FileInfo) {
-	at := l.now()
-	content, err := l.contents(s.path)
+	if !info.IsDir() {
+		return nil, nil, errors.New("it is not a directory")
+	}
+	entries, err := os.ReadDir(d.path)
 	if err != nil {
-		l.unreadable(ctx, s, err)
-		return
+		return nil, nil, err
 	}
-	same := s.stamp.info != nil && s.stamp.info.ModTime().Equal(info.ModTime())
-	fixed := s.problem != ""
-	s.stamp, s.problem = stamp{info, at}, ""
-	digest := sha256.Sum256(content)
-	// A new time of a rejected file with the same contents is a request to retry.
-	if digest == s.digest && !fixed && (same || !s.broken()) {
-		return
+	for _, e := range entries {
+		if isManifest(e.Name()) && !e.IsDir() {
+			names = append(names, e.Name())
+		}
 	}
-	s.digest = digest
-	l.take(ctx, s, content)
+	if len(names) == 0 && len(d.names) > 0 && !os.SameFile(info, d.info) { // a volume was unmounted
+		return nil, nil, errors.New("it was replaced by another directory, which has no manifests")
+	}
+	return info, names, nil
 }
 
-// contents reads a file of at most MaxFileBytes.
-func (l *Loader) contents(path string) ([]byte, error) {
+// scan lists the directories and reads all files that changed. The last list of an unreadable directory stays.
+func (l *Loader) scan(ctx context.Context) {
+	known := make(map[string]*file, len(l.files))
+	for _, f := range l.files {
+		known[f.path] = f
+	}
+	var files []*file
+	l.unsettled = false
+	for _, d := range l.directories {
+		info, names, err := d.list()
+		switch changed := d.unreadable.changed(err); {
+		case changed && err != nil:
+			l.log.ErrorContext(ctx, "a directory of CRDs cannot be read; what was registered from it stays",
+				"directory", d.path, "error", err)
+		case changed:
+			l.log.InfoContext(ctx, "a directory of CRDs can be read again", "directory", d.path)
+		}
+		if err == nil {
+			d.info, d.names = info, names
+		}
+		for _, name := range d.names {
+			if ctx.Err() != nil {
+				return // with an incomplete list, other files would seem to be missing
+			}
+			f := known[filepath.Join(d.path, name)]
+			if f == nil {
+				f = &file{path: filepath.Join(d.path, name)}
+			}
+			if err != nil || l.readChanged(ctx, f) {
+				files = append(files, f)
+			}
+		}
+	}
+	l.files = files
+}
+
+// readChanged reads a file if it may have changed. It reports whether the path is a file.
+func (l *Loader) readChanged(ctx context.Context, f *file) bool {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(f.path); err != nil {
+			return false // it was removed after the listing
+		}
+	case err == nil && info.IsDir():
+		return false
+	case err == nil && !info.Mode().IsRegular():
+		err = errors.New("it is neither a regular file nor a link to one")
+	case err == nil && (f.unchanged(info) || l.beingWritten(f, info)):
+		return true
+	}
+	read := time.Now()
+	var content []byte
+	if err == nil {
+		content, err = l.content(f.path)
+	}
+	// After a failure, or if a broken file has a new time, even the same content is registered again.
+	retry := f.unreadable != "" || err == nil && f.info != nil && !f.info.ModTime().Equal(info.ModTime()) && l.broken(f)
+	if f.unreadable.changed(err) && err != nil {
+		l.log.ErrorContext(ctx, "a file of CRDs cannot be read; what was registered from it stays",
+			"file", f.path, "error", err)
+	}
+	f.waited = time.Time{}
+	if err != nil {
+		f.info = nil
+		return true
+	}
+	f.info, f.read = info, read
+	if digest := sha256.Sum256(content); digest != f.digest || retry {
+		l.versions++
+		f.digest, f.version = digest, l.versions
+		l.parse(ctx, f, content, l.log)
+	}
+	return true
+}
+
+// readAgain reads the manifests of an unchanged file again.
+func (l *Loader) readAgain(ctx context.Context, f *file) {
+	if content, err := l.content(f.path); err == nil && sha256.Sum256(content) == f.digest {
+		l.parse(ctx, f, content, slog.New(slog.DiscardHandler)) // errors were logged already
+	} else {
+		f.info, l.unsettled = nil, true // the next pass reads it
+	}
+}
+
+// unchanged reports whether a file with info certainly has the content that was read.
+func (f *file) unchanged(info os.FileInfo) bool {
+	return f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() &&
+		f.info.ModTime().Equal(info.ModTime()) && f.read.Sub(info.ModTime()) > clockGrain
+}
+
+// beingWritten reports whether a file changed so recently that it may be incomplete. It gives up after a while.
+func (l *Loader) beingWritten(f *file, info os.FileInfo) bool {
+	now := time.Now()
+	if age := now.Sub(info.ModTime()); age < 0 || age >= l.o.Settle {
+		return false
+	}
+	if f.waited.IsZero() {
+		f.waited = now
+	}
+	if now.Sub(f.waited) >= patience*l.o.Settle {
+		return false
+	}
+	l.unsettled = true
+	return true
+}
+
+// content reads a file of at most MaxFileBytes.
+func (l *Loader) content(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = f.Close() }() // it is only read
 	content, err := io.ReadAll(io.LimitReader(f, l.o.MaxFileBytes+1))
-	_ = f.Close() // it was only read
-	if err != nil {
-		return nil, err
+	if err == nil && int64(len(content)) > l.o.MaxFileBytes {
+		err = fmt.Errorf("it is larger than %d bytes, the limit for one file: split it", l.o.MaxFileBytes)
 	}
-	if int64(len(content)) > l.o.MaxFileBytes {
-		return nil, fmt.Errorf("it is larger than %d bytes, the limit for one file: split it", l.o.MaxFileBytes)
-	}
-	return content, nil
+	return content, err
 }
 
-// take makes the CRDs in a file pending.
-func (l *Loader) take(ctx context.Context, s *source, content []byte) {
-	l.forget(s)
-	before := s.claims
-	s.claims, s.faults, s.rejected = nil, 0, nil
+// parse reads the CRDs in the content of a file.
+func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.Logger) {
+	before := slices.Concat(f.names, f.retained)
+	f.names, f.retained, f.errors, f.manifests = nil, nil, 0, map[string]manifest{}
+	unnamed := false // a manifest may be one of the earlier CRDs
 	documents, err := manifests.Split(content)
 	if err != nil {
-		l.fault(ctx, s, s.path, err.Error())
-		s.claims = before
-		return
+		f.invalid(ctx, log, f.path, err.Error())
+		unnamed = true
 	}
-	unnamed := false
 	for _, d := range documents {
 		for _, m := range d.Manifests() {
-			unnamed = l.takeManifest(ctx, s, m) || unnamed
+			unnamed = !f.add(ctx, log, m) || unnamed
 		}
 	}
-	if unnamed { // it may be one of the earlier CRDs
-		for _, name := range before {
-			if !slices.Contains(s.claims, name) {
-				s.claims = append(s.claims, name)
-			}
-		}
+	if unnamed {
+		f.retained = slices.DeleteFunc(before, func(name string) bool { _, found := f.manifests[name]; return found })
 	}
 }
 
-// takeManifest makes a CRD pending. unnamed is true if the manifest may be a CRD with an unreadable name.
-func (l *Loader) takeManifest(ctx context.Context, s *source, m manifests.Manifest) (unnamed bool) {
+// add adds a manifest. It returns false if the manifest may be a CRD with an unreadable name.
+func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
 	apiVersion, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{})
 	if err != nil {
 		text, line, column := m.Describe(err)
-		l.fault(ctx, s, where(s.path, line, column), text)
-		return true
-	}
-	if kind != manifests.CRDKind {
-		l.log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", where(s.path, m.Line(), 0), "apiVersion", apiVersion, "kind", kind)
+		f.invalid(ctx, log, position(f.path, line, column), text)
 		return false
+	}
+	at := position(f.path, m.Line(), 0)
+	if kind != manifests.CRDKind {
+		log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", at, "apiVersion", apiVersion, "kind", kind)
+		return true
 	}
 	name := nameOf(m.Document)
-	switch {
-	case name == "":
-		l.fault(ctx, s, where(s.path, m.Line(), 0), "the CRD has no valid metadata.name")
-		return true
-	case slices.Contains(s.claims, name):
-		l.fault(ctx, s, where(s.path, m.Line(), 0), fmt.Sprintf("the CRD %s is already in this file: the first one wins", name))
+	if name == "" {
+		f.invalid(ctx, log, at, "the CRD has no valid metadata.name")
 		return false
 	}
-	s.claims = append(s.claims, name)
-	l.pending[place{s.path, name}] = submission{m}
-	return false
+	if _, found := f.manifests[name]; found {
+		f.invalid(ctx, log, at, fmt.Sprintf("the CRD %s is already in this file: the first one wins", name))
+		return true
+	}
+	f.names = append(f.names, name)
+	f.manifests[name] = m
+	return true
 }
 
-// forget drops the pending CRDs of a file.
-func (l *Loader) forget(s *source) {
-	for _, name := range s.claims {
-		delete(l.pending, place{s.path, name})
-	}
-}
-
-// again reads a file for one CRD, which belonged to another file until now.
-func (l *Loader) again(ctx context.Context, s *source, name string) {
-	content, err := l.contents(s.path)
-	if err != nil || sha256.Sum256(content) != s.digest {
-		l.touched[s.path] = true // the next scan reads it
-		return
-	}
-	documents, err := manifests.Split(content)
-	if err != nil {
-		return // already logged
-	}
-	for _, d := range documents {
-		for _, m := range d.Manifests() {
-			if _, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{}); err == nil && kind == manifests.CRDKind && nameOf(m.Document) == name {
-				l.pending[place{s.path, name}] = submission{m}
-				l.log.DebugContext(ctx, "this CRD belongs to another file now", "crd", name, "file", s.path)
-				return
-			}
-		}
-	}
+// invalid records and logs an error at a position.
+func (f *file) invalid(ctx context.Context, log *slog.Logger, at, text string) {
+	f.errors++
+	log.ErrorContext(ctx, "a manifest cannot be read; what was registered before stays", "file", at, "error", text)
 }
 
 // nameOf returns metadata.name, or "" if it is missing or invalid.
@@ -183,14 +279,8 @@ func nameOf(d engine.Document) string {
 	return o.Metadata.Name
 }
 
-// fault records and logs an error in a file.
-func (l *Loader) fault(ctx context.Context, s *source, at, text string) {
-	s.faults++
-	l.log.ErrorContext(ctx, "a manifest cannot be read; what was registered before stays", "file", at, "error", text)
-}
-
-// where formats a position in a file. line and column are 0 if they are unknown.
-func where(path string, line, column int) string {
+// position formats a position in a file. line and column are 0 if they are unknown.
+func position(path string, line, column int) string {
 	switch {
 	case line == 0:
 		return path

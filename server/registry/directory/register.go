@@ -12,22 +12,25 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// atOnce is the number of manifests in one call of RegisterAll.
-const atOnce = 64
-
-// maxLogged bounds the logged violations of one manifest.
-const maxLogged = 10
-
-// The pause before a retry after the registry failed doubles from retryAfter to retryMost.
 const (
-	retryAfter = time.Second
-	retryMost  = 30 * time.Second
+	maxBatch  = 64 // manifests in one call of RegisterAll
+	maxLogged = 10 // logged violations of one manifest
 )
 
-// failure is a failure of the registry, which is retried.
-type failure struct {
-	logged string        // the last logged text; empty if there is no failure
-	wait   time.Duration // before the next retry
+// The pause before a retry after the registry failed doubles from minRetry to maxRetry.
+const (
+	minRetry = time.Second
+	maxRetry = 30 * time.Second
+)
+
+// registration is the state of a CRD in the files.
+type registration struct {
+	name     string
+	file     *file  // the first file that has it; nil if none has it any more
+	version  int64  // of the file whose manifest was registered or rejected last; 0 for none
+	rejected bool   // that manifest was rejected
+	revision string // the revision that the Loader registered last; empty for none
+	missing  time.Time
 }
 
 // pass reads changed files and registers and deletes CRDs. It returns the time until the next pass if nothing changes.
@@ -36,122 +39,132 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 	if ctx.Err() != nil {
 		return 0
 	}
-	l.claim(ctx)
-	again = l.o.Poll
-	if l.submit(ctx) && l.prune(ctx) {
-		l.recovered(ctx)
-	} else {
-		l.failure.wait = min(max(2*l.failure.wait, retryAfter), retryMost)
-		again = min(again, l.failure.wait)
+	err := l.submit(ctx, l.pending(ctx))
+	missing := false
+	if err == nil {
+		missing, err = l.prune(ctx)
 	}
-	if len(l.missing) > 0 || l.unsettled {
+	if ctx.Err() != nil {
+		return 0
+	}
+	again = l.o.Poll
+	if err != nil {
+		if text := err.Error(); text != l.failure {
+			l.failure = text
+			l.log.ErrorContext(ctx, "registering the directories of CRDs failed; retrying", "error", err)
+		}
+		l.retry = min(max(2*l.retry, minRetry), maxRetry)
+		again = min(again, l.retry)
+	} else {
+		if l.failure != "" {
+			l.log.InfoContext(ctx, "everything in the directories of CRDs is registered again")
+		}
+		l.failure, l.retry = "", 0
+		for _, f := range l.files {
+			f.manifests = nil
+		}
+	}
+	if missing || l.unsettled {
 		again = min(again, l.o.Settle)
 	}
-	l.count()
+	l.updateStats()
 	return again
 }
 
-// claim decides which file each CRD belongs to.
-func (l *Loader) claim(ctx context.Context) {
-	owners := make(map[string]string, len(l.owners))
-	duplicates := map[place]string{}
-	for _, path := range l.order {
-		s := l.sources[path]
-		for _, name := range s.claims {
-			first, taken := owners[name]
-			if taken {
-				at := place{path, name}
-				if duplicates[at] = first; l.duplicates[at] != first {
-					l.log.ErrorContext(ctx, "two files have the same CRD: the first file wins", "crd", name, "first", first, "file", path)
+// pending determines the file of each CRD and returns the CRDs to register, in the order of the files.
+func (l *Loader) pending(ctx context.Context) (list []*registration) {
+	for _, c := range l.crds {
+		c.file = nil
+	}
+	for _, f := range l.files {
+		duplicates := map[string]string{}
+		for i, name := range slices.Concat(f.names, f.retained) {
+			c := l.crds[name]
+			if c == nil {
+				c = &registration{name: name}
+				l.crds[name] = c
+			}
+			if c.file != nil {
+				if duplicates[name] = c.file.path; f.duplicates[name] != c.file.path {
+					l.log.ErrorContext(ctx, "two files have the same CRD: the first file wins",
+						"crd", name, "first", c.file.path, "file", f.path)
 				}
-				delete(l.pending, at)
-				delete(s.rejected, name)
 				continue
 			}
-			owners[name] = path
-			if _, waits := l.pending[place{path, name}]; !waits && l.settled[name] != path && l.settled[name] != "" {
-				l.again(ctx, s, name)
+			c.file, c.missing = f, time.Time{}
+			if c.version == f.version || i >= len(f.names) {
+				continue
+			}
+			if f.manifests == nil && f.unreadable == "" { // another file had the CRD until now
+				l.readAgain(ctx, f)
+			}
+			if _, ok := f.manifests[name]; ok {
+				list = append(list, c)
 			}
 		}
+		f.duplicates = duplicates
 	}
-	l.owners, l.duplicates = owners, duplicates
+	return list
 }
 
-// submit registers the pending CRDs in the order of files. It reports whether all were registered or rejected.
-func (l *Loader) submit(ctx context.Context) bool {
-	var places []place
-	for _, path := range l.order {
-		for _, name := range l.sources[path].claims {
-			if _, ok := l.pending[place{path, name}]; ok {
-				places = append(places, place{path, name})
+// submit registers CRDs in their order. The error is that of the registry: then the rest has to be registered later.
+func (l *Loader) submit(ctx context.Context, list []*registration) error {
+	for batch := range slices.Chunk(list, maxBatch) {
+		submissions := make([]registry.Submission, len(batch))
+		for i, c := range batch {
+			submissions[i].Manifest = c.file.manifests[c.name].Document
+		}
+		results, _, err := l.registry.RegisterAll(ctx, l.o.Catalog, submissions)
+		if err != nil {
+			return err
+		}
+		for i, result := range results {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
-		}
-	}
-	done := true
-	for chunk := range slices.Chunk(places, atOnce) {
-		list := make([]registry.Submission, len(chunk))
-		for i, at := range chunk {
-			list[i].Manifest = l.pending[at].manifest.Document
-		}
-		answers, _, err := l.registry.RegisterAll(ctx, l.o.Catalog, list)
-		if err == nil && len(answers) != len(list) {
-			err = errors.New("the registry did not return a result for each manifest")
+			if result.Err != nil && !isFinal(result.Err) {
+				err = cmp.Or(err, result.Err)
+				continue
+			}
+			l.record(ctx, batch[i], result)
 		}
 		if err != nil {
-			l.failed(ctx, err)
-			return false
-		}
-		for i, answer := range answers {
-			if ctx.Err() != nil {
-				return false
-			}
-			done = l.answered(ctx, chunk[i], answer) && done
-		}
-		if !done {
-			break
+			return err
 		}
 	}
-	return done
+	return nil
 }
 
-// answered records the result of a registration. It reports whether the result is final.
-func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitted) bool {
-	s, m := l.sources[at.path], l.pending[at].manifest
-	if answer.Err != nil && !final(answer.Err) {
-		l.failed(ctx, answer.Err)
-		return false
-	}
-	delete(l.pending, at)
-	l.settled[at.name] = at.path
-	report := answer.Registration.Report
-	if answer.Err == nil && report.Accepted {
-		delete(s.rejected, at.name)
-		l.registered[at.name] = answer.Registration.CRD.Revision
-		delete(l.missing, at.name)
+// record records and logs the result of a registration.
+func (l *Loader) record(ctx context.Context, c *registration, result registry.Submitted) {
+	path, m, report := c.file.path, c.file.manifests[c.name], result.Registration.Report
+	c.version = c.file.version
+	if c.rejected = result.Err != nil || !report.Accepted; !c.rejected {
+		c.revision = result.Registration.CRD.Revision
 		level := l.log.InfoContext
-		if answer.Registration.Outcome == registry.Unchanged {
+		if result.Registration.Outcome == registry.Unchanged {
 			level = l.log.DebugContext
 		}
-		level(ctx, "registered a CRD from a file", "crd", at.name, "file", at.path,
-			"outcome", answer.Registration.Outcome, "revision", answer.Registration.CRD.Revision)
+		level(ctx, "registered a CRD from a file", "crd", c.name, "file", path,
+			"outcome", result.Registration.Outcome, "revision", c.revision)
 		for _, warning := range report.Warnings {
-			l.log.WarnContext(ctx, "API servers accept this CRD with a warning", "crd", at.name, "file", at.path, "warning", warning)
+			l.log.WarnContext(ctx, "API servers accept this CRD with a warning",
+				"crd", c.name, "file", path, "warning", warning)
 		}
-		return true
+		return
 	}
-	if s.rejected == nil {
-		s.rejected = map[string]bool{}
+	reject := func(line, column int, attributes ...any) {
+		l.log.ErrorContext(ctx, "a CRD is rejected; what was registered before stays",
+			append([]any{"crd", c.name, "file", position(path, line, column)}, attributes...)...)
 	}
-	s.rejected[at.name] = true
-	const message = "a CRD is rejected; what was registered before stays"
-	if answer.Err != nil {
-		text, line, column := m.Describe(answer.Err)
-		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, cmp.Or(line, m.Line()), column), "error", text)
-		return true
+	if result.Err != nil {
+		text, line, column := m.Describe(result.Err)
+		reject(cmp.Or(line, m.Line()), column, "error", text)
+		return
 	}
 	for i, v := range report.Violations {
 		if i == maxLogged {
-			l.log.ErrorContext(ctx, message, "crd", at.name, "file", at.path, "more", len(report.Violations)-i)
+			reject(0, 0, "more", len(report.Violations)-i)
 			break
 		}
 		line, column := m.Line(), 0
@@ -163,126 +176,101 @@ func (l *Loader) answered(ctx context.Context, at place, answer registry.Submitt
 		if v.Field != "" {
 			text = v.Field + ": " + v.Message
 		}
-		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, line, column), "error", text)
+		reject(line, column, "error", text)
 	}
 	if len(report.Violations) == 0 && report.Rejection != nil {
-		l.log.ErrorContext(ctx, message, "crd", at.name, "file", where(at.path, m.Line(), 0), "error", report.Rejection.Message)
+		reject(m.Line(), 0, "error", report.Rejection.Message)
 	}
-	return true
 }
 
-// final reports whether an error is about the manifest, so that a retry would fail, too.
-func final(err error) bool {
-	var fromEngine *engine.Error
+// isFinal reports whether an error is about the manifest, so that a retry would fail, too.
+func isFinal(err error) bool {
 	var fromRegistry *registry.Error
-	switch {
-	case errors.As(err, &fromRegistry):
-		switch fromRegistry.Reason {
-		case registry.InvalidArgument, registry.CRDRejected, registry.LimitExceeded:
-			return true
-		}
-		return false
-	case errors.As(err, &fromEngine):
-		return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	if errors.As(err, &fromRegistry) {
+		final := []registry.Reason{registry.InvalidArgument, registry.CRDRejected, registry.LimitExceeded}
+		return slices.Contains(final, fromRegistry.Reason)
 	}
-	return false
-}
-
-// failed records a failure of the registry, and logs it once.
-func (l *Loader) failed(ctx context.Context, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	if text := err.Error(); text != l.failure.logged {
-		l.failure.logged = text
-		l.log.ErrorContext(ctx, "registering the directories of CRDs failed; retrying", "error", err)
-	}
-}
-
-// recovered records that everything is registered.
-func (l *Loader) recovered(ctx context.Context) {
-	if l.failure.logged != "" {
-		l.log.InfoContext(ctx, "everything in the directories of CRDs is registered again")
-	}
-	l.failure = failure{}
+	var fromEngine *engine.Error
+	return errors.As(err, &fromEngine) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // prune deletes CRDs that have been missing from all files for long enough: a file may be replaced or renamed just now.
-// It reports whether the registry works.
-func (l *Loader) prune(ctx context.Context) bool {
-	now := l.now()
-	for _, name := range slices.Sorted(maps.Keys(l.registered)) {
-		if l.owners[name] != "" {
-			delete(l.missing, name)
+// It reports whether some are missing and not deleted yet. The error is that of the registry.
+func (l *Loader) prune(ctx context.Context) (missing bool, err error) {
+	now := time.Now()
+	for _, name := range slices.Sorted(maps.Keys(l.crds)) {
+		c := l.crds[name]
+		switch {
+		case c.file != nil:
 			continue
-		}
-		since, ok := l.missing[name]
-		if !ok {
-			l.missing[name] = now
+		case c.revision != "" && c.missing.IsZero():
+			c.missing, missing = now, true
 			continue
-		}
-		if now.Sub(since) < l.o.Settle {
+		case c.revision != "" && now.Sub(c.missing) < l.o.Settle:
+			missing = true
 			continue
+		case c.revision != "":
+			if err := l.remove(ctx, c); err != nil {
+				return true, err
+			}
 		}
-		if err := l.remove(ctx, name); err != nil {
-			l.failed(ctx, err)
-			return false
-		}
-		delete(l.registered, name)
-		delete(l.settled, name)
-		delete(l.missing, name)
+		delete(l.crds, name)
 	}
-	return true
+	return missing, nil
 }
 
 // remove deletes a CRD unless another client has changed it.
-func (l *Loader) remove(ctx context.Context, name string) error {
+func (l *Loader) remove(ctx context.Context, c *registration) error {
 	var e *registry.Error
-	crd, err := l.registry.CRD(ctx, l.o.Catalog, name, "", "")
-	if err == nil && crd.Revision != l.registered[name] {
+	current, err := l.registry.CRD(ctx, l.o.Catalog, c.name, "", "")
+	if err == nil && current.Revision != c.revision {
 		l.log.WarnContext(ctx, "no file has this CRD any more; it stays, because another client has changed it",
-			"crd", name, "revision", crd.Revision)
+			"crd", c.name, "revision", current.Revision)
 		return nil
 	}
 	if err == nil {
-		_, err = l.registry.Delete(ctx, l.o.Catalog, name, crd.Etag)
+		_, err = l.registry.Delete(ctx, l.o.Catalog, c.name, current.Etag)
 	}
 	switch {
 	case err == nil:
-		l.log.InfoContext(ctx, "deleted a CRD that no file has any more", "crd", name)
+		l.log.InfoContext(ctx, "deleted a CRD that no file has any more", "crd", c.name)
 		return nil
 	case errors.As(err, &e) && (e.Reason == registry.CRDNotFound || e.Reason == registry.CatalogNotFound):
-		l.log.DebugContext(ctx, "no file and no registry has this CRD any more", "crd", name)
+		l.log.DebugContext(ctx, "no file and no registry has this CRD any more", "crd", c.name)
 		return nil
 	}
 	return err
 }
 
-// count updates Stats.
-func (l *Loader) count() {
-	var n Stats
+// broken reports whether a file has errors.
+func (l *Loader) broken(f *file) bool {
+	return f.unreadable != "" || f.errors > 0 || len(f.duplicates) > 0 || slices.ContainsFunc(f.names, func(name string) bool {
+		c := l.crds[name]
+		return c != nil && c.version == f.version && c.rejected
+	})
+}
+
+func (l *Loader) updateStats() {
+	n := Stats{LastSuccess: l.Stats().LastSuccess}
 	for _, d := range l.directories {
-		if d.problem != "" {
+		if d.unreadable != "" {
 			n.Broken++
 		}
 	}
-	for path, s := range l.sources {
-		broken := s.broken()
-		for _, name := range s.claims {
-			broken = broken || l.duplicates[place{path, name}] != ""
-		}
-		if broken {
+	for _, f := range l.files {
+		if l.broken(f) {
 			n.Broken++
 		} else {
 			n.Files++
 		}
 	}
-	n.CRDs = len(l.registered)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n.LastSuccess = l.stats.LastSuccess
-	if n.Broken == 0 && len(l.pending) == 0 && l.failure.logged == "" {
-		n.LastSuccess = l.now()
+	for _, c := range l.crds {
+		if c.revision != "" {
+			n.CRDs++
+		}
 	}
-	l.stats = n
+	if n.Broken == 0 && l.failure == "" {
+		n.LastSuccess = time.Now()
+	}
+	l.stats.Store(&n)
 }
