@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -27,13 +29,13 @@ type step struct {
 	index int
 }
 
-// decodeMessage reads src, which is one JSON value, into m. It rejects unknown fields, fields given twice, values of a wrong type, and lists
+// decodeMessage reads src, which is one JSON value, into the struct m. It rejects unknown fields, fields given twice, values of a wrong type, and lists
 // beyond their limits, at the first element too many.
-func decodeMessage(src []byte, m protoreflect.Message, lists map[string]ListLimit) error {
+func decodeMessage(src []byte, m reflect.Value, lists map[string]ListLimit) error {
 	d := decoder{scanner: scanner{src: src}, lists: lists}
 	err := d.start()
 	if err == nil {
-		err = d.message(typeOf(m.Descriptor()), m)
+		err = d.message(typeOf(m.Type()), m)
 	}
 	if err == nil {
 		err = d.end()
@@ -93,12 +95,8 @@ func (d *decoder) pathText() string {
 }
 
 // message reads an object into m. After an error, d.path is where it happened.
-func (d *decoder) message(t *messageType, m protoreflect.Message) error {
-	var few [64]bool
-	seen := few[:]
-	if len(t.fields) > len(few) {
-		seen = make([]bool, len(t.fields))
-	}
+func (d *decoder) message(t *messageType, m reflect.Value) error {
+	var given uint64 // a bit for each field
 	if d.peek() != '{' {
 		return d.fail("an object is expected (%s)", t.fieldNames())
 	}
@@ -113,11 +111,11 @@ func (d *decoder) message(t *messageType, m protoreflect.Message) error {
 		case f == nil:
 			d.pos = start
 			return d.fail("unknown field %q: %s", name, t.fieldNames())
-		case seen[f.Index()]:
+		case given&(1<<f.Index()) != 0:
 			d.pos = start
 			return d.fail("the field %q is given twice", name)
 		}
-		seen[f.Index()] = true
+		given |= 1 << f.Index()
 		d.path = append(d.path, step{name: f.name})
 		if err := d.field(t, f, m); err != nil {
 			return err
@@ -128,7 +126,7 @@ func (d *decoder) message(t *messageType, m protoreflect.Message) error {
 }
 
 // field reads the value of f. null leaves the field absent, except that in results null is a Document.
-func (d *decoder) field(t *messageType, f *field, m protoreflect.Message) error {
+func (d *decoder) field(t *messageType, f *field, m reflect.Value) error {
 	if d.peek() == 'n' && (f.class != document || f.list || t.request) {
 		start := d.pos
 		raw, err := d.value()
@@ -138,22 +136,27 @@ func (d *decoder) field(t *messageType, f *field, m protoreflect.Message) error 
 		}
 		return err
 	}
-	if f.list {
-		return d.list(f, m.Mutable(f.FieldDescriptor).List())
-	}
-	if one := f.ContainingOneof(); one != nil {
-		if other := m.WhichOneof(one); other != nil {
-			return d.fail("%q excludes %q: give one of them", f.name, other.JSONName())
+	to := m.Field(f.index)
+	switch {
+	case f.list:
+		return d.list(f, to)
+	case f.wrapper != nil:
+		for i := range t.fields {
+			if _, present := t.fields[i].in(m); present && t.fields[i].index == f.index {
+				return d.fail("%q excludes %q: give one of them", f.name, t.fields[i].name)
+			}
 		}
+		member := reflect.New(f.wrapper)
+		to.Set(member)
+		to = member.Elem().Field(0)
+	case f.class == scalar && to.Kind() == reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		to = to.Elem()
 	}
-	v, err := d.single(f, func() protoreflect.Value { return m.NewField(f.FieldDescriptor) })
-	if err == nil {
-		m.Set(f.FieldDescriptor, v)
-	}
-	return err
+	return d.single(f, to)
 }
 
-func (d *decoder) list(f *field, l protoreflect.List) error {
+func (d *decoder) list(f *field, l reflect.Value) error {
 	limit, limited := ListLimit{}, false
 	if len(d.path) == 1 {
 		limit, limited = d.lists[f.name]
@@ -165,13 +168,14 @@ func (d *decoder) list(f *field, l protoreflect.List) error {
 		}
 		d.path = append(d.path[:depth], step{index: i})
 		start := d.pos
-		v, err := d.single(f, l.NewElement)
+		if i == l.Cap() {
+			l.Grow(1)
+		}
+		l.SetLen(i + 1)
+		err := d.single(f, l.Index(i))
 		if err == nil && f.class == document && isNull(d.src[start:d.pos]) {
 			d.pos = start
 			err = d.fail("null is not an element of this array")
-		}
-		if err == nil {
-			l.Append(v)
 		}
 		return err
 	})
@@ -181,34 +185,34 @@ func (d *decoder) list(f *field, l protoreflect.List) error {
 	return err
 }
 
-// single reads one value of f. create returns an empty message.
-func (d *decoder) single(f *field, create func() protoreflect.Value) (v protoreflect.Value, err error) {
+// single reads one value of f.
+func (d *decoder) single(f *field, to reflect.Value) error {
 	switch f.class {
 	case document:
 		raw, err := d.value()
-		if err != nil {
-			return v, err
+		if err == nil {
+			to.Set(reflect.ValueOf(jsonDocument(raw)))
 		}
-		return protoreflect.ValueOfMessage(jsonDocument(raw).ProtoReflect()), nil
+		return err
 	case message:
-		v = create()
-		return v, d.message(f.sub, v.Message())
+		to.Set(reflect.New(f.sub.goType))
+		return d.message(f.sub, to.Elem())
 	case foreign:
-		v = create()
-		return v, d.foreign(f, v.Message())
+		to.Set(reflect.New(to.Type().Elem()))
+		return d.foreign(f, to.Interface().(proto.Message))
 	}
-	return d.scalar(f)
+	return d.scalar(f, to)
 }
 
 // foreign reads a message of another package.
-func (d *decoder) foreign(f *field, m protoreflect.Message) error {
+func (d *decoder) foreign(f *field, m proto.Message) error {
 	d.space()
 	start := d.pos
 	raw, err := d.value()
 	if err != nil {
 		return err
 	}
-	if err := protojson.Unmarshal(raw, m.Interface()); err != nil {
+	if err := protojson.Unmarshal(raw, m); err != nil {
 		d.pos = start
 		if f.Message().FullName() == "google.protobuf.Duration" {
 			return d.fail("%s is not a duration: %s", raw, durationForm(raw))
@@ -227,7 +231,7 @@ func durationForm(raw []byte) string {
 }
 
 // scalar reads a boolean, number, string or name of an enum. Numbers may be quoted, as in protobuf's JSON.
-func (d *decoder) scalar(f *field) (v protoreflect.Value, err error) {
+func (d *decoder) scalar(f *field, to reflect.Value) (err error) {
 	d.space()
 	start := d.pos
 	quoted := d.peek() == '"'
@@ -238,14 +242,15 @@ func (d *decoder) scalar(f *field) (v protoreflect.Value, err error) {
 		text, err = d.value()
 	}
 	if err != nil {
-		return v, err
+		return err
 	}
 	v, want := parseScalar(f, string(text), quoted)
 	if want != "" {
 		d.pos = start
-		err = d.fail("%s is expected", want)
+		return d.fail("%s is expected", want)
 	}
-	return v, err
+	to.Set(reflect.ValueOf(v.Interface()).Convert(to.Type()))
+	return nil
 }
 
 // parseScalar returns text as a value of f, or says what is expected.

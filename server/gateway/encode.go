@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,27 +21,23 @@ import (
 // errNotJSON is the error of a result that holds a Document which is not JSON. Documents of results are always JSON.
 var errNotJSON = errors.New("a document of the answer is not JSON")
 
-// appendMessage appends m, of our own package, as JSON: fields in the order of the message, scalars and lists also if they are empty, documents
-// verbatim. Absent messages are left out.
-func appendMessage(dst []byte, t *messageType, m protoreflect.Message) ([]byte, error) {
+// appendMessage appends the struct m, of our own package, as JSON: fields in the order of the message, scalars and lists also if they are empty,
+// documents verbatim. Absent messages are left out.
+func appendMessage(dst []byte, t *messageType, m reflect.Value) (_ []byte, err error) {
 	dst = append(dst, '{')
 	separator := ""
 	for i := range t.fields {
 		f := &t.fields[i]
-		has := m.Has(f.FieldDescriptor)
-		if !has && !f.list && f.omitted {
+		v, present := f.in(m)
+		if !present && !f.list && f.omitted {
 			continue
 		}
 		dst = append(append(dst, separator...), f.key...)
 		separator = ","
-		var err error
-		switch {
-		case f.list && !has: // Get would allocate
-			dst = append(dst, "[]"...)
-		case f.list:
-			dst, err = appendList(dst, f, m.Get(f.FieldDescriptor).List())
-		default:
-			dst, err = appendValue(dst, f, m.Get(f.FieldDescriptor))
+		if f.list {
+			dst, err = appendList(dst, f, v)
+		} else {
+			dst, err = appendValue(dst, f, v)
 		}
 		if err != nil {
 			return dst, fmt.Errorf("%s.%s: %w", t.name, f.name, err)
@@ -49,27 +46,27 @@ func appendMessage(dst []byte, t *messageType, m protoreflect.Message) ([]byte, 
 	return append(dst, '}'), nil
 }
 
-func appendList(dst []byte, f *field, l protoreflect.List) (_ []byte, err error) {
+func appendList(dst []byte, f *field, l reflect.Value) (_ []byte, err error) {
 	dst = append(dst, '[')
 	for i := range l.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = appendValue(dst, f, l.Get(i)); err != nil {
+		if dst, err = appendValue(dst, f, l.Index(i)); err != nil {
 			return dst, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-func appendValue(dst []byte, f *field, v protoreflect.Value) ([]byte, error) {
+func appendValue(dst []byte, f *field, v reflect.Value) ([]byte, error) {
 	switch f.class {
 	case document:
-		return appendDocument(dst, v.Message())
+		return appendDocument(dst, v.Interface().(*crdevalv1.Document))
 	case message:
-		return appendMessage(dst, f.sub, v.Message())
+		return appendMessage(dst, f.sub, v.Elem())
 	case foreign:
-		return appendForeign(dst, v.Message().Interface())
+		return appendForeign(dst, v.Interface().(proto.Message))
 	}
 	switch f.Kind() {
 	case protoreflect.StringKind:
@@ -85,18 +82,17 @@ func appendValue(dst []byte, f *field, v protoreflect.Value) ([]byte, error) {
 	case protoreflect.DoubleKind:
 		return appendFloat(dst, v.Float()), nil
 	case protoreflect.EnumKind:
-		if ev := f.Enum().Values().ByNumber(v.Enum()); ev != nil {
+		if ev := f.Enum().Values().ByNumber(protoreflect.EnumNumber(v.Int())); ev != nil {
 			return appendString(dst, string(ev.Name())), nil
 		}
-		return strconv.AppendInt(dst, int64(v.Enum()), 10), nil
+		return strconv.AppendInt(dst, v.Int(), 10), nil
 	}
 	return dst, fmt.Errorf("the codec does not support the kind %s", f.Kind())
 }
 
 // appendDocument appends the JSON of a Document as it is.
-func appendDocument(dst []byte, m protoreflect.Message) ([]byte, error) {
-	d, ok := m.Interface().(*crdevalv1.Document)
-	if !ok || len(d.GetJson()) == 0 {
+func appendDocument(dst []byte, d *crdevalv1.Document) ([]byte, error) {
+	if len(d.GetJson()) == 0 {
 		return dst, errNotJSON
 	}
 	return append(dst, d.GetJson()...), nil

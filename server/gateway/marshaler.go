@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -53,13 +54,15 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 const maxBuffer = 1 << 20
 
 func appendAny(dst []byte, m proto.Message) ([]byte, error) {
-	switch r := m.ProtoReflect(); {
-	case r.Descriptor().FullName() == documentName:
-		return appendDocument(dst, r)
-	case r.Descriptor().ParentFile().Package() == ownPackage:
-		return appendMessage(dst, typeOf(r.Descriptor()), r)
+	m = m.ProtoReflect().Interface() // which grpc-gateway may have wrapped
+	if d, ok := m.(*crdevalv1.Document); ok {
+		return appendDocument(dst, d)
 	}
-	return appendForeign(dst, m)
+	if m.ProtoReflect().Descriptor().ParentFile().Package() != ownPackage {
+		return appendForeign(dst, m)
+	}
+	v := reflect.ValueOf(m).Elem()
+	return appendMessage(dst, typeOf(v.Type()), v)
 }
 
 // Unmarshal implements runtime.Marshaler for messages and for a **crdevalv1.Document, which becomes nil for null.
@@ -76,8 +79,8 @@ func unmarshal(data []byte, v any, lists map[string]ListLimit) error {
 		v.Content = d.GetContent()
 		return err
 	case proto.Message:
-		if r := v.ProtoReflect(); r.Descriptor().ParentFile().Package() == ownPackage {
-			return decodeMessage(data, r, lists)
+		if v.ProtoReflect().Descriptor().ParentFile().Package() == ownPackage {
+			return decodeMessage(data, reflect.ValueOf(v).Elem(), lists)
 		}
 		return protojson.Unmarshal(data, v)
 	}

@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -13,9 +16,11 @@ import (
 // ownPackage is the package whose messages the codec reads and writes itself. protojson reads and writes those of other packages.
 const ownPackage = protoreflect.FullName("crdeval.v1")
 
-// messageType is what the codec knows about one message type.
+// messageType is what the codec knows about one message type. The codec reads and writes the fields of the generated structs, because
+// protoreflect takes several times as long.
 type messageType struct {
-	name   string // the short name, for errors
+	goType reflect.Type // the generated struct
+	name   string       // the short name, for errors
 	fields []field
 	byName map[string]*field // by JSON name and by proto name
 	// request is set for messages that callers send: there null stands for an absent Document. In results it is a Document.
@@ -32,6 +37,23 @@ type field struct {
 	omitted bool
 	class   class
 	sub     *messageType // of class message
+	index   int          // of the Go field
+	wrapper reflect.Type // of a member of a oneof: the struct around the value, which the Go field refers to
+}
+
+// in returns the value of the field in a struct, and whether it is present. Scalars and lists are absent if they are empty.
+func (f *field) in(m reflect.Value) (v reflect.Value, present bool) {
+	v = m.Field(f.index)
+	switch {
+	case v.IsZero():
+		return v, false
+	case f.wrapper != nil:
+		member := v.Elem().Elem()
+		return member.Field(0), member.Type() == f.wrapper
+	case f.class == scalar && v.Kind() == reflect.Pointer:
+		return v.Elem(), true
+	}
+	return v, true
 }
 
 // class says how a value is read and written.
@@ -46,29 +68,50 @@ const (
 
 var documentName = (*crdevalv1.Document)(nil).ProtoReflect().Descriptor().FullName()
 
-var messageTypes sync.Map // protoreflect.FullName -> *messageType
+var messageTypes sync.Map // reflect.Type -> *messageType
 
-// typeOf returns the messageType of a message of our own package.
-func typeOf(md protoreflect.MessageDescriptor) *messageType {
-	if t, ok := messageTypes.Load(md.FullName()); ok {
+// typeOf returns the messageType of a generated struct of our own package.
+func typeOf(goType reflect.Type) *messageType {
+	if t, ok := messageTypes.Load(goType); ok {
 		return t.(*messageType)
 	}
-	t, _ := messageTypes.LoadOrStore(md.FullName(), newMessageType(md, map[protoreflect.FullName]*messageType{}))
+	t, _ := messageTypes.LoadOrStore(goType, newMessageType(goType, map[reflect.Type]*messageType{}))
 	return t.(*messageType)
 }
 
-// newMessageType builds the messageType of md. made has those that are being built, as messages may contain themselves.
-func newMessageType(md protoreflect.MessageDescriptor, made map[protoreflect.FullName]*messageType) *messageType {
-	if t := made[md.FullName()]; t != nil {
+// newMessageType builds the messageType of a struct. made has those that are being built, as messages may contain themselves.
+func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *messageType {
+	if t := made[goType]; t != nil {
 		return t
 	}
-	t := &messageType{name: string(md.Name()), byName: map[string]*field{}, request: requestMessages()[md.FullName()]}
-	made[md.FullName()] = t
-	t.fields = make([]field, md.Fields().Len())
+	empty := reflect.New(goType)
+	m := empty.Interface().(proto.Message).ProtoReflect()
+	md := m.Descriptor()
+	t := &messageType{
+		goType: goType, name: string(md.Name()), fields: make([]field, md.Fields().Len()), byName: map[string]*field{},
+		request: requestMessages()[md.FullName()],
+	}
+	made[goType] = t
+	if len(t.fields) > 64 {
+		panic("gateway: the codec supports at most 64 fields, and " + t.name + " has more")
+	}
+	goFields := map[string]int{} // by the number of the field, or the name of the oneof
+	for i := range goType.NumField() {
+		if parts := strings.Split(goType.Field(i).Tag.Get("protobuf"), ","); len(parts) > 1 {
+			goFields[parts[1]] = i
+		}
+		goFields[goType.Field(i).Tag.Get("protobuf_oneof")] = i
+	}
 	for i := range t.fields {
 		fd := md.Fields().Get(i)
 		f := &t.fields[i]
 		*f = field{FieldDescriptor: fd, name: fd.JSONName(), key: `"` + fd.JSONName() + `":`, list: fd.IsList()}
+		f.index = goFields[strconv.Itoa(int(fd.Number()))]
+		if one := fd.ContainingOneof(); one != nil && !one.IsSynthetic() {
+			f.index = goFields[string(one.Name())]
+			m.Set(fd, m.NewField(fd))
+			f.wrapper = empty.Elem().Field(f.index).Elem().Type().Elem()
+		}
 		switch sub := fd.Message(); {
 		case fd.IsMap() || fd.Kind() == protoreflect.BytesKind:
 			panic("gateway: the codec supports neither maps nor bytes, which " + string(fd.FullName()) + " is")
@@ -76,7 +119,7 @@ func newMessageType(md protoreflect.MessageDescriptor, made map[protoreflect.Ful
 		case sub.FullName() == documentName:
 			f.class = document
 		case sub.ParentFile().Package() == ownPackage:
-			f.class, f.sub = message, newMessageType(sub, made)
+			f.class, f.sub = message, newMessageType(reflect.TypeOf(f.create(m)).Elem(), made)
 		default:
 			f.class = foreign
 		}
@@ -85,6 +128,14 @@ func newMessageType(md protoreflect.MessageDescriptor, made map[protoreflect.Ful
 		t.byName[fd.TextName()] = f
 	}
 	return t
+}
+
+// create returns an empty message of the type of the field.
+func (f *field) create(m protoreflect.Message) proto.Message {
+	if f.list {
+		return m.NewField(f.FieldDescriptor).List().NewElement().Message().Interface()
+	}
+	return m.NewField(f.FieldDescriptor).Message().Interface()
 }
 
 // fieldNames lists the fields, for errors.

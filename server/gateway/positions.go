@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"reflect"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -65,23 +66,22 @@ func (b *body) restorePositions(answer proto.Message) {
 	if b.yaml && b.source == nil {
 		return // the body is the document
 	}
-	r := answer.ProtoReflect()
 	o := origin{text: b.data, line: 1}
-	restore := func(m protoreflect.Message, i int, document *crdevalv1.Document, path ...value.Segment) {
-		if r, ok := m.Interface().(*crdevalv1.VerdictResult); ok && isPlain(r.GetVerdict()) {
+	restore := func(m proto.Message, i int, document *crdevalv1.Document, path ...value.Segment) {
+		if r, ok := m.(*crdevalv1.VerdictResult); ok && isPlain(r.GetVerdict()) {
 			return
 		}
-		b.restore(&o, placesIn(m)["position"], i, document, path)
+		b.restore(&o, placesIn(m.ProtoReflect())["position"], i, document, path)
 	}
 	switch request := b.request.(type) {
 	case **crdevalv1.Document:
-		restore(r, -1, *request)
+		restore(answer, -1, *request)
 	case *crdevalv1.RegisterCrdsRequest:
-		for i, m := range aligned(r, "results", len(request.GetEntries())) {
+		for i, m := range elements(answer, "Results", len(request.GetEntries())) {
 			restore(m, i, request.GetEntries()[i].GetManifest(), value.Name("entries"), value.At(i), value.Name("manifest"))
 		}
 	case batch:
-		for i, m := range aligned(r, "results", len(request.GetItems())) {
+		for i, m := range elements(answer, "Results", len(request.GetItems())) {
 			restore(m, i, request.GetItems()[i].GetObject(), value.Name("items"), value.At(i), value.Name("object"))
 		}
 	case *crdevalv1.DiffCrdRequest:
@@ -89,10 +89,10 @@ func (b *body) restorePositions(answer proto.Message) {
 		if !ok {
 			return
 		}
-		for i, m := range aligned(r, "replay_results", len(request.GetObjects())) {
+		for i, m := range elements(answer, "ReplayResults", len(request.GetObjects())) {
 			restore(m, i, request.GetObjects()[i], value.Name("objects"), value.At(i))
 		}
-		restore(a.GetReport().ProtoReflect(), -1, request.GetManifest(), value.Name("manifest"))
+		restore(a.GetReport(), -1, request.GetManifest(), value.Name("manifest"))
 		for _, c := range a.GetChanges() {
 			places := placesIn(c.ProtoReflect())
 			b.restore(&o, places["new_position"], -1, request.GetManifest(), value.Path{value.Name("manifest")})
@@ -106,14 +106,15 @@ func isPlain(v *crdevalv1.Verdict) bool {
 	return v.GetAllowed() && v.GetChanges() == nil && len(v.GetRatcheted()) == 0 && v.GetRuleTraces() == nil
 }
 
-// aligned returns the elements of a list if there are n.
-func aligned(r protoreflect.Message, list protoreflect.Name, n int) (all []protoreflect.Message) {
-	fd := r.Descriptor().Fields().ByName(list)
-	if fd == nil || r.Get(fd).List().Len() != n {
+// elements returns the elements of a list of messages if there are n.
+func elements(answer proto.Message, list string, n int) []proto.Message {
+	all := make([]proto.Message, n)
+	l := reflect.ValueOf(answer.ProtoReflect().Interface()).Elem().FieldByName(list)
+	if !l.IsValid() || l.Len() != n {
 		return nil
 	}
-	for i := range n {
-		all = append(all, r.Get(fd).List().Get(i).Message())
+	for i := range all {
+		all[i] = l.Index(i).Interface().(proto.Message)
 	}
 	return all
 }
