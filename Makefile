@@ -33,9 +33,7 @@ help: ## List the targets
 
 .PHONY: run
 run: build ## Start the server with sample CRDs, evaluate sample objects, keep serving; GRPC_PORT=… REST_PORT=…
-	@go build -o $(BIN)/tour ./clients/go/examples/tour
-	@$(BIN)/tour --server-binary $(BIN)/crdeval --samples deploy/samples --grpc-port $(GRPC_PORT) \
-		--rest-port $(REST_PORT)
+	@deploy/samples/tour $(GRPC_PORT) $(REST_PORT)
 
 .PHONY: build
 build: ## Build the static binary bin/crdeval

@@ -27,7 +27,7 @@ func Example() {
 	var rejected *crdeval.RejectedError
 	switch {
 	case errors.As(err, &rejected):
-		fmt.Println("an API server would refuse it:", rejected.Report.GetRejection().GetMessage())
+		fmt.Println("an API server would reject it:", rejected.Report.GetRejection().GetMessage())
 		return
 	case err != nil:
 		fmt.Println(err)
@@ -48,5 +48,34 @@ func Example() {
 		default:
 			fmt.Println("rejected:", r.Verdict.GetRejection().GetMessage())
 		}
+	}
+}
+
+// Patches an object, and prints what would be stored as kubectl get prints it.
+func ExampleClient_Admit() {
+	ctx := context.Background()
+	client, err := crdeval.Dial("localhost:9090")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = client.Close() }()
+
+	results, err := client.Admit(ctx, crdeval.Write{
+		Old: []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab",
+			"metadata": {"name": "a", "namespace": "b", "resourceVersion": "1"}, "spec": {"replicas": 1}}`),
+		MergePatch: []byte(`{"spec": {"replicas": 3}}`),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range results {
+		if !r.Allowed() {
+			fmt.Println(r.Err, r.Verdict.GetRejection().GetMessage())
+			continue
+		}
+		text, err := client.TableText(ctx, crdeval.Subject{}, nil, r.StoredObject())
+		fmt.Println(text, err)
 	}
 }
