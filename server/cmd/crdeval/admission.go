@@ -53,45 +53,23 @@ func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*
 	return &admission{service: s, command: c, options: options, limit: limits, accepted: map[groupKind]string{}}, nil
 }
 
-// batch is a part of the writes with its outcomes.
-type batch struct {
-	outcomes []*outcome
-	err      error
-}
-
-// run evaluates the writes and calls report for each of them, in order. While it reports a batch, it evaluates the next.
+// run evaluates the writes and calls report for each of them, in order.
 func (a *admission) run(ctx context.Context, writes []*write, report func(*outcome) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	batches := make(chan batch)
-	go func() {
-		defer close(batches)
-		for len(writes) > 0 && ctx.Err() == nil {
-			n := a.fit(len(writes), func(i int) int { return a.size(writes[i]) })
-			outcomes, err := a.evaluate(ctx, writes[:n])
-			writes = writes[n:]
-			select {
-			case batches <- batch{outcomes, err}:
-			case <-ctx.Done():
-			}
+	for len(writes) > 0 {
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
 		}
-	}()
-	defer func() {
-		cancel()
-		for range batches { // until the goroutine ends
+		n := a.fit(len(writes), func(i int) int { return a.size(writes[i]) })
+		outcomes, err := a.evaluate(ctx, writes[:n])
+		if err != nil {
+			return err
 		}
-	}()
-	for b := range batches {
-		if b.err != nil {
-			return b.err
-		}
-		for _, o := range b.outcomes {
+		for _, o := range outcomes {
 			if err := report(o); err != nil {
 				return err
 			}
 		}
-	}
-	if ctx.Err() != nil {
-		return errors.New("interrupted")
+		writes = writes[n:]
 	}
 	return nil
 }
@@ -142,7 +120,8 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 			a.fail(o, err, reason == "CRD_NOT_FOUND" && errors.As(err, new(otherKindError)))
 			continue
 		}
-		if o.take(result.GetVerdict()); o.Rejection != nil && strings.Contains(o.Rejection.Message, "strict decoding error") {
+		v := result.GetVerdict()
+		if o.take(v); strings.Contains(v.GetRejection().GetMessage(), "strict decoding error") {
 			strict = append(strict, o)
 		}
 	}
@@ -157,7 +136,7 @@ func (a *admission) validateDecoded(ctx context.Context, rejected []*outcome) er
 	}
 	results, err := a.admit(ctx, rejected, options)
 	for i, result := range results {
-		rejected[i].Next = violationsOf(result.GetVerdict().GetViolations(), rejected[i].locate)
+		rejected[i].takeNext(result.GetVerdict().GetViolations())
 	}
 	return err
 }

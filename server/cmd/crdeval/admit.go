@@ -15,7 +15,7 @@ type admitCommand struct {
 	inputFlags
 
 	Namespace       string `short:"n" default:"default" help:"Namespace of objects without one." placeholder:"NAME"`
-	Subresource     string `help:"Update a subresource: status, or scale (the files have autoscaling/v1 Scales). Needs --old." placeholder:"NAME" enum:",status,scale" default:""`
+	Subresource     string `help:"Update a subresource: status, or scale (the files have autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
 	Patch           string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH" xor:"patch"`
 	PatchFile       string `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE" xor:"patch"`
 	Type            string `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
@@ -53,7 +53,7 @@ func (c *admitCommand) Validate() error {
 	case c.patching() && len(c.Old) > 0:
 		return errors.New("--old cannot be used with a patch: the patch applies to the objects of the files")
 	case c.Subresource != "" && len(c.Old) == 0 && !c.patching():
-		return errors.New("--subresource needs --old: a write to a subresource is an update")
+		return errors.New("--subresource needs --old or a patch: a write to a subresource is an update")
 	case c.FieldSelector != "" && !printsObjects:
 		return errors.New("--field-selector needs -o yaml, stored, table or wide")
 	case c.Output != "table" && c.Output != "wide" && (c.NoHeaders || c.Now != ""):
@@ -94,7 +94,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	for _, crd := range in.crds {
 		j := service.prepareCRD(ctx, crd)
 		a.addCRD(j)
-		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Warnings) > 0 || j.Names != nil {
+		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0 || j.Names.message != nil {
 			if err := out.crd(j); err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	meter := newMeter(c.Progress, env.stderr, len(in.writes))
 	err = a.run(ctx, in.writes, func(o *outcome) error {
 		total.object(o)
-		meter.step(total.rejected, total.errors)
+		meter.step(total.objects.rejected, total.objects.errors)
 		return out.object(o)
 	})
 	meter.end()

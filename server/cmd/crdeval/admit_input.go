@@ -47,22 +47,20 @@ func (c *admitCommand) inputs(files reader) (*inputs, error) {
 		return nil, err
 	}
 	in := &inputs{crds: crds}
-	for _, name := range c.Files {
-		list, err := files.manifests(name)
+	list, err := files.manifests(c.Files...)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.typeErr == nil && s.id.Kind == manifests.CRDKind {
+			in.crds = append(in.crds, s)
+			continue
+		}
+		w, err := c.write(s, existing, patch)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range list {
-			if s.typeErr == nil && s.id.Kind == manifests.CRDKind {
-				in.crds = append(in.crds, s)
-				continue
-			}
-			w, err := c.write(s, existing, patch)
-			if err != nil {
-				return nil, err
-			}
-			in.writes = append(in.writes, w)
-		}
+		in.writes = append(in.writes, w)
 	}
 	return in, nil
 }
@@ -99,23 +97,21 @@ func (c *admitCommand) lookupKey(id *identity) key {
 // existing reads the objects of --old. It ignores documents without a name.
 func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
 	all, known := map[key][]*source{}, map[key]*source{}
-	for _, name := range c.Old {
-		list, err := files.manifests(name)
-		if err != nil {
-			return nil, err
+	list, err := files.manifests(c.Old...)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		k := c.key(&s.id)
+		switch other := known[k]; {
+		case k.name == "":
+			continue
+		case other != nil:
+			return nil, fmt.Errorf("%s: duplicate object: %s %s is also in %s", s.where(), k.kind, k.name, other.where())
 		}
-		for _, s := range list {
-			at := c.key(&s.id)
-			switch other := known[at]; {
-			case at.name == "":
-				continue
-			case other != nil:
-				return nil, fmt.Errorf("%s: duplicate object: %s %s is also in %s", s.where(), at.kind, at.name, other.where())
-			}
-			known[at] = s
-			at = c.lookupKey(&s.id)
-			all[at] = append(all[at], s)
-		}
+		known[k] = s
+		k = c.lookupKey(&s.id)
+		all[k] = append(all[k], s)
 	}
 	return all, nil
 }

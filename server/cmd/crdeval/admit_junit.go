@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -76,53 +78,51 @@ func (p *junitPrinter) add(c junitCase) {
 }
 
 func (p *junitPrinter) crd(j *crdReport) error {
-	c := junitCase{Name: j.Name, Class: manifests.CRDKind, File: j.File, Line: j.Line,
-		Output: strings.Join(j.Warnings, "\n")}
-	if c.Name == "" {
-		c.Name = j.where()
-	}
+	c := junitCase{Name: cmp.Or(j.Name, j.source.where()), Class: manifests.CRDKind, File: j.File, Line: j.Line,
+		Output: strings.Join(j.Report.message.GetWarnings(), "\n")}
 	var lines []string
-	for i := range j.Violations {
-		v := &j.Violations[i]
-		lines = append(lines, placed(j.File, v.Position)+": "+v.text())
+	for _, v := range j.Report.message.GetViolations() {
+		lines = append(lines, placed(j.File, v.GetPosition())+": "+violationText(v))
 	}
-	switch {
+	switch r := j.Report.message.GetRejection(); {
 	case j.Error != "":
 		c.Error = &junitResult{Message: j.Error, Type: "error", Text: j.Error}
-	case j.Rejection != nil:
-		c.Failure = &junitResult{Message: j.Rejection.Message, Type: j.Rejection.Reason, Text: strings.Join(lines, "\n")}
+	case r != nil:
+		c.Failure = &junitResult{Message: r.GetMessage(), Type: r.GetReason(), Text: strings.Join(lines, "\n")}
 	}
 	p.add(c)
 	return nil
 }
 
 func (p *junitPrinter) object(o *outcome) error {
-	c := junitCase{Name: o.title(), Class: o.Kind, File: o.File, Line: o.Line, Output: strings.Join(o.Warnings, "\n")}
+	verdict := o.Verdict.message
+	c := junitCase{Name: o.title(), Class: o.Kind, File: o.File, Line: o.Line, Output: strings.Join(verdict.GetWarnings(), "\n")}
 	if group := groupOf(o.write.apiVersion); group != "" {
 		c.Class += "." + group
 	}
 	var lines []string
-	add := func(p *position, text string, h *hint) {
-		if h != nil {
-			text += " (" + h.Text + ")"
+	add := func(p *crdevalv1.Position, text string, hint *crdevalv1.Hint) {
+		if hint != nil {
+			text += " (" + hint.GetText() + ")"
 		}
 		lines = append(lines, o.placed(p)+": "+text)
 	}
-	for _, list := range [][]violation{o.Violations, o.Next} {
-		for i := range list {
-			add(list[i].Position, list[i].text(), list[i].Hint)
-		}
+	for _, v := range verdict.GetViolations() {
+		add(v.GetPosition(), violationText(v), v.GetHint())
 	}
-	for i := range o.Pruned {
-		add(o.Pruned[i].Position, "unknown field "+o.Pruned[i].Path, o.Pruned[i].Hint)
+	for _, v := range o.Next {
+		add(v.message.GetPosition(), violationText(v.message), v.message.GetHint())
 	}
-	switch {
+	for _, f := range verdict.GetChanges().GetPruned() {
+		add(f.GetPosition(), "unknown field "+f.GetPath(), f.GetHint())
+	}
+	switch r := verdict.GetRejection(); {
 	case o.Skipped != "":
 		c.Skipped = &junitSkipped{Message: o.Skipped}
 	case o.Error != "":
 		c.Error = &junitResult{Message: o.Error, Type: "error", Text: o.placed(nil) + ": " + o.Error}
-	case o.Rejection != nil:
-		c.Failure = &junitResult{Message: o.Rejection.Message, Type: o.Rejection.Reason, Text: strings.Join(lines, "\n")}
+	case r != nil:
+		c.Failure = &junitResult{Message: r.GetMessage(), Type: r.GetReason(), Text: strings.Join(lines, "\n")}
 	}
 	p.add(c)
 	return nil

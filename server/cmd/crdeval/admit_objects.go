@@ -29,7 +29,7 @@ type objectsPrinter struct {
 func (p *objectsPrinter) crd(j *crdReport) error { return p.messages.crd(j) }
 
 func (p *objectsPrinter) object(o *outcome) error {
-	if !o.Allowed {
+	if !o.allowed() {
 		return p.messages.object(o)
 	}
 	p.admitted = append(p.admitted, o)
@@ -46,9 +46,9 @@ func (p *objectsPrinter) close(ctx context.Context, a *admission, _ *tally) (err
 		return p.tables(ctx, a)
 	}
 	for i, o := range p.admitted {
-		object := o.Object
+		object := o.object()
 		if p.command.Output == "stored" {
-			object = o.Stored
+			object = o.stored()
 		}
 		text, err := yaml.JSONToYAML(object)
 		if err != nil {
@@ -105,7 +105,7 @@ func (p *objectsPrinter) tables(ctx context.Context, a *admission) error {
 
 // fitObjects returns how many objects fit into one request. A table has cells besides the metadata of the objects.
 func (a *admission) fitObjects(objects []*outcome) int {
-	return a.fit(len(objects), func(i int) int { return 2 * len(objects[i].Object) })
+	return a.fit(len(objects), func(i int) int { return 2 * len(objects[i].object()) })
 }
 
 // table returns the table of objects of one kind and version, from as many requests as necessary.
@@ -120,13 +120,13 @@ func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, 
 			RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
 		}
 		for _, o := range part {
-			request.Objects = append(request.Objects, toDocument(engine.JSON(withCreation(o.Object, now))))
+			request.Objects = append(request.Objects, toDocument(engine.JSON(withCreation(o.object(), now))))
 		}
 		answer, err := a.presentation.Table(ctx, request)
 		if err != nil {
 			return nil, a.service.fail("table", err)
 		}
-		text := rawJSON(answer.GetTable())
+		text := answer.GetTable().GetJson()
 		var some struct {
 			Rows []json.RawMessage `json:"rows"`
 		}
@@ -160,7 +160,7 @@ func (a *admission) selected(
 			Catalog: a.catalog, Crds: a.inline, Version: versionOf(first.apiVersion), Selector: selector,
 		}
 		for _, o := range part {
-			request.Objects = append(request.Objects, toDocument(engine.JSON(o.Object)))
+			request.Objects = append(request.Objects, toDocument(engine.JSON(o.object())))
 		}
 		answer, err := a.presentation.SelectFields(ctx, request)
 		if err != nil {

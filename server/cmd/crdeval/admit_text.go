@@ -48,71 +48,65 @@ var operationText = map[string]string{"CREATE": "", "UPDATE": " as an update", "
 
 func (p *textPrinter) object(o *outcome) error {
 	var b bytes.Buffer
-	switch explain := p.command.Explain; {
+	switch v := o.Verdict.message; {
 	case o.Skipped != "" && p.command.Verbose:
 		fmt.Fprintf(&b, "%s:%d: %s: skipped: %s\n", o.File, o.Line, o.title(), o.Skipped)
-	case o.Skipped != "", p.command.Quiet && o.Allowed && len(o.Warnings) == 0:
+	case o.Skipped != "", p.command.Quiet && v.GetAllowed() && len(v.GetWarnings()) == 0:
 	case o.Error != "":
 		fmt.Fprintf(&b, "%s:%d: %s: error: %s\n", o.File, o.Line, o.title(), o.Error)
 	default:
-		o.printHead(&b)
-		o.printViolations(&b, explain)
-		for i := range o.Pruned {
-			if f := &o.Pruned[i]; explain || !o.Allowed || f.Hint != nil {
-				o.printLine(&b, f.Position, "unknown field "+f.Path, f.Hint)
-			}
-		}
-		for i := range o.Next {
-			v := &o.Next[i]
-			o.printLine(&b, v.Position, v.text(), v.Hint)
-		}
-		for i := range o.Defaulted {
-			if f := &o.Defaulted[i]; explain {
-				fmt.Fprintf(&b, "  defaulted: %s: %s\n", f.Path, f.Value)
-			}
-		}
-		for _, warning := range o.Warnings {
-			fmt.Fprintf(&b, "  warning: %s\n", warning)
-		}
-		for _, t := range o.traces {
-			printTrace(&b, t)
-		}
+		p.verdict(&b, o, v)
 	}
 	_, err := p.w.Write(printable(b.Bytes()))
 	return err
 }
 
-func (o *outcome) printHead(b *bytes.Buffer) {
-	verdict := "rejected"
-	if o.Allowed {
-		verdict = "allowed"
+func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict) {
+	text := "rejected"
+	if v.GetAllowed() {
+		text = "allowed"
 	}
-	verdict += operationText[o.Operation]
-	if o.Deletes {
-		verdict += "; removing the last finalizer deletes the object"
+	text += operationText[o.Operation]
+	if v.GetDeletes() {
+		text += "; removing the last finalizer deletes the object"
 	}
-	fmt.Fprintf(b, "%s: %s: %s\n", o.write.where(), o.title(), verdict)
-}
-
-func (o *outcome) printViolations(b *bytes.Buffer, explain bool) {
-	if o.Rejection != nil && len(o.Violations) == 0 {
-		o.printLine(b, nil, o.Rejection.Message, nil)
-	}
-	for i := range o.Violations {
-		v := &o.Violations[i]
-		o.printLine(b, v.Position, v.text(), v.Hint)
-	}
-	for i := range o.Ratcheted {
-		if v := &o.Ratcheted[i]; explain {
-			o.printLine(b, v.Position, "ratcheted: "+v.text(), v.Hint)
+	fmt.Fprintf(b, "%s: %s: %s\n", o.write.where(), o.title(), text)
+	line := func(at *crdevalv1.Position, text string, hint *crdevalv1.Hint) {
+		fmt.Fprintf(b, "  %s: %s\n", o.placed(at), text)
+		if hint != nil {
+			fmt.Fprintf(b, "    hint: %s\n", hint.GetText())
 		}
 	}
-}
-
-func (o *outcome) printLine(b *bytes.Buffer, p *position, text string, h *hint) {
-	fmt.Fprintf(b, "  %s: %s\n", o.placed(p), text)
-	if h != nil {
-		fmt.Fprintf(b, "    hint: %s\n", h.Text)
+	if v.GetRejection() != nil && len(v.GetViolations()) == 0 {
+		line(nil, v.GetRejection().GetMessage(), nil)
+	}
+	for _, f := range v.GetViolations() {
+		line(f.GetPosition(), violationText(f), f.GetHint())
+	}
+	explain := p.command.Explain
+	for _, f := range v.GetRatcheted() {
+		if explain {
+			line(f.GetPosition(), "ratcheted: "+violationText(f), f.GetHint())
+		}
+	}
+	for _, c := range v.GetChanges().GetPruned() {
+		if explain || !v.GetAllowed() || c.GetHint() != nil {
+			line(c.GetPosition(), "unknown field "+c.GetPath(), c.GetHint())
+		}
+	}
+	for _, f := range o.Next {
+		line(f.message.GetPosition(), violationText(f.message), f.message.GetHint())
+	}
+	for _, c := range v.GetChanges().GetDefaulted() {
+		if explain {
+			fmt.Fprintf(b, "  defaulted: %s: %s\n", c.GetPath(), c.GetValue().GetJson())
+		}
+	}
+	for _, warning := range v.GetWarnings() {
+		fmt.Fprintf(b, "  warning: %s\n", warning)
+	}
+	for _, t := range v.GetRuleTraces().GetTraces() {
+		printTrace(b, t)
 	}
 }
 
@@ -121,7 +115,7 @@ func printTrace(b *bytes.Buffer, t *crdevalv1.RuleTrace) {
 	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	fmt.Fprintf(b, "  rule %s\n", oneLine(t.GetRule().GetRule()))
 	for _, s := range t.GetSteps() {
-		value := string(rawJSON(s.GetValue()))
+		value := string(s.GetValue().GetJson())
 		switch {
 		case s.GetError() != "":
 			value = "error: " + s.GetError()
@@ -137,7 +131,7 @@ func printTrace(b *bytes.Buffer, t *crdevalv1.RuleTrace) {
 
 func (p *textPrinter) close(_ context.Context, _ *admission, total *tally) error {
 	summary := total.objectSummary()
-	if total.objects() == 0 && total.crds > 0 {
+	if total.objects.all()+len(total.skipped) == 0 && total.crds.all() > 0 {
 		summary = total.crdSummary() + "\n" + summary
 	}
 	_, err := fmt.Fprintln(p.w, summary)

@@ -63,12 +63,16 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	}
 	var total tally
 	accepted := map[string]string{} // by the service of --server, and where
-	for _, name := range c.Files {
-		for _, j := range c.checkFile(ctx, service, files, name, accepted) {
-			total.crd(j)
-			if err := c.print(env, j); err != nil {
-				return err
-			}
+	for s, err := range files.each(c.Files...) {
+		j := newReport(s)
+		if err != nil {
+			j.Error = err.Error()
+		} else {
+			j = c.check(ctx, service, s, accepted)
+		}
+		total.crd(j)
+		if err := c.print(env, j); err != nil {
+			return err
 		}
 	}
 	if c.Output == "text" {
@@ -77,35 +81,8 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	return total.result()
 }
 
-// checkFile checks the documents of a file, or of the files of a directory.
-func (c *checkCommand) checkFile(
-	ctx context.Context, service *service, files reader, name string, accepted map[string]string,
-) (all []*crdReport) {
-	names, err := files.files(name)
-	if err != nil {
-		return []*crdReport{unreadable(name, err)}
-	}
-	for _, name := range names {
-		list, err := files.file(name)
-		if err != nil {
-			all = append(all, unreadable(name, err))
-		}
-		for _, s := range list {
-			all = append(all, c.check(ctx, service, s, accepted))
-		}
-	}
-	return all
-}
-
-// unreadable returns the report for a file that cannot be read.
-func unreadable(name string, err error) *crdReport {
-	j := newReport(location{File: name}, nil)
-	j.Error = err.Error()
-	return j
-}
-
 func (c *checkCommand) check(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
-	j := newReport(s.location, s)
+	j := newReport(s)
 	if s.typeErr == nil && s.id.Kind != manifests.CRDKind {
 		switch {
 		case s.id.group() == crdGroup && s.id.Kind != "":
@@ -122,20 +99,15 @@ func (c *checkCommand) check(ctx context.Context, service *service, s *source, a
 			return j
 		}
 	}
-	if service.local == nil {
-		name := s.id.Metadata.Name
-		if where := accepted[name]; where != "" {
-			j.Line = s.Line()
-			j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs", where, name)
-			return j
-		}
-		defer func() {
-			if j.Accepted {
-				accepted[name] = s.where()
-			}
-		}()
+	name := s.id.Metadata.Name
+	if where := accepted[name]; where != "" && service.local == nil {
+		j.Line = s.Line()
+		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs", where, name)
+		return j
 	}
-	j = service.registerCRD(ctx, s)
+	if j = service.registerCRD(ctx, s); j.Accepted {
+		accepted[name] = s.where()
+	}
 	return j
 }
 
@@ -158,12 +130,4 @@ func (c *checkCommand) print(env environment, j *crdReport) error {
 		return nil
 	}
 	return j.print(env.stdout)
-}
-
-// failure returns the error of a CRD that could not be registered.
-func (j *crdReport) failure() error {
-	if j.Line > 0 {
-		return fmt.Errorf("%s:%d: %s", j.File, j.Line, j.Error)
-	}
-	return fmt.Errorf("%s: %s", j.where(), j.Error)
 }

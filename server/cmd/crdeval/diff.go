@@ -49,13 +49,9 @@ func (c *diffCommand) Validate() error {
 // Run compares every pair of CRDs.
 func (c *diffCommand) Run(ctx context.Context, env environment) error {
 	files := reader{env: env}
-	var objects []*source
-	for _, name := range c.Objects {
-		list, err := files.manifests(name)
-		if err != nil {
-			return err
-		}
-		objects = append(objects, list...)
+	objects, err := files.manifests(c.Objects...)
+	if err != nil {
+		return err
 	}
 	compared, err := c.compare(ctx, files, objects)
 	if err != nil {
@@ -66,7 +62,7 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 		if c.Output == "json" {
 			err = json.NewEncoder(env.stdout).Encode(d)
 		} else {
-			err = d.print(env.stdout, c.Show)
+			err = d.print(env.stdout, classOf(c.Show))
 		}
 		if err != nil {
 			return err
@@ -75,16 +71,16 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 			failed++
 		}
 		for _, r := range d.Replayed {
-			if r.Error != "" && len(r.Outcomes) == 0 {
+			if r.Error != "" && len(r.Result.message.GetOutcomes()) == 0 {
 				failed++
 			}
 		}
-		worst = worse(worst, d.worst())
+		worst = max(worst, d.worst())
 	}
 	switch {
 	case failed > 0:
 		return errors.New(counted(failed, "document") + " could not be compared")
-	case c.FailOn != "never" && rank[worst] >= rank[c.FailOn]:
+	case c.FailOn != "never" && worst >= classOf(c.FailOn):
 		return errRejected
 	}
 	return nil
@@ -136,9 +132,7 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 	}
 	for _, o := range old {
 		if name := o.id.Metadata.Name; !c.Partial && !found[name] {
-			d := newDifference(name, o.where(), c.Files[1])
-			d.Class, d.Gone, d.old = breaking, true, o
-			all = append(all, d)
+			all = append(all, &difference{Name: name, Old: o.where(), New: c.Files[1], Deleted: true, old: o})
 		}
 	}
 	return all, nil
@@ -146,15 +140,18 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 
 // created checks a CRD that OLD does not have.
 func (c *diffCommand) created(ctx context.Context, s *service, n *source) *difference {
-	d := newDifference(n.id.Metadata.Name, c.Files[0], n.where())
-	d.Class, d.Created, d.new = compatible, true, n
+	d := &difference{Name: n.id.Metadata.Name, Old: c.Files[0], New: n.where(), Created: true, new: n}
 	answer, err := s.registry.CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
 	if err != nil {
 		d.fail(n, s.manifestError(err))
 		return d
 	}
-	d.takeReport(answer.GetAccepted(), answer.GetReport())
+	class := compatible
+	if !answer.GetAccepted() {
+		class = breaking
+	}
+	d.take(&crdevalv1.DiffCrdResponse{ChangeClass: class, Accepted: answer.GetAccepted(), Report: answer.GetReport()})
 	return d
 }
 
@@ -163,8 +160,7 @@ func (c *diffCommand) created(ctx context.Context, s *service, n *source) *diffe
 func (c *diffCommand) pair(
 	ctx context.Context, s *service, o, n *source, objects []*source, batch int,
 ) (*difference, error) {
-	d := newDifference(n.id.Metadata.Name, "", n.where())
-	d.old, d.new, d.kind = o, n, n.id.Spec.Names.Kind
+	d := &difference{Name: n.id.Metadata.Name, New: n.where(), old: o, new: n, kind: n.id.Spec.Names.Kind}
 	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
 		Revision: c.Revision}
 	crd := n
@@ -198,11 +194,11 @@ func (c *diffCommand) pair(
 			d.fail(at, s.manifestError(err))
 			return d, nil
 		}
-		if first {
-			d.takeChanges(answer)
-		}
 		for i, r := range answer.GetReplayResults() {
 			d.Replayed = append(d.Replayed, replayedOf(part[i], r))
+		}
+		if first {
+			d.take(answer)
 		}
 	}
 	return d, nil

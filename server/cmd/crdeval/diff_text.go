@@ -2,15 +2,16 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // print prints the difference as text, the worst changes first. It omits changes below the class from.
-func (d *difference) print(w io.Writer, from string) error {
+func (d *difference) print(w io.Writer, from crdevalv1.ChangeClass) error {
 	var b bytes.Buffer
 	d.printHead(&b)
 	if d.Error == "" {
@@ -32,31 +33,29 @@ func (d *difference) printHead(b *bytes.Buffer) {
 		fmt.Fprintf(b, "%s:%d: error: %s\n", d.failed.File, d.Line, d.Error)
 	case d.Error != "":
 		fmt.Fprintf(b, "%s: error: %s\n", d.failed.where(), d.Error)
-	case d.Gone:
+	case d.Deleted:
 		fmt.Fprintf(b, "%s: breaking: it is not in %s, and deleting a CRD deletes its objects\n", name, d.New)
-	case d.Created && d.Accepted:
+	case d.Created && d.Diff.message.GetAccepted():
 		fmt.Fprintf(b, "%s: compatible: new CRD\n", name)
-	case d.Identical:
+	case d.Diff.message.GetIdentical():
 		fmt.Fprintf(b, "%s: identical\n", name)
 	default:
-		fmt.Fprintf(b, "%s: %s%s\n", name, d.Class, d.counts())
+		fmt.Fprintf(b, "%s: %s%s\n", name, classNames[d.class()], d.counts())
 	}
 }
 
-var classes = []string{breaking, care, compatible}
-
 // counts returns the number of changes of each class.
 func (d *difference) counts() string {
-	count := map[string]int{}
-	for i := range d.Changes {
-		count[d.Changes[i].Class]++
+	diff, count := d.Diff.message, map[string]int{}
+	for _, c := range diff.GetChanges() {
+		count[classNames[c.GetChangeClass()]]++
 	}
-	parts := countsOf(count, classes)
-	if d.OmittedChanges > 0 {
-		parts = append(parts, fmt.Sprintf("%d omitted", d.OmittedChanges))
+	parts := countsOf(count, []string{"breaking", "care", "compatible"})
+	if n := diff.GetOmittedChanges(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d omitted", n))
 	}
 	switch {
-	case len(parts) == 0 && d.Accepted:
+	case len(parts) == 0 && diff.GetAccepted():
 		return ": no change of meaning"
 	case len(parts) == 0:
 		return ""
@@ -79,64 +78,64 @@ func (d *difference) printRejection(b *bytes.Buffer) {
 	if d.Created {
 		what = "rejected"
 	}
-	if len(d.Violations) == 0 && d.Rejection != nil {
-		fmt.Fprintf(b, "  %s: %s: %s\n", d.New, what, d.Rejection.Message)
+	report := d.Diff.message.GetReport()
+	if len(report.GetViolations()) == 0 && report.GetRejection() != nil {
+		fmt.Fprintf(b, "  %s: %s: %s\n", d.New, what, report.GetRejection().GetMessage())
 	}
-	for i := range d.Violations {
-		fmt.Fprintf(b, "  %s: %s: %s\n", placed(d.new.File, d.Violations[i].Position), what, d.Violations[i].text())
+	for _, v := range report.GetViolations() {
+		fmt.Fprintf(b, "  %s: %s: %s\n", placed(d.new.File, v.GetPosition()), what, violationText(v))
 	}
-	for _, warning := range d.Warnings {
+	for _, warning := range report.GetWarnings() {
 		fmt.Fprintf(b, "  warning: %s\n", warning)
 	}
 }
 
-func (d *difference) printChanges(b *bytes.Buffer, from string) {
-	for _, class := range classes[:len(classes)-rank[from]] {
-		for i := range d.Changes {
-			if c := &d.Changes[i]; c.Class == class {
-				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n", d.placed(c), class, c.sides(), c.subject(), c.Message, c.values())
+func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
+	for class := breaking; class >= from; class-- {
+		for _, c := range d.Diff.message.GetChanges() {
+			if c.GetChangeClass() == class {
+				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n", d.placed(c), classNames[class], sides(c), subject(c), c.GetMessage(), values(c))
 			}
 		}
 	}
-	if d.OmittedChanges > 0 {
-		fmt.Fprintf(b, "  and %s more\n", counted(d.OmittedChanges, "change"))
+	if n := d.Diff.message.GetOmittedChanges(); n > 0 {
+		fmt.Fprintf(b, "  and %s more\n", counted(int(n), "change"))
 	}
 }
 
 // placed returns the position of a change: in OLD if something was removed, else in NEW.
-func (d *difference) placed(c *change) string {
-	removed := c.NewValue == nil && (c.OldValue != nil || strings.HasSuffix(c.Kind, "Removed"))
-	if removed && c.OldPosition != nil {
-		return placed(d.old.File, c.OldPosition)
+func (d *difference) placed(c *crdevalv1.CrdChange) string {
+	removed := c.GetNewValue() == nil && (c.GetOldValue() != nil || strings.HasSuffix(c.GetKind(), "Removed"))
+	if removed && c.GetOldPosition() != nil {
+		return placed(d.old.File, c.GetOldPosition())
 	}
-	return placed(d.new.File, c.NewPosition)
+	return placed(d.new.File, c.GetNewPosition())
 }
 
 // sides returns who is affected by a change that is not compatible.
-func (c *change) sides() string {
-	if c.Class == compatible {
+func sides(c *crdevalv1.CrdChange) string {
+	if c.GetChangeClass() == compatible {
 		return ""
 	}
 	var affected []string
-	sides := []struct{ class, name string }{{c.Stored, "stored objects"}, {c.Writers, "writers"}, {c.Readers, "readers"}}
-	for _, side := range sides {
-		if side.class == c.Class {
-			affected = append(affected, side.name)
+	for i, class := range []crdevalv1.ChangeClass{c.GetStored(), c.GetWriters(), c.GetReaders()} {
+		if class == c.GetChangeClass() {
+			affected = append(affected, []string{"stored objects", "writers", "readers"}[i])
 		}
 	}
-	if len(affected) == len(sides) {
+	if len(affected) == 3 {
 		return " for all"
 	}
 	return " for " + strings.Join(affected, " and ")
 }
 
 // subject names what changed: the version, the field, the keyword.
-func (c *change) subject() string {
-	at, keyword := fieldPath(c.SchemaPointer)
-	if c.SchemaPointer == "" {
-		at = manifestPath(c.ManifestPointer, c.Version != "")
+func subject(c *crdevalv1.CrdChange) string {
+	path, keyword := fieldPath(c.GetSchemaPointer())
+	if c.GetSchemaPointer() == "" {
+		path = manifestPath(c.GetManifestPointer(), c.GetVersion() != "")
 	}
-	parts := []string{c.Version, at, keyword}
+	parts := []string{c.GetVersion(), path, keyword}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
 }
 
@@ -197,15 +196,14 @@ func dottedPath(list []string) (text string) {
 }
 
 // values returns the old and the new value if both are short.
-func (c *change) values() string {
+func values(c *crdevalv1.CrdChange) string {
 	const limit = 24
-	short := func(v json.RawMessage) bool {
-		return len(v) > 0 && len(v) <= limit && v[0] != '{' && v[0] != '['
-	}
-	if !short(c.OldValue) || !short(c.NewValue) || string(c.OldValue) == string(c.NewValue) {
+	before, after := c.GetOldValue().GetJson(), c.GetNewValue().GetJson()
+	short := func(v []byte) bool { return len(v) > 0 && len(v) <= limit && v[0] != '{' && v[0] != '[' }
+	if !short(before) || !short(after) || bytes.Equal(before, after) {
 		return ""
 	}
-	return fmt.Sprintf(" [%s → %s]", c.OldValue, c.NewValue)
+	return fmt.Sprintf(" [%s → %s]", before, after)
 }
 
 // Summaries of an object that are not outcomes.
@@ -216,13 +214,13 @@ const (
 
 // summaries are the summaries of objects in the order of their counts.
 var summaries = []string{
-	notReplayed, newlyRejected, keptAfterChanges, newlyAccepted, "pruned differently", "defaulted differently",
-	"converted differently", same,
+	notReplayed, "newly rejected", keptAfterChanges, "newly accepted", "pruned differently", "defaulted differently",
+	"converted differently", "same",
 }
 
 func (d *difference) printObjects(b *bytes.Buffer) {
 	if len(d.Replayed) == 0 {
-		if d.foreign > 0 && d.kind != "" && d.Accepted {
+		if d.foreign > 0 && d.kind != "" && d.Diff.message.GetAccepted() {
 			fmt.Fprintf(b, "  no objects of kind %s among %d\n", d.kind, d.foreign)
 		}
 		return
@@ -240,52 +238,66 @@ func (d *difference) printObjects(b *bytes.Buffer) {
 
 // summary returns the most important result for an object.
 func (r *replayed) summary() string {
-	switch {
-	case len(r.Outcomes) == 0:
+	switch outcomes := r.Result.message.GetOutcomes(); {
+	case len(outcomes) == 0:
 		return notReplayed
-	case slices.Contains(r.Outcomes, keptByRatcheting):
+	case slices.Contains(outcomes, keptByRatcheting):
 		return keptAfterChanges
+	default:
+		return outcomeName(outcomes[0])
 	}
-	return r.Outcomes[0]
 }
 
 func (r *replayed) print(b *bytes.Buffer, kind string) {
-	if len(r.Outcomes) == 1 && r.Outcomes[0] == same && r.Error == "" {
+	result := r.Result.message
+	outcomes := result.GetOutcomes()
+	if len(outcomes) == 1 && outcomes[0] == same && r.Error == "" {
 		return
 	}
 	name := r.Name
 	if r.Namespace != "" {
 		name = r.Namespace + "/" + name
 	}
-	result := strings.Join(r.Outcomes, ", ")
+	var parts []string
+	for _, o := range outcomes {
+		parts = append(parts, outcomeName(o))
+	}
+	text := strings.Join(parts, ", ")
 	if r.Error != "" {
-		result = strings.TrimPrefix(result+": "+r.Error, ": ")
+		text = strings.TrimPrefix(text+": "+r.Error, ": ")
 	}
-	fmt.Fprintf(b, "  %s:%d: %s: %s %s: %s\n", r.File, r.Line, r.class(), kind, name, result)
-	for i := range r.Violations {
-		fmt.Fprintf(b, "    %s: %s\n", placed(r.File, r.Violations[i].Position), r.Violations[i].text())
+	fmt.Fprintf(b, "  %s:%d: %s: %s %s: %s\n", r.File, r.Line, classNames[r.class()], kind, name, text)
+	known := map[string]bool{}
+	for _, v := range result.GetOldViolations() {
+		known[violationText(v)] = true
 	}
-	for i := range r.Differences {
-		f := &r.Differences[i]
-		at := ""
-		if f.Version != "" {
-			at = " at " + f.Version
+	for _, v := range result.GetNewViolations() {
+		if !known[violationText(v)] {
+			fmt.Fprintf(b, "    %s: %s\n", placed(r.File, v.GetPosition()), violationText(v))
 		}
-		fmt.Fprintf(b, "    %s%s: %s: %s → %s\n", f.Path, at, f.Outcome, shortened(f.OldValue), shortened(f.NewValue))
 	}
-	if r.OmittedDifferences > 0 {
-		fmt.Fprintf(b, "    and %s more\n", counted(r.OmittedDifferences, "difference"))
+	for _, f := range result.GetDifferences() {
+		version := ""
+		if f.GetVersion() != "" {
+			version = " at " + f.GetVersion()
+		}
+		fmt.Fprintf(b, "    %s%s: %s: %s → %s\n", f.GetPath(), version, outcomeName(f.GetOutcome()),
+			shortened(f.GetOldValue()), shortened(f.GetNewValue()))
+	}
+	if n := result.GetOmittedDifferences(); n > 0 {
+		fmt.Fprintf(b, "    and %s more\n", counted(int(n), "difference"))
 	}
 }
 
 // shortened returns a value that fits into a line.
-func shortened(v json.RawMessage) string {
+func shortened(d *crdevalv1.Document) string {
 	const limit = 60
-	if v == nil {
+	text := []rune(string(d.GetJson()))
+	switch {
+	case d == nil:
 		return "(none)"
-	}
-	if text := []rune(string(v)); len(text) > limit {
+	case len(text) > limit:
 		return string(text[:limit]) + "…"
 	}
-	return string(v)
+	return string(text)
 }

@@ -45,7 +45,7 @@ func (c *discoverCommand) Run(ctx context.Context, env environment) error {
 		if err != nil {
 			return s.fail("", err)
 		}
-		document := rawJSON(answer.GetDocument())
+		document := answer.GetDocument().GetJson()
 		if c.Output == "json" {
 			_, err = fmt.Fprintf(env.stdout, "%s\n", strings.TrimSpace(string(document)))
 			return err
@@ -71,7 +71,7 @@ func (f *serviceFlags) published(ctx context.Context, env environment, files []s
 		j := s.prepareCRD(ctx, crd)
 		switch {
 		case j.Error != "":
-			return fmt.Errorf("%s: %s", j.where(), j.Error)
+			return fmt.Errorf("%s: %s", crd.where(), j.Error)
 		case !j.Accepted:
 			rejected = true
 			if err := j.print(env.stderr); err != nil {

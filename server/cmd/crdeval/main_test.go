@@ -99,8 +99,8 @@ func TestCheck(t *testing.T) {
 		{"empty", "\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
 		{"comments", "# a\n---\n# b\n", nil, 0, "0 CRDs: 0 accepted, 0 rejected\n", ""},
 		{"not decodable", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRejected, "FILE: goods.example.com: rejected\n  FILE: CustomResourceDefinition in version", ""},
-		{"the same as JSON", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRejected, `"accepted":false,"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
-		{"JSON output", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"violations":[],"warnings":[]`, ""},
+		{"the same as JSON", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRejected, `"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
+		{"JSON output", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"report":{"violations":[],"warnings":[]`, ""},
 		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "Kubernetes minor 3", ""},
 		{"an older minor", good, []string{"--kubernetes-minor", "33"}, 0, "accepted", ""},
 	} {
@@ -161,20 +161,44 @@ func TestDirectories(t *testing.T) {
 
 func TestCheckJSONIsOneObjectALine(t *testing.T) {
 	_, stdout, _ := invoke(t, "", "check", "-o", "json", file(t, good+"---\n"+bad))
-	var got []crdReport
+	var got []crdLine
 	for line := range strings.Lines(stdout) {
-		var j crdReport
+		var j crdLine
 		if err := json.Unmarshal([]byte(line), &j); err != nil {
 			t.Fatalf("%v in %s", err, line)
 		}
 		got = append(got, j)
 	}
-	if len(got) != 2 || !got[0].Accepted || got[0].Rejection != nil || got[1].Accepted || got[1].Number != 2 || len(got[1].Violations) == 0 || got[1].Rejection.Code != http.StatusUnprocessableEntity {
+	if len(got) != 2 || !got[0].Accepted || got[0].Report.Rejection.Code != 0 || got[1].Accepted || got[1].Document != 2 || len(got[1].Report.Violations) == 0 ||
+		got[1].Report.Rejection.Code != http.StatusUnprocessableEntity {
 		t.Fatalf("%+v", got)
 	}
-	v := got[1].Violations[0]
-	if v.Position == nil || v.Position.Line != 17 || v.Detail == "" || !strings.HasPrefix((good + "---\n" + bad)[v.Position.Offset:], "string}") {
+	v := got[1].Report.Violations[0]
+	if v.Position.Line != 17 || v.Detail == "" || !strings.HasPrefix((good + "---\n" + bad)[v.Position.Offset:], "string}") {
 		t.Errorf("%+v at %+v", v, v.Position)
+	}
+}
+
+// crdLine is a line of check -o json.
+type crdLine struct {
+	Document int
+	Accepted bool
+	Report   struct {
+		Rejection  struct{ Code int }
+		Violations []struct {
+			Detail   string
+			Position struct {
+				Line   int
+				Offset int `json:",string"`
+			}
+		}
+		Versions []struct {
+			LowestMinor int
+			Rules       []struct {
+				ShareOfLimit float64
+				Culprits     []any
+			}
+		}
 	}
 }
 
@@ -284,9 +308,9 @@ func TestCheckCosts(t *testing.T) {
 		t.Errorf("with %s: %d %s %s", bound, code, out, errs)
 	}
 	code, out, errs = invoke(t, costly, "check", "-o", "json", "-")
-	var j crdReport
-	if err := json.Unmarshal([]byte(out), &j); code != 1 || err != nil || len(j.Versions) != 1 || len(j.Versions[0].Rules) != 1 ||
-		j.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Versions[0].Rules[0].Culprits) != 1 || j.Versions[0].LowestMinor != 25 {
+	var j crdLine
+	if err := json.Unmarshal([]byte(out), &j); code != 1 || err != nil || len(j.Report.Versions) != 1 || len(j.Report.Versions[0].Rules) != 1 ||
+		j.Report.Versions[0].Rules[0].ShareOfLimit <= 1 || len(j.Report.Versions[0].Rules[0].Culprits) != 1 || j.Report.Versions[0].LowestMinor != 25 {
 		t.Errorf("%d %v %s %s", code, err, out, errs)
 	}
 }

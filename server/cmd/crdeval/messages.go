@@ -2,95 +2,55 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/gateway"
 )
 
-// The types of this file are printed as JSON. Their fields are named as in the REST API.
+// inREST is a message of the API. Its JSON is that of the REST API.
+type inREST[M proto.Message] struct{ message M }
 
-type rejection struct {
-	Code    int32  `json:"code"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+// MarshalJSON implements json.Marshaler.
+func (r inREST[M]) MarshalJSON() ([]byte, error) { return gateway.Marshaler{}.Marshal(r.message) }
+
+// violationText returns the violation in the words of an API server.
+func violationText(v *crdevalv1.Violation) string {
+	if v.GetField() == "" {
+		return v.GetMessage()
+	}
+	return v.GetField() + ": " + v.GetMessage()
 }
 
-func rejectionOf(r *crdevalv1.Rejection) *rejection {
-	if r == nil {
+// locate returns the position in the file of a field. own is its position in the manifest.
+func (s *source) locate(pointer string, own *crdevalv1.Position) *crdevalv1.Position {
+	if s == nil || own == nil {
 		return nil
 	}
-	return &rejection{Code: r.GetCode(), Reason: r.GetReason(), Message: r.GetMessage()}
+	at := s.Position(pointer, engine.Position{
+		Line: int(own.GetLine()), Column: int(own.GetColumn()), Offset: int(own.GetOffset()),
+	})
+	return &crdevalv1.Position{Line: int32(at.Line), Column: int32(at.Column), Offset: int64(at.Offset)} //nolint:gosec // files are smaller
 }
 
-type violation struct {
-	Type          string          `json:"type"`
-	Field         string          `json:"field"`
-	Message       string          `json:"message"`
-	Detail        string          `json:"detail"`
-	BadValue      json.RawMessage `json:"badValue,omitempty"`
-	Pointer       string          `json:"pointer"`
-	SchemaPointer string          `json:"schemaPointer"`
-	Position      *position       `json:"position,omitempty"`
-	Hint          *hint           `json:"hint,omitempty"`
-}
-
-// text returns the violation in the words of an API server.
-func (v *violation) text() string {
-	if v.Field == "" {
-		return v.Message
+// locateAll changes the positions of violations to positions in the file.
+func (s *source) locateAll(lists ...[]*crdevalv1.Violation) {
+	for _, v := range slices.Concat(lists...) {
+		v.Position = s.locate(v.GetPointer(), v.GetPosition())
 	}
-	return v.Field + ": " + v.Message
 }
 
-// locator returns the position in a file of a field at a JSON pointer.
-type locator func(pointer string, own *crdevalv1.Position) *position
-
-func violationsOf(list []*crdevalv1.Violation, locate locator) []violation {
-	all := make([]violation, len(list))
-	for i, v := range list {
-		all[i] = violation{
-			Type: v.GetType(), Field: v.GetField(), Message: v.GetMessage(), Detail: v.GetDetail(),
-			BadValue: rawJSON(v.GetBadValue()), Pointer: v.GetPointer(), SchemaPointer: v.GetSchemaPointer(),
-			Position: locate(v.GetPointer(), v.GetPosition()), Hint: hintOf(v.GetHint()),
-		}
+// placed formats a position like a compiler. p may be nil.
+func placed(file string, p *crdevalv1.Position) string {
+	if p == nil {
+		return file
 	}
-	return all
-}
-
-// fieldChange is a field that was pruned or defaulted.
-type fieldChange struct {
-	Path     string          `json:"path"`
-	Pointer  string          `json:"pointer"`
-	Value    json.RawMessage `json:"value"`
-	Position *position       `json:"position,omitempty"`
-	Hint     *hint           `json:"hint,omitempty"`
-}
-
-func fieldChangesOf(list []*crdevalv1.FieldChange, locate locator) []fieldChange {
-	all := make([]fieldChange, len(list))
-	for i, c := range list {
-		all[i] = fieldChange{
-			Path: c.GetPath(), Pointer: c.GetPointer(), Value: rawJSON(c.GetValue()),
-			Position: locate(c.GetPointer(), c.GetPosition()), Hint: hintOf(c.GetHint()),
-		}
-	}
-	return all
-}
-
-type hint struct {
-	Text        string          `json:"text"`
-	Pointer     string          `json:"pointer,omitempty"`
-	Replacement json.RawMessage `json:"replacement,omitempty"`
-}
-
-func hintOf(h *crdevalv1.Hint) *hint {
-	if h == nil {
-		return nil
-	}
-	return &hint{Text: h.GetText(), Pointer: h.GetPointer(), Replacement: rawJSON(h.GetReplacement())}
+	return fmt.Sprintf("%s:%d:%d", file, p.GetLine(), p.GetColumn())
 }
 
 func toDocument(d engine.Document) *crdevalv1.Document {
@@ -99,9 +59,6 @@ func toDocument(d engine.Document) *crdevalv1.Document {
 	}
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: d.JSON}}
 }
-
-// rawJSON returns the JSON of a document, nil if there is none.
-func rawJSON(d *crdevalv1.Document) json.RawMessage { return d.GetJson() }
 
 // printable replaces control characters, which come from manifests and could steer a terminal.
 func printable(text []byte) []byte {

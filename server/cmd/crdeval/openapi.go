@@ -61,7 +61,7 @@ func (s *service) openAPI(ctx context.Context, request *crdevalv1.GetOpenApiRequ
 	if err != nil {
 		return nil, s.fail("", err)
 	}
-	return rawJSON(answer.GetDocument()), nil
+	return answer.GetDocument().GetJson(), nil
 }
 
 // choose returns the group and version of the requested document. index is the document of /openapi/v3.

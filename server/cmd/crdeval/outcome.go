@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// outcome is the result for an object. Its fields are named as in the REST API.
+// outcome is the result for an object.
 type outcome struct {
 	location
 	Line      int    `json:"line"`
@@ -16,31 +17,21 @@ type outcome struct {
 	Name      string `json:"name,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 
-	Operation  string          `json:"operation"` // CREATE, UPDATE, PATCH
-	Allowed    bool            `json:"allowed"`
-	Deletes    bool            `json:"deletes,omitempty"`
-	Rejection  *rejection      `json:"rejection,omitempty"`
-	Violations []violation     `json:"violations"`
-	Next       []violation     `json:"nextViolations,omitempty"` // reported once strict decoding passes
-	Warnings   []string        `json:"warnings"`
-	Pruned     []fieldChange   `json:"pruned"`
-	Defaulted  []fieldChange   `json:"defaulted"`
-	Ratcheted  []violation     `json:"ratcheted,omitempty"`
-	Object     json.RawMessage `json:"object,omitempty"`
-	Stored     json.RawMessage `json:"storedObject,omitempty"`
-	Skipped    string          `json:"skipped,omitempty"` // why the document was skipped
-	Error      string          `json:"error,omitempty"`   // why the object could not be evaluated
+	Operation string                         `json:"operation"` // CREATE, UPDATE, PATCH
+	Verdict   inREST[*crdevalv1.Verdict]     `json:"verdict,omitzero"`
+	Next      []inREST[*crdevalv1.Violation] `json:"nextViolations,omitempty"` // reported once strict decoding passes
+	Skipped   string                         `json:"skipped,omitempty"`        // why the document was skipped
+	Error     string                         `json:"error,omitempty"`          // why the object could not be evaluated
 
 	write     *write
 	patchName string // of the file with the positions, for a patch
-	traces    []*crdevalv1.RuleTrace
 }
 
-// newOutcome returns an outcome without a result. Its lists are empty instead of null in JSON.
+// newOutcome returns an outcome without a result.
 func newOutcome(c *admitCommand, w *write) *outcome {
 	o := &outcome{
 		location: w.location, Line: w.Line(), Kind: w.kind, Name: w.id.Metadata.Name, Namespace: w.id.Metadata.Namespace,
-		Operation: "CREATE", Violations: []violation{}, Warnings: []string{}, Pruned: []fieldChange{}, Defaulted: []fieldChange{}, write: w,
+		Operation: "CREATE", write: w,
 	}
 	switch {
 	case w.patch != nil:
@@ -51,49 +42,53 @@ func newOutcome(c *admitCommand, w *write) *outcome {
 	return o
 }
 
-// take records a verdict.
+// take records a verdict. Positions and lines become those of the file, except for a patch.
 func (o *outcome) take(v *crdevalv1.Verdict) {
-	o.Allowed, o.Deletes, o.traces = v.GetAllowed(), v.GetDeletes(), v.GetRuleTraces().GetTraces()
-	o.Rejection = rejectionOf(v.GetRejection())
-	o.Violations, o.Ratcheted = violationsOf(v.GetViolations(), o.locate), violationsOf(v.GetRatcheted(), o.locate)
-	o.Pruned = fieldChangesOf(v.GetChanges().GetPruned(), o.locate)
-	o.Defaulted = fieldChangesOf(v.GetChanges().GetDefaulted(), o.locate)
-	o.Object = rawJSON(v.GetObject())
-	if o.Stored = rawJSON(v.GetStoredObject()); o.Stored == nil {
-		o.Stored = o.Object
-	}
-	for _, warning := range v.GetWarnings() {
-		o.Warnings = append(o.Warnings, o.inFile(warning))
-	}
-	if o.Rejection != nil {
-		o.Rejection.Message = o.inFile(o.Rejection.Message)
+	o.Verdict.message = v
+	if o.patchName == "" {
+		o.write.locateAll(v.GetViolations(), v.GetRatcheted())
+		for _, c := range slices.Concat(v.GetChanges().GetPruned(), v.GetChanges().GetDefaulted()) {
+			c.Position = o.write.locate(c.GetPointer(), c.GetPosition())
+		}
+		if o.write.Document.YAML != nil {
+			v.Warnings = slices.Clone(v.GetWarnings())
+			for i, warning := range v.GetWarnings() {
+				v.Warnings[i], _ = o.write.FileLines(warning)
+			}
+			if r := v.GetRejection(); r != nil {
+				r.Message, _ = o.write.FileLines(r.GetMessage())
+			}
+		}
 	}
 	if o.Namespace == "" {
 		var stored identity
-		_ = json.Unmarshal(o.Object, &stored)
+		_ = json.Unmarshal(o.object(), &stored)
 		o.Namespace = stored.Metadata.Namespace
 	}
 }
 
-// inFile replaces the line numbers of YAML errors in a message by those of the file.
-func (o *outcome) inFile(message string) string {
-	if o.patchName != "" || o.write.Document.YAML == nil {
-		return message
+// takeNext records the violations that the object has without unknown and duplicate fields.
+func (o *outcome) takeNext(list []*crdevalv1.Violation) {
+	if o.patchName == "" {
+		o.write.locateAll(list)
 	}
-	text, _ := o.write.FileLines(message)
-	return text
+	for _, v := range list {
+		o.Next = append(o.Next, inREST[*crdevalv1.Violation]{v})
+	}
 }
 
-// locate returns the position in the file, or in the patch, of a field.
-func (o *outcome) locate(pointer string, own *crdevalv1.Position) *position {
-	if o.patchName != "" && own != nil {
-		return &position{Line: int(own.GetLine()), Column: int(own.GetColumn()), Offset: int(own.GetOffset())}
-	}
-	return o.write.locate(pointer, own)
+func (o *outcome) allowed() bool { return o.Verdict.message.GetAllowed() }
+
+// object returns the object as an API server returns it, as JSON.
+func (o *outcome) object() []byte { return o.Verdict.message.GetObject().GetJson() }
+
+// stored returns the object as an API server stores it, as JSON.
+func (o *outcome) stored() []byte {
+	return cmp.Or(o.Verdict.message.GetStoredObject(), o.Verdict.message.GetObject()).GetJson()
 }
 
 // placed formats a position like a compiler; nil is the position of the object.
-func (o *outcome) placed(p *position) string {
+func (o *outcome) placed(p *crdevalv1.Position) string {
 	if p == nil {
 		return fmt.Sprintf("%s:%d", o.File, o.Line)
 	}

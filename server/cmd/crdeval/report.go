@@ -1,101 +1,62 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
+	"math"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // crdReport is what an API server answers to a CRD.
 type crdReport struct {
 	location
-	Name       string      `json:"name,omitempty"`
-	Update     bool        `json:"update,omitempty"` // of a CRD of --old, or of an earlier one of the run
-	Accepted   bool        `json:"accepted"`
-	Rejection  *rejection  `json:"rejection,omitempty"`
-	Violations []violation `json:"violations"`
-	Warnings   []string    `json:"warnings"`
-	Names      *condition  `json:"namesAccepted,omitempty"` // if the names conflict with those of another CRD
-	// LowestMinor is the oldest Kubernetes minor that knows all formats and compiles all rules.
-	LowestMinor       int32           `json:"lowestMinor,omitempty"`
-	LowestMinorReason string          `json:"lowestMinorReason,omitempty"`
-	Versions          []versionReport `json:"versions,omitempty"`
-	Skipped           string          `json:"skipped,omitempty"` // why the document was skipped
-	Error             string          `json:"error,omitempty"`   // why the document could not be checked
-	Line              int             `json:"line,omitempty"`    // of the error, if known
+	Line     int                             `json:"line,omitempty"` // of the error, if known
+	Name     string                          `json:"name,omitempty"`
+	Accepted bool                            `json:"accepted"`
+	Report   inREST[*crdevalv1.CrdReport]    `json:"report,omitzero"`
+	Names    inREST[*crdevalv1.CrdCondition] `json:"namesAccepted,omitzero"` // if the names conflict with those of another CRD
+	Skipped  string                          `json:"skipped,omitempty"`      // why the document was skipped
+	Error    string                          `json:"error,omitempty"`        // why the document could not be checked
 
-	source *source // nil if the file could not be read
+	source *source
 }
 
-// condition is a condition of the status of a CRD.
-type condition struct {
-	Status  string `json:"status"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+func newReport(crd *source) *crdReport { return &crdReport{location: crd.location, source: crd} }
+
+// fail records why the document could not be checked.
+func (j *crdReport) fail(err error) *crdReport {
+	j.Error, j.Line, _ = j.source.Describe(err)
+	return j
 }
 
-type versionReport struct {
-	Name               string       `json:"name"` // versions are in order of priority
-	Served             bool         `json:"served"`
-	Storage            bool         `json:"storage"`
-	DeprecationWarning string       `json:"deprecationWarning,omitempty"`
-	HasStatus          bool         `json:"hasStatus"`
-	HasScale           bool         `json:"hasScale"`
-	LowestMinor        int32        `json:"lowestMinor"`
-	LowestMinorReason  string       `json:"lowestMinorReason,omitempty"`
-	EstimatedCost      uint64       `json:"estimatedCost"`
-	CostLimit          uint64       `json:"costLimit"`
-	Rules              []ruleReport `json:"rules,omitempty"`
-}
-
-type ruleReport struct {
-	SchemaPointer        string        `json:"schemaPointer"`
-	Rule                 string        `json:"rule"`
-	EstimatedCost        uint64        `json:"estimatedCost"`
-	MessageEstimatedCost uint64        `json:"messageEstimatedCost,omitempty"`
-	Cardinality          uint64        `json:"cardinality"`
-	Limit                uint64        `json:"limit"`
-	ShareOfLimit         float64       `json:"shareOfLimit"`
-	UsesOldSelf          bool          `json:"usesOldSelf"`
-	Culprits             []costCulprit `json:"culprits,omitempty"`
-	LowestMinor          int32         `json:"lowestMinor"`
-	LowestMinorReason    string        `json:"lowestMinorReason,omitempty"`
-}
-
-// costCulprit is a missing bound that makes a rule costly.
-type costCulprit struct {
-	SchemaPointer string `json:"schemaPointer"`
-	Keyword       string `json:"keyword"`
-	Suggested     int64  `json:"suggested"`
-}
-
-// newReport returns a report without a result. Its lists are empty instead of null in JSON.
-func newReport(at location, s *source) *crdReport {
-	return &crdReport{location: at, Violations: []violation{}, Warnings: []string{}, source: s}
+// failure returns the error of a CRD that could not be registered.
+func (j *crdReport) failure() error {
+	if j.Line > 0 {
+		return fmt.Errorf("%s:%d: %s", j.File, j.Line, j.Error)
+	}
+	return fmt.Errorf("%s: %s", j.source.where(), j.Error)
 }
 
 // registerCRD registers a CRD of a file with the service.
 func (s *service) registerCRD(ctx context.Context, crd *source) *crdReport {
-	j := newReport(crd.location, crd)
+	j := newReport(crd)
 	answer, err := s.register(ctx, crd)
 	if err != nil {
-		j.Error, j.Line, _ = crd.Describe(s.manifestError(err))
-		return j
+		return j.fail(s.manifestError(err))
 	}
-	r := answer.GetReport()
-	j.Name, j.Update, j.Accepted = crd.id.Metadata.Name, r.GetUpdate(), answer.GetAccepted()
-	j.Rejection, j.Violations = rejectionOf(r.GetRejection()), violationsOf(r.GetViolations(), crd.locate)
-	j.Warnings = append(j.Warnings, r.GetWarnings()...)
-	j.LowestMinor, j.LowestMinorReason = r.GetLowestMinor(), r.GetLowestMinorReason()
-	for _, v := range r.GetVersions() {
-		j.Versions = append(j.Versions, versionReportOf(v))
-	}
+	j.Name, j.Accepted, j.Report.message = crd.id.Metadata.Name, answer.GetAccepted(), answer.GetReport()
+	crd.locateAll(j.Report.message.GetViolations())
 	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
-			j.Names = &condition{Status: c.GetStatus(), Reason: c.GetReason(), Message: c.GetMessage()}
+			j.Names.message = c
 		}
 	}
 	return j
@@ -106,13 +67,12 @@ func (s *service) adoptCRD(ctx context.Context, crd *source) *crdReport {
 	if s.local == nil {
 		return s.registerCRD(ctx, crd)
 	}
-	j := newReport(crd.location, crd)
-	name, err := s.local.adopt(ctx, crd)
-	if err != nil {
-		j.Error, j.Line, _ = crd.Describe(err)
-		return j
+	j := newReport(crd)
+	var err error
+	if j.Name, err = s.local.adopt(ctx, crd); err != nil {
+		return j.fail(err)
 	}
-	j.Name, j.Accepted = name, true
+	j.Accepted = true
 	return j
 }
 
@@ -124,25 +84,122 @@ func (s *service) prepareCRD(ctx context.Context, crd *source) *crdReport {
 	return s.registerCRD(ctx, crd)
 }
 
-func versionReportOf(v *crdevalv1.VersionReport) versionReport {
-	is := v.GetVersion()
-	out := versionReport{
-		Name: is.GetName(), Served: is.GetServed(), Storage: is.GetStorage(), DeprecationWarning: is.GetDeprecationWarning(),
-		HasStatus: slices.Contains(is.GetSubresources(), "status"), HasScale: slices.Contains(is.GetSubresources(), "scale"),
-		LowestMinor: v.GetLowestMinor(), LowestMinorReason: v.GetLowestMinorReason(),
-		EstimatedCost: v.GetEstimatedCost(), CostLimit: v.GetCostLimit(),
+// print prints the report as text.
+func (j *crdReport) print(w io.Writer) error {
+	var b bytes.Buffer
+	j.printHead(&b)
+	report := j.Report.message
+	for _, v := range report.GetViolations() {
+		fmt.Fprintf(&b, "  %s: %s\n", placed(j.File, v.GetPosition()), violationText(v))
+	}
+	if j.Accepted {
+		for _, v := range report.GetVersions() {
+			fmt.Fprintf(&b, "  %s\n", versionText(v))
+		}
+	}
+	for _, v := range report.GetVersions() {
+		printBounds(&b, v)
+	}
+	if c := j.Names.message; c != nil {
+		fmt.Fprintf(&b, "  warning: NamesAccepted False: %s: %s\n", c.GetReason(), c.GetMessage())
+	}
+	for _, warning := range report.GetWarnings() {
+		fmt.Fprintf(&b, "  warning: %s\n", warning)
+	}
+	_, err := w.Write(printable(b.Bytes()))
+	return err
+}
+
+func (j *crdReport) printHead(b *bytes.Buffer) {
+	where, update := j.source.where(), ""
+	if j.Name != "" {
+		where += ": " + j.Name
+	}
+	if j.Report.message.GetUpdate() {
+		update = " as an update"
+	}
+	switch {
+	case j.Skipped != "":
+		fmt.Fprintf(b, "%s: skipped: %s\n", where, j.Skipped)
+	case j.Error != "" && j.Line > 0:
+		fmt.Fprintf(b, "%s:%d: error: %s\n", j.File, j.Line, j.Error)
+	case j.Error != "":
+		fmt.Fprintf(b, "%s: error: %s\n", j.source.where(), j.Error)
+	case j.Accepted:
+		fmt.Fprintf(b, "%s: accepted%s\n", where, update)
+	default:
+		fmt.Fprintf(b, "%s: rejected%s\n", where, update)
+		if r := j.Report.message; len(r.GetViolations()) == 0 && r.GetRejection() != nil {
+			fmt.Fprintf(b, "  %s: %s\n", j.File, r.GetRejection().GetMessage())
+		}
+	}
+}
+
+// versionText describes a version in a line.
+func versionText(v *crdevalv1.VersionReport) string {
+	state := "not served"
+	if v.GetVersion().GetServed() {
+		state = "served"
+	}
+	if v.GetVersion().GetStorage() {
+		state += ", storage"
+	}
+	parts := []string{state}
+	if v.GetLowestMinor() > engine.OldestMinor {
+		parts = append(parts, fmt.Sprintf("needs Kubernetes 1.%d (%s)", v.GetLowestMinor(), v.GetLowestMinorReason()))
+	}
+	if n := len(v.GetRules()); n > 0 {
+		total, costliest := math.Inf(1), 0.0
+		if v.GetCostLimit() > 0 {
+			total = float64(v.GetEstimatedCost()) / float64(v.GetCostLimit())
+		}
+		for _, r := range v.GetRules() {
+			costliest = max(costliest, r.GetShareOfLimit())
+		}
+		text := fmt.Sprintf("%s: %s of the total cost budget", counted(n, "rule"), percent(total))
+		if n > 1 && costliest >= 0.01 {
+			text += fmt.Sprintf(", costliest rule: %s of the per-rule budget", percent(costliest))
+		}
+		parts = append(parts, text)
+	}
+	if warning := v.GetVersion().GetDeprecationWarning(); warning != "" {
+		parts = append(parts, fmt.Sprintf("deprecated: %q", warning))
+	}
+	return v.GetVersion().GetName() + ": " + strings.Join(parts, "; ")
+}
+
+func percent(share float64) string {
+	switch {
+	case share < 0.01:
+		return "less than 1%"
+	case share > 100:
+		return "more than 100 times"
+	case share > 10:
+		return fmt.Sprintf("%.0f times", share)
+	}
+	return fmt.Sprintf("%.0f%%", share*100)
+}
+
+// printBounds suggests bounds for the rules of a version whose cost exceeds a limit.
+func printBounds(b *bytes.Buffer, v *crdevalv1.VersionReport) {
+	tooCostly := func(r *crdevalv1.RuleReport) bool { return r.GetShareOfLimit() > 1 }
+	if v.GetEstimatedCost() <= v.GetCostLimit() && !slices.ContainsFunc(v.GetRules(), tooCostly) {
+		return
 	}
 	for _, r := range v.GetRules() {
-		rule := ruleReport{
-			SchemaPointer: r.GetSchemaPointer(), Rule: r.GetRule().GetRule(), EstimatedCost: r.GetEstimatedCost(),
-			MessageEstimatedCost: r.GetMessageEstimatedCost(), Cardinality: r.GetCardinality(), Limit: r.GetLimit(),
-			ShareOfLimit: r.GetShareOfLimit(), UsesOldSelf: r.GetUsesOldSelf(),
-			LowestMinor: r.GetLowestMinor(), LowestMinorReason: r.GetLowestMinorReason(),
-		}
+		var bounds []string
 		for _, c := range r.GetCulprits() {
-			rule.Culprits = append(rule.Culprits, costCulprit{c.GetSchemaPointer(), c.GetKeyword(), c.GetSuggested()})
+			if c.GetSuggested() > 0 {
+				bounds = append(bounds, fmt.Sprintf("%s: %d at %s", c.GetKeyword(), c.GetSuggested(), c.GetSchemaPointer()))
+			}
 		}
-		out.Rules = append(out.Rules, rule)
+		rule := v.GetVersion().GetName() + " " + r.GetSchemaPointer()
+		switch {
+		case len(bounds) > 0:
+			fmt.Fprintf(b, "  %s would fit with %s\n", rule, strings.Join(bounds, ", "))
+		case tooCostly(r): // such as string(self.x) + 'y'
+			fmt.Fprintf(b, "  %s does not fit with any bound in the schema: the rule builds a value that is too large, "+
+				"or whose size cannot be estimated\n", rule)
+		}
 	}
-	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -85,51 +85,43 @@ func (s *source) where() string {
 	return where
 }
 
-// position is a position in a file.
-type position struct {
-	Line   int `json:"line"`
-	Column int `json:"column"`
-	Offset int `json:"offset"`
-}
-
-// locate returns the position in the file of a field. own is its position in the manifest.
-func (s *source) locate(pointer string, own *crdevalv1.Position) *position {
-	if s == nil || own == nil {
-		return nil
-	}
-	at := s.Position(pointer, engine.Position{
-		Line: int(own.GetLine()), Column: int(own.GetColumn()), Offset: int(own.GetOffset()),
-	})
-	return &position{Line: at.Line, Column: at.Column, Offset: at.Offset}
-}
-
-// placed formats a position like a compiler. p may be nil.
-func placed(file string, p *position) string {
-	if p == nil {
-		return file
-	}
-	return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
-}
-
 // reader reads the files of a command.
 type reader struct {
 	env       environment
 	recursive bool // directories include their subdirectories
 }
 
-// manifests reads all manifests of a file, of the files of a directory, or of stdin ("-").
-func (r reader) manifests(name string) ([]*source, error) {
-	files, err := r.files(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	var all []*source
-	for _, file := range files {
-		list, err := r.file(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+// each yields the manifests of files, of the files of directories, and of stdin ("-"). With an error, it yields a source
+// that only has a File.
+func (r reader) each(names ...string) iter.Seq2[*source, error] {
+	return func(yield func(*source, error) bool) {
+		for _, name := range names {
+			files, err := r.files(name)
+			if err != nil && !yield(&source{location: location{File: name}}, err) {
+				return
+			}
+			for _, file := range files {
+				list, err := r.file(file)
+				if err != nil && !yield(&source{location: location{File: file}}, err) {
+					return
+				}
+				for _, s := range list {
+					if !yield(s, nil) {
+						return
+					}
+				}
+			}
 		}
-		all = append(all, list...)
+	}
+}
+
+// manifests returns all manifests of files and directories.
+func (r reader) manifests(names ...string) (all []*source, _ error) {
+	for s, err := range r.each(names...) {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.File, err)
+		}
+		all = append(all, s)
 	}
 	return all, nil
 }
@@ -142,7 +134,7 @@ func (r reader) crds(names ...string) ([]*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		found := 0
+		before := len(all)
 		for _, s := range list {
 			if s.typeErr != nil && len(list) > 1 { // a single one is taken for a CRD: registering it reports what is wrong
 				text, line, _ := s.Describe(s.typeErr)
@@ -150,10 +142,9 @@ func (r reader) crds(names ...string) ([]*source, error) {
 			}
 			if s.id.Kind == manifests.CRDKind || s.id.Kind == "" && len(list) == 1 {
 				all = append(all, s)
-				found++
 			}
 		}
-		if found == 0 {
+		if len(all) == before {
 			return nil, fmt.Errorf("%s has no CustomResourceDefinition", name)
 		}
 	}

@@ -10,65 +10,48 @@ import (
 
 // tally counts the results of a run.
 type tally struct {
-	crds, crdsRejected, crdErrors int
-	allowed, rejected, errors     int            // objects
-	skipped                       map[string]int // documents, by kind
+	crds, objects counts
+	skipped       map[string]int // documents, by kind
 }
 
-func (t *tally) skip(kind string) {
-	if t.skipped == nil {
-		t.skipped = map[string]int{}
-	}
-	if kind == "" {
-		kind = "without kind"
-	}
-	t.skipped[kind]++
-}
+// counts are the numbers of results for documents that were not skipped.
+type counts struct{ accepted, rejected, errors int }
 
-func (t *tally) crd(j *crdReport) {
+func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
+
+func (t *tally) crd(j *crdReport) { t.add(&t.crds, j.Accepted, j.Error, j.Skipped, j.source.id.Kind) }
+
+func (t *tally) object(o *outcome) { t.add(&t.objects, o.allowed(), o.Error, o.Skipped, o.Kind) }
+
+func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 	switch {
-	case j.Skipped != "":
-		t.skip(j.source.id.Kind)
-		return
-	case j.Error != "":
-		t.crdErrors++
-	case !j.Accepted:
-		t.crdsRejected++
-	}
-	t.crds++
-}
-
-func (t *tally) object(o *outcome) {
-	switch {
-	case o.Skipped != "":
-		t.skip(o.Kind)
-	case o.Error != "":
-		t.errors++
-	case o.Allowed:
-		t.allowed++
+	case skipped != "":
+		if t.skipped == nil {
+			t.skipped = map[string]int{}
+		}
+		if kind == "" {
+			kind = "without kind"
+		}
+		t.skipped[kind]++
+	case failure != "":
+		c.errors++
+	case accepted:
+		c.accepted++
 	default:
-		t.rejected++
+		c.rejected++
 	}
 }
 
-// crdSummary returns the counts of CRDs.
-func (t *tally) crdSummary() string {
-	text := fmt.Sprintf("%s: %d accepted, %d rejected", counted(t.crds, "CRD"), t.crds-t.crdsRejected-t.crdErrors,
-		t.crdsRejected)
-	return text + t.rest(t.crdErrors)
-}
+// crdSummary returns the counts of CRDs and skipped documents.
+func (t *tally) crdSummary() string { return t.summary(&t.crds, "CRD", "accepted") }
 
-// objectSummary returns the counts of objects.
-func (t *tally) objectSummary() string {
-	text := fmt.Sprintf("%s: %d allowed, %d rejected", counted(t.allowed+t.rejected+t.errors, "object"), t.allowed,
-		t.rejected)
-	return text + t.rest(t.errors)
-}
+// objectSummary returns the counts of objects and skipped documents.
+func (t *tally) objectSummary() string { return t.summary(&t.objects, "object", "allowed") }
 
-// rest returns the counts of errors and skipped documents.
-func (t *tally) rest(errors int) (text string) {
-	if errors > 0 {
-		text = ", " + counted(errors, "error")
+func (t *tally) summary(c *counts, noun, accepted string) string {
+	text := fmt.Sprintf("%s: %d %s, %d rejected", counted(c.all(), noun), c.accepted, accepted, c.rejected)
+	if c.errors > 0 {
+		text += ", " + counted(c.errors, "error")
 	}
 	n := 0
 	var kinds []string
@@ -84,14 +67,11 @@ func (t *tally) rest(errors int) (text string) {
 
 // result returns the error that sets the exit code.
 func (t *tally) result() error {
-	switch n := t.errors + t.crdErrors; {
+	switch n := t.crds.errors + t.objects.errors; {
 	case n > 0:
 		return errors.New(counted(n, "document") + " could not be checked")
-	case t.rejected > 0 || t.crdsRejected > 0:
+	case t.crds.rejected+t.objects.rejected > 0:
 		return errRejected
 	}
 	return nil
 }
-
-// objects returns the number of documents that are not CRDs.
-func (t *tally) objects() int { return t.allowed + t.rejected + t.errors + len(t.skipped) }
