@@ -67,14 +67,7 @@ const (
 )
 
 // Hint is crdeval's guess of what was meant. Upstream has no hints.
-type Hint struct {
-	// Text is a sentence.
-	Text string
-	// Pointer is the JSON pointer of the field that is meant, "" if the hint names no other field.
-	Pointer string
-	// Replacement is the value that is meant as JSON, nil if the hint suggests none.
-	Replacement []byte
-}
+type Hint = hint.Hint
 
 // MaxHints is the most hints that a Verdict has: the first violations get them.
 const MaxHints = hint.MaxHints
@@ -118,30 +111,12 @@ func (d *Definition) addHints(
 	if r.Patch != 0 || r.Scale {
 		text = nil // the object that was validated is in no document
 	}
-	removed := make([]hint.Removed, 0, min(len(pruned), hint.MaxAsked))
-	for i := range out.Pruned[:cap(removed)] {
-		removed = append(removed, hint.Removed{Path: out.Pruned[i].Path, Position: positionOf(pruned[i].Position)})
-	}
-	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, removed, ctx.Done())
+	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, ctx.Done())
 	for i := range list {
-		list[i].Hint = newHint(finder.Violation(&out.Violations[i], positionOf(list[i].Position)))
+		list[i].Hint = finder.Violation(&out.Violations[i], list[i].Position)
 	}
-	for i := range removed {
-		pruned[i].Hint = newHint(finder.Removed(&removed[i]))
+	for i := range pruned {
+		pruned[i].Hint = finder.Removed(out.Pruned[i].Path)
 	}
 	finder.Close() // not deferred: after a panic its memory must not return to the pool
-}
-
-func positionOf(at *Position) Position {
-	if at == nil {
-		return Position{}
-	}
-	return *at
-}
-
-func newHint(h *hint.Hint) *Hint {
-	if h == nil {
-		return nil
-	}
-	return &Hint{Text: h.Text, Pointer: h.Pointer, Replacement: h.Replacement}
 }

@@ -1,6 +1,13 @@
+// Package hint guesses what was probably meant where an object is wrong: unknown fields (unknown.go), values that no
+// enum lists and values of a wrong type (value.go). Hints are returned beside upstream's texts and never change them.
+//
+// A Finder looks at the compiled schema (package plan) and at the document as it was sent. The hints of a document are
+// deterministic, and their number and the work to find them are bounded.
 package hint
 
 import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -14,13 +21,6 @@ type Hint struct {
 	Pointer string
 	// Replacement is the value that is meant as JSON, nil if the hint suggests none.
 	Replacement []byte
-}
-
-// Removed is a field that was pruned.
-type Removed struct {
-	Path value.Path
-	// Position is the position of its value in the document, the zero Position if that is not known.
-	Position value.Position
 }
 
 // The bounds of one document.
@@ -37,29 +37,24 @@ const (
 
 // Finder finds the hints of one document. It is not safe for concurrent use. Close returns its memory to pools.
 type Finder struct {
-	plan    *plan.Plan
-	text    []byte
-	yaml    bool
-	limits  value.Limits
-	removed []Removed
-	done    <-chan struct{}
+	plan   *plan.Plan
+	text   []byte
+	yaml   bool
+	limits value.Limits
+	done   <-chan struct{}
 
 	asked, given, work int
-
-	lastName  string // the name that near compared last
-	lastPlain []byte // plain(lastName)
 
 	doc    *value.Doc // the document as it was sent, parsed when it is first needed
 	root   uint32
 	finder *value.Finder
 }
 
-// New returns a Finder for a document that was validated with a plan, and from which fields were removed. A nil text
-// means that the object was not sent as a document, for example because a patch made it; there are no hints about its
-// values then. There are no more hints once done is closed.
-func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, removed []Removed, done <-chan struct{}) *Finder {
-	removed = removed[:min(len(removed), MaxAsked)]
-	return &Finder{done: done, plan: p, text: text, yaml: yaml, limits: limits, removed: removed}
+// New returns a Finder for a document that was validated with a plan. A nil text means that the object was not sent as
+// a document, for example because a patch made it; there are no hints about its values then. There are no more hints
+// once done is closed.
+func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, done <-chan struct{}) *Finder {
+	return &Finder{done: done, plan: p, text: text, yaml: yaml, limits: limits}
 }
 
 // Close releases the parsed document.
@@ -71,22 +66,19 @@ func (f *Finder) Close() {
 }
 
 // Removed returns a hint about a pruned field, or nil.
-func (f *Finder) Removed(r *Removed) *Hint {
-	return f.ask(r.Path, func() *Hint { return f.unknown(r.Path) })
+func (f *Finder) Removed(path value.Path) *Hint {
+	return f.ask(path, func() *Hint { return f.unknown(path) })
 }
 
-// Violation returns a hint about a violation, or nil. at is the position of the value in the document, the zero
-// Position for a value that is not in it.
-func (f *Finder) Violation(v *violation.Violation, at value.Position) *Hint {
+// Violation returns a hint about a violation, or nil. at is the position of the value in the document, nil for a value
+// that is not in it.
+func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 	switch {
-	case v.Rule != nil:
-		return nil
-	case isEnum(v):
-		return f.ask(v.Path, func() *Hint { return f.enum(v, at) })
-	case isWrongType(v):
-		return f.ask(v.Path, func() *Hint { return f.wrongType(v, at) })
-	case isRequired(v):
-		return f.ask(v.Path, func() *Hint { return f.required(v) })
+	case v.Step != violation.Schema || at == nil:
+	case v.Type == field.ErrorTypeNotSupported:
+		return f.ask(v.Path, func() *Hint { return f.enum(v.Path, at.Offset) })
+	case v.Type == field.ErrorTypeTypeInvalid:
+		return f.ask(v.Path, func() *Hint { return f.wrongType(v.Path, at.Offset) })
 	}
 	return nil
 }
@@ -116,9 +108,12 @@ func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 	return h
 }
 
-// parsed reports whether f.doc holds the document as it was sent. It parses the document on the first call.
-func (f *Finder) parsed() bool {
-	if f.doc == nil && f.text != nil {
+// at returns the node at a path of the document as it was sent, or 0. It parses the document on the first call.
+func (f *Finder) at(path value.Path) uint32 {
+	if f.doc == nil {
+		if f.text == nil {
+			return 0
+		}
 		f.doc = value.Acquire()
 		f.doc.StopOn(f.done)
 		var err error
@@ -130,24 +125,10 @@ func (f *Finder) parsed() bool {
 		if err != nil {
 			f.Close()
 			f.text = nil
-			return false
+			return 0
 		}
 		f.finder = f.doc.Finder()
 	}
-	return f.doc != nil
-}
-
-// at returns the node of the document at a path, or 0.
-func (f *Finder) at(path value.Path) uint32 {
-	if !f.parsed() {
-		return 0
-	}
 	f.work += len(path)
-	node := f.root
-	for _, s := range path {
-		if node = f.finder.Child(node, s); node == 0 {
-			return 0
-		}
-	}
-	return node
+	return f.finder.Lookup(f.root, path)
 }

@@ -16,9 +16,9 @@ const podFields = `activeDeadlineSeconds affinity automountServiceAccountToken c
 	terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe
 	resizePolicy resources startupProbe stdin stdinOnce terminationMessagePath tty volumeDevices volumeMounts workingDir`
 
-// TestSlipsAreMended: of names with a letter too few, too many, wrong or swapped nearly all are found, and of others
-// nothing is said.
-func TestSlipsAreMended(t *testing.T) {
+// TestTypos checks that nearly all names with a letter too few, too many, wrong or swapped are recognized, and that
+// other names get no hint.
+func TestTypos(t *testing.T) {
 	names := strings.Fields(podFields)
 	var properties []string
 	for _, name := range names {
@@ -27,8 +27,8 @@ func TestSlipsAreMended(t *testing.T) {
 	plan := planOf(t, `{"type":"object","properties":{"spec":{"type":"object","properties":{`+strings.Join(properties, ",")+`}}}}`)
 	r := rand.New(rand.NewPCG(1, 2))
 	hint := func(key string) string {
-		f := New(plan, nil, false, value.Limits{}, nil, nil)
-		if h := f.Removed(&Removed{Path: value.Path{value.Name("spec"), value.Name(key)}}); h != nil {
+		f := New(plan, nil, false, value.Limits{}, nil)
+		if h := f.Removed(value.Path{value.Name("spec"), value.Name(key)}); h != nil {
 			return strings.TrimPrefix(h.Pointer, "/spec/")
 		}
 		return ""
@@ -53,9 +53,9 @@ func TestSlipsAreMended(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d slips: %d mended, %d taken for another", asked, right, wrong)
+	t.Logf("%d typos: %d recognized, %d taken for another", asked, right, wrong)
 	if right*100 < asked*95 || wrong*100 > asked*2 {
-		t.Errorf("of %d slips %d were mended, %d taken for another", asked, right, wrong)
+		t.Errorf("of %d typos %d were recognized, %d taken for another", asked, right, wrong)
 	}
 	for _, other := range []string{"replicas", "selector", "template", "paused", "backoffLimit", "data", "x", "foo", "spec", "status", "rules", "hosts", "tls"} {
 		if h := hint(other); h != "" {

@@ -1,9 +1,14 @@
 package hint
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -14,9 +19,9 @@ func (f *Finder) unknown(path value.Path) *Hint {
 	}
 	parent, key := path[:len(path)-1], path[len(path)-1].Key()
 	here := f.target(parent)
-	isTaken := func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 }
-	name, how := f.nearestField(here, key, isTaken)
-	if how > oneOff {
+	names := here.names()
+	best, least := f.nearest(key, names, func(name string) bool { return f.at(parent.With(value.Name(name))) != 0 })
+	if least > 1 {
 		if h := f.above(parent, key); h != nil {
 			return h
 		}
@@ -24,35 +29,28 @@ func (f *Finder) unknown(path value.Path) *Hint {
 			return h
 		}
 	}
-	if how == far {
+	if best < 0 {
 		return nil
 	}
-	return &Hint{Text: "did you mean " + strconv.Quote(name) + "?", Pointer: parent.With(value.Name(name)).Pointer()}
+	pointer := parent.With(value.Name(names[best])).Pointer()
+	return &Hint{Text: "did you mean " + strconv.Quote(names[best]) + "?", Pointer: pointer}
 }
 
 // above looks for a declared field of the name one level up that the object does not have.
 func (f *Finder) above(parent value.Path, key string) *Hint {
-	up := enclosing(parent)
-	if up == nil || !f.target(up).declares(key) {
+	up := parent
+	for len(up) > 0 && up[len(up)-1].IsIndex() {
+		up = up[:len(up)-1]
+	}
+	if len(up) == 0 {
 		return nil
 	}
+	up = up[:len(up)-1]
 	to := up.With(value.Name(key))
-	if f.at(to) != 0 {
+	if !f.target(up).declares(key) || f.at(to) != 0 {
 		return nil
 	}
 	return &Hint{Text: strconv.Quote(key) + " is declared one level up, " + in(up), Pointer: to.Pointer()}
-}
-
-// enclosing returns the path of the object around the one at a path, nil for the root.
-func enclosing(path value.Path) value.Path {
-	for len(path) > 0 {
-		last := path[len(path)-1]
-		path = path[:len(path)-1]
-		if !last.IsIndex() {
-			return path[:len(path):len(path)]
-		}
-	}
-	return nil
 }
 
 // in names the object at a path.
@@ -66,48 +64,109 @@ func in(path value.Path) string {
 // mostNamed is how many fields one level down a hint names.
 const mostNamed = 3
 
-// below looks one level down for objects that declare a field of the name: among those in the document, or else among
-// all.
+// below looks one level down for objects that declare a field of the name and do not have it.
 func (f *Finder) below(parent value.Path, here target, key string) *Hint {
-	var present, others []value.Path
-	for child, name := range here.holders() {
-		if f.work += 4 + 2*child.lookup(); f.work >= maxWork {
-			return nil
-		}
-		declares := child.declares(key)
-		if !declares && !child.item().declares(key) {
-			continue
-		}
-		f.work += 8
-		at := parent.With(value.Name(name))
-		switch {
-		case declares && f.at(at) != 0:
-			if f.at(at.With(value.Name(key))) == 0 && len(present) <= mostNamed {
-				present = append(present, at)
-			}
-		case len(others) <= mostNamed:
-			others = append(others, at)
-		}
-	}
-	if len(present) == 0 {
-		present = others
-	}
-	if len(present) == 0 || len(present) > mostNamed {
-		return nil
-	}
 	h := &Hint{}
 	var texts []string
-	for _, at := range present {
-		text, to := in(at), at.With(value.Name(key))
-		if !f.target(at).declares(key) {
-			text, to = "in the items of "+at.Dotted(), at
+	for _, name := range here.names() {
+		if f.work += 8; f.work >= maxWork || len(texts) > mostNamed {
+			return nil
 		}
-		texts = append(texts, text)
-		h.Pointer = to.Pointer()
+		child, inItems := here.child(name), false
+		if !child.declares(key) && child.node != nil {
+			child.node, inItems = child.node.Items, true
+		}
+		if !child.declares(key) {
+			continue
+		}
+		at := parent.With(value.Name(name))
+		if to := at.With(value.Name(key)); inItems {
+			texts, h.Pointer = append(texts, "in the items of "+at.Dotted()), at.Pointer()
+		} else if f.at(to) == 0 {
+			texts, h.Pointer = append(texts, in(at)), to.Pointer()
+		}
 	}
-	if len(present) > 1 {
+	if len(texts) == 0 || len(texts) > mostNamed {
+		return nil
+	}
+	if len(texts) > 1 {
 		h.Pointer = ""
 	}
 	h.Text = strconv.Quote(key) + " is declared one level down, " + strings.Join(texts, " or ")
 	return h
+}
+
+// target describes the values at a path: by a node of the schema or, within the metadata of a resource, by a part of
+// ObjectMeta. Nothing is known about the values of the zero target.
+type target struct {
+	node *plan.Node
+	meta *metaType
+}
+
+// metaType is a part of ObjectMeta.
+type metaType struct {
+	fields []string // sorted
+	below  map[string]*metaType
+}
+
+// objectMeta has the fields of metadata. Maps such as labels have no fields of their own.
+var objectMeta = &metaType{fields: fieldsOf(metav1.ObjectMeta{}.SwaggerDoc()), below: map[string]*metaType{
+	"ownerReferences": {fields: fieldsOf(metav1.OwnerReference{}.SwaggerDoc())},
+	"managedFields":   {fields: fieldsOf(metav1.ManagedFieldsEntry{}.SwaggerDoc())},
+}}
+
+// fieldsOf returns the fields that the documentation of a type describes. Its member "" describes the type itself.
+func fieldsOf(doc map[string]string) []string { return slices.Sorted(maps.Keys(doc))[1:] }
+
+// resourceFields are the fields of every resource, whatever its schema declares.
+var resourceFields = []string{"apiVersion", "kind", "metadata"}
+
+// target returns the target at a path.
+func (f *Finder) target(path value.Path) target {
+	t := target{node: f.plan.Root}
+	for _, s := range path {
+		switch {
+		case !s.IsIndex():
+			t = t.child(s.Key())
+		case t.node != nil:
+			t.node = t.node.Items
+		}
+	}
+	return t
+}
+
+func (t target) isResource() bool {
+	return t.node != nil && (t.node.Has(plan.Root) || t.node.Has(plan.Embedded))
+}
+
+func (t target) child(name string) target {
+	switch {
+	case t.meta != nil:
+		return target{meta: t.meta.below[name]}
+	case t.isResource() && name == "metadata":
+		return target{meta: objectMeta}
+	}
+	return target{node: t.node.Child(name)}
+}
+
+// declares reports whether the target has a field of the name.
+func (t target) declares(name string) bool {
+	if t.node == nil {
+		return t.meta != nil && slices.Contains(t.meta.fields, name)
+	}
+	_, found := slices.BinarySearch(t.node.Names, name)
+	return found || t.isResource() && slices.Contains(resourceFields, name)
+}
+
+// names returns the names of the fields.
+func (t target) names() []string {
+	switch {
+	case t.meta != nil:
+		return t.meta.fields
+	case t.node == nil:
+		return nil
+	case t.isResource():
+		return slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.node.Names, resourceFields))))
+	}
+	return t.node.Names
 }
