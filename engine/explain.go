@@ -55,15 +55,11 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...Publ
 	if err != nil {
 		return "", err
 	}
-	p, err := c.openAPIPart(ctx, version, openapi.V3Form, mostKept)
+	document, err := OpenAPIPublisher{}.document(ctx, openapi.V3Form, []publishedVersion{{c, version}})
 	if err != nil {
 		return "", err
 	}
-	document, err := openapi.V3(openapi.PartsOf(p), openapi.Room{MaxBytes: MaxOpenAPIBytes})
-	if err != nil {
-		return "", openAPIError(err)
-	}
-	text, err := explain.Text(document, explain.Request{
+	text, err := explain.Text(document.JSON, explain.Request{
 		Group: c.Group, Version: version, Kind: c.Names.Kind, Path: fields, Recursive: o.Recursive, MaxDepth: o.MaxDepth,
 		MaxBytes: MaxExplanation,
 	})

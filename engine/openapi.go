@@ -1,14 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // MaxOpenAPIBytes bounds one OpenAPI document.
@@ -23,14 +27,11 @@ type OpenAPIDocument struct {
 	ETag string
 }
 
-// PublishedCRD is a CRD for OpenAPI documents and Explain. It needs a Definition or a Name; without either it is
-// ignored.
+// PublishedCRD is a CRD for OpenAPI documents and Explain. CRDs without a Name are ignored.
 type PublishedCRD struct {
-	Definition *Definition
-	// Name, Group, Revision, Versions and Names describe a CRD without a Definition. Names are needed for Explain only.
 	Name, Group, Revision string
 	Versions              []VersionInfo
-	Names                 Names
+	Names                 Names // for Explain only
 	// Manifest returns Definition.Manifest. It is called only if the result is not cached. Its errors are returned.
 	Manifest func(context.Context) ([]byte, error)
 }
@@ -39,7 +40,12 @@ type PublishedCRD struct {
 func Published(definitions ...*Definition) []PublishedCRD {
 	crds := make([]PublishedCRD, len(definitions))
 	for i, d := range definitions {
-		crds[i].Definition = d
+		if d != nil {
+			crds[i] = PublishedCRD{
+				Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions, Names: d.desired.Names,
+				Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
+			}
+		}
 	}
 	return crds
 }
@@ -71,19 +77,85 @@ func OpenAPIV2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, err
 // managedfields.NewTypeConverter takes its components.schemas. Errors are those of OpenAPIV3.
 func OpenAPIModels(ctx context.Context, crd PublishedCRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
-	return OpenAPIPublisher{}.document(ctx, openapi.V3Form, versionsOf([]PublishedCRD{crd}, func(VersionInfo) bool { return true }), mostKept)
+	return OpenAPIPublisher{}.document(ctx, openapi.V3Form, versionsOf([]PublishedCRD{crd}, func(VersionInfo) bool { return true }))
 }
 
-// OpenAPIKept returns the size of the process's caches of OpenAPI documents and their parts, at most 40 MiB.
-func OpenAPIKept() int64 {
-	return keptDocuments.Stats().Bytes + keptParts.Stats().Bytes + keptETags.Stats().Bytes
+// OpenAPIPublisher makes OpenAPI documents within bounds of the caller. The zero value has the default bounds.
+type OpenAPIPublisher struct {
+	// MaxBytes bounds one document. 0 means MaxOpenAPIBytes, which is also the maximum.
+	MaxBytes int64
+	// Reserve, if not nil, is called before memory is retained for a document that is not cached. The sum of its
+	// arguments is about the size of the document. While a document is made, its parts and the whole are in memory. Its
+	// error is returned. The documents behind an index are made one after another, so only the largest is reserved.
+	Reserve func(bytes int64) error
 }
 
-// The caches of whole documents, of parts of them, and of the ETags of indexes.
+// V3 is OpenAPIV3.
+func (p OpenAPIPublisher) V3(ctx context.Context, group, version string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
+	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served && v.Name == version })
+	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Group != group })
+	if len(of) == 0 {
+		message := fmt.Sprintf("no CRD serves version %q of group %q", version, group)
+		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
+	}
+	return p.cached(ctx, openapi.V3Form, documentKey(group, version, of), of)
+}
+
+// V2 is OpenAPIV2.
+func (p OpenAPIPublisher) V2(ctx context.Context, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
+	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served })
+	return p.cached(ctx, openapi.V2Form, documentKey("", "v2", of), of)
+}
+
+// V3Index is OpenAPIV3Index.
+func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
+	members := map[GroupVersion][]publishedVersion{}
+	for _, v := range versionsOf(crds, func(v VersionInfo) bool { return v.Served }) {
+		at := GroupVersion{Group: v.crd.Group, Version: v.version}
+		members[at] = append(members[at], v)
+	}
+	one, size, reserved := p, int64(0), int64(0)
+	if p.Reserve != nil {
+		one.Reserve = func(bytes int64) (err error) {
+			if size += bytes; size > reserved {
+				err, reserved = p.Reserve(size-reserved), size
+			}
+			return err
+		}
+	}
+	entries := make([]openapi.IndexEntry, 0, len(members))
+	for at, of := range members {
+		key := documentKey(at.Group, at.Version, of)
+		etag, ok := cachedETags.Cached(key)
+		if !ok {
+			// Only the ETag is cached: there may be thousands of documents that nobody requests.
+			size = 0
+			doc, err := one.document(ctx, openapi.V3Form, of)
+			if err != nil {
+				return nil, err
+			}
+			etag = doc.ETag
+			cachedETags.Add(key, etag)
+		}
+		entries = append(entries, openapi.IndexEntry{Group: at.Group, Version: at.Version, ETag: etag})
+	}
+	return openAPIDocument(openapi.Index(root, entries)), nil
+}
+
+func (p OpenAPIPublisher) maxBytes() int64 {
+	if p.MaxBytes <= 0 {
+		return MaxOpenAPIBytes
+	}
+	return min(p.MaxBytes, MaxOpenAPIBytes)
+}
+
+// The caches of documents and of the ETags of indexes.
 var (
-	keptDocuments = newOpenAPICache(16<<20, func(d *OpenAPIDocument) int64 { return int64(cap(d.JSON) + len(d.ETag)) })
-	keptParts     = newOpenAPICache(16<<20, (*openapi.Part).Size)
-	keptETags     = newOpenAPICache(8<<20, func(etag string) int64 { return int64(len(etag)) })
+	cachedDocuments = newOpenAPICache(16<<20, func(d *OpenAPIDocument) int64 { return int64(cap(d.JSON) + len(d.ETag)) })
+	cachedETags     = newOpenAPICache(8<<20, func(etag string) int64 { return int64(len(etag)) })
 )
 
 func newOpenAPICache[V any](maxBytes int64, weigh func(V) int64) *cache.Cache[string, V] {
@@ -103,45 +175,105 @@ func documentKey(group, version string, of []publishedVersion) string {
 	return string(h.Sum(nil))
 }
 
-// openAPIPart returns the part of a version in documents of a form. A part of at most keep bytes is cached.
-func (c *PublishedCRD) openAPIPart(ctx context.Context, version string, form openapi.Form, keep int64) (*openapi.Part, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, failed(ReasonItemDeadline, "the call ended before the OpenAPI document was made", err)
+// cached returns a document from the cache, or makes it.
+func (p OpenAPIPublisher) cached(ctx context.Context, form openapi.Form, key string, of []publishedVersion) (*OpenAPIDocument, error) {
+	doc, ok := cachedDocuments.Cached(key)
+	if !ok {
+		var err error
+		if doc, err = p.document(ctx, form, of); err != nil {
+			return nil, err
+		}
+		cachedDocuments.Add(key, doc)
 	}
-	key := fmt.Sprintf("%d %s %s", form, c.Revision, version)
-	if p, ok := keptParts.Cached(key); ok {
-		return p, nil
+	if size := int64(len(doc.JSON)); size > p.maxBytes() {
+		return nil, openAPIError(openapi.TooLarge(size, p.maxBytes()))
 	}
-	r, err := c.resource(ctx, version)
-	if err != nil {
-		return nil, err
+	return doc, nil
+}
+
+// publishedVersion is a version of a CRD in a document.
+type publishedVersion struct {
+	crd     *PublishedCRD
+	version string
+}
+
+// document makes a document.
+func (p OpenAPIPublisher) document(ctx context.Context, form openapi.Form, of []publishedVersion) (*OpenAPIDocument, error) {
+	d := openapi.New(form, p.maxBytes(), p.Reserve)
+	for _, v := range of {
+		if err := ctx.Err(); err != nil {
+			return nil, failed(ReasonItemDeadline, "the call ended before the OpenAPI document was made", err)
+		}
+		r, err := v.resource(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.Add(r); err != nil {
+			return nil, openAPIError(err)
+		}
 	}
-	p, err := openapi.Build(r, form)
-	if err != nil {
-		return nil, failed(ReasonInternal, "OpenAPI of "+c.Name+", version "+version, err)
-	}
-	if p.Size() <= keep {
-		keptParts.Add(key, p)
-	}
-	return p, nil
+	return openAPIDocument(d.JSON()), nil
 }
 
 // resource decodes the manifest: a Definition retains only what evaluations need.
-func (c *PublishedCRD) resource(ctx context.Context, version string) (*openapi.Resource, error) {
-	manifest, err := c.Manifest(ctx)
+func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, error) {
+	manifest, err := v.crd.Manifest(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if r, ok := openapi.Read(manifest, version); ok {
-		return r, nil
 	}
 	m, err := definition.Decode(manifest)
 	if err != nil {
 		return nil, failed(ReasonInternal, "canonical CRD", err)
 	}
-	if schema.Find(m.CRD, version) == nil {
-		message := fmt.Sprintf("the manifest of CRD %s has no version %q", c.Name, version)
+	if schema.Find(m.CRD, v.version) == nil {
+		message := fmt.Sprintf("the manifest of CRD %s has no version %q", v.crd.Name, v.version)
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
 	}
-	return openapi.Describe(m.CRD, version), nil
+	return openapi.Describe(m.CRD, v.version), nil
+}
+
+func openAPIDocument(text []byte) *OpenAPIDocument {
+	return &OpenAPIDocument{JSON: text, ETag: openapi.ETag(text)}
+}
+
+func openAPIError(err error) error {
+	var limit *value.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return limitExceeded(limit.Error(), limit, err)
+	case errors.As(err, new(*openapi.ConflictError)):
+		return &Error{Reason: ReasonInvalidArgument, Message: err.Error(), Err: err}
+	}
+	return err // of Manifest or Reserve
+}
+
+func (c *PublishedCRD) served() []string {
+	var names []string
+	for _, v := range c.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// versionsOf returns the versions of the CRDs for which include returns true, sorted by the names of the CRDs.
+func versionsOf(crds []PublishedCRD, include func(VersionInfo) bool) []publishedVersion {
+	crds = inOrder(crds)
+	var list []publishedVersion
+	for i := range crds {
+		for _, v := range crds[i].Versions {
+			if include(v) {
+				list = append(list, publishedVersion{&crds[i], v.Name})
+			}
+		}
+	}
+	return list
+}
+
+// inOrder returns the CRDs that have a name, sorted by name.
+func inOrder(crds []PublishedCRD) []PublishedCRD {
+	crds = slices.DeleteFunc(slices.Clone(crds), func(c PublishedCRD) bool { return c.Name == "" })
+	slices.SortStableFunc(crds, func(a, b PublishedCRD) int { return cmp.Compare(a.Name, b.Name) })
+	return crds
 }

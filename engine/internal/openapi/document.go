@@ -1,6 +1,18 @@
+// Package openapi builds the OpenAPI documents in which an API server publishes custom resources: one v3 document for
+// each group and version, and one v2 document for all. The JSON of v3, and so its ETag, is identical to that of
+// Kubernetes 1.37.
+//
+// A Document collects resources, which are versions of CRDs, in one Form. static.json holds the definitions that all
+// custom resources share. `make generate` extracts it from upstream's packages, which are too large to link.
+//
+// Package engine selects the established CRDs and caches the documents.
+//
+// (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder, .../openapi/v2, .../openapiv3;
+// k8s.io/kube-openapi/pkg/builder and builder3)
 package openapi
 
 import (
+	"bytes"
 	"crypto/sha512"
 	"fmt"
 	"maps"
@@ -9,8 +21,24 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// info is the same in every document.
-const info = `"info":{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`
+// Form is the OpenAPI version of a document.
+type Form int
+
+// The forms.
+const (
+	// V3Form includes everything in the schema: defaults, logical operators and nullable.
+	V3Form Form = iota
+	// V2Form omits everything that OpenAPI v2 and old versions of kubectl do not support.
+	V2Form
+)
+
+// reference returns the prefix of a definition's name in a $ref.
+func (f Form) reference() string {
+	if f == V2Form {
+		return "#/definitions/"
+	}
+	return "#/components/schemas/"
+}
 
 // ConflictError reports that two CRDs define the same kind in one group and version. The names controller of an API
 // server prevents this.
@@ -19,79 +47,150 @@ type ConflictError struct{ Definition string }
 // Error returns upstream's text.
 func (e *ConflictError) Error() string { return "OpenAPI V3 merge schema conflict on " + e.Definition }
 
-// V3 assembles the parts of one group and version. The error is a *ConflictError, a *value.LimitError if the document
-// is too large, or an error of Parts.Make or Room.Take.
-// (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/merge.go, MergeSpecsV3)
-func V3(parts Parts, room Room) ([]byte, error) {
-	l, err := lay(parts, V3Form, room.MaxBytes)
-	if err != nil {
-		return nil, err
-	}
-	if l.conflict != "" {
-		return nil, &ConflictError{Definition: l.conflict}
-	}
-	w, err := l.begin(room)
-	if err != nil {
-		return nil, err
-	}
-	w.raw([]byte(`{"openapi":"3.0.0",` + info))
-	w.key("paths")
-	l.outline(w, paths)
-	w.key("components").open('{')
-	w.key("schemas")
-	l.outline(w, definitions)
-	w.close('}')
-	w.close('}')
-	return l.fill(w, parts)
+// Document is an OpenAPI document while it is built. A v3 document has resources of one group and version. In a v2
+// document, which may have any resources, the later of two with the same kind counts.
+type Document struct {
+	form     Form
+	maxBytes int64
+	reserve  func(bytes int64) error
+	bytes    int64
+	sections [sections]map[string][]byte
+	shared   map[string]bool // names of the static definitions that the resources need
 }
 
-// V2 assembles parts of any groups and versions. If two define the same kind, the later one counts. The errors are
-// those of V3 without *ConflictError.
-// (merge.go, MergeSpecs; an API server also adds its built-in resources)
-func V2(parts Parts, room Room) ([]byte, error) {
-	l, err := lay(parts, V2Form, room.MaxBytes)
-	if err != nil {
-		return nil, err
+// section identifies one of a document's maps.
+type section int
+
+const (
+	paths section = iota
+	definitions
+	parameters // of v2: the parameters that operations share
+	sections
+)
+
+// New returns an empty document of at most maxBytes. If reserve is not nil, it is called before memory is retained; the
+// sum of its arguments is about the size of the document.
+func New(form Form, maxBytes int64, reserve func(bytes int64) error) *Document {
+	d := &Document{form: form, maxBytes: maxBytes, reserve: reserve, shared: map[string]bool{}}
+	for s := range d.sections {
+		d.sections[s] = map[string][]byte{}
 	}
-	w, err := l.begin(room)
-	if err != nil {
-		return nil, err
-	}
-	w.raw([]byte(`{"swagger":"2.0",` + info))
-	w.key("paths")
-	l.outline(w, paths)
-	if len(l.members[definitions]) > 0 {
-		w.key("definitions")
-		l.outline(w, definitions)
-		w.key("parameters")
-		l.outline(w, parameters)
-	}
-	w.close('}')
-	return l.fill(w, parts)
+	return d
 }
 
-// Place is the index entry of a v3 document.
-type Place struct{ Group, Version, ETag string }
+// Add adds a resource. The error is a *ConflictError, a *value.LimitError if the document is too large, or the error of
+// reserve. The document must not be used after an error.
+// (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/merge.go, MergeSpecs and MergeSpecsV3)
+func (d *Document) Add(r *Resource) error {
+	w := &writer{form: d.form, d: value.Acquire(), shared: map[string][]byte{}} // no defer: after a panic it must not be reused
+	before := d.bytes
+	var conflict *ConflictError
+	put := func(s section, name string, write func()) {
+		w.out = w.out[:0]
+		write()
+		old, known := d.sections[s][name]
+		if known {
+			d.bytes -= int64(len(old))
+		} else {
+			d.bytes += int64(len(name) + len(`"":,`))
+		}
+		if known && d.form == V3Form && s == definitions {
+			conflict = &ConflictError{Definition: name}
+		}
+		d.bytes += int64(len(w.out))
+		d.sections[s][name] = bytes.Clone(w.out)
+	}
+	put(definitions, r.model(r.ListKind), func() { w.list(r) })
+	put(definitions, r.model(r.Kind), func() { w.kind(r) })
+	for _, path := range r.paths() {
+		put(paths, path.text, func() { w.item(r, &path) })
+	}
+	for name, text := range w.shared {
+		put(parameters, name, func() { w.raw(text) })
+	}
+	for _, name := range []string{objectMeta, status, patch, deleteOptions} {
+		d.need(name)
+	}
+	if r.HasScale {
+		d.need(scale)
+	}
+	w.d.Release()
+	switch {
+	case conflict != nil:
+		return conflict
+	case d.bytes > d.maxBytes:
+		return TooLarge(d.bytes, d.maxBytes)
+	case d.reserve != nil && d.bytes > before:
+		return d.reserve(d.bytes - before)
+	}
+	return nil
+}
+
+// need adds a static definition and those that it refers to.
+func (d *Document) need(name string) {
+	if d.shared[name] {
+		return
+	}
+	d.shared[name] = true
+	one := static().Definitions[name]
+	d.bytes += int64(len(name) + len(`"":,`) + len(one.text(d.form)))
+	for _, dependency := range one.Dependencies {
+		d.need(dependency)
+	}
+}
+
+// JSON returns the document.
+func (d *Document) JSON() []byte {
+	for name := range d.shared {
+		if _, known := d.sections[definitions][name]; !known {
+			d.sections[definitions][name] = static().Definitions[name].text(d.form)
+		}
+	}
+	const info = `"info":{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`
+	w := &writer{out: make([]byte, 0, d.bytes+256)}
+	write := func(name string, s section) {
+		w.key(name).open('{')
+		for _, name := range slices.Sorted(maps.Keys(d.sections[s])) {
+			w.key(name).raw(d.sections[s][name])
+		}
+		w.close('}')
+	}
+	if d.form == V2Form { // an API server also adds its built-in resources
+		w.raw([]byte(`{"swagger":"2.0",` + info))
+		write("paths", paths)
+		if len(d.sections[definitions]) > 0 {
+			write("definitions", definitions)
+			write("parameters", parameters)
+		}
+	} else {
+		w.raw([]byte(`{"openapi":"3.0.0",` + info))
+		write("paths", paths)
+		w.key("components").open('{')
+		write("schemas", definitions)
+		w.close('}')
+	}
+	w.close('}')
+	return w.out
+}
+
+// IndexEntry is the entry of a v3 document in the index.
+type IndexEntry struct{ Group, Version, ETag string }
 
 // Index returns the index of the documents. root is the part of their URLs before /openapi/v3.
 // (k8s.io/kube-openapi/pkg/handler3/handler.go, buildDiscoveryCacheLocked)
-func Index(root string, places []Place) []byte {
-	texts := map[string][]byte{}
-	for _, p := range places {
-		name := "apis/" + p.Group + "/" + p.Version
-		w := writer{}
-		w.open('{')
-		w.key("serverRelativeURL").text(root + "/openapi/v3/" + name + "?hash=" + p.ETag)
+func Index(root string, entries []IndexEntry) []byte {
+	urls := map[string]string{}
+	for _, e := range entries {
+		name := "apis/" + e.Group + "/" + e.Version
+		urls[name] = root + "/openapi/v3/" + name + "?hash=" + e.ETag
+	}
+	w := writer{out: []byte(`{"paths":{`)}
+	for _, name := range slices.Sorted(maps.Keys(urls)) {
+		w.key(name).open('{')
+		w.key("serverRelativeURL").text(urls[name])
 		w.close('}')
-		texts[name] = w.out
 	}
-	w := writer{out: []byte("{")}
-	w.key("paths").open('{')
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		w.key(name).raw(texts[name])
-	}
-	w.close('}')
-	w.close('}')
+	w.raw([]byte("}}"))
 	return w.out
 }
 
@@ -101,5 +200,8 @@ func ETag(document []byte) string { return fmt.Sprintf("%X", sha512.Sum512(docum
 
 // TooLarge returns the error for a document of more than maxBytes.
 func TooLarge(size, maxBytes int64) *value.LimitError {
-	return &value.LimitError{Name: "max_openapi_bytes", Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true, Advice: "ask for the documents of fewer CRDs"}
+	return &value.LimitError{
+		Name: "max_openapi_bytes", Limit: "OpenAPI document", Unit: "bytes", Maximum: maxBytes, Actual: size, AtLeast: true,
+		Advice: "ask for the documents of fewer CRDs",
+	}
 }

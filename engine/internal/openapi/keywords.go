@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -88,6 +90,69 @@ func (w *writer) extensions(s *Props, r *Resource) {
 		w.selectable(r)
 	}
 	w.rules(s.XValidations)
+}
+
+// intOrString is the expansion of x-kubernetes-int-or-string.
+const intOrString = `"anyOf":[{"type":"integer"},{"type":"string"}]`
+
+// logical writes the logical operators, which only v3 has. unfold expands int-or-string to anyOf, or to the first clause
+// of allOf if the node has its own anyOf.
+func (w *writer) logical(s *Props, unfold bool) {
+	if first := unfold && len(s.AnyOf) > 0; first || len(s.AllOf) > 0 {
+		w.key("allOf").open('[')
+		if first {
+			w.raw([]byte("{" + intOrString + "}"))
+		}
+		w.clauses(s.AllOf)
+	}
+	if len(s.OneOf) > 0 {
+		w.key("oneOf").open('[')
+		w.clauses(s.OneOf)
+	}
+	if len(s.AnyOf) > 0 {
+		w.key("anyOf").open('[')
+		w.clauses(s.AnyOf)
+	} else if unfold {
+		w.comma()
+		w.raw([]byte(intOrString))
+	}
+	if s.Not != nil {
+		w.key("not").clause(s.Not)
+	}
+}
+
+// clauses writes the elements of an opened list and closes it.
+func (w *writer) clauses(list []Props) {
+	for i := range list {
+		w.comma()
+		w.clause(&list[i])
+	}
+	w.close(']')
+}
+
+// clause writes a schema below a logical operator. It ignores keywords that a structural schema does not allow there,
+// except type, which int-or-string needs. It omits additionalProperties, which may be false there.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/kubeopenapi.go, NestedValueValidation.toKubeOpenAPI)
+func (w *writer) clause(s *Props) {
+	w.open('{')
+	w.generics(s, s.Type)
+	w.bounds(s)
+	w.texts("required", s.Required)
+	if element := items(s); element != nil {
+		w.key("items").clause(element)
+	}
+	w.logical(s, false)
+	if len(s.Properties) > 0 {
+		w.key("properties").open('{')
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			p := s.Properties[name]
+			w.key(name).clause(&p)
+		}
+		w.close('}')
+	}
+	w.annotations(s)
+	w.extensions(s, nil)
+	w.close('}')
 }
 
 func (w *writer) rules(rules apiextensionsv1.ValidationRules) {

@@ -177,3 +177,54 @@ func (o *operation) replies() []reply {
 	}
 	return []reply{ok}
 }
+
+// parameter is a parameter of an operation or of a path.
+type parameter struct {
+	query
+	in       string // query, path or body
+	required bool
+	body     string // the name of the body's definition
+}
+
+// Descriptions of the path parameters.
+const (
+	namespaceText = "object name and auth scope, such as for teams and projects"
+	nameText      = "name of the "
+)
+
+// parameters returns the parameters that all operations of the path share and those of each operation, sorted by name.
+// (k8s.io/kube-openapi/pkg/builder/openapi.go, findCommonParameters)
+func (p *path) parameters(r *Resource) (shared []parameter, own [][]parameter) {
+	counts := map[string]int{}
+	for _, o := range p.operations {
+		for _, q := range static().Queries[o.action] {
+			counts[q.Name]++
+		}
+	}
+	own = make([][]parameter, len(p.operations))
+	for i, o := range p.operations {
+		for _, q := range static().Queries[o.action] {
+			one := parameter{query: q, in: "query"}
+			switch {
+			case counts[q.Name] < len(p.operations):
+				own[i] = append(own[i], one)
+			case i == 0:
+				shared = append(shared, one)
+			}
+		}
+		if o.body != "" {
+			own[i] = append(own[i], parameter{query: query{Name: "body"}, in: "body", required: o.action != "delete", body: o.body})
+		}
+		slices.SortFunc(own[i], byName)
+	}
+	if p.namespaced {
+		shared = append(shared, parameter{query: query{Name: "namespace", Description: namespaceText, Type: "string"}, in: "path", required: true})
+	}
+	if p.named {
+		shared = append(shared, parameter{query: query{Name: "name", Description: nameText + r.Kind, Type: "string"}, in: "path", required: true})
+	}
+	slices.SortFunc(shared, byName)
+	return shared, own
+}
+
+func byName(a, b parameter) int { return strings.Compare(a.Name, b.Name) }

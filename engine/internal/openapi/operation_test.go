@@ -93,14 +93,25 @@ func TestStatic(t *testing.T) {
 }
 
 func TestDocuments(t *testing.T) {
-	part := func(kind string, f Form) *Part {
-		p, err := Build(&Resource{Group: "b.a", Version: "v1", Kind: kind, ListKind: kind + "List", Plural: strings.ToLower(kind), HasScale: true}, f)
-		if err != nil {
-			t.Fatal(err)
+	build := func(form Form, maxBytes int64, kinds ...string) ([]byte, error) {
+		reserved := int64(0)
+		d := New(form, maxBytes, func(n int64) error {
+			reserved += n
+			return nil
+		})
+		for _, kind := range kinds {
+			r := &Resource{Group: "b.a", Version: "v1", Kind: kind, ListKind: kind + "List", Plural: strings.ToLower(kind), HasScale: true}
+			if err := d.Add(r); err != nil {
+				return nil, err
+			}
 		}
-		return p
+		text := d.JSON()
+		if size := int64(len(text)); reserved > size || reserved < size-256 {
+			t.Errorf("%d bytes reserved for %d", reserved, size)
+		}
+		return text, nil
 	}
-	v3, err := V3(PartsOf(part("A", V3Form), part("B", V3Form)), Room{MaxBytes: 1 << 20})
+	v3, err := build(V3Form, 1<<20, "A", "B")
 	if err != nil || !json.Valid(v3) {
 		t.Fatalf("%v %s", err, v3)
 	}
@@ -110,21 +121,24 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	var conflict *ConflictError
-	if _, err := V3(PartsOf(part("A", V3Form), part("A", V3Form)), Room{MaxBytes: 1 << 20}); !errors.As(err, &conflict) || conflict.Definition != "a.b.v1.A" {
+	if _, err := build(V3Form, 1<<20, "A", "A"); !errors.As(err, &conflict) || conflict.Definition != "a.b.v1.A" {
 		t.Errorf("two of a kind: %v", err)
 	}
-	v2, err := V2(PartsOf(part("A", V2Form), part("A", V2Form)), Room{MaxBytes: 1 << 20})
-	if err != nil || !json.Valid(v2) {
-		t.Errorf("%v %s", err, v2)
+	v2, err := build(V2Form, 1<<20, "A", "A")
+	if one, _ := build(V2Form, 1<<20, "A"); err != nil || !json.Valid(v2) || string(one) != string(v2) {
+		t.Errorf("two of a kind: %v %s", err, v2)
 	}
-	var limit *value.LimitError
-	if _, err := V3(PartsOf(part("A", V3Form)), Room{MaxBytes: 1000}); !errors.As(err, &limit) || limit.Maximum != 1000 || limit.Actual < 1000 {
-		t.Errorf("too large: %v", err)
+	for _, form := range []Form{V2Form, V3Form} {
+		var limit *value.LimitError
+		if _, err := build(form, 1000, "A"); !errors.As(err, &limit) || limit.Maximum != 1000 || limit.Actual < 1000 {
+			t.Errorf("too large: %v", err)
+		}
+		full := errors.New("full")
+		if err := New(form, 1<<20, func(int64) error { return full }).Add(&Resource{Kind: "A"}); !errors.Is(err, full) {
+			t.Errorf("without memory: %v", err)
+		}
 	}
-	if _, err := V2(PartsOf(part("A", V2Form)), Room{MaxBytes: 1000}); !errors.As(err, &limit) {
-		t.Errorf("too large: %v", err)
-	}
-	if empty, err := V2(Parts{}, Room{MaxBytes: 1000}); err != nil || string(empty) != `{"swagger":"2.0",`+info+`,"paths":{}}` {
+	if empty, err := build(V2Form, 1000); err != nil || string(empty) != `{"swagger":"2.0","info":{"title":"Kubernetes CRD Swagger","version":"v0.1.0"},"paths":{}}` {
 		t.Errorf("of nothing: %v %s", err, empty)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
+// Props is a schema as written in a CRD.
+type Props = apiextensionsv1.JSONSchemaProps
+
 // Resource holds the fields of one version of a CRD that its documents need.
 type Resource struct {
 	Group, Version, Kind, ListKind, Plural string

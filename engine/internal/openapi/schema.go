@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -50,7 +51,7 @@ func (w *writer) node(s *Props, r *Resource) {
 		if element == nil && typ == "array" || preserves(s) && typ == "object" {
 			typ = ""
 		}
-		required = demanded(s, members)
+		required = requiredV2(s, members)
 	}
 	embedded := s.XEmbeddedResource && (!v2 || !preserves(s))
 	if embedded {
@@ -68,7 +69,7 @@ func (w *writer) node(s *Props, r *Resource) {
 		w.key("items").node(element, nil)
 	}
 	if !v2 {
-		w.junctors(s)
+		w.logical(s, s.XIntOrString && !schema.SaysIntOrString(s)) // as upstream's schema/unfold.go
 	}
 	w.members(members, r != nil, embedded)
 	if a := s.AdditionalProperties; a != nil {
@@ -84,10 +85,10 @@ func (w *writer) node(s *Props, r *Resource) {
 	w.close('}')
 }
 
-// demanded returns the required properties for v2. v2 has no null, so nullable properties are omitted. If the values of
+// requiredV2 returns the required properties for v2. v2 has no null, so nullable properties are omitted. If the values of
 // a map are nullable, it returns nil.
-func demanded(s *Props, members map[string]Props) []string {
-	if values := values(s); values != nil && values.Nullable {
+func requiredV2(s *Props, members map[string]Props) []string {
+	if a := s.AdditionalProperties; a != nil && a.Schema != nil && a.Schema.Nullable {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.Required), func(name string) bool { return members[name].Nullable })
@@ -100,10 +101,7 @@ func (w *writer) members(own map[string]Props, root, embedded bool) {
 	if len(own) == 0 && !resource {
 		return
 	}
-	names := make([]string, 0, len(own)+3)
-	for name := range own {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(own))
 	if resource {
 		names = append(names, "apiVersion", "kind", "metadata")
 	}
@@ -166,15 +164,3 @@ func items(s *Props) *Props {
 	}
 	return s.Items.Schema
 }
-
-// values returns the schema of a map's values, or nil.
-func values(s *Props) *Props {
-	if s.AdditionalProperties == nil {
-		return nil
-	}
-	return s.AdditionalProperties.Schema
-}
-
-// unfolds reports whether int-or-string must be expanded to anyOf.
-// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/unfold.go)
-func unfolds(s *Props) bool { return s.XIntOrString && !schema.SaysIntOrString(s) }

@@ -14,7 +14,8 @@ type writer struct {
 	out  []byte
 	form Form
 	d    *value.Doc // scratch
-	err  error
+	// shared collects the v2 parameters that operations share.
+	shared map[string][]byte
 }
 
 // comma writes a comma unless an object or array was just opened.
@@ -38,12 +39,6 @@ func (w *writer) key(name string) *writer {
 func (w *writer) text(s string) { w.out = value.AppendCanonicalString(w.out, s) }
 
 func (w *writer) raw(text []byte) { w.out = append(w.out, text...) }
-
-func (w *writer) fail(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
 
 // optional writes a text member unless the text is empty.
 func (w *writer) optional(name, s string) {
@@ -72,8 +67,8 @@ func (w *writer) float(name string, f *float64) {
 		return
 	}
 	text, err := json.Marshal(*f)
-	if err != nil { // infinity, which a CRD cannot contain
-		w.fail(err)
+	if err != nil {
+		panic(err) // infinity, which a CRD cannot contain
 	}
 	w.key(name).raw(text)
 }
@@ -99,8 +94,7 @@ func (w *writer) value(j *apiextensionsv1.JSON) {
 	w.d.Reset()
 	root, err := w.d.ParseJSON(j.Raw, value.Limits{MaxBytes: max(len(j.Raw), 1)})
 	if err != nil {
-		w.fail(err)
-		return
+		panic(err) // decoding a CRD checks its values
 	}
 	w.out = w.d.AppendCanonical(w.out, root)
 }
