@@ -221,7 +221,7 @@ func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, erro
 	if err != nil {
 		return nil, err
 	}
-	m, err := definition.Decode(manifest)
+	m, err := definition.Decode(onlyVersion(manifest, v.version))
 	if err != nil {
 		return nil, failed(ReasonInternal, "canonical CRD", err)
 	}
@@ -230,6 +230,26 @@ func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, erro
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
 	}
 	return openapi.Describe(m.CRD, v.version), nil
+}
+
+// onlyVersion returns a manifest without the other versions. Reading their schemas takes longer than writing a document.
+func onlyVersion(manifest []byte, version string) []byte {
+	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	if root, err := d.ParseJSON(manifest, Limits{MaxBytes: max(len(manifest), 1)}); err == nil {
+		spec := d.Field(root, "spec")
+		versions, prev := d.Field(spec, "versions"), uint32(0)
+		for v := d.Nodes[versions].First; v != 0; v = d.Nodes[v].Next {
+			if stringField(d, v, "name") == version {
+				prev = v
+			} else {
+				d.Remove(versions, prev, v)
+			}
+		}
+		d.MarkDirty(root, spec, versions)
+		manifest = d.AppendJSON(nil, root)
+	}
+	d.Release()
+	return manifest
 }
 
 func openAPIDocument(text []byte) *OpenAPIDocument {

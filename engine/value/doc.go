@@ -80,9 +80,7 @@ func (d *Doc) Reset() {
 // forget drops all data derived from the text of a source.
 func (d *Doc) forget(s Source) {
 	d.roots[s], d.duplicates[s], d.yaml[s] = 0, false, nil
-	if x := &d.index[s]; x.built {
-		*x = textIndex{}
-	}
+	d.index[s] = textIndex{}
 	if s == Request && d.original != nil {
 		d.original.Release()
 		d.original, d.finder = nil, nil

@@ -33,7 +33,7 @@ func Equal(a *Doc, i uint32, b *Doc, j uint32) bool {
 }
 
 // equalObjects compares objects with the same number of members. It needs no search while the keys come in the same
-// order. After the first difference it searches small objects and indexes large ones.
+// order.
 func equalObjects(a *Doc, i uint32, b *Doc, j uint32) bool {
 	c, e := a.Nodes[i].First, b.Nodes[j].First
 	for c != 0 && e != 0 && a.Key(c) == b.Key(e) {
@@ -45,25 +45,9 @@ func equalObjects(a *Doc, i uint32, b *Doc, j uint32) bool {
 	if c == 0 {
 		return true
 	}
-	var index map[string]uint32
-	if b.Nodes[j].Live > fewMembers {
-		index = make(map[string]uint32, b.Nodes[j].Live)
-		for x := e; x != 0; x = b.Nodes[x].Next {
-			index[b.Key(x)] = x
-		}
-	}
+	f := b.Finder()
 	for ; c != 0; c = a.Nodes[c].Next {
-		other := uint32(0)
-		if index != nil {
-			other = index[a.Key(c)]
-		} else {
-			for x := e; x != 0 && other == 0; x = b.Nodes[x].Next {
-				if a.Key(c) == b.Key(x) {
-					other = x
-				}
-			}
-		}
-		if other == 0 || !Equal(a, c, b, other) {
+		if other := f.Field(j, a.Key(c)); other == 0 || !Equal(a, c, b, other) {
 			return false
 		}
 	}

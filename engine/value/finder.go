@@ -4,62 +4,50 @@ package value
 // those of violations. It is valid until the Doc is edited or reset.
 type Finder struct {
 	d        *Doc
-	members  map[uint32]map[string]uint32
-	elements map[uint32]map[int]uint32
+	children map[uint32]map[Segment]uint32 // of large containers
 }
 
 // Finder returns a Finder for the current trees.
 func (d *Doc) Finder() *Finder { return &Finder{d: d} }
 
-// fewChildren is the number of children up to which a linear search is used.
-const fewChildren = 16
-
 // Field returns the member of an object with the given key, or 0 if there is none.
-func (f *Finder) Field(object uint32, key string) uint32 {
-	n := &f.d.Nodes[object]
-	if n.Kind != Object || n.Live <= fewChildren {
-		return f.d.Field(object, key)
-	}
-	known := f.members[object]
-	if known == nil {
-		known = make(map[string]uint32, n.Live)
-		for c := n.First; c != 0; c = f.d.Nodes[c].Next {
-			known[f.d.Key(c)] = c
-		}
-		if f.members == nil {
-			f.members = map[uint32]map[string]uint32{}
-		}
-		f.members[object] = known
-	}
-	return known[key]
-}
+func (f *Finder) Field(object uint32, key string) uint32 { return f.Child(object, Name(key)) }
 
-// Element returns the element of an array with the given index in the input, or 0 if there is none.
-func (f *Finder) Element(array uint32, at int) uint32 {
-	n := &f.d.Nodes[array]
-	if n.Kind != Array || n.Live <= fewChildren {
-		return f.d.Lookup(array, Path{At(at)})
-	}
-	known := f.elements[array]
-	if known == nil {
-		known = make(map[int]uint32, n.Live)
-		for c := n.First; c != 0; c = f.d.Nodes[c].Next {
-			known[int(f.d.Nodes[c].Key)] = c
-		}
-		if f.elements == nil {
-			f.elements = map[uint32]map[int]uint32{}
-		}
-		f.elements[array] = known
-	}
-	return known[at]
-}
-
-// Child returns the member or element of one path segment, or 0 if there is none.
+// Child returns the member or element of one path segment, or 0 if there is none. Elements have their index in the
+// input.
 func (f *Finder) Child(parent uint32, s Segment) uint32 {
-	if s.kind == index {
-		return f.Element(parent, int(s.at))
+	n := &f.d.Nodes[parent]
+	if n.First == 0 || s.IsIndex() != (n.Kind == Array) {
+		return 0
 	}
-	return f.Field(parent, s.key)
+	if s.kind == entry {
+		s.kind = named
+	}
+	known := f.children[parent]
+	if known == nil {
+		large := n.Live > fewMembers
+		if large {
+			known = make(map[Segment]uint32, n.Live)
+		}
+		for c := n.First; c != 0; c = f.d.Nodes[c].Next {
+			step := Name(f.d.Key(c))
+			if n.Kind == Array {
+				step = At(int(f.d.Nodes[c].Key))
+			}
+			if large {
+				known[step] = c
+			} else if step == s {
+				return c
+			}
+		}
+		if large && f.children == nil {
+			f.children = map[uint32]map[Segment]uint32{}
+		}
+		if large {
+			f.children[parent] = known
+		}
+	}
+	return known[s]
 }
 
 // Lookup returns the node at a path, or 0 if there is none.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestFinder(t *testing.T) {
-	for _, n := range []int{0, 1, fewChildren, fewChildren + 1, 100} {
+	for _, n := range []int{0, 1, fewMembers, fewMembers + 1, 100} {
 		var members, elements []string
 		for i := range n {
 			members = append(members, fmt.Sprintf(`"k%d":%d`, i, i))
@@ -28,11 +28,11 @@ func TestFinder(t *testing.T) {
 			if got, want := f.Field(o, key), d.Field(o, key); got != want || got != f.Child(o, Entry(key)) {
 				t.Errorf("of %d members, %s: node %d, want %d", n, key, got, want)
 			}
-			if got, want := f.Element(l, i), d.Index(l, i); got != want || got != f.Child(l, At(i)) {
+			if got, want := f.Child(l, At(i)), d.Index(l, i); got != want {
 				t.Errorf("of %d elements, %d: node %d, want %d", n, i, got, want)
 			}
 		}
-		if f.Field(l, "k0") != 0 || f.Element(o, 0) != 0 || f.Element(l, -1) != 0 {
+		if f.Field(l, "k0") != 0 || f.Child(o, At(0)) != 0 || f.Child(l, At(-1)) != 0 {
 			t.Error("found something in what it is not")
 		}
 		if got := f.Deepest(root, Path{Name("o"), Name("none"), At(3)}); got != o {

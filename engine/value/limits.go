@@ -37,45 +37,30 @@ const upstreamDepth = 10000
 // byte becomes the three bytes of U+FFFD.
 const maxSource = math.MaxUint32 / 4
 
+// or returns a limit, or its default if it is not set. maximum bounds both.
+func or(limit, otherwise, maximum int) int {
+	if limit <= 0 {
+		limit = otherwise
+	}
+	return min(limit, maximum)
+}
+
 func (l Limits) withDefaults() Limits {
-	if l.MaxBytes <= 0 {
-		l.MaxBytes = DefaultLimits.MaxBytes
-	}
-	if l.MaxBytes > maxSource {
-		l.MaxBytes = maxSource
-	}
-	if l.MaxDepth <= 0 || l.MaxDepth > upstreamDepth {
-		l.MaxDepth = upstreamDepth
-	}
-	if l.MaxAliasFactor <= 0 {
-		l.MaxAliasFactor = DefaultLimits.MaxAliasFactor
-	}
-	if l.MaxAliasBytes <= 0 {
-		l.MaxAliasBytes = DefaultLimits.MaxAliasBytes
-	}
-	l.MaxDefaultBytes = l.DefaultBytes()
-	l.MaxViolations, l.MaxViolationBytes = l.Violations()
+	l.MaxBytes = or(l.MaxBytes, DefaultLimits.MaxBytes, maxSource)
+	l.MaxDepth = or(l.MaxDepth, upstreamDepth, upstreamDepth)
+	l.MaxAliasFactor = or(l.MaxAliasFactor, DefaultLimits.MaxAliasFactor, math.MaxInt)
+	l.MaxAliasBytes = or(l.MaxAliasBytes, DefaultLimits.MaxAliasBytes, math.MaxInt)
 	return l
 }
 
 // Violations returns MaxViolations and MaxViolationBytes, or their defaults.
 func (l Limits) Violations() (count, bytes int) {
-	count, bytes = l.MaxViolations, l.MaxViolationBytes
-	if count <= 0 {
-		count = DefaultLimits.MaxViolations
-	}
-	if bytes <= 0 {
-		bytes = DefaultLimits.MaxViolationBytes
-	}
-	return min(count, maxSource), min(bytes, maxSource)
+	return or(l.MaxViolations, DefaultLimits.MaxViolations, maxSource), or(l.MaxViolationBytes, DefaultLimits.MaxViolationBytes, maxSource)
 }
 
 // DefaultBytes returns MaxDefaultBytes, or its default.
 func (l Limits) DefaultBytes() int {
-	if l.MaxDefaultBytes <= 0 {
-		return DefaultLimits.MaxDefaultBytes
-	}
-	return min(l.MaxDefaultBytes, maxSource)
+	return or(l.MaxDefaultBytes, DefaultLimits.MaxDefaultBytes, maxSource)
 }
 
 // LimitError reports that a document exceeds one of the Limits.

@@ -2,7 +2,10 @@ package value
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
+	"slices"
+	"sort"
 	"strconv"
 	"unicode/utf8"
 )
@@ -159,4 +162,97 @@ func appendString(dst []byte, s string, html bool) []byte {
 		i += size
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// AppendCanonicalString appends the bytes that json.Marshal returns for a string.
+func AppendCanonicalString(dst []byte, s string) []byte { return appendString(dst, s, true) }
+
+// AppendCanonical appends the bytes that json.Marshal returns for Any(i): sorted keys, no white space, with <, > and &
+// escaped. Upstream prints bad values and compares list elements in this form. It is also suitable for digests.
+func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
+	n := &d.Nodes[i]
+	switch n.Kind {
+	case Object:
+		members := make([]uint32, 0, n.Live)
+		for c := n.First; c != 0; c = d.Nodes[c].Next {
+			members = append(members, c)
+		}
+		sort.Slice(members, func(a, b int) bool { return d.Key(members[a]) < d.Key(members[b]) })
+		dst = append(dst, '{')
+		for k, c := range members {
+			if k > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(appendString(dst, d.Key(c), true), ':')
+			dst = d.AppendCanonical(dst, c)
+		}
+		return append(dst, '}')
+	case Array:
+		dst = append(dst, '[')
+		for c := n.First; c != 0; c = d.Nodes[c].Next {
+			if c != n.First {
+				dst = append(dst, ',')
+			}
+			dst = d.AppendCanonical(dst, c)
+		}
+		return append(dst, ']')
+	}
+	return d.appendScalar(dst, n, true)
+}
+
+// AppendAny appends the bytes that json.Marshal returns for a result of Any: sorted keys, with <, > and & escaped. It
+// passes other types to json.Marshal and appends null for a value that cannot be marshaled.
+func AppendAny(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		return appendFloat(dst, v)
+	case string:
+		return appendString(dst, v, true)
+	case []any:
+		if v == nil {
+			break
+		}
+		dst = append(dst, '[')
+		for i := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = AppendAny(dst, v[i])
+		}
+		return append(dst, ']')
+	case map[string]any:
+		if v == nil {
+			break
+		}
+		return appendMap(dst, v)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return append(dst, "null"...)
+	}
+	return append(dst, text...)
+}
+
+func appendMap(dst []byte, m map[string]any) []byte {
+	var few [16]string
+	keys := few[:0]
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	dst = append(dst, '{')
+	for i, key := range keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendString(dst, key, true), ':')
+		dst = AppendAny(dst, m[key])
+	}
+	return append(dst, '}')
 }

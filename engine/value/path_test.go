@@ -66,10 +66,7 @@ func TestLocateAndPosition(t *testing.T) {
 		{Path{Name("é"), Name("")}, Position{3, 13, 46}, Position{3, 13, 46}},
 		{Path{Name("d")}, Position{3, 29, 62}, Position{3, 29, 62}},
 	} {
-		i := d.Lookup(root, c.path)
-		if got := d.Position(i); got != c.want {
-			t.Errorf("%s is at %+v, want %+v", c.path, got, c.want)
-		}
+		i := d.Finder().Lookup(root, c.path)
 		if got := d.KeyPosition(i); got != c.key {
 			t.Errorf("the key of %s is at %+v, want %+v", c.path, got, c.key)
 		}
@@ -77,26 +74,20 @@ func TestLocateAndPosition(t *testing.T) {
 			t.Errorf("%s is by path at %+v", c.path, got)
 		}
 		if got := d.PositionOf(i, nil); got != c.want {
-			t.Errorf("%s is by node at %+v", c.path, got)
-		}
-		if p, ok := d.PathTo(root, i); !ok || !p.Equal(c.path) {
-			t.Errorf("node of %s has path %s", c.path, p)
+			t.Errorf("%s is by node at %+v, want %+v", c.path, got, c.want)
 		}
 	}
 	for _, p := range []Path{{Name("b")}, {At(0)}, {Name("a"), Name("0")}, {Name("a"), At(3)}, {Name("a"), At(0), Name("x")}} {
-		if d.Lookup(root, p) != 0 {
+		if d.Finder().Lookup(root, p) != 0 {
 			t.Errorf("%s is there", p)
 		}
 	}
 	if got := d.PositionAt(Path{Name("a"), At(7)}); got.Line != 2 || got.Column != 8 {
 		t.Errorf("what is not there is at %+v", got)
 	}
-	if _, ok := d.PathTo(root, 0); ok {
-		t.Error("no node has a path")
-	}
 	i, err := d.Parse([]byte("1"), Arena, Limits{})
-	if err != nil || d.Position(i) != (Position{}) {
-		t.Errorf("a node of the Arena is at %+v", d.Position(i))
+	if err != nil || d.PositionOf(i, nil) != (Position{}) {
+		t.Errorf("a node of the Arena is at %+v", d.PositionOf(i, nil))
 	}
 }
 
@@ -108,7 +99,7 @@ func TestManyPositions(t *testing.T) {
 	root := mustParse(t, d, text)
 	k := 0
 	for i := d.Nodes[root].First; d.Nodes[i].Kind == String; i = d.Nodes[i].Next {
-		if got, want := d.Position(i), (Position{1, 2 + 4*k, 1 + 5*k}); got != want {
+		if got, want := d.PositionOf(i, nil), (Position{1, 2 + 4*k, 1 + 5*k}); got != want {
 			t.Fatalf("element %d is at %+v, want %+v", k, got, want)
 		}
 		k++

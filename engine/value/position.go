@@ -14,10 +14,9 @@ type Position struct {
 	Offset int // in bytes, from 0
 }
 
-// textIndex finds lines and columns of a JSON text. It is built on first use.
+// textIndex finds lines and columns of a text. It is built on first use.
 type textIndex struct {
-	built  bool
-	lines  []uint32 // offset of the first byte of each line
+	lines  []uint32 // offset of the first byte of each line, nil before the first use
 	blocks []uint32 // code points before each block of blockSize bytes, because lines can be long
 }
 
@@ -36,31 +35,10 @@ func (d *Doc) PositionOf(i uint32, p Path) Position {
 	return d.positionOf(d.Nodes[i].Src, d.Nodes[i].Off)
 }
 
-// Position is like PositionOf for a node whose path is unknown. For YAML it searches the tree and does not find removed
-// nodes.
-func (d *Doc) Position(i uint32) Position {
-	n := &d.Nodes[i]
-	if y := d.yaml[n.Src]; y != nil {
-		p, ok := d.PathTo(d.roots[n.Src], i)
-		if !ok {
-			return Position{}
-		}
-		return y.Position(p)
-	}
-	return d.positionOf(n.Src, n.Off)
-}
-
-// KeyPosition returns the position of the key of a member. For an array element, an empty key, or a key with escapes it
-// returns the position of the value.
+// KeyPosition returns the position of the key of a member in a JSON text. For an array element, an empty key, or a key
+// with escapes it returns the position of the value.
 func (d *Doc) KeyPosition(i uint32) Position {
 	n := &d.Nodes[i]
-	if y := d.yaml[n.Src]; y != nil {
-		p, ok := d.PathTo(d.roots[n.Src], i)
-		if !ok {
-			return Position{}
-		}
-		return y.KeyPosition(p)
-	}
 	if n.KeyLen == 0 || n.KeySrc != n.Src {
 		return d.positionOf(n.Src, n.Off)
 	}
@@ -95,40 +73,60 @@ func (d *Doc) positionOf(s Source, offset uint32) Position {
 		return Position{}
 	}
 	text, x := d.Src[s], &d.index[s]
-	if !x.built {
-		x.build(text)
+	if x.lines == nil {
+		x.lines = append(x.lines, 0)
+		for i := 0; ; {
+			next := bytes.IndexByte(text[i:], '\n')
+			if next < 0 {
+				break
+			}
+			i += next + 1
+			x.lines = append(x.lines, uint32(i))
+		}
+		x.count(text)
 	}
 	line := sort.Search(len(x.lines), func(k int) bool { return x.lines[k] > offset })
 	before := x.codePoints(text, offset) - x.codePoints(text, x.lines[line-1])
 	return Position{Line: line, Column: 1 + before, Offset: int(offset)}
 }
 
-func (x *textIndex) build(text []byte) {
-	x.built = true
-	x.lines, x.blocks = append(x.lines[:0], 0), x.blocks[:0]
+// count fills in the blocks.
+func (x *textIndex) count(text []byte) {
 	total := 0
 	for at := 0; at < len(text); at += blockSize {
 		x.blocks = append(x.blocks, uint32(total))
-		block := text[at:min(at+blockSize, len(text))]
-		total += codePoints(block)
-		for i := 0; ; {
-			next := bytes.IndexByte(block[i:], '\n')
-			if next < 0 {
-				break
-			}
-			i += next + 1
-			x.lines = append(x.lines, uint32(at+i))
-		}
+		total += codePoints(text[at:min(at+blockSize, len(text))])
 	}
 }
 
 // codePoints returns the number of code points before the offset.
 func (x *textIndex) codePoints(text []byte, offset uint32) int {
-	if int(offset) >= len(text) {
-		return int(x.blocks[len(x.blocks)-1]) + codePoints(text[(len(x.blocks)-1)*blockSize:])
+	if len(x.blocks) == 0 {
+		return 0
 	}
-	block := offset / blockSize
-	return int(x.blocks[block]) + codePoints(text[block*blockSize:offset])
+	block := min(int(offset)/blockSize, len(x.blocks)-1)
+	return int(x.blocks[block]) + codePoints(text[block*blockSize:min(int(offset), len(text))])
+}
+
+// offset returns the byte offset of a line and column, or the length of the text if the column is beyond it.
+func (x *textIndex) offset(text []byte, line, column int) int {
+	start := x.lines[line-1]
+	left := x.codePoints(text, start) + column - 1
+	block := sort.Search(len(x.blocks), func(k int) bool { return int(x.blocks[k]) > left }) - 1
+	if block < 0 {
+		return len(text)
+	}
+	left -= int(x.blocks[block])
+	for i := block * blockSize; i < len(text); i++ {
+		if text[i]&0xc0 == 0x80 {
+			continue
+		}
+		if left == 0 {
+			return i
+		}
+		left--
+	}
+	return len(text)
 }
 
 // codePoints counts the bytes that begin a code point, so a text can be counted in parts.

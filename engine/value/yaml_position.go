@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -17,9 +16,7 @@ type YAMLSource struct {
 	strict error  // error of the strict conversion: duplicate keys
 	parsed bool
 	root   *yamlv3.Node
-	lines  []int // offset of the first character of each line
-
-	marks map[int][]int // offsets of every markEvery-th character of long lines
+	index  textIndex
 
 	members map[*yamlv3.Node]members // index of searched mappings
 }
@@ -32,7 +29,7 @@ func (y *YAMLSource) StrictError() error { return y.strict }
 // position in the anchored value.
 func (y *YAMLSource) Position(p Path) Position {
 	_, value := y.find(p)
-	return y.place(value)
+	return y.position(value)
 }
 
 // KeyPosition returns the position of the key of the member at a path. For a list element it is the position of the
@@ -42,7 +39,7 @@ func (y *YAMLSource) KeyPosition(p Path) Position {
 	if key == nil {
 		key = value
 	}
-	return y.place(key)
+	return y.position(key)
 }
 
 // Follow returns the position of a JSON pointer relative to the value at a path, or of the deepest existing ancestor.
@@ -52,7 +49,7 @@ func (y *YAMLSource) Follow(from Path, pointer string) Position {
 	for _, s := range from {
 		_, next := y.child(at, s, nil)
 		if next == nil {
-			return y.place(at)
+			return y.position(at)
 		}
 		at = next
 	}
@@ -71,7 +68,7 @@ func (y *YAMLSource) Follow(from Path, pointer string) Position {
 		}
 		at = next
 	}
-	return y.place(at)
+	return y.position(at)
 }
 
 // unescaped decodes a token of a JSON pointer.
@@ -214,74 +211,31 @@ func keyText(n *yamlv3.Node) string {
 	return n.Value
 }
 
-// place returns the position of a node. It adds the offset to the line and column of the library.
-func (y *YAMLSource) place(n *yamlv3.Node) Position {
+// position returns the position of a node. It adds the offset to the line and column of the library.
+func (y *YAMLSource) position(n *yamlv3.Node) Position {
 	if n == nil || n.Line == 0 {
 		return Position{}
 	}
-	if y.lines == nil {
-		y.lines = lineStarts(y.text)
+	if y.index.lines == nil {
+		y.index.lines = lineStarts(y.text)
+		y.index.count(y.text)
 	}
 	p := Position{Line: n.Line, Column: n.Column, Offset: len(y.text)}
-	if n.Line <= len(y.lines) {
-		p.Offset = y.offset(n.Line, n.Column)
+	if n.Line <= len(y.index.lines) {
+		p.Offset = y.index.offset(y.text, n.Line, n.Column)
 	}
 	return p
-}
-
-// markEvery is the maximum number of characters counted for one position.
-const markEvery = 1024
-
-// offset returns the byte offset of a line and column. Marks keep it fast for JSON of several megabytes in one line.
-func (y *YAMLSource) offset(line, column int) int {
-	from, left := y.lines[line-1], column-1
-	if left >= markEvery {
-		marks := y.marksOf(line)
-		at := min(left/markEvery, len(marks)) - 1
-		from, left = marks[at], left-(at+1)*markEvery
-	}
-	for range left {
-		_, size := utf8.DecodeRune(y.text[from:])
-		from += size
-	}
-	return from
-}
-
-// marksOf returns the offsets of the characters markEvery, 2*markEvery, … of a line. The result is not empty.
-func (y *YAMLSource) marksOf(line int) []int {
-	marks := y.marks[line]
-	if marks != nil {
-		return marks
-	}
-	at, end := y.lines[line-1], len(y.text)
-	if line < len(y.lines) {
-		end = y.lines[line]
-	}
-	for column := 1; at < end; column++ {
-		_, size := utf8.DecodeRune(y.text[at:])
-		if at += size; column%markEvery == 0 {
-			marks = append(marks, at)
-		}
-	}
-	if marks == nil { // a column beyond its line
-		marks = []int{end}
-	}
-	if y.marks == nil {
-		y.marks = map[int][]int{}
-	}
-	y.marks[line] = marks
-	return marks
 }
 
 var byteOrderMark = []byte("\ufeff")
 
 // lineStarts returns the offsets of all lines. As in YAML 1.1, a lone CR, NEL, LS and PS also end a line.
-func lineStarts(text []byte) []int {
+func lineStarts(text []byte) []uint32 {
 	start := 0
 	if bytes.HasPrefix(text, byteOrderMark) {
 		start = len(byteOrderMark)
 	}
-	lines := []int{start}
+	lines := []uint32{uint32(start)}
 	for i := start; i < len(text); {
 		size := lineBreak(text[i:])
 		if size == 0 {
@@ -289,7 +243,7 @@ func lineStarts(text []byte) []int {
 			continue
 		}
 		i += size
-		lines = append(lines, i)
+		lines = append(lines, uint32(i))
 	}
 	return lines
 }

@@ -54,36 +54,9 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 // secondDocument returns the line on which a second document with content begins. The first document is the one that
 // upstream reads; it may be empty if --- or ... marks it.
 func secondDocument(text []byte) (line int, found bool) {
-	started, ended := false, false
-	current, marked := 0, 0
-	for _, text := range yamlLines(text) {
-		current++
-		marker, rest := documentMarker(text)
-		switch {
-		case marker == '.':
-			ended = true
-			continue
-		case marker == '-' && started:
-			ended, marked = true, current
-			text = rest
-		case marker == '-':
-			started = true
-			if !ended {
-				continue
-			}
-			marked, text = current, rest
-		}
-		if !hasContent(text) {
-			continue
-		}
-		if ended {
-			if marked > 0 {
-				current = marked
-			}
-			return current, true
-		}
-		if text[0] != '%' || started {
-			started = true
+	for document := range SplitYAML(text) {
+		if document.Line > 1 {
+			return document.Line, true
 		}
 	}
 	return 0, false
@@ -92,13 +65,9 @@ func secondDocument(text []byte) (line int, found bool) {
 // yamlLines yields the offset of each line and its text with the line break, without the byte order mark.
 func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
-		lines := lineStarts(text)
-		for k, at := range lines {
-			end := len(text)
-			if k+1 < len(lines) {
-				end = lines[k+1]
-			}
-			if at < end && !yield(at, text[at:end]) {
+		lines := append(lineStarts(text), uint32(len(text)))
+		for k, at := range lines[:len(lines)-1] {
+			if end := lines[k+1]; at < end && !yield(int(at), text[at:end]) {
 				return
 			}
 		}

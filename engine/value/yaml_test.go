@@ -96,13 +96,22 @@ func compareYAML(t testing.TB, text []byte) {
 	if tree := d.yaml[Request].tree(); tree == nil {
 		return
 	}
-	for i := range d.Nodes[1:] {
-		p := d.Position(uint32(i + 1))
+	var check func(i uint32, path Path)
+	check = func(i uint32, path Path) {
+		p := d.PositionOf(i, path)
 		if p.Line < 1 || p.Column < 1 || p.Offset < 0 || p.Offset > len(d.yaml[Request].text) {
-			t.Fatalf("%q: node %d %s is at %+v", text, i+1, d.Raw(uint32(i+1)), p)
+			t.Fatalf("%q: node %d %s is at %+v", text, i, d.Raw(i), p)
 		}
-		d.KeyPosition(uint32(i + 1))
+		d.yaml[Request].KeyPosition(path)
+		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+			if d.Nodes[i].Kind == Array {
+				check(c, path.With(At(int(d.Nodes[c].Key))))
+			} else {
+				check(c, path.With(Name(d.Key(c))))
+			}
+		}
 	}
+	check(root, nil)
 }
 
 func reprinted(t testing.TB, v any) (again any) {
@@ -204,11 +213,11 @@ func TestYAMLPositions(t *testing.T) {
 		{Path{Name("spec"), Name("alias")}, Position{}, Position{}, "*base\n  last", "alias"},
 		{Path{Name("spec"), Name("alias"), Name("k")}, Position{}, Position{}, "v\n", "k: v"},
 	} {
-		node := d.Lookup(root, c.path)
+		node := d.Finder().Lookup(root, c.path)
 		if node == 0 {
 			t.Fatalf("%v: not there", c.path)
 		}
-		got, key := d.Position(node), d.KeyPosition(node)
+		got, key := d.PositionOf(node, c.path), d.yaml[Request].KeyPosition(c.path)
 		if len(c.path) == 0 {
 			key = got
 		}

@@ -59,7 +59,7 @@ func (l *locator) search(node uint32, text string, at value.Path) (value.Path, u
 	case value.Array:
 		inner, rest, ok := strings.Cut(strings.TrimPrefix(text, "["), "]")
 		if i, err := strconv.Atoi(inner); ok && err == nil && text[0] == '[' {
-			if c := l.finder.Element(node, i); c != 0 {
+			if c := l.finder.Child(node, value.At(i)); c != 0 {
 				return l.search(c, rest, at.With(value.At(i)))
 			}
 		}

@@ -84,7 +84,7 @@ func (l *locator) walk(node uint32, text string) {
 	case n.Kind == value.Array && text[0] == '[':
 		inner, tail, ok := strings.Cut(text[1:], "]")
 		if i, err := strconv.Atoi(inner); ok && err == nil && i >= 0 {
-			if c := l.finder.Element(node, i); c != 0 {
+			if c := l.finder.Child(node, value.At(i)); c != 0 {
 				l.try(c, value.At(i), tail)
 			}
 		}

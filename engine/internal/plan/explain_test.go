@@ -227,7 +227,7 @@ func TestExplainPlaces(t *testing.T) {
 	var got []string
 	for _, v := range p.Explain(d, root, At{}) {
 		got = append(got, v.Path.Pointer()+" "+v.Schema)
-		if d.Lookup(root, v.Path) != v.Node {
+		if d.Finder().Lookup(root, v.Path) != v.Node {
 			t.Errorf("%s is not node %d", v.Path, v.Node)
 		}
 	}

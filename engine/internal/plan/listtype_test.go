@@ -37,7 +37,7 @@ func TestExplainLists(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", texts(got), c.want)
 			}
 			for _, v := range got {
-				if d.Lookup(root, v.Path) != v.Node || v.Step != violation.List {
+				if d.Finder().Lookup(root, v.Path) != v.Node || v.Step != violation.List {
 					t.Errorf("place %s, node %d, step %s", v.Path, v.Node, v.Step)
 				}
 			}

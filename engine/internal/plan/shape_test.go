@@ -166,7 +166,7 @@ func TestExplainEmbedded(t *testing.T) {
 	if !slices.Equal(texts(got), want) {
 		t.Fatalf("got %q", texts(got))
 	}
-	if v := got[0]; v.Path.Pointer() != "/v/a.b/apiVersion" || v.Node != d.Lookup(root, v.Path[:2]) || v.Step != violation.Embedded {
+	if v := got[0]; v.Path.Pointer() != "/v/a.b/apiVersion" || v.Node != d.Finder().Lookup(root, v.Path[:2]) || v.Step != violation.Embedded {
 		t.Errorf("place %s, node %d", v.Path, v.Node)
 	}
 	if v := got[2]; v.Path.Pointer() != "/v/a.b/metadata" || v.Schema != "/properties/v/additionalProperties/x-kubernetes-embedded-resource" {
