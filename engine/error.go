@@ -100,6 +100,16 @@ func failed(reason Reason, what string, err error) error {
 	return &Error{Reason: reason, Message: what + ": " + err.Error(), Err: err}
 }
 
+// within returns an error with a text before its message.
+func within(what string, err error) *Error {
+	e := Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
+	if own := (*Error)(nil); errors.As(err, &own) {
+		e = *own
+	}
+	e.Message = what + ": " + e.Message
+	return &e
+}
+
 // unreadable returns the Error for an error of package value. what begins the message.
 func unreadable(what string, reason Reason, err error) error {
 	var limit *value.LimitError

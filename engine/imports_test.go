@@ -29,7 +29,6 @@ var rank = map[string]int{
 	"engine/internal/patch":       1,
 	"engine/internal/compare":     7,
 	"engine/internal/convert":     7,
-	"engine/internal/discovery":   7,
 	"engine/internal/jsonpath":    6,
 	"engine/internal/scale":       7,
 	"engine/internal/selector":    7,

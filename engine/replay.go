@@ -1,10 +1,16 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ReplayOutcome is a difference between the results for an object under two revisions of its CRD.
@@ -92,6 +98,9 @@ func Replay(ctx context.Context, old, new *Definition, items []Item, o Evaluatio
 		if err := ctx.Err(); err != nil {
 			return nil, failed(ReasonItemDeadline, fmt.Sprintf("the call ended before item %d of %d was replayed", i+1, len(items)), err)
 		}
+		slices.SortFunc(r.Outcomes, func(a, b ReplayOutcome) int {
+			return cmp.Compare(slices.Index(outcomes, a), slices.Index(outcomes, b))
+		})
 		all[i] = r.ReplayResult
 	}
 	return all, nil
@@ -108,34 +117,27 @@ type replay struct {
 }
 
 func (r *replay) run() {
-	before, err := judge(r.ctx, r.old, r.item, r.options)
-	if err != nil && !lacksVersion(err) {
-		r.fail("under the old definition", err)
+	before, err := r.evaluate("under the old definition", r.old)
+	if before == nil {
 		return
 	}
-	if err != nil {
-		r.fail("under the old definition", err)
+	after, err2 := r.evaluate("under the new definition", r.new)
+	if after == nil {
+		return
 	}
-	after, err := judge(r.ctx, r.new, r.item, r.options)
-	if err != nil {
-		r.fail("under the new definition", err)
-		if !lacksVersion(err) {
-			return
-		}
-	}
-	r.OldAllowed, r.OldViolations = before.allowed, before.violations
-	r.NewAllowed, r.NewViolations = after.allowed, after.violations
+	r.OldAllowed, r.OldViolations = before.Allowed, before.Violations
+	r.NewAllowed, r.NewViolations = after.Allowed, after.Violations
 	switch {
 	case r.OldAllowed && !r.NewAllowed:
-		r.NewRejection = after.rejection
+		r.NewRejection = after.Rejection
 		r.add(NewlyRejected)
-		if err == nil && r.survives() {
+		if err2 == nil && r.isAcceptedUnchanged() {
 			r.add(KeptByRatcheting)
 		}
 	case !r.OldAllowed && r.NewAllowed:
 		r.add(NewlyAccepted)
 	}
-	if r.Err == nil {
+	if err == nil && err2 == nil {
 		r.results()
 	}
 	if len(r.Outcomes) == 0 && r.Err == nil {
@@ -149,28 +151,15 @@ func (r *replay) add(outcome ReplayOutcome) {
 	}
 }
 
-// fail keeps the first error.
+// fail records the first error.
 func (r *replay) fail(where string, err error) {
-	if r.Err != nil {
-		return
+	if r.Err == nil {
+		r.Err = within(where, err)
 	}
-	out := &Error{Reason: ReasonInternal, Message: where + ": " + err.Error(), Err: err}
-	var e *Error
-	if errors.As(err, &e) {
-		out.Reason, out.Limit, out.Actual, out.Rejection, out.Position = e.Reason, e.Limit, e.Actual, e.Rejection, e.Position
-	}
-	r.Err = out
 }
 
-// lacksVersion reports whether the definition does not have, or does not serve, the version of the object. Such an
-// object counts as rejected.
-func lacksVersion(err error) bool {
-	reason := ReasonOf(err)
-	return reason == ReasonVersionNotFound || reason == ReasonVersionNotServed
-}
-
-// survives reports whether the new definition accepts an update of the stored object that changes nothing.
-func (r *replay) survives() bool {
+// isAcceptedUnchanged reports whether the new definition accepts an update of the stored object that changes nothing.
+func (r *replay) isAcceptedUnchanged() bool {
 	again := r.item
 	if !again.OldObject.Absent() {
 		again.Object = again.OldObject
@@ -180,53 +169,265 @@ func (r *replay) survives() bool {
 	return err == nil && v.Allowed
 }
 
-// judged is the verdict of one definition.
-type judged struct {
-	allowed    bool
-	violations []Violation
-	rejection  *Rejection
-}
-
-// judge validates an object as a creation and, because a creation drops the status subresource, its status as an
-// update.
-func judge(ctx context.Context, d *Definition, item Item, o EvaluationOptions) (judged, error) {
-	v, err := d.Validate(ctx, item, o)
-	if err != nil {
-		return judged{}, err
-	}
-	out := judged{allowed: v.Allowed, violations: v.Violations, rejection: v.Rejection}
-	if !item.OldObject.Absent() {
-		return out, nil
-	}
-	write, ok := d.statusWrite(ctx, item)
-	if !ok {
-		return out, nil
-	}
-	if v, err = d.Validate(ctx, write, o); err != nil {
-		return judged{}, err
-	}
-	if !v.Allowed {
-		if out.allowed {
-			out.allowed, out.rejection = false, v.Rejection
+// evaluate validates the object as a creation and, because a creation drops the status subresource, its status as an
+// update. An object whose version the definition does not have or serve counts as rejected: there is an error and a
+// Verdict. For other errors the Verdict is nil.
+func (r *replay) evaluate(where string, d *Definition) (*Verdict, error) {
+	v, err := d.Validate(r.ctx, r.item, r.options)
+	if write, ok := d.statusWrite(r.ctx, r.item); err == nil && ok {
+		var status *Verdict
+		if status, err = d.Validate(r.ctx, write, r.options); err == nil && !status.Allowed {
+			if v.Allowed {
+				v.Allowed, v.Rejection = false, status.Rejection
+			}
+			v.Violations = union(v.Violations, status.Violations)
 		}
-		out.violations = union(out.violations, v.Violations)
 	}
-	return out, nil
+	if err == nil {
+		return v, nil
+	}
+	r.fail(where, err)
+	if reason := ReasonOf(err); reason == ReasonVersionNotFound || reason == ReasonVersionNotServed {
+		return &Verdict{}, err
+	}
+	return nil, err
 }
 
 // union appends the violations that list does not have.
 func union(list, more []Violation) []Violation {
 	type key struct{ kind, field, message, pointer, schema string }
 	keyOf := func(v *Violation) key { return key{v.Type, v.Field, v.Message, v.Pointer, v.SchemaPointer} }
-	known := make(map[key]struct{}, len(list))
+	known := make(map[key]bool, len(list))
 	for i := range list {
-		known[keyOf(&list[i])] = struct{}{}
+		known[keyOf(&list[i])] = true
 	}
 	list = slices.Clip(list)
 	for i := range more {
-		if _, there := known[keyOf(&more[i])]; !there {
+		if !known[keyOf(&more[i])] {
 			list = append(list, more[i])
 		}
 	}
 	return list
+}
+
+// statusWrite returns the update that adds its status to an object. ok is false for an item that is an update, and
+// without a status or a status subresource.
+func (d *Definition) statusWrite(ctx context.Context, item Item) (Item, bool) {
+	apiVersion, _, err := TypeMetaOf(item.Object, d.limits)
+	if err != nil || !item.OldObject.Absent() {
+		return Item{}, false
+	}
+	if v := d.version(cmp.Or(item.Version, versionOf(apiVersion))); v == nil || !v.HasStatus {
+		return Item{}, false
+	}
+	read, err := d.Read(ctx, Item{Version: item.Version, Object: item.Object}, EvaluationOptions{})
+	if err != nil {
+		return Item{}, false
+	}
+	old, had := d.inStorage(JSON(read.Object), item, "status")
+	item.OldObject, item.Subresource = old, "status"
+	return item, had
+}
+
+// inStorage returns an object completed as a stored one: with a name, a namespace and a resourceVersion, and without
+// the member named without. had reports whether the object had that member.
+func (d *Definition) inStorage(object Document, item Item, without string) (stored Document, had bool) {
+	text := object.JSON
+	if object.YAML != nil {
+		var err error
+		if text, _, err = value.YAMLToJSON(object.YAML, d.limits); err != nil {
+			return object, false
+		}
+	}
+	var root, metadata map[string]json.RawMessage
+	if json.Unmarshal(text, &root) != nil || root == nil || root["metadata"] != nil && json.Unmarshal(root["metadata"], &metadata) != nil {
+		return object, false // its evaluation reports the error
+	}
+	if metadata == nil {
+		metadata = map[string]json.RawMessage{}
+	}
+	complete := func(name, text string) {
+		if _, known := metadata[name]; !known {
+			metadata[name], _ = json.Marshal(text)
+		}
+	}
+	complete("name", cmp.Or(item.Name, "replayed"))
+	complete("resourceVersion", "1")
+	if d.scope == NamespaceScoped {
+		complete("namespace", cmp.Or(item.Namespace, "default"))
+	}
+	_, had = root[without]
+	delete(root, without)
+	root["metadata"], _ = json.Marshal(metadata)
+	if text, err := json.Marshal(root); err == nil {
+		return JSON(text), had
+	}
+	return object, false
+}
+
+// versionOf returns the version of an apiVersion.
+func versionOf(apiVersion string) string {
+	return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
+}
+
+// results compares the objects that both definitions return: at the own version, at the others that both serve, and
+// after storage.
+func (r *replay) results() {
+	item := Item{Version: r.item.Version, Object: r.item.Object}
+	before, err := r.old.Read(r.ctx, item, EvaluationOptions{})
+	if err != nil {
+		return // the verdicts report that it cannot be decoded
+	}
+	after, err := r.new.Read(r.ctx, item, EvaluationOptions{})
+	if err != nil {
+		return
+	}
+	sent := value.Acquire()
+	defer sent.Release()
+	root, err := r.item.Object.parse(sent, "object", r.old.limits)
+	if err != nil {
+		return
+	}
+	finder := sent.Finder()
+	r.differ(before.Object, after.Object, "", func(p value.Path, both bool) ReplayOutcome {
+		node := finder.Lookup(root, p)
+		if node == 0 || both && sent.Nodes[node].Kind == value.Null {
+			return DefaultedOtherwise
+		}
+		return PrunedOtherwise
+	})
+	apiVersion, _, err := TypeMetaOf(JSON(before.Object), r.old.limits)
+	if err != nil {
+		return
+	}
+	own := versionOf(apiVersion)
+	for i := range r.new.versions {
+		v := &r.new.versions[i]
+		other := r.old.version(v.Name)
+		if v.Name != own && other != nil && (v.Served || v.Storage) && (other.Served || other.Storage) {
+			r.converted(v.Name, func(*Definition) string { return "at " + v.Name }, func(d *Definition) (*Transformed, error) {
+				return d.Read(r.ctx, item, EvaluationOptions{TargetVersion: v.Name})
+			})
+		}
+	}
+	if r.old.storage == own && r.new.storage == own {
+		return
+	}
+	r.converted(own, func(d *Definition) string { return "stored at " + d.storage }, func(d *Definition) (*Transformed, error) {
+		if d.storage == own {
+			return d.Read(r.ctx, item, EvaluationOptions{})
+		}
+		stored, err := d.Read(r.ctx, item, EvaluationOptions{TargetVersion: d.storage})
+		if err != nil {
+			return nil, err
+		}
+		return d.Read(r.ctx, Item{Object: JSON(stored.Object)}, EvaluationOptions{TargetVersion: own})
+	})
+}
+
+// converted compares what both definitions return for a version. where describes the result in an error.
+func (r *replay) converted(version string, where func(*Definition) string, read func(*Definition) (*Transformed, error)) {
+	before, err := read(r.old)
+	if err != nil {
+		r.fail("under the old definition, "+where(r.old), err)
+		return
+	}
+	after, err := read(r.new)
+	if err != nil {
+		r.fail("under the new definition, "+where(r.new), err)
+		return
+	}
+	r.differ(before.Object, after.Object, version, func(value.Path, bool) ReplayOutcome { return ConvertedOtherwise })
+}
+
+// differ adds the fields in which two results differ, the topmost ones, by name. Differences at another version that
+// are the same as at the own version are skipped. classify returns the outcome of a difference; both says that both
+// results have the field.
+func (r *replay) differ(before, after []byte, version string, classify func(p value.Path, both bool) ReplayOutcome) {
+	a, b := value.Acquire(), value.Acquire()
+	defer a.Release()
+	defer b.Release()
+	x, err := a.ParseJSON(before, Limits{MaxBytes: max(1, len(before))})
+	if err != nil {
+		return
+	}
+	y, err := b.ParseJSON(after, Limits{MaxBytes: max(1, len(after))})
+	if err != nil {
+		return
+	}
+	t := trees{a: a, b: b, report: func(p value.Path, i, j uint32) {
+		if r.ctx.Err() != nil {
+			return // Replay returns an error
+		}
+		d := FieldDifference{Outcome: classify(p, i != 0 && j != 0), Version: version}
+		if d.Outcome != ConvertedOtherwise && len(r.Differences) >= MaxReplayDifferences {
+			r.add(d.Outcome) // without the path, which may be long
+			r.OmittedDifferences++
+			return
+		}
+		d.Path, d.Pointer = p.Dotted(), p.Pointer()
+		if i != 0 {
+			d.Old = a.AppendJSON(nil, i)
+		}
+		if j != 0 {
+			d.New = b.AppendJSON(nil, j)
+		}
+		r.difference(d)
+	}}
+	t.compare(nil, x, y)
+}
+
+func (r *replay) difference(d FieldDifference) {
+	same := func(known FieldDifference) bool {
+		return known.Version == "" && known.Pointer == d.Pointer &&
+			(known.Old == nil) == (d.Old == nil) && bytes.Equal(known.Old, d.Old) &&
+			(known.New == nil) == (d.New == nil) && bytes.Equal(known.New, d.New)
+	}
+	if d.Outcome == ConvertedOtherwise && slices.ContainsFunc(r.Differences, same) {
+		return
+	}
+	r.add(d.Outcome)
+	size := len(d.Old) + len(d.New)
+	if n := len(r.Differences); n >= MaxReplayDifferences || n > 0 && r.bytes+size > MaxReplayBytes {
+		r.OmittedDifferences++
+		return
+	}
+	r.bytes += size
+	r.Differences = append(r.Differences, d)
+}
+
+// trees compares two trees.
+type trees struct {
+	a, b   *value.Doc
+	report func(p value.Path, i, j uint32) // a missing node is 0
+}
+
+func (t *trees) compare(p value.Path, i, j uint32) {
+	switch m, n := t.a.Nodes[i].Kind, t.b.Nodes[j].Kind; {
+	case i == 0 || j == 0:
+		t.report(p, i, j)
+	case m == value.Object && n == value.Object:
+		before, after := membersOf(t.a, i), membersOf(t.b, j)
+		names := maps.Clone(before)
+		maps.Copy(names, after)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			t.compare(p.With(value.Name(name)), before[name], after[name])
+		}
+	case m == value.Array && n == value.Array && t.a.Len(i) == t.b.Len(j):
+		c, e := t.a.Nodes[i].First, t.b.Nodes[j].First
+		for at := 0; c != 0 && e != 0; at++ {
+			t.compare(p.With(value.At(at)), c, e)
+			c, e = t.a.Nodes[c].Next, t.b.Nodes[e].Next
+		}
+	case !value.Equal(t.a, i, t.b, j):
+		t.report(p, i, j)
+	}
+}
+
+func membersOf(d *value.Doc, object uint32) map[string]uint32 {
+	members := make(map[string]uint32, d.Len(object))
+	for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
+		members[d.Key(c)] = c
+	}
+	return members
 }

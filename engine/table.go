@@ -1,11 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,7 +82,18 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 		o.MaxBytes = DefaultTableBytes
 	}
 	t := &Table{columns: v.Columns.Headers(), scope: d.scope, kind: d.inner.Kind + "." + d.inner.Group, ends: make([]int, 0, len(objects))}
-	t.json = append(t.appendHead(nil, &o), `,"rows":[`...)
+	head := metav1.Table{
+		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: "meta.k8s.io/v1"},
+		ListMeta: metav1.ListMeta{ResourceVersion: o.ResourceVersion, Continue: o.Continue, RemainingItemCount: o.RemainingItemCount},
+		Rows:     []metav1.TableRow{},
+	}
+	if !o.NoHeaders {
+		head.ColumnDefinitions = t.columns
+	}
+	if t.json, err = json.Marshal(&head); err != nil {
+		return nil, err
+	}
+	t.json = bytes.TrimSuffix(t.json, []byte("]}"))
 	t.first = len(t.json)
 	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(v), o.Now)}
 	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
@@ -89,10 +101,10 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	var late error
 	for i := range objects {
 		if err := m.add(ctx, &objects[i]); err != nil {
-			return nil, inTable(i, err)
+			return nil, within(fmt.Sprintf("objects[%d]", i), tableError(err))
 		}
 		if late == nil && m.rows.Late() != nil {
-			late = inTable(i, m.rows.Late())
+			late = within(fmt.Sprintf("objects[%d]", i), tableError(m.rows.Late()))
 		}
 	}
 	if late != nil {
@@ -143,25 +155,13 @@ func (d *Definition) tableTarget(v *admission.Version) table.Target {
 	return t
 }
 
-// inTable returns the error for one object of a table.
-func inTable(i int, err error) error {
-	e := tableError(err)
-	e.Message = fmt.Sprintf("objects[%d]: %s", i, e.Message)
-	return e
-}
-
-func tableError(err error) *Error {
-	var own *Error
-	var fault *admission.Fault
+// tableError returns the Error for the error of an object of a table.
+func tableError(err error) error {
 	var limit *value.LimitError
 	switch {
-	case errors.As(err, &own):
-		e := *own
-		return &e
-	case errors.As(err, &fault):
-		if errors.As(faultError(err), &own) {
-			return own
-		}
+	case errors.As(err, new(*Error)):
+	case errors.As(err, new(*admission.Fault)):
+		return faultError(err)
 	case errors.As(err, &limit):
 		return limitExceeded(err.Error(), limit, err)
 	case errors.Is(err, table.ErrNeedsWebhook):
@@ -169,48 +169,8 @@ func tableError(err error) *Error {
 	case table.Rejected(err):
 		return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
-	return &Error{Reason: ReasonInternal, Message: "internal error: " + err.Error(), Err: err}
+	return err
 }
-
-// appendHead appends the JSON of a table up to its rows.
-func (t *Table) appendHead(dst []byte, o *TableOptions) []byte {
-	dst = append(dst, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{`...)
-	member := func(name, text string) {
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(append(dst, '"'), name...), `":`...), text...)
-	}
-	if o.ResourceVersion != "" {
-		member("resourceVersion", quoted(o.ResourceVersion))
-	}
-	if o.Continue != "" {
-		member("continue", quoted(o.Continue))
-	}
-	if o.RemainingItemCount != nil {
-		member("remainingItemCount", strconv.FormatInt(*o.RemainingItemCount, 10))
-	}
-	dst = append(dst, `},"columnDefinitions":`...)
-	if o.NoHeaders {
-		return append(dst, "null"...)
-	}
-	dst = append(dst, '[')
-	for i := range t.columns {
-		c := &t.columns[i]
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(dst, `{"name":`...), quoted(c.Name)...)
-		dst = append(append(dst, `,"type":`...), quoted(c.Type)...)
-		dst = append(append(dst, `,"format":`...), quoted(c.Format)...)
-		dst = append(append(dst, `,"description":`...), quoted(c.Description)...)
-		dst = strconv.AppendInt(append(dst, `,"priority":`...), int64(c.Priority), 10)
-		dst = append(dst, '}')
-	}
-	return append(dst, ']')
-}
-
-func quoted(text string) string { return string(value.AppendCanonicalString(nil, text)) }
 
 // Columns returns the columns, the implicit name first. The caller must not modify them.
 func (t *Table) Columns() []metav1.TableColumnDefinition { return t.columns }
