@@ -30,7 +30,6 @@ var rank = map[string]int{
 	"engine/internal/compare":     7,
 	"engine/internal/convert":     7,
 	"engine/internal/jsonpath":    6,
-	"engine/internal/scale":       7,
 	"engine/internal/selector":    7,
 	"engine/internal/table":       7,
 	"engine/internal/hint":        7,

@@ -27,6 +27,9 @@ func newPresenter(r *admission.Request, o PresentationOptions) *presenter {
 }
 
 func (p *presenter) present(v *admission.Version, t admission.Tree) {
+	if v == nil {
+		return // an object of another kind
+	}
 	out := &Presentation{}
 	p.presentation = out
 	if p.options.SelectableFields {
@@ -43,8 +46,8 @@ func (p *presenter) present(v *admission.Version, t admission.Tree) {
 		}
 		p.note("the table row", err)
 	}
-	if scale := v.Scale.View(); p.options.Scale && scale != nil {
-		text, err := scale.Get(t.Doc, t.Root)
+	if p.options.Scale && v.Scale != nil {
+		text, err := v.Scale.Get(t.Doc, t.Root)
 		out.Scale = text
 		p.note("the scale", err)
 	}

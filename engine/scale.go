@@ -39,7 +39,7 @@ func (d *Definition) scaleIn(doc *value.Doc, version string, object Document) ([
 	if v.Scale == nil {
 		return nil, d.noScale(v)
 	}
-	text, err := v.Scale.View().Get(doc, root)
+	text, err := v.Scale.Get(doc, root)
 	if err == nil {
 		return text, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/engine/value"
@@ -73,7 +74,7 @@ func selectableFields(list []selector.Field) []SelectableField {
 
 // FieldSelector is a field selector for one version. It is immutable and safe for concurrent use.
 type FieldSelector struct {
-	inner *selector.Selector
+	inner fields.Selector
 }
 
 // ParseFieldSelector parses a field selector for a served version: comma-separated terms that must all hold. A term is
@@ -116,7 +117,7 @@ func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelec
 
 // Matches reports whether an object with these fields, from Select, is selected.
 func (s *FieldSelector) Matches(object []SelectableField) bool {
-	list := make([]selector.Field, len(object))
+	list := make(selector.List, len(object))
 	for i, f := range object {
 		list[i] = selector.Field{Name: f.Field, Value: f.Value}
 	}

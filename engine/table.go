@@ -97,7 +97,7 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	t.first = len(t.json)
 	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(v), o.Now)}
 	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
-	m.shown = m.show
+	m.request.Show = m.show
 	var late error
 	for i := range objects {
 		if err := m.add(ctx, &objects[i]); err != nil {
@@ -122,26 +122,28 @@ type tableMaker struct {
 	table   *Table
 	rows    *table.Rows
 	request admission.Request
-	shown   func(admission.Tree) error // show
+	err     error // of show
 }
 
 func (m *tableMaker) add(ctx context.Context, object *Document) (err error) {
 	if m.request.Body, m.request.YAML, err = object.text("object"); err != nil {
 		return err
 	}
-	return m.d.inner.ReadTree(ctx, &m.request, m.d.convert, m.shown)
+	if _, err = m.d.inner.Read(ctx, &m.request, m.d.convert); err == nil {
+		err = m.err
+	}
+	return err
 }
 
-func (m *tableMaker) show(tree admission.Tree) (err error) {
+func (m *tableMaker) show(_ *admission.Version, tree admission.Tree) {
 	t := m.table
-	t.json, t.ends, err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, table.RowObject(m.o.Object), tree.Stop)
-	if err == nil && len(t.json) > m.o.MaxBytes {
-		err = &value.LimitError{
+	t.json, t.ends, m.err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, table.RowObject(m.o.Object), tree.Stop)
+	if m.err == nil && len(t.json) > m.o.MaxBytes {
+		m.err = &value.LimitError{
 			Name: "max_table_bytes", Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)),
 			AtLeast: true, Advice: "ask for fewer objects at a time, for rows without objects, or raise the limit",
 		}
 	}
-	return err
 }
 
 // tableTarget returns what is needed to print the items of objects that are lists.

@@ -7,27 +7,41 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// accept evaluates a creation on the fast path. If it returns false, the tree is in an undefined state and the exact
-// path must start over.
+// accept evaluates a write on the fast path. If it returns false, the trees are in an undefined state and the exact path
+// must start over.
 func (p *pass) accept(v *Version) bool {
-	if !p.plainRequest(v) {
+	decode, create := p.r.Stage == StageDecode, p.r.Old == nil
+	if !p.plainRequest(v) || decode && (p.r.Patched || p.r.CompleteMetadata) {
 		return false
 	}
 	meta, normalized := p.normalized()
-	if !normalized || p.r.Handler && !p.plainHandler(meta) {
+	if !normalized || p.r.Handler && !p.plainHandler(meta) || !create && (!p.plainOld(v) || !p.plainPreconditions(meta)) {
 		return false
 	}
+	if create && p.r.Whole && p.r.Stage != StageFinish {
+		p.wipe()
+	}
+	mode := p.acceptMode()
+	switch {
+	case decode:
+		return v.Plan.AcceptDecoded(p.d, p.root, mode) && p.reportEdits(v, mode.Edits)
+	case create:
+		return p.acceptCreate(v, meta, mode)
+	case p.r.Status:
+		return p.acceptStatus(v, mode)
+	}
+	return p.acceptUpdate(v, meta, mode)
+}
+
+// acceptCreate evaluates a creation on the fast path.
+func (p *pass) acceptCreate(v *Version, meta uint32, mode plan.Mode) bool {
 	p.generateName()
 	if !p.r.SkipMetadata && !metadata.Plain(p.d, meta, p.metadataRules()) {
 		return false
 	}
-	if p.r.Whole && p.r.Stage != StageFinish {
-		p.wipe()
-	}
-	p.prepareMetadata()
-	d, mode := p.d, p.acceptMode()
+	p.setGeneration(1)
 	mode.Create = true
-	return v.Plan.Accept(d, p.root, mode) && p.cleanRules(v.Plan, 0) && p.acceptEdits(v, mode.Edits)
+	return v.Plan.Accept(p.d, p.root, mode) && p.acceptRules(v, mode)
 }
 
 // plainRequest reports whether the request and the type of the object allow the fast path.
@@ -37,11 +51,9 @@ func (p *pass) plainRequest(v *Version) bool {
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }
 
-// normalized coerces the object's metadata. If ok is false, only the exact path can do that.
+// normalized coerces the object's metadata. If normalized is false, only the exact path can do that.
 func (p *pass) normalized() (meta uint32, normalized bool) {
-	if meta = p.d.Field(p.root, "metadata"); meta == 0 {
-		return 0, false
-	}
+	meta = p.d.Field(p.root, "metadata")
 	normalized, changed := metadata.Normalize(p.d, meta)
 	if changed {
 		p.d.MarkDirty(p.root, meta)
@@ -60,9 +72,12 @@ func (p *pass) acceptMode() plan.Mode {
 	return mode
 }
 
-// acceptEdits reports unknown fields and checks the scale subresource after the plan accepted the object.
-func (p *pass) acceptEdits(v *Version, edits *plan.Edits) bool {
-	if !plainScale(p.d, p.root, v.Scale) || !p.reportEdits(v, edits) {
+// acceptRules checks the rules and the scale subresource after the plan accepted the object, and reports unknown fields.
+func (p *pass) acceptRules(v *Version, mode plan.Mode) bool {
+	if p.old.root != 0 {
+		p.pairs.Init(p.d, p.stop)
+	}
+	if !p.cleanRules(v.Plan) || len(v.Scale.violations(p.d, p.root, !p.r.Status)) > 0 || !p.reportEdits(v, mode.Edits) {
 		return false
 	}
 	p.warnFinalizers()
@@ -107,4 +122,65 @@ func (p *pass) plainHandler(meta uint32) bool {
 		return c == 0
 	}
 	return p.r.Namespace == "" || c != 0 && d.Str(c) == p.r.Namespace
+}
+
+// plainOld reads the old object at the request's version in one pass. It returns false if that is not possible.
+func (p *pass) plainOld(v *Version) bool {
+	d, q := p.d, p.oldReader()
+	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil ||
+		q.own != v && !p.def.renames() {
+		return false
+	}
+	meta, normalized := q.normalized()
+	if !normalized {
+		return false
+	}
+	for _, part := range [...]struct{ key, want string }{{"name", p.r.Name}, {"namespace", p.r.Namespace}} {
+		if c := d.Field(meta, part.key); part.want != "" && (c == 0 || d.Str(c) != part.want) {
+			return false
+		}
+	}
+	if d.Field(meta, "generation") == 0 {
+		q.setGeneration(1) // upstream repairs it
+	}
+	p.old.root, p.old.converted = q.root, q.own != v
+	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
+	return q.own.Plan.AcceptStored(d, q.root, mode) && (q.own == v || q.convertFast(v, mode))
+}
+
+// acceptUpdate evaluates an update of the whole object on the fast path. An object that is valid by itself is compared
+// with the old one only for metadata and rules.
+func (p *pass) acceptUpdate(v *Version, meta uint32, mode plan.Mode) bool {
+	if !p.plainUpdate(meta) {
+		return false
+	}
+	p.prepareUpdateMetadata()
+	mode.Update = true
+	if v.HasStatus {
+		mode.Kept = p.d.Field(p.old.root, "status")
+	}
+	if !v.Plan.Accept(p.d, p.root, mode) {
+		return false
+	}
+	// Rules of the root may compare the metadata of both objects, including the generation.
+	if (p.r.WantObject || v.Plan.Root.Rules != nil) && !p.sameContent() {
+		p.countUp()
+	}
+	return p.acceptRules(v, mode)
+}
+
+// acceptStatus evaluates an update of the status on the fast path. It shapes the whole request body to report unknown
+// fields.
+func (p *pass) acceptStatus(v *Version, mode plan.Mode) bool {
+	mode.StatusOnly = true
+	if !v.Plan.Accept(p.d, p.root, mode) {
+		return false
+	}
+	p.prepareStatus()
+	return p.plainUpdate(p.d.Field(p.root, "metadata")) && p.acceptRules(v, mode)
+}
+
+func (p *pass) plainUpdate(meta uint32) bool {
+	return p.r.SkipMetadata ||
+		metadata.PlainUpdate(p.d, meta, p.d.Field(p.old.root, "metadata"), p.metadataRules())
 }

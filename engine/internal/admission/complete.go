@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,28 +25,41 @@ func (p *pass) complete() {
 		return
 	}
 	if p.old.root != 0 {
-		p.completeUpdate()
+		for _, key := range [...]string{"name", "namespace", "resourceVersion"} {
+			before, _ := p.metaString(p.old.root, key)
+			p.fillIn(key, before)
+		}
+		p.fillRevision()
 		return
 	}
-	if namespace, ok := p.metaString(meta, "namespace"); ok && p.def.Namespaced && namespace == "" &&
-		!p.handlesNamespace() {
-		namespace = metav1.NamespaceDefault
-		if p.r.Namespace != "" {
-			namespace = p.r.Namespace
-		}
-		p.fillIn("namespace", namespace)
-		meta = p.d.Field(p.root, "metadata")
+	if p.def.Namespaced {
+		p.fillIn("namespace", cmp.Or(p.r.Namespace, metav1.NamespaceDefault))
 	}
-	name, ok := p.metaString(meta, "name")
-	base, _ := p.metaString(meta, "generateName")
-	if ok && name == "" {
-		switch {
-		case p.r.GeneratedName != "" && base != "": // generateName sets it
-		case p.r.Name != "":
-			p.fillIn("name", p.r.Name)
-		case base != "":
-			p.fillIn("name", base[:min(len(base), maxNameBase)]+generatedSuffix)
-		}
+	base, _ := p.metaString(p.root, "generateName")
+	switch {
+	case p.r.GeneratedName != "" && base != "": // generateName sets it
+	case p.r.Name != "":
+		p.fillIn("name", p.r.Name)
+	case base != "":
+		p.fillIn("name", base[:min(len(base), maxNameBase)]+generatedSuffix)
+	}
+}
+
+// fillIn sets an absent field of metadata for the time of the evaluation, unless the text is empty or the request handler
+// sets the field.
+func (p *pass) fillIn(key, text string) {
+	present, ok := p.metaString(p.root, key)
+	if !ok || present != "" || text == "" || key == "namespace" && p.r.Namespace != "" && p.r.Handler && !p.r.AsGiven {
+		return
+	}
+	p.set(key, text)
+	p.completed = append(p.completed, key)
+}
+
+// fillRevision fills in a resourceVersion if neither the body nor the old object has one.
+func (p *pass) fillRevision() {
+	if before, _ := p.metaString(p.old.root, "resourceVersion"); before == "" {
+		p.fillIn("resourceVersion", "1")
 	}
 }
 
@@ -58,29 +70,12 @@ func (p *pass) generateName() {
 	if p.r.GeneratedName == "" {
 		return
 	}
-	meta := p.d.Field(p.root, "metadata")
-	name, ok := p.metaString(meta, "name")
-	base, _ := p.metaString(meta, "generateName")
+	name, ok := p.metaString(p.root, "name")
+	base, _ := p.metaString(p.root, "generateName")
 	if ok && name == "" && base != "" {
 		p.set("name", p.r.GeneratedName)
 		p.generated = true
 	}
-}
-
-// handlesNamespace reports whether the request handler sets the request's namespace on an object without one.
-func (p *pass) handlesNamespace() bool { return p.r.Namespace != "" && p.r.Handler && !p.r.AsGiven }
-
-func (p *pass) completeUpdate() {
-	old := p.d.Field(p.old.root, "metadata")
-	for _, key := range [...]string{"name", "namespace", "resourceVersion"} {
-		meta := p.d.Field(p.root, "metadata")
-		text, ok := p.metaString(meta, key)
-		before, _ := p.metaString(old, key)
-		if ok && text == "" && before != "" && (key != "namespace" || !p.handlesNamespace()) {
-			p.fillIn(key, strings.Clone(before))
-		}
-	}
-	p.fillRevision()
 }
 
 // completeOld fills in the namespace of an old object that comes from a file: that of the request or of the new object.
@@ -88,33 +83,25 @@ func (p *pass) completeOld(q *pass) {
 	if !p.r.CompleteMetadata || !p.def.Namespaced {
 		return
 	}
-	before, ok := q.metaString(p.d.Field(q.root, "metadata"), "namespace")
+	before, ok := q.metaString(q.root, "namespace")
 	if !ok || before != "" {
 		return
 	}
 	namespace := p.r.Namespace
 	if namespace == "" {
 		p.borrowedNamespace = true
-		if p.root != 0 {
-			namespace, _ = p.metaString(p.d.Field(p.root, "metadata"), "namespace")
-		}
+		namespace, _ = p.metaString(p.root, "namespace")
 		namespace = cmp.Or(namespace, metav1.NamespaceDefault)
 	}
-	q.set("namespace", strings.Clone(namespace))
+	q.set("namespace", namespace)
 	if p.borrowedNamespace && (p.r.Patched || p.r.Scale) { // the new object takes it from the old one
 		p.completed = append(p.completed, "namespace")
 	}
 }
 
-// fillIn sets a field of metadata for the time of the evaluation.
-func (p *pass) fillIn(key, text string) {
-	p.set(key, text)
-	p.completed = append(p.completed, key)
-}
-
 // removeCompleted removes the fields that fillIn set.
 func (p *pass) removeCompleted() {
 	for _, key := range p.completed {
-		p.remove(p.d.Field(p.root, "metadata"), key)
+		p.remove(key)
 	}
 }

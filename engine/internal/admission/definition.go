@@ -1,8 +1,6 @@
 package admission
 
 import (
-	"strings"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
@@ -48,35 +46,6 @@ type Version struct {
 	Columns *table.Columns
 	// Warnings are part of every answer: the deprecation warning.
 	Warnings []string
-}
-
-// Scale holds the parsed paths of the scale subresource.
-type Scale struct {
-	SpecReplicas, StatusReplicas ScalePath
-	// LabelSelector has no Names if the CRD declares none.
-	LabelSelector ScalePath
-}
-
-// ScalePath is a path such as .spec.replicas.
-type ScalePath struct {
-	Text  string
-	Names []string
-}
-
-func scalePath(text string) ScalePath {
-	return ScalePath{Text: text, Names: strings.Split(strings.TrimPrefix(text, "."), ".")}
-}
-
-// NewScale parses the paths of a scale subresource. Nil gives nil.
-func NewScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
-	if s == nil {
-		return nil
-	}
-	scale := &Scale{SpecReplicas: scalePath(s.SpecReplicasPath), StatusReplicas: scalePath(s.StatusReplicasPath)}
-	if s.LabelSelectorPath != nil {
-		scale.LabelSelector = scalePath(*s.LabelSelectorPath)
-	}
-	return scale
 }
 
 // Find returns the version with the name, or nil.

@@ -90,3 +90,10 @@ func (d *Definition) endpoint(what, name string) (*Version, error) {
 	}
 	return v, nil
 }
+
+// about returns a copy of a Fault whose text starts with what instead of "object: ".
+func about(f *Fault, what string) error {
+	other := *f
+	other.Text = what + strings.TrimPrefix(f.Text, "object: ")
+	return &other
+}

@@ -1,39 +1,49 @@
 package admission
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 )
 
 // handle does what the request handler does to metadata between decoding and the strategy: it checks the name and the
-// namespace against the request, and deduplicates owner references.
+// namespace against the request, and deduplicates owner references. It repeats a part after mutating admission.
 //
 // Upstream: endpoints/handlers/create.go and update.go.
 func (p *pass) handle() (rejected bool) {
 	update := p.r.Old != nil
+	if p.r.Stage == StageFinish {
+		p.dedupOwners(true)
+		return !update && p.requireKind() || p.checkNamespace()
+	}
 	if !update && p.r.Whole {
 		p.wipe()
 	}
-	rejected = !update && p.checkName(false) || p.checkNamespace() || update && p.checkName(true)
+	name, _ := p.metaString(p.root, "name")
+	wrongName := func() bool { return p.r.Name != "" && p.checkName(name) }
+	rejected = !update && wrongName() || p.checkNamespace() || update && wrongName()
 	if !rejected && !p.r.Patched { // a patched object is deduplicated after mutating admission only
-		p.dedupOwners(metadata.DedupOwners)
+		p.dedupOwners(false)
 	}
 	return rejected
 }
 
-// checkName rejects an object whose name differs from that of the request. The object of an update must have a name.
+// checkName rejects an object or a Scale whose name differs from that of the request. The object of an update must have
+// a name.
 //
 // Upstream: endpoints/handlers/rest.go, checkName.
-func (p *pass) checkName(update bool) (rejected bool) {
-	name, _ := p.metaString(p.d.Field(p.root, "metadata"), "name")
-	if p.r.Name == "" || name == p.r.Name {
+func (p *pass) checkName(name string) (rejected bool) {
+	if name == p.r.Name {
 		return false
 	}
 	text := fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, p.r.Name)
-	if update && name == "" {
+	if name == "" && p.r.Old != nil {
 		text = fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided",
 			p.r.Name)
 	}
@@ -46,54 +56,104 @@ func (p *pass) checkName(update bool) (rejected bool) {
 //
 // Upstream: registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace.
 func (p *pass) checkNamespace() (rejected bool) {
-	meta := p.d.Field(p.root, "metadata")
-	switch namespace, _ := p.metaString(meta, "namespace"); {
+	switch namespace, _ := p.metaString(p.root, "namespace"); {
 	case !p.def.Namespaced:
 		if namespace != "" {
-			p.remove(meta, "namespace")
+			p.remove("namespace")
 		}
 	case p.r.Namespace == "" || namespace == p.r.Namespace:
 	case namespace == "":
 		p.set("namespace", p.r.Namespace)
 	default:
-		text := "the namespace of the provided object does not match the namespace sent on the request"
-		p.out.Rejection = badRequest(text, text)
+		p.out.Rejection = badRequest(otherNamespace, otherNamespace)
 		return true
 	}
 	return false
 }
 
+const otherNamespace = "the namespace of the provided object does not match the namespace sent on the request"
+
 // wipe removes the metadata of a creation that only a server may set. It does not allocate.
 //
 // Upstream: registry/rest/meta.go, WipeObjectMetaSystemFields.
 func (p *pass) wipe() {
-	meta := p.d.Field(p.root, "metadata")
 	for _, key := range [...]string{"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds",
 		"selfLink"} {
-		p.remove(meta, key)
+		p.remove(key)
 	}
 }
 
-// dedupOwners drops repeated owner references.
-func (p *pass) dedupOwners(dedup func([]metav1.OwnerReference) ([]metav1.OwnerReference, string)) {
+// dedupOwners drops repeated owner references. late means after mutating admission.
+func (p *pass) dedupOwners(late bool) {
 	meta := p.d.Field(p.root, "metadata")
-	if meta == 0 {
-		return
-	}
-	if owners := p.d.Field(meta, "ownerReferences"); owners == 0 || p.d.Len(owners) < 2 {
+	if p.d.Len(p.d.Field(meta, "ownerReferences")) < 2 {
 		return
 	}
 	m, err := metadata.Decode(p.d, meta)
 	if err != nil {
 		return // coerced metadata can be decoded
 	}
-	kept, warning := dedup(m.OwnerReferences)
+	owners, warning := metadata.DedupOwners(m.OwnerReferences, late)
 	if warning == "" {
 		return
 	}
-	m.OwnerReferences = kept
+	m.OwnerReferences = owners
 	if err := metadata.Replace(p.d, meta, m); err == nil {
 		p.d.MarkDirty(p.root)
 	}
 	p.warn(warning)
+}
+
+// requireKind rejects an object whose kind or version mutating admission removed.
+//
+// Upstream: registry/rest/create.go, objectMetaAndKind.
+func (p *pass) requireKind() (rejected bool) {
+	if !p.r.Whole {
+		return false
+	}
+	kind, _ := nestedString(p.d, p.root, "kind")
+	apiVersion, _ := nestedString(p.d, p.root, "apiVersion")
+	if _, err := schema.ParseGroupVersion(apiVersion); kind != "" && err == nil {
+		return p.requireAPIVersion()
+	}
+	p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field ")))
+	return true
+}
+
+// requireAPIVersion rejects an object whose apiVersion a patch or mutating admission removed. Other updates without one
+// are rejected earlier.
+//
+// Upstream: registry/rest/update.go, BeforeUpdate; registry/rest/create.go, objectMetaAndKind.
+func (p *pass) requireAPIVersion() (rejected bool) {
+	text, err := nestedString(p.d, p.root, "apiVersion")
+	if of, invalid := schema.ParseGroupVersion(text); err != nil || invalid != nil || of.Version != "" {
+		return false
+	}
+	p.out.Rejection = rejectionOf(apierrors.NewInternalError(
+		runtime.NewMissingVersionErr("object has no apiVersion field")))
+	return true
+}
+
+// errTerminating is the reason to forbid creations.
+var errTerminating = errors.New("create not allowed while custom resource definition is terminating")
+
+// closed reports whether the request is a creation while the CRD is being deleted. Updates and writes to subresources
+// are allowed. Upstream checks this in admission and not in validation.
+//
+// Upstream: customresource_handler.go, serveResource and forbidCreateAdmission.
+func (p *pass) closed() bool { return p.def.Terminating && p.r.Whole && p.r.Old == nil }
+
+// forbidden rejects such a creation. It is called at mutating admission, and again at validating admission for stage
+// FINISH.
+func (p *pass) forbidden() (rejected bool) {
+	if !p.closed() || p.out.Rejection != nil {
+		return false
+	}
+	name := p.r.Name
+	generated := p.generated || p.r.Stage != StageFinish && slices.Contains(p.completed, "name")
+	if name == "" && !generated {
+		name = p.nameOf(p.root)
+	}
+	p.out.Rejection = rejectionOf(apierrors.NewForbidden(p.def.resource(), name, errTerminating))
+	return true
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// finish sets the positions of violations, which do not depend on the Doc afterwards.
-func (p *pass) finish(found []violation.Violation) []violation.Violation {
+// locate sets the positions of violations, which do not depend on the Doc afterwards.
+func (p *pass) locate(found []violation.Violation) []violation.Violation {
 	if len(found) == 0 {
 		return nil
 	}
@@ -23,8 +23,12 @@ func (p *pass) finish(found []violation.Violation) []violation.Violation {
 	return found
 }
 
-// room is the usual growth of a printed object: metadata.generation and some defaults.
-const room = 128
+// grown returns an empty buffer for printing an object that was parsed from the text. Objects usually grow by
+// metadata.generation and some defaults.
+func grown(text []byte) []byte { return make([]byte, 0, len(text)+len(text)/8+128) }
+
+// printed prints the object.
+func (p *pass) printed() []byte { return p.d.AppendJSON(grown(p.json), p.root) }
 
 // object prints the object and compares it with the body, as far as the request asks for it.
 func (p *pass) object() {
@@ -35,21 +39,17 @@ func (p *pass) object() {
 	if !p.r.WantObject {
 		return
 	}
-	if flags&(value.Dirty|value.Lossy) == 0 && p.r.Buffer == nil {
+	if flags&(value.Dirty|value.Lossy) == 0 {
 		p.out.Object = p.d.Raw(p.root)
 		return
 	}
-	buffer := p.r.Buffer
-	if buffer == nil {
-		buffer = make([]byte, 0, len(p.json)+len(p.json)/8+room)
-	}
-	p.out.Object = p.d.AppendJSON(buffer, p.root)
+	p.out.Object = p.printed()
 }
 
 // present prints the object and passes it to Request.Show.
 func (p *pass) present(v *Version) {
 	p.object()
-	if p.r.Show != nil && v != nil {
+	if p.r.Show != nil {
 		p.r.Show(v, Tree{p.d, p.root, p.stop})
 	}
 }

@@ -55,22 +55,27 @@ type pass struct {
 }
 
 var passes = sync.Pool{New: func() any {
-	return &pass{edits: new(plan.Edits), pairs: new(plan.Pairs),
-		reader: new(pass)}
+	return &pass{edits: new(plan.Edits), pairs: new(plan.Pairs), reader: new(pass)}
 }}
 
-// run evaluates one request. After a panic, the Doc and the pass are left to the garbage collector and do not return to
-// their pools.
-func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) (Outcome, error) {
+// acquire returns an empty Doc that stops with the context.
+func (p *pass) acquire() *value.Doc {
+	d := value.Acquire()
+	d.StopOn(p.ctx.Done())
+	return d
+}
+
+// run evaluates one request. by calls the CRD's webhook, or is nil. After a panic, the Doc and the pass are left to the
+// garbage collector and do not return to their pools.
+func (d *Definition) run(ctx context.Context, r *Request, by convert.Converter, do func(*pass) error) (Outcome, error) {
 	if err := expired(ctx); err != nil {
 		return Outcome{}, err
 	}
 	p := passes.Get().(*pass)
-	p.request, p.ctx, p.def, p.d = *r, ctx, d, value.Acquire()
-	p.r, p.out = &p.request, &p.outcome
+	p.request, p.ctx, p.def, p.by = *r, ctx, d, by
+	p.r, p.out, p.d = &p.request, &p.outcome, p.acquire()
 	if done := ctx.Done(); done != nil {
 		p.stop = interrupt.On(done)
-		p.d.StopOn(done)
 	}
 	err := do(p)
 	p.d.Release()

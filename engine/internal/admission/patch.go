@@ -4,18 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/patch"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -24,12 +19,15 @@ import (
 // patching is a patch while it is applied. It exists as long as the request: messages show the patched object, and
 // violations have positions in the patch.
 type patching struct {
-	doc     *value.Doc // of the patch
-	held    *value.Doc // of the object that is patched
-	patch   patch.Document
-	yaml    *value.YAMLSource
-	tree    *patch.Tree
-	unknown []string // unknown fields of the patch itself
+	doc   *value.Doc // of the patch
+	held  *value.Doc // of the object that is patched
+	patch patch.Document
+	yaml  *value.YAMLSource
+	tree  *patch.Tree
+
+	// The errors of strict decoding about the patch itself: unknown fields, and why it is malformed.
+	unknown   []string
+	malformed error
 }
 
 // release returns the Docs to their pool. After a panic they are left to the garbage collector.
@@ -54,17 +52,13 @@ func (p *pass) updatePatched() error {
 	if rejected, err := p.readPatch(); rejected || err != nil {
 		return err
 	}
-	if err := p.readOld(v, p.by); err != nil {
+	if err := p.readOld(v); err != nil {
 		return err
 	}
-	p.addressAsOld(p.d, p.old.root)
+	p.addressAsOld()
 	q := p.patching
-	q.held = p.d
-	rejected, err := p.apply(patch.Object{Doc: q.held, Root: p.old.root})
-	p.d = value.Acquire()
-	if done := p.ctx.Done(); done != nil {
-		p.d.StopOn(done)
-	}
+	q.held, p.d = p.d, p.acquire()
+	rejected, err := p.apply(p.old.root, false)
 	if rejected || err != nil {
 		return err
 	}
@@ -72,7 +66,7 @@ func (p *pass) updatePatched() error {
 	p.r.Exact = p.r.Exact || len(q.unknown) > 0
 	p.json, p.yaml, p.old = nil, nil, oldObject{}
 	p.out.Warnings, p.warned = nil, nil
-	if err := p.updateBody(p.by); err != nil {
+	if err := p.writeBody(); err != nil {
 		return ofPatched(err)
 	}
 	p.positionInPatch()
@@ -84,11 +78,8 @@ func (p *pass) updatePatched() error {
 //
 // Upstream: endpoints/handlers/patch.go, validateAndTranscodePatch.
 func (p *pass) readPatch() (rejected bool, err error) {
-	q := &patching{doc: value.Acquire()}
+	q := &patching{doc: p.acquire()}
 	p.patching = q
-	if done := p.ctx.Done(); done != nil {
-		q.doc.StopOn(done)
-	}
 	q.patch = patch.Document{Type: p.r.Patch, Doc: q.doc, Text: p.r.Body}
 	if p.r.YAML {
 		if q.patch.Text, q.yaml, err = value.YAMLToJSON(p.r.Body, p.r.Limits); err == nil {
@@ -101,7 +92,7 @@ func (p *pass) readPatch() (rejected bool, err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &limit):
-		return false, ofPatch(exceeded(err))
+		return false, about(exceeded(err), "patch: ")
 	default:
 		if late := expired(p.ctx); late != nil {
 			return false, late
@@ -115,21 +106,24 @@ func (p *pass) readPatch() (rejected bool, err error) {
 		return true, nil
 	}
 	if p.r.FieldValidation != Ignore {
-		q.unknown = q.patch.Unknown()
+		q.unknown, q.malformed = q.patch.Decode()
 	}
 	return false, nil
 }
 
-// apply applies the patch to an object.
-func (p *pass) apply(o patch.Object) (rejected bool, err error) {
+// apply applies the patch to the object at a node of patching.held. printed says that upstream printed its text.
+func (p *pass) apply(root uint32, printed bool) (rejected bool, err error) {
 	q := p.patching
-	q.tree, err = patch.Apply(o, q.patch, p.r.FieldValidation != Ignore, p.stop)
+	o := patch.Object{Doc: q.held, Root: root, Printed: printed}
+	if err = q.malformed; err == nil {
+		q.tree, err = patch.Apply(o, q.patch, p.stop)
+	}
 	e, limit := new(patch.Error), new(value.LimitError)
 	switch {
 	case err == nil:
 		return false, nil
 	case errors.As(err, &limit):
-		return false, ofPatch(exceeded(err))
+		return false, about(exceeded(err), "patch: ")
 	case !errors.As(err, &e):
 		if late := expired(p.ctx); late != nil {
 			return false, late
@@ -157,64 +151,9 @@ func (p *pass) apply(o patch.Object) (rejected bool, err error) {
 // no resourceVersion; the patched object then has the stored one.
 func (p *pass) finishPatched() {
 	if p.r.Handler {
-		p.dedupOwners(metadata.DedupOwnersLate)
+		p.dedupOwners(true)
 	}
 	p.fillRevision()
-}
-
-// requireAPIVersion rejects an object whose apiVersion a patch or mutating admission removed. Other updates without one
-// are rejected earlier.
-//
-// Upstream: registry/rest/update.go, BeforeUpdate; registry/rest/create.go, objectMetaAndKind.
-func (p *pass) requireAPIVersion() (rejected bool) {
-	text, err := nestedString(p.d, p.root, "apiVersion")
-	if of, odd := schema.ParseGroupVersion(text); err != nil || odd != nil || of.Version != "" {
-		return false
-	}
-	p.out.Rejection = rejectionOf(apierrors.NewInternalError(
-		runtime.NewMissingVersionErr("object has no apiVersion field")))
-	return true
-}
-
-// fillRevision fills in a resourceVersion if neither the body nor the old object has one.
-func (p *pass) fillRevision() {
-	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
-	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
-	if ok && revision == "" && before == "" {
-		p.fillIn("resourceVersion", "1")
-	}
-}
-
-// modified is the API server's text about a write to an object that has changed since it was read.
-const modified = "the object has been modified; please apply your changes to the latest version and try again"
-
-// checkRevision rejects an update that requires another resourceVersion than the old object's.
-func (p *pass) checkRevision() (rejected bool) {
-	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
-	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
-	if !ok || revision == "" {
-		return false // requireRevision rejects it
-	}
-	asked, err := strconv.ParseUint(revision, 10, 64)
-	switch {
-	case err != nil:
-		p.out.Rejection = statusless(err.Error())
-		return true
-	case asked == 0 || before == "":
-		return false
-	}
-	if stored, err := strconv.ParseUint(before, 10, 64); err == nil && stored != asked {
-		p.conflict(modified)
-		return true
-	}
-	return false
-}
-
-// sameRevision reports whether a patch kept the resourceVersion.
-func (p *pass) sameRevision() bool {
-	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
-	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "resourceVersion")
-	return ok && revision != "" && revision == before
 }
 
 // rejectPatched returns the rejection of a patched object that cannot be decoded, or that has unknown fields where
@@ -228,53 +167,9 @@ func (p *pass) rejectPatched(cause string) *Rejection {
 	e := field.Invalid(field.NewPath("patch"), string(p.patching.tree.Printed()), cause)
 	r := rejectionOf(apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{e}))
 	r.Cause = cause
-	f := violation.Of(violation.Decode, e, nil)
-	p.out.Violations = []violation.Violation{f}
+	p.out.Violations = []violation.Violation{violation.Of(violation.Decode, e, nil)}
 	return r
 }
-
-// strictError returns upstream's strict decoding error with these texts.
-func strictError(texts []string) error {
-	errs := make([]error, len(texts))
-	for i, text := range texts {
-		errs[i] = errors.New(text)
-	}
-	return runtime.NewStrictDecodingError(errs)
-}
-
-// patchScale applies the patch to a Scale. It returns nil if the patch is rejected.
-func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
-	text, err := json.Marshal(current)
-	if err != nil {
-		return nil, internal(err)
-	}
-	q := p.patching
-	q.held = value.Acquire()
-	root, err := q.held.Parse(text, value.Request, value.Limits{})
-	if err != nil {
-		return nil, internal(err)
-	}
-	if rejected, err := p.apply(patch.Object{Doc: q.held, Root: root, Printed: true}); rejected || err != nil {
-		return nil, err
-	}
-	made, err := decodeScale(q.tree.Printed(), false, p.r.FieldValidation, nil)
-	if err != nil {
-		p.out.Rejection = p.rejectPatched(err.Error())
-		return nil, nil
-	}
-	p.out.Strict = slices.Concat(q.unknown, made.strict)
-	if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {
-		p.out.Rejection = p.rejectPatched(strictError(p.out.Strict).Error())
-		return nil, nil
-	}
-	for _, text := range p.out.Strict {
-		p.warn(StrictWarnings(text)...)
-	}
-	return made.scale, nil
-}
-
-// ofPatch returns a Fault about the patch.
-func ofPatch(f *Fault) error { return about(f, "patch: ") }
 
 // ofPatched returns a Fault about the patched object.
 func ofPatched(err error) error {
@@ -285,9 +180,103 @@ func ofPatched(err error) error {
 	return about(f, "patched object: ")
 }
 
-// about returns a copy of a Fault whose text starts with what instead of "object: ".
-func about(f *Fault, what string) error {
-	other := *f
-	other.Text = what + strings.TrimPrefix(f.Text, "object: ")
-	return &other
+// maxPatchSearch bounds the search for positions in a JSON patch: violations times operations.
+const maxPatchSearch = 1 << 20
+
+// positionInPatch sets the positions of violations to those of the values in the patch. A violation about a value that
+// is not in the patch has no position. If there are too many violations and operations, none has one.
+func (p *pass) positionInPatch() {
+	p.clearPositions()
+	q, puts := p.patching, p.patching.puts()
+	if n := len(p.out.Violations) + len(p.out.Ratcheted) + len(p.out.Pruned); n*len(puts) > maxPatchSearch {
+		return
+	}
+	finder := q.doc.Finder()
+	find := func(path value.Path) (node uint32, at value.Path) { // of several operations the last one counts
+		for i := len(puts) - 1; i >= 0 && node == 0; i-- {
+			if rest, ok := below(path, puts[i].keys); ok {
+				node, at = finder.Lookup(puts[i].value, rest), puts[i].at.With(rest...)
+			}
+		}
+		return node, at
+	}
+	for _, list := range [...][]violation.Violation{p.out.Violations, p.out.Ratcheted} {
+		for i := range list {
+			if i%64 == 63 && p.stop.Stopped() {
+				return // the caller checks for the deadline
+			}
+			if node, at := find(list[i].Path); node != 0 {
+				list[i].Position = q.doc.PositionOf(node, at)
+			}
+		}
+	}
+	for i := range p.out.Pruned {
+		if i%64 == 63 && p.stop.Stopped() {
+			return
+		}
+		if node, at := find(p.out.Pruned[i].Path); node != 0 {
+			p.out.Pruned[i].Position = keyPosition(q.doc, q.yaml, node, at)
+		}
+	}
+}
+
+// keyPosition returns the position of a member's key.
+func keyPosition(d *value.Doc, y *value.YAMLSource, node uint32, at value.Path) value.Position {
+	if y != nil {
+		return y.KeyPosition(at)
+	}
+	return d.KeyPosition(node)
+}
+
+// clearPositions removes positions from the violations about an object that is not in a document.
+func (p *pass) clearPositions() {
+	for _, list := range [...][]violation.Violation{p.out.Violations, p.out.Ratcheted} {
+		for i := range list {
+			list[i].Position = value.Position{}
+		}
+	}
+	for i := range p.out.Pruned {
+		p.out.Pruned[i].Position = value.Position{}
+	}
+}
+
+// put is a part of a patch that sets the value at a path: an operation of a JSON patch, or a merge patch.
+type put struct {
+	keys  []string
+	value uint32
+	at    value.Path // of the value in the patch
+}
+
+func (q *patching) puts() (list []put) {
+	d, i := q.doc, 0
+	if q.patch.Type == patch.Merge {
+		return []put{{value: q.patch.Root}}
+	}
+	for op := d.Nodes[q.patch.Root].First; op != 0; op = d.Nodes[op].Next {
+		name, path, given := d.Field(op, "op"), d.Field(op, "path"), d.Field(op, "value")
+		if given != 0 && d.Nodes[name].Kind == value.String && d.Nodes[path].Kind == value.String &&
+			d.Str(name) != "test" {
+			list = append(list, put{keys: patch.Keys(d.Str(path)), value: given,
+				at: value.Path{value.At(i), value.Name("value")}})
+		}
+		i++
+	}
+	return list
+}
+
+// below returns the rest of a path that is at or below the path of an operation.
+func below(at value.Path, keys []string) (rest value.Path, ok bool) {
+	if len(at) < len(keys) {
+		return nil, false
+	}
+	for i, key := range keys {
+		own := at[i].Key()
+		if at[i].IsIndex() {
+			own = strconv.Itoa(at[i].Index())
+		}
+		if own != key {
+			return nil, false
+		}
+	}
+	return at[len(keys):], true
 }

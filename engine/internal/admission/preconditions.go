@@ -1,9 +1,10 @@
 package admission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,22 +27,12 @@ func (p *pass) plainPreconditions(meta uint32) bool {
 		return false
 	}
 	revision, before := d.Field(meta, "resourceVersion"), d.Field(old, "resourceVersion")
-	return revision != 0 && !isZero(d.Str(revision)) && isNumber(d.Str(revision)) &&
-		(before == 0 && !p.r.Patched || p.sameRevision())
-}
-
-// isNumber reports whether a resourceVersion is a decimal number of fewer than 20 digits.
-func isNumber(revision string) bool {
-	for i := range len(revision) {
-		if revision[i] < '0' || revision[i] > '9' {
-			return false
-		}
+	if revision == 0 || before != 0 && d.Str(revision) != d.Str(before) || before == 0 && p.r.Patched {
+		return false
 	}
-	return len(revision) < 20 // fits into 64 bits
+	n, err := strconv.ParseUint(d.Str(revision), 10, 64)
+	return err == nil && n != 0
 }
-
-// isZero reports whether a resourceVersion is empty or 0. API servers treat these alike.
-func isZero(revision string) bool { return strings.Trim(revision, "0") == "" }
 
 // checkUID rejects an update whose uid differs from the old object's. A uid in a patch is not a precondition. An old
 // object without a uid cannot come from a storage, and is not compared.
@@ -52,60 +43,67 @@ func (p *pass) checkUID() (rejected bool) {
 	if !p.r.Whole || p.r.Patched {
 		return false
 	}
-	uid, _ := p.metaString(p.d.Field(p.root, "metadata"), "uid")
-	before, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "uid")
+	uid, _ := p.metaString(p.root, "uid")
+	return p.compareUID(uid)
+}
+
+// compareUID rejects an update with another uid than the old object's.
+func (p *pass) compareUID(uid string) (rejected bool) {
+	before, _ := p.metaString(p.old.root, "uid")
 	if uid == "" || before == "" || uid == before {
 		return false
 	}
+	namespace, _ := p.metaString(p.old.root, "namespace")
+	key := "/registry/" + p.def.Group + "/" + p.def.Plural + "/" // in etcd, for the default prefix
+	if p.def.Namespaced {
+		key += namespace + "/"
+	}
 	p.conflict(fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
-		p.storageKey(), uid, before))
+		key+p.nameOf(p.old.root), uid, before))
 	return true
 }
 
 // conflict rejects an update of another state of the object than the stored one.
 func (p *pass) conflict(text string) {
-	p.out.Rejection = rejectionOf(apierrors.NewConflict(p.def.resource(), p.oldName(), errors.New(text)))
+	p.out.Rejection = rejectionOf(apierrors.NewConflict(p.def.resource(), p.nameOf(p.old.root), errors.New(text)))
 }
 
-// storageKey returns the object's key in etcd for the default prefix.
-func (p *pass) storageKey() string {
-	meta := p.d.Field(p.old.root, "metadata")
-	name, _ := p.metaString(meta, "name")
-	key := "/registry/" + p.def.Group + "/" + p.def.Plural + "/"
-	if p.def.Namespaced {
-		namespace, _ := p.metaString(meta, "namespace")
-		key += namespace + "/"
-	}
-	return key + name
-}
+// modified is the API server's text about a write to an object that has changed since it was read.
+const modified = "the object has been modified; please apply your changes to the latest version and try again"
 
-// requireRevision rejects an update without a resourceVersion.
+// checkRevision rejects an update without a resourceVersion, or with another one than the old object's. Validation
+// reports one that is not a string.
 //
 // Upstream: registry/generic/registry/store.go, Update: custom resources do not allow unconditional updates.
-func (p *pass) requireRevision() (rejected bool) {
-	revision, ok := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
-	if !p.r.Whole || !ok || !isZero(revision) { // validation reports one that is not a string
+func (p *pass) checkRevision() (rejected bool) {
+	revision, ok := p.metaString(p.root, "resourceVersion")
+	before, _ := p.metaString(p.old.root, "resourceVersion")
+	asked, err := strconv.ParseUint(cmp.Or(revision, "0"), 10, 64)
+	stored, unknown := strconv.ParseUint(before, 10, 64)
+	switch {
+	case !ok:
+		return false
+	case err != nil:
+		p.out.Rejection = statusless(err.Error())
+	case asked == 0:
+		p.requireRevision()
+	case unknown == nil && stored != asked:
+		p.conflict(modified)
+	default:
 		return false
 	}
+	return true
+}
+
+// requireRevision rejects an update because it has no resourceVersion.
+func (p *pass) requireRevision() {
 	at := value.Path{value.Name("metadata"), value.Name("resourceVersion")}
 	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0),
 		"must be specified for an update"), at)
 	f.Node = p.d.Finder().Deepest(p.root, at)
-	found := []violation.Violation{f}
 	kind := p.def.Plural
 	if !quirk.On(quirk.MissingResourceVersionNamesPlural) {
 		kind = p.def.Kind
 	}
-	p.out.Rejection = invalid(schema.GroupKind{Group: p.def.Group, Kind: kind}, p.oldName(), found, p.stop)
-	if p.r.WantStatus {
-		p.out.Rejection.Details.Causes = causes(found)
-	}
-	p.out.Violations = p.finish(found)
-	return true
-}
-
-// oldName returns the name of the old object.
-func (p *pass) oldName() string {
-	name, _ := p.metaString(p.d.Field(p.old.root, "metadata"), "name")
-	return strings.Clone(name)
+	p.rejectInvalid(schema.GroupKind{Group: p.def.Group, Kind: kind}, p.nameOf(p.old.root), []violation.Violation{f})
 }

@@ -6,36 +6,123 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// prepare changes the object as the strategy does before validation.
+// prepareCreate changes the object as the strategy does before validation.
 //
 // Upstream: registry/customresource/strategy.go, PrepareForCreate.
-func (p *pass) prepare(v *Version) {
-	if v.HasStatus {
-		prev := uint32(0)
-		for c := p.d.Nodes[p.root].First; c != 0; c = p.d.Nodes[c].Next {
-			if p.d.Key(c) == "status" {
-				p.d.Remove(p.root, prev, c)
-				p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted,
-					func(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") })
-				break
-			}
-			prev = c
-		}
+func (p *pass) prepareCreate(v *Version) {
+	if v.HasStatus && p.d.Field(p.root, "status") != 0 {
+		p.put(p.root, "status", 0)
+		p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, isStatus)
 	}
-	p.prepareMetadata()
+	p.setGeneration(1)
 }
 
-// prepareMetadata sets metadata.generation to 1. It does not allocate.
-func (p *pass) prepareMetadata() {
-	d := p.d
-	meta := p.metadata()
-	c := d.Field(meta, "generation")
-	if c != 0 && d.Nodes[c].Kind == value.Int && d.Int(c) == 1 {
+func isStatus(c Change) bool { return len(c.Path) > 0 && c.Path[0] == value.Name("status") }
+
+// setGeneration sets metadata.generation. It does not allocate.
+func (p *pass) setGeneration(n int64) {
+	d, meta := p.d, p.metadata()
+	if c := d.Field(meta, "generation"); c == 0 || d.Nodes[c].Kind != value.Int || d.Int(c) != n {
+		p.put(meta, "generation", p.integer(n))
+	}
+}
+
+// prepareUpdate changes the new object before validation: it takes the old status if status is a subresource, restores
+// immutable metadata, and increments the generation if anything but metadata changes.
+//
+// Upstream: registry/customresource/strategy.go, PrepareForUpdate; registry/rest/update.go, BeforeUpdate.
+func (p *pass) prepareUpdate(v *Version) {
+	if v.HasStatus {
+		if status := p.put(p.root, "status", p.copyOf(p.d.Field(p.old.root, "status"))); status != 0 {
+			p.old.copies, p.old.end = status, status+1
+		}
+		p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, isStatus)
+	}
+	p.prepareUpdateMetadata()
+	if !p.sameContent() {
+		p.countUp()
+	}
+}
+
+// prepareUpdateMetadata restores immutable metadata. It does not allocate.
+func (p *pass) prepareUpdateMetadata() {
+	d, old, meta := p.d, p.d.Field(p.old.root, "metadata"), p.metadata()
+	p.put(meta, "generation", p.copyOf(d.Field(old, "generation")))
+	for _, key := range [...]string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		always := key == "creationTimestamp" || key == "deletionTimestamp"
+		if from := d.Field(old, key); from != 0 && (always || d.Field(meta, key) == 0) {
+			p.put(meta, key, p.copyOf(from))
+		}
+	}
+}
+
+// countUp sets the generation to that of the old object plus one. A generation of zero is printed as absent.
+func (p *pass) countUp() {
+	d, generation := p.d, int64(1)
+	if c := d.Field(d.Field(p.old.root, "metadata"), "generation"); c != 0 && d.Nodes[c].Kind == value.Int {
+		generation += d.Int(c)
+	}
+	if generation == 0 {
+		p.remove("generation")
 		return
 	}
-	off := uint32(len(d.Src[value.Arena]))
-	d.Src[value.Arena] = append(d.Src[value.Arena], '1')
-	made := uint32(len(d.Nodes))
-	d.Nodes = append(d.Nodes, value.Node{Kind: value.Int, Src: value.Arena, Off: off, End: off + 1, Val: 1})
-	p.put(meta, c, "generation", made)
+	p.setGeneration(generation)
+}
+
+// sameContent compares the two objects without their metadata.
+func (p *pass) sameContent() bool {
+	d := p.d
+	members := func(root uint32) int {
+		if d.Field(root, "metadata") != 0 {
+			return d.Len(root) - 1
+		}
+		return d.Len(root)
+	}
+	if members(p.root) != members(p.old.root) {
+		return false
+	}
+	old := d.Finder()
+	for c := d.Nodes[p.root].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		if key == "metadata" {
+			continue
+		}
+		o := old.Field(p.old.root, key)
+		if o == 0 {
+			return false
+		}
+		if shared := d.Nodes[c].First != 0 && d.Nodes[c].First == d.Nodes[o].First; !shared && !value.Equal(d, c, d, o) {
+			return false
+		}
+	}
+	return true
+}
+
+// prepareStatus makes the new object from the old one, with the status and the managed fields of the request.
+//
+// Upstream: registry/customresource/status_strategy.go, PrepareForUpdate.
+func (p *pass) prepareStatus() {
+	d := p.d
+	status, sent := d.Field(p.root, "status"), d.Field(p.root, "metadata")
+	p.copyOld()
+	meta := d.Field(p.root, "metadata")
+	p.old.taken = p.put(p.root, "status", p.copyOf(status))
+	p.put(meta, "managedFields", p.copyOf(d.Field(sent, "managedFields")))
+	if read := d.Field(sent, "resourceVersion"); read != 0 && d.Field(meta, "resourceVersion") == 0 {
+		// Bytes of a storage have no resourceVersion. Upstream sets the stored one and compares it with the one that
+		// was sent.
+		p.put(meta, "resourceVersion", p.copyOf(read))
+		p.put(d.Field(p.old.root, "metadata"), "resourceVersion", p.copyOf(read))
+	}
+	p.old.end = uint32(len(d.Nodes))
+	d.MarkDirty(p.root, meta)
+	p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, func(c Change) bool { return !isStatus(c) })
+}
+
+// copyOld makes the new object a copy of the old one. Its members and those of its metadata can be replaced.
+func (p *pass) copyOld() {
+	p.old.copies = uint32(len(p.d.Nodes))
+	p.root = p.copyOf(p.old.root)
+	p.copyMembers(p.root)
+	p.copyMembers(p.d.Field(p.root, "metadata"))
 }

@@ -55,6 +55,12 @@ func badRequest(message, cause string) *Rejection {
 	return r
 }
 
+// otherVersion returns the answer to a body of another version than the endpoint's.
+func otherVersion(got, want string) *Rejection {
+	text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, want)
+	return badRequest(text, text)
+}
+
 // notFound returns the answer to a request for a subresource that the version does not have.
 //
 // Upstream: customresource_handler.go, ServeHTTP.

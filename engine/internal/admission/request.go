@@ -79,10 +79,9 @@ type Request struct {
 	// WantObject asks for Outcome.Object, WantChanged for Outcome.Changed, WantChanges for Outcome.Pruned and
 	// Outcome.Defaulted.
 	WantObject, WantChanged, WantChanges bool
-	// Show is called with the object that Admit or Read returns, at its version. The tree is invalid after it returns.
+	// Show is called with the object that Admit or Read returns, at its version, nil for an object of another kind. The
+	// tree is invalid after it returns.
 	Show func(*Version, Tree)
-	// Buffer is the buffer for Outcome.Object, or nil.
-	Buffer []byte
 }
 
 // Outcome is the result of an evaluation.

@@ -18,21 +18,21 @@ const notChecked = "some validation rules were not checked because the object wa
 // Upstream: registry/customresource/strategy.go, Validate, ValidateUpdate and hasBlockingErr.
 func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Update,
 	at plan.At) []violation.Violation {
-	switch {
-	case !compiled.HasRules():
+	if !compiled.HasRules() {
 		return found
-	case violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules):
-		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
-		note.Node = p.root
-		if p.r.Trace == rule.TraceAll {
-			p.traceSkipped(compiled, u, at)
-		}
-		return append(found, note)
 	}
 	r := p.run()
 	defer r.Close()
 	r.Room, r.Trace = at.Room, p.r.Trace
-	if !r.NoClosures {
+	if violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules) {
+		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
+		note.Node = p.root
+		found = append(found, note)
+		if p.r.Trace != rule.TraceAll {
+			return found
+		}
+		r.Skip = notChecked // trace the rules as skipped
+	} else if !r.NoClosures {
 		compiled.FillSlots(p.d, p.root)
 		compiled.FillSlots(p.d, u.Old)
 	}
@@ -45,23 +45,14 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	return append(found, r.Found...)
 }
 
-// traceSkipped traces the rules that earlier violations block.
-func (p *pass) traceSkipped(compiled *plan.Plan, u plan.Update, at plan.At) {
-	r := p.run()
-	defer r.Close()
-	r.Trace, r.Skip = rule.TraceAll, notChecked
-	compiled.Rules(r, p.root, u, at)
-	p.out.Traces, p.out.OmittedTraces = r.Traces()
-}
-
 // cleanRules reports whether all rules hold for an accepted object.
-func (p *pass) cleanRules(compiled *plan.Plan, old uint32) bool {
+func (p *pass) cleanRules(compiled *plan.Plan) bool {
 	if !compiled.HasRules() {
 		return true
 	}
 	r := p.run()
 	defer r.Close()
-	return compiled.CleanRules(r, p.root, old, p.pairs)
+	return compiled.CleanRules(r, p.root, p.old.root, p.pairs)
 }
 
 // run starts an evaluation of rules.

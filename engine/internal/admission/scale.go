@@ -1,87 +1,180 @@
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdeval/crdeval/engine/internal/scale"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// plainScale reports without allocating whether scale finds nothing.
-func plainScale(d *value.Doc, root uint32, s *Scale) bool {
-	return s == nil || plainReplicas(d, root, s.SpecReplicas) && plainReplicas(d, root, s.StatusReplicas) &&
-		plainSelector(d, root, s.LabelSelector)
+// Scale holds the parsed paths of the scale subresource.
+type Scale struct {
+	SpecReplicas, StatusReplicas ScalePath
+	// LabelSelector has no Names if the CRD declares none.
+	LabelSelector ScalePath
 }
 
-func plainReplicas(d *value.Doc, root uint32, path ScalePath) bool {
-	c, ok := scale.Descend(d, root, path.Names)
-	return ok && (c == 0 || d.Nodes[c].Kind == value.Int && d.Int(c) >= 0 && d.Int(c) <= math.MaxInt32)
+// ScalePath is a path such as .spec.replicas.
+type ScalePath struct {
+	Text  string
+	Names []string
 }
 
-func plainSelector(d *value.Doc, root uint32, path ScalePath) bool {
-	c, ok := scale.Descend(d, root, path.Names)
-	return len(path.Names) == 0 || ok && (c == 0 || d.Nodes[c].Kind == value.String)
+func scalePath(text string) ScalePath {
+	return ScalePath{Text: text, Names: strings.Split(strings.TrimPrefix(text, "."), ".")}
 }
 
-// scaleViolations returns the violations of the scale subresource's fields. spec includes those in spec, which are not checked on
-// an update of the status.
+// NewScale parses the paths of a scale subresource. Nil gives nil.
+func NewScale(s *apiextensionsv1.CustomResourceSubresourceScale) *Scale {
+	if s == nil {
+		return nil
+	}
+	scale := &Scale{SpecReplicas: scalePath(s.SpecReplicasPath), StatusReplicas: scalePath(s.StatusReplicasPath)}
+	if s.LabelSelectorPath != nil {
+		scale.LabelSelector = scalePath(*s.LabelSelectorPath)
+	}
+	return scale
+}
+
+// Get returns the Scale of an object as JSON, as in the response to a GET. The error is an *apierrors.StatusError if
+// the spec has no replicas, or an error of read.
 //
-// Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
-func scaleViolations(d *value.Doc, root uint32, s *Scale, spec bool) (found []violation.Violation) {
-	if plainScale(d, root, s) {
-		return nil
+// Upstream: registry/customresource/etcd.go, ScaleREST.Get.
+func (s *Scale) Get(d *value.Doc, root uint32) ([]byte, error) {
+	scale, found, err := s.read(d, root)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", s.SpecReplicas.Text))
 	}
-	object, ok := d.Any(root).(map[string]any)
-	if !ok {
-		return nil
-	}
-	add := func(path ScalePath, bad any, detail string) {
-		at := make(value.Path, 0, len(path.Names))
-		for _, name := range path.Names {
-			at = append(at, value.Name(name))
-		}
-		v := violation.Of(violation.Scale, field.Invalid(field.NewPath(path.Text), bad, detail), at)
-		v.Node = d.Finder().Deepest(root, at)
-		found = append(found, v)
-	}
-	for k, path := range [...]ScalePath{s.SpecReplicas, s.StatusReplicas} {
-		if k == 0 && !spec {
-			continue
-		}
-		switch n, _, err := unstructured.NestedInt64(object, path.Names...); {
-		case err != nil:
-			add(path, n, err.Error())
-		case n < 0:
-			add(path, n, "should be a non-negative integer")
-		case n > math.MaxInt32:
-			add(path, n, fmt.Sprintf("should be less than or equal to %v", math.MaxInt32))
-		}
-	}
-	if path := s.LabelSelector; len(path.Names) > 0 {
-		if text, _, err := unstructured.NestedString(object, path.Names...); err != nil {
-			add(path, text, err.Error())
-		}
-	}
-	return found
+	return json.Marshal(scale)
 }
 
-// nestedString is unstructured.NestedString for one member. The string refers to the Doc's memory.
-func nestedString(d *value.Doc, root uint32, key string) (string, error) {
-	switch c := d.Field(root, key); {
-	case c == 0:
+// read returns the Scale of an object. found reports whether the spec has replicas; without them the Scale has 0. An
+// error means that a value on a path has the wrong type, which an API server returns with code 500. Numbers beyond 32
+// bits are truncated as upstream does.
+//
+// Upstream: registry/customresource/etcd.go, scaleFromCustomResource.
+func (s *Scale) read(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, found bool, err error) {
+	replicas, found, err := s.SpecReplicas.integer(d, root)
+	if err != nil {
+		return nil, false, err
+	}
+	observed, _, err := s.StatusReplicas.integer(d, root)
+	if err != nil {
+		return nil, false, err
+	}
+	selector, err := s.LabelSelector.text(d, root)
+	if err != nil {
+		return nil, false, err
+	}
+	meta := d.Field(root, "metadata")
+	of := func(key string) string {
+		text, _ := nestedString(d, meta, key)
+		return strings.Clone(text)
+	}
+	scale = &autoscalingv1.Scale{
+		TypeMeta: metav1.TypeMeta{APIVersion: "autoscaling/v1", Kind: "Scale"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: of("name"), Namespace: of("namespace"), UID: types.UID(of("uid")), ResourceVersion: of("resourceVersion"),
+		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: int32(replicas)},
+		Status: autoscalingv1.ScaleStatus{Replicas: int32(observed), Selector: strings.Clone(selector)},
+	}
+	if created := of("creationTimestamp"); created != "" {
+		_ = scale.CreationTimestamp.UnmarshalQueryParameter(created) // upstream's accessor also ignores an invalid time
+	}
+	return scale, found, nil
+}
+
+// integer returns the integer at the path, or 0 if there is none. Type errors have apimachinery's text. It does not
+// allocate if there is no error.
+func (s *ScalePath) integer(d *value.Doc, root uint32) (n int64, found bool, err error) {
+	switch c, plain := s.descend(d, root); {
+	case plain && c == 0:
+		return 0, false, nil
+	case plain && d.Nodes[c].Kind == value.Int:
+		return d.Int(c), true, nil
+	}
+	object, _ := d.Any(root).(map[string]any)
+	return unstructured.NestedInt64(object, s.Names...)
+}
+
+// text returns the string at the path, or "", like integer. It refers to the Doc's memory.
+func (s *ScalePath) text(d *value.Doc, root uint32) (string, error) {
+	switch c, plain := s.descend(d, root); {
+	case len(s.Names) == 0 || plain && c == 0:
 		return "", nil
-	case d.Nodes[c].Kind == value.String:
+	case plain && d.Nodes[c].Kind == value.String:
 		return d.Str(c), nil
 	}
-	object := map[string]any{}
-	if c := d.Field(root, key); c != 0 {
-		object[key] = d.Any(c)
-	}
-	text, _, err := unstructured.NestedString(object, key)
+	object, _ := d.Any(root).(map[string]any)
+	text, _, err := unstructured.NestedString(object, s.Names...)
 	return text, err
+}
+
+// descend follows the path through objects. It returns 0 if a member is missing; plain is false if a value on the path
+// is not an object.
+func (s *ScalePath) descend(d *value.Doc, node uint32) (c uint32, plain bool) {
+	for _, name := range s.Names {
+		if d.Nodes[node].Kind != value.Object {
+			return 0, false
+		}
+		if node = d.Field(node, name); node == 0 {
+			return 0, true
+		}
+	}
+	return node, true
+}
+
+// violation returns the violation about a value at the path.
+func (s *ScalePath) violation(d *value.Doc, root uint32, bad any, detail string) violation.Violation {
+	at := make(value.Path, 0, len(s.Names))
+	for _, name := range s.Names {
+		at = append(at, value.Name(name))
+	}
+	v := violation.Of(violation.Scale, field.Invalid(field.NewPath(s.Text), bad, detail), at)
+	v.Node = d.Finder().Deepest(root, at)
+	return v
+}
+
+// violations returns the violations of the scale subresource's fields. spec includes those in spec, which are not
+// checked on an update of the status. It does not allocate if there are none. A nil Scale has none.
+//
+// Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
+func (s *Scale) violations(d *value.Doc, root uint32, spec bool) (found []violation.Violation) {
+	if s == nil {
+		return nil
+	}
+	for _, path := range [...]*ScalePath{&s.SpecReplicas, &s.StatusReplicas} {
+		if path == &s.SpecReplicas && !spec {
+			continue
+		}
+		switch n, _, err := path.integer(d, root); {
+		case err != nil:
+			found = append(found, path.violation(d, root, n, err.Error()))
+		case n < 0:
+			found = append(found, path.violation(d, root, n, "should be a non-negative integer"))
+		case n > math.MaxInt32:
+			detail := "should be less than or equal to " + strconv.Itoa(math.MaxInt32)
+			found = append(found, path.violation(d, root, n, detail))
+		}
+	}
+	if text, err := s.LabelSelector.text(d, root); err != nil {
+		found = append(found, s.LabelSelector.violation(d, root, text, err.Error()))
+	}
+	return found
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // shape does what upstream's coercing decoder does: it coerces metadata, and for an object of the CRD's type removes
-// unknown fields and nulls and coerces embedded metadata. unknown holds the unknown fields in upstream's order, if o or
+// unknown fields and nulls, unless keepNulls is set, and coerces embedded metadata. unknown holds the unknown fields in upstream's order, if o or
 // the request asks for them. rejected is upstream's decoding error. err is a Fault.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
-func (p *pass) shape(o metadata.Options) (unknown []string, rejected, err error) {
+func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []string, rejected, err error) {
 	repair := o.Lenient && p.matches
 	o.Track = o.Track || p.r.WantChanges
 	if quirk.On(quirk.MetadataRoundTrip) {
@@ -47,7 +47,9 @@ func (p *pass) shape(o metadata.Options) (unknown []string, rejected, err error)
 		if p.r.WantChanges {
 			p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
 		}
-		compiled.DropNulls(p.d, p.root)
+		if !keepNulls {
+			compiled.DropNulls(p.d, p.root)
+		}
 	}
 	embedded, found, err := compiled.CoerceEmbedded(p.d, p.root, metadata.Options{Lenient: o.Lenient, Track: o.Track})
 	switch {
@@ -93,33 +95,27 @@ func (p *pass) changes(list []plan.Change) []Change {
 	if len(list) == 0 {
 		return nil
 	}
-	room := 0
+	size := 0
 	for _, c := range list {
 		n := &p.d.Nodes[c.Node]
-		room += len(c.Text) + int(n.End-n.Off) + roomForPointer
+		size += len(c.Text) + int(n.End-n.Off) + 2 // a pointer is usually longer than upstream's text
 	}
-	slab := value.NewSlab(room)
+	slab := value.NewSlab(size)
 	all := make([]Change, len(list))
 	for i, c := range list {
 		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: slab.Pointer(c.Path), Value: slab.JSON(p.d, c.Node),
-			Position: p.keyPosition(c)}
+			Position: p.keyPosition(p.d, c.Node, c.Path)}
 	}
 	return all
 }
 
 // keyPosition returns the position of a removed field in the body, or the zero Position for one that was filled in.
-func (p *pass) keyPosition(c plan.Change) value.Position {
-	switch {
-	case p.text != value.Request || p.r.Patch != 0 || p.d.Nodes[c.Node].Src != value.Request:
+func (p *pass) keyPosition(d *value.Doc, node uint32, path value.Path) value.Position {
+	if p.text != value.Request || p.r.Patch != 0 || d.Nodes[node].Src != value.Request {
 		return value.Position{}
-	case p.yaml != nil:
-		return p.yaml.KeyPosition(c.Path)
 	}
-	return p.d.KeyPosition(c.Node)
+	return keyPosition(d, p.yaml, node, path)
 }
-
-// roomForPointer is the usual difference in length between a pointer and upstream's text.
-const roomForPointer = 2
 
 // unknownMetadata records the unknown fields of metadata. Coercion returns only their paths, so their values are read
 // from the body again.
@@ -133,52 +129,16 @@ func (p *pass) unknownMetadata(paths []string) {
 	if err != nil {
 		return // cannot fail, since it was read before
 	}
-	places := newLocator(original, root, p.stop)
+	fields := newLocator(original, root, p.stop)
 	for i, text := range paths {
 		if i%64 == 63 && p.stop.Stopped() {
 			return // the caller checks for the deadline
 		}
 		c := Change{Text: text}
-		if path, node := places.find(text); node != 0 {
+		if path, node := fields.find(text); node != 0 {
 			c.Path, c.Pointer, c.Value = path.Detach(), path.Pointer(), original.AppendJSON(nil, node)
-			switch {
-			case p.text != value.Request || p.r.Patch != 0:
-			case p.yaml != nil:
-				c.Position = p.yaml.KeyPosition(path)
-			default:
-				c.Position = original.KeyPosition(node)
-			}
+			c.Position = p.keyPosition(original, node, path)
 		}
 		p.out.Pruned = append(p.out.Pruned, c)
 	}
-}
-
-// prune is shape without the removal of nulls.
-func (p *pass) prune() error {
-	rejected := func(cause error) error { return p.rejected(p.undecodable(&p.of, cause)) }
-	track := metadata.Options{Track: p.r.WantChanges}
-	_, unknown, err := metadata.Coerce(p.d, p.root, track)
-	if err != nil {
-		return rejected(err)
-	}
-	p.unknownMetadata(unknown)
-	if !p.matches {
-		return nil
-	}
-	if !p.def.PreserveUnknown {
-		pruned, err := p.own.Plan.Prune(p.d, p.root, p.r.WantChanges)
-		if err != nil {
-			return exceeded(err)
-		}
-		p.out.Pruned = append(p.out.Pruned, p.changes(pruned)...)
-	}
-	embedded, found, err := p.own.Plan.CoerceEmbedded(p.d, p.root, track)
-	switch {
-	case err != nil:
-		return exceeded(err)
-	case found != nil:
-		return rejected(found.Error)
-	}
-	p.unknownMetadata(embedded)
-	return nil
 }

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -21,12 +22,9 @@ func (d *Definition) Admit(ctx context.Context, r *Request, by convert.Converter
 		return Outcome{}, &Fault{Code: VersionNotFound,
 			Text: d.Name + " has no storage version: no object of it can be stored, and API servers answer none of its requests"}
 	}
-	return d.run(ctx, r, func(p *pass) error {
-		p.by, p.storing = by, true
-		if r.Old != nil {
-			return p.update(by)
-		}
-		return p.create()
+	return d.run(ctx, r, by, func(p *pass) error {
+		p.storing = true
+		return p.write()
 	})
 }
 
@@ -102,15 +100,9 @@ func (p *pass) deletes() bool {
 //
 // Upstream: storage/etcd3/store.go, Create.
 func (p *pass) hasRevision() bool {
-	if p.old.root != 0 {
-		return false
-	}
-	text, _ := p.metaString(p.d.Field(p.root, "metadata"), "resourceVersion")
-	if text == "" {
-		return false
-	}
-	revision, err := strconv.ParseUint(text, 10, 64)
-	return err == nil && revision != 0
+	text, _ := p.metaString(p.root, "resourceVersion")
+	revision, err := strconv.ParseUint(cmp.Or(text, "0"), 10, 64)
+	return p.old.root == 0 && err == nil && revision != 0
 }
 
 // readsAsWritten reports whether reading the object back from storage leaves it unchanged. An accepted object is
@@ -138,49 +130,39 @@ func (p *pass) lossy() bool {
 func (p *pass) storeFast(v *Version) bool {
 	d, s := p.d, p.def.Storage
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
-	if s != v && !p.convertFast(p.root, s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
+	if s != v && !p.convertFast(s, mode) || d.Field(d.Field(p.root, "metadata"), "generation") == 0 {
 		return false
 	}
 	if p.r.WantObject {
-		p.out.Stored = d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
+		p.out.Stored = p.printed()
 	}
-	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertFast(p.root, v, mode) {
+	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertFast(v, mode) {
 		return false
 	}
-	if p.present(v); s == v && bytes.Equal(p.out.Stored, p.out.Object[len(p.r.Buffer):]) {
+	if p.present(v); s == v && bytes.Equal(p.out.Stored, p.out.Object) {
 		p.out.Stored = nil
 	}
 	return true
 }
 
-// convertFast converts the tree at root to another version. The conversion must change only apiVersion.
-func (p *pass) convertFast(root uint32, to *Version, mode plan.Mode) bool {
+// convertFast converts the tree to another version. The conversion must change only apiVersion.
+func (p *pass) convertFast(to *Version, mode plan.Mode) bool {
 	d := p.d
 	if len(d.Src[value.Defaults]) > 0 {
 		d.Own(1, uint32(len(d.Nodes)))
 	}
-	c := d.Field(root, "apiVersion")
-	if c == 0 {
+	if d.Field(p.root, "apiVersion") == 0 {
 		return false
 	}
-	from := uint32(len(d.Src[value.Arena]))
-	d.Src[value.Arena] = append(append(append(d.Src[value.Arena], '"'), to.APIVersion...), '"')
-	made := uint32(len(d.Nodes))
-	d.Nodes = append(d.Nodes, value.Node{Kind: value.String, Src: value.Arena, Off: from,
-		End: uint32(len(d.Src[value.Arena]))})
-	d.Replace(c, made)
-	d.MarkDirty(root)
-	return to.Plan.AcceptConverted(d, root, mode)
+	p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
+	return to.Plan.AcceptConverted(d, p.root, mode)
 }
 
 // restartExact evaluates the request again on the exact path.
 func (p *pass) restartExact() error {
 	p.outcome, p.r.Exact = Outcome{}, true
 	p.warned, p.completed, p.ratcheted, p.old = nil, nil, nil, oldObject{}
-	if p.r.Old != nil {
-		return p.updateBody(p.by)
-	}
-	return p.create()
+	return p.writeBody()
 }
 
 // store sets the stored object, and reads it back.
@@ -193,40 +175,31 @@ func (p *pass) store(v *Version) error {
 		p.matches, p.own = true, v
 	}
 	if p.def.Storage != v {
-		if err := p.convert(p.def.Storage.Name, p.by); err != nil {
+		if err := p.convert(p.def.Storage.Name); err != nil {
 			return p.failed(err)
 		}
 	} else if !quirk.On(quirk.StoredWithoutStatusDefaults) {
 		p.present(v)
 		return nil
 	}
-	stored := p.d.AppendJSON(make([]byte, 0, len(p.json)+len(p.json)/8+room), p.root)
+	stored := p.printed()
 	limits := p.r.Limits
 	limits.MaxBytes = len(stored)
-	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Buffer: p.r.Buffer,
-		Show: p.r.Show}
-	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
-		q.source, q.completed = fromStorage, p.completed
-		if err := q.readOther(); err != nil {
-			return err
-		}
-		if err := q.fromStore(v.Name, p.by); err != nil {
-			return err
-		}
-		q.removeCompleted()
-		q.present(v)
-		return nil
+	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
+	out, err := p.def.run(p.ctx, &back, p.by, func(q *pass) error {
+		q.completed = p.completed
+		return q.readStored()
 	})
 	if err != nil || !p.r.WantObject {
 		return p.failed(err)
 	}
 	p.out.Object = out.Object
-	p.out.Changed = p.r.WantChanged && !sameJSON(p.json, out.Object[len(p.r.Buffer):])
+	p.out.Changed = p.r.WantChanged && !sameJSON(p.json, out.Object)
 	if len(p.completed) > 0 {
 		p.removeCompleted()
 		stored = p.d.AppendJSON(stored[:0], p.root)
 	}
-	if !sameJSON(stored, out.Object[len(p.r.Buffer):]) {
+	if !sameJSON(stored, out.Object) {
 		p.out.Stored = stored
 	}
 	return nil

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,10 +29,24 @@ func (p *pass) reportStrict() (rejected bool) {
 		p.out.Rejection = undecodable(p.of.Kind, &p.of, cause, p.r.Body)
 		return true
 	}
+	p.warnStrict()
+	return false
+}
+
+// warnStrict adds the errors of strict decoding as warnings.
+func (p *pass) warnStrict() {
 	for _, text := range p.out.Strict {
 		p.warn(StrictWarnings(text)...)
 	}
-	return false
+}
+
+// strictError returns upstream's strict decoding error with these texts.
+func strictError(texts []string) error {
+	errs := make([]error, len(texts))
+	for i, text := range texts {
+		errs[i] = errors.New(text)
+	}
+	return runtime.NewStrictDecodingError(errs)
 }
 
 // StrictWarnings returns the warnings for one strict error. The YAML decoder reports several errors in one text.

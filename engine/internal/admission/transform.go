@@ -1,23 +1,33 @@
 package admission
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Prune coerces metadata and removes unknown fields, including those of embedded metadata. It keeps nulls and sets no
 // defaults. The error is a *Fault.
 func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
-	return d.run(ctx, r, func(p *pass) error {
+	return d.run(ctx, r, nil, func(p *pass) error {
 		if err := p.readKnown(); err != nil {
 			return err
 		}
-		if err := p.prune(); err != nil {
+		_, rejected, err := p.shape(metadata.Options{}, true)
+		switch {
+		case err != nil:
 			return err
+		case rejected != nil:
+			return p.rejected(p.undecodable(&p.of, rejected))
 		}
 		p.object()
 		return nil
@@ -27,7 +37,7 @@ func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
 // Default removes nulls of non-nullable fields and sets defaults. It does not prune and keeps metadata. The error is a
 // *Fault.
 func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
-	return d.run(ctx, r, func(p *pass) error {
+	return d.run(ctx, r, nil, func(p *pass) error {
 		if err := p.readKnown(); err != nil {
 			return err
 		}
@@ -42,6 +52,14 @@ func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 	})
 }
 
+// Tree is an object while Request.Show has it.
+type Tree struct {
+	Doc  *value.Doc
+	Root uint32
+	// Stop fires when the result is no longer needed. It may be nil.
+	Stop *interrupt.Signal
+}
+
 // Read does to an object what API servers do to one from storage. The error is a *Fault.
 //
 // Upstream: customresource_handler.go, crdConversionRESTOptionsGetter: decode leniently, default, convert, coerce.
@@ -49,22 +67,25 @@ func (d *Definition) Read(ctx context.Context, r *Request, by convert.Converter)
 	if err := d.served(); err != nil {
 		return Outcome{}, err
 	}
-	return d.run(ctx, r, func(p *pass) error {
-		p.source = fromStorage
-		if err := p.readOther(); err != nil {
-			return err
-		}
-		if err := p.fromStore(r.Target, by); err != nil {
-			return err
-		}
-		p.present(p.own)
-		return nil
-	})
+	return d.run(ctx, r, by, (*pass).readStored)
+}
+
+func (p *pass) readStored() error {
+	p.source = fromStorage
+	if err := p.readOther(); err != nil {
+		return err
+	}
+	if err := p.fromStore(p.r.Target); err != nil {
+		return err
+	}
+	p.removeCompleted()
+	p.present(p.own)
+	return nil
 }
 
 // fromStore decodes, defaults and converts a body that was read. An empty target is the object's own version.
-func (p *pass) fromStore(target string, by convert.Converter) error {
-	_, rejected, err := p.shape(metadata.Options{Lenient: true})
+func (p *pass) fromStore(target string) error {
+	_, rejected, err := p.shape(metadata.Options{Lenient: true}, false)
 	switch {
 	case err != nil:
 		return err
@@ -74,20 +95,17 @@ func (p *pass) fromStore(target string, by convert.Converter) error {
 	if err := p.fill(); err != nil {
 		return err
 	}
-	if target == "" {
-		target = p.of.Version
-	}
-	return p.convert(target, by)
+	return p.convert(cmp.Or(target, p.of.Version))
 }
 
 // Convert converts an object to the target version and coerces it to that version's schema. The error is a *Fault.
 func (d *Definition) Convert(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
-	return d.run(ctx, r, func(p *pass) error {
+	return d.run(ctx, r, by, func(p *pass) error {
 		p.source, p.held = fromStorage, true
 		if err := p.readOther(); err != nil {
 			return err
 		}
-		if err := p.convert(r.Target, by); err != nil {
+		if err := p.convert(r.Target); err != nil {
 			return err
 		}
 		p.object()
@@ -109,9 +127,7 @@ func (p *pass) readOther() error {
 			return p.def.noVersion("version", want)
 		}
 		if got := p.of.GroupVersion().String(); got != v.APIVersion {
-			text := fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got,
-				v.APIVersion)
-			return p.rejected(badRequest(text, text))
+			return p.rejected(otherVersion(got, v.APIVersion))
 		}
 	}
 	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
@@ -135,4 +151,75 @@ func (p *pass) readKnown() error {
 
 func (p *pass) rejected(r *Rejection) error {
 	return &Fault{Code: ObjectRejected, Text: r.Message, Rejection: r}
+}
+
+// convert converts the object to a version and coerces it to that version's schema. It does not default, and it rejects
+// malformed metadata.
+//
+// Upstream: customresource_handler.go, schemaCoercingConverter.
+func (p *pass) convert(target string) error {
+	to := p.def.Find(target)
+	switch {
+	case p.of.Group != p.def.Group:
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf(
+			"%v is unstructured and is not suitable for converting to %q", p.of.String(), p.def.Group+"/"+target)}
+	case to == nil:
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf(
+			"request to convert CR to an invalid group/version: %s/%s", p.def.Group, target)}
+	case p.def.Find(p.of.Version) == nil:
+		return &Fault{Code: VersionNotFound, Text: "request to convert CR from an invalid group/version: " +
+			p.of.GroupVersion().String()}
+	}
+	if to.Name != p.of.Version {
+		if err := p.rewrite(to); err != nil {
+			return err
+		}
+	}
+	p.of.Version = to.Name
+	if p.own = nil; p.matches {
+		p.own = to
+	}
+	changes := p.r.WantChanges
+	p.r.WantChanges = changes && p.r.Target != ""
+	_, rejected, err := p.shape(metadata.Options{}, false)
+	p.r.WantChanges = changes
+	switch {
+	case err != nil:
+		return err
+	case rejected != nil:
+		return p.rejected(serverError(rejected.Error()))
+	}
+	return nil
+}
+
+// renames reports whether a conversion changes only apiVersion.
+func (d *Definition) renames() bool {
+	return d.Conversion == nil || d.Conversion.Strategy != apiextensionsv1.WebhookConverter
+}
+
+// rewrite changes apiVersion, or calls the CRD's webhook.
+func (p *pass) rewrite(to *Version) error {
+	c := p.def.Conversion
+	if p.def.renames() {
+		p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
+		return nil
+	}
+	reply, err := convert.Webhook(p.ctx, p.by, convert.Request{
+		CRD: p.def.Name, Kind: p.of.Kind, Webhook: c.Webhook, From: p.of.GroupVersion(), To: to.APIVersion,
+		Object: p.d.AppendJSON(nil, p.root),
+	})
+	var unavailable *convert.Unavailable
+	switch {
+	case errors.As(err, &unavailable):
+		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
+	case err != nil:
+		return p.rejected(serverError(err.Error()))
+	}
+	root, err := p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1)})
+	if err != nil {
+		return p.rejected(serverError(err.Error()))
+	}
+	p.d.Replace(p.root, root)
+	p.d.MarkDirty(p.root)
+	return nil
 }

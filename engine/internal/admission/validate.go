@@ -3,7 +3,6 @@ package admission
 import (
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -14,26 +13,45 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// validate returns the violations of a creation. The error is a Fault: too many violations, or a passed deadline.
+// validate returns the violations of the object. For an update it sets p.ratcheted, and violations about any resource
+// precede those of the strategy. The error is a Fault: too many violations, or a passed deadline.
 //
-// Upstream: registry/customresource/validator.go, Validate; strategy.go, Validate.
+// Upstream: registry/customresource/validator.go, Validate; strategy.go and status_strategy.go, Validate and
+// ValidateUpdate; registry/rest/update.go, ValidateUpdate.
 func (p *pass) validate(v *Version) ([]violation.Violation, error) {
-	d, compiled := p.d, v.Plan
-	found := p.typeErrors(v)
+	d, compiled, update := p.d, v.Plan, p.old.root != 0
 	room := violation.NewRoom(p.r.Limits)
 	at := plan.At{Stop: p.stop, Room: room, Texts: new(value.Slab)}
-	if len(found) == 0 {
-		found = make([]violation.Violation, 0, usualFindings)
-		if !p.r.SkipMetadata {
-			found = append(found, p.metadataErrors(room)...)
-		}
-		found = append(found, compiled.Explain(d, p.root, at)...)
-		found = append(found, scaleViolations(d, p.root, v.Scale, true)...)
+	var common, own []violation.Violation // those common do not block rules
+	var pair plan.Pair
+	var rules plan.Update
+	if update {
+		p.pairs.Init(d, p.stop)
+		pair = p.pairs.Root(compiled.Root, p.root, p.old.root)
+		rules = plan.Update{Old: p.old.root, Pairs: p.pairs, Ratchet: true}
+		common, own = p.updateErrors(room)
 	}
-	if len(found) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
-		found = append(found, compiled.ExplainEmbedded(d, p.root, at)...)
-		found = append(found, compiled.ExplainLists(d, p.root, at)...)
-		found = p.rules(compiled, found, plan.Update{}, at)
+	types := p.typeErrors(v)
+	found := types
+	if len(types) == 0 {
+		if !update {
+			own = p.metadataErrors(room)
+		}
+		var bySchema []violation.Violation
+		if p.r.Status && quirk.On(quirk.StatusUpdateChecksStatusSchema) {
+			bySchema, p.ratcheted = compiled.ExplainStatus(d, p.pairs, pair, at)
+		} else {
+			bySchema, p.ratcheted = compiled.ExplainUpdate(d, p.root, pair, at)
+		}
+		found = append(append(make([]violation.Violation, 0, usualViolations), own...), bySchema...)
+		found = append(found, v.Scale.violations(d, p.root, !p.r.Status)...)
+	}
+	if len(types) == 0 || quirk.On(quirk.WrongKindSkipsSchema) {
+		if !p.r.Status {
+			found = append(found, compiled.ExplainEmbedded(d, p.root, at)...)
+		}
+		found = append(found, p.listErrors(compiled, at)...)
+		found = p.rules(compiled, found, rules, at)
 	}
 	if err := expired(p.ctx); err != nil {
 		return nil, err
@@ -41,11 +59,14 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	if err := room.Err(); err != nil {
 		return nil, exceeded(err)
 	}
-	return found, nil
+	if len(common) == 0 {
+		return found, nil
+	}
+	return append(common, found...), nil
 }
 
-// usualFindings is the usual number of violations of an invalid object.
-const usualFindings = 12
+// usualViolations is the usual number of violations of an invalid object.
+const usualViolations = 12
 
 // typeErrors returns the violations about kind and apiVersion. Upstream compares them after parsing: "/v1" is v1 of no
 // group.
@@ -76,6 +97,9 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 
 // metadataErrors returns the violations about the metadata of a creation.
 func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
+	if p.r.SkipMetadata {
+		return nil
+	}
 	meta := p.d.Field(p.root, "metadata")
 	if !p.r.AsGiven && p.r.Stage != StageFinish { // not coerced, so of any type
 		if metadata.Plain(p.d, meta, p.metadataRules()) {
@@ -85,10 +109,7 @@ func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 			return within(found, room)
 		}
 	}
-	m, errs := &metav1.ObjectMeta{}, field.ErrorList(nil)
-	if meta != 0 {
-		m, errs = metadata.FromTree(p.d, meta)
-	}
+	m, errs := metadata.FromTree(p.d, meta)
 	if len(errs) == 0 {
 		if p.r.Handler && !p.r.AsGiven {
 			// The field manager replaces them before validation (endpoints/handlers/create.go).
@@ -112,14 +133,48 @@ func within(found []violation.Violation, room *violation.Room) []violation.Viola
 // aboutMetadata returns violations with paths for errors about the object's own metadata.
 func (p *pass) aboutMetadata(errs field.ErrorList, room *violation.Room) []violation.Violation {
 	found := make([]violation.Violation, 0, len(errs))
-	places := entries{d: p.d, finder: p.d.Finder(), root: p.root}
+	positions := entries{d: p.d, finder: p.d.Finder(), root: p.root}
 	for _, err := range errs {
 		if !room.Take(violation.Size(err), false) {
 			break
 		}
 		f := violation.Of(violation.Metadata, err, nil)
-		f.Path, f.Node = places.of(err)
+		f.Path, f.Node = positions.of(err)
 		found = append(found, f)
 	}
 	return found
+}
+
+// listErrors returns the violations about sets and map lists. They are ratcheted if the old object has any.
+func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation {
+	found := compiled.ExplainLists(p.d, p.root, at)
+	if len(found) == 0 || p.old.root == 0 {
+		return found
+	}
+	room := violation.NewRoom(p.r.Limits)
+	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Room: room}); len(old) == 0 &&
+		room.Err() == nil {
+		return found
+	}
+	p.ratcheted = append(p.ratcheted, found...)
+	return nil
+}
+
+// updateErrors returns the violations about the object's own metadata: those about any resource, and those of the
+// strategy.
+func (p *pass) updateErrors(room *violation.Room) (common, own []violation.Violation) {
+	if p.r.SkipMetadata {
+		return nil, nil
+	}
+	m, errs := metadata.FromTree(p.d, p.d.Field(p.root, "metadata"))
+	old, oldErrs := metadata.FromTree(p.d, p.d.Field(p.old.root, "metadata"))
+	if errs = append(errs, oldErrs...); len(errs) > 0 {
+		return nil, p.aboutMetadata(errs[:1], room) // upstream stops at the first that cannot be read
+	}
+	if p.r.Handler && !p.r.AsGiven {
+		m.ManagedFields = nil // as for a creation
+	}
+	whole, change := metadata.ValidateCommon(m, old, p.def.Namespaced)
+	common = append(p.aboutMetadata(whole, room), p.aboutMetadata(change, room)...)
+	return common, p.aboutMetadata(metadata.ValidateUpdate(m, old, p.def.Namespaced), room)
 }

@@ -8,28 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/crdeval/crdeval/engine/value"
 )
-
-func TestNone(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"kind":"A", "apiVersion":"g/v1","x":1}`: `{"kind":"A","apiVersion":"g/v2","x":1}`,
-		`{"kind":"A"}`: `{"kind":"A","apiVersion":"g/v2"}`,
-		`{}`:           `{"apiVersion":"g/v2"}`,
-	} {
-		d := value.Acquire()
-		root, err := d.ParseJSON([]byte(in), value.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		None(d, root, "g/v2")
-		if got := string(d.AppendJSON(nil, root)); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-		d.Release()
-	}
-}
 
 // Replies are checked as an API server checks them, and metadata but for labels and annotations is the original's.
 func TestWebhook(t *testing.T) {

@@ -83,7 +83,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
 		return Result{Err: err}
 	}
-	owners, repeated := metadata.DedupOwners(m.CRD.OwnerReferences)
+	owners, repeated := metadata.DedupOwners(m.CRD.OwnerReferences, false)
 	m.CRD.OwnerReferences = owners
 	old := o.Stored
 	if old == nil && m.beta && m.spec.preserveUnknownFields {

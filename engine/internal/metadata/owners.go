@@ -17,32 +17,25 @@ const (
 		"references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: %v"
 )
 
-// DedupOwners returns the owner references without repeated ones, and the API server's warning, or "". API servers do
-// this for every object, including CRDs.
+// DedupOwners returns the owner references without repeated ones, and the API server's warning, or "". late means after
+// mutating admission. API servers do this for every object, including CRDs.
 //
 // Upstream: endpoints/handlers/rest.go, dedupOwnerReferencesAndAddWarning.
-func DedupOwners(owners []metav1.OwnerReference) (kept []metav1.OwnerReference, warning string) {
-	return dedupOwners(owners, duplicateOwners)
-}
-
-// DedupOwnersLate is DedupOwners after mutating admission. Only the warning differs.
-func DedupOwnersLate(owners []metav1.OwnerReference) (kept []metav1.OwnerReference, warning string) {
-	return dedupOwners(owners, duplicateOwnersLate)
-}
-
-func dedupOwners(owners []metav1.OwnerReference, format string) (kept []metav1.OwnerReference, warning string) {
+func DedupOwners(owners []metav1.OwnerReference, late bool) (distinct []metav1.OwnerReference, warning string) {
 	var dropped []string
 	for _, o := range owners {
-		if slices.ContainsFunc(kept, func(k metav1.OwnerReference) bool {
-			return apiequality.Semantic.DeepEqual(k, o)
-		}) {
+		if slices.ContainsFunc(distinct, func(d metav1.OwnerReference) bool { return apiequality.Semantic.DeepEqual(d, o) }) {
 			dropped = append(dropped, string(o.UID))
 		} else {
-			kept = append(kept, o)
+			distinct = append(distinct, o)
 		}
 	}
 	if len(dropped) == 0 {
 		return owners, ""
 	}
-	return kept, fmt.Sprintf(format, strings.Join(dropped, ", "))
+	format := duplicateOwners
+	if late {
+		format = duplicateOwnersLate
+	}
+	return distinct, fmt.Sprintf(format, strings.Join(dropped, ", "))
 }

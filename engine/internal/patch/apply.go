@@ -72,15 +72,9 @@ type Object struct {
 	Printed bool
 }
 
-// Apply applies a patch to an object. It changes neither, and the Tree refers to both. With strict, it also decodes
-// what API servers decode only for field validation, and reports those errors first. The error is an *Error, a
+// Apply applies a patch to an object. It changes neither, and the Tree refers to both. The error is an *Error, a
 // *value.LimitError or value.ErrStopped.
-func Apply(o Object, p Document, strict bool, s *interrupt.Signal) (*Tree, error) {
-	if strict {
-		if err := p.decode(); err != nil {
-			return nil, err
-		}
-	}
+func Apply(o Object, p Document, s *interrupt.Signal) (*Tree, error) {
 	if err := p.readable(); err != nil {
 		return nil, err
 	}

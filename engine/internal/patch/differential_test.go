@@ -42,7 +42,7 @@ func ours(t testing.TB, language patch.Type, object, text string) (a answer) {
 		return answer{code: 400, detail: err.Error()}
 	}
 	p := patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}
-	made, err := patch.Apply(patch.Object{Doc: old, Root: root}, p, false, nil)
+	made, err := patch.Apply(patch.Object{Doc: old, Root: root}, p, nil)
 	if err != nil {
 		return refused(t, err)
 	}
@@ -273,7 +273,7 @@ func TestStopped(t *testing.T) {
 	root, _ := old.Parse([]byte(`{"a":1}`), value.Old, value.Limits{})
 	for language, text := range map[patch.Type]string{patch.Merge: `{"a":2}`, patch.JSON: `[{"op":"remove","path":"/a"}]`} {
 		at, _ := doc.Parse([]byte(text), value.Request, value.Limits{})
-		if _, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, true, interrupt.On(done)); !errors.Is(err, value.ErrStopped) {
+		if _, err := patch.Apply(patch.Object{Doc: old, Root: root}, patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}, interrupt.On(done)); !errors.Is(err, value.ErrStopped) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -93,5 +93,5 @@ func (t *Tree) text(n node) []byte {
 	if n.kind == ofPatch {
 		return t.patch.Raw(n.at)
 	}
-	return t.appendPrinted(nil, n)
+	return t.print(nil, n, true)
 }

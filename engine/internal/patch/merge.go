@@ -13,7 +13,7 @@ func (t *Tree) mergeInto(patch uint32) error {
 		t.merge(&t.root, patch)
 		return nil
 	case value.Array:
-		t.root = node{kind: ofMerge, at: patch}
+		t.root = t.withoutNulls(patch)
 		return nil
 	}
 	return badRequest(unreadable)
@@ -38,14 +38,38 @@ func (t *Tree) merge(into *node, patch uint32) {
 				c.drop(i)
 			}
 		case i < 0 || t.shape(c.members[i].node) != value.Object:
-			c.set(key, node{kind: ofMerge, at: p})
+			n := t.withoutNulls(p)
+			c = &t.open[at] // opening more may have moved it
+			c.set(key, n)
 		case !isObject:
 			c.set(key, node{kind: ofPatch, at: p})
 		default:
 			n := c.members[i].node
 			t.merge(&n, p)
-			c = &t.open[at] // opening more may have moved it
+			c = &t.open[at]
 			c.members[i].node = n
 		}
 	}
+}
+
+// withoutNulls returns a value of the patch without the nulls in its objects.
+func (t *Tree) withoutNulls(at uint32) node {
+	d, n := t.patch, node{kind: ofPatch, at: at}
+	if !isContainer(d.Nodes[at].Kind) {
+		return n
+	}
+	made := container{list: d.Nodes[at].Kind == value.Array}
+	for c := d.Nodes[at].First; c != 0; c = d.Nodes[c].Next {
+		switch {
+		case made.list && d.Nodes[c].Kind == value.Null:
+			made.elements = append(made.elements, node{})
+		case made.list:
+			made.elements = append(made.elements, t.withoutNulls(c))
+		case d.Nodes[c].Kind != value.Null:
+			made.members = append(made.members, member{key: d.Key(c), node: t.withoutNulls(c)})
+		}
+	}
+	made.live = len(made.members)
+	t.add(&n, made)
+	return n
 }

@@ -33,7 +33,6 @@ const (
 	ofOld                  // a value of the old object, which upstream prints before it patches
 	ofPatch                // a value of the patch, as it is written
 	ofCopy                 // a value of the patch that was copied, and printed
-	ofMerge                // a value of a merge patch without the nulls in its objects
 	opened                 // an opened list or object
 	given                  // a null as the value of an operation; it equals only such nulls
 	copiedNull             // a copy of that: an empty object to which nothing can be added
@@ -50,8 +49,8 @@ type container struct {
 }
 
 type member struct {
-	key  string
-	gone bool
+	key     string
+	removed bool
 	node
 }
 
@@ -70,7 +69,7 @@ func (t *Tree) nested(n node, most int) bool {
 		}
 	}
 	for i := range c.members {
-		if !c.members[i].gone && t.nested(c.members[i].node, most-1) {
+		if !c.members[i].removed && t.nested(c.members[i].node, most-1) {
 			return true
 		}
 	}
@@ -91,7 +90,7 @@ func (t *Tree) doc(k kind) *value.Doc {
 	switch k {
 	case ofOld:
 		return t.old
-	case ofPatch, ofCopy, ofMerge:
+	case ofPatch, ofCopy:
 		return t.patch
 	}
 	return nil
@@ -159,7 +158,7 @@ func (t *Tree) add(n *node, c container) *container {
 func (c *container) member(key string) int {
 	if len(c.members) < many {
 		for i := range c.members {
-			if !c.members[i].gone && c.members[i].key == key {
+			if !c.members[i].removed && c.members[i].key == key {
 				return i
 			}
 		}
@@ -168,7 +167,7 @@ func (c *container) member(key string) int {
 	if c.index == nil {
 		c.index = make(map[string]int, len(c.members))
 		for i := range c.members {
-			if !c.members[i].gone {
+			if !c.members[i].removed {
 				c.index[c.members[i].key] = i
 			}
 		}
@@ -194,7 +193,7 @@ func (c *container) set(key string, n node) {
 
 // drop removes a member of an object.
 func (c *container) drop(i int) {
-	c.members[i].gone = true
+	c.members[i].removed = true
 	c.live--
 	delete(c.index, c.members[i].key)
 }

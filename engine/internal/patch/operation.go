@@ -12,10 +12,8 @@ import (
 
 // operation is one operation of a JSON patch.
 type operation struct {
-	name       string // empty if it is not a string
-	path, from string
-	hasPath    bool
-	hasFrom    bool
+	name       string  // empty if it is not a string
+	path, from *string // nil if they are not strings
 	value      node
 	hasValue   bool
 }
@@ -23,26 +21,22 @@ type operation struct {
 // read reads an operation. Members of the wrong type count as absent.
 func (t *Tree) read(at uint32) (op operation) {
 	d := t.patch
-	for c := d.Nodes[at].First; c != 0; c = d.Nodes[c].Next {
-		isText := d.Nodes[c].Kind == value.String
-		switch d.Key(c) {
-		case "op":
-			if isText {
-				op.name = d.Str(c)
-			}
-		case "path":
-			if op.hasPath = isText; isText {
-				op.path = d.Str(c)
-			}
-		case "from":
-			if op.hasFrom = isText; isText {
-				op.from = d.Str(c)
-			}
-		case "value":
-			op.hasValue, op.value = true, node{kind: ofPatch, at: c}
-			if d.Nodes[c].Kind == value.Null {
-				op.value = node{kind: given}
-			}
+	text := func(key string) *string {
+		c := d.Field(at, key)
+		if d.Nodes[c].Kind != value.String {
+			return nil
+		}
+		text := d.Str(c)
+		return &text
+	}
+	if name := text("op"); name != nil {
+		op.name = *name
+	}
+	op.path, op.from = text("path"), text("from")
+	if c := d.Field(at, "value"); c != 0 {
+		op.hasValue, op.value = true, node{kind: ofPatch, at: c}
+		if d.Nodes[c].Kind == value.Null {
+			op.value = node{kind: given}
 		}
 	}
 	return op
@@ -93,25 +87,25 @@ func (op *operation) describe() string {
 	text := ""
 	if op.name != "" {
 		text = " (" + shortened(op.name)
-		if op.hasFrom {
-			text += " from " + shortened(op.from)
+		if op.from != nil {
+			text += " from " + shortened(*op.from)
 		}
-		if op.hasPath {
-			text += " " + shortened(op.path)
+		if op.path != nil {
+			text += " " + shortened(*op.path)
 		}
 		text += ")"
 	}
 	return text
 }
 
-// shown is how many bytes of a path a message has.
-const shown = 200
+// shownBytes is how many bytes of a path a message has.
+const shownBytes = 200
 
 func shortened(text string) string {
-	if len(text) <= shown {
+	if len(text) <= shownBytes {
 		return text
 	}
-	end := shown
+	end := shownBytes
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
@@ -144,10 +138,7 @@ func (t *Tree) apply(op *operation) error {
 }
 
 func (t *Tree) put(op *operation) error {
-	if !op.hasPath {
-		return errNoPath
-	}
-	at, err := t.place(op.path)
+	at, err := t.slot(op.path, errNoPath)
 	if err != nil {
 		return err
 	}
@@ -155,10 +146,7 @@ func (t *Tree) put(op *operation) error {
 }
 
 func (t *Tree) remove(op *operation) error {
-	if !op.hasPath {
-		return errNoPath
-	}
-	at, err := t.place(op.path)
+	at, err := t.slot(op.path, errNoPath)
 	if err != nil {
 		return err
 	}
@@ -168,10 +156,7 @@ func (t *Tree) remove(op *operation) error {
 // replace sets the value at the path. A member of an object need not exist. At the empty path the value must be an
 // object or a list.
 func (t *Tree) replace(op *operation) error {
-	if !op.hasPath {
-		return errNoPath
-	}
-	if op.path == "" {
+	if op.path != nil && *op.path == "" {
 		if !op.hasValue {
 			t.crashed = true
 			return errors.New("it has no value")
@@ -183,7 +168,7 @@ func (t *Tree) replace(op *operation) error {
 		t.opens(&t.root)
 		return nil
 	}
-	at, err := t.place(op.path)
+	at, err := t.slot(op.path, errNoPath)
 	if err != nil {
 		return err
 	}
@@ -207,10 +192,7 @@ func (t *Tree) replace(op *operation) error {
 }
 
 func (t *Tree) move(op *operation) error {
-	if !op.hasFrom {
-		return errNoFrom
-	}
-	from, err := t.place(op.from)
+	from, err := t.slot(op.from, errNoFrom)
 	if err != nil {
 		return err
 	}
@@ -221,10 +203,7 @@ func (t *Tree) move(op *operation) error {
 	if err := t.take(from); err != nil {
 		return err
 	}
-	if !op.hasPath {
-		return errNoPath
-	}
-	at, err := t.place(op.path)
+	at, err := t.slot(op.path, errNoPath)
 	if err != nil {
 		return err
 	}
@@ -232,20 +211,14 @@ func (t *Tree) move(op *operation) error {
 }
 
 func (t *Tree) copy(op *operation) error {
-	if !op.hasFrom {
-		return errNoFrom
-	}
-	from, err := t.place(op.from)
+	from, err := t.slot(op.from, errNoFrom)
 	if err != nil {
 		return err
 	}
 	if _, err := t.get(from); err != nil {
 		return err
 	}
-	if !op.hasPath {
-		return errNoPath
-	}
-	at, err := t.place(op.path)
+	at, err := t.slot(op.path, errNoPath)
 	if err != nil {
 		return err
 	}
@@ -268,18 +241,15 @@ func (t *Tree) copy(op *operation) error {
 }
 
 func (t *Tree) test(op *operation) error {
-	if !op.hasPath {
-		return errNoPath
-	}
 	same := false
-	if op.path == "" {
+	if op.path != nil && *op.path == "" {
 		if !op.hasValue {
 			t.crashed = true
 			return errors.New("it has no value")
 		}
 		same = t.equal(&t.root, op.value)
 	} else {
-		at, err := t.place(op.path)
+		at, err := t.slot(op.path, errNoPath)
 		if err != nil {
 			return err
 		}
@@ -291,7 +261,7 @@ func (t *Tree) test(op *operation) error {
 			same = !op.hasValue || op.value.kind == given
 		case op.hasValue:
 			same = t.equal(&n, op.value)
-			t.keep(at, n)
+			t.store(at, n)
 		}
 	}
 	if t.crashed {

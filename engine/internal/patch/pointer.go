@@ -9,47 +9,52 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// place is the target of a path: a key of an object or an index of a list. It need not exist.
-type place struct {
+// slot is the target of a path: a key of an object or an index of a list. It need not exist.
+type slot struct {
 	in  uint32 // the container
 	key string
 }
 
-var errNoWay = errors.New("there is no object and no list that the path leads into")
+var errNoContainer = errors.New("there is no object and no list that the path leads into")
 
-// unescaped decodes a token of a path: ~1 is a slash, ~0 a tilde.
+// unescaped decodes a key of a path: ~1 is a slash, ~0 a tilde.
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
 
-// place follows a path to its last container, and opens all containers on it. It ignores what precedes the first slash.
-//
-// Upstream: patch.go, findObject.
-func (t *Tree) place(path string) (place, error) {
-	_, rest, ok := strings.Cut(path, "/")
-	if !ok {
-		return place{}, errNoWay
+// Keys returns the keys of a path. What precedes the first slash is ignored.
+func Keys(path string) []string {
+	keys := strings.Split(path, "/")[1:]
+	for i := range keys {
+		keys[i] = unescaped.Replace(keys[i])
 	}
-	if t.opens(&t.root) == nil {
-		return place{}, errNoWay
-	}
-	in := t.root.at
-	for {
-		token, after, more := strings.Cut(rest, "/")
-		key := unescaped.Replace(token)
-		if !more {
-			return place{in: in, key: key}, nil
-		}
-		at := place{in: in, key: key}
-		n, err := t.get(at)
-		if err != nil || t.opens(&n) == nil {
-			return place{}, errNoWay
-		}
-		t.keep(at, n)
-		in, rest = n.at, after
-	}
+	return keys
 }
 
-// get returns the node at a place: null for an absent member of an object, and an error for an index out of range.
-func (t *Tree) get(at place) (node, error) {
+// slot follows a path to its last container, and opens all containers on it. It returns missing if there is no path.
+//
+// Upstream: patch.go, findObject.
+func (t *Tree) slot(path *string, missing error) (slot, error) {
+	if path == nil {
+		return slot{}, missing
+	}
+	keys := Keys(*path)
+	if len(keys) == 0 || t.opens(&t.root) == nil {
+		return slot{}, errNoContainer
+	}
+	in, last := t.root.at, len(keys)-1
+	for _, key := range keys[:last] {
+		at := slot{in: in, key: key}
+		n, err := t.get(at)
+		if err != nil || t.opens(&n) == nil {
+			return slot{}, errNoContainer
+		}
+		t.store(at, n)
+		in = n.at
+	}
+	return slot{in: in, key: keys[last]}, nil
+}
+
+// get returns the node in a slot: null for an absent member of an object, and an error for an index out of range.
+func (t *Tree) get(at slot) (node, error) {
 	c := &t.open[at.in]
 	if !c.list {
 		if i := c.member(at.key); i >= 0 {
@@ -64,8 +69,8 @@ func (t *Tree) get(at place) (node, error) {
 	return c.elements[i], nil
 }
 
-// keep stores a node that came from get and was opened since.
-func (t *Tree) keep(at place, n node) {
+// store stores a node that came from get and was opened since.
+func (t *Tree) store(at slot, n node) {
 	c := &t.open[at.in]
 	if c.list {
 		if i, err := c.element(at.key); err == nil {
@@ -95,7 +100,7 @@ func index(key string, n int) (int, error) {
 }
 
 // insert adds a node: it replaces the member at a key, and is inserted before an index.
-func (t *Tree) insert(at place, n node) error {
+func (t *Tree) insert(at slot, n node) error {
 	c := &t.open[at.in]
 	switch {
 	case c.sealed:
@@ -121,8 +126,8 @@ func (t *Tree) insert(at place, n node) error {
 	return nil
 }
 
-// take removes the existing node at a place.
-func (t *Tree) take(at place) error {
+// take removes the existing node in a slot.
+func (t *Tree) take(at slot) error {
 	c := &t.open[at.in]
 	if !c.list {
 		i := c.member(at.key)

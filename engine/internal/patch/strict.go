@@ -6,8 +6,6 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	kjson "sigs.k8s.io/json"
-
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // jsonPatchOp is the type that API servers decode operations into for field validation. Its name is part of their
@@ -22,16 +20,22 @@ type jsonPatchOp struct {
 // upstreamNames replaces this package by upstream's in a message about a type.
 var upstreamNames = strings.NewReplacer("patch.jsonPatchOp", "handlers.jsonPatchOp")
 
-// decode rejects a patch that strict decoding rejects.
-func (p Document) decode() error {
-	if p.plain() {
-		return nil
-	}
-	_, err := p.unmarshal()
+// Decode decodes a patch as API servers do for field validation. It returns the errors of strict decoding about the
+// patch itself: duplicate fields, and unknown fields of operations. There are at most 100, as upstream. The error is an
+// *Error.
+func (p Document) Decode() (unknown []string, err error) {
+	found, err := p.unmarshal()
 	if err != nil {
-		return badRequest("error decoding patch: " + upstreamNames.Replace(err.Error()))
+		return nil, badRequest("error decoding patch: " + upstreamNames.Replace(err.Error()))
 	}
-	return nil
+	for _, f := range found {
+		text := f.Error()
+		if p.Type == JSON {
+			text = "json patch " + text
+		}
+		unknown = append(unknown, text)
+	}
+	return unknown, nil
 }
 
 // OutOfRange returns an API server's message about a patch with a number outside of float64. err is the error of
@@ -62,49 +66,13 @@ func (p Document) undecodable() error {
 
 // readable rejects a JSON patch that is not a list of objects. Merge patches are checked when they are applied.
 func (p Document) readable() error {
-	if p.Type == Merge || p.isList() {
+	if p.Type == Merge {
 		return nil
 	}
 	if _, err := jsonpatch.DecodePatch(p.Text); err != nil {
 		return badRequest(err.Error())
 	}
 	return nil
-}
-
-// isList reports whether a JSON patch is a list of objects; null may replace either.
-func (p Document) isList() bool {
-	d := p.Doc
-	switch d.Nodes[p.Root].Kind {
-	case value.Null:
-		return true
-	case value.Array:
-		for c := d.Nodes[p.Root].First; c != 0; c = d.Nodes[c].Next {
-			if k := d.Nodes[c].Kind; k != value.Object && k != value.Null {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// Unknown returns the errors of strict decoding about the patch itself: duplicate fields, and unknown fields of
-// operations. There are at most 100, as upstream.
-func (p Document) Unknown() []string {
-	if p.plain() {
-		return nil
-	}
-	found, err := p.unmarshal()
-	if err != nil {
-		return nil // decode reports it
-	}
-	texts := make([]string, len(found))
-	for i, f := range found {
-		if texts[i] = f.Error(); p.Type == JSON {
-			texts[i] = "json patch " + texts[i]
-		}
-	}
-	return texts
 }
 
 func (p Document) unmarshal() ([]error, error) {
@@ -114,32 +82,4 @@ func (p Document) unmarshal() ([]error, error) {
 	}
 	var into []jsonPatchOp
 	return kjson.UnmarshalStrict(p.Text, &into)
-}
-
-// plain reports whether strict decoding has no error.
-func (p Document) plain() bool {
-	d := p.Doc
-	if d.HasDuplicates(value.Request) {
-		return false
-	}
-	if p.Type == Merge {
-		return d.Nodes[p.Root].Kind == value.Object
-	}
-	if !p.isList() {
-		return false
-	}
-	for op := d.Nodes[p.Root].First; op != 0; op = d.Nodes[op].Next {
-		for c := d.Nodes[op].First; c != 0; c = d.Nodes[c].Next {
-			switch d.Key(c) {
-			case "op", "path", "from":
-				if k := d.Nodes[c].Kind; k != value.String && k != value.Null {
-					return false
-				}
-			case "value":
-			default:
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/util/jsonpath"
 
+	ourpath "github.com/crdeval/crdeval/engine/internal/jsonpath"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -77,37 +77,13 @@ func CompileFields(v *apiextensionsv1.CustomResourceDefinitionVersion, namespace
 }
 
 func compileField(path string) selectable {
-	f := selectable{text: "{" + path + "}"}
-	parsed, err := jsonpath.Parse("selectableField", f.text)
-	if err != nil {
-		f.err = fmt.Errorf("unexpected error parsing jsonPath: %w", err)
-		return f
-	}
-	f.path = plainPath(parsed)
-	return f
-}
-
-// plainPath returns the names of a JSONPath that only has names, like {.spec.color}, or nil.
-func plainPath(p *jsonpath.Parser) []string {
-	if len(p.Root.Nodes) != 1 {
-		return nil
-	}
-	list, ok := p.Root.Nodes[0].(*jsonpath.ListNode)
-	if !ok {
-		return nil
-	}
-	path := make([]string, 0, len(list.Nodes))
-	for _, n := range list.Nodes {
-		name, ok := n.(*jsonpath.FieldNode)
-		if !ok {
-			return nil
+	f := selectable{text: "{" + path + "}", path: ourpath.PlainNames(path)}
+	if f.path == nil {
+		if _, err := jsonpath.Parse("selectableField", f.text); err != nil {
+			f.err = fmt.Errorf("unexpected error parsing jsonPath: %w", err)
 		}
-		path = append(path, name.Value)
 	}
-	if len(path) == 0 {
-		return nil
-	}
-	return path
+	return f
 }
 
 // Size returns the number of bytes that it retains.
@@ -123,27 +99,20 @@ func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
 	for i, name := range s.names {
 		list[i].Name = name
 	}
-	meta := d.Field(root, "metadata")
-	list[0].Value = text(d, meta, "name")
-	if len(list) > 1 && s.names[1] == namespaceField {
-		list[1].Value = text(d, meta, "namespace")
+	for i, name := range [...]string{nameField, namespaceField} {
+		c := d.Field(d.Field(root, "metadata"), strings.TrimPrefix(name, "metadata."))
+		if i < len(list) && s.names[i] == name && d.Nodes[c].Kind == value.String {
+			list[i].Value = textOf(d, c)
+		}
 	}
 	for i := range s.fields {
-		shown, err := s.fields[i].of(d, root)
+		text, err := s.fields[i].of(d, root)
 		if err != nil {
 			return nil, err
 		}
-		list[s.fields[i].slot].Value = shown
+		list[s.fields[i].slot].Value = text
 	}
 	return list, nil
-}
-
-// text returns a string member, or "".
-func text(d *value.Doc, object uint32, key string) string {
-	if c := d.Field(object, key); c != 0 && d.Nodes[c].Kind == value.String {
-		return strings.Clone(d.Str(c))
-	}
-	return ""
 }
 
 var errManyResults = errors.New("unexpectedly received more than one JSON path result")
@@ -161,7 +130,7 @@ func (f *selectable) of(d *value.Doc, root uint32) (string, error) {
 			return "", nil
 		}
 	}
-	return shown(d, root), nil
+	return textOf(d, root), nil
 }
 
 // evaluate evaluates any other path with upstream's library. A parsed JSONPath has state, so each object uses a new
@@ -191,19 +160,11 @@ func (f *selectable) evaluate(d *value.Doc, root uint32) (text string, err error
 	return "", nil
 }
 
-// shown returns fmt.Sprint of a value, or "" for null.
-func shown(d *value.Doc, node uint32) string {
+// textOf returns fmt.Sprint of a value, or "" for null.
+func textOf(d *value.Doc, node uint32) string {
 	switch d.Nodes[node].Kind {
 	case value.Null:
 		return ""
-	case value.False:
-		return "false"
-	case value.True:
-		return "true"
-	case value.Int:
-		return strconv.FormatInt(d.Int(node), 10)
-	case value.Float:
-		return strconv.FormatFloat(d.Float(node), 'g', -1, 64)
 	case value.String:
 		return strings.Clone(d.Str(node))
 	}

@@ -117,7 +117,7 @@ func TestParse(t *testing.T) {
 		parsed, err := s.Parse(c.selector)
 		got := fmt.Sprint(err)
 		if err == nil {
-			got = fmt.Sprint(parsed.Matches(object))
+			got = fmt.Sprint(parsed.Matches(List(object)))
 		}
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.selector, got, c.want)
@@ -149,7 +149,7 @@ func FuzzSelectable(f *testing.F) {
 			t.Errorf("%d fields for %q", len(list), s.Names())
 		}
 		if parsed, err := s.Parse(selector); err == nil {
-			parsed.Matches(list)
+			parsed.Matches(List(list))
 		}
 	})
 }

@@ -1,17 +1,13 @@
-package scale_test
+package admission
 
 import (
 	"testing"
 
-	"github.com/crdeval/crdeval/engine/internal/scale"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-func TestScale(t *testing.T) {
-	view := scale.Paths{
-		SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, LabelSelector: []string{"status", "selector"},
-		SpecReplicasPath: ".spec.replicas",
-	}
+func TestGetScale(t *testing.T) {
+	view := Scale{SpecReplicas: scalePath(".spec.replicas"), StatusReplicas: scalePath(".status.replicas"), LabelSelector: scalePath(".status.selector")}
 	for _, c := range []struct{ name, object, want, err string }{
 		{name: "all", object: `{"metadata":{"name":"a","namespace":"b","uid":"u","resourceVersion":"7","creationTimestamp":"2026-01-02T03:04:05Z","labels":{"x":"y"}},
 			"spec":{"replicas":3},"status":{"replicas":2,"selector":"x=y"}}`,
@@ -26,8 +22,8 @@ func TestScale(t *testing.T) {
 		{name: "a spec that is null", object: `{"spec":null}`, err: `Internal error occurred: the spec replicas field ".spec.replicas" does not exist`},
 		{name: "a float", object: `{"spec":{"replicas":1.5}}`, err: ".spec.replicas accessor error: 1.5 is of the type float64, expected int64"},
 		{name: "a null", object: `{"spec":{"replicas":null}}`, err: ".spec.replicas accessor error: <nil> is of the type <nil>, expected int64"},
-		{name: "a text on the way", object: `{"spec":"x"}`, err: ".spec.replicas accessor error: x is of the type string, expected map[string]interface{}"},
-		{name: "a selector that is no text", object: `{"spec":{"replicas":1},"status":{"selector":{}}}`,
+		{name: "a string on the path", object: `{"spec":"x"}`, err: ".spec.replicas accessor error: x is of the type string, expected map[string]interface{}"},
+		{name: "a selector that is not a string", object: `{"spec":{"replicas":1},"status":{"selector":{}}}`,
 			err: ".status.selector accessor error: map[] is of the type map[string]interface {}, expected string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

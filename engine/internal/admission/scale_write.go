@@ -1,0 +1,352 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// noReplicas is the replicas of an object without them, for a patch.
+const noReplicas = math.MinInt32
+
+// SetScale sets the replicas of r.Old to those of the Scale in the body. It does no other step of a write. The error is
+// a *Fault.
+//
+// Upstream: registry/customresource/etcd.go, scaleUpdatedObjectInfo.UpdatedObject.
+func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) {
+	return d.run(ctx, r, nil, func(p *pass) error {
+		v := p.def.Find(p.r.Version)
+		sent, err := p.readScale()
+		if sent == nil || err != nil {
+			return err
+		}
+		q := p.oldReader()
+		if err := p.openOld(q); err != nil {
+			return err
+		}
+		meta := p.d.Field(q.root, "metadata")
+		if p.d.Nodes[meta].Kind != value.Object {
+			return ofOld(&Fault{Code: InvalidArgument, Text: "it has no metadata"})
+		}
+		if err := metadata.Fits(p.d, meta); err != nil {
+			return ofOld(exceeded(err))
+		}
+		p.old.root = q.root
+		p.addressAsOld()
+		if p.checkScale(sent) || p.compareUID(string(sent.UID)) {
+			return nil
+		}
+		if _, _, err := v.Scale.read(p.d, p.old.root); err != nil {
+			p.out.Rejection = statusless(err.Error())
+		} else if !p.setReplicas(v, sent) {
+			p.object()
+		}
+		return nil
+	})
+}
+
+// updateScale writes to the scale subresource. The body is a Scale or a patch of one. It sets the replicas of the old
+// object, and validates that as an update. The server tracks managed fields.
+//
+// Upstream: registry/customresource/etcd.go, ScaleREST.Update and scaleUpdatedObjectInfo; endpoints/handlers/update.go
+// and patch.go.
+func (p *pass) updateScale() error {
+	p.r.Whole = true // only handlers write Scales
+	v, err := p.addressOld()
+	if err != nil || p.out.Rejection != nil {
+		return err
+	}
+	var sent *autoscalingv1.Scale
+	if p.r.Patch == 0 {
+		if sent, err = p.readScale(); sent == nil || err != nil {
+			return err
+		}
+	} else if rejected, err := p.readPatch(); rejected || err != nil {
+		return err
+	}
+	if err := p.readOld(v); err != nil {
+		return err
+	}
+	p.setKnown(v)
+	if sent != nil && (p.checkScale(sent) || p.r.Stage != StageFinish && p.compareUID(string(sent.UID))) {
+		return nil
+	}
+	current, found, err := v.Scale.read(p.d, p.old.root)
+	if err != nil {
+		p.out.Rejection = statusless(err.Error())
+		return nil
+	}
+	if !found {
+		current.Spec.Replicas = noReplicas
+	}
+	if sent == nil {
+		if sent, err = p.patchScale(current); sent == nil || err != nil || p.checkScale(sent) {
+			return err
+		}
+	}
+	if p.r.Stage == StageDecode {
+		return p.decodedScale(sent, current)
+	}
+	return p.changeReplicas(v, sent)
+}
+
+// scaleKind is the type of the scale subresource.
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// scaleDecoders decode Scales into the types that upstream's decoder knows. They are safe for concurrent use.
+var scaleDecoders = sync.OnceValue(func() map[decoding]runtime.Decoder {
+	s := runtime.NewScheme()
+	utilruntime.Must(autoscalingv1.AddToScheme(s))
+	codecs, all := serializer.NewCodecFactory(s), map[decoding]runtime.Decoder{}
+	for _, how := range []decoding{{}, {yaml: true}, {strict: true}, {yaml: true, strict: true}} {
+		all[how] = codecs.DecoderToVersion(
+			jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s,
+				jsonserializer.SerializerOptions{Yaml: how.yaml, Strict: how.strict}),
+			scaleKind.GroupVersion())
+	}
+	return all
+})
+
+type decoding struct{ yaml, strict bool }
+
+// olderScales are the group versions of Scales that upstream's decoder knows and cannot convert.
+var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": true, "apps/v1beta2": true}
+
+// decodeScale decodes a Scale. byDefault is the type of a body that declares none. of is the type that the body
+// declares, or nil. unknown holds the texts about unknown and duplicate fields. The error is upstream's, or a Fault of
+// metadata beyond its bounds, since apimachinery has no deadline.
+func decodeScale(body []byte, how decoding, byDefault *schema.GroupVersionKind) (
+	scale *autoscalingv1.Scale, of *schema.GroupVersionKind, unknown []string, err error) {
+	scale = &autoscalingv1.Scale{}
+	made, of, err := scaleDecoders()[how].Decode(body, byDefault, scale)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok && made != nil {
+		for _, e := range strict.Errors() {
+			unknown = append(unknown, e.Error())
+		}
+		err = nil
+	}
+	switch {
+	case err != nil && runtime.IsNotRegisteredError(err) && of != nil && of.Kind == scaleKind.Kind &&
+		olderScales[of.GroupVersion().String()]:
+		err = fmt.Errorf("converting (%s.Scale) to (v1.Scale): unknown conversion", of.Version)
+	case err == nil && made != scale:
+		err = fmt.Errorf("unable to decode %s into %T", of, scale)
+	}
+	return scale, of, unknown, err
+}
+
+// unregistered is the API server's text about a Scale that cannot be decoded. It searches the kind among custom
+// resources.
+//
+// Upstream: endpoints/handlers/rest.go, transformDecodeError; customresource_handler.go, which overrides the scope's
+// serializer and not its typer.
+const unregistered = `no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"`
+
+// readScale decodes the body. It returns nil if the body is rejected. The error is a Fault.
+func (p *pass) readScale() (*autoscalingv1.Scale, error) {
+	strict := p.r.FieldValidation != Ignore && p.r.Stage != StageFinish
+	sent, of, unknown, err := decodeScale(p.r.Body, decoding{p.r.YAML, strict}, &scaleKind)
+	if err == nil && p.r.FieldValidation == Strict && len(unknown) > 0 {
+		err = strictError(unknown)
+	}
+	switch {
+	case err != nil:
+		p.out.Rejection = badRequest(unregistered, err.Error())
+		p.warn(notice + "the Scale cannot be decoded: " + err.Error())
+		return nil, nil
+	case of.GroupVersion() != scaleKind.GroupVersion():
+		p.out.Rejection = otherVersion(of.GroupVersion().String(), scaleKind.GroupVersion().String())
+		return nil, nil
+	}
+	p.out.Strict = unknown
+	p.warnStrict()
+	return sent, fitsScale(sent)
+}
+
+// patchScale applies the patch to a Scale. It returns nil if the patch is rejected.
+func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	text, err := json.Marshal(current)
+	if err != nil {
+		return nil, internal(err)
+	}
+	q := p.patching
+	q.held = value.Acquire()
+	root, err := q.held.Parse(text, value.Request, value.Limits{})
+	if err != nil {
+		return nil, internal(err)
+	}
+	if rejected, err := p.apply(root, true); rejected || err != nil {
+		return nil, err
+	}
+	made, _, unknown, err := decodeScale(q.tree.Printed(), decoding{strict: p.r.FieldValidation != Ignore}, nil)
+	if err == nil {
+		p.out.Strict = append(q.unknown, unknown...)
+		if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {
+			err = strictError(p.out.Strict)
+		}
+	}
+	if err != nil {
+		p.out.Rejection = p.rejectPatched(err.Error())
+		return nil, nil
+	}
+	p.warnStrict()
+	return made, fitsScale(made)
+}
+
+// fitsScale checks the bounds of a Scale's metadata, since apimachinery has no deadline. The error is a Fault.
+func fitsScale(sent *autoscalingv1.Scale) error {
+	if err := metadata.FitsMeta(&sent.ObjectMeta); err != nil {
+		return about(exceeded(err), "Scale: ")
+	}
+	return nil
+}
+
+// checkScale rejects a Scale whose name or namespace differs from the request's, and warns of repeated owners.
+func (p *pass) checkScale(sent *autoscalingv1.Scale) (rejected bool) {
+	namespace := ""
+	if p.def.Namespaced {
+		namespace = p.r.Namespace
+	}
+	switch {
+	case sent.Namespace == "" || namespace == "":
+		sent.Namespace = namespace
+	case sent.Namespace != namespace:
+		p.out.Rejection = badRequest(otherNamespace, otherNamespace)
+		return true
+	}
+	if p.checkName(sent.Name) {
+		return true
+	}
+	if p.r.Patch == 0 && p.r.Stage != StageFinish {
+		p.dedupScaleOwners(sent, false)
+	}
+	return false
+}
+
+func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale, late bool) {
+	var warning string
+	if sent.OwnerReferences, warning = metadata.DedupOwners(sent.OwnerReferences, late); warning != "" {
+		p.warn(warning)
+	}
+}
+
+// decodedScale sets the outcome of stage DECODE.
+func (p *pass) decodedScale(sent, current *autoscalingv1.Scale) (err error) {
+	if !p.r.WantObject {
+		return expired(p.ctx)
+	}
+	if p.out.Object, err = json.Marshal(sent); err == nil {
+		p.out.Old, err = json.Marshal(current)
+	}
+	if err != nil {
+		return internal(err)
+	}
+	return expired(p.ctx)
+}
+
+// changeReplicas sets the replicas of the old object, and validates that as its update.
+func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
+	if p.r.Patch != 0 || p.r.Stage == StageFinish {
+		p.dedupScaleOwners(sent, true)
+	}
+	if p.setReplicas(v, sent) {
+		return nil
+	}
+	p.fillRevision()
+	want := p.r.WantObject
+	p.r.WantObject = want || p.storing
+	err := p.finish(v)
+	p.clearPositions()
+	if err != nil || p.out.Rejection != nil {
+		return err
+	}
+	return p.answerScale(v, want)
+}
+
+// answerScale sets the outcome to the Scale of the new object. An object that is read back from storage may have no
+// valid Scale; that is an error even if no object is wanted.
+func (p *pass) answerScale(v *Version, want bool) error {
+	object := p.out.Object
+	if p.r.WantObject {
+		d := value.Acquire()
+		root, err := d.Parse(object, value.Request, value.Limits{MaxBytes: max(len(object), 1)})
+		if err != nil {
+			return internal(fmt.Errorf("what was printed cannot be read: %w", err))
+		}
+		scale, _, err := v.Scale.read(d, root)
+		d.Release()
+		if err != nil {
+			p.out.Rejection = badRequest(err.Error(), err.Error())
+			return nil
+		}
+		if p.out.Object, err = json.Marshal(scale); err != nil {
+			return internal(err)
+		}
+	}
+	if !want {
+		p.out.Object, p.out.Stored = nil, nil
+		return nil
+	}
+	if p.out.Stored == nil && !p.out.Deletes {
+		p.out.Stored = object
+	}
+	p.out.Changed = true
+	return nil
+}
+
+// setReplicas makes the new object: a copy of the old one with the replicas, and the resourceVersion if it has one, of
+// a Scale. It reports whether the request is rejected.
+func (p *pass) setReplicas(v *Version, sent *autoscalingv1.Scale) (rejected bool) {
+	if sent.Spec.Replicas == noReplicas {
+		text := fmt.Sprintf("the spec replicas field %q cannot be empty", v.Scale.SpecReplicas.Text)
+		p.out.Rejection = badRequest(text, text)
+		return true
+	}
+	p.copyOld()
+	if err := p.putReplicas(v.Scale.SpecReplicas.Names, int64(sent.Spec.Replicas)); err != nil {
+		p.out.Rejection = statusless(err.Error())
+		return true
+	}
+	if sent.ResourceVersion != "" {
+		p.set("resourceVersion", sent.ResourceVersion)
+	}
+	p.old.end = uint32(len(p.d.Nodes))
+	return false
+}
+
+// putReplicas sets a number at a path of the new object. It copies the containers on the path, which may be shared with
+// the old object. The error has upstream's text.
+//
+// Upstream: apimachinery, pkg/apis/meta/v1/unstructured/helpers.go, SetNestedField.
+func (p *pass) putReplicas(names []string, replicas int64) error {
+	d, at, last := p.d, p.root, len(names)-1
+	for i, name := range names[:last] {
+		c := d.Field(at, name)
+		switch {
+		case c == 0:
+			c = p.put(at, name, p.parsed([]byte("{}")))
+		case d.Nodes[c].Kind != value.Object:
+			return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}",
+				strings.Join(names[:i+1], "."))
+		default:
+			p.copyMembers(c)
+			d.MarkDirty(at, c)
+		}
+		at = c
+	}
+	p.put(at, names[last], p.integer(replicas))
+	return nil
+}

@@ -1,0 +1,245 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdeval/crdeval/engine/internal/convert"
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Create evaluates a creation up to the storage. The error is a *Fault.
+func (d *Definition) Create(ctx context.Context, r *Request) (Outcome, error) {
+	return d.run(ctx, r, nil, (*pass).write)
+}
+
+// Update evaluates an update of r.Old or of its status up to the storage. It does not compare the resourceVersion with
+// that of the storage. by calls the CRD's webhook if the old object is of another version. The error is a *Fault.
+//
+// Upstream: registry/rest/update.go, BeforeUpdate.
+func (d *Definition) Update(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+	return d.run(ctx, r, by, (*pass).write)
+}
+
+// write evaluates a creation, or an update if there is an old object.
+func (p *pass) write() error {
+	switch {
+	case p.r.Scale:
+		return p.updateScale()
+	case p.r.Patch != 0:
+		return p.updatePatched()
+	}
+	return p.writeBody()
+}
+
+func (p *pass) writeBody() error {
+	v, err := p.address()
+	switch {
+	case err != nil || p.out.Rejection != nil:
+		return err
+	case p.r.AsGiven || !p.accept(v):
+		if err := expired(p.ctx); err != nil {
+			return err
+		}
+		return p.exact(v)
+	case p.r.Stage == StageDecode:
+		return p.decoded()
+	}
+	return p.respond(v)
+}
+
+// address reads the body and finds the endpoint. It rejects a body that cannot be read, and a subresource that the
+// version does not have. The warnings of the version are part of every answer.
+func (p *pass) address() (*Version, error) {
+	if err := p.read(); err != nil {
+		return nil, err
+	}
+	v, err := p.endpoint()
+	if err == nil && p.unserved() {
+		p.out.Version = v
+		return v, nil
+	}
+	p.out.Rejection = p.unread
+	if err != nil || v == nil {
+		return nil, err
+	}
+	p.out.Version, p.out.Warnings = v, slices.Clip(v.Warnings)
+	if p.r.Status && !v.HasStatus {
+		name := p.r.Name
+		if name == "" && p.unread == nil {
+			name = p.nameOf(p.root)
+		}
+		p.out.Rejection = p.def.notFound(name)
+	}
+	return v, nil
+}
+
+// endpoint returns the version of the request. It returns nil for an unreadable object if the request names no version.
+func (p *pass) endpoint() (*Version, error) {
+	switch {
+	case p.r.Version != "":
+		return p.def.endpoint("version", p.r.Version)
+	case p.unread != nil:
+		return nil, nil
+	case p.of.Group != p.def.Group:
+		return nil, p.def.noVersion("the object's apiVersion", p.of.GroupVersion().String())
+	}
+	return p.def.endpoint("the object's version", p.of.Version)
+}
+
+// exact evaluates a write on the exact path: upstream's steps in upstream's order, on a newly parsed document.
+func (p *pass) exact(v *Version) error {
+	if rejected, err := p.decode(v); rejected || err != nil {
+		return err
+	}
+	update, finish := p.r.Old != nil, p.r.Stage == StageFinish
+	// API servers read the old object last. It is read earlier if metadata is completed from it.
+	late := update && !p.r.AsGiven && !finish && (!p.r.CompleteMetadata || p.r.Patched)
+	if update && !late {
+		if err := p.readOld(v); err != nil {
+			return err
+		}
+	}
+	p.complete()
+	if p.r.Handler && !p.r.AsGiven && p.handle() {
+		return nil
+	}
+	if late {
+		if err := p.readOld(v); err != nil {
+			return err
+		}
+	}
+	if err := expired(p.ctx); err != nil {
+		return err
+	}
+	switch {
+	case !finish && (update && p.checkUID() || p.forbidden()):
+		return nil
+	case p.r.Stage == StageDecode:
+		return p.decoded()
+	case p.r.Patched:
+		p.finishPatched()
+	}
+	return p.finish(v)
+}
+
+// decode reads the body on the exact path. The body of a request is decoded as the request handler does it. After
+// mutating admission, upstream defaults the object, but neither prunes it nor coerces its metadata.
+//
+// Upstream: endpoints/handlers/create.go; admission/plugin/webhook/mutating/dispatcher.go.
+func (p *pass) decode(v *Version) (rejected bool, err error) {
+	p.out.Explained = true
+	if !p.r.AsGiven {
+		if err := p.parse(); err != nil {
+			return false, internal(fmt.Errorf("a document was read once, but not twice: %w", err))
+		}
+	}
+	if err := metadata.Fits(p.d, p.d.Field(p.root, "metadata")); err != nil {
+		return false, exceeded(err)
+	}
+	if p.r.Stage == StageFinish {
+		return false, p.fill()
+	}
+	track := p.r.FieldValidation != Ignore
+	if p.patching != nil && !p.r.AsGiven {
+		p.out.Strict = slices.Clip(p.patching.unknown)
+	}
+	if track {
+		for duplicate := range p.d.Duplicates(value.Request) {
+			p.out.Strict = append(p.out.Strict, duplicate.Text)
+		}
+	}
+	if p.r.AsGiven {
+		return p.reportStrict(), nil
+	}
+	unknown, cause, err := p.shape(metadata.Options{Track: track}, false)
+	switch {
+	case err != nil:
+		return false, err
+	case cause != nil:
+		p.out.Strict, p.out.Pruned = nil, nil
+		p.out.Rejection = p.undecodable(&p.of, cause)
+		return true, nil
+	}
+	if track {
+		for _, f := range unknown {
+			p.out.Strict = append(p.out.Strict, unknownField(f))
+		}
+	}
+	if err := p.fill(); err != nil {
+		return false, err
+	}
+	if p.reportStrict() {
+		return true, nil
+	}
+	if got := p.of.GroupVersion().String(); got != v.APIVersion && !p.r.Patched {
+		p.out.Rejection = otherVersion(got, v.APIVersion)
+		return true, nil
+	}
+	return false, nil
+}
+
+// decoded sets the outcome of stage DECODE: the object and the old one at the request's version.
+func (p *pass) decoded() error {
+	p.removeCompleted()
+	p.object()
+	if p.r.WantObject && p.lossy() {
+		p.out.Object = p.d.AppendDecoded(nil, p.root) // keeps 1.0, which rules do not take for an integer
+	}
+	if p.r.WantObject && p.old.root != 0 {
+		p.out.Old = p.d.AppendDecoded(grown(p.d.Src[value.Old]), p.old.root)
+	}
+	return expired(p.ctx)
+}
+
+// finish does the steps after mutating admission: it prepares and validates the object, and sets the outcome.
+func (p *pass) finish(v *Version) error {
+	switch {
+	case p.old.root == 0:
+		p.generateName()
+		if !p.r.AsGiven {
+			p.prepareCreate(v)
+		}
+	case p.r.AsGiven:
+	case p.r.Whole && (p.checkRevision() || p.requireAPIVersion()):
+		return nil
+	case p.r.Status:
+		p.prepareStatus()
+	default:
+		p.prepareUpdate(v)
+	}
+	found, err := p.validate(v)
+	if err != nil {
+		return err
+	}
+	p.reject(found)
+	if err := expired(p.ctx); err != nil {
+		return err
+	}
+	p.forbidden()
+	return p.respond(v)
+}
+
+// reject sets the outcome of the violations, or adds the warnings of a valid object.
+func (p *pass) reject(found []violation.Violation) {
+	p.out.Ratcheted = p.locate(p.ratcheted)
+	if len(found) == 0 {
+		p.warnFinalizers()
+		return
+	}
+	p.rejectInvalid(p.of.GroupKind(), p.nameOf(p.root), found)
+}
+
+// rejectInvalid rejects an object with violations.
+func (p *pass) rejectInvalid(kind schema.GroupKind, name string, found []violation.Violation) {
+	p.out.Rejection = invalid(kind, name, found, p.stop)
+	if p.r.WantStatus {
+		p.out.Rejection.Details.Causes = causes(found)
+	}
+	p.out.Violations = p.locate(found)
+}
