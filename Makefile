@@ -107,14 +107,12 @@ e2e: build ## Test the real server: Go and Python clients, replicas, kill -9, po
 	@.ci/e2e
 
 .PHONY: scale
-scale: build ## Register CRDS (10,000) CRDs, restart, evaluate objects of all; print times and memory; CACHE_BYTES=…
-	@go build -o $(BIN)/scale ./server/app/scale
-	@$(BIN)/scale --server-binary $(BIN)/crdeval --samples deploy/samples --n $(CRDS) --cache-bytes $(CACHE_BYTES)
+scale: ## Register CRDS (10,000) CRDs, restart, evaluate objects of all; print times and memory; CACHE_BYTES=…
+	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestScale$$' -args -crds=$(CRDS) -cache-bytes=$(CACHE_BYTES)
 
 .PHONY: stream
-stream: build ## Stream LENGTHS objects through AdmitStream; print the rate and the memory of client and server
-	@go build -o $(BIN)/stream ./server/app/stream
-	@$(BIN)/stream --server-binary $(BIN)/crdeval -n $(LENGTHS)
+stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the memory of client and server
+	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
 
 .PHONY: image
 image: ## Build the container image crdeval:devel (needs Docker)

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"encoding/json"
@@ -7,8 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // sample is a sample CRD with objects.
@@ -18,34 +22,29 @@ type sample struct {
 }
 
 // readSamples reads the crontab, database and pipeline samples.
-func readSamples(dir string) ([]sample, error) {
+func readSamples(t *testing.T) []sample {
+	t.Helper()
 	var all []sample
 	for _, name := range []string{"crontab", "database", "pipeline"} {
-		var s sample
-		if err := read(filepath.Join(dir, "crds", name+"s.yaml"), &s.crd); err != nil {
-			return nil, err
-		}
-		for _, which := range []string{"valid", "rejected"} {
-			var o map[string]any
-			if err := read(filepath.Join(dir, "objects", name+"-"+which+".yaml"), &o); err != nil {
-				return nil, err
-			}
-			s.objects = append(s.objects, o)
+		s := sample{objects: make([]map[string]any, 2)}
+		read(t, filepath.Join(samplesDir, "crds", name+"s.yaml"), &s.crd)
+		for i, which := range []string{"valid", "rejected"} {
+			read(t, filepath.Join(samplesDir, "objects", name+"-"+which+".yaml"), &s.objects[i])
 		}
 		all = append(all, s)
 	}
-	return all, nil
+	return all
 }
 
-func read(path string, into any) error {
+func read(t *testing.T, path string, into any) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	if err := yaml.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		t.Fatalf("%s: %v", path, err)
 	}
-	return nil
 }
 
 // groupSize is the number of CRDs in a group.
@@ -66,9 +65,10 @@ func sections(r *rand.Rand) int {
 }
 
 // crd returns the manifest of CRD i: a sample with another name and unique sections. It depends only on i.
-func crd(i int, samples []sample) ([]byte, error) {
+func crd(t *testing.T, i int, samples []sample) []byte {
+	t.Helper()
 	r := rand.New(rand.NewPCG(1, uint64(i)))
-	m := clone(samples[i%len(samples)].crd)
+	m := runtime.DeepCopyJSON(samples[i%len(samples)].crd)
 	plural := fmt.Sprintf("scale%ds", i)
 	m["metadata"] = map[string]any{"name": plural + "." + group(i)}
 	spec := m["spec"].(map[string]any)
@@ -86,7 +86,16 @@ func crd(i int, samples []sample) ([]byte, error) {
 		spec := schema["properties"].(map[string]any)["spec"].(map[string]any)
 		spec["properties"].(map[string]any)["scale"] = map[string]any{"type": "object", "properties": added}
 	}
-	return json.Marshal(m)
+	return marshal(t, m)
+}
+
+func marshal(t *testing.T, m map[string]any) []byte {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 const prose = "The controller reads this field when it reconciles the object, and when a child of the object changes. " +
@@ -124,31 +133,39 @@ func section(r *rand.Rand) map[string]any {
 }
 
 // objects returns the objects of CRD i as JSON. The second one exceeds the unique bound.
-func objects(i int, samples []sample) ([][]byte, error) {
+func objects(t *testing.T, i int, samples []sample) [][]byte {
+	t.Helper()
 	var all [][]byte
 	for n, o := range samples[i%len(samples)].objects {
-		o = clone(o)
+		o = runtime.DeepCopyJSON(o)
 		_, version, _ := strings.Cut(o["apiVersion"].(string), "/")
 		o["apiVersion"], o["kind"] = group(i)+"/"+version, kind(i)
 		o["spec"].(map[string]any)["scale"] = map[string]any{"only": i + n, "section0": map[string]any{"name": "a"}}
-		text, err := json.Marshal(o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, text)
+		all = append(all, marshal(t, o))
 	}
-	return all, nil
+	return all
 }
 
-// clone copies parsed JSON.
-func clone(m map[string]any) map[string]any {
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // cannot happen: it was parsed from JSON
+// TestGeneratedCRDs: the CRDs are accepted and distinct, and each has a valid and an invalid object.
+func TestGeneratedCRDs(t *testing.T) {
+	samples := readSamples(t)
+	revisions, sizes := map[string]bool{}, [3]int{}
+	for i := range 60 {
+		text := crd(t, i, samples)
+		definition, report, err := engine.Compile(t.Context(), engine.JSON(text), engine.Options{})
+		if err != nil || !report.Accepted {
+			t.Fatalf("CRD %d: %v, %+v", i, err, report)
+		}
+		revisions[definition.Revision()] = true
+		sizes[min(len(text)/(10<<10), 2)]++
+		for n, o := range objects(t, i, samples) {
+			verdict, err := definition.Validate(t.Context(), engine.Item{Object: engine.JSON(o)}, engine.EvaluationOptions{})
+			if err != nil || verdict.Allowed != (n == 0) {
+				t.Errorf("CRD %d, object %d: %v, %+v", i, n, err, verdict)
+			}
+		}
 	}
-	var out map[string]any
-	if err := json.Unmarshal(text, &out); err != nil {
-		panic(err)
+	if len(revisions) != 60 || sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0 {
+		t.Errorf("%d different CRDs; by size %v", len(revisions), sizes)
 	}
-	return out
 }
