@@ -56,6 +56,7 @@ type App struct {
 	tasks         sync.WaitGroup  // running in background
 	endTasks      func(context.Context) error
 	closing       closing
+	sleep         func(time.Duration) // for DrainDelay
 }
 
 // web is an HTTP server with its listeners.
@@ -69,7 +70,7 @@ func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, erro
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	a := &App{config: c, build: b, log: log, loaded: make(chan struct{})}
+	a := &App{config: c, build: b, log: log, loaded: make(chan struct{}), sleep: time.Sleep}
 	a.draining, a.drain = context.WithCancel(context.WithoutCancel(ctx))
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.background = background
@@ -102,10 +103,11 @@ func (a *App) startTelemetry(ctx context.Context) (err error) {
 
 func (a *App) startPrograms(context.Context) error {
 	a.programs = cache.New(cache.Options[string, *engine.Definition]{
-		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, OnBuild: a.telemetry.NewCache().Build,
+		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, OnBuild: a.telemetry.StartBuild,
 	})
 	a.closing.then("the cache", a.programs.Close)
-	return a.telemetry.ObserveCache(a.programs.Stats)
+	a.telemetry.ObserveCache(a.programs.Stats)
+	return nil
 }
 
 func (a *App) startRegistry(ctx context.Context) error {
@@ -114,28 +116,22 @@ func (a *App) startRegistry(ctx context.Context) error {
 		return err
 	}
 	a.closing.then("the store", func(context.Context) error { return store.Close() })
-	observer, err := a.telemetry.NewEngine()
-	if err != nil {
-		return err
-	}
 	inner, err := registry.New(ctx, store, registry.Options{
 		Programs: a.programs, MaxWait: a.config.MaxWait, Log: a.log,
-		Engine: engine.Options{Observer: observer, Limits: a.config.documents()},
+		Engine: engine.Options{Observer: a.telemetry.NewEngine(), Limits: a.config.documents()},
 	})
 	if err != nil {
 		return err
 	}
 	a.closing.then("the registry", inner.Close)
 	a.closing.then("background tasks", a.endTasks) // before the registry, which they use
-	registered, err := a.telemetry.CountRegistrations()
-	if err != nil {
-		return err
-	}
-	a.registry = &counted{Registry: inner, registered: registered}
+	a.registry = &counted{Registry: inner, registered: a.telemetry.CountRegistrations()}
 	a.task(func(ctx context.Context) { inner.RunSweeps(ctx, sweepInterval) })
-	return errors.Join(a.telemetry.ObserveRegistry(inner.Counts), a.telemetry.ObserveReplica(telemetry.Replica{
+	a.telemetry.ObserveRegistry(inner.Counts)
+	a.telemetry.ObserveReplica(telemetry.Replica{
 		Following: inner.Following, Sequence: inner.Sequence, Watches: a.registry.watches.Load,
-	}))
+	})
+	return nil
 }
 
 func (a *App) startSecurity(context.Context) (err error) {
@@ -144,9 +140,7 @@ func (a *App) startSecurity(context.Context) (err error) {
 			return err
 		}
 		a.task(func(ctx context.Context) { a.tls.Run(ctx, a.log) })
-		if err := a.telemetry.ObserveCertificate(a.tls.Expires); err != nil {
-			return err
-		}
+		a.telemetry.ObserveCertificate(a.tls.Expires)
 	}
 	if a.config.AuthTokenFile != "" {
 		if a.tokens, err = transport.NewTokens(a.config.AuthTokenFile, a.log); err != nil {
@@ -165,16 +159,11 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	a.short = pressure(limit)
 	methods := map[string]bool{} // complete before the first call
-	var err error
-	if a.rejected, err = a.telemetry.CountRejectedCalls(); err != nil {
-		return err
-	}
+	a.rejected = a.telemetry.CountRejectedCalls()
 	a.gate = transport.NewGate(transport.GateOptions{
 		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.rejected,
 	})
-	if err := a.telemetry.ObserveInFlight(a.gate.InFlight); err != nil {
-		return err
-	}
+	a.telemetry.ObserveInFlight(a.gate.InFlight)
 	options := transport.ServerOptions{
 		TLS: a.tls, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
@@ -190,19 +179,16 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.setHealth(healthv1.HealthCheckResponse_NOT_SERVING) // until Run
 	healthv1.RegisterHealthServer(services, a.health)
 	reflection.Register(a.grpc)
-	failedItem, err := a.telemetry.CountFailedItems()
-	if err != nil {
-		return err
-	}
 	api.Register(services, api.Options{
 		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
-		Draining: a.draining.Done(), ItemFailed: failedItem, Rejected: a.rejected, Caller: a.gate.Caller, Log: a.log,
+		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: a.rejected, Caller: a.gate.Caller, Log: a.log,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {
 			methods["/"+service+"/"+m.Name] = true
 		}
 	}
+	var err error
 	a.grpcListeners, err = a.listen(ctx, a.config.GRPCAddress)
 	return err
 }

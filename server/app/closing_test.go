@@ -17,11 +17,7 @@ func TestClosingDoesNotWaitForever(t *testing.T) {
 	c.then("what hangs", func(context.Context) error { <-end; return nil })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
 	err := c.all(ctx)
-	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("it took %v", took)
-	}
 	if !closed || err == nil || !strings.Contains(err.Error(), "closing what hangs: timeout") || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("closed %t, %v", closed, err)
 	}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,29 +11,6 @@ import (
 
 	"github.com/alecthomas/kong"
 )
-
-var update = flag.Bool("update", false, "write docs/configuration.md")
-
-const referenceFile = "../../docs/configuration.md"
-
-func TestReferenceIsUpToDate(t *testing.T) {
-	want, err := Reference()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(referenceFile, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(referenceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("%s is not what the tags of Config say: go test ./server/app -update", referenceFile)
-	}
-}
 
 func TestBytes(t *testing.T) {
 	for _, tc := range []struct {

@@ -2,10 +2,10 @@ package app
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
@@ -35,8 +35,8 @@ func TestReplicasAndAPartition(t *testing.T) {
 
 	etcd.Stop()
 	for _, r := range []*running{a, b} {
-		r.eventually(t, "/readyz", http.StatusOK, `"trouble":"the registry does not follow its store`)
-		r.eventually(t, "/metrics", http.StatusOK, "crdeval_registry_following 0\n")
+		r.fetchUntil(t, "/readyz", http.StatusOK, `"trouble":"the registry does not follow its store`)
+		r.fetchUntil(t, "/metrics", http.StatusOK, "crdeval_registry_following 0\n")
 		if code, body := validate(r, ""); code != http.StatusOK || !strings.Contains(body, `"allowed":true`) {
 			t.Errorf("evaluation in a partition: %d %s", code, body)
 		}
@@ -45,13 +45,13 @@ func TestReplicasAndAPartition(t *testing.T) {
 			"": healthv1.HealthCheckResponse_SERVING, "crdeval.v1.EvaluationService": healthv1.HealthCheckResponse_SERVING,
 			"crdeval.v1.RegistryService": healthv1.HealthCheckResponse_NOT_SERVING,
 		} {
-			var got *healthv1.HealthCheckResponse
-			for deadline := time.Now().Add(time.Minute); got.GetStatus() != want && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-				got, _ = health.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})
-			}
-			if got.GetStatus() != want {
-				t.Errorf("%q: %v, want %v", service, got, want)
-			}
+			eventually(t, func() error {
+				got, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})
+				if got.GetStatus() != want {
+					return fmt.Errorf("%q: %v, want %v: %w", service, got, want, err)
+				}
+				return nil
+			})
 		}
 	}
 	changed := strings.Replace(crontabs, "maximum: 10", "maximum: 9", 1)
@@ -62,9 +62,9 @@ func TestReplicasAndAPartition(t *testing.T) {
 
 	etcd.Start()
 	for _, r := range []*running{a, b} {
-		r.eventually(t, "/readyz", http.StatusOK, `{"status":"SERVING"}`)
+		r.fetchUntil(t, "/readyz", http.StatusOK, `{"status":"SERVING"}`)
 	}
-	r := fetchUntil(t, func() (int, string) {
+	r := callUntil(t, func() (int, string) {
 		return fetch(t, b.HTTPAddresses()[0], http.MethodPost, "/v1/catalogs/default/crds", "application/yaml", changed)
 	}, http.StatusOK, `"token":"`)
 	_, token, _ := strings.Cut(r, `"token":"`)
@@ -74,21 +74,21 @@ func TestReplicasAndAPartition(t *testing.T) {
 	}
 }
 
-// eventually waits until a page answers with a code and a text.
-func (r *running) eventually(t *testing.T, path string, code int, text string) {
+// fetchUntil waits until a page has a status and contains a text.
+func (r *running) fetchUntil(t *testing.T, path string, code int, text string) {
 	t.Helper()
-	fetchUntil(t, func() (int, string) { return fetch(t, r.HTTPAddresses()[0], http.MethodGet, path, "", "") }, code, text)
+	callUntil(t, func() (int, string) { return fetch(t, r.HTTPAddresses()[0], http.MethodGet, path, "", "") }, code, text)
 }
 
-func fetchUntil(t *testing.T, call func() (int, string), code int, text string) string {
+// callUntil waits until a call returns a status and a body that contains a text.
+func callUntil(t *testing.T, call func() (int, string), code int, text string) (body string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		got, body := call()
-		if got == code && strings.Contains(body, text) {
-			return body
+	eventually(t, func() error {
+		var got int
+		if got, body = call(); got != code || !strings.Contains(body, text) {
+			return fmt.Errorf("%d %.2000s\nwant %d and %s", got, body, code, text)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d %.2000s\nwant %d and %s", got, body, code, text)
-		}
-	}
+		return nil
+	})
+	return body
 }

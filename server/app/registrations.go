@@ -14,7 +14,7 @@ import (
 // counted is a registry that counts registrations and watches.
 type counted struct {
 	*registry.Registry
-	registered func(outcome string)
+	registered func(registry.Outcome)
 	watches    atomic.Int64
 }
 
@@ -42,7 +42,7 @@ func (c *counted) count(done registry.Registration, err error) {
 	if err != nil {
 		c.registered(telemetry.RegistrationFailed)
 	} else {
-		c.registered(string(done.Outcome))
+		c.registered(done.Outcome)
 	}
 }
 
@@ -75,5 +75,6 @@ func (a *App) startDirectories(ctx context.Context) error {
 			loader.Run(ctx)
 		}
 	})
-	return a.telemetry.ObserveDirectories(loader.Stats)
+	a.telemetry.ObserveDirectories(loader.Stats)
+	return nil
 }

@@ -28,7 +28,7 @@ type world struct {
 	readers  sync.WaitGroup
 	broken   atomic.Bool // something is being broken: calls may fail, and are made again
 
-	written, updates, deletes, read, failures, slowest atomic.Int64
+	written, updates, deletes, read, failures atomic.Int64
 }
 
 // subject is a CRD, which one writer at a time changes. Each change has a number; the CRD has it as a default, so that an evaluated object tells it.
@@ -86,17 +86,10 @@ func newWorld(t *testing.T, replicas []*replica) *world {
 // ready waits until a replica serves.
 func (w *world) ready(r *replica) {
 	w.t.Helper()
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
-		_, err := crdevalv1.NewRegistryServiceClient(r.conn).ListCatalogs(ctx, &crdevalv1.ListCatalogsRequest{})
-		cancel()
-		if err == nil {
-			return
-		}
-		if time.Since(began) > 2*time.Minute {
-			w.t.Fatalf("%s does not serve: %v", r.name, err)
-		}
-	}
+	eventually(w.t, func() error {
+		_, err := crdevalv1.NewRegistryServiceClient(r.conn).ListCatalogs(w.t.Context(), &crdevalv1.ListCatalogsRequest{})
+		return err
+	})
 }
 
 // write makes n changes by several writers, at random replicas, spread over a time; names that two CRDs claim at once among them.
@@ -166,27 +159,18 @@ func (w *world) change(s *subject) {
 
 // persist makes a call at random replicas until one succeeds, and returns that one. Failures are those of something broken, and say so.
 func (w *world) persist(call func(context.Context, *replica) error) *replica {
-	for first := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		r := w.replicas[rand.IntN(len(w.replicas))]
-		began := time.Now()
-		ctx, cancel := context.WithTimeout(w.t.Context(), 15*time.Second)
+		broken := w.broken.Load()
+		ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 		err := call(ctx, r)
 		cancel()
 		if err == nil {
 			return r
 		}
-		took := time.Since(began)
 		w.failures.Add(1)
-		w.slowest.Store(max(w.slowest.Load(), int64(took)))
-		if code := status.Code(err); code != codes.Unavailable || !w.broken.Load() && time.Since(first) < time.Second {
+		if status.Code(err) != codes.Unavailable || !broken && !w.broken.Load() || time.Now().After(end) {
 			w.t.Errorf("%s: %v", r.name, err)
-			return nil
-		}
-		if took > 12*time.Second {
-			w.t.Errorf("%s failed after %v: %v", r.name, took, err)
-		}
-		if time.Since(first) > time.Minute {
-			w.t.Errorf("it still fails after a minute: %v", err)
 			return nil
 		}
 	}
@@ -263,11 +247,11 @@ func (w *world) verify(c check) {
 		if r == c.at && !w.broken.Load() {
 			continue
 		}
-		for first := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-			ctx, cancel := context.WithTimeout(w.t.Context(), 15*time.Second)
+		for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 			got, err := c.subject.evaluate(ctx, r, c.token, rand.IntN(2) == 0)
 			cancel()
-			if status.Code(err) == codes.Unavailable && w.broken.Load() && time.Since(first) < time.Minute {
+			if status.Code(err) == codes.Unavailable && w.broken.Load() && time.Now().Before(end) {
 				continue // not an answer
 			}
 			if err != nil {
@@ -320,7 +304,7 @@ func (w *world) finish() {
 	var pictures []string
 	for _, r := range w.replicas {
 		for _, s := range w.subjects {
-			ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 			got, err := s.evaluate(ctx, r, last, true)
 			cancel()
 			want := s.acked
@@ -355,7 +339,7 @@ func (w *world) picture(r *replica, atLeast string) string {
 	w.t.Helper()
 	var b strings.Builder
 	for _, catalog := range catalogs {
-		ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 		list, err := crdevalv1.NewRegistryServiceClient(r.conn).ListCrds(ctx, &crdevalv1.ListCrdsRequest{Catalog: catalog, PageSize: 1000, AtLeast: atLeast})
 		cancel()
 		if err != nil {
@@ -380,8 +364,6 @@ type evaluating struct {
 	stop func()
 }
 
-func (e *evaluating) count() int { return int(e.n.Load()) }
-
 func (w *world) evaluateAllTheTime() *evaluating {
 	s := &subject{catalog: "default", group: "always.example.com", kind: "Always", name: "always.always.example.com"}
 	token := ""
@@ -397,9 +379,7 @@ func (w *world) evaluateAllTheTime() *evaluating {
 			w.t.Fatal(err)
 		}
 		wg.Go(func() {
-			slow := 0
 			for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-				began := time.Now()
 				got, err := s.evaluate(ctx, r, "", false)
 				if ctx.Err() != nil {
 					return
@@ -407,11 +387,6 @@ func (w *world) evaluateAllTheTime() *evaluating {
 				if err != nil || got != 7 {
 					w.t.Errorf("%s: an evaluation failed: %d, %v", r.name, got, err)
 					return
-				}
-				if took := time.Since(began); took > 3*time.Second { // those that wait for etcd take five, each of them; a busy machine may be away now and then
-					if slow++; slow > 2 {
-						w.t.Errorf("%s: evaluations take %v", r.name, took)
-					}
 				}
 				e.n.Add(1)
 			}

@@ -104,7 +104,7 @@ const closeTimeout = 5 * time.Second
 func (a *App) shutDown(ctx context.Context) error {
 	a.log.InfoContext(ctx, "draining", "delay", a.config.DrainDelay, "timeout", a.config.DrainTimeout)
 	a.health.Shutdown()
-	time.Sleep(a.config.DrainDelay)
+	a.sleep(a.config.DrainDelay)
 	a.drain() // ends watches
 	a.gate.Drain()
 

@@ -13,10 +13,7 @@ import (
 var grpcLogger atomic.Pointer[slog.Logger]
 
 // gRPC reads its logger without a lock, so it is set before anything runs.
-func init() {
-	grpclog.SetLoggerV2(grpclog.NewLoggerV2(grpcLog{}, io.Discard,
-		io.Discard))
-} //nolint:gochecknoinits // see above
+func init() { grpclog.SetLoggerV2(grpclog.NewLoggerV2(grpcLog{}, io.Discard, io.Discard)) } //nolint:gochecknoinits // see above
 
 // grpcLog writes lines of the form "DATE TIME SEVERITY: text" at debug level: nearly all are caused by clients, which could fill the log with them.
 type grpcLog struct{}

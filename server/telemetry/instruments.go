@@ -2,13 +2,11 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -44,14 +42,16 @@ const (
 )
 
 // NewEngine creates the instruments of the engine.
-func (t *Telemetry) NewEngine() (*Engine, error) {
-	m := t.Meter.Meter(scope)
-	e := &Engine{attributes: map[outcome][]metric.RecordOption{}}
-	var evaluations, compiles error
-	e.evaluations, evaluations = m.Float64Histogram("crdeval.evaluation.duration", metric.WithUnit("s"),
-		metric.WithDescription("Duration of the evaluation of one item in the engine."), metric.WithExplicitBucketBoundaries(evaluationBuckets...))
-	e.compiles, compiles = m.Float64Histogram("crdeval.compile.duration", metric.WithUnit("s"),
-		metric.WithDescription("Duration of the compilation of one version of a CRD."), metric.WithExplicitBucketBoundaries(compileBuckets...))
+func (t *Telemetry) NewEngine() *Engine {
+	e := &Engine{
+		attributes: map[outcome][]metric.RecordOption{},
+		evaluations: checked(t.meter().Float64Histogram("crdeval.evaluation.duration", metric.WithUnit("s"),
+			metric.WithDescription("Duration of the evaluation of one item in the engine."),
+			metric.WithExplicitBucketBoundaries(evaluationBuckets...))),
+		compiles: checked(t.meter().Float64Histogram("crdeval.compile.duration", metric.WithUnit("s"),
+			metric.WithDescription("Duration of the compilation of one version of a CRD."),
+			metric.WithExplicitBucketBoundaries(compileBuckets...))),
+	}
 	for _, call := range []engine.Call{engine.CallValidate, engine.CallAdmit, engine.CallPrune, engine.CallDefault,
 		engine.CallRead, engine.CallConvert} {
 		for _, value := range []string{outcomeAllowed, outcomeRejected, outcomeDone, outcomeError} {
@@ -59,15 +59,10 @@ func (t *Telemetry) NewEngine() (*Engine, error) {
 			e.attributes[outcome{call, value}] = []metric.RecordOption{metric.WithAttributeSet(set)}
 		}
 	}
-	type s = *Engine
-	return e, errors.Join(evaluations, compiles, observe(t, func() s { return e },
-		counter("crdeval.evaluation.bytes", "By", "Size of the evaluated objects.",
-			func(e s) int64 { return e.bytes.Load() }),
-		counter("crdeval.evaluation.explained", "{item}", "Items that took the exact path.",
-			func(e s) int64 { return e.explained.Load() }),
-		counter("crdeval.evaluation.violations", "{violation}", "Violations reported.",
-			func(e s) int64 { return e.violations.Load() }),
-	))
+	counter(t, "crdeval.evaluation.bytes", "By", "Size of the evaluated objects.", e.bytes.Load)
+	counter(t, "crdeval.evaluation.explained", "{item}", "Items that took the exact path.", e.explained.Load)
+	counter(t, "crdeval.evaluation.violations", "{violation}", "Violations reported.", e.violations.Load)
+	return e
 }
 
 // Compiled implements engine.Observer.
@@ -96,15 +91,9 @@ func (e *Engine) Evaluated(ctx context.Context, event engine.EvaluationEvent) {
 	}
 }
 
-// Cache records a span for each build of a compiled CRD. ObserveCache publishes the statistics.
-type Cache struct{ tracer trace.Tracer }
-
-// NewCache returns the Cache of this Telemetry.
-func (t *Telemetry) NewCache() *Cache { return &Cache{t.Tracer.Tracer(scope)} }
-
-// Build starts the span of a build: it is a cache.Options.OnBuild.
-func (c *Cache) Build(ctx context.Context) func(error) {
-	_, span := c.tracer.Start(ctx, "build program")
+// StartBuild starts the span of the build of a compiled CRD. It is a cache.Options.OnBuild.
+func (t *Telemetry) StartBuild(ctx context.Context) func(error) {
+	_, span := t.Tracer.Tracer(scope).Start(ctx, "build program")
 	return func(err error) {
 		if err != nil {
 			span.RecordError(err)

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
@@ -72,6 +73,8 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 	}
 	return t, nil
 }
+
+func (t *Telemetry) meter() metric.Meter { return t.Meter.Meter(scope) }
 
 // asked reports whether the environment configures the export of a signal. By default, OpenTelemetry exports to localhost,
 // which logs an error every minute if there is no collector.

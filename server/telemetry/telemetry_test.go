@@ -74,10 +74,7 @@ func grep(text, word string) string {
 
 func TestEngineInstruments(t *testing.T) {
 	tel := newTelemetry(t)
-	e, err := tel.NewEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := tel.NewEngine()
 	e.Compiled(t.Context(), engine.CompileEvent{Duration: time.Millisecond})
 	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: time.Microsecond})
 	e.Evaluated(t.Context(), engine.EvaluationEvent{Call: engine.CallValidate, Bytes: 50, Violations: 3, Explained: true})
@@ -99,27 +96,19 @@ func TestEngineInstruments(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	tel := newTelemetry(t)
-	rejected, counting := tel.CountRejectedCalls()
-	rejected()
-	registered, registrations := tel.CountRegistrations()
-	registered(string(registry.Created))
+	tel.CountRejectedCalls()()
+	registered := tel.CountRegistrations()
+	registered(registry.Created)
 	registered(RegistrationFailed)
-	registered("invented")
-	err := errors.Join(
-		counting, registrations,
-		tel.ObserveReplica(Replica{Following: func() error { return errors.New("no") }, Sequence: func() uint64 { return 17 }, Watches: func() int64 { return 2 }}),
-		tel.ObserveDirectories(func() directory.Stats {
-			return directory.Stats{Files: 5, Broken: 6, CRDs: 7, LastSuccess: time.Unix(4321, 0)}
-		}),
-		tel.ObserveCache(func() cache.Stats {
-			return cache.Stats{Entries: 2, Bytes: 30, MaxBytes: 99, Hits: 5, Misses: 4, Builds: 3, Failures: 1, Evictions: 7, Oversized: 6}
-		}),
-		tel.ObserveRegistry(func() registry.Counts { return registry.Counts{Catalogs: 1, CRDs: 2, Revisions: 3, ManifestBytes: 4} }),
-		tel.ObserveCertificate(func() time.Time { return time.Unix(1234, 0) }),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel.ObserveReplica(Replica{Following: func() error { return errors.New("no") }, Sequence: func() uint64 { return 17 }, Watches: func() int64 { return 2 }})
+	tel.ObserveDirectories(func() directory.Stats {
+		return directory.Stats{Files: 5, Broken: 6, CRDs: 7, LastSuccess: time.Unix(4321, 0)}
+	})
+	tel.ObserveCache(func() cache.Stats {
+		return cache.Stats{Entries: 2, Bytes: 30, MaxBytes: 99, Hits: 5, Misses: 4, Builds: 3, Failures: 1, Evictions: 7, Oversized: 6}
+	})
+	tel.ObserveRegistry(func() registry.Counts { return registry.Counts{Catalogs: 1, CRDs: 2, Revisions: 3, ManifestBytes: 4} })
+	tel.ObserveCertificate(func() time.Time { return time.Unix(1234, 0) })
 	wantMetrics(t, tel, "crdeval_cache_entries 2", "crdeval_cache_bytes 30", "crdeval_cache_budget_bytes 99", "crdeval_cache_hits_total 5", "crdeval_cache_misses_total 4",
 		"crdeval_cache_builds_total 3", "crdeval_cache_failures_total 1", "crdeval_cache_evictions_total 7", "crdeval_cache_oversized_total 6",
 		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_rejected_total 1",
@@ -142,13 +131,9 @@ func TestConcurrentReaders(t *testing.T) {
 		n++
 		return n
 	}
-	if err := errors.Join(
-		tel.ObserveCache(func() cache.Stats { return cache.Stats{Entries: next()} }),
-		tel.ObserveRegistry(func() registry.Counts { return registry.Counts{CRDs: next()} }),
-		tel.ObserveDirectories(func() directory.Stats { return directory.Stats{Files: next()} }),
-	); err != nil {
-		t.Fatal(err)
-	}
+	tel.ObserveCache(func() cache.Stats { return cache.Stats{Entries: next()} })
+	tel.ObserveRegistry(func() registry.Counts { return registry.Counts{CRDs: next()} })
+	tel.ObserveDirectories(func() directory.Stats { return directory.Stats{Files: next()} })
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
@@ -169,10 +154,7 @@ func TestConcurrentReaders(t *testing.T) {
 
 func TestEvaluatedAllocatesLittle(t *testing.T) {
 	tel := newTelemetry(t)
-	e, err := tel.NewEngine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := tel.NewEngine()
 	event := engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: time.Microsecond}
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() { e.Evaluated(ctx, event) }); n > 1 {
@@ -234,11 +216,8 @@ func TestExportByEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := tel.NewCache()
-	c.Build(t.Context())(errors.New("x"))
-	if e, err := tel.NewEngine(); err == nil {
-		e.Compiled(t.Context(), engine.CompileEvent{})
-	}
+	tel.StartBuild(t.Context())(errors.New("x"))
+	tel.NewEngine().Compiled(t.Context(), engine.CompileEvent{})
 	if err := tel.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -273,10 +252,7 @@ func BenchmarkEvaluated(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e, err := tel.NewEngine()
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := tel.NewEngine()
 	event := engine.EvaluationEvent{Call: engine.CallValidate, Allowed: true, Bytes: 100, Duration: 5 * time.Microsecond}
 	b.ReportAllocs()
 	for b.Loop() {

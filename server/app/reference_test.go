@@ -1,103 +1,43 @@
 package app
 
 import (
-	"context"
-	"errors"
+	"flag"
 	"fmt"
-	"log/slog"
 	"os"
-	"reflect"
-	"slices"
 	"strings"
-	"time"
+	"testing"
 
 	"github.com/alecthomas/kong"
 )
 
-// environmentPrefix is the prefix of environment variables.
-const environmentPrefix = "CRDEVAL_"
+var update = flag.Bool("update", false, "write docs/configuration.md")
 
-// KongOptions returns the options of a parser for Config.
-func KongOptions() []kong.Option {
-	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
-}
+const referenceFile = "../../docs/configuration.md"
 
-// Tolerant returns options for a parser that continues after values that cannot be parsed, so that all errors are
-// reported at once. After the parse, unreadable returns the errors of these values.
-func Tolerant() (options []kong.Option, unreadable func() error) {
-	var errs []error
-	types := []reflect.Type{
-		reflect.TypeFor[int](), reflect.TypeFor[Bytes](), reflect.TypeFor[time.Duration](), reflect.TypeFor[slog.Level](),
-	}
-	for _, t := range types {
-		strict := kong.NewRegistry().RegisterDefaults().ForType(t)
-		options = append(options,
-			kong.TypeMapper(t, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-				value := reflect.New(t).Elem()
-				if err := strict.Decode(ctx, value); err != nil {
-					err = fmt.Errorf("--%s: %w", ctx.Value.Name, err)
-					if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
-						errs = append(errs, err)
-					}
-					// Use the default, so that Config.Validate reports no further error.
-					value.SetZero()
-					if ctx.Value.HasDefault {
-						scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: ctx.Value.Default})
-						ctx = &kong.DecodeContext{Value: ctx.Value, Scan: scan}
-						if err := strict.Decode(ctx, value); err != nil {
-							return err
-						}
-					}
-				}
-				target.Set(value)
-				return nil
-			})))
-	}
-	return options, func() error { return errors.Join(errs...) }
-}
-
-func setByEnvironment(flag *kong.Flag) bool {
-	for _, name := range flag.Envs {
-		if _, ok := os.LookupEnv(name); ok {
-			return true
+// TestReferenceIsUpToDate compares docs/configuration.md with the tags of Config.
+func TestReferenceIsUpToDate(t *testing.T) {
+	want := reference(t)
+	if *update {
+		if err := os.WriteFile(referenceFile, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return false
-}
-
-// WarnOfEnvironment logs a warning for each variable of environ (see os.Environ) that looks like a setting and is not.
-func WarnOfEnvironment(ctx context.Context, environ []string, known []*kong.Flag, log *slog.Logger) {
-	settings := map[string]bool{}
-	for _, flag := range known {
-		for _, name := range flag.Envs {
-			settings[name] = true
-		}
-	}
-	slices.Sort(environ)
-	for _, entry := range environ {
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, environmentPrefix) && !settings[name] {
-			log.WarnContext(ctx, "unknown variable ignored: see crdeval serve --help", "variable", name)
-		}
-	}
-}
-
-// Defaults returns the default configuration, changed by flags. It ignores the environment.
-func Defaults(flags ...string) (Config, error) {
-	var c Config
-	parser, err := kong.New(&c, kong.Configuration(LoadFile))
+	got, err := os.ReadFile(referenceFile)
 	if err != nil {
-		return c, err
+		t.Fatal(err)
 	}
-	_, err = parser.Parse(flags)
-	return c, err
+	if string(got) != want {
+		t.Errorf("%s is not what the tags of Config say: go test ./server/app -update", referenceFile)
+	}
 }
 
-// Reference returns docs/configuration.md, generated from the tags of Config.
-func Reference() (string, error) {
+// reference returns docs/configuration.md, generated from the tags of Config.
+func reference(t *testing.T) string {
+	t.Helper()
 	var c Config
 	parser, err := kong.New(&c, KongOptions()...)
 	if err != nil {
-		return "", err
+		t.Fatal(err)
 	}
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -117,7 +57,7 @@ func Reference() (string, error) {
 		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", flag.Name, strings.Join(flag.Envs, "`, `"), fallback, strings.ReplaceAll(flag.Help, "|", `\|`))
 	}
 	b.WriteString(referenceTail)
-	return b.String(), nil
+	return b.String()
 }
 
 const referenceHead = `# Configuration

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// environmentPrefix is the prefix of environment variables.
+const environmentPrefix = "CRDEVAL_"
+
+// KongOptions returns the options of a parser for Config.
+func KongOptions() []kong.Option {
+	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
+}
+
+// Tolerant returns options for a parser that continues after values that cannot be parsed, so that all errors are
+// reported at once. After the parse, unreadable returns the errors of these values.
+func Tolerant() (options []kong.Option, unreadable func() error) {
+	var errs []error
+	types := []reflect.Type{
+		reflect.TypeFor[int](), reflect.TypeFor[Bytes](), reflect.TypeFor[time.Duration](), reflect.TypeFor[slog.Level](),
+	}
+	for _, t := range types {
+		strict := kong.NewRegistry().RegisterDefaults().ForType(t)
+		options = append(options,
+			kong.TypeMapper(t, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+				value := reflect.New(t).Elem()
+				if err := strict.Decode(ctx, value); err != nil {
+					err = fmt.Errorf("--%s: %w", ctx.Value.Name, err)
+					if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
+						errs = append(errs, err)
+					}
+					// Use the default, so that Config.Validate reports no further error.
+					value.SetZero()
+					if ctx.Value.HasDefault {
+						scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: ctx.Value.Default})
+						ctx = &kong.DecodeContext{Value: ctx.Value, Scan: scan}
+						if err := strict.Decode(ctx, value); err != nil {
+							return err
+						}
+					}
+				}
+				target.Set(value)
+				return nil
+			})))
+	}
+	return options, func() error { return errors.Join(errs...) }
+}
+
+// LoadFile reads a configuration file: a YAML mapping of flag names to values. Unknown keys are errors.
+func LoadFile(r io.Reader) (kong.Resolver, error) {
+	var root map[string]yaml.Node
+	d := yaml.NewDecoder(r)
+	if err := d.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("configuration file: it has more than one document")
+	}
+	f := file{}
+	var errs []error
+	for name, node := range root {
+		value, err := text(&node)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("configuration file: line %d: %s: %w", node.Line, name, err))
+		}
+		f[name] = value
+	}
+	return f, errors.Join(errs...)
+}
+
+// text returns a value in the syntax of a flag.
+func text(n *yaml.Node) (string, error) {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
+		return n.Value, nil
+	case n.Kind == yaml.SequenceNode:
+		var parts []string
+		for _, item := range n.Content {
+			if item.Kind != yaml.ScalarNode {
+				return "", errors.New("a list must have scalars")
+			}
+			parts = append(parts, item.Value)
+		}
+		return strings.Join(parts, ","), nil
+	}
+	return "", errors.New("a value must be a scalar or a list of scalars")
+}
+
+// file is a kong.Resolver of values by flag name.
+type file map[string]string
+
+// Validate implements kong.Resolver. It rejects keys that are not flags.
+func (f file) Validate(application *kong.Application) error {
+	known := map[string]bool{}
+	_ = kong.Visit(application.Node, func(node kong.Visitable, next kong.Next) error {
+		if n, ok := node.(*kong.Node); ok {
+			for _, flag := range n.Flags {
+				known[flag.Name] = flag.Name != "help" && flag.Name != "config"
+			}
+		}
+		return next(nil)
+	})
+	var unknown []string
+	for name := range f {
+		if !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("configuration file: unknown settings %s", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// Resolve implements kong.Resolver. The environment takes precedence over the file.
+func (f file) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	value, ok := f[flag.Name]
+	if !ok || setByEnvironment(flag) {
+		return nil, nil
+	}
+	return value, nil
+}
+
+func setByEnvironment(flag *kong.Flag) bool {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// WarnOfEnvironment logs a warning for each variable of environ (see os.Environ) that looks like a setting and is not.
+func WarnOfEnvironment(ctx context.Context, environ []string, known []*kong.Flag, log *slog.Logger) {
+	settings := map[string]bool{}
+	for _, flag := range known {
+		for _, name := range flag.Envs {
+			settings[name] = true
+		}
+	}
+	slices.Sort(environ)
+	for _, entry := range environ {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, environmentPrefix) && !settings[name] {
+			log.WarnContext(ctx, "unknown variable ignored: see crdeval serve --help", "variable", name)
+		}
+	}
+}
+
+// Defaults returns the default configuration, changed by flags. It ignores the environment.
+func Defaults(flags ...string) (Config, error) {
+	var c Config
+	parser, err := kong.New(&c, kong.Configuration(LoadFile))
+	if err != nil {
+		return c, err
+	}
+	_, err = parser.Parse(flags)
+	return c, err
+}
