@@ -53,9 +53,6 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 	b := &batch{catalog: r.GetCatalog(), items: r.GetItems(), limits: s.limits.Documents, faults: s.faults}
 	err := checkLength(b.items, "items", "max_batch_items", s.limits.MaxBatchItems)
 	if err == nil {
-		err = required(field{"catalog", b.catalog})
-	}
-	if err == nil {
 		b.inlineCrds, err = inlineCrds(r.GetCrds())
 	}
 	if err == nil {
@@ -151,17 +148,8 @@ func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 }
 
 // run calls evaluate for the index of each item, on at most GOMAXPROCS goroutines. It calls fail for each item whose evaluation
-// returns an error or panics, and for items that are not started before the deadline of the call.
-func (b *batch) run(
-	ctx context.Context, evaluate func(context.Context, *resolver, int) error, fail func(int, *statusv1.Status),
-) error {
-	items := ctx
-	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
-		var cancel context.CancelFunc
-		items, cancel = context.WithDeadline(ctx, deadline.Add(-min(left/sendShare, maxSendTime)))
-		defer cancel()
-	}
+// returns an error or panics, and for items that are not started before the end of ctx.
+func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolver, int) error, fail func(int, error)) {
 	n := len(b.items)
 	workers := min(runtime.GOMAXPROCS(0), (n+itemsPerWorker-1)/itemsPerWorker)
 	var next atomic.Int64
@@ -169,8 +157,8 @@ func (b *batch) run(
 		r := resolver{view: b.view, limits: b.limits}
 		// Items are taken one by one: items in a share behind a slow item would miss the deadline.
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			if err := b.evaluate(items, &r, i, evaluate); err != nil {
-				fail(i, b.boundedStatus(ctx, b.addVersion(&r, b.items[i], err)))
+			if err := b.evaluate(ctx, &r, i, evaluate); err != nil {
+				fail(i, b.addVersion(&r, b.items[i], err))
 			}
 		}
 	}
@@ -180,7 +168,6 @@ func (b *batch) run(
 	}
 	work()
 	others.Wait()
-	return context.Cause(ctx)
 }
 
 // evaluate evaluates one item within its timeout. It returns a panic as an error.
@@ -207,14 +194,13 @@ func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context
 // boundedStatus returns the status of an item, or a short one if it does not fit in the response.
 func (b *batch) boundedStatus(ctx context.Context, err error) *statusv1.Status {
 	st := b.itemStatus(ctx, err)
-	b.faults.failedItem(st)
 	if b.budget.takeBeyond(st, reservedErrorBytes) {
 		return st
 	}
 	return b.faults.status(ctx, b.budget.exceeded())
 }
 
-// itemStatus returns the status of an item. An expired deadline is ITEM_DEADLINE here.
+// itemStatus returns the status of an item, and counts it. An expired deadline is ITEM_DEADLINE here.
 func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	var fromEngine *engine.Error
 	var p *panicError
@@ -234,7 +220,7 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 		}
 		err = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, message: text}
 	}
-	return b.faults.status(ctx, err)
+	return b.faults.item(ctx, err)
 }
 
 // A panicError is a panic during the evaluation of an item.

@@ -28,6 +28,9 @@ func (b *budget) reset(max, reserved int) {
 	b.discarded.Store(0)
 }
 
+// used returns the size of the results.
+func (b *budget) used() int64 { return int64(b.max) - b.left.Load() }
+
 // exhausted reports whether results of the size of a whole response were discarded. Further items are then not evaluated.
 func (b *budget) exhausted() bool { return b.discarded.Load() > int64(b.max) }
 

@@ -11,18 +11,12 @@ import (
 func (s *registryService) CreateCatalog(
 	ctx context.Context, r *crdevalv1.CreateCatalogRequest,
 ) (*crdevalv1.CreateCatalogResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	c, token, err := s.registry.CreateCatalog(ctx, r.GetCatalog(), int(r.GetKubernetesMinor()))
 	return &crdevalv1.CreateCatalogResponse{Catalog: catalog(&c), Token: token}, err
 }
 
 // GetCatalog returns a catalog.
 func (s *registryService) GetCatalog(ctx context.Context, r *crdevalv1.GetCatalogRequest) (*crdevalv1.GetCatalogResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	c, err := s.registry.Catalog(ctx, r.GetCatalog(), r.GetAtLeast())
 	return &crdevalv1.GetCatalogResponse{Catalog: catalog(&c)}, err
 }
@@ -48,9 +42,6 @@ func (s *registryService) ListCatalogs(
 func (s *registryService) DeleteCatalog(
 	ctx context.Context, r *crdevalv1.DeleteCatalogRequest,
 ) (*crdevalv1.DeleteCatalogResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	token, crds, err := s.registry.DeleteCatalog(ctx, r.GetCatalog(), r.GetForce(), r.GetEtag())
 	return &crdevalv1.DeleteCatalogResponse{Token: token, DeletedCrds: int32(crds)}, err
 }

@@ -23,9 +23,6 @@ type registryService struct {
 
 // RegisterCrd registers a CRD if it is accepted.
 func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.RegisterCrdRequest) (*crdevalv1.RegisterCrdResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	one, err := submission(r.GetManifest(), r.GetEtag(), r.GetCreateOnly())
 	if err != nil {
 		return nil, err
@@ -39,9 +36,6 @@ func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.Register
 
 // CheckCrd returns what RegisterCrd would return, and stores nothing.
 func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdRequest) (*crdevalv1.CheckCrdResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	one, err := submission(r.GetManifest(), "", false)
 	if err != nil {
 		return nil, err
@@ -85,9 +79,6 @@ func (s *registryService) RegisterCrds(
 	ctx context.Context, r *crdevalv1.RegisterCrdsRequest,
 ) (*crdevalv1.RegisterCrdsResponse, error) {
 	if err := checkLength(r.GetEntries(), "entries", "max_register_crds", s.limits.MaxRegisterCrds); err != nil {
-		return nil, err
-	}
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
 		return nil, err
 	}
 	m := &crdevalv1.RegisterCrdsResponse{Results: make([]*crdevalv1.RegisterCrdsResult, len(r.GetEntries()))}
@@ -160,7 +151,7 @@ func shortened(full *crdevalv1.RegisterCrdResponse) *crdevalv1.RegisterCrdRespon
 
 // GetCrd returns a CRD.
 func (s *registryService) GetCrd(ctx context.Context, r *crdevalv1.GetCrdRequest) (*crdevalv1.GetCrdResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
 	full, err := isFull(r.GetView(), true)
@@ -173,9 +164,6 @@ func (s *registryService) GetCrd(ctx context.Context, r *crdevalv1.GetCrdRequest
 
 // ListCrds returns a page of the CRDs of a catalog.
 func (s *registryService) ListCrds(ctx context.Context, r *crdevalv1.ListCrdsRequest) (*crdevalv1.ListCrdsResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	full, err := isFull(r.GetView(), false)
 	if err != nil {
 		return nil, err
@@ -196,7 +184,7 @@ func (s *registryService) ListCrds(ctx context.Context, r *crdevalv1.ListCrdsReq
 
 // DeleteCrd removes a CRD.
 func (s *registryService) DeleteCrd(ctx context.Context, r *crdevalv1.DeleteCrdRequest) (*crdevalv1.DeleteCrdResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
 	token, err := s.registry.Delete(ctx, r.GetCatalog(), r.GetCrd(), r.GetEtag())
@@ -208,7 +196,7 @@ func (s *registryService) SetStoredVersions(
 	ctx context.Context, r *crdevalv1.SetStoredVersionsRequest,
 ) (*crdevalv1.SetStoredVersionsResponse, error) {
 	versions := r.GetStoredVersions()
-	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
 	if err := checkLength(versions, "stored_versions", "max_stored_versions", maxStoredVersions); err != nil {

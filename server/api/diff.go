@@ -13,9 +13,6 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 	if err := checkLength(r.GetObjects(), "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
 		return nil, err
 	}
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	c, err := comparison(r)
 	if err != nil {
 		return nil, err

@@ -14,9 +14,7 @@ import (
 // Discover returns a discovery document of a catalog.
 func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.DiscoverRequest) (*crdevalv1.DiscoverResponse, error) {
 	key := documentKey{kind: "discovery", group: r.GetGroup(), version: r.GetVersion()}
-	switch err := required(field{"catalog", r.GetCatalog()}); {
-	case err != nil:
-		return nil, err
+	switch {
 	case key.version != "" && key.group == "":
 		return nil, invalid("group", "group is required with version")
 	case r.GetAggregated() && key.group != "":
@@ -72,7 +70,7 @@ func groupVersionNotFound(catalog string, key documentKey) error {
 // GetOpenApi returns an OpenAPI document of a catalog.
 func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOpenApiRequest) (*crdevalv1.GetOpenApiResponse, error) {
 	key := documentKey{kind: r.GetSpec(), group: r.GetGroup(), version: r.GetVersion()}
-	switch err := required(field{"catalog", r.GetCatalog()}, field{"spec", key.kind}); {
+	switch err := required("spec", key.kind); {
 	case err != nil:
 		return nil, err
 	case key.kind != "v2" && key.kind != "v3":
@@ -112,7 +110,7 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 func (s *presentationService) GetFieldManagement(
 	ctx context.Context, r *crdevalv1.GetFieldManagementRequest,
 ) (*crdevalv1.GetFieldManagementResponse, error) {
-	if err := required(field{"catalog", r.GetCatalog()}, field{"crd", r.GetCrd()}); err != nil {
+	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
 	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())

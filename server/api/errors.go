@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/crdeval/crdeval/cache"
@@ -109,24 +108,6 @@ func overloaded(limit string, maximum int64, format string, args ...any) *proble
 	}
 }
 
-// A brokenStream is an error of gRPC on a stream. It is a status already.
-type brokenStream struct{ status error }
-
-// Error returns the text of the status.
-func (e *brokenStream) Error() string { return e.status.Error() }
-
-// A versionError is an engine's error about a version, with the names of the catalog, the CRD and the version.
-type versionError struct {
-	cause    *engine.Error
-	metadata map[string]string
-}
-
-// Error returns the engine's text.
-func (e *versionError) Error() string { return e.cause.Error() }
-
-// Unwrap returns the engine's error.
-func (e *versionError) Unwrap() error { return e.cause }
-
 // isAboutVersion reports whether an error of the engine is about a version, and returns that error.
 func isAboutVersion(err error) (*engine.Error, bool) {
 	var e *engine.Error
@@ -150,11 +131,7 @@ func classify(err error) *problem {
 	case errors.As(err, &fromEngine) && fromEngine.Reason == engine.ReasonInternal:
 		return nil
 	case errors.As(err, &fromEngine):
-		var about *versionError
-		if errors.As(err, &about) {
-			return engineProblem(fromEngine, about.metadata)
-		}
-		return engineProblem(fromEngine, nil)
+		return engineProblem(fromEngine)
 	case errors.Is(err, context.Canceled):
 		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, message: "the call was cancelled"}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -183,9 +160,8 @@ func reasonNamed(name string) crdevalv1.ErrorReason {
 var limitNames = map[string]string{"max_table_bytes": "max_message_bytes", "max_openapi_bytes": "max_message_bytes"}
 
 // engineProblem converts an error of the engine.
-func engineProblem(e *engine.Error, metadata map[string]string) *problem {
+func engineProblem(e *engine.Error) *problem {
 	p := &problem{reason: reasonNamed(string(e.Reason)), message: e.Message, metadata: map[string]string{}}
-	maps.Copy(p.metadata, metadata)
 	if e.Reason == engine.ReasonObjectRejected { // an old object that no API server could have stored
 		p.reason, p.metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
 	}
@@ -210,74 +186,69 @@ func engineProblem(e *engine.Error, metadata map[string]string) *problem {
 // faults converts errors to statuses and logs internal errors.
 type faults struct {
 	log        *slog.Logger
-	itemFailed func(reason string) // called for each item with an error; may be nil
-	rejected   func()              // called for each call that ends with OVERLOADED, except by shutdown; may be nil
+	itemFailed func(reason string) // called for each item with an error
+	rejected   func()              // called for each call that ends with OVERLOADED, except by shutdown
 }
 
-// status returns the status of an error: its code, bounded text and details.
-func (f faults) status(ctx context.Context, err error) *statusv1.Status {
-	p := classify(err)
-	if p == nil {
-		f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
-		p = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error: see the log of the server"}
+// problem returns the problem that an error is. It logs an internal error.
+func (f faults) problem(ctx context.Context, err error) *problem {
+	if p := classify(err); p != nil {
+		return p
 	}
+	f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
+	return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error: see the log of the server"}
+}
+
+// status returns the status of an error.
+func (f faults) status(ctx context.Context, err error) *statusv1.Status {
+	return f.problem(ctx, err).status()
+}
+
+// item returns the status of an item, and counts it.
+func (f faults) item(ctx context.Context, err error) *statusv1.Status {
+	p := f.problem(ctx, err)
+	f.itemFailed(p.reasonName())
+	return p.status()
+}
+
+// reasonName returns the reason for an ErrorInfo.
+func (p *problem) reasonName() string { return strings.TrimPrefix(p.reason.String(), reasonPrefix) }
+
+// status returns the status: its code, bounded text and details.
+func (p *problem) status() *statusv1.Status {
 	st := &statusv1.Status{Code: int32(codes.Internal), Message: bounded(p.message, maxErrorBytes)}
 	if code, ok := codeOf[p.reason]; ok {
 		st.Code = int32(code)
 	}
-	info := &errdetails.ErrorInfo{Reason: strings.TrimPrefix(p.reason.String(), reasonPrefix), Domain: domain}
-	if len(p.metadata) > 0 || p.report != nil {
-		info.Metadata = make(map[string]string, len(p.metadata))
-	}
+	info := &errdetails.ErrorInfo{Reason: p.reasonName(), Domain: domain, Metadata: make(map[string]string, len(p.metadata))}
 	for k, v := range p.metadata {
 		info.Metadata[k] = bounded(v, maxErrorBytes/8)
 	}
-	var excerpt *crdevalv1.CrdReport
+	details := []proto.Message{info}
 	if p.report != nil {
 		st.Message = bounded(p.message, maxErrorBytes/4) // the report has the violations
-		var omitted int
-		excerpt, omitted = reportExcerpt(p.report)
+		excerpt, omitted := reportExcerpt(p.report)
 		info.Metadata["omitted_violations"] = strconv.Itoa(omitted)
+		details = append(details, excerpt)
 	}
-	if detail, err := anypb.New(info); err == nil {
-		st.Details = []*anypb.Any{detail}
-	}
-	if excerpt != nil {
-		if detail, err := anypb.New(excerpt); err == nil {
+	for _, m := range details {
+		if detail, err := anypb.New(m); err == nil {
 			st.Details = append(st.Details, detail)
 		}
 	}
 	return st
 }
 
-// call returns the status of a whole call as an error.
+// call returns the status of a whole call as an error. Errors of gRPC are statuses already.
 func (f faults) call(ctx context.Context, err error) error {
-	var broken *brokenStream
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &broken):
-		return broken.status
+	if _, is := err.(interface{ GRPCStatus() *status.Status }); is || err == nil { //nolint:errorlint // not of a cause
+		return err
 	}
-	overloaded := crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED
-	if p := classify(err); f.rejected != nil && p != nil && p.reason == overloaded && !p.shuttingDown {
+	p := f.problem(ctx, err)
+	if p.reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED && !p.shuttingDown {
 		f.rejected()
 	}
-	return status.FromProto(f.status(ctx, err)).Err()
-}
-
-// failedItem counts an item that has this error.
-func (f faults) failedItem(st *statusv1.Status) {
-	if f.itemFailed == nil {
-		return
-	}
-	for _, detail := range st.GetDetails() {
-		var info errdetails.ErrorInfo
-		if detail.MessageIs(&info) && detail.UnmarshalTo(&info) == nil {
-			f.itemFailed(info.GetReason())
-			return
-		}
-	}
+	return status.FromProto(p.status()).Err()
 }
 
 // A registrar registers services whose handlers return plain errors. It makes statuses of them, inside of all interceptors.
@@ -296,59 +267,66 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	for i := range own.Streams {
 		handler := own.Streams[i].Handler
 		own.Streams[i].Handler = func(service any, s grpc.ServerStream) error {
-			return r.faults.call(s.Context(), handler(service, serverStream{s}))
+			return r.faults.call(s.Context(), handler(service, &serverStream{ServerStream: s}))
 		}
 	}
 	r.ServiceRegistrar.RegisterService(&own, service)
 }
 
-type unaryHandler = func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error)
-
-func (f faults) unary(handler unaryHandler) unaryHandler {
+func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
 		intercept := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			converting := func(ctx context.Context, request any) (any, error) {
-				response, err := next(ctx, request)
-				if err != nil {
-					return nil, f.call(ctx, err)
+			inner := func(ctx context.Context, request any) (response any, err error) {
+				if err = checkRequest(request); err == nil {
+					response, err = next(ctx, request)
 				}
-				return response, nil
+				return response, f.call(ctx, err)
 			}
 			if outer == nil {
-				return converting(ctx, request)
+				return inner(ctx, request)
 			}
-			return outer(ctx, request, info, converting)
+			return outer(ctx, request, info, inner)
 		}
-		return handler(service, ctx, func(m any) error {
-			if err := decode(m); err != nil {
-				return err
-			}
-			return f.call(ctx, checkDecoded(m))
-		}, intercept)
+		return handler(service, ctx, decode, intercept)
 	}
 }
 
-// A serverStream returns the errors of gRPC as *brokenStream, and those of messages that cannot be decoded.
-type serverStream struct{ grpc.ServerStream }
-
-// RecvMsg implements grpc.ServerStream.
-func (s serverStream) RecvMsg(m any) error {
-	err := s.ServerStream.RecvMsg(m)
-	switch {
-	case err == nil:
-		return checkDecoded(m)
-	case errors.Is(err, io.EOF):
+// checkRequest returns the error of a message that could not be decoded, or has no catalog.
+func checkRequest(m any) error {
+	if err := checkDecoded(m); err != nil {
 		return err
 	}
-	return &brokenStream{err}
-}
-
-// SendMsg implements grpc.ServerStream.
-func (s serverStream) SendMsg(m any) error {
-	if err := s.ServerStream.SendMsg(m); err != nil {
-		return &brokenStream{err}
+	if r, ok := m.(interface{ GetCatalog() string }); ok {
+		return required("catalog", r.GetCatalog())
 	}
 	return nil
+}
+
+// required returns the error of an empty field.
+func required(name, value string) error {
+	if value == "" {
+		return invalid(name, "%s is required", name)
+	}
+	return nil
+}
+
+// A serverStream checks the messages of a stream.
+type serverStream struct {
+	grpc.ServerStream
+	begun bool
+}
+
+// RecvMsg implements grpc.ServerStream. Only the first message of a stream names the catalog.
+func (s *serverStream) RecvMsg(m any) error {
+	check := checkRequest
+	if s.begun {
+		check = checkDecoded
+	}
+	s.begun = true
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	return check(m)
 }
 
 // bounded cuts text to at most maximum bytes and says how many it left out. Invalid UTF-8 is replaced, since messages do not allow it.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 
@@ -19,65 +20,19 @@ type evaluationService struct {
 
 // Validate returns the verdict on each object.
 func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateRequest) (*crdevalv1.ValidateResponse, error) {
-	b, err := s.open(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	b.options.AsGiven = r.GetAsGiven()
-	// Results without documents are smaller, so they have a type of their own.
-	slots := make([]verdictSlot, len(b.items))
-	evaluate := func(ctx context.Context, r *resolver, i int) error {
-		v, err := r.judge(ctx, b.items[i], b.options, (*engine.Definition).Validate)
-		if err != nil {
-			return err
-		}
-		slots[i].set(v)
-		if err = b.budget.take(&slots[i].result); err != nil {
-			slots[i] = verdictSlot{}
-		}
-		return err
-	}
-	if err := b.run(ctx, evaluate, func(i int, st *statusv1.Status) { slots[i].fail(st) }); err != nil {
-		return nil, err
-	}
-	results := make([]*crdevalv1.VerdictResult, len(slots))
-	for i := range slots {
-		results[i] = &slots[i].result
-	}
-	return &crdevalv1.ValidateResponse{Results: results}, nil
+	slots, err := evaluateAll(ctx, s, r, func(b *batch) error {
+		b.options.AsGiven = r.GetAsGiven()
+		return nil
+	}, judging((*engine.Definition).Validate))
+	return &crdevalv1.ValidateResponse{Results: convertAll(slots, (*verdictSlot).message)}, err
 }
 
 // Admit returns the verdict on each write, with the object for the client and the object for the storage.
 func (s *evaluationService) Admit(ctx context.Context, r *crdevalv1.AdmitRequest) (*crdevalv1.AdmitResponse, error) {
-	b, err := s.open(ctx, r)
-	if err == nil {
-		err = b.setAdmission(r.GetStage(), r.GetInclude())
-	}
-	if err != nil {
-		return nil, err
-	}
-	slots := make([]admitSlot, len(b.items))
-	evaluate := func(ctx context.Context, r *resolver, i int) error { return b.admit(ctx, r, b.items[i], &slots[i]) }
-	if err := b.run(ctx, evaluate, func(i int, st *statusv1.Status) { slots[i].fail(st) }); err != nil {
-		return nil, err
-	}
-	return &crdevalv1.AdmitResponse{Results: admitResults(slots)}, nil
-}
-
-// admit evaluates one write.
-func (b *batch) admit(ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *admitSlot) error {
-	if m.GetPatch() != nil && b.options.Stage == engine.StageFinish {
-		return invalid("patch", "patch is for ADMISSION_STAGE_DECODE: ADMISSION_STAGE_FINISH takes the object of its result")
-	}
-	v, err := r.judge(ctx, m, b.options, (*engine.Definition).Admit)
-	if err != nil {
-		return err
-	}
-	slot.set(v)
-	if err = b.budget.take(&slot.result); err != nil {
-		*slot = admitSlot{}
-	}
-	return err
+	slots, err := evaluateAll(ctx, s, r, func(b *batch) error {
+		return b.setAdmission(r.GetStage(), r.GetInclude())
+	}, judging((*engine.Definition).Admit))
+	return &crdevalv1.AdmitResponse{Results: convertAll(slots, (*verdictSlot).message)}, err
 }
 
 // Prune returns each object without its unknown fields.
@@ -100,61 +55,104 @@ func (s *evaluationService) Read(ctx context.Context, r *crdevalv1.ReadRequest) 
 
 // Convert returns each object at another version.
 func (s *evaluationService) Convert(ctx context.Context, r *crdevalv1.ConvertRequest) (*crdevalv1.ConvertResponse, error) {
-	if err := required(field{"target_version", r.GetTargetVersion()}); err != nil {
+	if err := required("target_version", r.GetTargetVersion()); err != nil {
 		return nil, err
 	}
 	results, err := s.transform(ctx, r, r.GetTargetVersion(), nil, (*engine.Definition).Convert)
 	return &crdevalv1.ConvertResponse{Results: results}, err
 }
 
-// transformation is a method of the engine that returns an object.
-type transformation func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error)
-
 func (s *evaluationService) transform(
 	ctx context.Context, r evaluation, target string, include *crdevalv1.PresentationOptions, f transformation,
 ) ([]*crdevalv1.TransformResult, error) {
-	b, err := s.open(ctx, r)
-	if err == nil {
-		err = b.setInclude(include)
-	}
-	if err != nil {
-		return nil, err
-	}
-	b.options.TargetVersion = target
-	slots := make([]transformSlot, len(b.items))
-	evaluate := func(ctx context.Context, r *resolver, i int) error {
-		return b.transform(ctx, r, b.items[i], f, &slots[i])
-	}
-	if err := b.run(ctx, evaluate, func(i int, st *statusv1.Status) { slots[i].fail(st) }); err != nil {
-		return nil, err
-	}
-	return transformResults(slots), nil
+	slots, err := evaluateAll(ctx, s, r, func(b *batch) error {
+		b.options.TargetVersion = target
+		return b.setInclude(include)
+	}, transforming(f))
+	return convertAll(slots, (*transformSlot).message), err
 }
 
-// transform evaluates one object.
-func (b *batch) transform(
-	ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, f transformation, slot *transformSlot,
-) error {
-	d, item, err := r.prepare(ctx, m)
+// A slotOf is preallocated memory for a result. A batch allocates all its slots at once.
+type slotOf[S any] interface {
+	*S
+	fail(*statusv1.Status)
+}
+
+// An evaluator evaluates one item into its slot.
+type evaluator[S any] func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *S) error
+
+// evaluateAll evaluates all items of a request. setOptions sets the options that only this call has.
+func evaluateAll[S any, P slotOf[S]](
+	ctx context.Context, s *evaluationService, r evaluation, setOptions func(*batch) error, f evaluator[S],
+) ([]S, error) {
+	b, err := s.open(ctx, r)
+	if err == nil {
+		err = setOptions(b)
+	}
 	if err != nil {
+		return nil, err
+	}
+	items := ctx
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		var cancel context.CancelFunc
+		items, cancel = context.WithDeadline(ctx, deadline.Add(-min(left/sendShare, maxSendTime)))
+		defer cancel()
+	}
+	slots := make([]S, len(b.items))
+	b.run(items, func(ctx context.Context, r *resolver, i int) error { return f(b, ctx, r, b.items[i], &slots[i]) },
+		func(i int, err error) { P(&slots[i]).fail(b.boundedStatus(ctx, err)) })
+	return slots, context.Cause(ctx)
+}
+
+// judgement is a method of the engine that returns a verdict.
+type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
+
+// judging returns the evaluator of Validate or Admit.
+func judging(f judgement) evaluator[verdictSlot] {
+	return func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *verdictSlot) error {
+		if m.GetPatch() != nil && b.options.Stage == engine.StageFinish {
+			return invalid("patch", "patch is for ADMISSION_STAGE_DECODE: ADMISSION_STAGE_FINISH takes the object of its result")
+		}
+		v, err := r.judge(ctx, m, b.options, f)
+		if err != nil {
+			return err
+		}
+		slot.set(v)
+		if err = b.budget.take(&slot.result); err != nil {
+			*slot = verdictSlot{}
+		}
 		return err
 	}
-	t, err := f(d, ctx, item, b.options)
-	rejected := rejectionIn(err)
-	switch {
-	case err == nil:
-		slot.set(t)
-	case rejected != nil:
-		slot.message.Rejection, slot.message.Revision = rejected, d.Revision()
-	default:
+}
+
+// transformation is a method of the engine that returns an object.
+type transformation func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error)
+
+// transforming returns the evaluator of the other calls.
+func transforming(f transformation) evaluator[transformSlot] {
+	return func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *transformSlot) error {
+		d, item, err := r.prepare(ctx, m)
+		if err != nil {
+			return err
+		}
+		t, err := f(d, ctx, item, b.options)
+		rejected := rejectionIn(err)
+		switch {
+		case err == nil:
+			slot.set(t)
+		case rejected != nil:
+			slot.transformed.Rejection, slot.transformed.Revision = rejected, d.Revision()
+		default:
+			return err
+		}
+		slot.outcome.Transformed = &slot.transformed
+		slot.result.Result = &slot.outcome
+		if err = b.budget.take(&slot.result); err != nil {
+			*slot = transformSlot{}
+		}
 		return err
 	}
-	slot.outcome.Transformed = &slot.message
-	slot.result.Result = &slot.outcome
-	if err = b.budget.take(&slot.result); err != nil {
-		*slot = transformSlot{}
-	}
-	return err
 }
 
 // A documentSlot is preallocated memory for a Document of a response.
@@ -173,11 +171,12 @@ func (s *documentSlot) set(text []byte) *crdevalv1.Document {
 	return &s.document
 }
 
-// A verdictSlot is preallocated memory for a verdict without documents. A batch allocates all its slots at once.
+// A verdictSlot is the slot of a verdict.
 type verdictSlot struct {
-	result  crdevalv1.VerdictResult
-	outcome crdevalv1.VerdictResult_Verdict
-	verdict crdevalv1.Verdict
+	result         crdevalv1.VerdictResult
+	outcome        crdevalv1.VerdictResult_Verdict
+	verdict        crdevalv1.Verdict
+	object, stored documentSlot
 }
 
 func (slot *verdictSlot) set(v *engine.Verdict) {
@@ -188,57 +187,34 @@ func (slot *verdictSlot) set(v *engine.Verdict) {
 	if m.Rejection != nil {
 		m.Rejection.Status = json(v.Status)
 	}
+	m.Object, m.StoredObject, m.OldObject = slot.object.set(v.Object), slot.stored.set(v.StoredObject), json(v.OldObject)
+	m.Deletes, m.Presentation = v.Deletes, presentation(v.Presentation)
 	slot.outcome.Verdict = m
 	slot.result.Result = &slot.outcome
 }
+
+func (slot *verdictSlot) message() *crdevalv1.VerdictResult { return &slot.result }
 
 func (slot *verdictSlot) fail(st *statusv1.Status) {
 	slot.result.Result = &crdevalv1.VerdictResult_Error{Error: st}
 }
 
-// An admitSlot is preallocated memory for a verdict of Admit.
-type admitSlot struct {
-	verdictSlot
-	object, stored documentSlot
-}
-
-func (slot *admitSlot) set(v *engine.Verdict) {
-	slot.verdictSlot.set(v)
-	m := &slot.verdict
-	m.Object, m.StoredObject, m.OldObject = slot.object.set(v.Object), slot.stored.set(v.StoredObject), json(v.OldObject)
-	m.Deletes, m.Presentation = v.Deletes, presentation(v.Presentation)
-}
-
-func admitResults(slots []admitSlot) []*crdevalv1.VerdictResult {
-	results := make([]*crdevalv1.VerdictResult, len(slots))
-	for i := range slots {
-		results[i] = &slots[i].result
-	}
-	return results
-}
-
-// A transformSlot is preallocated memory for an object of a response.
+// A transformSlot is the slot of an object.
 type transformSlot struct {
-	result  crdevalv1.TransformResult
-	outcome crdevalv1.TransformResult_Transformed
-	message crdevalv1.TransformedObject
-	object  documentSlot
+	result      crdevalv1.TransformResult
+	outcome     crdevalv1.TransformResult_Transformed
+	transformed crdevalv1.TransformedObject
+	object      documentSlot
 }
 
 func (slot *transformSlot) set(t *engine.Transformed) {
-	m := &slot.message
+	m := &slot.transformed
 	m.Changed, m.Revision, m.Warnings, m.Changes = t.Changed, t.Revision, allValid(t.Warnings), changes(t.Pruned, t.Defaulted)
 	m.Object, m.Presentation = slot.object.set(t.Object), presentation(t.Presentation)
 }
 
+func (slot *transformSlot) message() *crdevalv1.TransformResult { return &slot.result }
+
 func (slot *transformSlot) fail(st *statusv1.Status) {
 	slot.result.Result = &crdevalv1.TransformResult_Error{Error: st}
-}
-
-func transformResults(slots []transformSlot) []*crdevalv1.TransformResult {
-	results := make([]*crdevalv1.TransformResult, len(slots))
-	for i := range slots {
-		results[i] = &slots[i].result
-	}
-	return results
 }

@@ -40,9 +40,6 @@ type subject struct {
 // subject finds the CRD that a request names, or else that of its first object. The version is that of the request, that of the
 // first object, or without objects the preferred one.
 func (s *presentationService) subject(ctx context.Context, r objectRequest, objects []engine.Document) (*subject, error) {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return nil, err
-	}
 	if r.GetCrd() == "" && len(objects) == 0 {
 		return nil, invalid("crd", "crd is required if there are no objects")
 	}
@@ -105,7 +102,9 @@ func (s *subject) addVersion(err error) error {
 	if !ok {
 		return err
 	}
-	return &versionError{e, map[string]string{"catalog": s.catalog, "crd": s.definition.Name(), "version": s.version}}
+	p := engineProblem(e)
+	p.metadata["catalog"], p.metadata["crd"], p.metadata["version"] = s.catalog, s.definition.Name(), s.version
+	return p
 }
 
 // objects converts the objects of a request.
@@ -130,7 +129,7 @@ func ageReference(name string, given *timestamppb.Timestamp) (time.Time, error) 
 
 // Explain returns the documentation of a resource or of a field.
 func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainRequest) (*crdevalv1.ExplainResponse, error) {
-	switch err := required(field{"catalog", r.GetCatalog()}, field{"path", r.GetPath()}); {
+	switch err := required("path", r.GetPath()); {
 	case err != nil:
 		return nil, err
 	case r.GetMaxDepth() < 0:

@@ -83,9 +83,6 @@ func (r *resolver) guess(item *crdevalv1.EvaluationItem, o engine.Document) *eng
 	return r.found
 }
 
-// judgement is a method of the engine that returns a verdict.
-type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
-
 // judge returns the verdict on one item.
 func (r *resolver) judge(
 	ctx context.Context, m *crdevalv1.EvaluationItem, o engine.EvaluationOptions, f judgement,
@@ -181,15 +178,16 @@ func (b *batch) addVersion(r *resolver, item *crdevalv1.EvaluationItem, err erro
 	if !ok || r.found == nil {
 		return err
 	}
-	about := &versionError{e, map[string]string{"catalog": b.catalog, "crd": r.found.Name()}}
+	p := engineProblem(e)
+	p.metadata["catalog"], p.metadata["crd"] = b.catalog, r.found.Name()
 	_, own, _ := strings.Cut(r.last.apiVersion, "/")
 	for _, version := range []string{item.GetVersion(), b.options.TargetVersion, own} {
 		if version != "" && !hasVersion(r.found, version, e.Reason == engine.ReasonVersionNotServed) {
-			about.metadata["version"] = version
+			p.metadata["version"] = version
 			break
 		}
 	}
-	return about
+	return p
 }
 
 // hasVersion reports whether a CRD has a version and, if served is set, serves it.

@@ -48,6 +48,12 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	if o.Caller == nil {
 		o.Caller = connection
 	}
+	if o.ItemFailed == nil {
+		o.ItemFailed = func(string) {}
+	}
+	if o.Rejected == nil {
+		o.Rejected = func() {}
+	}
 	if o.UnderPressure == nil {
 		o.UnderPressure = func() bool { return false }
 	}
@@ -90,17 +96,4 @@ func (s *serverService) GetServerInfo(
 	context.Context, *crdevalv1.GetServerInfoRequest,
 ) (*crdevalv1.GetServerInfoResponse, error) {
 	return s.info, nil
-}
-
-// A field is a field of a request that must not be empty.
-type field struct{ name, value string }
-
-// required returns the error of the first empty field.
-func required(fields ...field) error {
-	for _, f := range fields {
-		if f.value == "" {
-			return invalid(f.name, "%s is required", f.name)
-		}
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -13,25 +12,22 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
-
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
 )
 
 // AdmitStream returns the verdict on each write of a stream.
 func (s *evaluationService) AdmitStream(g grpc.BidiStreamingServer[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]) error {
-	return serveStream(s, g, streamKind[*crdevalv1.AdmitStreamRequest, admitSlot]{
+	return serveStream(s, g, streamKind[*crdevalv1.AdmitStreamRequest, verdictSlot]{
 		receive: g.Recv,
 		setOptions: func(b *batch, first *crdevalv1.AdmitStreamRequest) error {
 			return b.setAdmission(first.GetStage(), first.GetInclude())
 		},
 		hasOptions: func(m *crdevalv1.AdmitStreamRequest) bool { return m.GetStage() != 0 || m.GetInclude() != nil },
-		evaluate:   (*batch).admit,
-		fail:       func(slot *admitSlot, st *statusv1.Status) { slot.fail(st) },
-		result:     func(slot *admitSlot) proto.Message { return &slot.result },
-		send: func(first int64, slots []admitSlot) error {
-			return g.Send(&crdevalv1.AdmitStreamResponse{FirstIndex: first, Results: admitResults(slots)})
+		evaluate:   judging((*engine.Definition).Admit),
+		send: func(first int64, slots []verdictSlot) error {
+			return g.Send(&crdevalv1.AdmitStreamResponse{FirstIndex: first, Results: convertAll(slots, (*verdictSlot).message)})
 		},
 	})
 }
@@ -45,13 +41,9 @@ func (s *evaluationService) ReadStream(g grpc.BidiStreamingServer[crdevalv1.Read
 			return b.setInclude(first.GetInclude())
 		},
 		hasOptions: func(m *crdevalv1.ReadStreamRequest) bool { return m.GetTargetVersion() != "" || m.GetInclude() != nil },
-		evaluate: func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *transformSlot) error {
-			return b.transform(ctx, r, m, (*engine.Definition).Read, slot)
-		},
-		fail:   func(slot *transformSlot, st *statusv1.Status) { slot.fail(st) },
-		result: func(slot *transformSlot) proto.Message { return &slot.result },
+		evaluate:   transforming((*engine.Definition).Read),
 		send: func(first int64, slots []transformSlot) error {
-			return g.Send(&crdevalv1.ReadStreamResponse{FirstIndex: first, Results: transformResults(slots)})
+			return g.Send(&crdevalv1.ReadStreamResponse{FirstIndex: first, Results: convertAll(slots, (*transformSlot).message)})
 		},
 	})
 }
@@ -61,9 +53,7 @@ type streamKind[M streamRequest, S any] struct {
 	receive    func() (M, error)
 	setOptions func(b *batch, first M) error // sets the options that only this kind has
 	hasOptions func(M) bool                  // reports whether a message has some of them
-	evaluate   func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *S) error
-	fail       func(slot *S, st *statusv1.Status)
-	result     func(slot *S) proto.Message
+	evaluate   evaluator[S]
 	send       func(first int64, slots []S) error
 }
 
@@ -72,24 +62,32 @@ type streamRequest interface {
 	proto.Message
 }
 
-// A stream is a call of AdmitStream or ReadStream. One goroutine receives messages and splits them into spans (stream_receive.go),
-// several evaluate spans (stream_evaluate.go), and one sends the results in order (stream_send.go).
-type stream[M streamRequest, S any] struct {
+// A stream is a call of AdmitStream or ReadStream. One goroutine receives messages, one evaluates their items, and one sends the
+// results, all in the order of the items.
+type stream[M streamRequest, S any, P slotOf[S]] struct {
 	streamKind[M, S]
-	service  *evaluationService
-	slot     *streamSlot
-	parallel *batch // its budget bounds the results that wait
-	retry    *batch // for results that did not fit among those that wait
-	window   *window
-	work     chan span[S]
-	ready    chan *chunk[S] // in the order of the items; closed after the last
-	next     int64          // the index of the next item
-	closing  atomic.Bool    // rejects messages that are received from now on
-	ended    error          // why receiving ended, nil at the end of the stream; valid when ready is closed
+	service   *evaluationService
+	slot      *streamSlot
+	opened    *batch // that of the first message, with the options of all
+	window    *window
+	received  chan *chunk[S] // closed after the last
+	evaluated chan *chunk[S] // likewise
+	next      int64          // the index of the next item
+	closing   atomic.Bool    // rejects messages that are received from now on
+	ended     error          // why receiving ended, nil at the end of the stream; valid when received is closed
+}
+
+// A chunk has the items of one message and their results.
+type chunk[S any] struct {
+	*batch       // its budget bounds the results that wait
+	first  int64 // the index of the first item
+	bytes  int64 // of the message and the results
+	slots  []S
+	failed []error // by item: the error of a result that does not fit in the budget
 }
 
 // serveStream serves a stream from its first message to its end.
-func serveStream[M streamRequest, S any, Req, Res any](
+func serveStream[M streamRequest, S any, P slotOf[S], Req, Res any](
 	s *evaluationService, g grpc.BidiStreamingServer[Req, Res], kind streamKind[M, S],
 ) error {
 	ctx := g.Context()
@@ -102,19 +100,25 @@ func serveStream[M streamRequest, S any, Req, Res any](
 	if errors.Is(err, io.EOF) {
 		return invalid("catalog", "the stream ended before its first message: send one with the catalog")
 	}
+	if err == nil {
+		err = checkStreamItems(first)
+	}
 	if err != nil {
 		return err
 	}
-	t := &stream[M, S]{
+	t := &stream[M, S, P]{
 		streamKind: kind, service: s, slot: slot, window: newWindow(&s.streams.memory),
-		work: make(chan span[S], maxStreamWindow), ready: make(chan *chunk[S], maxStreamWindow),
+		received: make(chan *chunk[S], maxStreamWindow), evaluated: make(chan *chunk[S]),
 	}
-	if err := t.open(ctx, first); err != nil {
+	if t.opened, err = s.open(ctx, first); err != nil {
+		return err
+	}
+	if err := t.setOptions(t.opened, first); err != nil {
 		return err
 	}
 	// The header tells the caller that the first message was accepted.
 	if err := g.SendHeader(nil); err != nil {
-		return &brokenStream{err}
+		return err
 	}
 	err = t.run(ctx, first)
 	if err != nil && ctx.Err() != nil {
@@ -123,39 +127,41 @@ func serveStream[M streamRequest, S any, Req, Res any](
 	return err
 }
 
-// open checks the first message.
-func (t *stream[M, S]) open(ctx context.Context, first M) (err error) {
-	if err := checkLength(first.GetItems(), "items in a message", "max_stream_items", maxStreamItems); err != nil {
-		return err
+// receiveFirst receives the first message, unless the server drains or the slot is lost before.
+func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, err error) {
+	received := make(chan struct{})
+	var m M
+	var failed error
+	go func() { // ends with the call at the latest
+		defer close(received)
+		defer recoverStream("receiving from", &failed)
+		m, failed = receive()
+	}()
+	select {
+	case <-received:
+		slot.touch()
+		return m, failed
+	case <-slot.of.draining:
+		return first, errStreamDraining
+	case <-slot.lost:
+		return first, slot.errLost()
 	}
-	if t.parallel, err = t.service.open(ctx, first); err != nil {
-		return err
-	}
-	if err := t.setOptions(t.parallel, first); err != nil {
-		return err
-	}
-	b := t.parallel
-	b.budget.reset(min(maxStreamResultBytes, t.service.limits.MaxMessageBytes/2), 0)
-	t.retry = &batch{catalog: b.catalog, options: b.options, timeout: b.timeout, limits: b.limits, faults: b.faults}
-	return nil
 }
 
 // run receives, evaluates and sends until one of them ends or the slot is lost.
-func (t *stream[M, S]) run(ctx context.Context, first M) error {
+func (t *stream[M, S, P]) run(ctx context.Context, first M) error {
 	running, stop := context.WithCancelCause(ctx)
-	var workers, others sync.WaitGroup
+	var evaluating, others sync.WaitGroup
 	defer func() {
 		stop(nil)
-		workers.Wait()
+		evaluating.Wait()
 		// Receiving and sending may end only after the call: nothing else unblocks them.
 		go func() {
 			others.Wait()
 			t.window.close()
 		}()
 	}()
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() { t.evaluateSpans(running) })
-	}
+	evaluating.Go(func() { t.evaluateAll(running) })
 	others.Go(func() { t.receiveAll(running, first) })
 	sent := make(chan error, 1)
 	others.Go(func() { sent <- t.sendAll(running) })
@@ -165,6 +171,167 @@ func (t *stream[M, S]) run(ctx context.Context, first M) error {
 	case <-t.slot.lost:
 		return t.slot.errLost()
 	}
+}
+
+// receiveAll receives messages, each when the window allows it.
+func (t *stream[M, S, P]) receiveAll(ctx context.Context, first M) {
+	defer close(t.received)
+	defer recoverStream("receiving from", &t.ended)
+	t.enqueue(first, t.opened.view)
+	for t.ended == nil {
+		if t.ended = t.window.wait(ctx); t.ended != nil {
+			return
+		}
+		m, err := t.receive()
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			t.ended = err
+		case t.closing.Load():
+			t.ended = errStreamDraining
+		default:
+			t.slot.touch()
+			t.ended = t.accept(ctx, m)
+		}
+	}
+}
+
+// accept checks a message after the first and enqueues its items. They use the current view of the catalog.
+func (t *stream[M, S, P]) accept(ctx context.Context, m M) error {
+	switch {
+	case m.GetCatalog() != "" || m.GetOptions() != nil || len(m.GetCrds()) > 0 || m.GetAtLeast() != "" || t.hasOptions(m):
+		return invalid("items", "a message after the first must have items only: the first message sets the other fields for the whole stream")
+	case len(m.GetItems()) == 0:
+		return invalid("items", "a message after the first has no items: send 1 to %d", maxStreamItems)
+	}
+	if err := checkStreamItems(m); err != nil {
+		return err
+	}
+	view, err := openView(ctx, t.service.registry, t.opened.catalog, "", t.opened.inlineCrds)
+	if err != nil {
+		return err
+	}
+	t.enqueue(m, view)
+	return nil
+}
+
+func checkStreamItems(m streamRequest) error {
+	return checkLength(m.GetItems(), "items in a message", "max_stream_items", maxStreamItems)
+}
+
+// enqueue passes the items of a message on. It does not block: received has capacity for the whole window.
+func (t *stream[M, S, P]) enqueue(m M, view registry.View) {
+	n, o := len(m.GetItems()), t.opened
+	if n == 0 {
+		return
+	}
+	c := &chunk[S]{
+		batch: &batch{catalog: o.catalog, view: view, items: m.GetItems(), options: o.options, timeout: o.timeout, limits: o.limits, faults: o.faults},
+		first: t.next, bytes: int64(proto.Size(m)), slots: make([]S, n), failed: make([]error, n),
+	}
+	c.budget.reset(min(maxStreamResultBytes, t.service.limits.MaxMessageBytes/2), 0)
+	t.next += int64(n)
+	t.window.add(n, c.bytes)
+	t.received <- c
+}
+
+// evaluateAll evaluates the items of all chunks.
+func (t *stream[M, S, P]) evaluateAll(ctx context.Context) {
+	for {
+		var c *chunk[S]
+		var more bool
+		select {
+		case c, more = <-t.received:
+		case <-ctx.Done():
+			return
+		}
+		if !more {
+			close(t.evaluated)
+			return
+		}
+		c.run(ctx, func(ctx context.Context, r *resolver, i int) error {
+			defer t.slot.touch()
+			return t.evaluate(c.batch, ctx, r, c.items[i], &c.slots[i])
+		}, func(i int, err error) {
+			if isBudgetError(err) {
+				c.failed[i] = err
+			} else {
+				P(&c.slots[i]).fail(c.itemStatus(ctx, err))
+			}
+		})
+		results := c.budget.used()
+		c.bytes += results
+		t.window.add(0, results)
+		select {
+		case t.evaluated <- c:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sendAll sends the results of all chunks, until there are no more or the server drains.
+func (t *stream[M, S, P]) sendAll(ctx context.Context) (err error) {
+	defer recoverStream("sending to", &err)
+	draining := t.service.streams.draining
+	for {
+		if t.closing.Load() && t.window.items.Load() == 0 {
+			return errStreamDraining
+		}
+		select {
+		case <-draining:
+			draining = nil
+			t.closing.Store(true)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case c, more := <-t.evaluated:
+			if !more {
+				return t.ended
+			}
+			if err := t.sendChunk(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// sendChunk sends the results of a chunk. It evaluates those again that did not fit, and sends each of them in a message of its own.
+func (t *stream[M, S, P]) sendChunk(ctx context.Context, c *chunk[S]) error {
+	sent := 0
+	for i, failed := range c.failed {
+		if failed == nil {
+			continue
+		}
+		if err := t.sendRange(c, sent, i); err != nil {
+			return err
+		}
+		c.budget.reset(t.service.limits.MaxMessageBytes, 0)
+		r := resolver{view: c.view, limits: c.limits}
+		if err := c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) error {
+			return t.evaluate(c.batch, ctx, r, c.items[i], &c.slots[i])
+		}); err != nil {
+			P(&c.slots[i]).fail(c.itemStatus(ctx, c.addVersion(&r, c.items[i], err)))
+		}
+		if err := t.sendRange(c, i, i+1); err != nil {
+			return err
+		}
+		sent = i + 1
+	}
+	if err := t.sendRange(c, sent, len(c.items)); err != nil {
+		return err
+	}
+	t.window.remove(len(c.items), c.bytes)
+	return nil
+}
+
+// sendRange sends some results of a chunk. It blocks while the caller does not read.
+func (t *stream[M, S, P]) sendRange(c *chunk[S], from, to int) error {
+	if from == to {
+		return nil
+	}
+	defer t.slot.touch()
+	return t.send(c.first+int64(from), c.slots[from:to])
 }
 
 // recoverStream is deferred by goroutines of a stream. It returns a panic as an error.

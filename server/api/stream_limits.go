@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,8 +16,9 @@ const (
 	maxStreamWindow = 1000
 	// maxStreamBytes bounds the messages and results of a stream when it receives the next message. That message may exceed it.
 	maxStreamBytes = 16 << 20
-	// maxStreamResultBytes bounds the results of a stream that wait. One that does not fit is discarded, and evaluated again in its turn.
-	maxStreamResultBytes = 16 << 20
+	// maxStreamResultBytes bounds the results of a message that wait. One that does not fit is discarded, and evaluated again in its
+	// turn. The results of at most two messages wait.
+	maxStreamResultBytes = 8 << 20
 	// streamMessages bounds what all streams hold, in messages of the maximum size. Beyond it, each stream takes one message at a time.
 	streamMessages = 4
 	// maxMemoryWait bounds the wait of a stream that holds nothing while memory is short.
@@ -24,6 +26,115 @@ const (
 	// memoryPollInterval is the interval at which streams check whether memory is still short.
 	memoryPollInterval = 50 * time.Millisecond
 )
+
+// streamSlots bounds the streams of each caller and of all callers. If there is no free slot, the stream that was idle for longest
+// loses its slot, if it was idle for at least maxIdle. Without that, a forgotten stream would keep its slot forever.
+type streamSlots struct {
+	max, maxPerCaller int
+	maxIdle           time.Duration
+	caller            func(context.Context) string
+	memory            streamMemory
+	draining          <-chan struct{} // nil: never
+	start             time.Time
+
+	mu    sync.Mutex
+	taken map[*streamSlot]struct{}
+}
+
+func newStreamSlots(o *Options) *streamSlots {
+	return &streamSlots{
+		max: o.Limits.MaxStreams, maxPerCaller: o.Limits.MaxStreamsPerCaller, maxIdle: o.MaxStreamIdle, caller: o.Caller,
+		memory: newStreamMemory(o.Limits.MaxMessageBytes, o.UnderPressure), draining: o.Draining, start: time.Now(),
+		taken: map[*streamSlot]struct{}{},
+	}
+}
+
+// A streamSlot is the slot of one stream.
+type streamSlot struct {
+	of     *streamSlots
+	caller string
+	active atomic.Int64  // the time of the last message, evaluation or result, in nanoseconds since of.start
+	lost   chan struct{} // closed when another stream has taken the slot
+}
+
+// errStreamDraining ends streams when the server shuts down.
+var errStreamDraining = &problem{
+	reason:       crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+	message:      "the server is shutting down: send the items without results again, or to another replica",
+	shuttingDown: true,
+}
+
+// take takes a slot for a stream of the caller.
+func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
+	select {
+	case <-s.draining:
+		return nil, errStreamDraining
+	default:
+	}
+	slot := &streamSlot{of: s, caller: s.caller(ctx), lost: make(chan struct{})}
+	slot.touch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, idle, idleOwn := s.count(slot.caller)
+	if own >= s.maxPerCaller {
+		if idleOwn == nil {
+			return nil, overloaded("max_streams_per_caller", int64(s.maxPerCaller),
+				"this caller has as many streams as the limit max_streams_per_caller allows, %d, and none was idle for %v: "+
+					"end some, or call another replica", s.maxPerCaller, s.maxIdle)
+		}
+		s.evict(idleOwn)
+	} else if len(s.taken) >= s.max {
+		if idle == nil {
+			return nil, overloaded("max_streams", int64(s.max),
+				"the server has %d streams, its maximum, and none was idle for %v: try again later, or call another replica", s.max, s.maxIdle)
+		}
+		s.evict(idle)
+	}
+	s.taken[slot] = struct{}{}
+	return slot, nil
+}
+
+// count returns the number of streams of a caller, and of all streams and of its streams the one that was idle for longest; nil if
+// none was idle for maxIdle.
+func (s *streamSlots) count(caller string) (own int, idle, idleOwn *streamSlot) {
+	before := int64(time.Since(s.start) - s.maxIdle)
+	for slot := range s.taken {
+		active := slot.active.Load()
+		if active <= before && (idle == nil || active < idle.active.Load()) {
+			idle = slot
+		}
+		if slot.caller != caller {
+			continue
+		}
+		own++
+		if active <= before && (idleOwn == nil || active < idleOwn.active.Load()) {
+			idleOwn = slot
+		}
+	}
+	return own, idle, idleOwn
+}
+
+func (s *streamSlots) evict(slot *streamSlot) {
+	delete(s.taken, slot)
+	close(slot.lost)
+}
+
+// touch notes that the stream makes progress.
+func (slot *streamSlot) touch() { slot.active.Store(int64(time.Since(slot.of.start))) }
+
+// release gives the slot back.
+func (slot *streamSlot) release() {
+	slot.of.mu.Lock()
+	defer slot.of.mu.Unlock()
+	delete(slot.of.taken, slot)
+}
+
+// errLost returns the error of a stream that has lost its slot.
+func (slot *streamSlot) errLost() error {
+	return overloaded("max_streams_per_caller", int64(slot.of.maxPerCaller),
+		"the stream was idle for %v and another stream has taken its slot (the limits are %d per caller and %d): "+
+			"send the items without results again", slot.of.maxIdle, slot.of.maxPerCaller, slot.of.max)
+}
 
 // streamMemory counts what all streams hold. A stream waits while memory is short, as for a caller that does not read.
 type streamMemory struct {

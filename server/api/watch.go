@@ -67,9 +67,6 @@ func (w *watchSlots) take(ctx context.Context, full bool) (release func(), err e
 func (s *registryService) WatchCrds(
 	r *crdevalv1.WatchCrdsRequest, stream grpc.ServerStreamingServer[crdevalv1.WatchCrdsResponse],
 ) error {
-	if err := required(field{"catalog", r.GetCatalog()}); err != nil {
-		return err
-	}
 	full, err := isFull(r.GetView(), false)
 	if err != nil {
 		return err
