@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -132,6 +133,43 @@ func TestAdmit(t *testing.T) {
 		v := results[i].GetVerdict()
 		if v.GetAllowed() || v.GetRejection().GetCode() != want || v.GetObject() != nil || v.GetStoredObject() != nil || v.GetRejection().GetStatus() != nil {
 			t.Errorf("%d: %v", i, results[i])
+		}
+	}
+}
+
+// TestGeneratedName: a creation gets the generated name over gRPC, REST and in streams; other requests must not have one.
+func TestGeneratedName(t *testing.T) {
+	w := start(t, nil).withLamp()
+	nameless := `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"generateName":"x-","namespace":"default"}}`
+	named := func(how, object string) {
+		t.Helper()
+		if !strings.Contains(object, `"metadata":{"generateName":"x-","namespace":"default","name":"x-abcde","generation":1}`) {
+			t.Errorf("%s: %s", how, object)
+		}
+	}
+	creation := []*crdevalv1.EvaluationItem{{Object: jsonDocument(nameless), GeneratedName: "x-abcde"}}
+	named("gRPC", string(w.admit(&crdevalv1.AdmitRequest{Items: creation})[0].GetVerdict().GetObject().GetJson()))
+	named("REST", w.do(http.MethodPost, toAdmit, `{"items":[{"object":`+nameless+`,"generatedName":"x-abcde"}]}`).text)
+	answer, err := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: creation}).Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	named("stream", string(answer.GetResults()[0].GetVerdict().GetObject().GetJson()))
+
+	without := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(nameless)}}})[0].GetVerdict()
+	if v := without.GetViolations(); without.GetAllowed() || len(v) == 0 || v[0].GetField() != "metadata.name" || !strings.Contains(v[0].GetMessage(), "set generatedName") {
+		t.Errorf("without a generated name: %v", without)
+	}
+	update := []*crdevalv1.EvaluationItem{{OldObject: jsonDocument(lamp("v1", "")), Object: jsonDocument(lamp("v1", "")), GeneratedName: "x-abcde"}}
+	pruned, err := w.evaluation.Prune(t.Context(), &crdevalv1.PruneRequest{Catalog: "default", Items: creation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, st := range map[string]*statusv1.Status{
+		"an update": w.admit(&crdevalv1.AdmitRequest{Items: update})[0].GetError(), "Prune": pruned.GetResults()[0].GetError(),
+	} {
+		if reason(t, status.FromProto(st)) != "INVALID_ARGUMENT" || !strings.Contains(st.GetMessage(), "generated_name") {
+			t.Errorf("%s: %v", how, st)
 		}
 	}
 }

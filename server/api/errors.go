@@ -108,6 +108,13 @@ func overloaded(limit string, maximum int64, format string, args ...any) *proble
 	}
 }
 
+// shuttingDown returns an OVERLOADED because of a shutdown.
+func shuttingDown(advice string) *problem {
+	return &problem{
+		reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: " + advice, shuttingDown: true,
+	}
+}
+
 // isAboutVersion reports whether an error of the engine is about a version, and returns that error.
 func isAboutVersion(err error) (*engine.Error, bool) {
 	var e *engine.Error
@@ -137,10 +144,7 @@ func classify(err error) *problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, message: "the deadline of the call expired"}
 	case errors.Is(err, cache.ErrClosed):
-		return &problem{
-			reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: try again or call another replica",
-			shuttingDown: true,
-		}
+		return shuttingDown("try again or call another replica")
 	}
 	return nil
 }

@@ -93,6 +93,7 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxStreamItems:      maxStreamItems,
 		MaxStreamWindow:     maxStreamWindow,
 		MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
+		MaxStreams:          int32(l.MaxStreams),
 	}
 }
 

@@ -143,8 +143,8 @@ func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, 
 		return m, failed
 	case <-slot.of.draining:
 		return first, errStreamDraining
-	case <-slot.lost:
-		return first, slot.errLost()
+	case err := <-slot.lost:
+		return first, err
 	}
 }
 
@@ -168,8 +168,8 @@ func (t *stream[M, S, P]) run(ctx context.Context, first M) error {
 	select {
 	case err := <-sent:
 		return err
-	case <-t.slot.lost:
-		return t.slot.errLost()
+	case err := <-t.slot.lost:
+		return err
 	}
 }
 

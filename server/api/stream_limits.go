@@ -53,16 +53,12 @@ func newStreamSlots(o *Options) *streamSlots {
 type streamSlot struct {
 	of     *streamSlots
 	caller string
-	active atomic.Int64  // the time of the last message, evaluation or result, in nanoseconds since of.start
-	lost   chan struct{} // closed when another stream has taken the slot
+	active atomic.Int64 // the time of the last message, evaluation or result, in nanoseconds since of.start
+	lost   chan error   // has an error when another stream has taken the slot
 }
 
 // errStreamDraining ends streams when the server shuts down.
-var errStreamDraining = &problem{
-	reason:       crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-	message:      "the server is shutting down: send the items without results again, or to another replica",
-	shuttingDown: true,
-}
+var errStreamDraining = shuttingDown("send the items without results again, or to another replica")
 
 // take takes a slot for a stream of the caller.
 func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
@@ -71,52 +67,47 @@ func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
 		return nil, errStreamDraining
 	default:
 	}
-	slot := &streamSlot{of: s, caller: s.caller(ctx), lost: make(chan struct{})}
+	slot := &streamSlot{of: s, caller: s.caller(ctx), lost: make(chan error, 1)}
 	slot.touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own, idle, idleOwn := s.count(slot.caller)
-	if own >= s.maxPerCaller {
-		if idleOwn == nil {
-			return nil, overloaded("max_streams_per_caller", int64(s.maxPerCaller),
-				"this caller has as many streams as the limit max_streams_per_caller allows, %d, and none was idle for %v: "+
-					"end some, or call another replica", s.maxPerCaller, s.maxIdle)
+	for _, l := range []struct {
+		name    string
+		maximum int
+		counts  func(*streamSlot) bool
+	}{
+		{"max_streams_per_caller", s.maxPerCaller, func(other *streamSlot) bool { return other.caller == slot.caller }},
+		{"max_streams", s.max, func(*streamSlot) bool { return true }},
+	} {
+		n, idle := s.count(l.counts)
+		if n < l.maximum {
+			continue
 		}
-		s.evict(idleOwn)
-	} else if len(s.taken) >= s.max {
 		if idle == nil {
-			return nil, overloaded("max_streams", int64(s.max),
-				"the server has %d streams, its maximum, and none was idle for %v: try again later, or call another replica", s.max, s.maxIdle)
+			return nil, overloaded(l.name, int64(l.maximum), "there are as many streams as the limit %s allows, %d, and none was idle for %v: "+
+				"end some, try again later, or call another replica", l.name, l.maximum, s.maxIdle)
 		}
-		s.evict(idle)
+		delete(s.taken, idle)
+		idle.lost <- overloaded(l.name, int64(l.maximum), "the stream was idle for %v and another stream has taken its slot "+
+			"(the limit %s is %d): send the items without results again", s.maxIdle, l.name, l.maximum)
 	}
 	s.taken[slot] = struct{}{}
 	return slot, nil
 }
 
-// count returns the number of streams of a caller, and of all streams and of its streams the one that was idle for longest; nil if
-// none was idle for maxIdle.
-func (s *streamSlots) count(caller string) (own int, idle, idleOwn *streamSlot) {
-	before := int64(time.Since(s.start) - s.maxIdle)
+// count returns the number of some streams, and the one of them that was idle for longest; nil if none was idle for maxIdle.
+func (s *streamSlots) count(counts func(*streamSlot) bool) (n int, idle *streamSlot) {
+	longest := int64(time.Since(s.start) - s.maxIdle)
 	for slot := range s.taken {
-		active := slot.active.Load()
-		if active <= before && (idle == nil || active < idle.active.Load()) {
-			idle = slot
-		}
-		if slot.caller != caller {
+		if !counts(slot) {
 			continue
 		}
-		own++
-		if active <= before && (idleOwn == nil || active < idleOwn.active.Load()) {
-			idleOwn = slot
+		n++
+		if active := slot.active.Load(); active <= longest {
+			longest, idle = active, slot
 		}
 	}
-	return own, idle, idleOwn
-}
-
-func (s *streamSlots) evict(slot *streamSlot) {
-	delete(s.taken, slot)
-	close(slot.lost)
+	return n, idle
 }
 
 // touch notes that the stream makes progress.
@@ -127,13 +118,6 @@ func (slot *streamSlot) release() {
 	slot.of.mu.Lock()
 	defer slot.of.mu.Unlock()
 	delete(slot.of.taken, slot)
-}
-
-// errLost returns the error of a stream that has lost its slot.
-func (slot *streamSlot) errLost() error {
-	return overloaded("max_streams_per_caller", int64(slot.of.maxPerCaller),
-		"the stream was idle for %v and another stream has taken its slot (the limits are %d per caller and %d): "+
-			"send the items without results again", slot.of.maxIdle, slot.of.maxPerCaller, slot.of.max)
 }
 
 // streamMemory counts what all streams hold. A stream waits while memory is short, as for a caller that does not read.

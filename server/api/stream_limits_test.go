@@ -34,11 +34,7 @@ func TestStreamSlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-slots[1].lost:
-	default:
-		t.Error("the stream that was idle for longest has its slot")
-	}
+	wantLost(t, slots[1], "max_streams")
 	slots[1].release() // as its handler does
 	slots[0].touch()
 	if _, err := s.take(t.Context()); err == nil {
@@ -85,12 +81,22 @@ func TestStreamSlotsPerCaller(t *testing.T) {
 	if _, err := take("a"); err != nil {
 		t.Errorf("the caller has an idle stream: %v", err)
 	}
-	select {
-	case <-other.lost:
+	wantLost(t, first, "max_streams_per_caller")
+	if len(other.lost) > 0 {
 		t.Error("the stream of another caller lost its slot")
-	case <-first.lost:
+	}
+}
+
+// wantLost checks that a stream has lost its slot because of a limit.
+func wantLost(t *testing.T, slot *streamSlot, limit string) {
+	t.Helper()
+	select {
+	case err := <-slot.lost:
+		if p := classify(err); p.metadata["limit"] != limit {
+			t.Errorf("lost because of %s, want %s: %v", p.metadata["limit"], limit, err)
+		}
 	default:
-		t.Error("no stream lost its slot")
+		t.Error("the stream has its slot")
 	}
 }
 

@@ -29,11 +29,7 @@ func newWatchSlots(o *Options) *watchSlots {
 }
 
 // errWatchDraining ends watches when the server shuts down.
-var errWatchDraining = &problem{
-	reason:       crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-	message:      "the server is shutting down: watch again from the last token, or at another replica",
-	shuttingDown: true,
-}
+var errWatchDraining = shuttingDown("watch again from the last token, or at another replica")
 
 // take takes slots for a watch of the caller.
 func (w *watchSlots) take(ctx context.Context, full bool) (release func(), err error) {

@@ -62,8 +62,8 @@ type EvaluationServiceClient interface {
 	// An error of an item does not end the stream. These errors end it: the errors of a whole call; INVALID_ARGUMENT for
 	// a message without items, or with other fields after the first message; LIMIT_EXCEEDED for a message with too many
 	// items; OVERLOADED. OVERLOADED is returned in three cases: the server shuts down, memory stays short, or the stream
-	// was idle in both directions for a minute while another stream begins and all of ServerLimits.max_streams_per_caller
-	// are in use. Send the items without a result again.
+	// was idle in both directions for a minute while another stream begins and all slots are in use, of the caller
+	// (ServerLimits.max_streams_per_caller) or of all callers (max_streams). Send the items without a result again.
 	//
 	// The items of a message are evaluated against the catalog at the time when the server takes the message. This state
 	// is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
@@ -218,8 +218,8 @@ type EvaluationServiceServer interface {
 	// An error of an item does not end the stream. These errors end it: the errors of a whole call; INVALID_ARGUMENT for
 	// a message without items, or with other fields after the first message; LIMIT_EXCEEDED for a message with too many
 	// items; OVERLOADED. OVERLOADED is returned in three cases: the server shuts down, memory stays short, or the stream
-	// was idle in both directions for a minute while another stream begins and all of ServerLimits.max_streams_per_caller
-	// are in use. Send the items without a result again.
+	// was idle in both directions for a minute while another stream begins and all slots are in use, of the caller
+	// (ServerLimits.max_streams_per_caller) or of all callers (max_streams). Send the items without a result again.
 	//
 	// The items of a message are evaluated against the catalog at the time when the server takes the message. This state
 	// is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each

@@ -83,8 +83,11 @@ type ServerLimits struct {
 	// stream ends with OVERLOADED if it was idle for at least a minute. Otherwise the new call gets OVERLOADED. A caller
 	// is an authenticated identity, otherwise a connection. Default: 32, and at most an eighth of --max-in-flight.
 	MaxStreamsPerCaller int32 `protobuf:"varint,24,opt,name=max_streams_per_caller,json=maxStreamsPerCaller,proto3" json:"max_streams_per_caller,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Calls of AdmitStream and ReadStream that all callers together may have open. A further call ends the longest idle
+	// stream of any caller, likewise. Default: 64, and at most a quarter of --max-in-flight.
+	MaxStreams    int32 `protobuf:"varint,25,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ServerLimits) Reset() {
@@ -285,6 +288,13 @@ func (x *ServerLimits) GetMaxStreamsPerCaller() int32 {
 	return 0
 }
 
+func (x *ServerLimits) GetMaxStreams() int32 {
+	if x != nil {
+		return x.MaxStreams
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -409,7 +419,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\x93\b\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xb4\b\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -436,7 +446,9 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x13max_stored_versions\x18\x15 \x01(\x05R\x11maxStoredVersions\x12(\n" +
 	"\x10max_stream_items\x18\x16 \x01(\x05R\x0emaxStreamItems\x12*\n" +
 	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\x123\n" +
-	"\x16max_streams_per_caller\x18\x18 \x01(\x05R\x13maxStreamsPerCaller\"\x16\n" +
+	"\x16max_streams_per_caller\x18\x18 \x01(\x05R\x13maxStreamsPerCaller\x12\x1f\n" +
+	"\vmax_streams\x18\x19 \x01(\x05R\n" +
+	"maxStreams\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xd7\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
