@@ -107,7 +107,6 @@ func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err er
 	if err != nil {
 		return nil, err
 	}
-	defer before.doc.Release()
 	if before.crd == nil {
 		return nil, failed(ReasonManifestUnreadable, "old CRD", before.decodeError)
 	}
@@ -115,7 +114,6 @@ func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err er
 	if err != nil {
 		return nil, err
 	}
-	defer after.doc.Release()
 	existing := before.existing(o)
 	o.Existing = func(name string) *Existing {
 		if name != before.crd.Name {
@@ -135,6 +133,8 @@ func Compare(ctx context.Context, old, new Document, o Options) (_ *Diff, err er
 	if !diff.Report.Accepted {
 		diff.Class = Breaking
 	}
+	before.doc.Release() // not deferred: after a panic it must not return to the pool
+	after.doc.Release()
 	return diff, nil
 }
 
@@ -147,11 +147,12 @@ func ExistingFrom(manifest Document, l Limits) (name string, existing *Existing,
 	if err != nil {
 		return "", nil, err
 	}
-	defer c.doc.Release()
 	if c.crd == nil {
 		return "", nil, failed(ReasonManifestUnreadable, "manifest", c.decodeError)
 	}
-	return c.crd.Name, c.existing(Options{}), nil
+	existing = c.existing(Options{})
+	c.doc.Release() // not deferred: after a panic it must not return to the pool
+	return c.crd.Name, existing, nil
 }
 
 // fill adds the changes to the Diff.

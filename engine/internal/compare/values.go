@@ -16,13 +16,14 @@ func canonical(j *apiextensionsv1.JSON) string {
 	if j == nil {
 		return ""
 	}
-	d := value.Acquire()
-	defer d.Release()
+	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := d.ParseJSON(j.Raw, value.Limits{MaxBytes: max(len(j.Raw), 1)})
 	if err != nil {
 		return string(j.Raw)
 	}
-	return string(d.AppendCanonical(nil, root))
+	text := string(d.AppendCanonical(nil, root))
+	d.Release()
+	return text
 }
 
 func sameJSON(a, b *apiextensionsv1.JSON) bool { return canonical(a) == canonical(b) }
