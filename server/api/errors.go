@@ -245,7 +245,7 @@ func (p *problem) status() *statusv1.Status {
 
 // call returns the status of a whole call as an error. Errors of gRPC are statuses already.
 func (f faults) call(ctx context.Context, err error) error {
-	if _, is := err.(interface{ GRPCStatus() *status.Status }); is || err == nil { //nolint:errorlint // not of a cause
+	if _, is := err.(interface{ GRPCStatus() *status.Status }); is || err == nil {
 		return err
 	}
 	p := f.problem(ctx, err)

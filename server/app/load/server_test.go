@@ -89,7 +89,7 @@ func start(t *testing.T, binary, dir string, flags ...string) *server {
 
 // get returns the body of an HTTP response with status 200.
 func (s *server) get(path string) (string, error) {
-	response, err := s.web.Get("http://crdeval" + path) //nolint:noctx // on a local socket
+	response, err := s.web.Get("http://crdeval" + path)
 	if err != nil {
 		return "", err
 	}
