@@ -282,8 +282,7 @@ func (r *replay) results() {
 	if err != nil {
 		return
 	}
-	sent := value.Acquire()
-	defer sent.Release()
+	sent := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := r.item.Object.parse(sent, "object", r.old.limits)
 	if err != nil {
 		return
@@ -296,6 +295,7 @@ func (r *replay) results() {
 		}
 		return PrunedOtherwise
 	})
+	sent.Release()
 	apiVersion, _, err := TypeMetaOf(JSON(before.Object), r.old.limits)
 	if err != nil {
 		return
@@ -344,9 +344,7 @@ func (r *replay) converted(version string, where func(*Definition) string, read 
 // are the same as at the own version are skipped. classify returns the outcome of a difference; both says that both
 // results have the field.
 func (r *replay) differ(before, after []byte, version string, classify func(p value.Path, both bool) ReplayOutcome) {
-	a, b := value.Acquire(), value.Acquire()
-	defer a.Release()
-	defer b.Release()
+	a, b := value.Acquire(), value.Acquire() // not released by defer, as in results
 	x, err := a.ParseJSON(before, Limits{MaxBytes: max(1, len(before))})
 	if err != nil {
 		return
@@ -375,6 +373,8 @@ func (r *replay) differ(before, after []byte, version string, classify func(p va
 		r.difference(d)
 	}}
 	t.compare(nil, x, y)
+	a.Release()
+	b.Release()
 }
 
 func (r *replay) difference(d FieldDifference) {
