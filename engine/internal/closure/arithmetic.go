@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
 )
 
 // binary applies an operator to two operands at a cost of 1.
@@ -33,31 +34,12 @@ func unary[T, R any](of func(*Frame) (T, bool), do func(x T) (R, bool)) func(*Fr
 	}
 }
 
-// arithmetic compiles -, *, / and % of two ints or two doubles. Only ints have errors: overflow and division by zero.
+// arithmetic compiles -, *, / and % of two ints. Their errors are overflow and division by zero.
 func arithmetic(_ *compiler, k callee, args []*expr) *expr {
-	if len(args) != 2 || k.overload == "" || args[0].shape.kind != args[1].shape.kind {
+	if len(args) != 2 || args[0].shape.kind != kindInt || args[1].shape.kind != kindInt {
 		return nil
 	}
-	switch kind := args[0].shape.kind; {
-	case kind == shapeInt && intOperators[k.name] != nil:
-		return &expr{shape: intShape, w: binary(args[0].word(), args[1].word(), intOperators[k.name])}
-	case kind == shapeDouble && doubleOperators[k.name] != nil:
-		do := doubleOperators[k.name]
-		return &expr{
-			shape: &shape{kind: shapeDouble},
-			w: binary(args[0].word(), args[1].word(), func(x, y uint64) (uint64, bool) {
-				return math.Float64bits(do(math.Float64frombits(x), math.Float64frombits(y))), true
-			}),
-		}
-	}
-	return nil
-}
-
-var doubleOperators = map[string]func(x, y float64) float64{
-	operators.Add:      func(x, y float64) float64 { return x + y },
-	operators.Subtract: func(x, y float64) float64 { return x - y },
-	operators.Multiply: func(x, y float64) float64 { return x * y },
-	operators.Divide:   func(x, y float64) float64 { return x / y },
+	return &expr{shape: intShape, w: binary(args[0].word(), args[1].word(), intOperators[k.name])}
 }
 
 var intOperators = map[string]func(x, y uint64) (uint64, bool){
@@ -93,17 +75,16 @@ var intOperators = map[string]func(x, y uint64) (uint64, bool){
 
 func divisible(x, y uint64) bool { return y != 0 && (int64(x) != math.MinInt64 || int64(y) != -1) }
 
-// addition compiles + of numbers, strings and lists.
+// addition compiles + of ints, strings and lists.
 func addition(c *compiler, k callee, args []*expr) *expr {
 	a, b := args[0], args[1]
-	if k.overload == "" || a.shape.kind != b.shape.kind {
-		return nil
-	}
-	switch a.shape.kind {
-	case shapeString:
-		return concatenatedStrings(a.str(), b.str())
-	case shapeList:
+	switch {
+	case k.overload == overloads.AddList && a.shape.kind == kindList && b.shape.kind == kindList:
 		return c.concatenatedLists(a, b)
+	case k.overload == "" || k.overload == overloads.AddList:
+		c.unsupported("the addition of values without a type")
+	case k.overload == overloads.AddString && a.shape.kind == kindString && b.shape.kind == kindString:
+		return concatenatedStrings(a.str(), b.str())
 	}
 	return arithmetic(c, k, args)
 }

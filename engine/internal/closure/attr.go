@@ -63,11 +63,11 @@ func (c *compiler) selected(x *expr, s step) *expr {
 		a = *x.attr
 		a.steps = append(append(make([]step, 0, len(a.steps)+1), a.steps...), s)
 	} else {
-		a = attr{base: x, shape: x.shape, steps: []step{s}, optional: x.shape.kind == shapeOptional}
+		a = attr{base: x, shape: x.shape, steps: []step{s}, optional: x.shape.kind == kindOptional}
 	}
 	last := &a.steps[len(a.steps)-1]
 	from := a.shape
-	if from.kind == shapeOptional {
+	if from.kind == kindOptional {
 		from = from.element()
 	}
 	to := c.bind(last, from)
@@ -76,7 +76,7 @@ func (c *compiler) selected(x *expr, s step) *expr {
 	}
 	a.shape = to
 	if a.optional {
-		a.shape = &shape{kind: shapeOptional, elem: to}
+		a.shape = &shape{kind: kindOptional, elem: to}
 	}
 	return &expr{shape: a.shape, attr: &a}
 }
@@ -84,16 +84,16 @@ func (c *compiler) selected(x *expr, s step) *expr {
 // bind resolves a step against the shape of its operand and returns the shape behind it.
 func (c *compiler) bind(s *step, from *shape) *shape {
 	s.slot = NoSlot
-	if from.typ == nil || from.kind == shapeDyn {
+	if from.typ == nil || from.kind == kindDyn {
 		switch from.kind {
-		case shapeList, shapeMap:
+		case kindList, kindMap:
 			return from.element()
 		}
 		return dynShape
 	}
 	s.from = from.typ
 	switch from.kind {
-	case shapeObject:
+	case kindObject:
 		if s.kind != stepMember {
 			c.unsupported("an index into an object")
 		}
@@ -102,7 +102,7 @@ func (c *compiler) bind(s *step, from *shape) *shape {
 			c.unsupported("the member %s", s.name)
 		}
 		s.name, s.slot, s.to = m.Name, m.Slot, m.Type
-	case shapeMap, shapeList:
+	case kindMap, kindList:
 		if s.to = s.from.Elem; s.to == nil {
 			c.unsupported("elements without a type")
 		}
@@ -130,7 +130,7 @@ func (c *compiler) index(call ast.CallExpr, optional bool) *expr {
 	case by.isConst && by.constant.kind == kindInt:
 		s.kind, s.at = stepElement, int64(by.constant.word)
 	default:
-		if by.attr != nil && by.attr.optional || by.shape.kind == shapeOptional {
+		if by.attr != nil && by.attr.optional || by.shape.kind == kindOptional {
 			c.unsupported("an index that is optional")
 		}
 		// The index itself is observed as a step.
@@ -141,7 +141,7 @@ func (c *compiler) index(call ast.CallExpr, optional bool) *expr {
 
 // notOptional rejects indexes that turn out to be optionals, for which cel-go has no qualifier.
 func notOptional(index valFn, s *shape) valFn {
-	if s.kind != shapeDyn {
+	if s.kind != kindDyn {
 		return index
 	}
 	return func(f *Frame) (val, bool) {
@@ -169,7 +169,7 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 		return c.choice(a.branches)
 	}
 	if a.optional {
-		return &expr{shape: a.shape, v: c.optionalWalk(a, extra)}
+		return c.valueWalk(a, extra)
 	}
 	cost := uint64(len(a.steps)) + extra
 	if a.base != nil && len(a.steps) == 0 {
@@ -178,7 +178,7 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 	if n, t := c.nodeWalk(a, cost); n != nil {
 		return typed(n, t)
 	}
-	return c.valueWalk(a, cost)
+	return c.valueWalk(a, extra)
 }
 
 // typed returns the value of the node that an attribute leads to.
@@ -213,22 +213,16 @@ func charged(x *expr, cost uint64) *expr {
 	if cost == 0 {
 		return x
 	}
-	y := &expr{shape: x.shape, nullable: x.nullable}
-	switch {
-	case x.b != nil:
-		y.b = withCost(x.b, cost)
-	case x.w != nil:
-		y.w = withCost(x.w, cost)
-	case x.s != nil:
-		y.s = withCost(x.s, cost)
-	case x.n != nil:
-		y.n = withCost(x.n, cost)
+	return &expr{
+		shape: x.shape, nullable: x.nullable, b: withCost(x.b, cost), w: withCost(x.w, cost), s: withCost(x.s, cost),
+		n: withCost(x.n, cost), v: withCost(x.v, cost),
 	}
-	y.v = withCost(x.val(), cost)
-	return y
 }
 
 func withCost[T any](of func(*Frame) (T, bool), cost uint64) func(*Frame) (T, bool) {
+	if of == nil {
+		return nil
+	}
 	return func(f *Frame) (T, bool) {
 		f.Cost += cost
 		return of(f)

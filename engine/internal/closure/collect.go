@@ -58,7 +58,7 @@ func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
 		return true, ok
 	}
 	return &expr{
-		shape: &shape{kind: shapeList, elem: elem.shape},
+		shape: &shape{kind: kindList, elem: elem.shape},
 		v: func(f *Frame) (val, bool) {
 			f.lists[slot] = f.lists[slot][:0]
 			ok := l.run(f, each)

@@ -2,7 +2,6 @@ package closure
 
 import (
 	"cmp"
-	"math"
 
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -15,11 +14,8 @@ func comparison(_ *compiler, k callee, args []*expr) *expr {
 	a, b := args[0], args[1]
 	x := &expr{shape: boolShape}
 	holds := signTests[k.name]
-	isNumber := func(x *expr) bool { return x.shape.kind == shapeInt || x.shape.kind == shapeDouble }
 	switch kind := a.shape.kind; {
-	case k.overload == "":
-		x.b = comparedValues(a.val(), b.val(), holds)
-	case kind == shapeString && b.shape.kind == shapeString:
+	case kind == kindString && b.shape.kind == kindString:
 		l, r := a.str(), b.str()
 		x.b = func(f *Frame) (bool, bool) {
 			s, ok := l(f)
@@ -27,15 +23,17 @@ func comparison(_ *compiler, k callee, args []*expr) *expr {
 			f.Cost += tenth(min(s.size(), t.size()))
 			return holds(cmp.Compare(s.text, t.text)), ok && also
 		}
-	case kind == b.shape.kind && (kind == shapeInt || kind == shapeDuration):
+	case kind == b.shape.kind && (kind == kindInt || kind == kindDuration):
 		x.b = comparedInts(a.word(), b, holds)
-	case isNumber(a) && isNumber(b):
-		x.b = comparedNumbers(a, b, holds)
+	case k.overload == "" || a.isNumber() && b.isNumber():
+		x.b = comparedValues(a.val(), b.val(), holds)
 	default:
 		return nil
 	}
 	return x
 }
+
+func (x *expr) isNumber() bool { return x.shape.kind == kindInt || x.shape.kind == kindDouble }
 
 // signTests report whether an operator holds for the sign of a comparison.
 var signTests = map[string]func(sign int) bool{
@@ -57,38 +55,7 @@ func comparedInts(l wordFn, b *expr, holds func(sign int) bool) boolFn {
 	return binary(l, b.word(), func(x, y uint64) (bool, bool) { return holds(cmp.Compare(int64(x), int64(y))), true })
 }
 
-// comparedNumbers compares doubles, or a double with an int. NaN is an error.
-func comparedNumbers(a, b *expr, holds func(sign int) bool) boolFn {
-	aInt, bInt := a.shape.kind == shapeInt, b.shape.kind == shapeInt
-	return binary(a.word(), b.word(), func(x, y uint64) (bool, bool) {
-		if !aInt && nan(x) || !bInt && nan(y) {
-			return false, false
-		}
-		switch {
-		case aInt:
-			return holds(-compareDoubleInt(math.Float64frombits(y), int64(x))), true
-		case bInt:
-			return holds(compareDoubleInt(math.Float64frombits(x), int64(y))), true
-		}
-		return holds(cmp.Compare(math.Float64frombits(x), math.Float64frombits(y))), true
-	})
-}
-
-func nan(bits uint64) bool { return math.IsNaN(math.Float64frombits(bits)) }
-
-// compareDoubleInt is cel-go's (common/types/compare.go): a double in the range of int64 is compared with the int as a
-// double. d is not NaN.
-func compareDoubleInt(d float64, i int64) int {
-	switch {
-	case d < math.MinInt64:
-		return -1
-	case d > math.MaxInt64:
-		return 1
-	}
-	return cmp.Compare(d, float64(i))
-}
-
-// comparedValues compares operands of types that the checker does not know, such as int-or-string.
+// comparedValues compares operands of other types, and of types that the checker does not know, such as int-or-string.
 func comparedValues(l, r valFn, holds func(sign int) bool) boolFn {
 	return func(f *Frame) (bool, bool) {
 		x, ok := l(f)
@@ -97,13 +64,13 @@ func comparedValues(l, r valFn, holds func(sign int) bool) boolFn {
 		if !ok || !also || x.opt || y.opt {
 			return false, false
 		}
-		if x.kind == y.kind {
-			switch x.kind {
-			case kindInt:
-				return holds(cmp.Compare(int64(x.word), int64(y.word))), true
-			case kindString:
-				return holds(cmp.Compare(x.text, y.text)), true
-			}
+		switch {
+		case x.kind == kindInt && y.kind == kindInt:
+			return holds(cmp.Compare(int64(x.word), int64(y.word))), true
+		case x.kind == kindDouble && y.kind == kindDouble && x.float() == x.float() && y.float() == y.float():
+			return holds(cmp.Compare(x.float(), y.float())), true
+		case x.kind == kindString && y.kind == kindString:
+			return holds(cmp.Compare(x.text, y.text)), true
 		}
 		sign, ok := f.compareRefs(x, y)
 		return holds(sign), ok

@@ -33,7 +33,7 @@ func newCompiler(a *ast.AST, self *Type, o Options) *compiler {
 	c.declare("self", variableAttr(nodeSelf, self))
 	old := variableAttr(nodeOld, self)
 	if o.OptionalOldSelf {
-		old = &attr{base: optionalOld(self), shape: &shape{kind: shapeOptional, elem: shapeOfType(self)}, optional: true}
+		old = &attr{base: optionalOld(self), shape: &shape{kind: kindOptional, elem: shapeOfType(self)}, optional: true}
 	}
 	c.declare("oldSelf", old)
 	return c
@@ -46,7 +46,7 @@ func variableAttr(node int, t *Type) *attr {
 
 // optionalOld returns oldSelf as an optional.
 func optionalOld(self *Type) *expr {
-	return &expr{shape: &shape{kind: shapeOptional, elem: shapeOfType(self)}, v: func(f *Frame) (val, bool) {
+	return &expr{shape: &shape{kind: kindOptional, elem: shapeOfType(self)}, v: func(f *Frame) (val, bool) {
 		if f.Old == 0 {
 			return noneVal, true
 		}
@@ -237,7 +237,6 @@ func init() { // an initializer would refer to itself
 		"find":                  finding,
 		"hasValue":              hasValue,
 		"value":                 optionalValue,
-		"optional.of":           optionalOf,
 		"duration":              durationOf,
 		"dyn":                   dynOf,
 	}

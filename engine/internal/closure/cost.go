@@ -53,13 +53,10 @@ func sizeOf(v ref.Val) uint64 {
 
 var estimator library.CostEstimator
 
-// callCost returns the cost of a call as cel-go's tracker counts it: by the trackers of ext.Lists and ext.Sets, by the
-// estimator of the Kubernetes library, or by the tracker's own rules (interpreter/runtimecost.go).
-func callCost(function, overload string, args []ref.Val, result ref.Val) uint64 {
-	if track := trackers[overload]; track != nil {
-		return track(args, result)
-	}
-	if cost := estimator.CallCost(function, overload, args, result); cost != nil {
+// callCost returns the cost of a call as cel-go's tracker counts it: by the estimator of the Kubernetes library, or by the
+// tracker's own rules (interpreter/runtimecost.go).
+func callCost(function, overload string, args []ref.Val) uint64 {
+	if cost := estimator.CallCost(function, overload, args, nil); cost != nil {
 		return *cost
 	}
 	switch overload {
@@ -87,56 +84,4 @@ func matchCost(size, patternCost uint64) uint64 { return tenth(1+size) * pattern
 
 func patternCost(size uint64) uint64 {
 	return uint64(math.Ceil(float64(size) * common.RegexStringLengthCostFactor))
-}
-
-// trackers return the costs of overloads with trackers of their own (cel-go's ext/lists.go and ext/sets.go).
-var trackers = func() map[string]func(args []ref.Val, result ref.Val) uint64 {
-	result := func(_ []ref.Val, result ref.Val) uint64 { return allocation(1, sizeOf(result)) }
-	flatten := func(args []ref.Val, _ ref.Val) uint64 {
-		depth := types.Int(1)
-		if len(args) == 2 {
-			depth, _ = args[1].(types.Int)
-		}
-		return allocation(float64(depth), sizeOf(args[0]))
-	}
-	compareFirst := func(args []ref.Val, _ ref.Val) uint64 { return selfComparison(args[0]) }
-	compareSecond := func(args []ref.Val, _ ref.Val) uint64 { return selfComparison(args[1]) }
-	product := func(factor uint64) func([]ref.Val, ref.Val) uint64 {
-		return func(args []ref.Val, _ ref.Val) uint64 { return 1 + factor*sizeOf(args[0])*sizeOf(args[1]) }
-	}
-	t := map[string]func([]ref.Val, ref.Val) uint64{
-		"list_slice": result, "list_reverse": result, "lists_range": result, "list_distinct": compareFirst,
-		"list_flatten": flatten, "list_flatten_int": flatten, "list_sets_contains_list": product(1),
-		"list_sets_intersects_list": product(1), "list_sets_equivalent_list": product(2),
-	}
-	for _, k := range []*types.Type{
-		types.IntType, types.UintType, types.DoubleType, types.BoolType, types.DurationType, types.TimestampType,
-		types.StringType, types.BytesType,
-	} {
-		t["list_"+k.TypeName()+"_sort"] = compareFirst
-		t["list_"+k.TypeName()+"_sortByAssociatedKeys"] = compareSecond
-	}
-	return t
-}()
-
-func allocation(factor float64, size uint64) uint64 {
-	if factor < 0 {
-		factor = 1
-	}
-	return uint64(float64(size)*factor) + 1 + common.ListCreateBaseCost
-}
-
-func selfComparison(v ref.Val) uint64 {
-	list, ok := v.(traits.Lister)
-	if !ok {
-		return 1
-	}
-	n, factor := sizeOf(v), 2.0
-	if n == 0 {
-		return allocation(factor, 0)
-	}
-	if of := list.Get(types.IntZero).Type(); of == types.StringType || of == types.BytesType {
-		factor += common.StringTraversalCostFactor
-	}
-	return allocation(factor, n*n)
 }

@@ -33,38 +33,25 @@ func (f *Frame) equal(a, b val, top bool) (same, ok bool) {
 	switch a.kind {
 	case kindBool, kindDuration:
 		return a.kind == b.kind && a.word == b.word, true
+	case kindInt:
+		if b.kind == kindInt {
+			return a.word == b.word, true
+		}
+	case kindDouble:
+		if b.kind == kindDouble {
+			return a.float() == b.float(), true
+		}
 	case kindString, kindBytes:
 		return a.kind == b.kind && a.text == b.text, true
-	case kindInt, kindUint, kindDouble:
-		return equalNumbers(a, b)
 	case kindNode:
 		if b.kind == kindNode || b.kind == kindList {
 			return f.equalNodes(a, b)
 		}
 		return false, false
 	case kindList:
-		if a.wide {
-			return false, false
-		}
 		return f.equalLists(a, b)
 	}
 	return f.equalRefs(a, b)
-}
-
-func equalNumbers(a, b val) (same, ok bool) {
-	switch {
-	case a.kind == kindDouble && b.kind == kindDouble:
-		return a.float() == b.float(), true
-	case a.kind == b.kind:
-		return a.word == b.word, true
-	case a.kind == kindInt && b.kind == kindDouble && !nan(b.word):
-		return compareDoubleInt(b.float(), int64(a.word)) == 0, true
-	case a.kind == kindDouble && b.kind == kindInt && !nan(a.word):
-		return compareDoubleInt(a.float(), int64(b.word)) == 0, true
-	case a.kind == kindUint || b.kind == kindUint:
-		return false, false
-	}
-	return false, true
 }
 
 // equalNodes compares a container of the document with another container.

@@ -14,14 +14,14 @@ func equality(_ *compiler, k callee, args []*expr) *expr {
 	x := &expr{shape: boolShape}
 	sameKind := a.shape.kind == b.shape.kind && !a.nullable && !b.nullable
 	switch kind := a.shape.kind; {
-	case sameKind && kind == shapeString:
+	case sameKind && kind == kindString:
 		if a.isConst {
 			a, b = b, a
 		}
 		x.b = equalStrings(a.str(), b, negate)
-	case sameKind && kind == shapeBool:
+	case sameKind && kind == kindBool:
 		x.b = binary(a.bool(), b.bool(), func(x, y bool) (bool, bool) { return (x == y) != negate, true })
-	case sameKind && (kind == shapeInt || kind == shapeDuration || kind == shapeUint):
+	case sameKind && (kind == kindInt || kind == kindDuration || kind == kindUint):
 		x.b = binary(a.word(), b.word(), func(x, y uint64) (bool, bool) { return (x == y) != negate, true })
 	default:
 		x.b = equalValues(a.val(), b.val(), negate)

@@ -66,7 +66,7 @@ func (x *expr) word() wordFn {
 	if x.w != nil {
 		return x.w
 	}
-	v, k := x.val(), kindOfShape[x.shape.kind]
+	v, k := x.val(), x.shape.kind
 	return func(f *Frame) (uint64, bool) {
 		r, ok := v(f)
 		return r.word, ok && r.kind == k && !r.opt
@@ -95,7 +95,7 @@ func (x *expr) val() valFn {
 			return boolVal(r), ok
 		}
 	case x.w != nil:
-		w, k := x.w, kindOfShape[x.shape.kind]
+		w, k := x.w, x.shape.kind
 		return func(f *Frame) (val, bool) {
 			r, ok := w(f)
 			return val{kind: k, word: r}, ok

@@ -10,8 +10,8 @@ import (
 // (cel-go's parser/macro.go, ext/comprehensions.go, and optMap of the optional library).
 func (c *compiler) fold(e ast.Expr) *expr {
 	m := e.AsComprehension()
-	if r := m.IterRange(); r.Kind() == ast.ListKind && r.AsList().Size() == 0 && isBool(m.LoopCondition(), false) {
-		return c.binding(m)
+	if isBool(m.LoopCondition(), false) {
+		c.unsupported("the bound variable of optMap, optFlatMap or sortBy")
 	}
 	source := c.observed(m.IterRange())
 	switch init := m.AccuInit(); init.Kind() {
@@ -115,34 +115,5 @@ func (c *compiler) existsOne(m ast.ComprehensionExpr, source *expr) *expr {
 		ok := l.run(f, each)
 		f.Cost += 2
 		return f.ints[count] == 1, ok
-	}}
-}
-
-// binding compiles the variable of optMap, optFlatMap and sortBy, which is evaluated on first use.
-func (c *compiler) binding(m ast.ComprehensionExpr) *expr {
-	if !isIdent(m.LoopStep(), m.AccuVar()) {
-		c.unsupported("a binding of an unknown macro")
-	}
-	bound := c.observed(m.AccuInit())
-	if bound.shape.kind == shapeOptional {
-		c.unsupported("a variable that is bound to an optional")
-	}
-	init, slot, done := bound.val(), c.variable(), c.flag()
-	variable := &expr{shape: bound.shape, v: func(f *Frame) (val, bool) {
-		if f.bools[done] {
-			return f.vals[slot], true
-		}
-		v, ok := init(f)
-		f.vals[slot], f.bools[done] = v, ok
-		return v, ok
-	}}
-	outer := c.scope
-	c.declare(m.AccuVar(), &attr{base: variable, shape: bound.shape})
-	x := c.observed(m.Result())
-	c.scope = outer
-	v := x.val()
-	return &expr{shape: x.shape, v: func(f *Frame) (val, bool) {
-		f.bools[done] = false
-		return v(f)
 	}}
 }

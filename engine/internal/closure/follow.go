@@ -1,25 +1,32 @@
 package closure
 
-import (
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/traits"
-)
-
-// valueWalk compiles an attribute that is not optional and uses values that are not nodes.
-func (c *compiler) valueWalk(a *attr, cost uint64) *expr {
-	start, steps := c.start(a), a.steps
+// valueWalk compiles an attribute with values that are not nodes, or with optional steps. A step that finds nothing
+// costs nothing; it ends an optional attribute, and is an error of others.
+func (c *compiler) valueWalk(a *attr, extra uint64) *expr {
+	start, steps, mayBeOptional := c.start(a), a.steps, a.optional
+	if mayBeOptional && a.shape.elem != nil && a.shape.elem.kind == kindOptional {
+		c.unsupported("an optional of an optional")
+	}
 	return &expr{shape: a.shape, v: func(f *Frame) (val, bool) {
 		v, ok := start(f)
-		if !ok || v.opt {
-			return val{}, false
+		f.Cost += extra
+		if !ok || v.opt && !mayBeOptional || v.kind == kindNone {
+			return v, ok && mayBeOptional
 		}
-		f.Cost += cost
+		optional := v.opt
+		v.opt = false
 		for i := range steps {
+			optional = optional || steps[i].optional
 			var present bool
-			if v, present, ok = f.follow(v, &steps[i]); !ok || !present || v.opt && i < len(steps)-1 {
+			if v, present, ok = f.follow(v, &steps[i]); !ok || v.opt && (mayBeOptional || i < len(steps)-1) {
 				return val{}, false
 			}
+			if !present {
+				return noneVal, optional
+			}
+			f.Cost++
 		}
+		v.opt = v.opt || mayBeOptional
 		return v, true
 	}}
 }
@@ -57,12 +64,6 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 			return val{}, false, false
 		}
 		return f.lookup(v, key)
-	case kindRef:
-		key, ok := s.key(f)
-		if !ok || s.from != nil {
-			return val{}, false, false
-		}
-		return f.lookupRef(v, key)
 	}
 	return val{}, false, false
 }
@@ -94,35 +95,6 @@ func (s *step) on(t *Type) *step {
 		return nil
 	}
 	return &known
-}
-
-// lookupRef returns an element of one of upstream's lists or maps.
-func (f *Frame) lookupRef(v, key val) (to val, present, ok bool) {
-	defer unknownOnPanic(&ok)
-	switch c := v.of.(type) {
-	case traits.Mapper:
-		if key.kind != kindString {
-			return val{}, false, false
-		}
-		r, found := c.Find(types.String(key.text))
-		if !found || r == nil {
-			return val{}, false, !found
-		}
-		to, ok = f.back(r)
-		return to, true, ok
-	case traits.Lister:
-		n, _ := c.Size().(types.Int)
-		at := types.Int(key.word)
-		if key.kind != kindInt {
-			return val{}, false, false
-		}
-		if at < 0 || at >= n {
-			return val{}, false, true
-		}
-		to, ok = f.back(c.Get(at))
-		return to, true, ok
-	}
-	return val{}, false, false
 }
 
 // lookup returns an element of a computed list.

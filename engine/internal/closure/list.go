@@ -1,33 +1,28 @@
 package closure
 
 import (
-	"slices"
-
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 )
 
-// listLiteral compiles [a, b, ?c]. It costs 10, or nothing if all elements are constants.
+// listLiteral compiles [a, b]. It costs 10, or nothing if all elements are constants.
 func (c *compiler) listLiteral(e ast.Expr) *expr {
 	l := e.AsList()
 	s := shapeOf(c.ast.GetType(e.ID()))
 	var constants []val
 	elems := make([]valFn, 0, len(l.Elements()))
-	optional := make([]bool, len(l.Elements()))
+	if len(l.OptionalIndices()) > 0 {
+		c.unsupported("a list with optional elements")
+	}
 	for i, x := range l.Elements() {
 		y := c.observed(x)
 		if y.isConst {
 			constants = append(constants, y.constant)
 		}
-		optional[i] = slices.Contains(l.OptionalIndices(), int32(i))
-		switch {
-		case optional[i]:
-			s.elem = dynShape
-		case i == 0:
-			s = &shape{kind: shapeList, elem: y.shape}
-		default:
-			s.elem = join(s.elem, y.shape)
+		if i == 0 {
+			s.elem = y.shape
 		}
+		s.elem = join(s.elem, y.shape)
 		elems = append(elems, y.val())
 	}
 	if len(constants) == len(elems) {
@@ -36,16 +31,10 @@ func (c *compiler) listLiteral(e ast.Expr) *expr {
 	slot := c.list()
 	return &expr{shape: s, v: func(f *Frame) (val, bool) {
 		acc := f.lists[slot][:0]
-		for i, x := range elems {
+		for _, x := range elems {
 			v, ok := x(f)
-			if !ok || optional[i] && !v.opt {
+			if !ok {
 				return val{}, false
-			}
-			if optional[i] {
-				if v.kind == kindNone {
-					continue
-				}
-				v.opt = false
 			}
 			acc = append(acc, v)
 		}
@@ -55,20 +44,16 @@ func (c *compiler) listLiteral(e ast.Expr) *expr {
 	}}
 }
 
-// concatenatedLists compiles + of lists. Upstream's own values join sets and map lists.
+// concatenatedLists compiles + of lists. Sets and map lists, which upstream joins, are left to the fallback.
 func (c *compiler) concatenatedLists(a, b *expr) *expr {
-	l, r := a.val(), b.val()
-	slot := c.list()
-	s := &shape{kind: shapeList, elem: join(a.shape.element(), b.shape.element())}
+	l, r, slot := a.val(), b.val(), c.list()
+	s := &shape{kind: kindList, elem: join(a.shape.element(), b.shape.element())}
 	return &expr{shape: s, v: func(f *Frame) (val, bool) {
 		x, ok := l(f)
 		y, also := r(f)
 		f.Cost++
-		if !ok || !also || x.opt || y.opt || x.kind == kindList && x.wide {
+		if !ok || !also || !isList(x) || !isList(y) || x.kind == kindNode && x.of.(*Type).unordered() {
 			return val{}, false
-		}
-		if !isList(x) || !isList(y) || x.kind == kindNode && x.of.(*Type).unordered() {
-			return f.addRefs(x, y)
 		}
 		acc := f.lists[slot][:0]
 		for _, list := range [2]val{x, y} {

@@ -1,10 +1,6 @@
 package closure
 
-import (
-	"github.com/google/cel-go/common/ast"
-
-	"github.com/crdeval/crdeval/engine/value"
-)
+import "github.com/google/cel-go/common/ast"
 
 // loop goes through a list or a map of the document, or through a computed list, for a macro.
 type loop struct {
@@ -18,8 +14,6 @@ type loop struct {
 	// The slots of the element's node, of its index, and of a computed element.
 	node, count, at int
 	elem            *Type
-	// keys: the only variable is an element of a list or a key of a map, which evaluation decides.
-	keys bool
 }
 
 // loop prepares the loop over a macro's range and its variables.
@@ -27,7 +21,7 @@ func (c *compiler) loop(m ast.ComprehensionExpr, source *expr) *loop {
 	two := m.IterVar2() != ""
 	l := &loop{count: c.counter()}
 	if source.n != nil && source.shape.typ.Elem != nil {
-		l.nodes, l.list, l.elem, l.node = source.n, source.shape.kind == shapeList, source.shape.typ.Elem, c.node()
+		l.nodes, l.list, l.elem, l.node = source.n, source.shape.kind == kindList, source.shape.typ.Elem, c.node()
 		l.first = variableAttr(l.node, l.elem)
 		switch {
 		case l.list && two:
@@ -40,10 +34,8 @@ func (c *compiler) loop(m ast.ComprehensionExpr, source *expr) *loop {
 	l.vals, l.at = source.val(), c.variable()
 	elem := computedAttr(l.at, source.shape.element())
 	switch {
-	case source.shape.kind == shapeDyn && !two:
-		l.first, l.keys = computedAttr(l.at, dynShape), true
-	case source.shape.kind != shapeList:
-		c.unsupported("a macro over a computed map, or with two variables over what may be a list or a map")
+	case source.shape.kind != kindList:
+		c.unsupported("a macro over a computed map, or over what may be a list or a map")
 	case two:
 		l.first, l.second = c.indexAttr(l.count), elem
 	default:
@@ -67,7 +59,7 @@ func keyAttr(node int) *attr {
 
 func computedAttr(at int, s *shape) *attr {
 	value := func(f *Frame) (val, bool) { return f.vals[at], true }
-	return &attr{shape: s, optional: s.kind == shapeOptional, base: &expr{shape: s, v: value}}
+	return &attr{shape: s, optional: s.kind == kindOptional, base: &expr{shape: s, v: value}}
 }
 
 // run calls each for every element until it returns no more. It is false when the outcome is Unknown.
@@ -77,16 +69,7 @@ func (l *loop) run(f *Frame, each func(*Frame) (more, ok bool)) bool {
 		return l.runNodes(f, each)
 	}
 	v, ok := l.vals(f)
-	if !ok {
-		return false
-	}
-	if v, ok = f.open(v); !ok {
-		return false
-	}
-	if v.kind == kindNode && v.of.(*Type).Kind != List {
-		return l.runMap(f, v, each)
-	}
-	if !isList(v) {
+	if !ok || !isList(v) {
 		return false
 	}
 	for p := f.elements(v); !p.done(); {
@@ -119,24 +102,6 @@ func (l *loop) runNodes(f *Frame, each func(*Frame) (more, ok bool)) bool {
 			return ok
 		}
 		f.ints[l.count]++
-	}
-	return true
-}
-
-// runMap goes through a map that only evaluation knows to be one.
-func (l *loop) runMap(f *Frame, v val, each func(*Frame) (more, ok bool)) bool {
-	i, t := v.node()
-	if !l.keys || t.Kind != Map || t.Elem == nil || f.Doc.Nodes[i].Kind != value.Object {
-		return false
-	}
-	for e := f.Doc.Nodes[i].First; e != 0; e = f.Doc.Nodes[e].Next {
-		f.vals[l.at] = keyVal(f.Doc.Key(e))
-		if !f.tick() {
-			return false
-		}
-		if more, ok := each(f); !ok || !more {
-			return ok
-		}
 	}
 	return true
 }

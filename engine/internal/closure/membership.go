@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/cel-go/common/overloads"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -14,12 +13,12 @@ import (
 func membership(_ *compiler, k callee, args []*expr) *expr {
 	x, in := args[0], args[1]
 	switch {
-	case k.overload == overloads.InList && in.n != nil && x.shape.kind == shapeString && in.shape.typ.Elem != nil &&
+	case k.overload == overloads.InList && in.n != nil && x.shape.kind == kindString && in.shape.typ.Elem != nil &&
 		in.shape.typ.Elem.Kind == String:
 		return inStrings(x.str(), in.n)
 	case k.overload == overloads.InList:
 		return inList(x.val(), in.val())
-	case k.overload == overloads.InMap && in.n != nil && x.shape.kind == shapeString && in.shape.typ.Elem != nil:
+	case k.overload == overloads.InMap && in.n != nil && x.shape.kind == kindString && in.shape.typ.Elem != nil:
 		return inMap(x.str(), in.n, in.shape.typ.Elem)
 	}
 	return nil
@@ -57,7 +56,7 @@ func inConstants(x *expr, list []val) *expr {
 		return nil
 	}
 	allStrings := !slices.ContainsFunc(list, func(v val) bool { return v.kind != kindString })
-	if allStrings && x.shape.kind == shapeString {
+	if allStrings && x.shape.kind == kindString {
 		return inConstantStrings(x.str(), list)
 	}
 	v := x.val()
@@ -150,13 +149,10 @@ func inList(v, l valFn) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		want, ok := v(f)
 		list, also := l(f)
-		if !ok || !also {
+		if !ok || !also || !isList(list) {
 			return false, false
 		}
 		f.Cost += f.size(list)
-		if !isList(list) {
-			return f.containsRef(list, want)
-		}
 		return f.contains(list, want)
 	}}
 }
@@ -178,19 +174,4 @@ func (f *Frame) contains(list, want val) (in, ok bool) {
 		}
 	}
 	return false, true
-}
-
-// containsRef calls one of upstream's own lists.
-func (f *Frame) containsRef(list, want val) (in, ok bool) {
-	defer unknownOnPanic(&ok)
-	l, w, ok := f.refs(list, want)
-	if !ok {
-		return false, false
-	}
-	c, ok := l.(traits.Container)
-	if !ok {
-		return false, false
-	}
-	b, ok := c.Contains(w).(types.Bool)
-	return b == types.True, ok
 }

@@ -2,37 +2,6 @@ package closure
 
 import "github.com/google/cel-go/common/ast"
 
-// optionalWalk resolves an optional attribute. A step that finds nothing costs nothing and ends the walk.
-func (c *compiler) optionalWalk(a *attr, extra uint64) valFn {
-	start, steps := c.start(a), a.steps
-	if a.shape.elem != nil && a.shape.elem.kind == shapeOptional {
-		c.unsupported("an optional of an optional")
-	}
-	return func(f *Frame) (val, bool) {
-		v, ok := start(f)
-		f.Cost += extra
-		if !ok || v.kind == kindNone {
-			return v, ok
-		}
-		optional := v.opt
-		v.opt = false
-		for i := range steps {
-			s := &steps[i]
-			optional = optional || s.optional
-			var present bool
-			if v, present, ok = f.follow(v, s); !ok || v.opt {
-				return val{}, false
-			}
-			if !present {
-				return noneVal, optional
-			}
-			f.Cost++
-		}
-		v.opt = true
-		return v, true
-	}
-}
-
 // lazyOr compiles optional.or and optional.orValue. They cost nothing, and the right side is evaluated only when needed
 // (cel-go's optional library decorates them).
 func (c *compiler) lazyOr(k callee, call ast.CallExpr) *expr {
@@ -65,7 +34,7 @@ func hasValue(_ *compiler, _ callee, args []*expr) *expr {
 }
 
 func optionalValue(_ *compiler, _ callee, args []*expr) *expr {
-	if args[0].shape.kind != shapeOptional {
+	if args[0].shape.kind != kindOptional {
 		return nil
 	}
 	return &expr{shape: args[0].shape.element(), v: unary(args[0].val(), func(v val) (val, bool) {
@@ -73,15 +42,4 @@ func optionalValue(_ *compiler, _ callee, args []*expr) *expr {
 		v.opt = false
 		return v, ok
 	})}
-}
-
-func optionalOf(_ *compiler, _ callee, args []*expr) *expr {
-	return &expr{
-		shape: &shape{kind: shapeOptional, elem: args[0].shape},
-		v: unary(args[0].val(), func(v val) (val, bool) {
-			ok := !v.opt
-			v.opt = true
-			return v, ok
-		}),
-	}
 }

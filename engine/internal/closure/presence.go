@@ -10,7 +10,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	}
 	a := c.selected(operand, step{kind: stepMember, name: field}).attr
 	if a.optional {
-		walk := c.optionalWalk(a, 0)
+		walk := c.valueWalk(a, 0).v
 		return &expr{shape: boolShape, optionalTest: true, b: func(f *Frame) (bool, bool) {
 			v, ok := walk(f)
 			return v.kind != kindNone, ok
@@ -22,7 +22,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	if n, _ := c.nodeWalk(&before, cost); n != nil && last.from != nil {
 		return &expr{shape: boolShape, b: presenceOf(&before, n, last, cost)}
 	}
-	v := c.valueWalk(&before, cost).val()
+	v := c.valueWalk(&before, 1).val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		object, ok := v(f)
 		if !ok {

@@ -50,7 +50,7 @@ func Compile(a *ast.AST, self *Type, o Options) (p *Program, err error) {
 	}()
 	c := newCompiler(a, self, o)
 	x := c.observed(a.Expr())
-	if x.shape.kind != shapeBool {
+	if x.shape.kind != kindBool {
 		return nil, &Unsupported{"a result that is not a bool"}
 	}
 	c.program.run = x.bool()

@@ -52,9 +52,9 @@ func TestOptionalOldSelf(t *testing.T) {
 	all := objects(t, richSchema, 60, r)
 	f := &Frame{}
 	for _, text := range []string{
-		`oldSelf.hasValue()`, `!oldSelf.hasValue() || oldSelf.value().i <= self.i`, `oldSelf.?i.orValue(0) <= self.i`, `oldSelf.optMap(o, o.i <= self.i).orValue(true)`,
+		`oldSelf.hasValue()`, `!oldSelf.hasValue() || oldSelf.value().i <= self.i`, `oldSelf.?i.orValue(0) <= self.i`,
 		`has(oldSelf.s)`, `oldSelf.o.?a.orValue('') == self.s`, `oldSelf.orValue(self) == self`, `oldSelf.?ls.orValue([]).all(x, x in self.ls)`, `oldSelf.i.hasValue()`,
-		`oldSelf.ls[0].orValue('') == 'a'`, `oldSelf.ms.a.hasValue()`, `oldSelf == optional.of(self)`, `oldSelf.or(optional.of(self)).value().i == self.i`, `oldSelf.optFlatMap(o, o.?s).hasValue()`,
+		`oldSelf.ls[0].orValue('') == 'a'`, `oldSelf.ms.a.hasValue()`, `oldSelf.or(optional.of(self)).value().i == self.i`,
 	} {
 		c := u.mustCompile(t, text, true)
 		var n tally
@@ -106,6 +106,11 @@ func TestUnsupported(t *testing.T) {
 		{`google.protobuf.Duration{seconds: 1} == duration('1s')`, "no closure for a literal of a message"},
 		{`{'a': self.s}['a'] == 'a'`, "no closure for a literal of a map"},
 		{`self.ms.transformMap(k, v, v + '!').size() == 1`, "no closure for a macro that makes a map"},
+		{`(dyn(self.ls) + self.lt).size() > 1`, "no closure for the addition of values without a type"},
+		{`self.?i.optMap(x, x + 1).orValue(0) == 2`, "no closure for the bound variable of optMap, optFlatMap or sortBy"},
+		{`[?self.?s].size() == 2`, "no closure for a list with optional elements"},
+		{`dyn(self.ms).all(k, k != 'a')`, "no closure for a macro over a computed map, or over what may be a list or a map"},
+		{`self.ls.distinct().size() == self.ls.size()`, "no closure for the function distinct"},
 		{`has((self.b ? self.o : self.o).a)`, "no closure for has() on a conditional"},
 		{`self.b ? has(self.?o.a) : true`, "no closure for has() on an optional as a branch of a conditional"},
 	} {

@@ -2,13 +2,11 @@ package closure
 
 import (
 	"math"
-	"reflect"
 	"time"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	celcommon "k8s.io/apiserver/pkg/cel/common"
 )
 
 // maxRefNodes bounds the nodes of a value that cel-go's functions are called with: they cannot be interrupted.
@@ -86,9 +84,6 @@ func (f *Frame) fits(i uint32, left *int) bool {
 }
 
 func (f *Frame) listRef(v val) (ref.Val, bool) {
-	if v.wide {
-		return nil, false
-	}
 	cells := v.span(f)
 	list := make([]ref.Val, len(cells))
 	for i := range cells {
@@ -101,26 +96,26 @@ func (f *Frame) listRef(v val) (ref.Val, bool) {
 	return types.NewRefValList(types.DefaultTypeAdapter, list), true
 }
 
-// back returns the value of cel-go's result. It is false for errors. Upstream's own lists and maps stay references:
-// they have an equality of their own.
+// back returns the value of cel-go's result. It is false for errors, and for maps and upstream's own lists.
 func (f *Frame) back(r ref.Val) (val, bool) {
-	if list, ok := r.(traits.Lister); ok && !isUnstructured(r) {
-		cells, ok := f.backAll(list)
+	switch v := r.(type) {
+	case traits.Lister:
+		if _, unstructured := r.Value().([]any); unstructured {
+			return val{}, false
+		}
+		cells, ok := f.backAll(v)
 		if !ok {
 			return val{}, false
 		}
-		v, ok := f.store(cells)
-		v.wide = isUnordered(r)
-		return v, ok
-	}
-	if o, ok := r.(*types.Optional); ok {
-		if !o.HasValue() {
+		return f.store(cells)
+	case *types.Optional:
+		if !v.HasValue() {
 			return noneVal, true
 		}
-		v, ok := f.back(o.GetValue())
-		ok = ok && !v.opt
-		v.opt = true
-		return v, ok
+		content, ok := f.back(v.GetValue())
+		ok = ok && !content.opt
+		content.opt = true
+		return content, ok
 	}
 	return scalarOf(r)
 }
@@ -139,41 +134,6 @@ func (f *Frame) backAll(list traits.Lister) ([]val, bool) {
 		}
 	}
 	return cells, true
-}
-
-// isUnstructured reports whether a list or a map is one of upstream's over data of the document.
-func isUnstructured(r ref.Val) bool {
-	switch r.(type) {
-	case traits.Lister, traits.Mapper:
-		switch r.Value().(type) {
-		case []any, map[string]any:
-			return true
-		}
-	}
-	return false
-}
-
-// isUnordered reports whether a list is upstream's union of sets or merger of map lists, whose equality ignores the
-// order. These types are not exported; the other lists of their package are unstructured.
-func isUnordered(list ref.Val) bool {
-	t := reflect.TypeOf(list)
-	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == upstreamPackage
-}
-
-var upstreamPackage = reflect.TypeFor[celcommon.MapList]().PkgPath()
-
-// open turns one of upstream's lists into a computed one. Other values stay as they are; optionals are false.
-func (f *Frame) open(v val) (list val, ok bool) {
-	r, isList := v.of.(traits.Lister)
-	if v.kind != kindRef || !isList || v.opt {
-		return v, !v.opt
-	}
-	defer unknownOnPanic(&ok)
-	cells, ok := f.backAll(r)
-	if !ok {
-		return val{}, false
-	}
-	return f.store(cells)
 }
 
 // scalarOf returns the value of anything but a list or an optional.
@@ -195,10 +155,7 @@ func scalarOf(r ref.Val) (val, bool) {
 		return durationVal(v.Duration), true
 	case types.Null:
 		return val{}, true
-	case *types.Err, *types.Unknown, nil:
-		return val{}, false
-	}
-	if _, ok := r.(traits.Mapper); ok && !isUnstructured(r) {
+	case *types.Err, *types.Unknown, traits.Mapper, nil:
 		return val{}, false
 	}
 	return refVal(r), true

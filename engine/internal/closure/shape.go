@@ -4,44 +4,25 @@ import "github.com/google/cel-go/common/types"
 
 // shape is what is known of an expression's value at compile time.
 type shape struct {
-	kind shapeKind
+	kind kind
 	// typ is the type of lists, maps, objects and int-or-strings of the document. It is nil for computed values.
 	typ *Type
 	// elem is the shape of list elements, map values or the content of an optional, if typ is nil.
 	elem *shape
 }
 
-type shapeKind uint8
-
-const (
-	shapeDyn shapeKind = iota // anything
-	shapeNull
-	shapeBool
-	shapeInt
-	shapeUint
-	shapeDouble
-	shapeString
-	shapeBytes
-	shapeDuration
-	shapeOpaque // timestamps, types, and the types of libraries
-	shapeList
-	shapeMap
-	shapeObject
-	shapeOptional
-)
-
 var (
-	dynShape    = &shape{kind: shapeDyn}
-	boolShape   = &shape{kind: shapeBool}
-	intShape    = &shape{kind: shapeInt}
-	stringShape = &shape{kind: shapeString}
-	opaqueShape = &shape{kind: shapeOpaque}
+	dynShape    = &shape{kind: kindDyn}
+	boolShape   = &shape{kind: kindBool}
+	intShape    = &shape{kind: kindInt}
+	stringShape = &shape{kind: kindString}
+	opaqueShape = &shape{kind: kindRef}
 )
 
-var shapeOfKind = [...]shapeKind{
-	Opaque: shapeOpaque, Bool: shapeBool, Int: shapeInt, Double: shapeDouble, String: shapeString, Bytes: shapeBytes,
-	Duration: shapeDuration, Date: shapeOpaque, DateTime: shapeOpaque, Dyn: shapeDyn,
-	List: shapeList, Map: shapeMap, Object: shapeObject,
+var kindOfType = [...]kind{
+	Opaque: kindRef, Bool: kindBool, Int: kindInt, Double: kindDouble, String: kindString, Bytes: kindBytes,
+	Duration: kindDuration, Date: kindRef, DateTime: kindRef, Dyn: kindDyn,
+	List: kindList, Map: kindMap, Object: kindObject,
 }
 
 // shapeOfType returns the shape of a node's value.
@@ -49,12 +30,20 @@ func shapeOfType(t *Type) *shape {
 	if t == nil {
 		return opaqueShape
 	}
-	s := &shape{kind: shapeOfKind[t.Kind]}
+	s := &shape{kind: kindOfType[t.Kind]}
 	switch t.Kind {
 	case List, Map, Object, Dyn:
 		s.typ = t
 	}
 	return s
+}
+
+// shapes are the shapes of the checker's types without parameters.
+var shapes = map[types.Kind]*shape{
+	types.BoolKind: boolShape, types.IntKind: intShape, types.UintKind: {kind: kindUint}, types.DoubleKind: {kind: kindDouble},
+	types.StringKind: stringShape, types.BytesKind: {kind: kindBytes}, types.DurationKind: {kind: kindDuration},
+	types.NullTypeKind: {kind: kindNull}, types.OpaqueKind: opaqueShape, types.TimestampKind: opaqueShape,
+	types.TypeKind: opaqueShape, types.StructKind: {kind: kindObject},
 }
 
 // shapeOf returns the shape of a type of the checker.
@@ -63,35 +52,17 @@ func shapeOf(t *types.Type) *shape {
 		return dynShape
 	}
 	switch t.Kind() {
-	case types.BoolKind:
-		return boolShape
-	case types.IntKind:
-		return intShape
-	case types.UintKind:
-		return &shape{kind: shapeUint}
-	case types.DoubleKind:
-		return &shape{kind: shapeDouble}
-	case types.StringKind:
-		return stringShape
-	case types.BytesKind:
-		return &shape{kind: shapeBytes}
-	case types.DurationKind:
-		return &shape{kind: shapeDuration}
-	case types.NullTypeKind:
-		return &shape{kind: shapeNull}
 	case types.ListKind:
-		return &shape{kind: shapeList, elem: shapeOf(t.Parameters()[0])}
+		return &shape{kind: kindList, elem: shapeOf(t.Parameters()[0])}
 	case types.MapKind:
-		return &shape{kind: shapeMap, elem: shapeOf(t.Parameters()[1])}
+		return &shape{kind: kindMap, elem: shapeOf(t.Parameters()[1])}
 	case types.OpaqueKind:
 		if t.TypeName() == "optional_type" {
-			return &shape{kind: shapeOptional, elem: shapeOf(t.Parameters()[0])}
+			return &shape{kind: kindOptional, elem: shapeOf(t.Parameters()[0])}
 		}
-		return opaqueShape
-	case types.TimestampKind, types.TypeKind:
-		return opaqueShape
-	case types.StructKind:
-		return &shape{kind: shapeObject}
+	}
+	if s := shapes[t.Kind()]; s != nil {
+		return s
 	}
 	return dynShape
 }
@@ -99,7 +70,7 @@ func shapeOf(t *types.Type) *shape {
 // element returns the shape of list elements, map values or the content of an optional.
 func (s *shape) element() *shape {
 	switch {
-	case s.typ != nil && s.kind != shapeDyn:
+	case s.typ != nil && s.kind != kindDyn:
 		return shapeOfType(s.typ.Elem)
 	case s.elem != nil:
 		return s.elem
@@ -117,13 +88,8 @@ func join(a, b *shape) *shape {
 	}
 	s := &shape{kind: a.kind}
 	switch a.kind {
-	case shapeList, shapeMap, shapeOptional:
+	case kindList, kindMap, kindOptional:
 		s.elem = join(a.element(), b.element())
 	}
 	return s
-}
-
-var kindOfShape = [...]kind{
-	shapeNull: kindNull, shapeBool: kindBool, shapeInt: kindInt, shapeUint: kindUint, shapeDouble: kindDouble,
-	shapeString: kindString, shapeBytes: kindBytes, shapeDuration: kindDuration, shapeOpaque: kindRef,
 }

@@ -13,7 +13,7 @@ const longText = 1 << 16
 
 // affix compiles startsWith and endsWith, which cost a tenth of the affix.
 func affix(_ *compiler, k callee, args []*expr) *expr {
-	if k.overload == "" || args[0].shape.kind != shapeString || args[1].shape.kind != shapeString {
+	if k.overload == "" || args[0].shape.kind != kindString || args[1].shape.kind != kindString {
 		return nil
 	}
 	has := strings.HasPrefix
@@ -57,7 +57,7 @@ func containing(_ *compiler, k callee, args []*expr) *expr {
 
 // matching compiles matches with a constant pattern.
 func matching(_ *compiler, k callee, args []*expr) *expr {
-	if !args[1].isConst || args[0].shape.kind != shapeString || args[1].constant.kind != kindString || k.overload == "" {
+	if !args[1].isConst || args[0].shape.kind != kindString || args[1].constant.kind != kindString || k.overload == "" {
 		return nil
 	}
 	text := args[1].constant.text
@@ -75,7 +75,7 @@ func matching(_ *compiler, k callee, args []*expr) *expr {
 
 // finding compiles find with a constant pattern.
 func finding(_ *compiler, _ callee, args []*expr) *expr {
-	if len(args) != 2 || !args[1].isConst || args[0].shape.kind != shapeString || args[1].constant.kind != kindString {
+	if len(args) != 2 || !args[1].isConst || args[0].shape.kind != kindString || args[1].constant.kind != kindString {
 		return nil
 	}
 	text := args[1].constant.text
@@ -87,14 +87,8 @@ func finding(_ *compiler, _ callee, args []*expr) *expr {
 		if !ok || f.Cost > f.Limit {
 			return str{}, false
 		}
-		if len(s.text) >= longSearch { // only package regexp, which is slow, finds the position
-			matched, ok := p.Match(s.text, f.Stop)
-			if !ok || matched && len(s.text) >= hugeSearch {
-				return str{}, false
-			}
-			if !matched {
-				return str{}, true
-			}
+		if len(s.text) >= longSearch {
+			return str{}, false
 		}
 		re, err := p.Regexp()
 		if err != nil {
@@ -104,16 +98,12 @@ func finding(_ *compiler, _ callee, args []*expr) *expr {
 	}}
 }
 
-// From these lengths on, a search first tests whether there is a match, and from hugeSearch on leaves its position to
-// the fallback.
-const (
-	longSearch = 1 << 12
-	hugeSearch = 1 << 17
-)
+// longSearch is the length from which on the fallback searches: package regexp is slow and cannot be interrupted.
+const longSearch = 1 << 12
 
 // durationOf compiles duration of a string.
 func durationOf(_ *compiler, k callee, args []*expr) *expr {
-	if args[0].shape.kind != shapeString {
+	if args[0].shape.kind != kindString {
 		return nil
 	}
 	return &expr{shape: k.result, w: unary(args[0].str(), func(s str) (uint64, bool) {
@@ -128,7 +118,7 @@ func size(_ *compiler, _ callee, args []*expr) *expr {
 	switch a := args[0]; {
 	case len(args) != 1:
 		return nil
-	case a.shape.kind == shapeString:
+	case a.shape.kind == kindString:
 		s := a.str()
 		x.w = func(f *Frame) (uint64, bool) {
 			r, ok := s(f)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// kind is the type of a val.
+// kind is the type of a value.
 type kind uint8
 
 const (
@@ -22,14 +22,21 @@ const (
 	kindDuration      // word: nanoseconds
 	kindNode          // word: a list, a map or an object of the Doc; of: its *Type
 	kindList          // word: offset and length of its elements in Frame.cells; a constant has them in of, as *[]val
-	kindRef           // of: a ref.Val of cel-go: timestamps, types, quantities, maps and so on
+	kindRef           // of: a ref.Val of cel-go: timestamps, types, quantities and so on
 	kindNone          // an optional without a value
+
+	// Shapes have these kinds too. kindList is there also for lists of the document, kindRef for timestamps, types and the
+	// types of libraries.
+	kindMap
+	kindObject
+	kindOptional
+	kindDyn // anything
 )
 
 // val is a value of any kind. It is passed in registers.
 type val struct {
 	kind kind
-	wide bool // a string that may have bytes outside ASCII; a computed list whose order does not matter (sets, map lists)
+	wide bool // a string that may have bytes outside ASCII
 	opt  bool // it is an optional of this value; there are no optionals of optionals
 	word uint64
 	text string

@@ -77,3 +77,14 @@ func TestFormatBounds(t *testing.T) {
 		}
 	}
 }
+
+func TestFormatDigits(t *testing.T) {
+	for format, want := range map[string]int64{
+		"": 0, "%s": 0, "%.3f": 3, "a %.10f b %.5e %d": 15, "%%.9f": 0, "%%%.9f": 9, "%.1000000f": 1e6, "%.1000001f": 0, "%.99999999999999999999f": 0, "%.f": 0, "%": 0, "%.": 0, "%.7": 7,
+		strings.Repeat("%.1000000f", 80): 80e6,
+	} {
+		if got := formatDigits(format); got != want {
+			t.Errorf("%.40q: %v, want %v", format, got, want)
+		}
+	}
+}

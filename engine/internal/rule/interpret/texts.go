@@ -1,6 +1,7 @@
 package interpret
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -64,7 +65,7 @@ func replace(c call) ref.Val {
 // format is charged for the length of the format only.
 func format(c call) ref.Val {
 	text, _ := c.args[0].(types.String)
-	digits := float64(closure.FormatDigits(string(text)))
+	digits := float64(formatDigits(string(text)))
 	c.require(textLimit, digits)
 	if list, ok := c.args[1].(traits.Lister); ok {
 		c.requirePrinted(list, digits)
@@ -73,6 +74,26 @@ func format(c call) ref.Val {
 		return inBackground(c.Evaluation, unpolledSlots, func() ref.Val { return c.run(c.args...) })
 	}
 	return c.runPolled()
+}
+
+// maxPrecision is the highest precision of one clause that package fmt accepts.
+const maxPrecision = 1_000_000
+
+// formatDigits returns how many digits the clauses of a CEL format string ask for in total ('%.999999f').
+func formatDigits(format string) (digits int64) {
+	for {
+		_, clause, ok := strings.Cut(format, "%")
+		if !ok {
+			return digits
+		}
+		if format = strings.TrimPrefix(clause, "%"); len(format) < len(clause) || !strings.HasPrefix(clause, ".") {
+			continue
+		}
+		format = strings.TrimLeft(clause[1:], "0123456789")
+		if n, err := strconv.Atoi(clause[1 : len(clause)-len(format)]); err == nil && n <= maxPrecision {
+			digits += int64(n)
+		}
+	}
 }
 
 // requirePrinted adds the approximate length of a printed value, and ends the evaluation if the sum exceeds the limit.
@@ -105,84 +126,55 @@ func (e *Evaluation) requirePrinted(v ref.Val, bytes float64) float64 {
 // shortText is the length up to which cel-go's search takes at most some milliseconds.
 const shortText = 1 << 10
 
-// longSearch returns the arguments of a search in a long text. ok is false where cel-go's own search is fast enough.
-// cel-go compares all of the part at each position, which takes hours if the part nearly matches everywhere.
-func (c call) longSearch() (text, part string, ok bool) {
-	a, isText := c.args[0].(types.String)
-	b, isPart := c.args[1].(types.String)
-	text, part = string(a), string(b)
-	return text, part, isText && isPart && len(text) > shortText && len(part) > 1 &&
-		utf8.ValidString(text) && utf8.ValidString(part)
+// indexOf searches long texts as cel-go's ext/strings.go does. That compares all of the part at each position, which
+// takes hours if the part nearly matches everywhere.
+func indexOf(last bool) guard {
+	return func(c call) ref.Val {
+		a, isText := c.args[0].(types.String)
+		b, isPart := c.args[1].(types.String)
+		text, part, from := string(a), string(b), 0
+		if last {
+			from = len(text)
+		}
+		if !isText || !isPart || len(text) <= shortText || len(part) < 2 ||
+			!utf8.ValidString(text) || !utf8.ValidString(part) {
+			return c.runPolled()
+		}
+		if len(c.args) > 2 {
+			n, ok := c.args[2].(types.Int)
+			if !ok || n < 0 {
+				return c.runPolled()
+			}
+			if from = byteAt(text, int(n)); from < 0 {
+				return types.Int(-1)
+			}
+		}
+		var at int
+		if last {
+			end := byteAt(text[from:], utf8.RuneCountInString(part)) // a match may begin at the offset
+			if end < 0 {
+				end = len(text) - from
+			}
+			at = strings.LastIndex(text[:from+end], part)
+		} else if at = strings.Index(text[from:], part); at >= 0 {
+			at += from
+		}
+		if at < 0 {
+			return types.Int(-1)
+		}
+		return types.Int(utf8.RuneCountInString(text[:at]))
+	}
 }
 
-// offset returns the optional third argument of a search as a position in bytes, def if it is absent. inText is false
-// for a position behind the text, ok for what cel-go has an error for.
-func (c call) offset(text string, def int) (at int, inText, ok bool) {
-	if len(c.args) < 3 {
-		return def, true, true
-	}
-	n, ok := c.args[2].(types.Int)
-	if !ok || n < 0 {
-		return 0, false, false
-	}
-	at, inText = byteAt(text, int64(n))
-	return at, inText, true
-}
-
-// indexOf of texts is indexOfOffset of cel-go's ext/strings.go.
-func indexOf(c call) ref.Val {
-	text, part, ok := c.longSearch()
-	if !ok {
-		return c.runPolled()
-	}
-	from, inText, ok := c.offset(text, 0)
-	if !ok {
-		return c.runPolled()
-	}
-	if !inText {
-		return types.Int(-1)
-	}
-	return runesBefore(text, from, strings.Index(text[from:], part))
-}
-
-// lastIndexOf of texts is lastIndexOfOffset of cel-go's ext/strings.go.
-func lastIndexOf(c call) ref.Val {
-	text, part, ok := c.longSearch()
-	if !ok {
-		return c.runPolled()
-	}
-	from, inText, ok := c.offset(text, len(text))
-	if !ok {
-		return c.runPolled()
-	}
-	if !inText {
-		return types.Int(-1)
-	}
-	// A match may begin at the offset.
-	end := len(text)
-	if length, ok := byteAt(text[from:], int64(utf8.RuneCountInString(part))); ok {
-		end = from + length
-	}
-	return runesBefore(text, 0, strings.LastIndex(text[:end], part))
-}
-
-// runesBefore returns how many code points precede a match at text[from+at], -1 if at is negative.
-func runesBefore(text string, from, at int) ref.Val {
-	if at < 0 {
-		return types.Int(-1)
-	}
-	return types.Int(utf8.RuneCountInString(text[:from+at]))
-}
-
-// byteAt returns the position of code point n in bytes, false if the text has fewer code points.
-func byteAt(text string, n int64) (int, bool) {
+// byteAt returns the position of code point n in bytes, -1 if the text has no more than n code points.
+func byteAt(text string, n int) int {
 	for i := range text {
 		if n == 0 {
-			return i, true
+			return i
 		}
 		n--
 	}
-	return 0, false
+	return -1
 }
 
 // quantity guards the functions that parse a quantity. Operations on quantities make them hardly longer.

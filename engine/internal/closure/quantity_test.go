@@ -1,9 +1,6 @@
 package closure
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestQuantityExtent(t *testing.T) {
 	for text, want := range map[string][2]int64{
@@ -12,17 +9,6 @@ func TestQuantityExtent(t *testing.T) {
 	} {
 		if digits, exponent := QuantityExtent(text); digits != want[0] || exponent != want[1] {
 			t.Errorf("%q: %d digits, exponent %d, want %v", text, digits, exponent, want)
-		}
-	}
-}
-
-func TestFormatDigits(t *testing.T) {
-	for format, want := range map[string]int64{
-		"": 0, "%s": 0, "%.3f": 3, "a %.10f b %.5e %d": 15, "%%.9f": 0, "%%%.9f": 9, "%.1000000f": 1e6, "%.1000001f": 0, "%.99999999999999999999f": 0, "%.f": 0, "%": 0, "%.": 0, "%.7": 7,
-		strings.Repeat("%.1000000f", 80): 80e6,
-	} {
-		if got := FormatDigits(format); got != want {
-			t.Errorf("%.40q: %v, want %v", format, got, want)
 		}
 	}
 }

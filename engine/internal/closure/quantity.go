@@ -44,23 +44,3 @@ func withoutSign(text string) string {
 	}
 	return text
 }
-
-// maxPrecision is the highest precision of one clause that package fmt accepts.
-const maxPrecision = 1_000_000
-
-// FormatDigits returns how many digits the clauses of a CEL format string ask for in total ('%.999999f').
-func FormatDigits(format string) (digits int64) {
-	for {
-		_, clause, ok := strings.Cut(format, "%")
-		if !ok {
-			return digits
-		}
-		if format = strings.TrimPrefix(clause, "%"); len(format) < len(clause) || !strings.HasPrefix(clause, ".") {
-			continue
-		}
-		format = strings.TrimLeft(clause[1:], "0123456789")
-		if n, err := strconv.Atoi(clause[1 : len(clause)-len(format)]); err == nil && n <= maxPrecision {
-			digits += int64(n)
-		}
-	}
-}
