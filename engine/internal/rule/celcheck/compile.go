@@ -9,6 +9,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/overloads"
 	celtypes "github.com/google/cel-go/common/types"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 
@@ -100,8 +102,8 @@ func (s *Scope) compile(
 			c, bad = nil, invalid(failed+fmt.Sprint(r))
 		}
 	}()
-	ast, issues := s.TypeCheck(e, key.text, key.optional)
-	if ast == nil {
+	compiled, issues := s.TypeCheck(e, key.text, key.optional)
+	if compiled == nil {
 		if issues != nil {
 			if text := issues.String(); !strings.Contains(text, selfTypeName) {
 				return nil, invalid(failed + text) // a second check would find the same and can take seconds
@@ -111,23 +113,23 @@ func (s *Scope) compile(
 		if err != nil {
 			return nil, internal(err.Error())
 		}
-		if ast, issues = env.Compile(key.text); issues != nil {
+		if compiled, issues = env.Compile(key.text); issues != nil {
 			return nil, invalid(failed + issues.String())
 		}
 	}
-	if ast.OutputType() != want {
+	if compiled.OutputType() != want {
 		return nil, invalid(wrongType)
 	}
-	c = &Checked{Ast: ast}
-	for _, r := range ast.NativeRep().ReferenceMap() {
+	c = &Checked{Ast: compiled}
+	for _, r := range compiled.NativeRep().ReferenceMap() {
 		// The variable of a macro counts, too.
 		if r.Name == "oldSelf" && (quirk.On(quirk.AnyOldSelfVariableCounts) || !strings.Contains(key.text, "(oldSelf, ")) {
 			c.UsesOldSelf = true
 			break
 		}
 	}
-	if !plannable(e, ast.NativeRep()) {
-		if _, err := e.Plan(ast); err != nil {
+	if !e.CanPlan(compiled.NativeRep()) {
+		if _, err := e.Plan(compiled); err != nil {
 			return c, invalid(unplanned + err.Error())
 		}
 	}
@@ -158,6 +160,27 @@ func (s *Scope) TypeCheck(e *celenv.Env, text string, optionalOldSelf bool) (*ce
 		}
 	}
 	return parsed, nil
+}
+
+// mayFailValidation reports whether a validator of the environment may reject the expression: it has a list or map
+// literal with several elements or an optional one, or calls a function whose literal arguments are validated.
+// Validators panic for [?x] where x is dynamic, and upstream answers 500.
+func mayFailValidation(a *ast.AST) (found bool) {
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ListKind:
+			found = found || len(e.AsList().Elements()) > 1 || len(e.AsList().OptionalIndices()) > 0
+		case ast.MapKind:
+			entries := e.AsMap().Entries()
+			found = found || len(entries) > 1 || len(entries) == 1 && entries[0].AsMapEntry().IsOptional()
+		case ast.CallKind:
+			switch e.AsCall().FunctionName() {
+			case overloads.TypeConvertDuration, overloads.TypeConvertTimestamp, overloads.Matches, "format":
+				found = true
+			}
+		}
+	}))
+	return found
 }
 
 // CheckParsed checks a parsed expression in place. Without a result and without issues, it leaves the expression

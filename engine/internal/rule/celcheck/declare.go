@@ -7,6 +7,8 @@ import (
 	apimachineryvalidation "k8s.io/apimachinery/pkg/util/validation"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/openapi"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -16,12 +18,12 @@ import (
 //
 // Upstream: schema/cel/model/schemas.go, SchemaDeclType.
 func declare(s *schema.Props, resourceRoot bool) *apiservercel.DeclType {
-	return common.SchemaDeclType(&propsSchema{s: s}, resourceRoot)
+	return common.SchemaDeclType(&propsSchema{Schema: unconstrained, s: s}, resourceRoot)
 }
 
 // propsSchema adapts a schema to common.Schema, as far as declarations use it. (schema/cel/model/adaptor.go)
 type propsSchema struct {
-	noConstraints
+	*openapi.Schema
 	s          *schema.Props
 	properties map[string]common.Schema
 }
@@ -49,14 +51,14 @@ func (p *propsSchema) Items() common.Schema {
 	if p.s.Items == nil || p.s.Items.Schema == nil {
 		return nil
 	}
-	return &propsSchema{s: p.s.Items.Schema}
+	return &propsSchema{Schema: unconstrained, s: p.s.Items.Schema}
 }
 
 func (p *propsSchema) Properties() map[string]common.Schema {
 	if p.properties == nil && len(p.s.Properties) > 0 {
 		p.properties = make(map[string]common.Schema, len(p.s.Properties))
 		for name, s := range p.s.Properties {
-			p.properties[name] = &propsSchema{s: &s}
+			p.properties[name] = &propsSchema{Schema: unconstrained, s: &s}
 		}
 	}
 	return p.properties
@@ -69,7 +71,7 @@ func (p *propsSchema) AdditionalProperties() common.SchemaOrBool {
 	case a.Schema == nil:
 		return SchemaOrBool{Allowed: a.Allows}
 	default:
-		return SchemaOrBool{Values: &propsSchema{s: a.Schema}, Allowed: true}
+		return SchemaOrBool{Values: &propsSchema{Schema: unconstrained, s: a.Schema}, Allowed: true}
 	}
 }
 
@@ -95,7 +97,7 @@ func (p *propsSchema) Enum() []any {
 }
 
 func (p *propsSchema) WithTypeAndObjectMeta() common.Schema {
-	return &propsSchema{s: withObjectMeta(p.s)}
+	return &propsSchema{Schema: unconstrained, s: withObjectMeta(p.s)}
 }
 
 func preservesUnknown(s *schema.Props) bool {
@@ -140,33 +142,9 @@ func shortString(declared schema.Props, maxLength int64) schema.Props {
 	return schema.Props{Type: "string", MaxLength: &maxLength}
 }
 
-// noConstraints implements the methods of common.Schema that neither CEL declarations nor CEL values use, or that few
-// schemas define.
-type noConstraints struct{}
-
-func (noConstraints) Format() string                        { return "" }
-func (noConstraints) Pattern() string                       { return "" }
-func (noConstraints) Minimum() *float64                     { return nil }
-func (noConstraints) IsExclusiveMinimum() bool              { return false }
-func (noConstraints) Maximum() *float64                     { return nil }
-func (noConstraints) IsExclusiveMaximum() bool              { return false }
-func (noConstraints) MultipleOf() *float64                  { return nil }
-func (noConstraints) MinItems() *int64                      { return nil }
-func (noConstraints) MaxItems() *int64                      { return nil }
-func (noConstraints) MinLength() *int64                     { return nil }
-func (noConstraints) MaxLength() *int64                     { return nil }
-func (noConstraints) MinProperties() *int64                 { return nil }
-func (noConstraints) MaxProperties() *int64                 { return nil }
-func (noConstraints) Required() []string                    { return nil }
-func (noConstraints) Enum() []any                           { return nil }
-func (noConstraints) UniqueItems() bool                     { return false }
-func (noConstraints) Default() any                          { return nil }
-func (noConstraints) AllOf() []common.Schema                { return nil }
-func (noConstraints) OneOf() []common.Schema                { return nil }
-func (noConstraints) AnyOf() []common.Schema                { return nil }
-func (noConstraints) Not() common.Schema                    { return nil }
-func (noConstraints) XMapType() string                      { return "" }
-func (noConstraints) XValidations() []common.ValidationRule { return nil }
+// unconstrained has the methods of common.Schema that neither CEL declarations nor CEL values use, or that few schemas
+// define.
+var unconstrained = &openapi.Schema{Schema: &spec.Schema{}}
 
 // SchemaOrBool is additionalProperties.
 type SchemaOrBool struct {

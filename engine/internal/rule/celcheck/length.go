@@ -81,8 +81,9 @@ func CheckExpansion(text string) error {
 	if parsed == nil {
 		return nil
 	}
-	parts := expandedParts(parsed.Expr(), 2)
-	if parts <= maxExpandedParts || parts <= minGrowth*expandedParts(parsed.Expr(), 1) {
+	root := ast.NavigateAST(parsed)
+	parts := expandedParts(root, 2)
+	if parts <= maxExpandedParts || parts <= minGrowth*expandedParts(root, 1) {
 		return nil
 	}
 	return &value.LimitError{
@@ -103,36 +104,16 @@ var parserWithoutMacros = sync.OnceValue(func() *parser.Parser {
 
 // expandedParts counts the parts of an expression if each doubling macro expands to the given number of copies of its
 // target.
-func expandedParts(e ast.Expr, copies float64) float64 {
+func expandedParts(e ast.NavigableExpr, copies float64) float64 {
 	parts := 1.0
-	add := func(list ...ast.Expr) {
-		for _, x := range list {
-			parts += expandedParts(x, copies)
-		}
-	}
-	switch e.Kind() {
-	case ast.CallKind:
-		call := e.AsCall()
-		add(call.Args()...)
-		if call.IsMemberFunction() {
-			target := expandedParts(call.Target(), copies)
-			if name := call.FunctionName(); name == optMap || name == optFlatMap {
-				target *= copies
+	for i, child := range e.Children() {
+		n := expandedParts(child, copies)
+		if i == 0 && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() { // the target
+			if name := e.AsCall().FunctionName(); name == optMap || name == optFlatMap {
+				n *= copies
 			}
-			parts += target
 		}
-	case ast.SelectKind:
-		add(e.AsSelect().Operand())
-	case ast.ListKind:
-		add(e.AsList().Elements()...)
-	case ast.MapKind:
-		for _, entry := range e.AsMap().Entries() {
-			add(entry.AsMapEntry().Key(), entry.AsMapEntry().Value())
-		}
-	case ast.StructKind:
-		for _, field := range e.AsStruct().Fields() {
-			add(field.AsStructField().Value())
-		}
+		parts += n
 	}
 	return parts
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/cel/openapi"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -16,16 +17,23 @@ import (
 // builds its property tables once, on first use: upstream builds one for each access to a field. It is safe for
 // concurrent use.
 type typeSchema struct {
-	noConstraints
-	t *closure.Type
+	*openapi.Schema
+	t    *closure.Type
+	poll func() // called by the accesses that each conversion of a value, an element or a member makes
 
 	once       sync.Once
 	properties map[string]common.Schema
-	elem       *typeSchema
+	elem       common.Schema
 }
 
 // SchemaOf returns the schema of a type.
-func SchemaOf(t *closure.Type) common.Schema { return &typeSchema{t: t} }
+func SchemaOf(t *closure.Type) common.Schema { return PolledSchemaOf(t, func() {}) }
+
+// PolledSchemaOf is SchemaOf with a function that every access to a value, an element or a member calls: upstream's
+// values consult their schema whenever they convert one (k8s.io/apiserver pkg/cel/common, UnstructuredToVal).
+func PolledSchemaOf(t *closure.Type, poll func()) common.Schema {
+	return &typeSchema{Schema: unconstrained, t: t, poll: poll}
+}
 
 // ValueOf returns upstream's CEL value of data of a type.
 func ValueOf(data any, t *closure.Type) ref.Val { return common.UnstructuredToVal(data, SchemaOf(t)) }
@@ -33,7 +41,7 @@ func ValueOf(data any, t *closure.Type) ref.Val { return common.UnstructuredToVa
 func (s *typeSchema) prepare() {
 	s.once.Do(func() {
 		if s.t.Elem != nil {
-			s.elem = &typeSchema{t: s.t.Elem}
+			s.elem = PolledSchemaOf(s.t.Elem, s.poll)
 		}
 		if !s.t.Declared {
 			return
@@ -41,7 +49,7 @@ func (s *typeSchema) prepare() {
 		s.properties = make(map[string]common.Schema, len(s.t.Members))
 		for i := range s.t.Members {
 			m := &s.t.Members[i]
-			s.properties[m.Name] = SchemaOf(m.Type)
+			s.properties[m.Name] = PolledSchemaOf(m.Type, s.poll)
 		}
 	})
 }
@@ -54,11 +62,20 @@ func (s *typeSchema) Type() string {
 }
 
 func (s *typeSchema) Format() string                 { return s.t.Format }
-func (s *typeSchema) Nullable() bool                 { return s.t.Nullable }
-func (s *typeSchema) IsXIntOrString() bool           { return s.t.Kind == closure.Dyn }
 func (s *typeSchema) IsXEmbeddedResource() bool      { return s.t.Embedded }
 func (s *typeSchema) IsXPreserveUnknownFields() bool { return s.t.Preserve }
 func (s *typeSchema) XListMapKeys() []string         { return s.t.Keys }
+
+// IsXIntOrString is the first access for a value that is not null.
+func (s *typeSchema) IsXIntOrString() bool {
+	s.poll()
+	return s.t.Kind == closure.Dyn
+}
+
+func (s *typeSchema) Nullable() bool {
+	s.poll()
+	return s.t.Nullable
+}
 
 func (s *typeSchema) XListType() string {
 	escaped := slices.ContainsFunc(s.t.Keys, needsEscape)
@@ -82,6 +99,7 @@ func needsEscape(name string) bool {
 }
 
 func (s *typeSchema) Properties() map[string]common.Schema {
+	s.poll()
 	s.prepare()
 	return s.properties
 }
@@ -95,6 +113,7 @@ func (s *typeSchema) Items() common.Schema {
 }
 
 func (s *typeSchema) AdditionalProperties() common.SchemaOrBool {
+	s.poll()
 	if s.t.Preserve && s.t.Declared && !quirk.On(quirk.PreservedMembersNotCompared) {
 		// Unknown members are compared like others.
 		return SchemaOrBool{Values: SchemaOf(&closure.Type{Preserve: true}), Allowed: true}

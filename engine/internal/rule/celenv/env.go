@@ -13,6 +13,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/containers"
 	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
@@ -29,9 +30,12 @@ type Env struct {
 	Declared *checker.Env
 	// Functions returns the implementations of the functions by overload and by function name.
 	Functions func() map[string]*functions.Overload
+	// Planner returns a planner of checked expressions without the options of programs.
+	Planner func() interpreter.Interpreter
 
 	validators []cel.ASTValidator
 	config     validatorConfig
+	folding    []interpreter.PlannerOption // of constants and, unless validators compile them, patterns
 }
 
 // The minors of Kubernetes 1.x that have an environment.
@@ -81,6 +85,12 @@ func newEnv(minor int) *Env {
 		}
 	}
 	e.Functions = sync.OnceValue(func() map[string]*functions.Overload { return must(Functions(base)) })
+	patterns := []*interpreter.RegexOptimization{k8slibrary.FindRegexOptimization, k8slibrary.FindAllRegexOptimization}
+	if !e.ValidatesLiterals() {
+		patterns = append(patterns, interpreter.MatchesRegexOptimization)
+	}
+	e.folding = []interpreter.PlannerOption{interpreter.Optimize(), interpreter.CompileRegexConstants(patterns...)}
+	e.Planner = sync.OnceValue(e.newPlanner)
 	e.Declared = must(declarations(base, e.CrossTypeNumbers()))
 	return e
 }
@@ -129,6 +139,18 @@ func Functions(env *cel.Env) (map[string]*functions.Overload, error) {
 	return all, nil
 }
 
+func (e *Env) newPlanner() interpreter.Interpreter {
+	table := interpreter.NewDispatcher()
+	for _, f := range e.Functions() {
+		if err := table.Add(f); err != nil {
+			panic(err) // the keys of a map are distinct
+		}
+	}
+	container, provider, adapter := e.Base.Container, e.Base.CELTypeProvider(), e.Base.CELTypeAdapter()
+	return interpreter.NewInterpreter(table, container, provider, adapter,
+		interpreter.NewAttributeFactory(container, adapter, provider))
+}
+
 // CrossTypeNumbers reports whether numbers of different types can be compared.
 func (e *Env) CrossTypeNumbers() bool { return e.Minor >= crossTypeNumbersSince }
 
@@ -143,6 +165,14 @@ func (e *Env) Validate(a *ast.AST, issues *cel.Issues) {
 	for _, v := range e.validators {
 		v.Validate(e.Base, e.config, a, issues)
 	}
+}
+
+// CanPlan reports whether planning a checked expression succeeds. Planning converts and compiles constants (int('x'),
+// find('[')), and does not know all types and overloads that the checker knows. If it returns false, Plan has the error.
+func (e *Env) CanPlan(a *ast.AST) (ok bool) {
+	defer func() { ok = ok && recover() == nil }()
+	_, err := e.Planner().NewInterpretable(a, e.folding...)
+	return err == nil
 }
 
 // Plan makes a program of a checked expression. At run time the base environment equals the one that checked the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -85,7 +86,7 @@ func (e *Evaluation) value(node uint32) ref.Val {
 	if e.Stop.Done() == nil || !e.large {
 		return common.UnstructuredToVal(data, e.programs.self)
 	}
-	return common.UnstructuredToVal(data, e.polled(e.programs.self))
+	return common.UnstructuredToVal(data, celcheck.PolledSchemaOf(e.rules.self, e.poll))
 }
 
 // data is value.Doc.Any that polls and records the nodes of objects.

@@ -190,7 +190,7 @@ func TestGuardsChangeNothing(t *testing.T) {
 				vars := activation{self: common.UnstructuredToVal(data, r.schema)}
 				if guarded {
 					vars.evaluation = evaluation(never, limit, name == "large")
-					vars.self = common.UnstructuredToVal(data, vars.evaluation.polled(r.schema))
+					vars.self = common.UnstructuredToVal(data, celcheck.PolledSchemaOf(r.scope.Type(), vars.evaluation.poll))
 				}
 				program, err := r.plan(text, limit, guarded)
 				if err != nil {
@@ -288,7 +288,7 @@ func TestInterruption(t *testing.T) {
 		vars := activation{evaluation: evaluation(ctx.Done(), celconfig.PerCallLimit, true)}
 		interrupted := make(chan time.Duration, 1)
 		timer := time.AfterFunc(50*time.Millisecond, func() { interrupted <- processorTime(); cancel() })
-		vars.self = common.UnstructuredToVal(c.data, vars.evaluation.polled(r.schema))
+		vars.self = common.UnstructuredToVal(c.data, celcheck.PolledSchemaOf(r.scope.Type(), vars.evaluation.poll))
 		v, details, err := program.ContextEval(ctx, &vars)
 		work := time.Duration(0)
 		if !timer.Stop() {

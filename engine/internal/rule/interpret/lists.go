@@ -22,10 +22,11 @@ func (e *Evaluation) pollList(v ref.Val) ref.Val {
 	return &polledList{Lister: list, e: e}
 }
 
-// polledList is one of cel-go's lists that polls on each access. It behaves as baseList (common/types/list.go).
+// polledList is one of cel-go's lists, or a concatenation of two, that polls on each access (common/types/list.go).
 type polledList struct {
 	traits.Lister
-	e *Evaluation
+	e     *Evaluation
+	parts []traits.Lister // of a concatenation
 }
 
 func (l *polledList) Get(index ref.Val) ref.Val {
@@ -38,6 +39,16 @@ func (l *polledList) Iterator() traits.Iterator {
 }
 
 func (l *polledList) Contains(elem ref.Val) ref.Val {
+	if l.parts != nil {
+		left := l.parts[0].Contains(elem)
+		if left == types.True {
+			return left
+		}
+		if right := l.parts[1].Contains(elem); right == types.True || !types.IsUnknownOrError(left) {
+			return right
+		}
+		return left
+	}
 	for i := range l.Size().(types.Int) {
 		if elem.Equal(l.Get(i)) == types.True {
 			return types.True
@@ -46,21 +57,8 @@ func (l *polledList) Contains(elem ref.Val) ref.Val {
 	return types.False
 }
 
+// Equal returns false, or else the first error of a concatenation, or else true.
 func (l *polledList) Equal(other ref.Val) ref.Val {
-	if equal := equalLists(l, other); equal == types.False {
-		return types.False
-	}
-	return types.True
-}
-
-func (l *polledList) Add(other ref.Val) ref.Val { return concatenate(l, other, l.e) }
-
-func (l *polledList) IsZeroValue() bool { return l.Size() == types.IntZero }
-
-func (l *polledList) String() string { return fmt.Sprint(l.Lister) }
-
-// equalLists compares element by element. It returns false, or else the first error, or else true.
-func equalLists(l traits.Lister, other ref.Val) ref.Val {
 	list, ok := other.(traits.Lister)
 	if !ok || l.Size() != list.Size() {
 		return types.False
@@ -71,15 +69,14 @@ func equalLists(l traits.Lister, other ref.Val) ref.Val {
 		if equal == types.False {
 			return equal
 		}
-		if result == types.True && types.IsUnknownOrError(equal) {
+		if l.parts != nil && result == types.True && types.IsUnknownOrError(equal) {
 			result = equal
 		}
 	}
 	return result
 }
 
-// concatenate returns the list that cel-go makes of two lists.
-func concatenate(l traits.Lister, other ref.Val, e *Evaluation) ref.Val {
+func (l *polledList) Add(other ref.Val) ref.Val {
 	list, ok := other.(traits.Lister)
 	switch {
 	case !ok:
@@ -87,79 +84,12 @@ func concatenate(l traits.Lister, other ref.Val, e *Evaluation) ref.Val {
 	case list.Size() == types.IntZero:
 		return l
 	}
-	return &concatenation{left: l, right: list, e: e, n: types.Int(sizeOf(l) + sizeOf(list))}
+	return &polledList{Lister: l.Lister.Add(other).(traits.Lister), e: l.e, parts: []traits.Lister{l, list}}
 }
 
-// concatenation is a list of two, as concatList (common/types/list.go).
-type concatenation struct {
-	left, right traits.Lister
-	e           *Evaluation
-	n           types.Int
-	value       []any
-}
+func (l *polledList) IsZeroValue() bool { return l.Size() == types.IntZero }
 
-func (c *concatenation) Get(index ref.Val) ref.Val {
-	c.e.poll()
-	i, err := types.IndexOrError(index)
-	if err != nil {
-		return types.ValOrErr(index, "%v", err)
-	}
-	n := types.Int(sizeOf(c.left))
-	if types.Int(i) < n {
-		return c.left.Get(types.Int(i))
-	}
-	return c.right.Get(types.Int(i) - n)
-}
-
-func (c *concatenation) Contains(elem ref.Val) ref.Val {
-	left := c.left.Contains(elem)
-	if left == types.True {
-		return left
-	}
-	right := c.right.Contains(elem)
-	if right != types.True && types.IsUnknownOrError(left) {
-		return left
-	}
-	return right
-}
-
-func (c *concatenation) Equal(other ref.Val) ref.Val { return equalLists(c, other) }
-
-func (c *concatenation) Value() any {
-	if c.value == nil {
-		c.value = make([]any, c.n)
-		for i := range c.n {
-			c.value[i] = c.Get(i).Value()
-		}
-	}
-	return c.value
-}
-
-func (c *concatenation) ConvertToNative(t reflect.Type) (any, error) {
-	return types.NewDynamicList(types.DefaultTypeAdapter, c.Value()).ConvertToNative(t)
-}
-
-func (c *concatenation) ConvertToType(t ref.Type) ref.Val {
-	switch t {
-	case types.ListType:
-		return c
-	case types.TypeType:
-		return types.ListType
-	}
-	return types.NewErr("type conversion error from '%s' to '%s'", types.ListType, t)
-}
-
-func (c *concatenation) Type() ref.Type { return types.ListType }
-
-func (c *concatenation) Size() ref.Val { return c.n }
-
-func (c *concatenation) Add(other ref.Val) ref.Val { return concatenate(c, other, c.e) }
-
-func (c *concatenation) Iterator() traits.Iterator { return &listIterator{list: c, n: c.n} }
-
-func (c *concatenation) IsZeroValue() bool { return c.n == 0 }
-
-func (c *concatenation) String() string { return fmt.Sprint(c.Value()) }
+func (l *polledList) String() string { return fmt.Sprint(l.Lister) }
 
 // listIterator goes through a list by index.
 type listIterator struct {

@@ -52,9 +52,9 @@ func NewRules(declared, self *closure.Type) *Rules {
 // programs are the compiled programs of some Rules, and the property tables of their types. They stay usable after
 // eviction.
 type programs struct {
-	declaredType   *closure.Type
-	declared, self common.Schema
-	bytes          int64 // guarded by Rules.mu
+	declared *closure.Type
+	self     common.Schema
+	bytes    int64 // guarded by Rules.mu
 
 	mu     sync.Mutex
 	byText map[programKey]*program
@@ -86,11 +86,8 @@ func (r *Rules) programs() *programs {
 	}
 	const tablesPerType = 3 // the property tables take three times the memory of the types
 	p := &programs{
-		declaredType: r.declared, declared: celcheck.SchemaOf(r.declared), byText: map[programKey]*program{},
+		declared: r.declared, self: celcheck.SchemaOf(r.self), byText: map[programKey]*program{},
 		bytes: tablesPerType * closure.Retained(r.declared, r.self),
-	}
-	if p.self = p.declared; r.self != r.declared {
-		p.self = celcheck.SchemaOf(r.self)
 	}
 	cached.Add(r.key, p)
 	return p
@@ -157,12 +154,12 @@ func (p *programs) compile(key programKey) (_ cel.Program, bytes int64, err erro
 func (p *programs) check(key programKey) *cel.Ast {
 	var scope *celcheck.Scope
 	if celcheck.IsLong(key.text) {
-		scope = celcheck.ScopeOf(p.declaredType)
+		scope = celcheck.ScopeOf(p.declared)
 	} else {
 		p.checking.Lock()
 		defer p.checking.Unlock()
 		if scope = p.scope.Value(); scope == nil {
-			scope = celcheck.ScopeOf(p.declaredType)
+			scope = celcheck.ScopeOf(p.declared)
 			p.scope = weak.Make(scope)
 		}
 	}

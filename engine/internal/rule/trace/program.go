@@ -67,20 +67,10 @@ func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpret
 			p = nil
 		}
 	}()
-	stored := celenv.Stored()
 	p = &Program{ast: a, texts: newExprTexts(a, text)}
 	transform(a)
-	provider, adapter := stored.Base.CELTypeProvider(), stored.Base.CELTypeAdapter()
-	functions := interpreter.NewDispatcher()
-	for _, f := range stored.Functions() {
-		if functions.Add(f) != nil {
-			return nil
-		}
-	}
-	planner := interpreter.NewInterpreter(functions, stored.Base.Container, provider, adapter,
-		interpreter.NewAttributeFactory(stored.Base.Container, adapter, provider))
 	factory := interpreter.EvalStateFactory(func() interpreter.EvalState { return &log{} })
-	program, err := planner.NewInterpretable(a, append(options,
+	program, err := celenv.Stored().Planner().NewInterpretable(a, append(options,
 		interpreter.CustomDecoratorV2(lazyAlternatives), interpreter.EvalStateObserver(factory))...)
 	if err != nil {
 		return nil

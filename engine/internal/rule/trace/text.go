@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"regexp"
 	"slices"
-	"unicode"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -12,10 +14,12 @@ import (
 // exprTexts are the texts of the sub-expressions as they were written, without literals and without what macros expand
 // to.
 type exprTexts struct {
-	info   *ast.SourceInfo
-	source []rune
-	exprs  map[int64]ast.Expr
-	known  map[int64]exprText
+	info    *ast.SourceInfo
+	source  []rune
+	tokens  []token
+	byStart map[int]int // indexes of tokens
+	exprs   map[int64]ast.Expr
+	known   map[int64]exprText
 }
 
 type exprText struct {
@@ -27,6 +31,7 @@ func newExprTexts(a *ast.AST, source string) *exprTexts {
 	t := &exprTexts{
 		info: a.SourceInfo(), source: []rune(source), exprs: map[int64]ast.Expr{}, known: map[int64]exprText{},
 	}
+	t.tokens, t.byStart = tokenize(source)
 	t.collect(a.Expr(), nil)
 	return t
 }
@@ -88,15 +93,52 @@ func (t *exprTexts) of(id int64) (string, int) {
 		return known.text, known.offset
 	}
 	e := t.exprs[id]
-	from, to := t.balance(t.begin(e), t.end(e))
-	known := exprText{offset: from}
-	if from >= 0 && to > from {
-		known.text = truncate(string(t.source[from:to]))
+	known := exprText{offset: -1}
+	if from, to, ok := t.span(e); ok {
+		known = exprText{truncate(string(t.source[t.tokens[from].start:t.tokens[to-1].end])), t.tokens[from].start}
 	} else if text, err := parser.Unparse(e, t.info, parser.WrapOnColumn(1<<20)); err == nil {
 		known.text = truncate(text)
 	}
 	t.known[id] = known
 	return known.text, known.offset
+}
+
+// token is a token of CEL.
+type token struct {
+	start, end int // in code points
+	text       string
+	match      int // of a bracket: the token of the other one, -1 if there is none
+}
+
+var tokens = regexp.MustCompile(`//.*|[bB]?[rR][bB]?(?:"""(?s:.*?)"""|'''(?s:.*?)'''|"[^"]*"|'[^']*')|` +
+	`[bB]?(?:"""(?s:\\.|.)*?"""|'''(?s:\\.|.)*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|` +
+	`\.?[0-9](?:[eE][+-]|[\w.])*|[\pL_][\pL\d_]*|\x60[^\x60]*\x60|\S`)
+
+// tokenize splits a source into tokens and pairs the brackets.
+func tokenize(source string) (list []token, byStart map[int]int) {
+	byStart = map[int]int{}
+	var open []int
+	runes, bytes := 0, 0
+	for _, at := range tokens.FindAllStringIndex(source, -1) {
+		runes += utf8.RuneCountInString(source[bytes:at[0]])
+		k := token{start: runes, text: source[at[0]:at[1]], match: -1}
+		runes += utf8.RuneCountInString(k.text)
+		k.end, bytes = runes, at[1]
+		switch k.text {
+		case "(", "[", "{":
+			open = append(open, len(list))
+		case ")", "]", "}":
+			if len(open) > 0 {
+				k.match, open = open[len(open)-1], open[:len(open)-1]
+				list[k.match].match = len(list)
+			}
+		}
+		if !strings.HasPrefix(k.text, "//") {
+			byStart[k.start] = len(list)
+			list = append(list, k)
+		}
+	}
+	return list, byStart
 }
 
 // position returns cel-go's position of an expression: its operator, or the opening parenthesis of a call; -1 if
@@ -108,166 +150,67 @@ func (t *exprTexts) position(e ast.Expr) int {
 	return -1
 }
 
-// asWritten returns the call of the macro for an expanded expression.
-func (t *exprTexts) asWritten(e ast.Expr) ast.Expr {
-	if call, ok := t.info.GetMacroCall(e.ID()); ok {
-		return call
+// span returns the tokens of an expression, from its first one to the one behind its last. ok is false if they are
+// unknown.
+func (t *exprTexts) span(e ast.Expr) (from, to int, ok bool) {
+	at, ok := t.byStart[t.position(e)]
+	if !ok {
+		return 0, 0, false
 	}
-	return e
-}
-
-// begin returns where an expression begins, -1 if unknown.
-func (t *exprTexts) begin(e ast.Expr) int {
-	at := t.position(e)
-	switch e := t.asWritten(e); e.Kind() {
+	from, to = at, at+1
+	if written, ok := t.info.GetMacroCall(e.ID()); ok {
+		e = written
+	}
+	var parts []ast.Expr
+	bracketed := false // the expression ends with the first bracket behind at
+	switch e.Kind() {
+	case ast.LiteralKind:
+		if t.tokens[at].text == "-" {
+			to++
+		}
 	case ast.SelectKind:
-		return t.begin(e.AsSelect().Operand())
+		parts, to = []ast.Expr{e.AsSelect().Operand()}, at+2 // the dot and the name
+	case ast.ListKind, ast.MapKind:
+		bracketed = true
 	case ast.CallKind:
 		call := e.AsCall()
-		switch {
-		case call.IsMemberFunction():
-			return t.begin(call.Target())
-		case hasName(call.FunctionName()):
-			for at > 0 && unicode.IsSpace(t.source[at-1]) {
-				at--
-			}
-			return max(-1, at-len([]rune(call.FunctionName())))
-		case len(call.Args()) > 1:
-			return t.begin(call.Args()[0])
-		}
-	}
-	return at
-}
-
-// end returns the position behind the last rune of an expression, -1 if unknown.
-func (t *exprTexts) end(e ast.Expr) int {
-	at := t.position(e)
-	if at < 0 {
-		return -1
-	}
-	switch written := t.asWritten(e); written.Kind() {
-	case ast.IdentKind:
-		return t.endOfName(at)
-	case ast.SelectKind:
-		for at < len(t.source) && !isNameRune(t.source[at]) {
-			at++ // the dot, a question mark, white space
-		}
-		return t.endOfName(at)
-	case ast.LiteralKind:
-		return t.endOfLiteral(at)
-	case ast.ListKind, ast.MapKind:
-		return t.endOfBrackets(at)
-	case ast.CallKind:
-		call := written.AsCall()
 		switch name := call.FunctionName(); {
-		case call.IsMemberFunction(), hasName(name), name == operators.Index, name == operators.OptIndex:
-			return t.endOfBrackets(at)
-		case name == operators.OptSelect:
-			return t.end(call.Args()[1])
-		case len(call.Args()) > 0:
-			return t.end(call.Args()[len(call.Args())-1])
-		}
-	}
-	return -1
-}
-
-func isNameRune(r rune) bool {
-	return r == '_' || r == '`' || unicode.IsLetter(r) || unicode.IsDigit(r)
-}
-
-func (t *exprTexts) endOfName(at int) int {
-	for at < len(t.source) && isNameRune(t.source[at]) {
-		at++
-	}
-	return at
-}
-
-// endOfLiteral returns the end of a string or a number.
-func (t *exprTexts) endOfLiteral(at int) int {
-	for i := at; i < len(t.source) && i < at+3; i++ {
-		if c := t.source[i]; c == '"' || c == '\'' {
-			return t.endOfString(i)
-		}
-	}
-	if at < len(t.source) && t.source[at] == '-' {
-		at++
-	}
-	for ; at < len(t.source); at++ {
-		c := t.source[at]
-		sign := (c == '-' || c == '+') && (t.source[at-1] == 'e' || t.source[at-1] == 'E')
-		if !isNameRune(c) && c != '.' && !sign {
-			break
-		}
-	}
-	return at
-}
-
-// endOfString returns the end of the string whose opening quotation mark is at i.
-func (t *exprTexts) endOfString(i int) int {
-	quote, raw := t.source[i], i > 0 && (t.source[i-1] == 'r' || t.source[i-1] == 'R')
-	marks := 1
-	if i+2 < len(t.source) && t.source[i+1] == quote && t.source[i+2] == quote {
-		marks = 3
-	}
-	for j := i + marks; j+marks <= len(t.source); j++ {
-		switch {
-		case t.source[j] == '\\' && !raw:
-			j++
-		case t.source[j] == quote && (marks == 1 || t.source[j+1] == quote && t.source[j+2] == quote):
-			return j + marks
-		}
-	}
-	return len(t.source)
-}
-
-// endOfBrackets returns the end of the first pair of brackets from at on, -1 if it is not closed.
-func (t *exprTexts) endOfBrackets(at int) int {
-	depth := 0
-	for ; at < len(t.source); at++ {
-		switch t.source[at] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth--; depth == 0 {
-				return at + 1
-			}
-		case '"', '\'':
-			at = t.endOfString(at) - 1
-		}
-	}
-	return -1
-}
-
-// balance extends a range to the parentheses around its parts: (a || b) && c begins at the parenthesis.
-func (t *exprTexts) balance(from, to int) (int, int) {
-	if from < 0 || to <= from {
-		return from, -1
-	}
-	for {
-		open := 0
-		for i := from; i < to; i++ {
-			switch t.source[i] {
-			case '(':
-				open++
-			case ')':
-				open--
-			case '"', '\'':
-				i = t.endOfString(i) - 1
-			}
-			if open < 0 {
-				break
-			}
-		}
-		switch {
-		case open < 0 && from > 0:
-			for from--; from > 0 && t.source[from] != '('; from-- {
-			}
-		case open > 0 && to < len(t.source):
-			to++
+		case call.IsMemberFunction():
+			parts, bracketed = []ast.Expr{call.Target()}, true
+		case hasName(name):
+			bracketed = true
+			from -= 2*strings.Count(name, ".") + 1
+		case name == operators.Index, name == operators.OptIndex:
+			parts, bracketed = call.Args()[:1], true
 		default:
-			return from, to
+			parts = call.Args()
 		}
 	}
+	for bracketed {
+		if at == len(t.tokens) {
+			return 0, 0, false
+		}
+		bracketed, to = t.tokens[at].match <= at, t.tokens[at].match+1
+		at++
+	}
+	for _, part := range parts {
+		first, last, ok := t.span(part)
+		if !ok {
+			return 0, 0, false
+		}
+		from, to = min(from, first), max(to, last)
+	}
+	if from < 0 || to > len(t.tokens) {
+		return 0, 0, false
+	}
+	for i := from; i < to; i++ { // parentheses around parts: (a || b) && c
+		if m := t.tokens[i].match; m >= to {
+			to = m + 1
+		} else if m >= 0 && m < from {
+			from = m
+		}
+	}
+	return from, to, true
 }
 
 // hasName reports whether a function is called by its name and is not an operator.

@@ -3,9 +3,6 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/google/cel-go/common/types"
@@ -27,8 +24,13 @@ func truncate(text string) string {
 
 // toJSON returns a value as JSON, nil if that is longer than MaxValueBytes.
 func toJSON(v ref.Val) []byte {
-	text, ok := appendJSON(nil, v, 0)
-	if !ok {
+	left := MaxValueBytes
+	data := plain(v, 0, &left)
+	if left < 0 {
+		return nil
+	}
+	text, err := json.Marshal(data)
+	if err != nil || len(text) > MaxValueBytes {
 		return nil
 	}
 	return text
@@ -37,94 +39,57 @@ func toJSON(v ref.Val) []byte {
 // maxDepth bounds the nesting of printed values.
 const maxDepth = 32
 
-func appendJSON(out []byte, v ref.Val, depth int) ([]byte, bool) {
-	if len(out) > MaxValueBytes || depth > maxDepth {
-		return nil, false
+// plain returns a value for package json. It takes at most the length of the JSON off left, and stops when that is
+// negative.
+func plain(v ref.Val, depth int, left *int) any {
+	if *left--; *left < 0 || depth > maxDepth {
+		*left = -1
+		return nil
 	}
-	ok := true
 	switch v := v.(type) {
-	case types.Bool:
-		out = strconv.AppendBool(out, bool(v))
-	case types.Int:
-		out = strconv.AppendInt(out, int64(v), 10)
-	case types.Uint:
-		out = strconv.AppendUint(out, uint64(v), 10)
+	case types.Bool, types.Int, types.Uint:
+		return v.Value()
 	case types.Null:
-		out = append(out, "null"...)
+		return nil
 	case types.Double:
-		text, err := json.Marshal(float64(v))
-		if err != nil {
-			return appendString(out, fmt.Sprint(float64(v))) // NaN or an infinity
+		if f := float64(v); f-f == 0 {
+			return f
 		}
-		out = append(out, text...)
+		return fmt.Sprint(float64(v)) // NaN or an infinity
 	case types.String:
-		return appendString(out, string(v))
+		*left -= len(v)
+		return string(v)
 	case traits.Lister:
-		out = append(out, '[')
+		list := []any{}
 		n, _ := v.Size().(types.Int)
-		for i := types.Int(0); i < n && ok; i++ {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out, ok = appendJSON(out, v.Get(i), depth+1)
+		for i := types.Int(0); i < n && *left >= 0; i++ {
+			list = append(list, plain(v.Get(i), depth+1, left))
 		}
-		out = append(out, ']')
+		return list
 	case traits.Mapper:
+		members := map[string]any{}
 		if n, _ := v.Size().(types.Int); n > MaxValueBytes/4 {
-			return nil, false
+			*left = -1
+			return nil
 		}
-		return appendMap(out, v, depth)
+		for it := v.Iterator(); it.HasNext() == types.True && *left >= 0; {
+			key := it.Next()
+			if key == nil {
+				continue // upstream's iterators yield nil for members that rules cannot see
+			}
+			if of, found := v.Find(key); found {
+				members[fmt.Sprint(key.Value())] = plain(of, depth+1, left)
+			}
+		}
+		return members
 	case *types.Optional:
 		if v.HasValue() {
-			return appendJSON(out, v.GetValue(), depth+1)
+			return plain(v.GetValue(), depth+1, left)
 		}
-		return appendString(out, "optional.none()")
-	default:
-		if s, isString := v.ConvertToType(types.StringType).(types.String); isString {
-			return appendString(out, string(s))
-		}
-		return appendString(out, fmt.Sprint(v.Type().TypeName()))
+		return "optional.none()"
 	}
-	return out, ok && len(out) <= MaxValueBytes
-}
-
-// appendMap prints a map with sorted keys.
-func appendMap(out []byte, v traits.Mapper, depth int) ([]byte, bool) {
-	members := map[string]ref.Val{}
-	for it := v.Iterator(); it.HasNext() == types.True; {
-		key := it.Next()
-		if key == nil {
-			continue // upstream's iterators yield nil for members that rules cannot see
-		}
-		if of, found := v.Find(key); found {
-			members[fmt.Sprint(key.Value())] = of
-		}
+	if s, ok := v.ConvertToType(types.StringType).(types.String); ok {
+		return string(s)
 	}
-	out = append(out, '{')
-	for i, key := range slices.Sorted(maps.Keys(members)) {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		var ok bool
-		if out, ok = appendString(out, key); !ok {
-			return nil, false
-		}
-		if out, ok = appendJSON(append(out, ':'), members[key], depth+1); !ok {
-			return nil, false
-		}
-	}
-	out = append(out, '}')
-	return out, len(out) <= MaxValueBytes
-}
-
-func appendString(out []byte, text string) ([]byte, bool) {
-	if len(text) > MaxValueBytes {
-		return nil, false
-	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		return nil, false
-	}
-	out = append(out, quoted...)
-	return out, len(out) <= MaxValueBytes
+	return v.Type().TypeName()
 }
