@@ -50,6 +50,7 @@ type gateway struct {
 	options    Options
 	routes     map[string]route // by the method and grpc-gateway's pattern
 	mux        *runtime.ServeMux
+	conn       grpc.ClientConnInterface
 	health     healthv1.HealthClient
 	registry   crdevalv1.RegistryServiceClient
 	evaluation crdevalv1.EvaluationServiceClient
@@ -68,7 +69,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	o.Limits.MaxBytes = int(o.MaxBodyBytes)
 	g := &gateway{
-		options: o, routes: map[string]route{}, health: healthv1.NewHealthClient(conn),
+		options: o, routes: map[string]route{}, conn: conn, health: healthv1.NewHealthClient(conn),
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 	}
 	g.mux = runtime.NewServeMux(
@@ -127,7 +128,7 @@ func (g *gateway) handlePaths() error {
 	post, get := paths{}, paths{}
 	for verb, call := range streamVerbs {
 		post["/v1/catalogs/{catalog}:"+verb] = func(w http.ResponseWriter, r *http.Request, params map[string]string) {
-			g.stream(w, r, call(g), params["catalog"])
+			g.stream(w, r, call, params["catalog"])
 		}
 	}
 	for name := range admissionWebhooks {

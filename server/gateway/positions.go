@@ -77,11 +77,11 @@ func (b *body) restorePositions(answer proto.Message) {
 	case **crdevalv1.Document:
 		restore(answer, -1, *request)
 	case *crdevalv1.RegisterCrdsRequest:
-		for i, m := range elements(answer, "Results", len(request.GetEntries())) {
+		for i, m := range aligned(answer, "Results", len(request.GetEntries())) {
 			restore(m, i, request.GetEntries()[i].GetManifest(), value.Name("entries"), value.At(i), value.Name("manifest"))
 		}
 	case batch:
-		for i, m := range elements(answer, "Results", len(request.GetItems())) {
+		for i, m := range aligned(answer, "Results", len(request.GetItems())) {
 			restore(m, i, request.GetItems()[i].GetObject(), value.Name("items"), value.At(i), value.Name("object"))
 		}
 	case *crdevalv1.DiffCrdRequest:
@@ -89,7 +89,7 @@ func (b *body) restorePositions(answer proto.Message) {
 		if !ok {
 			return
 		}
-		for i, m := range elements(answer, "ReplayResults", len(request.GetObjects())) {
+		for i, m := range aligned(answer, "ReplayResults", len(request.GetObjects())) {
 			restore(m, i, request.GetObjects()[i], value.Name("objects"), value.At(i))
 		}
 		restore(a.GetReport(), -1, request.GetManifest(), value.Name("manifest"))
@@ -106,17 +106,25 @@ func isPlain(v *crdevalv1.Verdict) bool {
 	return v.GetAllowed() && v.GetChanges() == nil && len(v.GetRatcheted()) == 0 && v.GetRuleTraces() == nil
 }
 
-// elements returns the elements of a list of messages if there are n.
-func elements(answer proto.Message, list string, n int) []proto.Message {
-	all := make([]proto.Message, n)
+// elements returns the elements of a list of messages.
+func elements(answer proto.Message, list string) []proto.Message {
 	l := reflect.ValueOf(answer.ProtoReflect().Interface()).Elem().FieldByName(list)
-	if !l.IsValid() || l.Len() != n {
+	if !l.IsValid() {
 		return nil
 	}
+	all := make([]proto.Message, l.Len())
 	for i := range all {
 		all[i] = l.Index(i).Interface().(proto.Message)
 	}
 	return all
+}
+
+// aligned returns the elements of a list if there are n.
+func aligned(answer proto.Message, list string, n int) []proto.Message {
+	if all := elements(answer, list); len(all) == n {
+		return all
+	}
+	return nil
 }
 
 // restore moves positions in one document of the request to those in the body. i is the number of its item, path its place in a YAML body.

@@ -19,150 +19,123 @@ type piece struct {
 	offset int64 // of text, in bytes
 }
 
-// splitter cuts a body into pieces while it arrives.
-type splitter interface {
-	// next returns the next piece with content. The error at the end of the body is io.EOF, an error of ours is a status.
-	next() (piece, error)
-	// ready reports whether next returns a piece without waiting. It may report false although it does.
-	ready() bool
+// splitter cuts a body into pieces while it arrives: JSON into lines, YAML into documents as value.SplitYAML does. It skips pieces without content:
+// lines of white space, and documents that have only comments. Lines end with a line feed.
+type splitter struct {
+	from             *bufio.Reader
+	max              int          // bytes of a piece
+	held             *reservation // of what was read. The caller of next releases that of pieces.
+	yaml             bool
+	at               piece // where the next line begins
+	current          piece
+	started, content bool // whether the current document has begun, and whether the current piece has content
 }
 
-// lineSplitter cuts a body into its lines. It skips lines of white space.
-type lineSplitter struct {
-	from *bufio.Reader
-	max  int          // bytes of a piece
-	held *reservation // of what was read. The caller of next releases that of pieces.
-	at   piece        // where the next line begins
-}
-
-func newLineSplitter(from io.Reader, max int64, held *reservation) *lineSplitter {
+func newSplitter(from io.Reader, max int64, held *reservation, yaml bool) *splitter {
 	const readAhead = 64 << 10
-	return &lineSplitter{from: bufio.NewReaderSize(from, readAhead), max: int(max), held: held, at: piece{line: 1}}
-}
-
-func (l *lineSplitter) ready() bool { return bytes.IndexByte(l.buffered(), '\n') >= 0 }
-
-func (l *lineSplitter) buffered() []byte {
-	waiting, _ := l.from.Peek(l.from.Buffered()) // never fails
-	return waiting
-}
-
-func (l *lineSplitter) next() (piece, error) {
-	for {
-		p, err := l.read(nil)
-		if err != nil && (!errors.Is(err, io.EOF) || len(p.text) == 0) {
-			return piece{}, err
-		}
-		if len(bytes.TrimLeft(p.text, " \t\r\n")) > 0 {
-			return p, nil
-		}
-		l.held.give(int64(len(p.text)))
+	return &splitter{
+		from: bufio.NewReaderSize(from, readAhead), max: int(max), held: held, yaml: yaml, at: piece{line: 1}, current: piece{line: 1},
 	}
 }
 
-// read appends a line with its line feed to buffer. At the end of the body it returns what there is, and io.EOF.
-func (l *lineSplitter) read(buffer []byte) (piece, error) {
-	p := l.at
-	p.text = buffer
+// ready reports whether next returns a piece without waiting. It may report false although it does.
+func (s *splitter) ready() bool {
+	waiting, _ := s.from.Peek(s.from.Buffered()) // never fails
+	if !s.yaml {
+		return bytes.IndexByte(waiting, '\n') >= 0
+	}
+	return bytes.Contains(waiting, []byte("\n---")) || bytes.Contains(waiting, []byte("\n..."))
+}
+
+// next returns the next piece with content. The error at the end of the body is io.EOF, an error of ours is a status.
+func (s *splitter) next() (piece, error) {
 	for {
-		part, err := l.from.ReadSlice('\n')
-		if len(p.text)+len(part) > l.max {
-			return piece{}, l.tooLong(p.line)
-		}
-		if err := l.held.take(int64(len(part))); err != nil {
+		start := s.at
+		line, err := s.readLine()
+		if err != nil && !errors.Is(err, io.EOF) {
 			return piece{}, err
 		}
-		p.text = append(p.text, part...)
-		l.at.offset += int64(len(part))
+		ended, ok := s.add(start, line)
+		if len(s.current.text) > s.max {
+			return piece{}, s.tooLong(s.current.line)
+		}
+		if err != nil && !ok {
+			ended, ok = s.end(s.at)
+		}
+		switch {
+		case ok:
+			return ended, nil
+		case err != nil:
+			return piece{}, err
+		}
+	}
+}
+
+// readLine appends a line with its line feed to the current piece. At the end of the body it returns what there is, and io.EOF.
+func (s *splitter) readLine() (line []byte, err error) {
+	begin, first := len(s.current.text), s.at.line
+	for {
+		part, err := s.from.ReadSlice('\n')
+		if len(s.current.text)-begin+len(part) > s.max {
+			return nil, s.tooLong(first)
+		}
+		if err := s.held.take(int64(len(part))); err != nil {
+			return nil, err
+		}
+		s.current.text = append(s.current.text, part...)
+		s.at.offset += int64(len(part))
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err == nil {
-			l.at.line++
+			s.at.line++
 		}
-		return p, err
+		return s.current.text[begin:], err
 	}
 }
 
-func (l *lineSplitter) tooLong(line int) error {
-	return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		fmt.Sprintf("line %d: what begins here has more bytes than the limit max_message_bytes, which is %d", line, l.max),
-		map[string]string{"limit": "max_message_bytes", "maximum": fmt.Sprint(l.max), "line": fmt.Sprint(line)})
-}
-
-// documentSplitter cuts a body into YAML documents: before lines that begin with ---, and after lines that begin with three dots. It skips
-// documents that have only comments. Lines end with a line feed.
-type documentSplitter struct {
-	lines            *lineSplitter
-	buffer           []byte
-	current          piece
-	started, content bool // whether the current document has begun, and whether it has content
-}
-
-func newDocumentSplitter(l *lineSplitter) *documentSplitter {
-	return &documentSplitter{lines: l, current: l.at}
-}
-
-func (d *documentSplitter) ready() bool {
-	waiting := d.lines.buffered()
-	return bytes.Contains(waiting, []byte("\n---")) || bytes.Contains(waiting, []byte("\n..."))
-}
-
-func (d *documentSplitter) next() (piece, error) {
-	for {
-		line, err := d.lines.read(d.buffer[:0])
-		if err != nil && !errors.Is(err, io.EOF) {
-			return piece{}, err
-		}
-		d.buffer = line.text
-		ended, ok := d.add(line)
-		switch {
-		case len(d.current.text) > d.lines.max:
-			return piece{}, d.lines.tooLong(d.current.line)
-		case ok:
-			return ended, nil
-		case err == nil:
-			continue
-		}
-		if ended, ok = d.end(d.lines.at); ok {
-			return ended, nil
-		}
-		return piece{}, io.EOF
+// add notes what the last line of the current piece, which begins at start, is. It returns the piece that the line ends.
+func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
+	if !s.yaml {
+		s.content = len(bytes.TrimLeft(line, " \t\r\n")) > 0
+		return s.end(s.at)
 	}
-}
-
-// add adds a line to the current document. It returns the document that the line ends.
-func (d *documentSplitter) add(line piece) (ended piece, ok bool) {
-	text := line.text
-	if line.offset == 0 {
+	text := line
+	if start.offset == 0 {
 		text = bytes.TrimPrefix(text, byteOrderMark)
 	}
 	switch rest, marker := yamlMarker(text); marker {
 	case '-':
-		if d.started {
-			ended, ok = d.end(line)
+		if s.started {
+			s.current.text = s.current.text[:len(s.current.text)-len(line)]
+			ended, ok = s.end(start)
+			s.current.text = bytes.Clone(line)
 		}
-		d.started, d.content = true, hasYAMLContent(rest)
+		s.started, s.content = true, hasYAMLContent(rest)
 	case '.':
-		d.current.text = append(d.current.text, line.text...)
-		return d.end(d.lines.at)
+		return s.end(s.at)
 	default:
-		if hasYAMLContent(text) && (d.started || text[0] != '%') {
-			d.started, d.content = true, true
+		if hasYAMLContent(text) && (s.started || text[0] != '%') {
+			s.started, s.content = true, true
 		}
 	}
-	d.current.text = append(d.current.text, line.text...)
 	return ended, ok
 }
 
-// end ends the current document. The next one begins at next.
-func (d *documentSplitter) end(next piece) (ended piece, ok bool) {
-	ended, ok = d.current, d.content
+// end ends the current piece. The next one begins at next.
+func (s *splitter) end(next piece) (ended piece, ok bool) {
+	ended, ok = s.current, s.content
 	if !ok {
-		d.lines.held.give(int64(len(ended.text)))
+		s.held.give(int64(len(ended.text)))
 	}
-	d.current, d.started, d.content = piece{line: next.line, offset: next.offset}, false, false
+	s.current, s.started, s.content = piece{line: next.line, offset: next.offset}, false, false
 	return ended, ok
+}
+
+func (s *splitter) tooLong(line int) error {
+	return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
+		fmt.Sprintf("line %d: what begins here has more bytes than the limit max_message_bytes, which is %d", line, s.max),
+		map[string]string{"limit": "max_message_bytes", "maximum": fmt.Sprint(s.max), "line": fmt.Sprint(line)})
 }
 
 // yamlMarker returns the character of a --- or ... that begins a line, and what follows it; 0 if there is none.

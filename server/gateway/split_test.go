@@ -14,7 +14,7 @@ import (
 )
 
 // split reads all pieces of a body.
-func splitAll(s splitter) (all []piece, err error) {
+func splitAll(s *splitter) (all []piece, err error) {
 	for {
 		p, err := s.next()
 		if errors.Is(err, io.EOF) {
@@ -41,21 +41,21 @@ func TestLines(t *testing.T) {
 		{strings.Repeat("x", 200_000) + "\ny", []piece{{[]byte(strings.Repeat("x", 200_000) + "\n"), 1, 0}, {[]byte("y"), 2, 200_001}}},
 	} {
 		for name, body := range map[string]io.Reader{"at once": strings.NewReader(c.body), "in bytes": iotest.OneByteReader(strings.NewReader(c.body))} {
-			got, err := splitAll(newLineSplitter(body, 1<<20, newReservation()))
+			got, err := splitAll(newSplitter(body, 1<<20, newReservation(), false))
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%.20q %s: %.300v, %v", c.body, name, got, err)
 			}
 		}
 	}
-	_, err := splitAll(newLineSplitter(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, newReservation()))
+	_, err := splitAll(newSplitter(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, newReservation(), false))
 	if err == nil || !strings.Contains(err.Error(), "line 2: what begins here has more bytes than the limit max_message_bytes, which is 100") {
 		t.Error(err)
 	}
-	_, err = splitAll(newLineSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, &reservation{of: NewBodies(250, nil)}))
+	_, err = splitAll(newSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, &reservation{of: NewBodies(250, nil)}, false))
 	if err == nil || !strings.Contains(err.Error(), "there is no memory for the body") {
 		t.Error(err)
 	}
-	_, err = splitAll(newLineSplitter(iotest.ErrReader(io.ErrUnexpectedEOF), 100, newReservation()))
+	_, err = splitAll(newSplitter(iotest.ErrReader(io.ErrUnexpectedEOF), 100, newReservation(), false))
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
@@ -79,7 +79,7 @@ func checkDocuments(t *testing.T, body []byte) {
 		want = append(want, document{string(d.Text), d.Line})
 	}
 	for name, from := range map[string]io.Reader{"at once": bytes.NewReader(body), "in bytes": iotest.OneByteReader(bytes.NewReader(body))} {
-		all, err := splitAll(newDocumentSplitter(newLineSplitter(from, 1<<20, newReservation())))
+		all, err := splitAll(newSplitter(from, 1<<20, newReservation(), true))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestDocuments(t *testing.T) {
 		checkDocuments(t, fmt.Appendf(nil, "a: %s\n---\nb: %s\n...\nc: 1\n", pad, pad))
 	}
 	for name, body := range map[string]string{"a line": strings.Repeat("x", 200), "lines": strings.Repeat("x\n", 100), "comments": strings.Repeat("#\n", 100)} {
-		_, err := splitAll(newDocumentSplitter(newLineSplitter(strings.NewReader("a\n---\n"+body), 100, newReservation())))
+		_, err := splitAll(newSplitter(strings.NewReader("a\n---\n"+body), 100, newReservation(), true))
 		if err == nil || !strings.Contains(err.Error(), ": what begins here has more bytes than the limit") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -132,31 +132,30 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("{\"a\":[1,{\"b\":\"\\\"}\"}]}\r\n{"), true)
 	f.Add([]byte("apiVersion: v1\n"), true)
 	f.Fuzz(func(t *testing.T, body []byte, bare bool) {
-		all, err := splitAll(newLineSplitter(iotest.HalfReader(bytes.NewReader(body)), 1<<20, newReservation()))
+		all, err := splitAll(newSplitter(iotest.HalfReader(bytes.NewReader(body)), 1<<20, newReservation(), false))
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := 0
+		end := 0
 		for _, p := range all {
-			if between := body[at:p.offset]; len(bytes.Trim(between, " \t\r\n")) > 0 || !bytes.HasPrefix(body[p.offset:], p.text) {
+			if between := body[end:p.offset]; len(bytes.Trim(between, " \t\r\n")) > 0 || !bytes.HasPrefix(body[p.offset:], p.text) {
 				t.Fatalf("%q at %d", p.text, p.offset)
 			}
 			if line := 1 + bytes.Count(body[:p.offset], []byte{'\n'}); line != p.line {
 				t.Fatalf("%q on line %d, not %d", p.text, line, p.line)
 			}
-			at = int(p.offset) + len(p.text)
-			item, stands, err := (&streamReader{bare: bare}).item(p)
+			end = int(p.offset) + len(p.text)
+			item, at, err := (&streamReader{bare: bare}).item(p)
 			switch {
-			case err != nil && item == nil:
-			case item == nil && stands.failed != nil && !bare:
+			case err != nil || at.failed != nil && !bare:
 			case item == nil:
 				t.Fatalf("%q is nothing", p.text)
-			case !bytes.HasPrefix(body[stands.offset:], item.GetObject().GetJson()):
-				t.Fatalf("%q is not at %d", item.GetObject().GetJson(), stands.offset)
+			case !bytes.HasPrefix(body[at.offset:], item.GetObject().GetJson()):
+				t.Fatalf("%q is not at %d", item.GetObject().GetJson(), at.offset)
 			}
 		}
-		if len(bytes.Trim(body[at:], " \t\r\n")) > 0 {
-			t.Fatalf("%q is left", body[at:])
+		if len(bytes.Trim(body[end:], " \t\r\n")) > 0 {
+			t.Fatalf("%q is left", body[end:])
 		}
 	})
 }

@@ -8,102 +8,72 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// itemStream is a stream of items and results: AdmitStream or ReadStream.
-type itemStream interface {
-	Header() (metadata.MD, error)
-	CloseSend() error
-	send([]*crdevalv1.EvaluationItem) error
-	receive() ([]proto.Message, error)
-}
-
-// streamCall is a stream that is about to begin.
+// streamCall is a method that takes a stream of items and returns a stream of results.
 type streamCall struct {
-	first proto.Message // which the query is read into
-	begin func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error)
+	method            string
+	request, response reflect.Type
 }
 
 // streamVerbs are the streams, by their verb after the catalog's path.
-var streamVerbs = map[string]func(*gateway) streamCall{"admitStream": (*gateway).admitStream, "readStream": (*gateway).readStream}
-
-func (g *gateway) admitStream() streamCall {
-	type response = crdevalv1.AdmitStreamResponse
-	first := &crdevalv1.AdmitStreamRequest{}
-	return streamCall{first, func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error) {
-		first.Catalog, first.Crds = catalog, crds
-		s, err := g.evaluation.AdmitStream(ctx)
-		return newBidi(s, err, first,
-			func(items []*crdevalv1.EvaluationItem) *crdevalv1.AdmitStreamRequest {
-				return &crdevalv1.AdmitStreamRequest{Items: items}
-			},
-			func(m *response) []proto.Message { return asMessages(m.GetResults()) })
-	}}
+var streamVerbs = map[string]streamCall{
+	"admitStream": {
+		crdevalv1.EvaluationService_AdmitStream_FullMethodName,
+		reflect.TypeFor[crdevalv1.AdmitStreamRequest](), reflect.TypeFor[crdevalv1.AdmitStreamResponse](),
+	},
+	"readStream": {
+		crdevalv1.EvaluationService_ReadStream_FullMethodName,
+		reflect.TypeFor[crdevalv1.ReadStreamRequest](), reflect.TypeFor[crdevalv1.ReadStreamResponse](),
+	},
 }
 
-func (g *gateway) readStream() streamCall {
-	type response = crdevalv1.ReadStreamResponse
-	first := &crdevalv1.ReadStreamRequest{}
-	return streamCall{first, func(ctx context.Context, catalog string, crds []*crdevalv1.Document) (itemStream, error) {
-		first.Catalog, first.Crds = catalog, crds
-		s, err := g.evaluation.ReadStream(ctx)
-		return newBidi(s, err, first,
-			func(items []*crdevalv1.EvaluationItem) *crdevalv1.ReadStreamRequest {
-				return &crdevalv1.ReadStreamRequest{Items: items}
-			},
-			func(m *response) []proto.Message { return asMessages(m.GetResults()) })
-	}}
+// itemStream is a stream of items and results.
+type itemStream struct {
+	grpc.ClientStream
+	call streamCall
 }
 
-func asMessages[M proto.Message](results []M) []proto.Message {
-	all := make([]proto.Message, len(results))
-	for i, r := range results {
-		all[i] = r
-	}
-	return all
-}
-
-// bidi is an itemStream over a gRPC stream.
-type bidi[Req, Res any] struct {
-	grpc.BidiStreamingClient[Req, Res]
-	request func([]*crdevalv1.EvaluationItem) *Req
-	results func(*Res) []proto.Message
-}
-
-// newBidi sends the first message of a stream. If that fails with io.EOF, receiving returns why.
-func newBidi[Req, Res any](
-	s grpc.BidiStreamingClient[Req, Res], err error, first *Req, request func([]*crdevalv1.EvaluationItem) *Req, results func(*Res) []proto.Message,
-) (itemStream, error) {
+// open begins the call with its first message, which is read from the query, in which the catalog and the CRDs are set here.
+func (c streamCall) open(
+	ctx context.Context, conn grpc.ClientConnInterface, first proto.Message, catalog string, crds []*crdevalv1.Document,
+) (*itemStream, error) {
+	m := reflect.ValueOf(first).Elem()
+	m.FieldByName("Catalog").SetString(catalog)
+	m.FieldByName("Crds").Set(reflect.ValueOf(crds))
+	s, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.method)
 	if err == nil {
-		err = s.Send(first)
+		err = s.SendMsg(first)
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) { // after io.EOF receiving returns the error
 		return nil, err
 	}
-	return bidi[Req, Res]{s, request, results}, nil
+	return &itemStream{s, c}, nil
 }
 
-func (b bidi[Req, Res]) send(items []*crdevalv1.EvaluationItem) error {
-	return b.Send(b.request(items))
+func (s *itemStream) send(items []*crdevalv1.EvaluationItem) error {
+	request := reflect.New(s.call.request)
+	request.Elem().FieldByName("Items").Set(reflect.ValueOf(items))
+	return s.SendMsg(request.Interface())
 }
 
-func (b bidi[Req, Res]) receive() ([]proto.Message, error) {
-	m, err := b.Recv()
-	if err != nil {
+func (s *itemStream) receive() ([]proto.Message, error) {
+	response := reflect.New(s.call.response).Interface().(proto.Message)
+	if err := s.RecvMsg(response); err != nil {
 		return nil, err
 	}
-	return b.results(m), nil
+	return elements(response, "Results"), nil
 }
 
 // stream answers AdmitStream and ReadStream: it reads items from the body as they arrive, and writes a line of JSON for each. Streams of
@@ -129,17 +99,22 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	if control.Flush() != nil {
 		return
 	}
-	out := &streamWriter{lineWriter: lineWriter{w, control, streamPatience}, from: from, answers: make(chan answered, 1), gone: serving.Done()}
-	var others sync.WaitGroup
-	others.Go(func() { from.read(serving) })
-	others.Go(func() { out.receive(serving) })
-	failed := out.run()
+	done, lines := make(chan struct{}), make(chan []byte, 1)
+	go func() {
+		defer close(done)
+		from.read(serving)
+	}()
+	go from.writeResults(serving, lines)
+	copyLines(w, control, streamPatience, lines)
 	cancel()
-	if failed { // many clients read the last line when they have sent everything: the rest of the body is discarded for a while
-		out.discard()
+	select {
+	case <-done:
+	default: // many clients read the last line when they have sent everything: the rest of the body is discarded for a while
+		_ = control.SetReadDeadline(time.Now().Add(discardTime))
+		<-done
 	}
-	others.Wait()
-	out.end()
+	for range lines { // until the results have ended as well
+	}
 }
 
 // clientContext returns a context that ends when the client of a stream is gone. Over HTTP/1.1 net/http takes the end of what a client sends for the
@@ -167,7 +142,8 @@ func (g *gateway) openStream(
 	if ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_AdmitStream_FullMethodName); err != nil {
 		return nil, err
 	}
-	bare, n, err := streamQuery(call.first, r.URL.RawQuery)
+	first := reflect.New(call.request).Interface().(proto.Message)
+	bare, n, err := streamQuery(first, r.URL.RawQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -178,16 +154,18 @@ func (g *gateway) openStream(
 	if err != nil {
 		return nil, err
 	}
-	if from.to, err = call.begin(ctx, catalog, crds); err != nil {
+	to, err := call.open(ctx, g.conn, first, catalog, crds)
+	if err != nil {
 		return nil, err
 	}
 	// A server that ends the call at once sends no header.
-	if header, err := from.to.Header(); err != nil || header == nil {
-		if _, err = from.to.receive(); err == nil || errors.Is(err, io.EOF) {
+	if header, err := to.Header(); err != nil || header == nil {
+		if _, err = to.receive(); err == nil || errors.Is(err, io.EOF) {
 			err = status.Error(codes.Internal, "the stream ended before it began")
 		}
 		return nil, err
 	}
+	from.to = to
 	held.release()
 	return from, nil
 }

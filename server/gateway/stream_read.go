@@ -40,35 +40,37 @@ type record struct {
 
 // streamReader reads a body and sends its items.
 type streamReader struct {
-	from       splitter
-	paced      *pacedBody
-	to         itemStream
+	from  *splitter
+	paced *pacedBody
+	to    interface {
+		CloseSend() error
+		send([]*crdevalv1.EvaluationItem) error
+		receive() ([]proto.Message, error)
+	}
 	held       *reservation
 	max        int64 // bytes of a piece
 	yaml, bare bool
 	begun      bool        // some of the body was read before the call began
 	short      func() bool // reports that memory is short; nil: it never is
-	records    chan record // of the items in their order; closed after the last
-	failed     error       // why the body was not read to its end, a status; to be read when records is closed
+	records    chan record // of the items in their order
+	ended      chan error  // receives why the body was not read to its end, a status, or nil
 	items      []*crdevalv1.EvaluationItem
 	bytes      int
 }
 
 func newStreamReader(paced *pacedBody, max int64, held *reservation, yaml, bare bool) *streamReader {
-	lines := newLineSplitter(paced, max, held)
-	s := &streamReader{from: lines, paced: paced, held: held, max: max, yaml: yaml, bare: yaml || bare, records: make(chan record, maxRecords)}
-	if yaml {
-		s.from = newDocumentSplitter(lines)
+	return &streamReader{
+		from: newSplitter(paced, max, held, yaml), paced: paced, held: held, max: max, yaml: yaml, bare: yaml || bare,
+		records: make(chan record, maxRecords), ended: make(chan error, 1),
 	}
-	return s
 }
 
 // read reads the body to its end. After an error it discards the rest.
 func (s *streamReader) read(ctx context.Context) {
-	s.failed = s.readItems(ctx)
-	close(s.records)
+	err := s.readItems(ctx)
+	s.ended <- err
 	_ = s.to.CloseSend() // never fails
-	if s.failed != nil || ctx.Err() != nil {
+	if err != nil || ctx.Err() != nil {
 		_, _ = io.Copy(io.Discard, s.paced) // until the writer's deadline
 	}
 }
@@ -95,12 +97,8 @@ func (s *streamReader) readItems(ctx context.Context) error {
 			}
 			return unreadable(err)
 		}
-		if item != nil {
-			s.items = append(s.items, item)
-			s.bytes += len(p.text)
-		} else {
-			s.held.give(int64(len(p.text)))
-		}
+		s.items = append(s.items, item)
+		s.bytes += len(p.text)
 		select {
 		case s.records <- at:
 		case <-ctx.Done():
@@ -132,8 +130,8 @@ func (s *streamReader) flush() error {
 	return err
 }
 
-// item returns the item of a piece. A piece that is JSON and not an item has an error in its record. A piece that is not JSON ends the stream, since
-// it is not known where the next one begins.
+// item returns the item of a piece. A piece that is JSON and not an item has an error in its record, and an empty item keeps the order of results. A
+// piece that is not JSON ends the stream, since it is not known where the next one begins.
 func (s *streamReader) item(p piece) (*crdevalv1.EvaluationItem, record, error) {
 	at := record{line: p.line, offset: p.offset}
 	if s.yaml {
@@ -153,7 +151,7 @@ func (s *streamReader) item(p piece) (*crdevalv1.EvaluationItem, record, error) 
 			return nil, at, err
 		}
 		at.failed = status.Convert(err).Proto()
-		return nil, at, nil
+		return &crdevalv1.EvaluationItem{}, at, nil
 	}
 	at.locate(p, item.GetObject().GetJson())
 	return item, at, nil

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -16,7 +15,6 @@ import (
 // sink takes items and answers nothing.
 type sink struct{ items int }
 
-func (s *sink) Header() (metadata.MD, error)      { return nil, nil }
 func (s *sink) CloseSend() error                  { return nil }
 func (s *sink) receive() ([]proto.Message, error) { return nil, io.EOF }
 
@@ -28,22 +26,22 @@ func (s *sink) send(items []*crdevalv1.EvaluationItem) error {
 // unpaced returns a body that may take any time.
 func unpaced(body io.Reader) *pacedBody { return &pacedBody{body: body, unpaced: true} }
 
-// TestMemoryOfStreams: what a stream has sent on, passed over or answered itself takes no room any more, however long the stream is.
+// TestMemoryOfStreams: a stream holds no memory for what it has sent or skipped, however long it is.
 func TestMemoryOfStreams(t *testing.T) {
 	const times = 1000
 	for _, c := range []struct {
-		name, body  string
-		yaml        bool
-		items, read int
+		name, body string
+		yaml       bool
+		items      int
 	}{
-		{"items", `{"object":{}}` + "\n", false, times, times},
-		{"lines of white space", " \r\n\n", false, 0, 0},
-		{"lines that are no items", `{"nope":1}` + "\n", false, 0, times},
-		{"one of each", `{"object":{}}` + "\n\n" + `{"nope":1}` + "\n", false, times, 2 * times},
-		{"documents", "a: 1\n---\n", true, times, times},
-		{"documents of comments", "# nothing\n---\n", true, 0, 0},
-		{"marks", "...\n", true, 0, 0},
-		{"comments between documents", "a: 1\n---\n# nothing\n---\n", true, times, times},
+		{"items", `{"object":{}}` + "\n", false, times},
+		{"lines of white space", " \r\n\n", false, 0},
+		{"lines that are not items", `{"nope":1}` + "\n", false, times},
+		{"one of each", `{"object":{}}` + "\n\n" + `{"nope":1}` + "\n", false, 2 * times},
+		{"documents", "a: 1\n---\n", true, times},
+		{"documents of comments", "# nothing\n---\n", true, 0},
+		{"marks", "...\n", true, 0},
+		{"comments between documents", "a: 1\n---\n# nothing\n---\n", true, times},
 	} {
 		bodies := NewBodies(4<<10, nil)
 		held, to := &reservation{of: bodies}, &sink{}
@@ -51,8 +49,8 @@ func TestMemoryOfStreams(t *testing.T) {
 		from := newStreamReader(unpaced(body), 1<<10, held, c.yaml, false)
 		from.to = to
 		from.read(t.Context())
-		if from.failed != nil || to.items != c.items || len(from.records) != c.read {
-			t.Errorf("%s: %d items, %d records, %v", c.name, to.items, len(from.records), from.failed)
+		if err := <-from.ended; err != nil || to.items != c.items || len(from.records) != c.items {
+			t.Errorf("%s: %d items, %d records, %v", c.name, to.items, len(from.records), err)
 		}
 		if most := int64(len(c.body)); bodies.Taken() > most {
 			t.Errorf("%s: %d bytes are held at the end, %d at most were expected", c.name, bodies.Taken(), most)
@@ -98,8 +96,8 @@ func TestReadingWaitsForMemory(t *testing.T) {
 		if ends {
 			want = 0
 		}
-		if from.failed != nil || to.items != want {
-			t.Errorf("it ends: %v: %d items, %v", ends, to.items, from.failed)
+		if err := <-from.ended; err != nil || to.items != want {
+			t.Errorf("it ends: %v: %d items, %v", ends, to.items, err)
 		}
 	}
 }

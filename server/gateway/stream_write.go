@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -28,13 +29,6 @@ const (
 	watchPatience  = 10 * time.Second
 )
 
-// lineWriter writes lines to a client.
-type lineWriter struct {
-	to       http.ResponseWriter
-	control  *http.ResponseController
-	patience time.Duration
-}
-
 // setStreamHeaders sets the headers of a stream.
 func setStreamHeaders(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", mediaLines)
@@ -42,52 +36,60 @@ func setStreamHeaders(w http.ResponseWriter) {
 	w.Header().Set("X-Accel-Buffering", "no") // else nginx holds lines back
 }
 
-// errClientGone is the error of writing to a client that does not read.
-var errClientGone = errors.New("the client is gone")
-
-func (l *lineWriter) write(text []byte) error {
-	_ = l.control.SetWriteDeadline(time.Now().Add(l.patience)) // not every writer has deadlines
-	if _, err := l.to.Write(text); err != nil {
-		return errClientGone
-	}
-	return nil
-}
-
-func (l *lineWriter) flush() error {
-	if l.control.Flush() != nil {
-		return errClientGone
-	}
-	return nil
-}
-
-// end removes the deadline from the connection.
-func (l *lineWriter) end() { _ = l.control.SetWriteDeadline(time.Time{}) }
-
-// discard has what the client sends discarded for a while.
-func (l *lineWriter) discard() { _ = l.control.SetReadDeadline(time.Now().Add(discardTime)) }
-
-// answered is a message of a stream.
-type answered struct {
-	results []proto.Message
-	err     error
-}
-
-// streamWriter writes a line for each item of a stream.
-type streamWriter struct {
-	lineWriter
-	from    *streamReader
-	answers chan answered
-	gone    <-chan struct{} // closed when the client is known to be gone
-	index   int64           // of the next item
-}
-
-// receive passes on the messages of the stream, up to the error that ends it.
-func (s *streamWriter) receive(serving context.Context) {
-	for {
-		results, err := s.from.to.receive()
+// copyLines writes lines until there are no more or the client is gone. patience is how long the client may block a write.
+func copyLines(w http.ResponseWriter, control *http.ResponseController, patience time.Duration, lines <-chan []byte) {
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
+	idle := time.NewTicker(heartbeat)
+	defer idle.Stop()
+	for more := true; more; {
+		text := []byte(" ")
 		select {
-		case s.answers <- answered{results, err}:
-		case <-serving.Done():
+		case text, more = <-lines:
+			idle.Reset(heartbeat)
+		case <-idle.C:
+		}
+		for line := range bytes.Lines(text) {
+			_ = control.SetWriteDeadline(time.Now().Add(patience)) // not every writer has deadlines
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+		}
+		if len(lines) == 0 && control.Flush() != nil { // before a wait that may be long
+			return
+		}
+	}
+}
+
+// writeResults sends the lines of the results, those of a message together, up to the error that ends the stream, and closes the channel.
+func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) {
+	defer close(lines)
+	for index := int64(0); ; {
+		var text []byte
+		results, err := s.to.receive()
+		for _, result := range results {
+			at := <-s.records // sent before its item
+			text = at.appendLine(text, index, result)
+			index++
+		}
+		if errors.Is(err, io.EOF) {
+			select {
+			case err = <-s.ended:
+			case <-ctx.Done():
+				return
+			}
+			if err == nil && len(s.records) > 0 {
+				err = errors.New("the stream ended before its items were answered")
+			}
+			if err == nil {
+				return
+			}
+		}
+		if err != nil {
+			text = errorLine(err)
+		}
+		select {
+		case lines <- text:
+		case <-ctx.Done():
 			return
 		}
 		if err != nil {
@@ -96,94 +98,19 @@ func (s *streamWriter) receive(serving context.Context) {
 	}
 }
 
-// run writes until there are no more items or the stream ends. It reports whether the body may not have been read to its end.
-func (s *streamWriter) run() (failed bool) {
-	err := s.copy()
-	if err == nil {
-		err = s.flush()
+// appendLine appends the line of an item.
+func (r *record) appendLine(dst []byte, index int64, result proto.Message) []byte {
+	if r.failed != nil {
+		result = &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: r.failed}}
+	} else {
+		r.restore(result)
 	}
-	if err != nil && !errors.Is(err, errClientGone) && s.write(errorLine(err)) == nil {
-		_ = s.flush()
-	}
-	return err != nil
-}
-
-func (s *streamWriter) copy() error {
-	idle := time.NewTicker(heartbeat)
-	defer idle.Stop()
-	var at *record              // of the next line
-	var results []proto.Message // that were received and not written
-	records, ended := (<-chan record)(s.from.records), false
-	for {
-		switch {
-		case at != nil && at.failed != nil:
-			if err := s.line(at, &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: at.failed}}); err != nil {
-				return err
-			}
-			at = nil
-			continue
-		case at != nil && len(results) > 0:
-			at.restore(results[0])
-			if err := s.line(at, results[0]); err != nil {
-				return err
-			}
-			at, results = nil, results[1:]
-			continue
-		case at != nil && ended:
-			return errors.New("the stream ended before its items were answered")
-		case records == nil && ended:
-			return nil
-		}
-		next, answers := records, (<-chan answered)(s.answers)
-		if at != nil {
-			next = nil
-		}
-		if ended || len(results) > 0 {
-			answers = nil
-		}
-		if len(next) == 0 && len(answers) == 0 {
-			if err := s.flush(); err != nil { // before a wait that may be long
-				return err
-			}
-		}
-		select {
-		case r, more := <-next:
-			switch {
-			case more:
-				at = &r
-			case s.from.failed != nil:
-				return s.from.failed
-			default:
-				records = nil
-			}
-		case a := <-answers:
-			if ended = errors.Is(a.err, io.EOF); a.err != nil && !ended {
-				return a.err
-			}
-			results = a.results
-		case <-idle.C:
-			if err := s.write([]byte(" ")); err != nil {
-				return err
-			}
-		case <-s.gone:
-			return errClientGone
-		}
-		idle.Reset(heartbeat)
-	}
-}
-
-// line writes the line of an item.
-func (s *streamWriter) line(at *record, result proto.Message) error {
 	text, err := Marshaler{}.Marshal(result)
 	if err != nil {
 		st := statusOf(status.Error(codes.Internal, "the result cannot be written: "+err.Error()))
-		text, err = Marshaler{}.Marshal(&crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: st.Proto()}})
-		if err != nil {
-			return err
-		}
+		text = append(appendStatus([]byte(`{"error":`), st), '}', '\n')
 	}
-	line := append(strconv.AppendInt([]byte(`{"index":`), s.index, 10), `,"line":`...)
-	line = append(strconv.AppendInt(line, int64(at.line), 10), ',')
-	s.index++
-	return s.write(append(line, text[1:]...))
+	dst = append(strconv.AppendInt(append(dst, `{"index":`...), index, 10), `,"line":`...)
+	dst = append(strconv.AppendInt(dst, int64(r.line), 10), ',')
+	return append(dst, text[1:]...)
 }

@@ -5,23 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
-	"google.golang.org/grpc"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // maxEvents is how many events wait to be written together. An event with a manifest may be large and waits alone.
 const maxEvents = 64
-
-// received is an event of a watch, or the error that ends it.
-type received struct {
-	event *crdevalv1.WatchCrdsResponse
-	err   error
-}
 
 // watch answers WatchCrds as lines of JSON, each sent at once. Streams of grpc-gateway have no heartbeats, wrap every event, and answer an error before
 // the first event with HTTP 200.
@@ -57,65 +49,31 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) 
 	if request.GetView() == crdevalv1.CrdView_CRD_VIEW_FULL {
 		waiting = 1
 	}
-	events := make(chan received, waiting)
-	events <- received{event: first}
-	go receive(serving, stream, events) // not ctx: its deadline is an event
-	lines := lineWriter{w, http.NewResponseController(w), watchPatience}
-	defer lines.end()
-	lines.copy(events)
-}
-
-// receive passes on the events of a stream, up to the error that ends it, and closes the channel.
-func receive(serving context.Context, stream grpc.ServerStreamingClient[crdevalv1.WatchCrdsResponse], to chan<- received) {
-	defer close(to)
-	for {
-		event, err := stream.Recv()
-		select {
-		case to <- received{event, err}:
-		case <-serving.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// copy writes events until the stream ends or the client is gone.
-func (l *lineWriter) copy(events <-chan received) {
-	idle := time.NewTicker(heartbeat)
-	defer idle.Stop()
-	for {
-		text, last := []byte(" "), false
-		select {
-		case e, more := <-events:
-			if !more {
-				return // the client is gone
+	lines := make(chan []byte, waiting)
+	go func() { // not until ctx ends: its deadline is an event
+		defer close(lines)
+		for event, err := first, error(nil); ; event, err = stream.Recv() {
+			text, last := eventLine(event, err)
+			select {
+			case lines <- text:
+			case <-serving.Done():
+				return
 			}
-			text, last = eventLine(e)
-			idle.Reset(heartbeat)
-		case <-idle.C:
+			if last {
+				return
+			}
 		}
-		if l.write(text) != nil {
-			return
-		}
-		if len(events) > 0 && !last {
-			continue
-		}
-		if l.flush() != nil || last {
-			return
-		}
-	}
+	}()
+	copyLines(w, http.NewResponseController(w), watchPatience, lines)
 }
 
 // eventLine returns the line of an event, or of the error that is the last.
-func eventLine(e received) (text []byte, last bool) {
-	if e.err == nil {
-		text, err := Marshaler{}.Marshal(e.event)
-		if err == nil {
+func eventLine(event *crdevalv1.WatchCrdsResponse, err error) (text []byte, last bool) {
+	if err == nil {
+		if text, err = (Marshaler{}).Marshal(event); err == nil {
 			return text, false
 		}
-		e.err = fmt.Errorf("an event cannot be written: %w", err)
+		err = fmt.Errorf("an event cannot be written: %w", err)
 	}
-	return errorLine(e.err), true
+	return errorLine(err), true
 }
