@@ -126,12 +126,17 @@ func inBatches[Q, E proto.Message, P response[A], A, R any](
 			most = min(most, limit)
 		}
 	}
+	capacity := limits.GetMaxMessageBytes() / 2 // of a message; the answer may be larger than the request
+	for _, crd := range c.overlay {
+		capacity -= int64(proto.Size(crd))
+	}
 	all := make([]R, 0, len(elements))
 	// Without objects, SelectFields still checks the selector.
 	for first := true; len(elements) > 0 || first && field == "objects"; first = false {
-		n := fitting(elements, most, limits.GetMaxMessageBytes())
-		setList(request.ProtoReflect(), field, elements[:n])
-		r, err := call(ctx, c, about, m, request)
+		n := fitting(elements, most, capacity)
+		part := proto.CloneOf(request)
+		setList(part.ProtoReflect(), field, elements[:n])
+		r, err := call(ctx, c, about, m, part)
 		if err != nil {
 			return all, err
 		}
@@ -143,13 +148,13 @@ func inBatches[Q, E proto.Message, P response[A], A, R any](
 	return all, nil
 }
 
-// fitting returns the number of elements for the next call: at least one if there are any, at most most. Their size is
-// at most half of maxMessageBytes, so that the other fields of the request fit too.
-func fitting[M proto.Message](elements []M, most int, maxMessageBytes int64) int {
-	n, bytes := 0, int64(0)
+// fitting returns the number of elements for the next call: at least one if there are any, at most most. Otherwise
+// their size in bytes is at most capacity.
+func fitting[M proto.Message](elements []M, most int, capacity int64) int {
+	n := 0
 	for _, e := range elements {
-		bytes += int64(proto.Size(e))
-		if n > 0 && (n >= most || bytes > maxMessageBytes/2) {
+		capacity -= int64(proto.Size(e))
+		if n > 0 && (n >= most || capacity < 0) {
 			break
 		}
 		n++

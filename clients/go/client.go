@@ -39,7 +39,8 @@ type Client struct {
 
 // link is the state that a client shares with the clients that With returns.
 type link struct {
-	conn    *grpc.ClientConn
+	conn    grpc.ClientConnInterface
+	close   func() error
 	catalog string
 	token   atomic.Pointer[string] // token of the latest write
 	limits  atomic.Pointer[crdevalv1.ServerLimits]
@@ -107,11 +108,16 @@ func Dial(target string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: %w", err)
 	}
-	return &Client{link: &link{conn: conn, catalog: s.catalog}}, nil
+	return &Client{link: &link{conn: conn, close: conn.Close, catalog: s.catalog}}, nil
+}
+
+// New returns a client for a catalog over a connection of the caller. Close does not close the connection.
+func New(conn grpc.ClientConnInterface, catalog string) *Client {
+	return &Client{link: &link{conn: conn, close: func() error { return nil }, catalog: catalog}}
 }
 
 // Close closes the connection, also for the clients that With returned. Calls in progress fail.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error { return c.close() }
 
 // Registry returns the generated stub of the RegistryService.
 func (c *Client) Registry() crdevalv1.RegistryServiceClient {

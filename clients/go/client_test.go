@@ -204,18 +204,23 @@ func TestBatches(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		flags   []string
-		padding int
+		padding int // of an object, in bytes
+		inline  int // size of an inline CRD; 0: none
 		want    []int
 	}{
-		{"items", []string{"--max-batch-items=3"}, 0, []int{3, 3, 1}},
-		{"bytes", []string{"--max-message-bytes=32KiB", "--max-document-bytes=16KiB"}, 5 << 10, []int{3, 3, 1}},
-		{"one is too large for half a message", []string{"--max-message-bytes=32KiB", "--max-document-bytes=24KiB"}, 20 << 10, []int{1, 1, 1, 1, 1, 1, 1}},
-		{"all in one", nil, 0, []int{7}},
+		{"items", []string{"--max-batch-items=3"}, 0, 0, []int{3, 3, 1}},
+		{"bytes", []string{"--max-message-bytes=32KiB", "--max-document-bytes=16KiB"}, 5 << 10, 0, []int{3, 3, 1}},
+		{"bytes with an inline CRD", []string{"--max-message-bytes=32KiB", "--max-document-bytes=16KiB"}, 5 << 10, 4 << 10, []int{2, 2, 2, 1}},
+		{"one is too large for half a message", []string{"--max-message-bytes=32KiB", "--max-document-bytes=24KiB"}, 20 << 10, 0, []int{1, 1, 1, 1, 1, 1, 1}},
+		{"all in one", nil, 0, 0, []int{7}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, sent := dial(t, serve(t, tc.flags...))
 			if _, err := c.RegisterCRD(t.Context(), manifest(3)); err != nil {
 				t.Fatal(err)
+			}
+			if tc.inline > 0 {
+				c = c.With(named("a", strings.Repeat("x", tc.inline)))
 			}
 			var objects [][]byte
 			for i := range 7 {

@@ -66,8 +66,8 @@ func (c *Client) SelectFields(
 		})
 }
 
-// GetScale returns the subresource scale of an object as an autoscaling/v1 Scale in JSON. The error is a *Rejected if an
-// API server would not return a Scale.
+// GetScale returns the subresource scale of an object as an autoscaling/v1 Scale in JSON. The error is a *Rejected if
+// an API server would not return a Scale.
 func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte, error) {
 	r, err := call(ctx, c, "get scale", c.Presentation().GetScale, &crdevalv1.GetScaleRequest{
 		Crd: s.CRD, Version: s.Version, Object: Document(object),

@@ -143,42 +143,25 @@ func send(
 	go func() {
 		defer close(done)
 		for {
-			batch, more := take(ctx, ready)
-			if len(batch) > 0 && message(batch) != nil { // receiving returns the cause
-				return
+			var item *crdevalv1.EvaluationItem
+			more := false
+			select {
+			case item, more = <-ready:
+			case <-ctx.Done():
 			}
 			if !more {
 				_ = end() // it never fails
 				return
 			}
+			batch, bytes := []*crdevalv1.EvaluationItem{item}, proto.Size(item)
+			for len(ready) > 0 && len(batch) < itemsAtOnce && bytes < bytesAtOnce {
+				item = <-ready
+				batch, bytes = append(batch, item), bytes+proto.Size(item)
+			}
+			if message(batch) != nil { // receiving returns the cause
+				return
+			}
 		}
 	}()
 	return done
-}
-
-// take waits for an item and returns it with the other items that are ready, up to the limits of one message.
-func take(ctx context.Context, ready <-chan *crdevalv1.EvaluationItem) (batch []*crdevalv1.EvaluationItem, more bool) {
-	bytes := 0
-	for len(batch) < itemsAtOnce && bytes < bytesAtOnce {
-		var item *crdevalv1.EvaluationItem
-		if len(batch) == 0 {
-			select {
-			case item, more = <-ready:
-			case <-ctx.Done():
-				return nil, false
-			}
-		} else {
-			select {
-			case item, more = <-ready:
-			default:
-				return batch, true
-			}
-		}
-		if !more {
-			return batch, false
-		}
-		batch = append(batch, item)
-		bytes += proto.Size(item)
-	}
-	return batch, true
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -17,7 +17,6 @@ type admission struct {
 	*service
 	command *admitCommand
 	options *crdevalv1.EvaluationOptions
-	limit   *crdevalv1.ServerLimits
 	given   []*crdReport // the CRDs of the run
 	// accepted has the names of the accepted CRDs. With the name, the service need not parse an object to find its CRD.
 	accepted map[groupKind]string
@@ -50,7 +49,7 @@ func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*
 	if c.Explain {
 		options.Trace = crdevalv1.TraceMode_TRACE_MODE_FAILED
 	}
-	return &admission{service: s, command: c, options: options, limit: limits, accepted: map[groupKind]string{}}, nil
+	return &admission{service: s, command: c, options: options, accepted: map[groupKind]string{}}, nil
 }
 
 // run evaluates the writes and calls report for each of them, in order.
@@ -59,7 +58,7 @@ func (a *admission) run(ctx context.Context, writes []*write, report func(*outco
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
 		}
-		n := a.fit(len(writes), func(i int) int { return a.size(writes[i]) })
+		n := min(maxBatch, len(writes))
 		outcomes, err := a.evaluate(ctx, writes[:n])
 		if err != nil {
 			return err
@@ -74,24 +73,8 @@ func (a *admission) run(ctx context.Context, writes []*write, report func(*outco
 	return nil
 }
 
-// maxBatch bounds the items of one request: progress is reported between requests.
+// maxBatch bounds the writes between two reports of progress.
 const maxBatch = 200
-
-// fit returns how many of n items fit into one request. Items and CRDs use at most half of a message: the answer may be
-// larger than the request.
-func (a *admission) fit(n int, size func(int) int) int {
-	capacity := int(a.limit.GetMaxMessageBytes() / 2)
-	for _, crd := range a.inline {
-		capacity -= proto.Size(crd)
-	}
-	n = min(n, maxBatch, int(a.limit.GetMaxBatchItems()))
-	for i := range n {
-		if capacity -= size(i); i > 0 && capacity < 0 {
-			return i
-		}
-	}
-	return n
-}
 
 // evaluate returns the outcomes of a batch of writes.
 func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, error) {
@@ -112,16 +95,15 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	var strict []*outcome
 	for i, result := range results {
 		o := sent[i]
-		if e := result.GetError(); e != nil {
-			reason, err := a.itemError(e)
+		if result.Err != nil {
+			reason, err := a.itemError(result.Err)
 			if reason == "CRD_NOT_FOUND" {
 				err = a.noCRD(o.write)
 			}
 			a.fail(o, err, reason == "CRD_NOT_FOUND" && errors.As(err, new(otherKindError)))
 			continue
 		}
-		v := result.GetVerdict()
-		if o.take(v); strings.Contains(v.GetRejection().GetMessage(), "strict decoding error") {
+		if o.take(result.Verdict); strings.Contains(result.Verdict.GetRejection().GetMessage(), "strict decoding error") {
 			strict = append(strict, o)
 		}
 	}
@@ -136,30 +118,24 @@ func (a *admission) validateDecoded(ctx context.Context, rejected []*outcome) er
 	}
 	results, err := a.admit(ctx, rejected, options)
 	for i, result := range results {
-		rejected[i].takeNext(result.GetVerdict().GetViolations())
+		rejected[i].takeNext(result.Verdict.GetViolations())
 	}
 	return err
 }
 
-// admit sends the writes of outcomes in one request.
+// admit sends the writes of outcomes.
 func (a *admission) admit(
 	ctx context.Context, list []*outcome, options *crdevalv1.EvaluationOptions,
-) ([]*crdevalv1.VerdictResult, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	request := &crdevalv1.AdmitRequest{Catalog: a.catalog, Options: options, Crds: a.inline}
+) ([]crdeval.Result, error) {
+	var items []*crdevalv1.EvaluationItem
 	for _, o := range list {
-		request.Items = append(request.Items, a.item(o.write))
+		items = append(items, a.item(o.write))
 	}
-	answer, err := a.evaluation.Admit(ctx, request)
+	results, err := a.With(a.inline...).AdmitItems(ctx, items, crdeval.AdmitOptions{Evaluation: options})
 	if err != nil {
 		return nil, a.service.fail("", err)
 	}
-	if got := len(answer.GetResults()); got != len(list) {
-		return nil, fmt.Errorf("%s: %d results for %d objects", a.address, got, len(list))
-	}
-	return answer.GetResults(), nil
+	return results, nil
 }
 
 // item returns the request for a write.
@@ -175,16 +151,6 @@ func (a *admission) item(w *write) *crdevalv1.EvaluationItem {
 		item.Object = toDocument(w.Document)
 	}
 	return item
-}
-
-// size returns an upper bound of the size of the request for a write.
-func (a *admission) size(w *write) int {
-	const names = 1 << 10
-	n := names + len(w.Document.JSON) + len(w.Document.YAML) + proto.Size(w.patch)
-	if w.old != nil {
-		n += len(w.old.Document.JSON) + len(w.old.Document.YAML)
-	}
-	return n
 }
 
 // unsendable returns why a write cannot be evaluated, if that is known without the service.

@@ -92,7 +92,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	out := c.printer(env)
 	var total tally
 	for _, crd := range in.crds {
-		j := service.prepareCRD(ctx, crd)
+		j := service.registerCRD(ctx, crd, crd.established())
 		a.addCRD(j)
 		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0 || j.Names.message != nil {
 			if err := out.crd(j); err != nil {

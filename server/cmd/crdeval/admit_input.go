@@ -96,22 +96,22 @@ func (c *admitCommand) lookupKey(id *identity) key {
 
 // existing reads the objects of --old. It ignores documents without a name.
 func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
-	all, known := map[key][]*source{}, map[key]*source{}
+	all := map[key][]*source{}
 	list, err := files.manifests(c.Old...)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range list {
-		k := c.key(&s.id)
-		switch other := known[k]; {
-		case k.name == "":
+		k, lookup := c.key(&s.id), c.lookupKey(&s.id)
+		if k.name == "" {
 			continue
-		case other != nil:
-			return nil, fmt.Errorf("%s: duplicate object: %s %s is also in %s", s.where(), k.kind, k.name, other.where())
 		}
-		known[k] = s
-		k = c.lookupKey(&s.id)
-		all[k] = append(all[k], s)
+		for _, other := range all[lookup] {
+			if c.key(&other.id) == k {
+				return nil, fmt.Errorf("%s: duplicate object: %s %s is also in %s", s.where(), k.kind, k.name, other.where())
+			}
+		}
+		all[lookup] = append(all[lookup], s)
 	}
 	return all, nil
 }

@@ -96,7 +96,8 @@ func (p *junitPrinter) crd(j *crdReport) error {
 
 func (p *junitPrinter) object(o *outcome) error {
 	verdict := o.Verdict.message
-	c := junitCase{Name: o.title(), Class: o.Kind, File: o.File, Line: o.Line, Output: strings.Join(verdict.GetWarnings(), "\n")}
+	c := junitCase{Name: o.title(), Class: o.Kind, File: o.File, Line: o.Line,
+		Output: strings.Join(verdict.GetWarnings(), "\n")}
 	if group := groupOf(o.write.apiVersion); group != "" {
 		c.Class += "." + group
 	}

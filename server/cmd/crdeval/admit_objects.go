@@ -8,11 +8,12 @@ import (
 	"io"
 	"time"
 
-	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/yaml"
 
+	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -103,26 +104,32 @@ func (p *objectsPrinter) tables(ctx context.Context, a *admission) error {
 	return nil
 }
 
-// fitObjects returns how many objects fit into one request. A table has cells besides the metadata of the objects.
-func (a *admission) fitObjects(objects []*outcome) int {
-	return a.fit(len(objects), func(i int) int { return 2 * len(objects[i].object()) })
-}
-
 // table returns the table of objects of one kind and version, from as many requests as necessary.
 func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, now time.Time) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	rows := []json.RawMessage{}
+	limits, err := a.limits(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for len(objects) > 0 {
-		part := objects[:a.fitObjects(objects)]
-		objects = objects[len(part):]
 		request := &crdevalv1.TableRequest{
-			Catalog: a.catalog, Crds: a.inline, Version: versionOf(of.apiVersion), Now: timestamppb.New(now),
+			Catalog: a.catalog, Version: versionOf(of.apiVersion), Now: timestamppb.New(now),
 			RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
 		}
-		for _, o := range part {
-			request.Objects = append(request.Objects, toDocument(engine.JSON(withCreation(o.object(), now))))
+		for _, crd := range a.inline {
+			request.Crds = append(request.Crds, crdeval.Document(crd))
 		}
-		answer, err := a.presentation.Table(ctx, request)
+		capacity := limits.GetMaxMessageBytes()/2 - int64(proto.Size(request))
+		for ; len(objects) > 0 && len(request.Objects) < int(limits.GetMaxBatchItems()); objects = objects[1:] {
+			text := objects[0].object()
+			// A table has cells besides the metadata of the objects.
+			if capacity -= int64(2 * len(text)); capacity < 0 && len(request.Objects) > 0 {
+				break
+			}
+			request.Objects = append(request.Objects, toDocument(engine.JSON(withCreation(text, now))))
+		}
+		answer, err := a.Presentation().Table(ctx, request)
 		if err != nil {
 			return nil, a.service.fail("table", err)
 		}
@@ -135,51 +142,44 @@ func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, 
 		}
 		rows = append(rows, some.Rows...)
 	}
-	var err error
 	if whole["rows"], err = json.Marshal(rows); err != nil {
 		return nil, err
 	}
 	return json.Marshal(whole)
 }
 
-// selected returns the objects that match a field selector, from as many requests as necessary.
+// selected returns the objects that match a field selector.
 func (a *admission) selected(
 	ctx context.Context, objects []*outcome, selector string,
 ) (selected []*outcome, err error) {
+	client := a.With(a.inline...)
 	for len(objects) > 0 {
 		first := objects[0].write
-		part := objects[:a.fitObjects(objects)]
-		for i, o := range part { // a request has one kind and version
+		var texts [][]byte // of objects of one kind and version
+		for _, o := range objects {
 			if o.write.kind != first.kind || o.write.apiVersion != first.apiVersion {
-				part = part[:i]
 				break
 			}
+			texts = append(texts, o.object())
 		}
-		objects = objects[len(part):]
-		request := &crdevalv1.SelectFieldsRequest{
-			Catalog: a.catalog, Crds: a.inline, Version: versionOf(first.apiVersion), Selector: selector,
-		}
-		for _, o := range part {
-			request.Objects = append(request.Objects, toDocument(engine.JSON(o.object())))
-		}
-		answer, err := a.presentation.SelectFields(ctx, request)
-		if err != nil {
+		subject := crdeval.Subject{Version: versionOf(first.apiVersion)}
+		results, err := client.SelectFields(ctx, subject, selector, texts...)
+		var rejected *crdeval.Rejected
+		switch {
+		case errors.As(err, &rejected):
+			return nil, fmt.Errorf("%s: --field-selector: %w", first.where(), err)
+		case err != nil:
 			return nil, a.service.fail("field selector", err)
 		}
-		if r := answer.GetRejection(); r != nil {
-			return nil, fmt.Errorf("%s: --field-selector: %s", first.where(), r.GetMessage())
-		}
-		if got := len(answer.GetResults()); got != len(part) {
-			return nil, fmt.Errorf("%s: field selector: %d results for %d objects", a.address, got, len(part))
-		}
-		for i, result := range answer.GetResults() {
-			if e := result.GetError(); e != nil {
-				return nil, fmt.Errorf("%s: %w", part[i].write.where(), callError("", "", status.ErrorProto(e)))
+		for i, r := range results {
+			if r.Err != nil {
+				return nil, fmt.Errorf("%s: %w", objects[i].write.where(), callError("", "", r.Err))
 			}
-			if result.GetSelected().GetMatches() {
-				selected = append(selected, part[i])
+			if r.Matches {
+				selected = append(selected, objects[i])
 			}
 		}
+		objects = objects[len(texts):]
 	}
 	return selected, nil
 }

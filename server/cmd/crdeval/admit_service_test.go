@@ -8,12 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"google.golang.org/protobuf/proto"
-
-	"github.com/crdeval/crdeval/engine"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/manifests"
 )
 
 // Paths of deploy/samples from testdata.
@@ -69,38 +63,6 @@ func withoutErrors(text string) string {
 		b.WriteString(what)
 	}
 	return b.String()
-}
-
-// TestBatchesFitMessages: objects, old objects, patches and CRDs all count.
-func TestBatchesFitMessages(t *testing.T) {
-	const limit = 1 << 20
-	large := engine.JSON(fmt.Appendf(nil, `{"a":%q}`, strings.Repeat("x", limit/20)))
-	document := func(d engine.Document) *source { return &source{Manifest: manifests.Manifest{Document: d}} }
-	object := document(engine.JSON([]byte(`{}`)))
-	for name, c := range map[string]struct {
-		write  write
-		inline []*crdevalv1.Document
-		least  int
-	}{
-		"objects":     {write: write{source: document(large)}, least: 2},
-		"old objects": {write: write{source: object, old: document(large)}, least: 2},
-		"patches":     {write: write{source: object, old: object, patch: &crdevalv1.ObjectPatch{Patch: toDocument(large)}}, least: 2},
-		"CRDs":        {write: write{source: document(large)}, inline: []*crdevalv1.Document{toDocument(large), toDocument(large)}, least: 2},
-		"one alone":   {write: write{source: object}, inline: []*crdevalv1.Document{{Content: &crdevalv1.Document_Json{Json: make([]byte, limit/2)}}}, least: 1},
-	} {
-		a := &admission{
-			service: &service{inline: c.inline}, command: &admitCommand{},
-			limit: &crdevalv1.ServerLimits{MaxMessageBytes: limit, MaxBatchItems: 1000},
-		}
-		n := a.fit(100, func(int) int { return a.size(&c.write) })
-		request := &crdevalv1.AdmitRequest{Crds: c.inline}
-		for range n {
-			request.Items = append(request.Items, a.item(&c.write))
-		}
-		if size := proto.Size(request); n < c.least || n == 100 || size > limit {
-			t.Errorf("%s: %d items, %d bytes", name, n, size)
-		}
-	}
 }
 
 // serving starts a service on a socket and stops it at the end of the test.

@@ -57,7 +57,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	for _, crd := range old {
-		if j := service.adoptCRD(ctx, crd); j.Error != "" {
+		if j := service.registerCRD(ctx, crd, true); j.Error != "" {
 			return j.failure()
 		}
 	}
@@ -105,7 +105,7 @@ func (c *checkCommand) check(ctx context.Context, service *service, s *source, a
 		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs", where, name)
 		return j
 	}
-	if j = service.registerCRD(ctx, s); j.Accepted {
+	if j = service.registerCRD(ctx, s, false); j.Accepted {
 		accepted[name] = s.where()
 	}
 	return j

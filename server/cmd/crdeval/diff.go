@@ -141,7 +141,7 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 // created checks a CRD that OLD does not have.
 func (c *diffCommand) created(ctx context.Context, s *service, n *source) *difference {
 	d := &difference{Name: n.id.Metadata.Name, Old: c.Files[0], New: n.where(), Created: true, new: n}
-	answer, err := s.registry.CheckCrd(ctx,
+	answer, err := s.Registry().CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
 	if err != nil {
 		d.fail(n, s.manifestError(err))
@@ -182,7 +182,7 @@ func (c *diffCommand) pair(
 		for _, object := range part {
 			request.Objects = append(request.Objects, toDocument(object.Document))
 		}
-		answer, err := s.registry.DiffCrd(ctx, request)
+		answer, err := s.Registry().DiffCrd(ctx, request)
 		if err != nil {
 			if o == nil {
 				return nil, err

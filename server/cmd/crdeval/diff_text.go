@@ -94,7 +94,8 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 	for class := breaking; class >= from; class-- {
 		for _, c := range d.Diff.message.GetChanges() {
 			if c.GetChangeClass() == class {
-				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n", d.placed(c), classNames[class], sides(c), subject(c), c.GetMessage(), values(c))
+				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n",
+					d.placed(c), classNames[class], sides(c), subject(c), c.GetMessage(), values(c))
 			}
 		}
 	}

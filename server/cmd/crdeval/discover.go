@@ -9,8 +9,6 @@ import (
 	"text/tabwriter"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
-
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 type discoverCommand struct {
@@ -40,12 +38,10 @@ func (c *discoverCommand) Validate() error { return c.eitherFilesOrServer(c.File
 // Run registers the CRDs and prints their discovery document.
 func (c *discoverCommand) Run(ctx context.Context, env environment) error {
 	return c.published(ctx, env, c.Files, func(s *service) error {
-		request := &crdevalv1.DiscoverRequest{Catalog: s.catalog, Aggregated: true}
-		answer, err := s.presentation.Discover(ctx, request)
+		document, err := s.Discover(ctx)
 		if err != nil {
 			return s.fail("", err)
 		}
-		document := answer.GetDocument().GetJson()
 		if c.Output == "json" {
 			_, err = fmt.Fprintf(env.stdout, "%s\n", strings.TrimSpace(string(document)))
 			return err
@@ -68,7 +64,7 @@ func (f *serviceFlags) published(ctx context.Context, env environment, files []s
 	}
 	rejected := false
 	for _, crd := range crds {
-		j := s.prepareCRD(ctx, crd)
+		j := s.registerCRD(ctx, crd, crd.established())
 		switch {
 		case j.Error != "":
 			return fmt.Errorf("%s: %s", crd.where(), j.Error)

@@ -32,7 +32,7 @@ func (c *explainCommand) Validate() error {
 // Run registers the CRDs and explains.
 func (c *explainCommand) Run(ctx context.Context, env environment) error {
 	return c.published(ctx, env, c.CRDs, func(s *service) error {
-		answer, err := s.presentation.Explain(ctx, &crdevalv1.ExplainRequest{
+		answer, err := s.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
 			Catalog: s.catalog, Path: c.Path, ApiVersion: c.APIVersion, Recursive: c.Recursive,
 			MaxDepth: int32(min(max(c.MaxDepth, math.MinInt32), math.MaxInt32)),
 		})

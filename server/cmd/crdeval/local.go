@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/inprocess"
@@ -19,6 +20,7 @@ import (
 type localRegistry struct {
 	api.Registry // nil: the commands call no other methods
 	minor        int
+	adopts       bool        // the next CRD to register is taken with its status, as a cluster has it
 	crds         []*localCRD // in the order of registration
 	now          time.Time
 }
@@ -41,10 +43,7 @@ func newLocalService(minor int) *service {
 		Registry: r, Limits: api.Limits{MaxBatchItems: localLimit, MaxMessageBytes: localLimit},
 		Log: slog.New(slog.DiscardHandler),
 	})
-	s := newService(conn)
-	s.catalog, s.local = "default", r
-	s.close = conn.Stop
-	return s
+	return &service{Client: crdeval.New(conn, "default"), catalog: "default", local: r, close: conn.Stop}
 }
 
 func (r *localRegistry) find(name string) *localCRD {
@@ -67,23 +66,27 @@ func (r *localRegistry) options() engine.Options {
 }
 
 // adopt takes a CRD with its status, as a cluster has it, without checking it.
-func (r *localRegistry) adopt(ctx context.Context, crd *source) (name string, err error) {
-	name, existing, err := engine.ExistingFrom(crd.Document, engine.Limits{})
+func (r *localRegistry) adopt(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
+	name, existing, err := engine.ExistingFrom(manifest, engine.Limits{})
 	if err != nil {
-		return "", err
+		return registry.Registration{}, err
 	}
 	d, err := engine.CompileStored(ctx, existing.Manifest, engine.Options{Terminating: existing.Terminating})
 	if err != nil {
-		return "", err
+		return registry.Registration{}, err
 	}
 	r.add(d, existing)
-	return name, nil
+	report := &engine.Report{Name: name, Accepted: true}
+	return registry.Registration{Report: report, CRD: &registry.CRD{Name: name}, Outcome: registry.Created}, nil
 }
 
 // Register implements api.Registry.
 func (r *localRegistry) Register(
 	ctx context.Context, _ string, manifest engine.Document, _ registry.Precondition,
 ) (registry.Registration, error) {
+	if r.adopts {
+		return r.adopt(ctx, manifest)
+	}
 	options := r.options()
 	report, err := engine.Check(ctx, manifest, options)
 	if err != nil || !report.Accepted {
@@ -179,23 +182,20 @@ func (r *localRegistry) Compare(
 
 // View implements api.Registry.
 func (r *localRegistry) View(context.Context, string, string) (registry.View, error) {
-	return localView{r}, nil
+	return r, nil
 }
 
-// localView is the catalog of a localRegistry.
-type localView struct{ registry *localRegistry }
-
 // Named implements registry.View.
-func (v localView) Named(_ context.Context, name, _ string) (*engine.Definition, error) {
-	if c := v.registry.find(name); c != nil {
+func (r *localRegistry) Named(_ context.Context, name, _ string) (*engine.Definition, error) {
+	if c := r.find(name); c != nil {
 		return c.definition, nil
 	}
 	return nil, &registry.Error{Reason: registry.CRDNotFound, Message: fmt.Sprintf("there is no CRD %s", name)}
 }
 
 // OfKind implements registry.View. Of several CRDs for a kind, the first has it.
-func (v localView) OfKind(_ context.Context, group, kind, _ string) (*engine.Definition, error) {
-	for _, c := range v.registry.crds {
+func (r *localRegistry) OfKind(_ context.Context, group, kind, _ string) (*engine.Definition, error) {
+	for _, c := range r.crds {
 		if c.definition.Group() == group && c.definition.Kind() == kind {
 			return c.definition, nil
 		}
@@ -205,20 +205,20 @@ func (v localView) OfKind(_ context.Context, group, kind, _ string) (*engine.Def
 }
 
 // Discoverable implements registry.View.
-func (v localView) Discoverable() []engine.DiscoverableCRD {
+func (r *localRegistry) Discoverable() []engine.DiscoverableCRD {
 	var all []engine.DiscoverableCRD
-	for _, c := range v.sorted() {
+	for _, c := range r.sorted() {
 		all = append(all, engine.DiscoverableCRD{Definition: c.definition, Status: c.existing.Status})
 	}
 	return all
 }
 
 // Published implements registry.View.
-func (v localView) Published() []engine.PublishedCRD {
+func (r *localRegistry) Published() []engine.PublishedCRD {
 	var all []*engine.Definition
-	for _, c := range v.sorted() {
+	for _, c := range r.sorted() {
 		d := c.definition
-		if first, err := v.OfKind(context.Background(), d.Group(), d.Kind(), ""); err == nil && first == d {
+		if first, err := r.OfKind(context.Background(), d.Group(), d.Kind(), ""); err == nil && first == d {
 			all = append(all, d)
 		}
 	}
@@ -226,11 +226,11 @@ func (v localView) Published() []engine.PublishedCRD {
 }
 
 // sorted returns the CRDs by name.
-func (v localView) sorted() []*localCRD {
-	return slices.SortedFunc(slices.Values(v.registry.crds), func(a, b *localCRD) int {
+func (r *localRegistry) sorted() []*localCRD {
+	return slices.SortedFunc(slices.Values(r.crds), func(a, b *localCRD) int {
 		return strings.Compare(a.definition.Name(), b.definition.Name())
 	})
 }
 
 // State implements registry.View: it changes with each registration.
-func (v localView) State() any { return v.registry.now }
+func (r *localRegistry) State() any { return r.now }

@@ -35,7 +35,8 @@ func (s *source) locate(pointer string, own *crdevalv1.Position) *crdevalv1.Posi
 	at := s.Position(pointer, engine.Position{
 		Line: int(own.GetLine()), Column: int(own.GetColumn()), Offset: int(own.GetOffset()),
 	})
-	return &crdevalv1.Position{Line: int32(at.Line), Column: int32(at.Column), Offset: int64(at.Offset)} //nolint:gosec // files are smaller
+	//nolint:gosec // files are smaller
+	return &crdevalv1.Position{Line: int32(at.Line), Column: int32(at.Column), Offset: int64(at.Offset)}
 }
 
 // locateAll changes the positions of violations to positions in the file.

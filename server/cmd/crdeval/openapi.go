@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 type openapiCommand struct {
@@ -30,19 +28,19 @@ func (c *openapiCommand) Validate() error { return c.eitherFilesOrServer(c.Files
 // Run registers the CRDs and prints their document.
 func (c *openapiCommand) Run(ctx context.Context, env environment) error {
 	return c.published(ctx, env, c.Files, func(s *service) error {
-		request := &crdevalv1.GetOpenApiRequest{Catalog: s.catalog, Spec: c.Spec}
-		if c.Spec == "v3" {
-			index, err := s.openAPI(ctx, request)
-			if err != nil {
-				return err
+		var text []byte
+		var err error
+		if c.Spec == "v2" {
+			text, err = s.OpenAPIV2(ctx)
+		} else if text, err = s.OpenAPIV3(ctx, "", ""); err == nil {
+			group, version, unserved := c.choose(text)
+			if unserved != nil {
+				return unserved
 			}
-			if request.Group, request.Version, err = c.choose(index); err != nil {
-				return err
-			}
+			text, err = s.OpenAPIV3(ctx, group, version)
 		}
-		text, err := s.openAPI(ctx, request)
 		if err != nil {
-			return err
+			return s.fail("", err)
 		}
 		if !c.Compact {
 			var indented bytes.Buffer
@@ -54,14 +52,6 @@ func (c *openapiCommand) Run(ctx context.Context, env environment) error {
 		_, err = fmt.Fprintf(env.stdout, "%s\n", bytes.TrimSpace(text))
 		return err
 	})
-}
-
-func (s *service) openAPI(ctx context.Context, request *crdevalv1.GetOpenApiRequest) ([]byte, error) {
-	answer, err := s.presentation.GetOpenApi(ctx, request)
-	if err != nil {
-		return nil, s.fail("", err)
-	}
-	return answer.GetDocument().GetJson(), nil
 }
 
 // choose returns the group and version of the requested document. index is the document of /openapi/v3.

@@ -22,7 +22,7 @@ type crdReport struct {
 	Name     string                          `json:"name,omitempty"`
 	Accepted bool                            `json:"accepted"`
 	Report   inREST[*crdevalv1.CrdReport]    `json:"report,omitzero"`
-	Names    inREST[*crdevalv1.CrdCondition] `json:"namesAccepted,omitzero"` // if the names conflict with those of another CRD
+	Names    inREST[*crdevalv1.CrdCondition] `json:"namesAccepted,omitzero"` // if its names conflict
 	Skipped  string                          `json:"skipped,omitempty"`      // why the document was skipped
 	Error    string                          `json:"error,omitempty"`        // why the document could not be checked
 
@@ -30,12 +30,6 @@ type crdReport struct {
 }
 
 func newReport(crd *source) *crdReport { return &crdReport{location: crd.location, source: crd} }
-
-// fail records why the document could not be checked.
-func (j *crdReport) fail(err error) *crdReport {
-	j.Error, j.Line, _ = j.source.Describe(err)
-	return j
-}
 
 // failure returns the error of a CRD that could not be registered.
 func (j *crdReport) failure() error {
@@ -45,12 +39,14 @@ func (j *crdReport) failure() error {
 	return fmt.Errorf("%s: %s", j.source.where(), j.Error)
 }
 
-// registerCRD registers a CRD of a file with the service.
-func (s *service) registerCRD(ctx context.Context, crd *source) *crdReport {
+// registerCRD registers a CRD of a file with the service. If adopt is true, a service in this process takes it with its
+// status, as a cluster has it, without checking it.
+func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crdReport {
 	j := newReport(crd)
-	answer, err := s.register(ctx, crd)
+	answer, err := s.register(ctx, crd, adopt)
 	if err != nil {
-		return j.fail(s.manifestError(err))
+		j.Error, j.Line, _ = crd.Describe(s.manifestError(err))
+		return j
 	}
 	j.Name, j.Accepted, j.Report.message = crd.id.Metadata.Name, answer.GetAccepted(), answer.GetReport()
 	crd.locateAll(j.Report.message.GetViolations())
@@ -60,28 +56,6 @@ func (s *service) registerCRD(ctx context.Context, crd *source) *crdReport {
 		}
 	}
 	return j
-}
-
-// adoptCRD is registerCRD for a CRD that exists. A service in this process takes it with its status.
-func (s *service) adoptCRD(ctx context.Context, crd *source) *crdReport {
-	if s.local == nil {
-		return s.registerCRD(ctx, crd)
-	}
-	j := newReport(crd)
-	var err error
-	if j.Name, err = s.local.adopt(ctx, crd); err != nil {
-		return j.fail(err)
-	}
-	j.Accepted = true
-	return j
-}
-
-// prepareCRD registers a CRD whose objects are evaluated. It adopts one that is established.
-func (s *service) prepareCRD(ctx context.Context, crd *source) *crdReport {
-	if crd.established() {
-		return s.adoptCRD(ctx, crd)
-	}
-	return s.registerCRD(ctx, crd)
 }
 
 // print prints the report as text.

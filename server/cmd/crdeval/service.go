@@ -10,8 +10,6 @@ import (
 	"os"
 	"strings"
 
-	"google.golang.org/grpc"
-
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -49,22 +47,12 @@ func (f *serviceFlags) eitherFilesOrServer(files []string, missing string) error
 
 // service is a client of a crdeval service.
 type service struct {
-	address      string // "" for the service in this process
-	catalog      string
-	registry     crdevalv1.RegistryServiceClient
-	evaluation   crdevalv1.EvaluationServiceClient
-	presentation crdevalv1.PresentationServiceClient
-	server       crdevalv1.ServerServiceClient
-	local        *localRegistry        // nil for --server
-	inline       []*crdevalv1.Document // CRDs that each request brings
-	close        func()
-}
-
-func newService(conn grpc.ClientConnInterface) *service {
-	return &service{
-		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
-		presentation: crdevalv1.NewPresentationServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn), close: func() {},
-	}
+	*crdeval.Client
+	address string // "" for the service in this process
+	catalog string
+	local   *localRegistry // nil for --server
+	inline  [][]byte       // CRDs that each request brings
+	close   func()
 }
 
 // connect returns a client of the selected service. The caller closes it.
@@ -76,7 +64,7 @@ func (f *serviceFlags) connect() (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	var options []crdeval.Option
+	options := []crdeval.Option{crdeval.WithCatalog(f.Catalog)}
 	if config != nil {
 		options = append(options, crdeval.WithTLS(config))
 	}
@@ -87,15 +75,12 @@ func (f *serviceFlags) connect() (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{
-		address: f.Server, catalog: f.Catalog, registry: client.Registry(), evaluation: client.Evaluation(),
-		presentation: client.Presentation(), server: client.Server(), close: func() { _ = client.Close() },
-	}, nil
+	return &service{Client: client, address: f.Server, catalog: f.Catalog, close: func() { _ = client.Close() }}, nil
 }
 
 // limits returns the limits of the service.
 func (s *service) limits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
-	info, err := s.server.GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
+	info, err := s.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
 	if err != nil {
 		return nil, s.fail("", err)
 	}
@@ -110,15 +95,20 @@ type registered interface {
 }
 
 // register registers a CRD with a service in this process. A remote service only checks it: then requests bring it.
-func (s *service) register(ctx context.Context, crd *source) (registered, error) {
+func (s *service) register(ctx context.Context, crd *source, adopt bool) (registered, error) {
 	if s.local != nil {
-		return s.registry.RegisterCrd(ctx,
+		s.local.adopts = adopt
+		return s.Registry().RegisterCrd(ctx,
 			&crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	}
-	answer, err := s.registry.CheckCrd(ctx,
+	answer, err := s.Registry().CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	if err == nil && answer.GetAccepted() {
-		s.inline = append(s.inline, toDocument(crd.Document))
+		text := crd.Document.JSON
+		if crd.Document.YAML != nil { // the marker makes it YAML, also if it begins with a brace
+			text = append([]byte("---\n"), crd.Document.YAML...)
+		}
+		s.inline = append(s.inline, text)
 	}
 	return answer, err
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -20,15 +19,16 @@ func (s *service) fail(about string, err error) error { return callError(s.addre
 // callError describes the error of a call to the service at an address. Messages of the service stay as they are.
 // Messages of gRPC about connections are replaced.
 func callError(address, about string, err error) error {
-	s, ok := status.FromError(err)
-	if !ok {
+	var failed interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &failed) {
 		return joined(address, about, err.Error())
 	}
+	s := failed.GRPCStatus()
 	message := s.Message()
 	if len(s.Details()) > 0 {
 		return joined(address, about, message)
 	}
-	late, failed := strings.CutPrefix(message, "latest balancer error: ")
+	late, dialed := strings.CutPrefix(message, "latest balancer error: ")
 	waited := strings.Contains(message, "waiting for connections to become ready")
 	switch code := s.Code(); {
 	case strings.Contains(message, "frame too large"), strings.Contains(message, "error reading server preface"):
@@ -36,7 +36,7 @@ func callError(address, about string, err error) error {
 			"use the address of the gRPC listener (default port 9090), and --tls-ca for TLS")
 	case strings.Contains(message, "too many colons"):
 		return joined(address, "the address is invalid", "use HOST:PORT or unix:///PATH")
-	case code == codes.Unavailable, code == codes.DeadlineExceeded && failed:
+	case code == codes.Unavailable, code == codes.DeadlineExceeded && dialed:
 		return joined(address, "cannot connect", connectionError(late))
 	case code == codes.DeadlineExceeded && waited:
 		return joined(address, "cannot connect", "timeout")
@@ -92,8 +92,8 @@ func (s *service) manifestError(err error) error {
 }
 
 // itemError is manifestError for the error of an item, and returns its reason.
-func (s *service) itemError(e *statuspb.Status) (reason string, err error) {
-	return errorInfo(status.FromProto(e)).GetReason(), s.manifestError(status.ErrorProto(e))
+func (s *service) itemError(err error) (reason string, _ error) {
+	return errorInfo(status.Convert(err)).GetReason(), s.manifestError(err)
 }
 
 // errorInfo returns the ErrorInfo of a status, nil if it has none.

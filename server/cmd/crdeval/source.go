@@ -91,8 +91,8 @@ type reader struct {
 	recursive bool // directories include their subdirectories
 }
 
-// each yields the manifests of files, of the files of directories, and of stdin ("-"). With an error, it yields a source
-// that only has a File.
+// each yields the manifests of files, of the files of directories, and of stdin ("-"). With an error, it yields a
+// source that only has a File.
 func (r reader) each(names ...string) iter.Seq2[*source, error] {
 	return func(yield func(*source, error) bool) {
 		for _, name := range names {
