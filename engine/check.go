@@ -9,7 +9,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
@@ -72,17 +71,11 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	if report.Accepted {
 		return report, crd, nil
 	}
-	var errs field.ErrorList
-	texts := new(value.Slab)
-	for i := range r.Violations {
-		v := &r.Violations[i]
-		errs = append(errs, v.Error)
-		report.Violations = append(report.Violations, newViolation(&v.Violation, v.Position, texts))
-	}
+	report.Violations = violations(r.Violations)
 	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind()
 	report.Rejection = &Rejection{
 		Code: http.StatusUnprocessableEntity, Reason: string(metav1.StatusReasonInvalid),
-		Message: violation.Message(kind, crd.Name, errs, func() bool { return ctx.Err() != nil }),
+		Message: violation.Message(kind, crd.Name, violation.Errors(r.Violations), func() bool { return ctx.Err() != nil }),
 	}
 	if late := o.check(ctx); late != nil {
 		return nil, nil, late

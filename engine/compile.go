@@ -88,17 +88,10 @@ func (o Options) check(ctx context.Context) error {
 // compile compiles an accepted CRD.
 func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory) (
 	*Definition, error) {
+	definition.Normalize(crd) // the API server evaluates what it stored: a default of 1.0 becomes the integer 1
 	canonical, err := schema.Canonical(crd)
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
-	}
-	if schema.Rewritten(crd) {
-		// The API server evaluates what it stored: a default of 1.0 becomes the integer 1.
-		m, err := definition.Decode(canonical)
-		if err != nil {
-			return nil, failed(ReasonInternal, "canonical CRD", err)
-		}
-		crd = m.CRD
 	}
 	var parts []string
 	if o.KubernetesMinor != 0 {

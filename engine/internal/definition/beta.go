@@ -1,76 +1,23 @@
 package definition
 
 import (
+	"reflect"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// betaCRD is a v1beta1 CRD manifest. Unchanged parts use the v1 types.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/types.go)
-type betaCRD struct {
-	metav1.TypeMeta   `json:""`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec   betaSpec                                       `json:"spec"`
-	Status apiextensionsv1.CustomResourceDefinitionStatus `json:"status,omitempty"`
-}
-
-type betaSpec struct {
-	Group                    string                                        `json:"group"`
-	Version                  string                                        `json:"version,omitempty"`
-	Names                    apiextensionsv1.CustomResourceDefinitionNames `json:"names"`
-	Scope                    apiextensionsv1.ResourceScope                 `json:"scope"`
-	Validation               *apiextensionsv1.CustomResourceValidation     `json:"validation,omitempty"`
-	Subresources             *apiextensionsv1.CustomResourceSubresources   `json:"subresources,omitempty"`
-	Versions                 []betaVersion                                 `json:"versions,omitempty"`
-	AdditionalPrinterColumns []betaColumn                                  `json:"additionalPrinterColumns,omitempty"`
-	SelectableFields         []apiextensionsv1.SelectableField             `json:"selectableFields,omitempty"`
-	Conversion               *betaConversion                               `json:"conversion,omitempty"`
-	PreserveUnknownFields    *bool                                         `json:"preserveUnknownFields,omitempty"`
-}
-
-type betaVersion struct {
-	Name                     string                                      `json:"name"`
-	Served                   bool                                        `json:"served"`
-	Storage                  bool                                        `json:"storage"`
-	Deprecated               bool                                        `json:"deprecated,omitempty"`
-	DeprecationWarning       *string                                     `json:"deprecationWarning,omitempty"`
-	Schema                   *apiextensionsv1.CustomResourceValidation   `json:"schema,omitempty"`
-	Subresources             *apiextensionsv1.CustomResourceSubresources `json:"subresources,omitempty"`
-	AdditionalPrinterColumns []betaColumn                                `json:"additionalPrinterColumns,omitempty"`
-	SelectableFields         []apiextensionsv1.SelectableField           `json:"selectableFields,omitempty"`
-}
-
-type betaColumn struct {
-	Name        string `json:"name"`
-	Type        string `json:"type"`
-	Format      string `json:"format,omitempty"`
-	Description string `json:"description,omitempty"`
-	Priority    int32  `json:"priority,omitempty"`
-	JSONPath    string `json:"JSONPath"`
-}
-
-type betaConversion struct {
-	Strategy                 apiextensionsv1.ConversionStrategyType `json:"strategy"`
-	WebhookClientConfig      *apiextensionsv1.WebhookClientConfig   `json:"webhookClientConfig,omitempty"`
-	ConversionReviewVersions []string                               `json:"conversionReviewVersions,omitempty"`
-}
-
 // decodeBeta decodes a v1beta1 manifest with the semantics of upstream's library. API servers since 1.22 do not serve
 // v1beta1.
 func decodeBeta(doc []byte) (*Manifest, error) {
-	var in betaCRD
-	strict, err := decodeStrict(doc, &in, "v1beta1")
+	in := &apiextensionsv1beta1.CustomResourceDefinition{}
+	strict, err := decodeStrict(doc, in, "v1beta1")
 	if err != nil {
-		// The error text contains Go type names. Use those of upstream's types.
-		if _, its := decodeStrict(doc, &apiextensionsv1beta1.CustomResourceDefinition{}, "v1beta1"); its != nil {
-			err = its
-		}
 		return nil, err
 	}
-	in.Spec.setDefaults()
-	m := &Manifest{Strict: strict, beta: true, spec: in.Spec.spec()}
+	apiextensionsv1beta1.SetObjectDefaults_CustomResourceDefinition(in)
+	m := &Manifest{Strict: strict, beta: true, spec: specOfBeta(&in.Spec)}
 	for _, s := range m.spec.schemas() {
 		if err := checkValues(s); err != nil {
 			return nil, wrongShape("v1beta1", err)
@@ -78,71 +25,63 @@ func decodeBeta(doc []byte) (*Manifest, error) {
 	}
 	m.CRD = &apiextensionsv1.CustomResourceDefinition{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersionV1, Kind: kind},
-		ObjectMeta: in.ObjectMeta, Spec: m.spec.v1(), Status: in.Status,
+		ObjectMeta: in.ObjectMeta, Spec: m.spec.v1(),
 	}
+	fromBeta(&m.CRD.Status, &in.Status)
 	return m, nil
 }
 
-// setDefaults sets the defaults of v1beta1.
-// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/defaults.go)
-func (s *betaSpec) setDefaults() {
-	if s.Scope == "" {
-		s.Scope = apiextensionsv1.NamespaceScoped
-	}
-	defaultNames(&s.Names)
-	if len(s.Versions) == 0 && s.Version != "" {
-		s.Versions = []betaVersion{{Name: s.Version, Storage: true, Served: true}}
-	}
-	if s.Version == "" && len(s.Versions) != 0 {
-		s.Version = s.Versions[0].Name
-	}
-	if s.Conversion == nil {
-		s.Conversion = &betaConversion{Strategy: apiextensionsv1.NoneConverter}
-	}
-	if s.Conversion.Strategy == apiextensionsv1.WebhookConverter && len(s.Conversion.ConversionReviewVersions) == 0 {
-		s.Conversion.ConversionReviewVersions = []string{"v1beta1"}
-	}
-	if s.Conversion.WebhookClientConfig != nil {
-		defaultPort(s.Conversion.WebhookClientConfig.Service)
-	}
-	if s.PreserveUnknownFields == nil {
-		preserve := true
-		s.PreserveUnknownFields = &preserve
-	}
-}
-
-// spec returns the internal form.
-func (s *betaSpec) spec() spec {
+// specOfBeta returns the internal form of a spec with defaults.
+func specOfBeta(in *apiextensionsv1beta1.CustomResourceDefinitionSpec) spec {
 	out := spec{
-		group: s.Group, version: s.Version, names: s.Names, scope: s.Scope, validation: s.Validation, subresources: s.Subresources,
-		additionalPrinterColumns: columns(s.AdditionalPrinterColumns), selectableFields: s.SelectableFields,
-		preserveUnknownFields: *s.PreserveUnknownFields,
+		group: in.Group, version: in.Version, scope: apiextensionsv1.ResourceScope(in.Scope),
+		preserveUnknownFields: *in.PreserveUnknownFields,
 		conversion: &conversion{
-			strategy: s.Conversion.Strategy, webhookClientConfig: s.Conversion.WebhookClientConfig,
-			conversionReviewVersions: s.Conversion.ConversionReviewVersions,
+			strategy:                 apiextensionsv1.ConversionStrategyType(in.Conversion.Strategy),
+			conversionReviewVersions: in.Conversion.ConversionReviewVersions,
 		},
 	}
-	if s.Versions != nil {
-		out.versions = make([]apiextensionsv1.CustomResourceDefinitionVersion, len(s.Versions))
-	}
-	for i := range s.Versions {
-		v := &s.Versions[i]
-		out.versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{
-			Name: v.Name, Served: v.Served, Storage: v.Storage, Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning,
-			Schema: v.Schema, Subresources: v.Subresources, AdditionalPrinterColumns: columns(v.AdditionalPrinterColumns),
-			SelectableFields: v.SelectableFields,
-		}
-	}
+	fromBeta(&out.names, &in.Names)
+	fromBeta(&out.validation, &in.Validation)
+	fromBeta(&out.subresources, &in.Subresources)
+	fromBeta(&out.versions, &in.Versions)
+	fromBeta(&out.additionalPrinterColumns, &in.AdditionalPrinterColumns)
+	fromBeta(&out.selectableFields, &in.SelectableFields)
+	fromBeta(&out.conversion.webhookClientConfig, &in.Conversion.WebhookClientConfig)
 	return out
 }
 
-func columns(in []betaColumn) []apiextensionsv1.CustomResourceColumnDefinition {
-	if in == nil {
-		return nil
+// fromBeta copies a part of a v1beta1 CRD into the same part of a v1 CRD. Their types have the same fields. Upstream's
+// conversion would decode defaults: 1.0 would become 1.
+func fromBeta[V1, Beta any](out *V1, in *Beta) {
+	copyValue(reflect.ValueOf(out).Elem(), reflect.ValueOf(in).Elem())
+}
+
+func copyValue(out, in reflect.Value) {
+	switch kind := in.Kind(); {
+	case in.Type() == out.Type():
+		out.Set(in)
+	case kind == reflect.Struct:
+		for i := range out.NumField() {
+			copyValue(out.Field(i), in.FieldByName(out.Type().Field(i).Name))
+		}
+	case kind != reflect.Pointer && kind != reflect.Slice && kind != reflect.Map:
+		out.Set(in.Convert(out.Type()))
+	case in.IsNil():
+	case kind == reflect.Pointer:
+		out.Set(reflect.New(out.Type().Elem()))
+		copyValue(out.Elem(), in.Elem())
+	case kind == reflect.Slice:
+		out.Set(reflect.MakeSlice(out.Type(), in.Len(), in.Len()))
+		for i := range in.Len() {
+			copyValue(out.Index(i), in.Index(i))
+		}
+	default:
+		out.Set(reflect.MakeMapWithSize(out.Type(), in.Len()))
+		for _, k := range in.MapKeys() {
+			element := reflect.New(out.Type().Elem()).Elem()
+			copyValue(element, in.MapIndex(k))
+			out.SetMapIndex(k, element)
+		}
 	}
-	out := make([]apiextensionsv1.CustomResourceColumnDefinition, len(in))
-	for i, c := range in {
-		out[i] = apiextensionsv1.CustomResourceColumnDefinition(c)
-	}
-	return out
 }

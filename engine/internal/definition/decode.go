@@ -3,7 +3,7 @@ package definition
 import (
 	stdjson "encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/json"
@@ -75,14 +75,12 @@ func Decode(doc []byte) (*Manifest, error) {
 
 // decode decodes a manifest with the tree d. root is 0 if there is no tree.
 func decode(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
-	apiVersion, err := typeOf(doc, d, root)
+	if crd := decodeFast(d, root); crd != nil {
+		return fromV1(crd), nil
+	}
+	apiVersion, err := typeOf(doc)
 	if err != nil {
 		return nil, err
-	}
-	if crd, strict := decodeFast(doc, d, root, apiVersion); crd != nil {
-		m := fromV1(crd)
-		m.Strict = strict
-		return m, nil
 	}
 	if err := affordable(d, root); err != nil {
 		return nil, err
@@ -114,14 +112,20 @@ func fromV1(crd *apiextensionsv1.CustomResourceDefinition) *Manifest {
 	return m
 }
 
+// decodeFast decodes a v1 manifest without unknown fields in one pass. It returns nil for others.
+func decodeFast(d *value.Doc, root uint32) *apiextensionsv1.CustomResourceDefinition {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if root == 0 || !schema.Read(d, root, crd) || crd.APIVersion != apiVersionV1 || crd.Kind != kind {
+		return nil
+	}
+	return crd
+}
+
 // typeOf checks that a document is a CRD and returns its apiVersion. As in the API server, key case does not matter.
-func typeOf(doc []byte, d *value.Doc, root uint32) (string, error) {
+func typeOf(doc []byte) (string, error) {
 	var t struct {
 		APIVersion string `json:"apiVersion,omitempty"`
 		Kind       string `json:"kind,omitempty"`
-	}
-	if apiVersion, plain := plainType(d, root); plain {
-		return apiVersion, nil
 	}
 	if err := stdjson.Unmarshal(doc, &t); err != nil {
 		return "", &DecodeError{Reason: Unreadable, cause: err, text: fmt.Sprintf("couldn't get version/kind; json parse error: %v", err)}
@@ -135,35 +139,6 @@ func typeOf(doc []byte, d *value.Doc, root uint32) (string, error) {
 		return "", &DecodeError{Reason: NotCRD, text: fmt.Sprintf(
 			"apiVersion %q, kind %q is not a CRD: it must be apiVersion %q (or %q) and kind %q", t.APIVersion, t.Kind, apiVersionV1, apiVersionB1, kind)}
 	}
-}
-
-// plainType returns the apiVersion of a CRD if the keys apiVersion and kind have exact case and string values.
-func plainType(d *value.Doc, root uint32) (apiVersion string, plain bool) {
-	if root == 0 || d.Nodes[root].Kind != value.Object {
-		return "", false
-	}
-	named := false
-	for c := d.Nodes[root].First; c != 0; c = d.Nodes[c].Next {
-		key := d.Key(c)
-		isKind, isVersion := strings.EqualFold(key, "kind"), strings.EqualFold(key, "apiVersion")
-		if !isKind && !isVersion {
-			continue
-		}
-		if key != "kind" && key != "apiVersion" || d.Nodes[c].Kind != value.String {
-			return "", false
-		}
-		switch text := d.Str(c); {
-		case isKind && text == kind:
-			named = true
-		case isVersion && text == apiVersionV1:
-			apiVersion = apiVersionV1
-		case isVersion && text == apiVersionB1:
-			apiVersion = apiVersionB1
-		default:
-			return "", false
-		}
-	}
-	return apiVersion, named && apiVersion != ""
 }
 
 // decodeStrict decodes a typed manifest as the API server's strict serializer does.
@@ -181,4 +156,32 @@ func decodeStrict(doc []byte, into any, version string) ([]string, error) {
 
 func wrongShape(version string, err error) error {
 	return &DecodeError{Reason: WrongShape, cause: err, text: fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)}
+}
+
+// mostRead bounds the bytes that the API server's decoder reads. It reads the value of each keyword in reread again for
+// each enclosing one. Argo's CRDs, the largest of the corpus, stay below a fifth.
+const mostRead = 64 << 20
+
+// reread are the keywords whose type has its own UnmarshalJSON.
+var reread = []string{"items", "additionalProperties", "additionalItems"}
+
+// affordable returns a *value.LimitError if schemas nest so deep that the API server's decoder would take seconds.
+func affordable(d *value.Doc, root uint32) error {
+	if root == 0 {
+		return nil // invalid JSON: decoding ends at the first wrong byte
+	}
+	read := int64(d.Nodes[root].End)
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if n.Kind == value.Object && slices.Contains(reread, d.Key(uint32(i))) {
+			read += int64(n.End - n.Off)
+		}
+	}
+	if read <= mostRead {
+		return nil
+	}
+	return &value.LimitError{
+		Name: "max_schema_nesting", Limit: "nesting of schemas", Unit: "bytes to read again and again", Maximum: mostRead, Actual: read,
+		Advice: "nest the items and additionalProperties of the schema less deep, or fix unknown fields and wrong types in it",
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -46,7 +47,7 @@ func (s *statusWriter) names(asked *apiextensionsv1.CustomResourceDefinitionName
 	}
 	accepted, verdict := accept(asked, had, taken)
 	if reflect.DeepEqual(had, accepted) {
-		if old := s.condition(verdict.Type); old != nil && sameCondition(old, &verdict) {
+		if old := s.condition(verdict.Type); old != nil && apihelpers.IsCRDConditionEquivalent(old, &verdict) {
 			return
 		}
 	}

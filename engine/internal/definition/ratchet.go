@@ -59,14 +59,15 @@ func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionSta
 	}
 	r := &ratchet{
 		established: isTrue(status, apiextensionsv1.Established),
-		anyReviews:  old.conversion != nil && len(old.conversion.conversionReviewVersions) > 0 && !anyKnownReview(old.conversion.conversionReviewVersions),
+		anyReviews:  quirk.On(quirk.RatchetReviewVersions) && old.conversion != nil && len(old.conversion.conversionReviewVersions) > 0 && !anyKnownReview(old.conversion.conversionReviewVersions),
 		preserving:  old.preserveUnknownFields,
 	}
-	r.anyCABundle = !r.established
-	if c := old.conversion; c != nil && c.webhookClientConfig != nil && len(caBundle(c.webhookClientConfig.CABundle, nil)) > 0 {
-		r.anyCABundle = true
+	if quirk.On(quirk.RatchetCABundle) {
+		c := old.conversion
+		r.anyCABundle = !r.established ||
+			c != nil && c.webhookClientConfig != nil && len(caBundle(c.webhookClientConfig.CABundle, nil)) > 0
 	}
-	if old.validation == nil || old.validation.OpenAPIV3Schema == nil {
+	if quirk.On(quirk.RatchetMissingSchema) && (old.validation == nil || old.validation.OpenAPIV3Schema == nil) {
 		r.noSchema = old.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return schema.Of(v) == nil })
 	}
 	r.nonStructural = sync.OnceValue(old.hasNonStructural)
@@ -77,13 +78,12 @@ func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionSta
 	r.sameSchema = remembered(func(version string) bool {
 		now, there := s.schemaFor(version)
 		before, was := old.schemaFor(version)
-		return there && was && s.hasVersion(version) && schema.Equal(now, before)
+		return quirk.On(quirk.RatchetRuleCost) && there && was && s.hasVersion(version) && schema.Equal(now, before)
 	})
 	r.manyFields = func(version string) bool {
 		before := old.fieldsFor(version)
-		return len(before) > maxSelectableFields && s.hasFields(version, before)
+		return quirk.On(quirk.RatchetSelectableFields) && len(before) > maxSelectableFields && s.hasFields(version, before)
 	}
-	r.forget()
 	return r
 }
 
@@ -106,8 +106,10 @@ func (r *ratchet) learn(p *schema.Props) {
 	schema.Any(p, func(p *schema.Props) bool {
 		for i := range p.XValidations {
 			x := &p.XValidations[i]
-			r.rules = with(r.rules, x.Rule)
-			if x.MessageExpression != "" {
+			if quirk.On(quirk.RatchetRuleEnvironment) {
+				r.rules = with(r.rules, x.Rule)
+			}
+			if x.MessageExpression != "" && quirk.On(quirk.RatchetMessageEnvironment) {
 				r.messages = with(r.messages, x.MessageExpression)
 			}
 		}
@@ -183,6 +185,9 @@ func (s *spec) hasFields(version string, fields []apiextensionsv1.SelectableFiel
 
 // hasNonStructural reports whether any schema is not structural. (validation.go, specHasNonStructuralSchema)
 func (s *spec) hasNonStructural() bool {
+	if !quirk.On(quirk.RatchetNonStructural) {
+		return false
+	}
 	for _, p := range s.schemas() {
 		if schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewRoom(value.Limits{}))) > 0 {
 			return true

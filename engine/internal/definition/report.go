@@ -2,6 +2,7 @@ package definition
 
 import (
 	"context"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -15,7 +16,7 @@ import (
 // Report is the result of checking a CRD manifest.
 type Report struct {
 	CRD        *apiextensionsv1.CustomResourceDefinition
-	Violations []Violation
+	Violations []violation.Violation
 	// Warnings are those of decoding, then those of validation, without duplicates.
 	Warnings []string
 	Versions []VersionReport
@@ -23,18 +24,10 @@ type Report struct {
 	// LowestMinor and LowestBecause are those of the version with the highest LowestMinor.
 	LowestMinor   int
 	LowestBecause string
-
-	warned map[string]struct{} // set of Warnings
 }
 
 // Accepted reports whether an API server would accept the CRD.
 func (r *Report) Accepted() bool { return len(r.Violations) == 0 }
-
-// Violation is a violation with its position in the manifest.
-type Violation struct {
-	violation.Violation
-	Position value.Position
-}
 
 // VersionReport describes one version.
 type VersionReport struct {
@@ -82,14 +75,14 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 		return nil, result.Err
 	}
 	r := &Report{CRD: m.CRD, LowestMinor: format.OldestMinor}
-	places := newLocator(d, root)
+	positions := newLocator(d, root)
 	for _, err := range result.Errors {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f := Violation{Violation: violation.Of(violation.CRD, err, nil)}
+		f := violation.Of(violation.CRD, err, nil)
 		if root != 0 {
-			path, there, node := places.locate(err.Field)
+			path, there, node := positions.locate(err.Field)
 			f.Path, f.Position = path.Detach(), d.PositionOf(node, there)
 		} else {
 			f.Path = violation.PathOf(err.Field)
@@ -116,27 +109,20 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	var warnings []string
 	for duplicate := range d.Duplicates(value.Request) {
 		if duplicate.Path == "" { // YAML only: m.Strict has the duplicates of JSON
-			r.warn(admission.StrictWarnings(duplicate.Text)...)
+			warnings = append(warnings, admission.StrictWarnings(duplicate.Text)...)
 		}
 	}
-	r.warn(m.Strict...)
-	r.warn(result.Warnings...)
+	known := map[string]bool{}
+	for _, text := range slices.Concat(warnings, m.Strict, result.Warnings) {
+		if !known[text] {
+			known[text] = true
+			r.Warnings = append(r.Warnings, text)
+		}
+	}
 	return r, nil
-}
-
-func (r *Report) warn(texts ...string) {
-	for _, text := range texts {
-		if _, there := r.warned[text]; there {
-			continue
-		}
-		if r.warned == nil {
-			r.warned = map[string]struct{}{}
-		}
-		r.warned[text] = struct{}{}
-		r.Warnings = append(r.Warnings, text)
-	}
 }
 
 // DescribeVersions describes the versions of a CRD in order of priority.

@@ -24,9 +24,9 @@ type locator struct {
 	d      *value.Doc
 	root   uint32
 	finder *value.Finder
-	folded map[uint32]map[string][]uint32 // members of large objects by lowercase name
+	folded map[uint32]map[string][]uint32 // members of objects by lowercase name
 
-	way value.Path // current path of walk
+	path value.Path // current path of walk
 	// The result of walk: the longest path found, its node, and the rest of the text.
 	best value.Path
 	node uint32
@@ -39,7 +39,7 @@ func newLocator(d *value.Doc, root uint32) *locator {
 
 // locate returns the path that a field error means, its deepest existing ancestor, and the node of that ancestor. Field
 // errors use paths of upstream's internal form, which differ from those of v1 and v1beta1 manifests.
-func (l *locator) locate(text string) (place, there value.Path, node uint32) {
+func (l *locator) locate(text string) (path, there value.Path, node uint32) {
 	l.follow(text)
 	best, node, rest := l.best, l.node, l.rest
 	for _, lift := range lifted {
@@ -55,32 +55,17 @@ func (l *locator) locate(text string) (place, there value.Path, node uint32) {
 }
 
 func (l *locator) follow(text string) {
-	l.way, l.best, l.node, l.rest = l.way[:0], nil, l.root, text
+	l.path, l.best, l.node, l.rest = l.path[:0], nil, l.root, text
 	l.walk(l.root, text)
 }
-
-// fewMembers is the maximum size of an object whose members are compared with the text one by one.
-const fewMembers = 16
 
 // walk follows the text through the tree as far as possible. Keys may contain dots and brackets; the tree shows where
 // they end.
 func (l *locator) walk(node uint32, text string) {
 	switch n := &l.d.Nodes[node]; {
 	case text == "":
-	case n.Kind == value.Object && n.Live <= fewMembers:
-		for c := n.First; c != 0; c = l.d.Nodes[c].Next {
-			key := l.d.Key(c)
-			if text[0] == '[' && len(text) > len(key)+1 && text[1:1+len(key)] == key && text[1+len(key)] == ']' {
-				l.try(c, value.Entry(key), text[len(key)+2:])
-			}
-			plain := strings.TrimPrefix(text, ".")
-			// Upstream names printer columns and selectable fields by Go field names, such as JSONPath.
-			if len(plain) >= len(key) && strings.EqualFold(plain[:len(key)], key) {
-				l.try(c, value.Name(key), plain[len(key):])
-			}
-		}
 	case n.Kind == value.Object:
-		l.many(node, text)
+		l.members(node, text)
 	case n.Kind == value.Array && text[0] == '[':
 		inner, tail, ok := strings.Cut(text[1:], "]")
 		if i, err := strconv.Atoi(inner); ok && err == nil && i >= 0 {
@@ -90,22 +75,20 @@ func (l *locator) walk(node uint32, text string) {
 		}
 	}
 	if len(text) < len(l.rest) {
-		l.best, l.node, l.rest = l.way.Clone(), node, text
+		l.best, l.node, l.rest = l.path.Clone(), node, text
 	}
 }
 
-// many is walk for a large object. It looks up the keys that the text can begin with.
-func (l *locator) many(node uint32, text string) {
-	if text[0] == '[' {
-		for end := 1; end < len(text); end++ {
-			if text[end] != ']' {
-				continue
-			}
+// members looks up the keys that the text can begin with.
+func (l *locator) members(node uint32, text string) {
+	for end := 1; text[0] == '[' && end < len(text); end++ {
+		if text[end] == ']' {
 			if c := l.finder.Field(node, text[1:end]); c != 0 {
 				l.try(c, value.Entry(l.d.Key(c)), text[end+1:])
 			}
 		}
 	}
+	// Upstream names printer columns and selectable fields by Go field names, such as JSONPath.
 	plain, members := strings.TrimPrefix(text, "."), l.fold(node)
 	for end := 0; end <= len(plain); end++ {
 		if end < len(plain) && plain[end] != '.' && plain[end] != '[' {
@@ -137,9 +120,9 @@ func (l *locator) try(c uint32, step value.Segment, tail string) {
 	if tail != "" && tail[0] != '.' && tail[0] != '[' {
 		return
 	}
-	l.way = append(l.way, step)
+	l.path = append(l.path, step)
 	l.walk(c, tail)
-	l.way = l.way[:len(l.way)-1]
+	l.path = l.path[:len(l.path)-1]
 }
 
 // schemaPointer returns the part of a path below openAPIV3Schema as a JSON pointer, or "".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -134,6 +135,9 @@ func overBudget(what string, cost, limit uint64) string {
 	return what + " exceeds budget by factor of " + factor + " (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
 }
 
+// printRule converts a rule to the form that field errors show.
+var printRule = apiextensionsv1.Convert_v1_ValidationRule_To_apiextensions_ValidationRule
+
 // compile checks the rules of a schema. path is that of the schema.
 func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 	at := path.Child("x-kubernetes-validations")
@@ -177,11 +181,11 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 		}
 		c.observe(at.Child("rule"), cost)
 		if f.Error != nil {
-			add(field.Invalid(at.Child("rule"), schema.PrintRule(r), f.Error.Detail))
+			add(field.Invalid(at.Child("rule"), *schema.Print(r, printRule), f.Error.Detail))
 		}
 		switch {
 		case f.MessageError != nil:
-			add(field.Invalid(at.Child("messageExpression"), schema.PrintRule(r), f.MessageError.Detail))
+			add(field.Invalid(at.Child("messageExpression"), *schema.Print(r, printRule), f.MessageError.Detail))
 		case f.Message != nil:
 			if f.MessageMaxCost > celcheck.EstimateLimit && !c.ratchet.sameSchema(c.version) {
 				add(field.Forbidden(at.Child("messageExpression"), overBudget("estimated messageExpression cost", f.MessageMaxCost, celcheck.EstimateLimit)))

@@ -81,7 +81,7 @@ func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 	case !beforeType && s.Type != "" && s.Type != "object":
 		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema.type"), s.Type, `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
 	case beforeType || afterType:
-		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), *schema.Print(s), fmt.Sprintf("only %v fields are allowed at the root of the schema if the status subresource is enabled", rootKeywords))}
+		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), *schema.PrintSchema(s), fmt.Sprintf("only %v fields are allowed at the root of the schema if the status subresource is enabled", rootKeywords))}
 	}
 	return nil
 }

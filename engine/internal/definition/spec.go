@@ -65,50 +65,52 @@ func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
 	if len(out.versions) == 0 {
 		return out
 	}
-	first := in.Versions[0]
-	out.version = first.Name
-	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceSubresources {
-		return v.Subresources
-	}) {
-		out.subresources = first.Subresources
-		for i := range out.versions {
-			out.versions[i].Subresources = nil
-		}
-	}
-	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceValidation {
-		return v.Schema
-	}) {
-		out.validation = first.Schema
-		for i := range out.versions {
-			out.versions[i].Schema = nil
-		}
-	}
-	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) []apiextensionsv1.CustomResourceColumnDefinition {
-		return v.AdditionalPrinterColumns
-	}) {
-		out.additionalPrinterColumns = first.AdditionalPrinterColumns
-		for i := range out.versions {
-			out.versions[i].AdditionalPrinterColumns = nil
-		}
-	}
-	if shared(in.Versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) []apiextensionsv1.SelectableField {
-		return v.SelectableFields
-	}) {
-		out.selectableFields = first.SelectableFields
-		for i := range out.versions {
-			out.versions[i].SelectableFields = nil
-		}
-	}
+	out.version = in.Versions[0].Name
+	out.subresources = hoist(out.versions, subresourcesPart)
+	out.validation = hoist(out.versions, schemaPart)
+	out.additionalPrinterColumns = hoist(out.versions, columnsPart)
+	out.selectableFields = hoist(out.versions, fieldsPart)
 	return out
 }
 
+// Parts of a version that all versions may share.
+func subresourcesPart(v *apiextensionsv1.CustomResourceDefinitionVersion) **apiextensionsv1.CustomResourceSubresources {
+	return &v.Subresources
+}
+
+func schemaPart(v *apiextensionsv1.CustomResourceDefinitionVersion) **apiextensionsv1.CustomResourceValidation {
+	return &v.Schema
+}
+
+func columnsPart(v *apiextensionsv1.CustomResourceDefinitionVersion) *[]apiextensionsv1.CustomResourceColumnDefinition {
+	return &v.AdditionalPrinterColumns
+}
+
+func fieldsPart(v *apiextensionsv1.CustomResourceDefinitionVersion) *[]apiextensionsv1.SelectableField {
+	return &v.SelectableFields
+}
+
+// hoist returns a part that is semantically equal in all versions and removes it from them. It returns the zero part if
+// versions differ.
+func hoist[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) *T) (common T) {
+	if !shared(versions, part) {
+		return common
+	}
+	common = *part(&versions[0])
+	for i := range versions {
+		var none T
+		*part(&versions[i]) = none
+	}
+	return common
+}
+
 // shared reports whether a part is semantically equal in all versions.
-func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) T) bool {
+func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) *T) bool {
 	if !quirk.On(quirk.SharedVersionPaths) {
 		return false
 	}
 	for i := 1; i < len(versions); i++ {
-		if !schema.Equal(part(&versions[i]), part(&versions[0])) {
+		if !schema.Equal(*part(&versions[i]), *part(&versions[0])) {
 			return false
 		}
 	}

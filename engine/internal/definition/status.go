@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -41,31 +42,19 @@ type statusWriter struct {
 
 // condition returns the condition of a type, or nil.
 func (s *statusWriter) condition(t apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
-	return conditionOf(s.status, t)
-}
-
-func conditionOf(
-	status *apiextensionsv1.CustomResourceDefinitionStatus, t apiextensionsv1.CustomResourceDefinitionConditionType,
-) *apiextensionsv1.CustomResourceDefinitionCondition {
-	for i := range status.Conditions {
-		if status.Conditions[i].Type == t {
-			return &status.Conditions[i]
-		}
-	}
-	return nil
+	return apihelpers.FindCRDCondition(&apiextensionsv1.CustomResourceDefinition{Status: *s.status}, t)
 }
 
 // isTrue reports whether a status has the condition with status True.
 func isTrue(status *apiextensionsv1.CustomResourceDefinitionStatus, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
-	c := conditionOf(status, t)
-	return c != nil && c.Status == apiextensionsv1.ConditionTrue
+	return apihelpers.IsCRDConditionTrue(&apiextensionsv1.CustomResourceDefinition{Status: *status}, t)
 }
 
 // set sets a condition. It updates the transition time only if the condition's status changes.
 // (k8s.io/apiextensions-apiserver/pkg/apihelpers, SetCRDCondition)
 func (s *statusWriter) set(c apiextensionsv1.CustomResourceDefinitionCondition) {
 	old := s.condition(c.Type)
-	if old != nil && sameCondition(old, &c) && !old.LastTransitionTime.IsZero() {
+	if old != nil && apihelpers.IsCRDConditionEquivalent(old, &c) && !old.LastTransitionTime.IsZero() {
 		return
 	}
 	s.own()
@@ -95,11 +84,6 @@ func (s *statusWriter) own() {
 		s.status.Conditions = slices.Clone(s.status.Conditions)
 	}
 	s.owned, s.changed = true, true
-}
-
-// sameCondition compares conditions without their times.
-func sameCondition(a, b *apiextensionsv1.CustomResourceDefinitionCondition) bool {
-	return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message
 }
 
 // approval sets the condition KubernetesAPIApprovalPolicyConformant. It is never removed, because groups are immutable.

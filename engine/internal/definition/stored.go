@@ -37,23 +37,25 @@ func checkValue(j *apiextensionsv1.JSON) error {
 	return utiljson.Unmarshal(j.Raw, &v)
 }
 
-// settle normalizes defaults, enums and examples to the form that the API server stores. For example, 1.0 becomes the
+// Normalize changes defaults, enums and examples to the form that the API server stores. For example, 1.0 becomes the
 // integer 1. A registered CRD then equals the CRD that is read back.
-func settle(s *schema.Props) {
+func Normalize(crd *apiextensionsv1.CustomResourceDefinition) {
 	d := value.Acquire()
 	defer d.Release()
-	schema.Any(s, func(s *schema.Props) bool {
-		settleValue(d, s.Default)
-		settleValue(d, s.Example)
-		for i := range s.Enum {
-			settleValue(d, &s.Enum[i])
-		}
-		return false
-	})
+	for i := range crd.Spec.Versions {
+		schema.Any(schema.Of(&crd.Spec.Versions[i]), func(s *schema.Props) bool {
+			normalizeValue(d, s.Default)
+			normalizeValue(d, s.Example)
+			for i := range s.Enum {
+				normalizeValue(d, &s.Enum[i])
+			}
+			return false
+		})
+	}
 }
 
-func settleValue(d *value.Doc, j *apiextensionsv1.JSON) {
-	if j == nil || settled(j.Raw) {
+func normalizeValue(d *value.Doc, j *apiextensionsv1.JSON) {
+	if j == nil || isNormal(j.Raw) {
 		return
 	}
 	d.Reset()
@@ -62,9 +64,9 @@ func settleValue(d *value.Doc, j *apiextensionsv1.JSON) {
 	}
 }
 
-// settled reports whether a value is surely in its stored form: a literal, a small integer, or an ASCII string without
+// isNormal reports whether a value is surely in its stored form: a literal, a small integer, or an ASCII string without
 // escapes. It may return false for others.
-func settled(raw []byte) bool {
+func isNormal(raw []byte) bool {
 	const small = 19 // integers with fewer digits fit into int64
 	if len(raw) == 0 {
 		return true

@@ -5,6 +5,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -15,6 +16,9 @@ import (
 // (validation.go, requirePrunedDefaults; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go,
 // PruneDefaults)
 func (s *spec) hasUnprunedDefaults() bool {
+	if !quirk.On(quirk.RatchetUnprunedDefaults) {
+		return false
+	}
 	for _, p := range s.schemas() {
 		if !schema.HasDefaults(p) || schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewRoom(value.Limits{}))) > 0 {
 			continue

@@ -99,9 +99,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 		return Result{Errors: errs, Err: err}
 	}
 	if len(errs) == 0 {
-		for _, p := range m.spec.schemas() {
-			settle(p)
-		}
+		Normalize(m.CRD)
 	}
 	texts := warnings(&m.spec, o.KubernetesMinor)
 	if old != nil && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.RatchetWarnings) {

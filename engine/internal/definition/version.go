@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -97,29 +98,24 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 	hasColumns := s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return len(v.AdditionalPrinterColumns) > 0
 	})
-	if s.validation != nil && hasSchema {
-		add(field.Forbidden(path.Child("validation"), "top-level and per-version schemas are mutually exclusive"))
+	parts := []struct {
+		field, plural   string
+		above, in, same bool
+	}{
+		{"validation", "schemas", s.validation != nil, hasSchema, hasSchema && shared(s.versions, schemaPart)},
+		{"subresources", "subresources", s.subresources != nil, hasSubresources, hasSubresources && shared(s.versions, subresourcesPart)},
+		{"additionalPrinterColumns", "additionalPrinterColumns", len(s.additionalPrinterColumns) > 0, hasColumns, hasColumns && shared(s.versions, columnsPart)},
 	}
-	if s.subresources != nil && hasSubresources {
-		add(field.Forbidden(path.Child("subresources"), "top-level and per-version subresources are mutually exclusive"))
+	for _, p := range parts {
+		if p.above && p.in {
+			add(field.Forbidden(path.Child(p.field), "top-level and per-version "+p.plural+" are mutually exclusive"))
+		}
 	}
-	if len(s.additionalPrinterColumns) > 0 && hasColumns {
-		add(field.Forbidden(path.Child("additionalPrinterColumns"), "top-level and per-version additionalPrinterColumns are mutually exclusive"))
-	}
-	if hasSchema && shared(s.versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceValidation {
-		return v.Schema
-	}) {
-		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "per-version schemas may not all be set to identical values (top-level validation should be used instead)"))
-	}
-	if hasSubresources && shared(s.versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceSubresources {
-		return v.Subresources
-	}) {
-		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "per-version subresources may not all be set to identical values (top-level subresources should be used instead)"))
-	}
-	if hasColumns && shared(s.versions, func(v *apiextensionsv1.CustomResourceDefinitionVersion) []apiextensionsv1.CustomResourceColumnDefinition {
-		return v.AdditionalPrinterColumns
-	}) {
-		add(field.Invalid(path.Child("versions"), printVersions(s.versions), "per-version additionalPrinterColumns may not all be set to identical values (top-level additionalPrinterColumns should be used instead)"))
+	for _, p := range parts {
+		if p.same {
+			add(field.Invalid(path.Child("versions"), printVersions(s.versions), "per-version "+p.plural+
+				" may not all be set to identical values (top-level "+p.field+" should be used instead)"))
+		}
 	}
 
 	storage, names := 0, map[string]bool{}
@@ -175,74 +171,14 @@ func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDe
 	return errs
 }
 
-// printedVersion is a version in the form that field errors show; see schema.Printed.
-type printedVersion struct {
-	Name                     string
-	Served                   bool
-	Storage                  bool
-	Deprecated               bool
-	DeprecationWarning       *string
-	Schema                   *printedValidation
-	Subresources             *printedSubresources
-	AdditionalPrinterColumns []printedColumn
-	SelectableFields         []printedSelectable
-}
-
-type printedValidation struct{ OpenAPIV3Schema *schema.Printed }
-
-type printedSubresources struct {
-	Status *struct{}
-	Scale  *printedScale
-}
-
-type printedScale struct {
-	SpecReplicasPath   string
-	StatusReplicasPath string
-	LabelSelectorPath  *string
-}
-
-type printedColumn struct {
-	Name, Type, Format, Description string
-	Priority                        int32
-	JSONPath                        string
-}
-
-type printedSelectable struct{ JSONPath string }
-
-func printVersions(versions []apiextensionsv1.CustomResourceDefinitionVersion) []printedVersion {
-	if versions == nil {
-		return nil
+// printVersions returns versions in the form that field errors show; see schema.Print.
+func printVersions(versions []apiextensionsv1.CustomResourceDefinitionVersion) (list []apiextensions.CustomResourceDefinitionVersion) {
+	if versions != nil {
+		list = make([]apiextensions.CustomResourceDefinitionVersion, 0, len(versions)) // not nil: [] is not null
 	}
-	out := make([]printedVersion, len(versions))
 	for i := range versions {
-		v := &versions[i]
-		p := &out[i]
-		*p = printedVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, Deprecated: v.Deprecated, DeprecationWarning: v.DeprecationWarning}
-		if v.Schema != nil {
-			p.Schema = &printedValidation{OpenAPIV3Schema: schema.Print(v.Schema.OpenAPIV3Schema)}
-		}
-		if sub := v.Subresources; sub != nil {
-			p.Subresources = &printedSubresources{}
-			if sub.Status != nil {
-				p.Subresources.Status = &struct{}{}
-			}
-			if sub.Scale != nil {
-				scale := printedScale(*sub.Scale)
-				p.Subresources.Scale = &scale
-			}
-		}
-		if v.AdditionalPrinterColumns != nil {
-			p.AdditionalPrinterColumns = make([]printedColumn, len(v.AdditionalPrinterColumns))
-		}
-		for j, c := range v.AdditionalPrinterColumns {
-			p.AdditionalPrinterColumns[j] = printedColumn(c)
-		}
-		if v.SelectableFields != nil {
-			p.SelectableFields = make([]printedSelectable, len(v.SelectableFields))
-		}
-		for j, f := range v.SelectableFields {
-			p.SelectableFields[j] = printedSelectable(f)
-		}
+		list = append(list, *schema.Print(&versions[i],
+			apiextensionsv1.Convert_v1_CustomResourceDefinitionVersion_To_apiextensions_CustomResourceDefinitionVersion))
 	}
-	return out
+	return list
 }

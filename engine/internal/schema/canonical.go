@@ -4,21 +4,31 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// serverMetadata lists the metadata fields that a server sets. It includes namespace because CRDs are cluster-scoped.
-var serverMetadata = []string{
-	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "namespace",
-	"resourceVersion", "selfLink", "uid",
+// canonicalCRD has the fields of a CRD's canonical form: all but status and the metadata that a server sets.
+type canonicalCRD struct {
+	APIVersion string                                        `json:"apiVersion"`
+	Kind       string                                        `json:"kind"`
+	Metadata   canonicalMetadata                             `json:"metadata"`
+	Spec       *apiextensionsv1.CustomResourceDefinitionSpec `json:"spec"`
+}
+
+type canonicalMetadata struct {
+	Annotations     map[string]string       `json:"annotations,omitempty"`
+	Finalizers      []string                `json:"finalizers,omitempty"`
+	GenerateName    string                  `json:"generateName,omitempty"`
+	Labels          map[string]string       `json:"labels,omitempty"`
+	Name            string                  `json:"name,omitempty"`
+	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 }
 
 // Canonical returns the CRD as canonical JSON: apiextensions.k8s.io/v1, keys sorted, without status and without the
@@ -36,24 +46,17 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 			scratches.Put(scratch)
 		}
 	}()
-	frame, err := frame(crd, w.d)
-	if err != nil {
-		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, err)
-	}
-	for i := range crd.Spec.Versions {
-		s := Of(&crd.Spec.Versions[i])
-		if s == nil {
-			continue
-		}
-		before, after, _ := bytes.Cut(frame, placeholder)
-		w.out = append(append(w.out, before...), placeholder[:len(placeholder)-len("{}")]...)
-		w.props(s)
-		frame = after
-	}
+	m := &crd.ObjectMeta
+	w.value(&canonicalCRD{
+		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition", Spec: &crd.Spec,
+		Metadata: canonicalMetadata{
+			Annotations: m.Annotations, Finalizers: m.Finalizers, GenerateName: m.GenerateName, Labels: m.Labels, Name: m.Name,
+			OwnerReferences: m.OwnerReferences,
+		},
+	})
 	if w.err != nil {
 		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, w.err)
 	}
-	w.out = append(w.out, frame...)
 	return bytes.Clone(w.out), nil
 }
 
@@ -61,50 +64,6 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 const mostScratch = 4 << 20
-
-// placeholder marks the position of a version's schema. It cannot occur elsewhere in a CRD: strings escape their
-// quotes, and no other key with this name has an object as its value.
-var placeholder = []byte(`"openAPIV3Schema":{}`)
-
-// frame returns the canonical form of a CRD without its schemas.
-func frame(crd *apiextensionsv1.CustomResourceDefinition, d *value.Doc) ([]byte, error) {
-	bare := *crd
-	bare.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
-	bare.ManagedFields = nil
-	bare.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	bare.Spec.Versions = slices.Clone(crd.Spec.Versions)
-	for i := range bare.Spec.Versions {
-		if Of(&bare.Spec.Versions[i]) != nil {
-			bare.Spec.Versions[i].Schema = &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &Props{}}
-		}
-	}
-	text, err := json.Marshal(&bare)
-	if err != nil {
-		return nil, err
-	}
-	root, err := d.ParseJSON(text, value.Limits{MaxBytes: len(text)})
-	if err != nil {
-		return nil, err
-	}
-	remove(d, root, "status")
-	if meta := d.Field(root, "metadata"); meta != 0 {
-		remove(d, meta, serverMetadata...)
-	}
-	return d.AppendCanonical(nil, root), nil
-}
-
-// remove removes the named members of an object.
-func remove(d *value.Doc, object uint32, names ...string) {
-	var prev, next uint32
-	for c := d.Nodes[object].First; c != 0; c = next {
-		next = d.Nodes[c].Next
-		if slices.Contains(names, d.Key(c)) {
-			d.Remove(object, prev, c)
-			continue
-		}
-		prev = c
-	}
-}
 
 // Revision returns "sha256:" and the hex digest of a canonical form and of the parts. The parts are all other inputs
 // that affect results. CRDs with equal revisions behave the same.

@@ -3,6 +3,7 @@ package schema
 import (
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -84,7 +85,9 @@ func mapList(s *Props, path *field.Path) field.ErrorList {
 		add(field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
 		return errs
 	case s.Items.Schema == nil:
-		add(field.Invalid(path.Child("items"), printedItems(s.Items), "must only have a single schema if x-kubernetes-list-type is map"))
+		add(field.Invalid(path.Child("items"),
+			Print(s.Items, apiextensionsv1.Convert_v1_JSONSchemaPropsOrArray_To_apiextensions_JSONSchemaPropsOrArray),
+			"must only have a single schema if x-kubernetes-list-type is map"))
 		return errs
 	case s.Items.Schema.Type != "object":
 		add(field.Invalid(path.Child("items").Child("type"), s.Items.Schema.Type, "must be object if parent array's x-kubernetes-list-type is map"))
