@@ -20,7 +20,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
 		return true // nothing is declared and nothing is pruned
 	}
-	w.push(i)
+	w.edits.enter(i)
 	dirty, guess, last := false, 0, uint32(0)
 	for c := d.Nodes[i].First; c != 0; {
 		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
@@ -93,7 +93,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 	if dirty {
 		d.Nodes[i].Flags |= value.Dirty
 	}
-	w.pop()
+	w.edits.leave()
 	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
 }
 
@@ -133,11 +133,11 @@ func (w *acceptor) undeclared(n *Node, i, c uint32, key string) (keep bool) {
 // and validates them, which registration does only in part.
 func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 	d := w.d
-	for _, p := range n.defaulted {
-		if d.Slots[base+int(p.slot)] != 0 {
+	for _, slot := range n.defaulted {
+		if d.Slots[base+int(slot)] != 0 {
 			continue
 		}
-		child, name := n.Props[p.slot], n.Names[p.slot]
+		child, name := n.Props[slot], n.Names[slot]
 		status := n.Flags&Root != 0 && name == statusName
 		if status && w.resets {
 			continue
@@ -154,10 +154,10 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 			w.doubt = true
 			return false
 		}
-		g := n.graft(d, p)
+		g := n.graft(d, slot)
 		d.InsertAfter(i, last, g)
 		last = g
-		d.Slots[base+int(p.slot)] = g
+		d.Slots[base+int(slot)] = g
 		w.filled(i, g)
 		if d.Nodes[g].First != 0 || !w.shaping {
 			edits := w.edits

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
@@ -188,4 +189,65 @@ func (w *acceptor) judge(n *Node, i uint32) bool {
 		}
 	}
 	return n.Valid == nil || w.values(n.Valid, i)
+}
+
+// numberCheck holds the numeric keywords for accept. Upstream converts bounds to the value's Go type, and reports a
+// bound that does not fit the declared type for every value. (KO/validate/validator.go numberValidator, values.go
+// MaximumNativeType)
+type numberCheck struct {
+	any     bool // there is something to check
+	broken  bool // a bound does not fit the declared type: every number is rejected
+	int32   bool // type integer, format int32: integers must fit
+	float32 bool // type number, format float: floats must fit
+}
+
+func newNumberCheck(n *Node, v *Validation) (c numberCheck) {
+	typ, format := n.numberType(v)
+	c.int32, c.float32 = format == "int32", format == "float"
+	for _, bound := range [...]*float64{v.Minimum, v.Maximum, v.MultipleOf} {
+		c.any = c.any || bound != nil
+		c.broken = c.broken || bound != nil && !floatFits(*bound, typ, format)
+	}
+	c.any = c.any || c.int32 || c.float32
+	return c
+}
+
+// integer checks an integer. Upstream truncates bounds, and converts bounds beyond int64 with Go's rules.
+func (v *Validation) integer(i int64) bool {
+	c := &v.number
+	if c.broken || c.int32 && int64(int32(i)) != i {
+		return false
+	}
+	if v.Minimum != nil {
+		if least := int64(*v.Minimum); i < least || v.ExclusiveMinimum && i == least {
+			return false
+		}
+	}
+	if v.Maximum != nil {
+		if most := int64(*v.Maximum); i > most || v.ExclusiveMaximum && i == most {
+			return false
+		}
+	}
+	if v.MultipleOf != nil {
+		if factor := int64(*v.MultipleOf); factor <= 0 || i%factor != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// float checks a float, and doubts what upstream rounds.
+func (v *Validation) float(f float64) (ok, doubt bool) {
+	c := &v.number
+	switch {
+	case c.broken:
+		return false, false
+	case c.float32 && math.Abs(f) > math.MaxFloat32, v.MultipleOf != nil:
+		return false, true
+	case v.Minimum != nil && (f < *v.Minimum || v.ExclusiveMinimum && f == *v.Minimum):
+		return false, false
+	case v.Maximum != nil && (f > *v.Maximum || v.ExclusiveMaximum && f == *v.Maximum):
+		return false, false
+	}
+	return true, false
 }

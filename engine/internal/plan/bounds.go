@@ -126,10 +126,3 @@ func (f *fitting) schema(s *apiextensionsv1.JSONSchemaProps, depth int) error {
 	}
 	return f.schema(s.Not, depth)
 }
-
-// limit records the first error about a bound. Nil is ignored.
-func (c *compiler) limit(err error) {
-	if c.err == nil {
-		c.err = err
-	}
-}

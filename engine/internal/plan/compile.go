@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // Options are the options of Compile.
@@ -80,14 +80,13 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 
 // compiler is the state of one Compile.
 type compiler struct {
-	o       Options
-	seen    map[string]*Node  // nodes by their keys, see appendKey
-	texts   map[string]string // copies of names and formats
-	key     []byte            // scratch: the key of the current node
-	keys    []byte            // memory for the keys of seen
-	names   []string          // stacks: names and nodes of the properties above the current node
-	props   []*Node
-	parents []*Node // nodes with properties that have defaults
+	o     Options
+	seen  map[string]*Node  // nodes by their keys, see appendKey
+	texts map[string]string // copies of names and formats
+	key   []byte            // scratch: the key of the current node
+	keys  []byte            // memory for the keys of seen
+	names []string          // stacks: names and nodes of the properties above the current node
+	props []*Node
 	// path from the enclosing resource to the current schema if it is part of its metadata, else nil
 	inMeta      []string
 	pending     []*Node // nodes with a default, children before parents
@@ -133,33 +132,21 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		if n.Flags&(Root|Embedded) != 0 {
 			c.defaultOfType(&p, name)
 		}
-		before := c.enterMeta(&n, name)
-		c.scope = scope.Property(name)
-		child := c.node(&p, n.childPosition(name), spine.Child(name))
-		c.inMeta = before
-		c.props = append(c.props, child)
-		n.Flags |= child.Flags & below
+		c.props = append(c.props, c.child(&n, name, &p, n.childPosition(name), scope.Property(name), spine.Child(name)))
 	}
 	props := len(c.props) - (end - mark)
 
 	if s.Items != nil {
 		c.unsupported = c.unsupported || len(s.Items.JSONSchemas) > 0
 		if s.Items.Schema != nil {
-			before := c.enterMeta(&n, anyElement)
-			c.scope = scope.Items()
-			n.Items = c.node(s.Items.Schema, n.Flags&(KeepAll|KeepUnknown|Logical), spine.items())
-			c.inMeta = before
-			n.Flags |= n.Items.Flags & below
+			position := n.Flags & (KeepAll | KeepUnknown | Logical)
+			n.Items = c.child(&n, anyElement, s.Items.Schema, position, scope.Items(), spine.items())
 		}
 	}
 	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Logical == 0) {
 		switch {
 		case a.Schema != nil:
-			before := c.enterMeta(&n, "*")
-			c.scope = scope.Additional()
-			n.Additional = c.node(a.Schema, n.Flags&(KeepAll|Logical), spine.additional())
-			c.inMeta = before
-			n.Flags |= n.Additional.Flags & below
+			n.Additional = c.child(&n, "*", a.Schema, n.Flags&(KeepAll|Logical), scope.Additional(), spine.additional())
 		case a.Allows:
 			n.Flags |= AdditionalTrue
 		default:
@@ -182,6 +169,16 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	c.scope = scope
 	c.names, c.props = c.names[:mark], c.props[:props]
 	return made
+}
+
+// child compiles a schema directly below n.
+func (c *compiler) child(n *Node, name string, s *schema.Props, position Flags, scope *celcheck.Scope, spine *Node) *Node {
+	before := c.enterMeta(n, name)
+	c.scope = scope
+	child := c.node(s, position, spine)
+	c.inMeta = before
+	n.Flags |= child.Flags & below
+	return child
 }
 
 // below are the flags that a node inherits from the nodes below it.
@@ -278,8 +275,40 @@ func (c *compiler) text(s string) string {
 	return t
 }
 
-func (c *compiler) fail(format string, args ...any) {
+// fail records the first error. Nil is ignored.
+func (c *compiler) fail(err error) {
 	if c.err == nil {
-		c.err = fmt.Errorf(format, args...)
+		c.err = err
 	}
+}
+
+// rootScope returns the scope of the schema's root, or nil if there are no rules to compile.
+func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
+	if c.o.Rules == WithoutRules || !schema.HasRules(s) {
+		return nil
+	}
+	if c.o.Rules == RulesOfField {
+		return c.o.Memory.Field(s)
+	}
+	return c.o.Memory.Root(s)
+}
+
+// rules compiles the rules of a node. Equal sets of a version are one set, and counted once.
+func (c *compiler) rules(s *schema.Props, scope *celcheck.Scope) *rule.Set {
+	if scope == nil || len(s.XValidations) == 0 || c.err != nil {
+		return nil
+	}
+	set, err := rule.Compile(c.o.Context, scope, s.XValidations)
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	if c.sets == nil {
+		c.sets = map[*rule.Set]struct{}{}
+	}
+	if _, known := c.sets[set]; !known {
+		c.sets[set] = struct{}{}
+		c.size += set.Size()
+	}
+	return set
 }

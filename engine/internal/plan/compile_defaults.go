@@ -19,9 +19,6 @@ func (c *compiler) finishDefaults(p *Plan) error {
 	c.budget = newBudget(maxPlanDefaultBytes)
 	d := value.Acquire()
 	defer d.Release()
-	if err := c.addKeys(d, fragments); err != nil {
-		return err
-	}
 	for _, n := range c.pending {
 		f, nulls, err := c.fragment(p, d, fragments, n)
 		if err != nil {
@@ -112,45 +109,9 @@ func (w *acceptor) coerceDefault(n *Node, i, c uint32, key string) (keep bool) {
 	return true
 }
 
-// defaultedSlot is a property with a default.
-type defaultedSlot struct {
-	slot uint16
-	key  uint32 // offset of its name in the plan's defaults, or 0
-}
-
-// addKeys adds the names of properties with defaults to the text of the defaults.
-func (c *compiler) addKeys(d *value.Doc, fragments *value.Fragments) error {
-	places := map[string]uint32{}
-	for _, n := range c.parents {
-		for i := range n.defaulted {
-			name := n.Names[n.defaulted[i].slot]
-			at, ok := places[name]
-			if !ok {
-				f, err := fragments.Add(name, []byte("0"))
-				if err != nil {
-					return err
-				}
-				d.Reset()
-				if g := d.Graft(f); d.Nodes[g].KeySrc == value.Defaults {
-					at = d.Nodes[g].Key
-				}
-				places[name] = at
-			}
-			n.defaulted[i].key = at
-		}
-	}
-	return nil
-}
-
 // graft copies the default of a property and its key into the Doc. The node is not linked.
-func (n *Node) graft(d *value.Doc, p defaultedSlot) uint32 {
-	g := d.Graft(n.Props[p.slot].Default.Fragment)
-	name := n.Names[p.slot]
-	if p.key == 0 {
-		d.SetKey(g, name)
-		return g
-	}
-	m := &d.Nodes[g]
-	m.KeySrc, m.Key, m.KeyLen = value.Defaults, p.key, uint32(len(name))
+func (n *Node) graft(d *value.Doc, slot uint16) uint32 {
+	g := d.Graft(n.Props[slot].Default.Fragment)
+	d.SetKey(g, n.Names[slot])
 	return g
 }

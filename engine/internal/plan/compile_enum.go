@@ -1,9 +1,8 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,14 +13,17 @@ import (
 func (c *compiler) enum(raw []apiextensionsv1.JSON) *Enum {
 	e := &Enum{Values: make([]any, len(raw))}
 	for i := range raw {
-		v, err := c.decode(raw[i].Raw)
-		if err != nil {
-			c.fail("enum value %q of the schema is not JSON: %w", raw[i].Raw, err)
+		if len(raw[i].Raw) == 0 {
+			continue // null
+		}
+		if err := utiljson.Unmarshal(raw[i].Raw, &e.Values[i]); err != nil {
+			c.fail(fmt.Errorf("enum value %q of the schema is not JSON: %w", raw[i].Raw, err))
 			return e
 		}
-		e.Values[i] = v
-		switch v := v.(type) {
+		switch v := e.Values[i].(type) {
 		case string:
+			v = c.text(v)
+			e.Values[i] = v
 			e.strings = append(e.strings, v)
 		case int64:
 			e.ints = append(e.ints, v)
@@ -44,46 +46,10 @@ func (c *compiler) enum(raw []apiextensionsv1.JSON) *Enum {
 	return e
 }
 
-// decode decodes a raw value of a schema. Plain strings and small integers need no decoder.
-func (c *compiler) decode(raw []byte) (any, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	if n := len(raw); raw[0] == '"' && n > 1 && raw[n-1] == '"' && isPlain(raw[1:n-1]) {
-		return c.text(unsafe.String(unsafe.SliceData(raw[1:]), n-2)), nil
-	}
-	if raw[0] >= '0' && raw[0] <= '9' && len(raw) < 18 && (raw[0] != '0' || len(raw) == 1) {
-		if i, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
-			return i, nil
-		}
-	}
-	var v any
-	err := utiljson.Unmarshal(raw, &v)
-	return v, err
-}
-
-// isPlain reports whether the content of a JSON string has no escapes.
-func isPlain(s []byte) bool {
-	for _, b := range s {
-		if b < 0x20 || b == '"' || b == '\\' || b >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 // hasString, hasInt and hasFloat report whether upstream finds the value in the enum. Upstream converts the value to
 // the type of each enum value: 65 is "A", 1.5 is 1. Accept doubts these. (KO/validate/validator.go
 // basicCommonValidator)
 func (e *Enum) hasString(s string) bool {
-	if len(e.strings) <= 8 {
-		for _, v := range e.strings {
-			if v == s {
-				return true
-			}
-		}
-		return false
-	}
 	_, ok := slices.BinarySearch(e.strings, s)
 	return ok
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -47,17 +48,14 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		if !logical {
 			for i, p := range m.Props {
 				if p.Default != nil {
-					extra.defaulted = append(extra.defaulted, defaultedSlot{slot: uint16(i)})
+					extra.defaulted = append(extra.defaulted, uint16(i))
 				}
 			}
 			extra.defaulted = slices.Clip(extra.defaulted)
-			c.size += int64(cap(extra.defaulted)) * 8
-			if len(extra.defaulted) > 0 {
-				c.parents = append(c.parents, m)
-			}
+			c.size += int64(cap(extra.defaulted)) * 2
 		}
 		if len(m.Names) >= int(NoSlot) {
-			c.limit(tooManyProperties(len(m.Names)))
+			c.fail(tooManyProperties(len(m.Names)))
 		}
 	}
 	if len(s.XListMapKeys) > 0 {
@@ -130,7 +128,7 @@ func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *No
 		b = appendText(b, k)
 	}
 	if hasValue(s.Default) && n.Flags&Logical == 0 {
-		b = appendBytes(append(b, 1), s.Default.Raw)
+		b = appendText(append(b, 1), s.Default.Raw)
 	}
 	if v == nil {
 		return append(b, 0)
@@ -142,12 +140,14 @@ func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *No
 	for _, i := range [...]*int64{v.MinLength, v.MaxLength, v.MinItems, v.MaxItems, v.MinProperties, v.MaxProperties} {
 		b = appendInt(b, i)
 	}
-	b = appendBool(appendBool(appendBool(b, v.ExclusiveMinimum), v.ExclusiveMaximum), v.UniqueItems)
+	for _, flag := range [...]bool{v.ExclusiveMinimum, v.ExclusiveMaximum, v.UniqueItems} {
+		b = strconv.AppendBool(b, flag)
+	}
 	b = appendText(b, s.Pattern)
 	b = appendText(b, v.Format)
 	b = binary.AppendUvarint(b, uint64(len(s.Enum)))
 	for i := range s.Enum {
-		b = appendBytes(b, s.Enum[i].Raw)
+		b = appendText(b, s.Enum[i].Raw)
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.Required)))
 	for _, r := range s.Required {
@@ -170,11 +170,7 @@ func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *No
 	return b
 }
 
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-func appendBytes(b []byte, s []byte) []byte {
+func appendText[T string | []byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
@@ -199,9 +195,15 @@ func appendInt(b []byte, i *int64) []byte {
 	return binary.AppendVarint(append(b, 1), *i)
 }
 
-func appendBool(b []byte, v bool) []byte {
-	if v {
-		return append(b, 1)
-	}
-	return append(b, 0)
-}
+// The sizes of the parts of a plan, in bytes, for Plan.Size.
+const (
+	planSize       = int64(unsafe.Sizeof(Plan{}))
+	nodeSize       = int64(unsafe.Sizeof(Node{}))
+	detailsSize    = int64(unsafe.Sizeof(details{}))
+	operatorsSize  = int64(unsafe.Sizeof(Operators{}))
+	indexSize      = int64(unsafe.Sizeof(nameIndex{}))
+	validationSize = int64(unsafe.Sizeof(Validation{}))
+	defaultSize    = int64(unsafe.Sizeof(Default{}))
+	fragmentSize   = 48
+	valueNodeSize  = 40
+)

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -56,7 +57,7 @@ func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensi
 	defer d.Release()
 	node, err := d.Parse(text, value.Request, value.Limits{})
 	if err != nil {
-		c.fail("default %.100q of the schema: %w", s.Default.Raw, err)
+		c.fail(fmt.Errorf("default %.100q of the schema: %w", s.Default.Raw, err))
 		return s
 	}
 	_, _, _ = metadata.Coerce(d, node, metadata.Options{Lenient: true}) // unreadable metadata is not changed

@@ -99,7 +99,7 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 	if len(s.Enum) > 0 {
 		v.Enum = c.enum(s.Enum)
 	}
-	v.number = newNumberCheck(n.Type, n.Flags&IntOrString != 0, v)
+	v.number = newNumberCheck(n, v)
 }
 
 // kindSets returns the kinds that pass kube-openapi's type check for certain, and those that accept doubts.
@@ -143,7 +143,7 @@ func (n *Node) kindSets() (sure, maybe kindSet) {
 
 // pattern interns a pattern, unless it is too large.
 func (c *compiler) pattern(source string) *pattern.Pattern {
-	c.limit(pattern.Oversize(source))
+	c.fail(pattern.Oversize(source))
 	return pattern.Intern(source)
 }
 

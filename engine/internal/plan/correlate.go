@@ -1,28 +1,250 @@
 package plan
 
 import (
-	"github.com/crdeval/crdeval/engine/internal/correlation"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Pair is a value of an updated object with its old value.
-type Pair = correlation.Object[*Node]
+// Correlation finds the old values of the values of an updated object, and compares them, like upstream does. Ratcheting
+// (unchanged values may stay invalid) and transition rules (self and oldSelf) use it.
+//
+// Members of objects correlate by name if the schema knows them, and elements of map lists by their keys. Elements of
+// other lists do not correlate.
+//
+// Equal is not DeepEqual, since it descends by correlation: an object with a member that the schema does not know is
+// not even equal to itself, and a map list is equal to the same elements in another order. Values that do not correlate
+// below themselves (other lists, scalars) are compared like reflect.DeepEqual: the integer 1 is not the float 1.0.
+//
+// Upstream: k8s.io/apiserver pkg/cel/common/equality.go and maplist.go.
 
-// Pairs is the memory of one update.
-type Pairs = correlation.Trees[*Node]
-
-// Element returns the schema of the elements of an array, or nil.
-func (n *Node) Element() *Node { return n.items() }
-
-// IsMapList reports whether the node has x-kubernetes-list-type: map.
-func (n *Node) IsMapList() bool { return n.Flags&ListMap != 0 }
-
-// MapKeys returns the number of x-kubernetes-list-map-keys.
-func (n *Node) MapKeys() int {
-	if n.Type != "array" {
-		return 0
-	}
-	return len(n.ListKeys)
+// Pairs is the correlation of a new tree with an old tree in the same Doc, and a cache of results. It is valid until
+// the Doc is edited. The zero Pairs needs Init. It is not safe for concurrent use.
+type Pairs struct {
+	d      *value.Doc
+	stop   *interrupt.Signal
+	finder *value.Finder
+	memo   []verdict            // by node of the new tree; nil until the first comparison
+	tables map[uint32]*keyTable // by array of the old tree, for long arrays
+	work   int
 }
 
-// MapKey returns the k-th of x-kubernetes-list-map-keys.
-func (n *Node) MapKey(k int) string { return n.ListKeys[k].Name }
+// verdict is the cached result of a comparison of a node with its old value.
+type verdict uint8
+
+const (
+	unknown verdict = iota
+	same
+	different
+)
+
+// Init prepares the Pairs for the trees of d, and keeps its memory. When stop fires, comparisons return arbitrary
+// results that must not be used.
+func (t *Pairs) Init(d *value.Doc, stop *interrupt.Signal) {
+	t.d, t.stop, t.finder, t.memo, t.work = d, stop, nil, t.memo[:0], 0
+	clear(t.tables)
+}
+
+// maxKept is the largest cache that is kept for another use, in bytes.
+const maxKept = 1 << 18
+
+// Forget releases the Doc before the Pairs returns to a pool.
+func (t *Pairs) Forget() {
+	t.Init(nil, nil)
+	if cap(t.memo) > maxKept {
+		t.memo = nil
+	}
+	if len(t.tables) > 0 {
+		t.tables = nil
+	}
+}
+
+// Root returns the correlation of two values with their schema. old may be 0.
+func (t *Pairs) Root(schema *Node, self, old uint32) Pair {
+	return Pair{trees: t, schema: schema, self: self, old: old}
+}
+
+// remember allocates the cache.
+func (t *Pairs) remember() {
+	if nodes := len(t.d.Nodes); cap(t.memo) < nodes {
+		t.memo = make([]verdict, nodes)
+	} else {
+		t.memo = t.memo[:nodes]
+		clear(t.memo)
+	}
+}
+
+// tick counts work and reports whether the comparison must end.
+func (t *Pairs) tick() bool {
+	if t.work++; t.work < pollEvery {
+		return false
+	}
+	t.work = 0
+	return t.stop.Stopped()
+}
+
+// fewMembers is up to how many members of an object are searched linearly.
+const fewMembers = 64
+
+// Member returns the member of an object with the name, or 0.
+func (t *Pairs) Member(object uint32, name string) uint32 {
+	n := &t.d.Nodes[object]
+	if n.Kind != value.Object || n.Live <= fewMembers {
+		return t.d.Field(object, name)
+	}
+	if t.finder == nil {
+		t.finder = t.d.Finder()
+	}
+	return t.finder.Field(object, name)
+}
+
+// Pair is a value of the new tree with its old value. The zero Pair does not correlate: it has no children and equals
+// nothing. Pairs are small: pass them by value.
+type Pair struct {
+	trees     *Pairs
+	schema    *Node
+	self, old uint32
+}
+
+// Known reports whether the value correlates.
+func (o Pair) Known() bool { return o.trees != nil }
+
+// Self returns the node of the value.
+func (o Pair) Self() uint32 { return o.self }
+
+// Old returns the node of the old value, or 0.
+func (o Pair) Old() uint32 { return o.old }
+
+// Key returns the member of the value with the name. It is the zero Pair unless both values are objects with the
+// member, and the schema knows it.
+func (o Pair) Key(name string) Pair {
+	if o.trees == nil {
+		return Pair{}
+	}
+	return o.key(name, o.trees.Member(o.self, name))
+}
+
+// Member is Key for a walk that has the member's node.
+func (o Pair) Member(member uint32) Pair {
+	if o.trees == nil {
+		return Pair{}
+	}
+	return o.key(o.trees.d.Key(member), member)
+}
+
+func (o Pair) key(name string, member uint32) Pair {
+	if member == 0 || o.old == 0 || o.schema == nil || o.trees.d.Nodes[o.self].Kind != value.Object {
+		return Pair{}
+	}
+	child := o.schema.Child(name)
+	if child == nil {
+		return Pair{}
+	}
+	old := o.trees.Member(o.old, name)
+	if old == 0 {
+		return Pair{}
+	}
+	return Pair{trees: o.trees, schema: child, self: member, old: old}
+}
+
+// Index returns an element of the value. If that is a map list, its old value is the first one with the same keys. It
+// is the zero Pair for other elements.
+func (o Pair) Index(element uint32) Pair {
+	if o.trees == nil || o.schema == nil || o.schema.Items == nil || o.trees.d.Nodes[o.self].Kind != value.Array {
+		return Pair{}
+	}
+	old := o.trees.MapList(o.schema, o.old).Get(element)
+	if old == 0 {
+		return Pair{}
+	}
+	return Pair{trees: o.trees, schema: o.schema.Items, self: element, old: old}
+}
+
+// Equal reports whether the value is unchanged: upstream's CachedDeepEqual. It is false for the zero Pair.
+func (o Pair) Equal() bool {
+	return o.trees != nil && o.trees.equal(o.schema, o.self, o.old)
+}
+
+func (t *Pairs) equal(schema *Node, self, old uint32) bool {
+	m, n := &t.d.Nodes[self], &t.d.Nodes[old]
+	switch {
+	case m.Kind == value.Null || n.Kind == value.Null: // node 0 is null
+		return m.Kind == n.Kind
+	case !quirk.On(quirk.IntegerDiffersFromFloat) && isNumber(m.Kind) && isNumber(n.Kind):
+		return t.d.Number(self) == t.d.Number(old)
+	case m.Kind != n.Kind:
+		return false
+	case m.Kind != value.Array && m.Kind != value.Object:
+		return value.Equal(t.d, self, t.d, old)
+	case m.Live != n.Live:
+		return false
+	case m.Live == 0:
+		return true
+	}
+	if t.tick() {
+		return false
+	}
+	if len(t.memo) <= int(self) {
+		t.remember()
+	}
+	if known := t.memo[self]; known != unknown {
+		return known == same
+	}
+	var equal bool
+	if m.Kind == value.Object {
+		equal = t.equalObjects(schema, self, old)
+	} else {
+		equal = t.equalArrays(schema, self, old)
+	}
+	t.memo[self] = different
+	if equal {
+		t.memo[self] = same
+	}
+	return equal
+}
+
+// equalObjects compares objects with the same number of members. It searches only if their order differs.
+func (t *Pairs) equalObjects(schema *Node, self, old uint32) bool {
+	if schema == nil {
+		return false
+	}
+	e := t.d.Nodes[old].First
+	for c := t.d.Nodes[self].First; c != 0; c = t.d.Nodes[c].Next {
+		name := t.d.Key(c)
+		child := schema.Child(name)
+		if child == nil {
+			return !quirk.On(quirk.EqualValuesRatcheted) && value.Equal(t.d, self, t.d, old)
+		}
+		other := e
+		if e == 0 || t.d.Key(e) != name {
+			if other = t.Member(old, name); other == 0 {
+				return false
+			}
+		}
+		if !t.equal(child, c, other) {
+			return false
+		}
+		e = t.d.Nodes[other].Next
+	}
+	return true
+}
+
+// equalArrays compares arrays of the same length.
+func (t *Pairs) equalArrays(schema *Node, self, old uint32) bool {
+	if schema == nil || schema.Flags&ListMap == 0 || !quirk.On(quirk.MapListItemsPairedByKey) {
+		return value.Equal(t.d, self, t.d, old)
+	}
+	if schema.Items == nil {
+		return false
+	}
+	list := t.MapList(schema, old)
+	for c := t.d.Nodes[self].First; c != 0; c = t.d.Nodes[c].Next {
+		other := list.Get(c)
+		if other == 0 || !t.equal(schema.Items, c, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNumber(k value.Kind) bool { return k == value.Int || k == value.Float }

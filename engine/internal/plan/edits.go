@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -39,19 +40,33 @@ func (e *Edits) reset(d *value.Doc) {
 	*e = Edits{List: e.List[:0], d: d, ancestors: e.ancestors[:0], stack: e.stack[:0]}
 }
 
+func (e *Edits) lengths() lengths { return lengths{len(e.ancestors), e.bytes} }
+
 // tooMany reports whether the bounds are exceeded. The walk doubts then.
 func (e *Edits) tooMany() bool {
-	tracked := lengths{len(e.ancestors), e.bytes}
+	tracked := e.lengths()
 	return tracked.exceed()
 }
 
-// enter and leave follow the walk into a container and out of it.
+// enter and leave follow the walk into a container and out of it. Edits may be nil.
 func (e *Edits) enter(container uint32) {
+	if e != nil {
+		e.push(container)
+	}
+}
+
+func (e *Edits) leave() {
+	if e != nil {
+		e.pop()
+	}
+}
+
+func (e *Edits) push(container uint32) {
 	e.stack = append(e.stack, container)
 	e.depth += int(e.d.Nodes[container].KeyLen)
 }
 
-func (e *Edits) leave() {
+func (e *Edits) pop() {
 	last := len(e.stack) - 1
 	e.depth -= int(e.d.Nodes[e.stack[last]].KeyLen)
 	e.stack = e.stack[:last]
@@ -85,6 +100,16 @@ func (e *Edits) Any(k EditKind) bool {
 	return false
 }
 
+// Change is one field that a step removed or filled in, including everything below it.
+type Change struct {
+	// Path leads to the field. It owns its memory.
+	Path value.Path
+	// Text is upstream's text of the path, as in the warning unknown field "spec.jobs[0].extra".
+	Text string
+	// Node is the value in the Doc, removed values included.
+	Node uint32
+}
+
 // Changes returns the edits as Prune and Default return them with track: pruned fields sorted by text, defaults in
 // document order. d is the Doc of the walk.
 func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
@@ -108,6 +133,9 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 		} else {
 			defaulted = append(defaulted, c)
 		}
+	}
+	if !quirk.On(quirk.TopmostUnknownFieldOnly) {
+		return pruned, defaulted
 	}
 	slices.SortStableFunc(pruned, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
 	return pruned, defaulted

@@ -49,7 +49,7 @@ type explainer struct {
 	floor int // length of found at the start of the innermost branch
 	trial int // above 0: errors may be dropped again
 
-	unseen draft // the result of report for an error that is not reported
+	hidden draft // the result of report for an error that is not reported
 }
 
 // value is SchemaValidator.Validate. On update, errors about an unchanged value are ratcheted.

@@ -104,9 +104,7 @@ func (e *explainer) unique(i uint32) {
 		}
 		for _, y := range list[:k] {
 			if reflect.DeepEqual(x, y) {
-				e.invalid("uniqueItems", i, "", func(text []byte) []byte {
-					return append(text, " in body shouldn't contain duplicates"...)
-				})
+				e.invalid("uniqueItems", i, "", " in body shouldn't contain duplicates")
 				return
 			}
 		}

@@ -113,9 +113,10 @@ func (e *explainer) bound(keyword string, i uint32, bound float64, exclusive, na
 	if !outside {
 		return
 	}
-	var printed, bad any = bound, x
-	if integers {
-		printed = int64(bound)
+	var bad any = x
+	printed := strconv.FormatInt(int64(bound), 10)
+	if !integers {
+		printed = fmt.Sprint(bound)
 	}
 	if native && e.d.Nodes[i].Kind == value.Int {
 		bad = e.d.Int(i)
@@ -129,17 +130,7 @@ func (e *explainer) bound(keyword string, i uint32, bound float64, exclusive, na
 	case exclusive:
 		words = "less than"
 	}
-	e.invalid(keyword, i, bad, func(text []byte) []byte {
-		return appendNumber(append(append(append(text, " in body should be "...), words...), ' '), printed)
-	})
-}
-
-// appendNumber appends an int64 or a float64 as fmt prints it.
-func appendNumber(text []byte, number any) []byte {
-	if n, isInt := number.(int64); isInt {
-		return strconv.AppendInt(text, n, 10)
-	}
-	return fmt.Append(text, number)
+	e.invalid(keyword, i, bad, " in body should be ", words, " ", printed)
 }
 
 func (e *explainer) multipleOf(v *Validation, i uint32, typ, format string, isInt bool, x float64) {
@@ -167,9 +158,7 @@ func (e *explainer) multipleOf(v *Validation, i uint32, typ, format string, isIn
 			return t, field.Invalid(nil, factor, detail(t, at))
 		})
 	case !multiple:
-		e.invalid("multipleOf", i, bad, func(text []byte) []byte {
-			return appendNumber(append(text, " in body should be a multiple of "...), factor)
-		})
+		e.invalid("multipleOf", i, bad, " in body should be a multiple of ", fmt.Sprint(factor))
 	}
 }
 

@@ -44,8 +44,8 @@ func (e *explainer) report(a about, fill func(at string) (text string, err *fiel
 		}
 	}
 	if f.Error == nil && len(e.found) > e.floor {
-		e.unseen = f
-		return &e.unseen // one is enough to tell that the branch failed
+		e.hidden = f
+		return &e.hidden // one is enough to tell that the branch failed
 	}
 	if f.Error != nil {
 		f.Violation = e.violation(violation.Schema, a.node, f.Error, a.member, a.keyword)
@@ -58,7 +58,7 @@ func (e *explainer) report(a about, fill func(at string) (text string, err *fiel
 	return &e.found[len(e.found)-1]
 }
 
-// usualFindings is the usual number of errors of an invalid object.
+// usualErrors is the usual number of errors of an invalid object.
 const usualErrors = 8
 
 // keep appends errors that do not count for the limit yet.
@@ -121,18 +121,23 @@ func (e *explainer) bad(i uint32) any {
 	return e.d.Any(i)
 }
 
-// invalid reports an error of the common kind: words appends its text to the dotted path, and the whole text is also
-// its detail.
-func (e *explainer) invalid(keyword string, i uint32, bad any, words func(text []byte) []byte) {
-	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
-		t := e.words(at, words)
-		return t, field.Invalid(nil, bad, detail(t, at))
+// textAt returns the text of a path and more parts.
+func (e *explainer) textAt(at string, parts ...string) string {
+	return e.texts().Text(func(text []byte) []byte {
+		text = append(text, at...)
+		for _, part := range parts {
+			text = append(text, part...)
+		}
+		return text
 	})
 }
 
-// words returns a text that begins with a path.
-func (e *explainer) words(at string, more func(text []byte) []byte) string {
-	return e.texts().Text(func(text []byte) []byte { return more(append(text, at...)) })
+// invalid reports an error of the common kind: its text is the dotted path with the parts, and so is its detail.
+func (e *explainer) invalid(keyword string, i uint32, bad any, parts ...string) {
+	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
+		t := e.textAt(at, parts...)
+		return t, field.Invalid(nil, bad, detail(t, at))
+	})
 }
 
 // detail returns the whole text: upstream repeats the path in it.
@@ -147,10 +152,7 @@ func detail(text, at string) string {
 // inferred format, or the text that does not match the format.
 func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
-		t := e.words(at, func(text []byte) []byte {
-			return violation.AppendQuoted(append(append(append(text, " in body must be of type "...), want...),
-				": "...), word)
-		})
+		t := e.textAt(at, " in body must be of type ", want, ": ", string(violation.AppendQuoted(nil, word)))
 		var bad any
 		if quirk.On(quirk.TypeNameAsBadValue) {
 			bad = e.texts().Clone(word)
@@ -200,18 +202,13 @@ func (e *explainer) tooLong(i uint32, most int64) {
 		if !quirk.On(quirk.TooLongSaysBytes) {
 			err = field.TooLongCharacters(nil, "", int(most))
 		}
-		return e.words(at, func(text []byte) []byte {
-			return append(strconv.AppendInt(append(text, " in body should be at most "...), most, 10), " chars long"...)
-		}), err
+		return e.textAt(at, " in body should be at most ", strconv.FormatInt(most, 10), " chars long"), err
 	})
 }
 
 func (e *explainer) tooMany(keyword string, i uint32, what string, most, size int64) {
 	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
-		t := e.words(at, func(text []byte) []byte {
-			return append(append(strconv.AppendInt(append(text, " in body should have at most "...), most, 10), ' '),
-				what...)
-		})
+		t := e.textAt(at, " in body should have at most ", strconv.FormatInt(most, 10), " ", what)
 		if what == "properties" && !quirk.On(quirk.TooLongSaysBytes) {
 			return t, field.Invalid(nil, size, t)
 		}
@@ -220,19 +217,14 @@ func (e *explainer) tooMany(keyword string, i uint32, what string, most, size in
 }
 
 func (e *explainer) tooFew(keyword string, i uint32, what string, least, size int64) {
-	e.invalid(keyword, i, size, func(text []byte) []byte {
-		return append(append(strconv.AppendInt(append(text, " in body should have at least "...), least, 10), ' '),
-			what...)
-	})
+	e.invalid(keyword, i, size, " in body should have at least ", strconv.FormatInt(least, 10), " ", what)
 }
 
 // required reports an absent member. A dot precedes its name even at the root, where the field loses it again.
 func (e *explainer) required(object uint32, name string) {
 	missing := about{keyword: "required", node: object, unplaced: true, member: value.Path{value.Name(name)}}
 	f := e.report(missing, func(at string) (string, *field.Error) {
-		return e.words(at, func(text []byte) []byte {
-			return append(append(append(text, '.'), name...), " in body is required"...)
-		}), field.Required(nil, "")
+		return e.textAt(at, ".", name, " in body is required"), field.Required(nil, "")
 	})
 	if e.quiet == 0 {
 		e.at.setField(f.Error, strings.TrimSuffix(f.text, " in body is required"))
@@ -244,9 +236,7 @@ func (e *explainer) forbidden(member uint32, key string) {
 	key = e.texts().Clone(key)
 	e.report(about{keyword: "additionalProperties", node: member, member: value.Path{value.Name(key)}},
 		func(at string) (string, *field.Error) {
-			t := e.words(at, func(text []byte) []byte {
-				return append(append(append(text, '.'), key...), " in body is a forbidden property"...)
-			})
+			t := e.textAt(at, ".", key, " in body is a forbidden property")
 			return t, field.Invalid(nil, key, t)
 		})
 }
@@ -264,29 +254,10 @@ func (e *explainer) notInEnum(i uint32, values []any) {
 			}
 			return text
 		})
-		t := e.words(at, func(text []byte) []byte {
-			return appendValues(append(text, " in body should be one of "...), values)
-		})
 		err := field.Invalid(nil, e.bad(i), supported)
 		err.Type = field.ErrorTypeNotSupported
-		return t, err
+		return e.textAt(at, " in body should be one of ", fmt.Sprint(values)), err
 	})
-}
-
-// appendValues appends a list as fmt prints it.
-func appendValues(text []byte, values []any) []byte {
-	text = append(text, '[')
-	for k, v := range values {
-		if k > 0 {
-			text = append(text, ' ')
-		}
-		if s, isText := v.(string); isText {
-			text = append(text, s...)
-		} else {
-			text = fmt.Append(text, v)
-		}
-	}
-	return append(text, ']')
 }
 
 func appendListed(text []byte, v any) []byte {
@@ -297,4 +268,25 @@ func appendListed(text []byte, v any) []byte {
 		return violation.AppendQuoted(text, fmt.Sprint(v))
 	}
 	return violation.AppendQuoted(text, string(violation.AppendValue(nil, v)))
+}
+
+// violations returns the reported or the ratcheted errors, each text once.
+func (e *explainer) violations(ratcheted bool) []violation.Violation {
+	if len(e.found) == 0 {
+		return nil
+	}
+	list := make([]violation.Violation, 0, len(e.found))
+	known := map[string]bool{}
+	for k := range e.found {
+		if e.tick(4) {
+			break
+		}
+		f := &e.found[k]
+		if f.ratcheted != ratcheted || known[f.text] && quirk.On(quirk.ErrorsDeduplicatedByText) {
+			continue
+		}
+		known[f.text] = true
+		list = append(list, f.Violation)
+	}
+	return list
 }

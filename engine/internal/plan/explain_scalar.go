@@ -97,10 +97,8 @@ func (e *explainer) text(v *Validation, i uint32) {
 	}
 	if v.MinLength != nil && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) &&
 		int64(utf8.RuneCountInString(s)) < *v.MinLength {
-		e.invalid("minLength", i, e.bad(i), func(text []byte) []byte {
-			return append(strconv.AppendInt(append(text, " in body should be at least "...), *v.MinLength, 10),
-				" chars long"...)
-		})
+		e.invalid("minLength", i, e.bad(i), " in body should be at least ", strconv.FormatInt(*v.MinLength, 10),
+			" chars long")
 	}
 	if v.Pattern != nil && v.Pattern.Source != "" && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) {
 		pattern := v.Pattern.Source
@@ -113,9 +111,7 @@ func (e *explainer) text(v *Validation, i uint32) {
 			pattern = fmt.Sprintf("%s, but pattern is invalid: %s", pattern, err)
 		}
 		if !matched {
-			e.invalid("pattern", i, e.bad(i), func(text []byte) []byte {
-				return append(append(append(text, " in body should match '"...), pattern...), '\'')
-			})
+			e.invalid("pattern", i, e.bad(i), " in body should match '", pattern, "'")
 		}
 	}
 }

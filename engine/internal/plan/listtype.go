@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/json"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -75,7 +74,7 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		}
 		k++
 	}
-	if e.d.Len(i) < 2 || e.mapListByTexts(n, i) {
+	if e.d.Len(i) < 2 {
 		return
 	}
 	seen := make(counter, e.d.Len(i))
@@ -112,40 +111,6 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 	}
 }
 
-// mapListByTexts checks a short list with one key whose values are strings. It returns false, without errors, for other
-// lists.
-func (e *listExplainer) mapListByTexts(n *Node, i uint32) bool {
-	var few [shortList]string
-	keys := few[:0]
-	if e.d.Len(i) > shortList || len(n.ListKeys) != 1 || !quirk.On(quirk.MapListKeyCollisions) {
-		return false
-	}
-	name := n.ListKeys[0].Name
-	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
-		v := e.d.Field(c, name)
-		if e.d.Nodes[v].Kind != value.String {
-			return false
-		}
-		keys = append(keys, e.d.Str(v))
-	}
-	k := 0
-	for c := e.d.Nodes[i].First; c != 0; c, k = e.d.Nodes[c].Next, k+1 {
-		before := 0
-		for _, other := range keys[:k] {
-			if other == keys[k] {
-				before++
-			}
-		}
-		if before == 1 {
-			e.duplicate(k, c, map[string]any{name: strings.Clone(keys[k])})
-		}
-	}
-	return true
-}
-
-// shortList is up to how many items are compared pairwise.
-const shortList = 16
-
 // counter counts values: scalars by Go's equality (1 is not 1.0), arrays and objects by their JSON (where it is).
 type counter map[any]int
 
@@ -174,7 +139,7 @@ func (e *listExplainer) report(k int, c uint32, keyword string, fill func(*field
 	schema := e.pointer(e.steps, keyword)
 	e.enter(step{kind: stepItem, index: k})
 	err := fill(nil)
-	err.Field = e.bracketed("")
+	err.Field = e.field().String()
 	v := e.violation(violation.List, c, err, nil, "")
 	e.take(v.Error, c, false)
 	e.leave()

@@ -51,8 +51,8 @@ type details struct {
 	// ListKeys are x-kubernetes-list-map-keys in their order. They apply if ListMap is set.
 	ListKeys []ListKey
 
-	defaulted []defaultedSlot // the slots of nodes with a default
-	index     *nameIndex      // names to slots, for nodes with many properties
+	defaulted []uint16   // the slots of nodes with a default
+	index     *nameIndex // names to slots, for nodes with many properties
 }
 
 var noDetails details
@@ -213,4 +213,28 @@ type Default struct {
 	// Nulls says that the value contains a null. Such nulls are never dropped, since defaulting comes after
 	// PruneNonNullableNulls.
 	Nulls bool
+}
+
+// kindSet is a bit set of value.Kinds.
+type kindSet uint8
+
+const (
+	anyKind     kindSet = 0xff
+	boolKinds           = 1<<value.False | 1<<value.True
+	numberKinds         = 1<<value.Int | 1<<value.Float
+)
+
+func (s kindSet) has(k value.Kind) bool { return s>>k&1 != 0 }
+
+// Holders yields the slots of the properties that are objects with properties, or arrays of such.
+func (n *Node) Holders(yield func(slot int) bool) {
+	for slot, p := range n.Props {
+		if p != nil && (p.declares() || p.Items.declares()) && !yield(slot) {
+			return
+		}
+	}
+}
+
+func (n *Node) declares() bool {
+	return n != nil && (len(n.Names) > 0 || n.Flags&(Root|Embedded) != 0)
 }

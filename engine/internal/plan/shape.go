@@ -1,62 +1,45 @@
 package plan
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Change is one field that a step removed or filled in, including everything below it.
-type Change struct {
-	// Path leads to the field. It owns its memory.
-	Path value.Path
-	// Text is upstream's text of the path, as in the warning unknown field "spec.jobs[0].extra".
-	Text string
-	// Node is the value in the Doc, removed values included.
-	Node uint32
-}
-
 // shaper is one run of one step. The Doc's nodes move when defaults are grafted, so no pointer to one outlives a call.
 type shaper struct {
-	d       *value.Doc
-	track   bool
-	path    value.Path // set only while tracking
-	depth   int        // bytes of the keys in path
-	changes []Change
-	slots   []uint32 // stack of member tables, for defaulting
-	budget  budget   // for defaulting
-	tracked lengths  // of the paths in changes
-	err     error    // a bound was exceeded, and the tree is in an undefined state
+	d      *value.Doc
+	edits  *Edits   // nil without tracking
+	slots  []uint32 // stack of member tables, for defaulting
+	budget budget   // for defaulting
+	err    error    // a bound was exceeded, and the tree is in an undefined state
 }
 
-func (s *shaper) enter(seg value.Segment) {
-	if s.track {
-		s.path = append(s.path, seg)
-		s.depth += len(seg.Key())
+func newShaper(d *value.Doc, track bool) *shaper {
+	s := &shaper{d: d}
+	if track {
+		s.edits = &Edits{d: d}
+	}
+	return s
+}
+
+// record adds an edit of a member of parent.
+func (s *shaper) record(k EditKind, parent, node uint32) {
+	if s.edits == nil {
+		return
+	}
+	if s.edits.add(k, parent, node); s.edits.tooMany() {
+		tracked := s.edits.lengths()
+		s.err = tracked.exceeded()
 	}
 }
 
-func (s *shaper) leave() {
-	if s.track {
-		last := len(s.path) - 1
-		s.depth -= len(s.path[last].Key())
-		s.path = s.path[:last]
+// changes returns the changes of a run, or its error.
+func (s *shaper) changes(p *Plan) (pruned, defaulted []Change, err error) {
+	if s.err != nil || s.edits == nil || len(s.edits.List) == 0 {
+		return nil, nil, s.err
 	}
-}
-
-// record adds a change at a segment below the current path.
-func (s *shaper) record(seg value.Segment, node uint32) {
-	if s.track {
-		s.tracked.steps, s.tracked.bytes = s.tracked.steps+len(s.path)+1, s.tracked.bytes+s.depth+len(seg.Key())
-		if s.tracked.exceed() {
-			s.err = s.tracked.exceeded()
-			return
-		}
-		path := s.path.With(seg).Detach()
-		s.changes = append(s.changes, Change{Path: path, Text: path.Dotted(), Node: node})
-	}
+	pruned, defaulted = p.Changes(s.d, s.edits)
+	return pruned, defaulted, nil
 }
 
 // Prune removes unknown members. apiVersion, kind and metadata of the root stay. With track it returns upstream's
@@ -69,19 +52,16 @@ func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	if p.HasSchema && !p.Structural {
 		return nil, nil
 	}
-	s := shaper{d: d, track: track}
-	s.prune(p.Root, root)
-	if s.err != nil {
-		return nil, s.err
-	}
-	if quirk.On(quirk.TopmostUnknownFieldOnly) {
-		slices.SortStableFunc(s.changes, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
-	}
-	return s.changes, nil
+	s := newShaper(d, track)
+	s.prune(p.Root, root, true)
+	pruned, _, err := s.changes(p)
+	return pruned, err
 }
 
-// prune prunes node i with the schema n. Nil removes all members of objects.
-func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
+// prune prunes node i with the schema n. Nil removes all members of objects. top is set for the root.
+func (s *shaper) prune(n *Node, i uint32, top bool) (dirty bool) {
+	s.edits.enter(i)
+	defer s.edits.leave()
 	switch s.d.Nodes[i].Kind {
 	case value.Array:
 		var items *Node
@@ -90,18 +70,14 @@ func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
 				return false
 			}
 		}
-		k := 0
 		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
-			s.enter(value.At(k))
-			dirty = s.prune(items, c) || dirty
-			s.leave()
-			k++
+			dirty = s.prune(items, c, false) || dirty
 		}
 	case value.Object:
 		var prev, next uint32
 		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = next {
 			next = s.d.Nodes[c].Next
-			keep, changed := s.pruneMember(n, c)
+			keep, changed := s.pruneMember(n, i, c, top)
 			dirty = dirty || changed || !keep
 			if keep {
 				prev = c
@@ -117,10 +93,10 @@ func (s *shaper) prune(n *Node, i uint32) (dirty bool) {
 }
 
 // pruneMember prunes below one member and reports whether the member stays.
-func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
+func (s *shaper) pruneMember(n *Node, i, c uint32, top bool) (keep, dirty bool) {
 	key := s.d.Key(c)
 	if n == nil {
-		s.record(value.Entry(key), c)
+		s.record(Pruned, i, c)
 		return false, false
 	}
 	if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
@@ -130,27 +106,21 @@ func (s *shaper) pruneMember(n *Node, c uint32) (keep, dirty bool) {
 		if n.Flags&Preserve != 0 && !quirk.On(quirk.PreserveForOneLevel) {
 			return true, false
 		}
-		s.enter(value.Name(key))
-		dirty = s.prune(n.Props[slot], c)
-		s.leave()
-		return true, dirty
+		return true, s.prune(n.Props[slot], c, false)
 	}
 	switch {
 	case n.Additional != nil || n.Flags&(AdditionalTrue|AdditionalFalse) != 0:
 		if n.Additional == nil && !quirk.On(quirk.AdditionalPropertiesTruePrunesBelow) {
 			return true, false
 		}
-		s.enter(value.Entry(key))
-		dirty = s.prune(n.Additional, c)
-		s.leave()
-		return true, dirty
+		return true, s.prune(n.Additional, c, false)
 	case n.Flags&KeepUnknown != 0:
 		return true, false
 	case len(n.Names) == 0 && n.Flags&(Root|Embedded) == 0 && !quirk.On(quirk.EmptyObjectSchemaPrunes):
 		return true, false
 	}
-	if !isMeta(key) || len(s.path) > 0 {
-		s.record(value.Name(key), c)
+	if !isMeta(key) || !top {
+		s.record(Pruned, i, c)
 	}
 	return false, false
 }
@@ -193,4 +163,106 @@ func dropNulls(d *value.Doc, n *Node, i uint32) (dirty bool) {
 		d.MarkDirty(i)
 	}
 	return dirty
+}
+
+// Default fills in defaults: absent properties in schema order, and non-nullable nulls of properties, map values and
+// items. It descends into existing and filled-in values, but creates no object to fill it. With track it returns what
+// it filled in, in document order. The error is a *value.LimitError about the bytes that l allows, or about the length
+// of what is tracked; the Doc is unusable after it.
+//
+// Upstream: AE/apiserver/schema/defaulting, Default.
+func (p *Plan) Default(d *value.Doc, root uint32, track bool, l value.Limits) ([]Change, error) {
+	if !p.Structural || p.Root.Flags&DefaultsBelow == 0 {
+		return nil, nil
+	}
+	d.SetSource(value.Defaults, p.defaults)
+	s := newShaper(d, track)
+	s.budget = newBudget(l.DefaultBytes())
+	s.fill(p.Root, root)
+	_, defaulted, err := s.changes(p)
+	return defaulted, err
+}
+
+func (s *shaper) fill(n *Node, i uint32) (dirty bool) {
+	if n == nil || n.Flags&DefaultsBelow == 0 {
+		return false
+	}
+	s.edits.enter(i)
+	defer s.edits.leave()
+	switch s.d.Nodes[i].Kind {
+	case value.Array:
+		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
+			dirty = s.fillValue(n.Items, i, c) || dirty
+		}
+	case value.Object:
+		dirty = s.fillObject(n, i)
+	}
+	if dirty {
+		s.d.MarkDirty(i)
+	}
+	return dirty
+}
+
+// fillObject fills existing members, then adds missing ones.
+func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
+	base := len(s.slots)
+	for range n.Props {
+		s.slots = append(s.slots, 0)
+	}
+	last := uint32(0)
+	for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
+		last = c
+		if slot, declared := n.find(s.d.Key(c)); declared {
+			s.slots[base+slot] = c
+			dirty = s.fillValue(n.Props[slot], i, c) || dirty
+		} else if n.Additional != nil && (quirk.On(quirk.MapValueDefaultsForNullOnly) ||
+			s.d.Nodes[c].Kind != value.Null) {
+			dirty = s.fillValue(n.Additional, i, c) || dirty
+		}
+	}
+	for slot, child := range n.Props {
+		if child.Default == nil || s.slots[base+slot] != 0 {
+			continue
+		}
+		name := n.Names[slot]
+		if !s.grafts(name, child.Default) {
+			return dirty
+		}
+		added := n.graft(s.d, uint16(slot))
+		s.d.InsertAfter(i, last, added)
+		last, dirty = added, true
+		s.record(Defaulted, i, added)
+	}
+	s.slots = s.slots[:base]
+	return dirty
+}
+
+// fillValue replaces a non-nullable null in parent by its default, or fills in what is below the value.
+func (s *shaper) fillValue(n *Node, parent, c uint32) (dirty bool) {
+	if n == nil {
+		return false
+	}
+	if s.d.Nodes[c].Kind == value.Null {
+		if n.Default == nil || n.Flags&Nullable != 0 && quirk.On(quirk.NullDroppedOrDefaulted) {
+			return false
+		}
+		if !s.grafts("", n.Default) {
+			return false
+		}
+		s.d.Replace(c, s.d.Graft(n.Default.Fragment))
+		s.record(Defaulted, parent, c)
+		return true
+	}
+	if !quirk.On(quirk.DefaultsNeedParent) && s.d.Nodes[parent].Kind == value.Array {
+		return false
+	}
+	return s.fill(n, c)
+}
+
+// grafts reports whether the budget allows a default under a name.
+func (s *shaper) grafts(name string, def *Default) bool {
+	if s.err == nil && !s.budget.take(name, def.Fragment) {
+		s.err = s.budget.exceeded("send fewer elements in one document, or shorten the defaults of the CRD")
+	}
+	return s.err == nil
 }

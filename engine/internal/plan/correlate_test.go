@@ -1,4 +1,4 @@
-package correlation
+package plan
 
 import (
 	"encoding/json"
@@ -11,30 +11,44 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// schema is a schema node that both this package and upstream's can read.
-type schema struct {
+// pairSchema is a schema node that both this package and upstream's can read.
+type pairSchema struct {
 	typ        string
-	properties map[string]*schema
-	additional *schema
-	items      *schema
+	properties map[string]*pairSchema
+	additional *pairSchema
+	items      *pairSchema
 	listType   string
 	keys       []string
 }
 
-func (s *schema) Child(name string) *schema {
+func (s *pairSchema) Child(name string) *pairSchema {
 	if c, ok := s.properties[name]; ok {
 		return c
 	}
 	return s.additional
 }
-func (s *schema) Element() *schema    { return s.items }
-func (s *schema) IsMapList() bool     { return s.listType == "map" }
-func (s *schema) MapKeys() int        { return len(s.keys) }
-func (s *schema) MapKey(k int) string { return s.keys[k] }
+
+// node returns the compiled form of the schema.
+func (s *pairSchema) node() *Node {
+	if s == nil {
+		return nil
+	}
+	n := &Node{Type: s.typ, Additional: s.additional.node(), Items: s.items.node(), details: &details{}}
+	for name, p := range s.properties {
+		n.Names, n.Props = append(n.Names, name), append(n.Props, p.node())
+	}
+	if s.listType == "map" {
+		n.Flags |= ListMap
+	}
+	for _, key := range s.keys {
+		n.ListKeys = append(n.ListKeys, ListKey{Name: key})
+	}
+	return n
+}
 
 type upstream struct {
 	common.Schema
-	s *schema
+	s *pairSchema
 }
 
 func (u upstream) Type() string           { return u.s.typ }
@@ -60,20 +74,20 @@ func (u upstream) AdditionalProperties() common.SchemaOrBool {
 	return orBool{u.s.additional}
 }
 
-type orBool struct{ s *schema }
+type orBool struct{ s *pairSchema }
 
 func (o orBool) Schema() common.Schema { return upstream{s: o.s} }
 func (o orBool) Allows() bool          { return true }
 
 var (
-	scalar = &schema{typ: "string"}
-	object = func(p map[string]*schema) *schema { return &schema{typ: "object", properties: p} }
-	ab     = object(map[string]*schema{"a": scalar, "b": scalar, "v": scalar, "l": {typ: "array", items: scalar}})
-	byA    = &schema{typ: "array", listType: "map", keys: []string{"a"}, items: ab}
-	byAB   = &schema{typ: "array", listType: "map", keys: []string{"a", "b"}, items: ab}
+	scalar = &pairSchema{typ: "string"}
+	object = func(p map[string]*pairSchema) *pairSchema { return &pairSchema{typ: "object", properties: p} }
+	ab     = object(map[string]*pairSchema{"a": scalar, "b": scalar, "v": scalar, "l": {typ: "array", items: scalar}})
+	byA    = &pairSchema{typ: "array", listType: "map", keys: []string{"a"}, items: ab}
+	byAB   = &pairSchema{typ: "array", listType: "map", keys: []string{"a", "b"}, items: ab}
 )
 
-func parse(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
+func parseAs(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
 	root, err := d.Parse([]byte(text), s, value.Limits{})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -81,10 +95,10 @@ func parse(t testing.TB, d *value.Doc, text string, s value.Source) uint32 {
 	return root
 }
 
-func TestEqual(t *testing.T) {
+func TestPairEqual(t *testing.T) {
 	tests := []struct {
 		what     string
-		schema   *schema
+		schema   *pairSchema
 		new, old string
 		want     bool
 	}{
@@ -100,16 +114,16 @@ func TestEqual(t *testing.T) {
 		{"a null is not absent", ab, `{"a":null}`, `{}`, false},
 		{"a null for another", ab, `{"a":null}`, `{"b":null}`, false},
 		{"an undeclared member is not equal to itself", ab, `{"a":1,"x":2}`, `{"a":1,"x":2}`, false},
-		{"not even below", object(map[string]*schema{"o": ab}), `{"o":{"x":2}}`, `{"o":{"x":2}}`, false},
-		{"members of a map", &schema{typ: "object", additional: scalar}, `{"p":1,"q":2}`, `{"q":2,"p":1}`, true},
+		{"not even below", object(map[string]*pairSchema{"o": ab}), `{"o":{"x":2}}`, `{"o":{"x":2}}`, false},
+		{"members of a map", &pairSchema{typ: "object", additional: scalar}, `{"p":1,"q":2}`, `{"q":2,"p":1}`, true},
 		{"no schema at all", object(nil), `{"p":1}`, `{"p":1}`, false},
 
-		{"a list as a unit", &schema{typ: "array", items: ab}, `[{"x":1}]`, `[{"x":1}]`, true},
-		{"its order", &schema{typ: "array", items: scalar}, `[1,2]`, `[2,1]`, false},
-		{"a set's order", &schema{typ: "array", items: scalar, listType: "set"}, `[1,2]`, `[2,1]`, false},
-		{"a set as a unit", &schema{typ: "array", items: scalar, listType: "set"}, `[1,2]`, `[1,2]`, true},
-		{"a list without schema", &schema{typ: "array"}, `[{"x":1.0}]`, `[{"x":1}]`, false},
-		{"numbers in it", &schema{typ: "array", items: scalar}, `[1]`, `[1.0]`, false},
+		{"a list as a unit", &pairSchema{typ: "array", items: ab}, `[{"x":1}]`, `[{"x":1}]`, true},
+		{"its order", &pairSchema{typ: "array", items: scalar}, `[1,2]`, `[2,1]`, false},
+		{"a set's order", &pairSchema{typ: "array", items: scalar, listType: "set"}, `[1,2]`, `[2,1]`, false},
+		{"a set as a unit", &pairSchema{typ: "array", items: scalar, listType: "set"}, `[1,2]`, `[1,2]`, true},
+		{"a list without schema", &pairSchema{typ: "array"}, `[{"x":1.0}]`, `[{"x":1}]`, false},
+		{"numbers in it", &pairSchema{typ: "array", items: scalar}, `[1]`, `[1.0]`, false},
 
 		{"a map list in another order", byA, `[{"a":1},{"a":2}]`, `[{"a":2},{"a":1}]`, true},
 		{"an undeclared member in it", byA, `[{"a":1,"x":1}]`, `[{"a":1,"x":1}]`, false},
@@ -120,17 +134,17 @@ func TestEqual(t *testing.T) {
 		{"duplicates have the first one's old value", byA, `[{"a":1,"v":1},{"a":1,"v":1}]`, `[{"a":1,"v":1},{"a":1,"v":2}]`, true},
 		{"and no other", byA, `[{"a":1,"v":1},{"a":1,"v":2}]`, `[{"a":1,"v":1},{"a":1,"v":2}]`, false},
 		{"an atomic list in it", byA, `[{"a":1,"l":[{"x":1}]}]`, `[{"a":1,"l":[{"x":1}]}]`, true},
-		{"no keys", &schema{typ: "array", listType: "map", items: ab}, `[{"a":1}]`, `[{"a":1}]`, false},
-		{"no schema of the elements", &schema{typ: "array", listType: "map", keys: []string{"a"}}, `[{"a":1}]`, `[{"a":1}]`, false},
+		{"no keys", &pairSchema{typ: "array", listType: "map", items: ab}, `[{"a":1}]`, `[{"a":1}]`, false},
+		{"no schema of the elements", &pairSchema{typ: "array", listType: "map", keys: []string{"a"}}, `[{"a":1}]`, `[{"a":1}]`, false},
 	}
 	for _, test := range tests {
 		t.Run(test.what, func(t *testing.T) {
 			d := new(value.Doc)
 			d.Reset()
-			self, old := parse(t, d, test.new, value.Request), parse(t, d, test.old, value.Old)
-			var trees Trees[*schema]
+			self, old := parseAs(t, d, test.new, value.Request), parseAs(t, d, test.old, value.Old)
+			var trees Pairs
 			trees.Init(d, nil)
-			if got := trees.Root(test.schema, self, old).Equal(); got != test.want {
+			if got := trees.Root(test.schema.node(), self, old).Equal(); got != test.want {
 				t.Errorf("equal: %v, want %v", got, test.want)
 			}
 			theirs := common.NewCorrelatedObject(d.Any(self), d.Any(old), upstream{s: test.schema})
@@ -141,10 +155,10 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-func TestIndex(t *testing.T) {
+func TestPairIndex(t *testing.T) {
 	tests := []struct {
 		what    string
-		schema  *schema
+		schema  *pairSchema
 		element string
 		old     string
 		want    int // index in old, -1: none
@@ -162,8 +176,8 @@ func TestIndex(t *testing.T) {
 		{"a key is an object", byA, `{"a":{}}`, `[{"a":{}}]`, -1},
 		{"what is no object is passed over", byA, `{"a":1}`, `[null,1,{"b":1},{"a":1}]`, 3},
 		{"no object", byA, `"a"`, `[{"a":1}]`, -1},
-		{"another list", &schema{typ: "array", items: ab}, `{"a":1}`, `[{"a":1}]`, -1},
-		{"a set", &schema{typ: "array", listType: "set", items: scalar}, `1`, `[1]`, -1},
+		{"another list", &pairSchema{typ: "array", items: ab}, `{"a":1}`, `[{"a":1}]`, -1},
+		{"a set", &pairSchema{typ: "array", listType: "set", items: scalar}, `1`, `[1]`, -1},
 		{"the old value is no list", byA, `{"a":1}`, `{"a":1}`, -1},
 		{"the old value is null", byA, `{"a":1}`, `null`, -1},
 	}
@@ -171,14 +185,14 @@ func TestIndex(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			d := new(value.Doc)
 			d.Reset()
-			self, old := parse(t, d, `[`+test.element+`]`, value.Request), parse(t, d, test.old, value.Old)
-			var trees Trees[*schema]
+			self, old := parseAs(t, d, `[`+test.element+`]`, value.Request), parseAs(t, d, test.old, value.Old)
+			var trees Pairs
 			trees.Init(d, nil)
 			want := uint32(0)
 			if test.want >= 0 {
 				want = d.Index(old, test.want)
 			}
-			if got := trees.Root(test.schema, self, old).Index(d.Index(self, 0)).Old(); got != want {
+			if got := trees.Root(test.schema.node(), self, old).Index(d.Index(self, 0)).Old(); got != want {
 				t.Errorf("old value %d, want %d", got, want)
 			}
 			theirs := common.NewCorrelatedObject(d.Any(self), d.Any(old), upstream{s: test.schema}).Index(0)
@@ -189,9 +203,9 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestLongLists holds the tables of long lists against the search of short ones.
-func TestLongLists(t *testing.T) {
-	for _, s := range []*schema{byA, byAB} {
+// TestLongMapLists holds the tables of long lists against the search of short ones.
+func TestLongMapLists(t *testing.T) {
+	for _, s := range []*pairSchema{byA, byAB} {
 		r := rand.New(rand.NewPCG(1, 2))
 		keys := []string{`1`, `1.0`, `0.0`, `-0.0`, `"1"`, `true`, `null`, `1.00000001`, `1.00000002`, `"é"`, `{}`, `2`, `3`}
 		element := func() string {
@@ -206,10 +220,10 @@ func TestLongLists(t *testing.T) {
 		}
 		d := new(value.Doc)
 		d.Reset()
-		i, j := parse(t, d, `[`+string(self)+`]`, value.Request), parse(t, d, `[`+string(old)+`]`, value.Old)
-		var trees Trees[*schema]
+		i, j := parseAs(t, d, `[`+string(self)+`]`, value.Request), parseAs(t, d, `[`+string(old)+`]`, value.Old)
+		var trees Pairs
 		trees.Init(d, nil)
-		list := trees.MapList(s, j)
+		list := trees.MapList(s.node(), j)
 		if list.table == nil {
 			t.Fatal("a long list has no table")
 		}
@@ -228,8 +242,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestRandom compares with upstream at every place of random pairs.
-func TestRandom(t *testing.T) {
+// TestRandomPairs compares with upstream at every place of random pairs.
+func TestRandomPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20000 {
 		s := randomSchema(r, 3)
@@ -244,10 +258,10 @@ func TestRandom(t *testing.T) {
 		a, _ := json.Marshal(x)
 		b, _ := json.Marshal(y)
 		d := value.Acquire()
-		self, old := parse(t, d, string(a), value.Request), parse(t, d, string(b), value.Old)
-		var trees Trees[*schema]
+		self, old := parseAs(t, d, string(a), value.Request), parseAs(t, d, string(b), value.Old)
+		var trees Pairs
 		trees.Init(d, nil)
-		compare(t, d, trees.Root(s, self, old), common.NewCorrelatedObject(d.Any(self), d.Any(old), upstream{s: s}))
+		compare(t, d, trees.Root(s.node(), self, old), common.NewCorrelatedObject(d.Any(self), d.Any(old), upstream{s: s}))
 		if t.Failed() {
 			t.Fatalf("new %s, old %s", a, b)
 		}
@@ -255,7 +269,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, d *value.Doc, ours Object[*schema], theirs *common.CorrelatedObject) {
+func compare(t *testing.T, d *value.Doc, ours Pair, theirs *common.CorrelatedObject) {
 	if ours.Known() != (theirs != nil) {
 		t.Errorf("known: %v", ours.Known())
 		return
@@ -279,29 +293,29 @@ func compare(t *testing.T, d *value.Doc, ours Object[*schema], theirs *common.Co
 
 var names = []string{"a", "b", "v", "x"}
 
-func randomSchema(r *rand.Rand, depth int) *schema {
+func randomSchema(r *rand.Rand, depth int) *pairSchema {
 	if depth == 0 || r.IntN(5) == 0 {
 		return scalar
 	}
 	switch r.IntN(4) {
 	case 0:
-		return &schema{typ: "object", additional: randomSchema(r, depth-1)}
+		return &pairSchema{typ: "object", additional: randomSchema(r, depth-1)}
 	case 1:
-		s := &schema{typ: "array", items: randomSchema(r, depth-1), listType: []string{"", "atomic", "set", "map"}[r.IntN(4)]}
+		s := &pairSchema{typ: "array", items: randomSchema(r, depth-1), listType: []string{"", "atomic", "set", "map"}[r.IntN(4)]}
 		if s.listType == "map" {
 			s.keys = [][]string{{"a"}, {"a", "b"}}[r.IntN(2)]
-			s.items = object(map[string]*schema{"a": scalar, "b": scalar, "v": randomSchema(r, depth-1)})
+			s.items = object(map[string]*pairSchema{"a": scalar, "b": scalar, "v": randomSchema(r, depth-1)})
 		}
 		return s
 	}
-	s := object(map[string]*schema{})
+	s := object(map[string]*pairSchema{})
 	for _, name := range names[:r.IntN(4)] {
 		s.properties[name] = randomSchema(r, depth-1)
 	}
 	return s
 }
 
-func randomValue(r *rand.Rand, s *schema, depth int) any {
+func randomValue(r *rand.Rand, s *pairSchema, depth int) any {
 	if depth < 0 || r.IntN(12) == 0 {
 		return []any{nil, 1, 1.5, "1", true, map[string]any{"x": 1}, []any{1}}[r.IntN(7)]
 	}

@@ -1,4 +1,4 @@
-package correlation
+package plan
 
 import (
 	"hash/maphash"
@@ -10,21 +10,28 @@ import (
 
 // MapList finds elements of an old list by the keys of new ones, like upstream's MapList. It is empty for other values
 // than map lists with keys. It is small: pass it by value.
-type MapList[N Schema[N]] struct {
-	trees  *Trees[N]
-	schema N
+type MapList struct {
+	trees  *Pairs
+	schema *Node
 	old    uint32
 	table  *keyTable // nil for a short list
 }
 
-// MapList returns the MapList of an old array.
-func (t *Trees[N]) MapList(schema N, old uint32) MapList[N] {
-	var none N
-	n := &t.d.Nodes[old]
-	if schema == none || n.Kind != value.Array || n.Live == 0 || !schema.IsMapList() || schema.MapKeys() == 0 {
-		return MapList[N]{}
+// mapKeys returns x-kubernetes-list-map-keys. Other schemas than those of map lists have none.
+func (n *Node) mapKeys() []ListKey {
+	if n == nil || n.Flags&ListMap == 0 || n.Type != "array" {
+		return nil
 	}
-	l := MapList[N]{trees: t, schema: schema, old: old}
+	return n.ListKeys
+}
+
+// MapList returns the MapList of an old array.
+func (t *Pairs) MapList(schema *Node, old uint32) MapList {
+	n := &t.d.Nodes[old]
+	if n.Kind != value.Array || n.Live == 0 || len(schema.mapKeys()) == 0 {
+		return MapList{}
+	}
+	l := MapList{trees: t, schema: schema, old: old}
 	if n.Live > fewElements {
 		l.table = t.table(l)
 	}
@@ -33,12 +40,13 @@ func (t *Trees[N]) MapList(schema N, old uint32) MapList[N] {
 
 // Get returns the first element of the list with the same keys as an element, or 0. It returns 0 if the element is not
 // an object, or if a key is absent, null, an array or an object. Of several keys, floats are compared by six decimals.
-func (l MapList[N]) Get(element uint32) uint32 {
+func (l MapList) Get(element uint32) uint32 {
 	if l.trees == nil || !l.hasKeys(element) {
 		return 0
 	}
 	if l.table != nil {
-		return l.find(element)
+		_, found := l.probe(element)
+		return found
 	}
 	for c := l.trees.d.Nodes[l.old].First; c != 0; c = l.trees.d.Nodes[c].Next {
 		if l.sameKeys(element, c) {
@@ -49,8 +57,8 @@ func (l MapList[N]) Get(element uint32) uint32 {
 }
 
 // key returns the k-th key of an element, or 0 if it has no scalar there.
-func (l MapList[N]) key(element uint32, k int) uint32 {
-	c := l.trees.member(element, l.schema.MapKey(k)) // 0 if the element is not an object
+func (l MapList) key(element uint32, k int) uint32 {
+	c := l.trees.Member(element, l.schema.ListKeys[k].Name) // 0 if the element is not an object
 	switch l.trees.d.Nodes[c].Kind {
 	case value.Null, value.Array, value.Object:
 		return 0
@@ -58,8 +66,8 @@ func (l MapList[N]) key(element uint32, k int) uint32 {
 	return c
 }
 
-func (l MapList[N]) hasKeys(element uint32) bool {
-	for k := range l.schema.MapKeys() {
+func (l MapList) hasKeys(element uint32) bool {
+	for k := range l.schema.ListKeys {
 		if l.key(element, k) == 0 {
 			return false
 		}
@@ -68,9 +76,9 @@ func (l MapList[N]) hasKeys(element uint32) bool {
 }
 
 // sameKeys reports whether an old element has the keys of a new one, which has all keys.
-func (l MapList[N]) sameKeys(element, old uint32) bool {
-	several := l.schema.MapKeys() > 1
-	for k := range l.schema.MapKeys() {
+func (l MapList) sameKeys(element, old uint32) bool {
+	several := len(l.schema.ListKeys) > 1
+	for k := range l.schema.ListKeys {
 		if a, b := l.key(element, k), l.key(old, k); b == 0 || !l.trees.sameKey(a, b, several) {
 			return false
 		}
@@ -78,7 +86,7 @@ func (l MapList[N]) sameKeys(element, old uint32) bool {
 	return true
 }
 
-func (t *Trees[N]) sameKey(a, b uint32, several bool) bool {
+func (t *Pairs) sameKey(a, b uint32, several bool) bool {
 	if several && quirk.On(quirk.FloatKeysPairedBySixDigits) && t.d.Nodes[a].Kind == value.Float &&
 		t.d.Nodes[b].Kind == value.Float {
 		var x, y [64]byte
@@ -93,8 +101,6 @@ func keyText(dst []byte, f float64) []byte { return strconv.AppendFloat(dst, f, 
 // fewElements is up to how many elements of a list are searched linearly.
 const fewElements = 8
 
-var seed = maphash.MakeSeed()
-
 // keyTable is an open-addressed hash table of the elements of one old list. Of elements with the same keys it has the
 // first.
 type keyTable struct {
@@ -103,7 +109,7 @@ type keyTable struct {
 }
 
 // table returns the table of a list, built once.
-func (t *Trees[N]) table(l MapList[N]) *keyTable {
+func (t *Pairs) table(l MapList) *keyTable {
 	if made := t.tables[l.old]; made != nil {
 		return made
 	}
@@ -127,13 +133,8 @@ func (t *Trees[N]) table(l MapList[N]) *keyTable {
 	return made
 }
 
-func (l MapList[N]) find(element uint32) uint32 {
-	_, found := l.probe(element)
-	return found
-}
-
 // probe returns the slot for an element's keys, and the element there, or 0.
-func (l MapList[N]) probe(element uint32) (slot uint64, found uint32) {
+func (l MapList) probe(element uint32) (slot uint64, found uint32) {
 	h := l.hash(element) & l.table.mask
 	for ; l.table.slots[h] != 0; h = (h + 1) & l.table.mask {
 		if l.sameKeys(element, l.table.slots[h]) {
@@ -143,11 +144,11 @@ func (l MapList[N]) probe(element uint32) (slot uint64, found uint32) {
 	return h, 0
 }
 
-func (l MapList[N]) hash(element uint32) uint64 {
-	d, several := l.trees.d, l.schema.MapKeys() > 1
+func (l MapList) hash(element uint32) uint64 {
+	d, several := l.trees.d, len(l.schema.ListKeys) > 1
 	var h maphash.Hash
 	h.SetSeed(seed)
-	for k := range l.schema.MapKeys() {
+	for k := range l.schema.ListKeys {
 		c := l.key(element, k)
 		kind := d.Nodes[c].Kind
 		_ = h.WriteByte(byte(kind))
