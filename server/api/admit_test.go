@@ -320,19 +320,19 @@ func TestAdmitAnswersWithinTheLimit(t *testing.T) {
 	for i := range items {
 		items[i] = &crdevalv1.EvaluationItem{Object: jsonDocument(`{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"x","namespace":"default"},"spec":{"color":"` + long + `"}}`)}
 	}
-	full, kept := 0, 0
+	full, fitting := 0, 0
 	for _, result := range w.admit(&crdevalv1.AdmitRequest{Items: items}) {
 		switch st := status.FromProto(result.GetError()); {
 		case result.GetVerdict().GetObject() != nil && result.GetVerdict().GetStoredObject() != nil:
-			kept++
+			fitting++
 		case reason(t, st) == "LIMIT_EXCEEDED" && strings.Contains(st.Message(), "max_message_bytes"):
 			full++
 		default:
 			t.Errorf("%.300v", result)
 		}
 	}
-	if kept == 0 || full == 0 {
-		t.Errorf("%d results are there, %d found no room", kept, full)
+	if fitting == 0 || full == 0 {
+		t.Errorf("%d results fit, %d do not", fitting, full)
 	}
 }
 

@@ -60,17 +60,10 @@ func submission(manifest *crdevalv1.Document, etag string, createOnly bool) (reg
 	return s, nil
 }
 
-var registrationOutcomes = map[registry.Outcome]crdevalv1.RegistrationOutcome{
-	registry.Created:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_CREATED,
-	registry.Updated:   crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED,
-	registry.Unchanged: crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED,
-	registry.Rejected:  crdevalv1.RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED,
-}
-
 func registration(done registry.Registration) *crdevalv1.RegisterCrdResponse {
 	return &crdevalv1.RegisterCrdResponse{
 		Accepted: done.Report.Accepted, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
-		Outcome: registrationOutcomes[done.Outcome],
+		Outcome: crdevalv1.RegistrationOutcome(crdevalv1.RegistrationOutcome_value["REGISTRATION_OUTCOME_"+string(done.Outcome)]),
 	}
 }
 

@@ -48,11 +48,11 @@ func TestDiff(t *testing.T) {
 		if len(got.GetReplayResults()) != 4 {
 			t.Fatalf("%s: %d objects replayed", name, len(got.GetReplayResults()))
 		}
-		var said []string
+		var outcomes []string
 		for _, o := range got.GetReplayResults()[0].GetOutcomes() {
-			said = append(said, strings.TrimPrefix(o.String(), "REPLAY_OUTCOME_"))
+			outcomes = append(outcomes, strings.TrimPrefix(o.String(), "REPLAY_OUTCOME_"))
 		}
-		if text := strings.Join(said, " "); text != "NEWLY_REJECTED KEPT_BY_RATCHETING DEFAULTED_DIFFERENTLY" {
+		if text := strings.Join(outcomes, " "); text != "NEWLY_REJECTED KEPT_BY_RATCHETING DEFAULTED_DIFFERENTLY" {
 			t.Errorf("%s: the first object is %s", name, text)
 		}
 		if second := got.GetReplayResults()[1]; len(second.GetOutcomes()) != 1 || second.GetOutcomes()[0] != crdevalv1.ReplayOutcome_REPLAY_OUTCOME_SAME || second.GetError() != nil {
@@ -60,7 +60,7 @@ func TestDiff(t *testing.T) {
 		}
 		for i, o := range got.GetReplayResults()[2:] {
 			if o.GetError() == nil && len(o.GetOutcomes()) == 0 {
-				t.Errorf("%s: object %d: nothing is said", name, i+2)
+				t.Errorf("%s: object %d: no outcome", name, i+2)
 			}
 		}
 	}

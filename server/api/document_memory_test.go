@@ -38,7 +38,7 @@ func TestDocumentMemory(t *testing.T) {
 		return err
 	}
 	patiently := func() error {
-		for end := time.Now().Add(30 * time.Second); ; {
+		for end := time.Now().Add(patience); ; {
 			err := ask()
 			if status.Code(err) != codes.Unavailable || time.Now().After(end) {
 				return err

@@ -34,6 +34,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patience is the longest wait of a test. Only a server that hangs exceeds it.
+const patience = 5 * time.Minute
+
 // maxMessage is the limit of messages in these tests: above that of documents, low enough to exceed.
 const maxMessage = 8 << 20
 
@@ -62,13 +65,13 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	log := slog.New(slog.DiscardHandler)
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	store := memory.New()
-	kept, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
+	inMemory, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r api.Registry = kept
+	var r api.Registry = inMemory
 	if wrap != nil {
-		r = wrap(kept)
+		r = wrap(inMemory)
 	}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.ForceServerCodecV2(api.Codec(api.Limits{})))
 	options := api.Options{Registry: r, Limits: api.Limits{MaxMessageBytes: maxMessage}, Version: "v0.0.0-test", Log: log}
@@ -120,7 +123,7 @@ type answer struct {
 // do sends a request over REST. Headers come in pairs.
 func (w *wire) do(method, path, body string, headers ...string) answer {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, w.url+path, strings.NewReader(body))
 	if err != nil {

@@ -147,7 +147,7 @@ func TestStreamedYAMLErrors(t *testing.T) {
 			if e == nil || e.Details[0].Reason != "OBJECT_UNREADABLE" || !strings.Contains(e.Message, "yaml: line "+line+": ") || e.Details[0].Metadata["line"] != line {
 				t.Fatalf("%s: %v, want line %s", path, got[i], line)
 			}
-			if column, told := e.Details[0].Metadata["column"]; told {
+			if column, found := e.Details[0].Metadata["column"]; found {
 				t.Errorf("%s: %v has the column %s", path, got[i], column)
 			}
 		}
@@ -291,7 +291,7 @@ func TestStreamedTalkOfCRDs(t *testing.T) {
 // open begins a streamed request whose body a test writes as it goes.
 func (w *wire) open(t *testing.T, path string) (body *io.PipeWriter, answer func() *bufio.Scanner) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	from, to := io.Pipe()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+path, from)
@@ -326,10 +326,10 @@ func (w *wire) open(t *testing.T, path string) (body *io.PipeWriter, answer func
 // TestStreamedContinue checks that a client with Expect: 100-continue gets it, although its answer has begun by then.
 func TestStreamedContinue(t *testing.T) {
 	w := start(t, nil).withCronTab()
-	told := false
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	continued := false
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { told = true }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got100Continue: func() { continued = true }})
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+admitPath, strings.NewReader(`{"object":`+cronTab(`{}`)+`}`))
 	if err != nil {
 		t.Fatal(err)
@@ -341,8 +341,8 @@ func TestStreamedContinue(t *testing.T) {
 	}
 	text, err := io.ReadAll(a.Body)
 	_ = a.Body.Close()
-	if lines := linesOf(t, string(text)); err != nil || !told || len(lines) != 1 || !lines[0].Verdict.Allowed {
-		t.Errorf("told to go on: %t; %s, %v", told, text, err)
+	if lines := linesOf(t, string(text)); err != nil || !continued || len(lines) != 1 || !lines[0].Verdict.Allowed {
+		t.Errorf("100 Continue: %t; %s, %v", continued, text, err)
 	}
 }
 
@@ -354,7 +354,7 @@ func TestStreamedCutOff(t *testing.T) {
 	chunked := func(body string) string {
 		return fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
 	}
-	told := func(missing int, body string) string {
+	withLength := func(missing int, body string) string {
 		return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+missing, body)
 	}
 	for _, c := range []struct {
@@ -365,12 +365,12 @@ func TestStreamedCutOff(t *testing.T) {
 		{"an item", "application/x-ndjson", chunked(item), 1, true},
 		{"items and a half", "application/x-ndjson", chunked(item + item + item[:20]), 2, true},
 		{"nothing", "application/x-ndjson", chunked("\n"), 0, true},
-		{"by length", "application/x-ndjson", told(9, item+item), 2, true},
+		{"by length", "application/x-ndjson", withLength(9, item+item), 2, true},
 		{"within a chunk", "application/x-ndjson", strings.TrimSuffix(chunked(item+item), "}\n\r\n"), 1, true},
 		{"documents", "application/yaml", chunked(documents), 1, true},
-		{"half a marker", "application/yaml", told(9, documents+"---"), 1, true},
+		{"half a marker", "application/yaml", withLength(9, documents+"---"), 1, true},
 		{"whole, by chunks", "application/x-ndjson", chunked(item+item) + "0\r\n\r\n", 2, false},
-		{"whole, by length", "application/x-ndjson", told(0, item+item), 2, false},
+		{"whole, by length", "application/x-ndjson", withLength(0, item+item), 2, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for range 10 { // it was a matter of luck
@@ -378,7 +378,7 @@ func TestStreamedCutOff(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_ = conn.SetDeadline(time.Now().Add(time.Minute))
+				_ = conn.SetDeadline(time.Now().Add(patience))
 				if _, err := io.WriteString(conn, "POST "+admitPath+" HTTP/1.1\r\nHost: x\r\nContent-Type: "+c.media+"\r\n"+c.body); err != nil {
 					t.Fatal(err)
 				}

@@ -18,8 +18,8 @@ import (
 
 type writing = grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]
 
-// TestStillStreamsMakeRoom: a stream on which nothing moves keeps its place as long as nobody else needs it, whatever it waits for, and then gives it up.
-func TestStillStreamsMakeRoom(t *testing.T) {
+// TestIdleStreamsLoseTheirSlots: an idle stream keeps its slot until another stream needs it, whatever it waits for.
+func TestIdleStreamsLoseTheirSlots(t *testing.T) {
 	object := cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 500_000)))
 	for name, begin := range map[string]func(*testing.T, *wire) writing{
 		"it waits for its first message": func(t *testing.T, w *wire) writing {
@@ -61,11 +61,11 @@ func TestStillStreamsMakeRoom(t *testing.T) {
 	}
 }
 
-// displaced begins a stream, and then others until one has a place. It returns how the first one ended.
+// displaced begins a stream, and then others until one has a slot. It returns how the first one ended.
 func displaced(t *testing.T, w *wire, begin func(*testing.T, *wire) writing) error {
 	t.Helper()
 	still := begin(t, w)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		other := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
 		m, err := other.Recv()
 		if err == nil && len(m.GetResults()) == 1 {
@@ -76,14 +76,14 @@ func displaced(t *testing.T, w *wire, begin func(*testing.T, *wire) writing) err
 			break
 		}
 		if reason(t, status.Convert(err)) != "OVERLOADED" || time.Now().After(deadline) {
-			t.Fatalf("the place was not given up: %v", err)
+			t.Fatalf("the slot was not released: %v", err)
 		}
 	}
 	_, ended := results(t, still.Recv)
 	return ended
 }
 
-// TestStreamsWaitForMemory: while memory is short nothing more is taken, and then everything.
+// TestStreamsWaitForMemory: while memory is short, no further messages are received.
 func TestStreamsWaitForMemory(t *testing.T) {
 	var short atomic.Bool
 	var views atomic.Int64
@@ -98,8 +98,8 @@ func TestStreamsWaitForMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := settled(t, &views); got > 2 {
-		t.Errorf("%d messages were taken while memory was short", got)
+	if got := stable(t, &views); got > 2 {
+		t.Errorf("%d messages were received while memory was short", got)
 	}
 	short.Store(false)
 	_ = stream.CloseSend()

@@ -157,7 +157,7 @@ func TestReadStream(t *testing.T) {
 	}
 }
 
-// TestStreamsEnd: what ends a stream, and that what came before has its results.
+// TestStreamsEnd: each error that ends a stream, and the results before it.
 func TestStreamsEnd(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	one := items(cronTab(`{}`))
@@ -208,11 +208,11 @@ func TestStreamsEnd(t *testing.T) {
 	}
 }
 
-// TestStreamsSeeRegistrations: each message is judged by the catalog as it is then; inline CRDs stay in force.
+// TestStreamsSeeRegistrations: each message is evaluated with the catalog as it is then; inline CRDs stay in force.
 func TestStreamsSeeRegistrations(t *testing.T) {
 	w := start(t, nil)
 	alone := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
-	brought := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{"image":"9"}`)), Crds: []*crdevalv1.Document{yamlDocument(strings.ReplaceAll(crontabManifest, "a-z-", "a-z0-9-"))}})
+	inline := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{"image":"9"}`)), Crds: []*crdevalv1.Document{yamlDocument(strings.ReplaceAll(crontabManifest, "a-z-", "a-z0-9-"))}})
 	expect := func(name string, stream grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse], index int64, allowed, unknown bool) {
 		t.Helper()
 		m, err := stream.Recv()
@@ -224,15 +224,15 @@ func TestStreamsSeeRegistrations(t *testing.T) {
 		}
 	}
 	expect("no CRD", alone, 0, false, true)
-	expect("brought along", brought, 0, true, false)
+	expect("inline", inline, 0, true, false)
 	w.withCronTab()
-	for _, stream := range []grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]{alone, brought} {
+	for _, stream := range []grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]{alone, inline} {
 		if err := stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{"image":"9"}`))}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	expect("registered", alone, 1, false, false)
-	expect("brought along, and registered", brought, 1, true, false)
+	expect("inline, and registered", inline, 1, true, false)
 	if _, err := w.registry.DeleteCrd(t.Context(), &crdevalv1.DeleteCrdRequest{Catalog: "default", Crd: "crontabs.stable.example.com"}); err != nil {
 		t.Fatal(err)
 	}
@@ -253,8 +253,8 @@ func (c counting) View(ctx context.Context, catalog, atLeast string) (registry.V
 	return c.Registry.View(ctx, catalog, atLeast)
 }
 
-// settled waits until a count has not changed for a while.
-func settled(t *testing.T, count *atomic.Int64) int64 {
+// stable waits until a count has not changed for a while.
+func stable(t *testing.T, count *atomic.Int64) int64 {
 	t.Helper()
 	for last := int64(-1); ; {
 		now := count.Load()
@@ -266,8 +266,8 @@ func settled(t *testing.T, count *atomic.Int64) int64 {
 	}
 }
 
-// TestStreamsPushBack: who does not read is not read; what is under way is bounded by items and by bytes; and nothing is lost.
-func TestStreamsPushBack(t *testing.T) {
+// TestBackPressure: the server does not read from a client that does not read; items and bytes in flight are bounded; nothing is lost.
+func TestBackPressure(t *testing.T) {
 	for _, c := range []struct {
 		name              string
 		messages, objects int
@@ -297,7 +297,7 @@ func TestStreamsPushBack(t *testing.T) {
 				}
 				sent <- stream.CloseSend()
 			}()
-			if got := settled(t, &views); got > c.most {
+			if got := stable(t, &views); got > c.most {
 				t.Errorf("%d messages were received of %d", got, c.messages)
 			} else {
 				t.Logf("%d messages were received of %d", got, c.messages)
@@ -318,7 +318,7 @@ func TestStreamsPushBack(t *testing.T) {
 	}
 }
 
-// TestStreamsOfLargeResults: results that find no room beside others come all the same.
+// TestStreamsOfLargeResults: results that do not fit beside others are returned too.
 func TestStreamsOfLargeResults(t *testing.T) {
 	w := start(t, nil).withCronTab() // a message has 8 MiB, the results that wait 4
 	object := cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 1_500_000)))
@@ -346,7 +346,7 @@ func TestStreamsOfLargeResults(t *testing.T) {
 func TestStreamsDrain(t *testing.T) {
 	draining := make(chan struct{})
 	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	silent, err := w.evaluation.AdmitStream(ctx)
 	if err != nil {
@@ -369,11 +369,11 @@ func TestStreamsDrain(t *testing.T) {
 	}
 }
 
-// TestStreamsDrainWhileSent: a client that sends on and on does not keep a server from shutting down; what was taken is answered.
+// TestStreamsDrainWhileSent: a client that sends without end does not delay the shutdown; received items have results.
 func TestStreamsDrainWhileSent(t *testing.T) {
 	draining := make(chan struct{})
 	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	stream := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
 	go func() {
@@ -386,8 +386,8 @@ func TestStreamsDrainWhileSent(t *testing.T) {
 	}
 }
 
-// TestStreamPlaces: there are no more streams at a time than the limit, and one that is cancelled or has timed out gives its place back.
-func TestStreamPlaces(t *testing.T) {
+// TestStreamSlotsAreReleased: the streams are limited, and one that is cancelled or has timed out releases its slot.
+func TestStreamSlotsAreReleased(t *testing.T) {
 	var counted atomic.Int64
 	w := startWith(t, nil, func(o *api.Options) { o.Limits.MaxStreams, o.Rejected = 1, func() { counted.Add(1) } }).withCronTab()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -395,12 +395,12 @@ func TestStreamPlaces(t *testing.T) {
 	if _, err := first.Header(); err != nil {
 		t.Fatal(err)
 	}
-	refused := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
-	if _, err := refused.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_streams_per_caller") {
+	rejected := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
+	if _, err := rejected.Recv(); reason(t, status.Convert(err)) != "OVERLOADED" || !strings.Contains(err.Error(), "max_streams_per_caller") {
 		t.Error(err)
 	}
 	if n := counted.Load(); n != 1 {
-		t.Errorf("%d refusals counted, want 1", n)
+		t.Errorf("%d rejections counted, want 1", n)
 	}
 	for range 5 {
 		_ = first.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))})
@@ -410,9 +410,9 @@ func TestStreamPlaces(t *testing.T) {
 		t.Error(err)
 	}
 	var second grpc.BidiStreamingClient[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]
-	for timeout := 300 * time.Millisecond; second == nil; timeout *= 10 { // the place is given back behind the answer, and a busy machine may take its time
-		if timeout > time.Minute {
-			t.Fatal("the place was not given back")
+	for timeout := 300 * time.Millisecond; second == nil; timeout *= 10 { // the slot is released after the result
+		if timeout > patience {
+			t.Fatal("the slot was not released")
 		}
 		short, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
@@ -429,7 +429,7 @@ func TestStreamPlaces(t *testing.T) {
 	if _, err := results(t, second.Recv); status.Code(err) != codes.DeadlineExceeded {
 		t.Error(err)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
 		third := w.admitStream(ctx, &crdevalv1.AdmitStreamRequest{})
@@ -438,5 +438,5 @@ func TestStreamPlaces(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the place was not given back")
+	t.Error("the slot was not released")
 }

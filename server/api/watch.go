@@ -81,45 +81,26 @@ func (s *registryService) WatchCrds(
 		case <-ctx.Done():
 		}
 	}()
-	w := watch{ctx: ctx, catalog: r.GetCatalog(), full: full, registry: s.registry, stream: stream}
-	err = s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), w.send)
+	err = s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), func(e registry.Event) (err error) { // blocks while the caller does not read
+		c := e.CRD
+		if full && c != nil && e.Type != registry.Deleted {
+			if c, err = s.withManifest(ctx, r.GetCatalog(), c); err != nil {
+				return err
+			}
+		}
+		eventType := crdevalv1.WatchEventType_value["WATCH_EVENT_TYPE_"+string(e.Type)]
+		return stream.Send(&crdevalv1.WatchCrdsResponse{Type: crdevalv1.WatchEventType(eventType), Token: e.Token, Crd: crd(c, full)})
+	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
 	return err
 }
 
-// A watch is a call of WatchCrds.
-type watch struct {
-	ctx      context.Context //nolint:containedctx // a watch is a call
-	catalog  string
-	full     bool
-	registry Registry
-	stream   grpc.ServerStreamingServer[crdevalv1.WatchCrdsResponse]
-}
-
-var eventTypes = map[registry.EventType]crdevalv1.WatchEventType{
-	registry.Added:    crdevalv1.WatchEventType_WATCH_EVENT_TYPE_ADDED,
-	registry.Modified: crdevalv1.WatchEventType_WATCH_EVENT_TYPE_MODIFIED,
-	registry.Deleted:  crdevalv1.WatchEventType_WATCH_EVENT_TYPE_DELETED,
-	registry.Synced:   crdevalv1.WatchEventType_WATCH_EVENT_TYPE_SYNCED,
-}
-
-// send sends one event. It blocks while the caller does not read.
-func (w *watch) send(e registry.Event) (err error) {
-	c := e.CRD
-	if w.full && c != nil && e.Type != registry.Deleted {
-		if c, err = w.withManifest(c); err != nil {
-			return err
-		}
-	}
-	return w.stream.Send(&crdevalv1.WatchCrdsResponse{Type: eventTypes[e.Type], Token: e.Token, Crd: crd(c, w.full)})
-}
-
 // withManifest returns the CRD of an event with its manifest and status. A CRD that has changed again may lack them: a later event
 // has them.
-func (w *watch) withManifest(c *registry.CRD) (*registry.CRD, error) {
-	found, err := w.registry.CRD(w.ctx, w.catalog, c.Name, c.Revision, "")
+func (s *registryService) withManifest(ctx context.Context, catalog string, c *registry.CRD) (*registry.CRD, error) {
+	found, err := s.registry.CRD(ctx, catalog, c.Name, c.Revision, "")
 	var e *registry.Error
 	switch {
 	case errors.As(err, &e) && (e.Reason == registry.CRDNotFound || e.Reason == registry.RevisionNotFound || e.Reason == registry.CatalogNotFound):

@@ -184,7 +184,7 @@ func TestWatchIsSentAtOnce(t *testing.T) {
 			}
 		}
 	}, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/v1/catalogs/default/crds:watch", nil)
 	if err != nil {
@@ -275,7 +275,7 @@ func TestWatchPlaces(t *testing.T) {
 		t.Errorf("%d refusals counted, want 2", n)
 	}
 	ends[0]()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		if err := open(crdevalv1.CrdView_CRD_VIEW_FULL); err == nil {
 			break
 		} else if time.Now().After(deadline) {

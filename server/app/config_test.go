@@ -259,7 +259,7 @@ func TestEtcdFiles(t *testing.T) {
 	}
 }
 
-func TestRoomForRESTBodies(t *testing.T) {
+func TestMemoryForRESTBodies(t *testing.T) {
 	for want, flags := range map[Bytes][]string{
 		256 * MiB: nil,
 		32 * MiB:  {"--max-message-bytes=8MiB"},

@@ -6,17 +6,23 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
@@ -28,6 +34,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/stats"
 )
 
 // scope is the instrumentation scope.
@@ -140,16 +148,52 @@ func bounded(name string, attributes ...attribute.Key) sdkmetric.Option {
 // Handler returns the Prometheus endpoint.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.prometheus, promhttp.HandlerOpts{
-		Registry: t.prometheus, ErrorHandling: promhttp.ContinueOnError, ErrorLog: scrapeLog{t.log}, EnableOpenMetrics: true,
+		Registry: t.prometheus, ErrorHandling: promhttp.ContinueOnError, EnableOpenMetrics: true,
+		ErrorLog: slog.NewLogLogger(t.log.Handler(), slog.LevelWarn),
 	})
 }
-
-type scrapeLog struct{ log *slog.Logger }
-
-// Println implements promhttp.Logger.
-func (l scrapeLog) Println(v ...any) { l.log.Warn("metrics endpoint", "error", fmt.Sprint(v...)) }
 
 // Close exports the remaining data.
 func (t *Telemetry) Close(ctx context.Context) error {
 	return errors.Join(t.flush(ctx), t.Meter.Shutdown(ctx))
+}
+
+// ServerHandler traces and measures the calls of a gRPC server. It ignores health probes, reflection, and methods for
+// which known returns false: callers can invent names of methods.
+func (t *Telemetry) ServerHandler(known func(method string) bool) stats.Handler {
+	return otelgrpc.NewServerHandler(
+		otelgrpc.WithTracerProvider(t.Tracer), otelgrpc.WithMeterProvider(t.Meter), otelgrpc.WithPropagators(t.Propagator),
+		otelgrpc.WithFilter(func(info *stats.RPCTagInfo) bool {
+			return !strings.HasPrefix(info.FullMethodName, "/grpc.") && known(info.FullMethodName)
+		}),
+	)
+}
+
+// HTTPHandler traces and measures the requests to h, except for health and metrics.
+func (t *Telemetry) HTTPHandler(h http.Handler) http.Handler {
+	return otelhttp.NewHandler(h, "http",
+		otelhttp.WithTracerProvider(t.Tracer), otelhttp.WithMeterProvider(t.Meter), otelhttp.WithPropagators(t.Propagator),
+		otelhttp.WithFilter(func(r *http.Request) bool {
+			return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, "/webhooks/")
+		}),
+		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return "HTTP " + r.Method }),
+	)
+}
+
+// grpcLogger is the logger of gRPC and grpc-gateway, whose logger is global. It is set when a Telemetry is made; nil discards.
+var grpcLogger atomic.Pointer[slog.Logger]
+
+// gRPC reads its logger without a lock, so it is set before anything runs.
+func init() { grpclog.SetLoggerV2(grpclog.NewLoggerV2(grpcLog{}, io.Discard, io.Discard)) } //nolint:gochecknoinits // see above
+
+// grpcLog writes lines of the form "DATE TIME SEVERITY: text" at debug level: nearly all are caused by clients, which could fill the log with them.
+type grpcLog struct{}
+
+// Write implements io.Writer.
+func (grpcLog) Write(line []byte) (int, error) {
+	if log := grpcLogger.Load(); log != nil {
+		head, text, _ := bytes.Cut(line, []byte(": "))
+		log.Debug("grpc", "severity", string(head[bytes.LastIndexByte(head, ' ')+1:]), "text", string(bytes.TrimSpace(text)))
+	}
+	return len(line), nil
 }

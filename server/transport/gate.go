@@ -2,13 +2,23 @@ package transport
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 )
 
@@ -152,4 +162,48 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 		leave()
 	}
 	return handler(srv, ss)
+}
+
+// Caller returns the identity of a caller, for limits per caller: the digest of its bearer token if the server requires tokens, else
+// the subject of its verified client certificate, else the address of its connection.
+func (g *Gate) Caller(ctx context.Context) string {
+	if g.tokens != nil {
+		if token, err := auth.AuthFromMD(ctx, "bearer"); err == nil {
+			digest := sha256.Sum256([]byte(token))
+			return "token:" + hex.EncodeToString(digest[:])
+		}
+	}
+	p, ok := peer.FromContext(ctx)
+	if !ok || p.Addr == nil {
+		return ""
+	}
+	if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
+		return "certificate:" + info.State.VerifiedChains[0][0].Subject.String()
+	}
+	return "connection:" + p.Addr.String()
+}
+
+// errorDomain is the domain of the service's google.rpc.ErrorInfo.
+const errorDomain = "crdeval.dev"
+
+// statusError returns a status with an ErrorInfo. reason is a crdeval.v1.ErrorReason without its prefix.
+func statusError(code codes.Code, reason, message string, metadata map[string]string) error {
+	s := status.New(code, message)
+	if detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: errorDomain, Reason: reason,
+		Metadata: metadata}); err == nil {
+		s = detailed
+	}
+	return s.Err()
+}
+
+// isProbe reports whether a call is a health probe. Probes need neither a token nor a slot: a busy server is healthy.
+func isProbe(method string) bool { return strings.HasPrefix(method, "/grpc.health.v1.Health/") }
+
+// onPanic turns a panic of a handler into an error of the call. Only the log has the stack.
+func onPanic(log *slog.Logger) recovery.Option {
+	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
+		log.ErrorContext(ctx, "a call panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		return statusError(codes.Internal, "INTERNAL",
+			"internal error: the log of the server has the details; please report it", nil)
+	})
 }

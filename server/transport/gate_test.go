@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -65,7 +64,7 @@ func TestTokenIsCheckedBeforeTheMessage(t *testing.T) {
 	}
 	addr, _ := serve(t, ServerOptions{Log: quiet(), Gate: NewGate(GateOptions{Tokens: tokens})}, &echo{}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s, err := c.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/test.Echo/Call") // a unary method whose message never comes
 	if err != nil {

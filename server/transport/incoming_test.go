@@ -96,7 +96,7 @@ func serveHealth(t *testing.T, gate *Gate) (*grpc.Server, string) {
 // until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(what)
 		}
@@ -127,7 +127,7 @@ func TestIncompleteMessages(t *testing.T) {
 		t.Errorf("the third call: %v, %d in flight", err, gate.InFlight())
 	}
 	cancel()
-	until(t, "slots of ended calls are kept", func() bool { return gate.InFlight() == 0 })
+	until(t, "slots of ended calls are not released", func() bool { return gate.InFlight() == 0 })
 
 	probe := stalling(t, address, healthgrpc.Health_Check_FullMethodName)
 	until(t, "the probe uses no slot", func() bool { return len(gate.incoming.probes) == 1 })
@@ -136,7 +136,7 @@ func TestIncompleteMessages(t *testing.T) {
 		t.Errorf("short of memory: %v", err)
 	}
 	short.Store(false)
-	until(t, "the slot of the probe is kept", func() bool { return len(gate.incoming.probes) == 0 })
+	until(t, "the slot of the probe is not released", func() bool { return len(gate.incoming.probes) == 0 })
 
 	probe = stalling(t, address, healthgrpc.Health_Check_FullMethodName)
 	until(t, "the probe uses no slot", func() bool { return len(gate.incoming.probes) == 1 })
@@ -145,7 +145,7 @@ func TestIncompleteMessages(t *testing.T) {
 	if err := <-probe; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainTimeout {
 		t.Errorf("draining: %v after %v", err, time.Since(began))
 	}
-	until(t, "the slot of the probe is kept", func() bool { return len(gate.incoming.probes) == 0 })
+	until(t, "the slot of the probe is not released", func() bool { return len(gate.incoming.probes) == 0 })
 	if refused.Load() != 3 {
 		t.Errorf("%d rejections counted", refused.Load())
 	}
@@ -181,5 +181,5 @@ func TestCompleteMessagesUseNoSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "slots are kept", func() bool { return len(gate.incoming.probes) == 0 && gate.InFlight() == 0 })
+	until(t, "slots are not released", func() bool { return len(gate.incoming.probes) == 0 && gate.InFlight() == 0 })
 }
