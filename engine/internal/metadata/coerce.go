@@ -3,6 +3,7 @@ package metadata
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,11 +63,7 @@ func Replace(d *value.Doc, meta uint32, m *metav1.ObjectMeta) error {
 	if err != nil {
 		return fmt.Errorf("encoding metadata: %w", err)
 	}
-	text, err := appendInOrder(nil, content, d, meta)
-	if err != nil {
-		return fmt.Errorf("encoding metadata: %w", err)
-	}
-	made, err := d.Parse(text, value.Arena, value.Limits{})
+	made, err := d.Parse(appendInOrder(nil, content, d, meta), value.Arena, value.Limits{})
 	if err != nil {
 		return fmt.Errorf("encoding metadata: %w", err)
 	}
@@ -91,7 +88,8 @@ func decode(metadata any, o Options) (m *metav1.ObjectMeta, unknown []string, er
 	if !ok {
 		return nil, nil, fmt.Errorf("invalid metadata: expected object, got %T", metadata)
 	}
-	return decodeFields(fields, o)
+	m, unknown = decodeFields(fields, o)
+	return m, unknown, nil
 }
 
 func unmarshal(text []byte, m *metav1.ObjectMeta, o Options) (unknown []string, err error) {
@@ -99,56 +97,31 @@ func unmarshal(text []byte, m *metav1.ObjectMeta, o Options) (unknown []string, 
 		return nil, utiljson.Unmarshal(text, m)
 	}
 	strict, err := kjson.UnmarshalStrict(text, m)
-	if err != nil {
+	if err != nil || len(strict) == 0 {
 		return nil, err
-	}
-	return unknownPaths(strict, o), nil
-}
-
-func unknownPaths(strict []error, o Options) (paths []string) {
-	if len(strict) == 0 {
-		return nil
 	}
 	prefix := o.prefix()
 	for _, e := range strict {
 		var f kjson.FieldError
 		if errors.As(e, &f) {
-			paths = append(paths, prefix+f.FieldPath())
+			unknown = append(unknown, prefix+f.FieldPath())
 		}
 	}
-	return paths
+	return unknown, nil
 }
 
 // prefix returns the prefix of the paths of metadata fields.
 func (o *Options) prefix() string { return o.Path.Child("metadata").String() + "." }
 
-// known are the fields of metav1.ObjectMeta.
-var known = map[string]bool{
-	"name": true, "generateName": true, "namespace": true, "selfLink": true, "uid": true, "resourceVersion": true,
-	"generation":        true,
-	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true, "labels": true,
-	"annotations":     true,
-	"ownerReferences": true, "finalizers": true, "managedFields": true,
-}
-
 // decodeFields decodes field by field and skips malformed ones. Like upstream it decodes each field twice into
 // ObjectMetas that accumulate the results. Upstream's order is random; here keys are sorted. Unknown fields are not
 // decoded, since they have no effect and there may be many.
-func decodeFields(fields map[string]any, o Options) (m *metav1.ObjectMeta, unknown []string, err error) {
-	m = &metav1.ObjectMeta{}
-	trial := &metav1.ObjectMeta{}
-	keys := make([]string, 0, len(fields))
-	for k := range fields {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	prefix := ""
-	for _, k := range keys {
-		if !known[k] {
+func decodeFields(fields map[string]any, o Options) (decoded *metav1.ObjectMeta, unknown []string) {
+	m, trial := &metav1.ObjectMeta{}, &metav1.ObjectMeta{}
+	prefix := o.prefix()
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		if kindOf(k) == noKind {
 			if o.Track {
-				if prefix == "" {
-					prefix = o.prefix()
-				}
 				unknown = append(unknown, prefix+k)
 			}
 			continue
@@ -157,12 +130,8 @@ func decodeFields(fields map[string]any, o Options) (m *metav1.ObjectMeta, unkno
 		if err != nil || utiljson.Unmarshal(text, trial) != nil {
 			continue
 		}
-		if !o.Track {
-			_ = utiljson.Unmarshal(text, m) // cannot fail after the trial
-			continue
-		}
-		strict, _ := kjson.UnmarshalStrict(text, m)
-		unknown = append(unknown, unknownPaths(strict, o)...)
+		more, _ := unmarshal(text, m, o) // cannot fail after the trial
+		unknown = append(unknown, more...)
 	}
-	return m, unknown, nil
+	return m, unknown
 }

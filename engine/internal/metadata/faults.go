@@ -19,16 +19,16 @@ func Faults(d *value.Doc, meta uint32, r Rules) (found []violation.Violation, ok
 	if meta == 0 || d.Nodes[meta].Kind != value.Object || r.Embedded {
 		return nil, false
 	}
-	f := faults{d: d, meta: meta}
 	for c := d.Nodes[meta].First; c != 0; c = d.Nodes[c].Next {
-		key := d.Key(c)
-		switch member := f.of(key); {
-		case member != nil:
-			*member = c
-		case !plainMember(d, c, key):
-			return nil, false
+		switch key := d.Key(c); key {
+		case "name", "namespace", "labels", "annotations", "finalizers":
+		default:
+			if !plainMember(d, c, key) {
+				return nil, false
+			}
 		}
 	}
+	f := faults{d: d, meta: meta}
 	f.ofName()
 	f.ofNamespace(r.Namespaced)
 	if !f.ofLabels() || !f.ofAnnotations() || !f.ofFinalizers() || f.repeated() {
@@ -37,53 +37,36 @@ func Faults(d *value.Doc, meta uint32, r Rules) (found []violation.Violation, ok
 	return f.found, true
 }
 
-// faults is one run of Faults, with the members that it validates, or 0.
+// faults is one run of Faults.
 type faults struct {
-	d                                                *value.Doc
-	meta                                             uint32
-	name, namespace, labels, annotations, finalizers uint32
-	found                                            []violation.Violation
+	d     *value.Doc
+	meta  uint32
+	found []violation.Violation
 }
 
-func (f *faults) of(key string) *uint32 {
-	switch key {
-	case "name":
-		return &f.name
-	case "namespace":
-		return &f.namespace
-	case "labels":
-		return &f.labels
-	case "annotations":
-		return &f.annotations
-	case "finalizers":
-		return &f.finalizers
-	}
-	return nil
-}
-
-// place is the path of a field of metadata, as text and as segments.
-type place struct {
+// location is the path of a field of metadata, as text and as segments.
+type location struct {
 	field string
 	path  value.Path
 }
 
-func placeOf(key string) place {
-	return place{"metadata." + key, slices.Clip(value.Path{value.Name("metadata"), value.Name(key)})}
+func locationOf(key string) location {
+	return location{"metadata." + key, slices.Clip(value.Path{value.Name("metadata"), value.Name(key)})}
 }
 
 var (
-	atName        = placeOf("name")
-	atNamespace   = placeOf("namespace")
-	atLabels      = placeOf("labels")
-	atAnnotations = placeOf("annotations")
-	atFinalizers  = placeOf("finalizers")
+	atName        = locationOf("name")
+	atNamespace   = locationOf("namespace")
+	atLabels      = locationOf("labels")
+	atAnnotations = locationOf("annotations")
+	atFinalizers  = locationOf("finalizers")
 )
 
 // entry returns the path of a label or annotation. Upstream's text is that of the map.
-func (p place) entry(key string) place { return place{p.field, p.path.With(value.Entry(key))} }
+func (l location) entry(key string) location { return location{l.field, l.path.With(value.Entry(key))} }
 
 // add adds an error about a node.
-func (f *faults) add(at place, node uint32, err *field.Error) {
+func (f *faults) add(at location, node uint32, err *field.Error) {
 	err.Field, err.FromImperative = at.field, true
 	v := violation.Of(violation.Metadata, err, at.path)
 	v.Node = node
@@ -97,38 +80,36 @@ func (f *faults) add(at place, node uint32, err *field.Error) {
 const usualFaults = 4
 
 func (f *faults) ofName() {
-	if f.text(f.name) == "" {
-		detail := nameRequired
-		if f.text(f.d.Field(f.meta, "generateName")) != "" {
-			detail = notGenerated
-		}
-		f.add(atName, cmp.Or(f.name, f.meta), field.Required(nil, detail))
+	c := f.d.Field(f.meta, "name")
+	if name := f.text(c); name != "" {
+		f.each(atName, c, name, "", subdomainFaults(name))
 		return
 	}
-	f.each(atName, f.name, f.text(f.name), "", subdomainFaults)
+	detail := nameRequired
+	if f.text(f.d.Field(f.meta, "generateName")) != "" {
+		detail = notGenerated
+	}
+	f.add(atName, cmp.Or(c, f.meta), field.Required(nil, detail))
 }
 
 func (f *faults) ofNamespace(namespaced bool) {
-	switch name := f.text(f.namespace); {
+	c := f.d.Field(f.meta, "namespace")
+	switch name := f.text(c); {
 	case namespaced && name == "":
-		f.add(atNamespace, cmp.Or(f.namespace, f.meta), field.Required(nil, ""))
+		f.add(atNamespace, cmp.Or(c, f.meta), field.Required(nil, ""))
 	case namespaced:
-		f.each(atNamespace, f.namespace, name, "", labelFaults)
+		f.each(atNamespace, c, name, "", labelFaults(name))
 	case name != "":
-		f.add(atNamespace, f.namespace, field.Forbidden(nil, "not allowed on this type"))
+		f.add(atNamespace, c, field.Forbidden(nil, "not allowed on this type"))
 	}
 }
 
 // each adds the errors about a string.
-func (f *faults) each(at place, node uint32, text, origin string, faults func(string) []string) {
-	if wrong := faults(text); len(wrong) > 0 {
-		f.adds(at, node, text, origin, wrong)
+func (f *faults) each(at location, node uint32, text, origin string, details []string) {
+	if len(details) > 0 {
+		text = strings.Clone(text)
 	}
-}
-
-func (f *faults) adds(at place, node uint32, text, origin string, wrong []string) {
-	text = strings.Clone(text)
-	for _, detail := range wrong {
+	for _, detail := range details {
 		f.add(at, node, field.Invalid(nil, text, detail).WithOrigin(origin))
 	}
 }
@@ -142,14 +123,14 @@ const (
 // ofLabels validates labels, sorted by key. Errors about a key precede those about its value.
 func (f *faults) ofLabels() (ok bool) {
 	var few [mostFaults]uint32
-	wrong, ok := f.wrong(few[:0], f.labels, func(key, text string) bool {
+	wrong, ok := f.wrong(few[:0], f.d.Field(f.meta, "labels"), func(key, text string) bool {
 		return isQualifiedName(key) && (text == "" || isNamePart(text))
 	})
 	for _, c := range wrong {
 		key := strings.Clone(f.d.Key(c))
 		at := atLabels.entry(key)
-		f.each(at, c, key, originOfKey, qualifiedFaults)
-		f.each(at, c, f.text(c), originOfValue, labelValueFaults)
+		f.each(at, c, key, originOfKey, qualifiedFaults(key))
+		f.each(at, c, f.text(c), originOfValue, labelValueFaults(f.text(c)))
 	}
 	return ok
 }
@@ -157,20 +138,21 @@ func (f *faults) ofLabels() (ok bool) {
 func (f *faults) ofAnnotations() (ok bool) {
 	var few [mostFaults]uint32
 	total := 0
-	wrong, ok := f.wrong(few[:0], f.annotations, func(key, text string) bool {
+	wrong, ok := f.wrong(few[:0], f.d.Field(f.meta, "annotations"), func(key, text string) bool {
 		total += len(key) + len(text)
 		return isQualifiedName(key)
 	})
 	for _, c := range wrong {
 		key := strings.Clone(f.d.Key(c))
-		f.adds(atAnnotations.entry(key), c, key, originOfKey, qualifiedFaults(strings.ToLower(key)))
+		f.each(atAnnotations.entry(key), c, key, originOfKey, qualifiedFaults(strings.ToLower(key)))
 	}
 	return ok && total <= maxAnnotations
 }
 
 func (f *faults) ofFinalizers() (ok bool) {
 	known := 0 // finalizers of the garbage collector, which exclude each other
-	for c := f.d.Nodes[f.finalizers].First; c != 0; c = f.d.Nodes[c].Next {
+	list := f.d.Field(f.meta, "finalizers")
+	for c := f.d.Nodes[list].First; c != 0; c = f.d.Nodes[c].Next {
 		name := f.text(c)
 		if name == metav1.FinalizerOrphanDependents || name == metav1.FinalizerDeleteDependents {
 			known++
@@ -178,7 +160,7 @@ func (f *faults) ofFinalizers() (ok bool) {
 		if len(f.found) > mostFaults {
 			return false
 		}
-		f.each(atFinalizers, f.finalizers, name, "", qualifiedFaults)
+		f.each(atFinalizers, list, name, "", qualifiedFaults(name))
 	}
 	return known < 2
 }

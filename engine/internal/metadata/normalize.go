@@ -1,8 +1,6 @@
 package metadata
 
-import (
-	"github.com/crdeval/crdeval/engine/value"
-)
+import "github.com/crdeval/crdeval/engine/value"
 
 // fate is the effect of the round trip through metav1.ObjectMeta on a field.
 type fate uint8
@@ -50,144 +48,85 @@ func dropEmpty(d *value.Doc, meta uint32) {
 
 // fateOf returns the effect on one field of metav1.ObjectMeta. All but time stamps and pointers are omitted if empty.
 func fateOf(d *value.Doc, key string, i uint32) fate {
-	n := &d.Nodes[i]
-	switch key {
-	case "name", "namespace", "generateName", "uid", "resourceVersion", "selfLink":
-		return stringFate(d, i)
-	case "generation":
-		switch {
-		case n.Kind == value.Null, n.Kind == value.Int && n.Val == 0:
-			return drop
-		case n.Kind == value.Int:
-			return keep
-		}
-	case "deletionGracePeriodSeconds":
-		switch n.Kind {
-		case value.Null:
-			return drop
-		case value.Int:
-			return keep
-		}
-	case "creationTimestamp", "deletionTimestamp":
-		return timeFate(d, i)
-	case "labels", "annotations":
-		return stringMapFate(d, i)
-	case "finalizers":
-		return listFate(d, i, func(d *value.Doc, e uint32) bool { return d.Nodes[e].Kind == value.String })
-	case "ownerReferences":
-		return listFate(d, i, isOwnerReference)
-	case "managedFields":
-		return listFate(d, i, isManagedFieldsEntry)
-	}
-	return doubt
-}
-
-func stringFate(d *value.Doc, i uint32) fate {
-	switch d.Nodes[i].Kind {
-	case value.Null:
+	n, kind := &d.Nodes[i], kindOf(key)
+	switch {
+	case kind == noKind:
+		return doubt
+	case n.Kind == value.Null:
 		return drop
-	case value.String:
-		if d.Str(i) == "" {
-			return drop
+	case n.Kind != kind:
+		return doubt
+	}
+	empty := kind != value.Int && n.First == 0
+	switch key {
+	case "generation":
+		empty = n.Val == 0
+	case "creationTimestamp", "deletionTimestamp":
+		if !isCanonicalTime(d.Str(i)) {
+			return doubt
 		}
 		return keep
-	}
-	return doubt
-}
-
-func timeFate(d *value.Doc, i uint32) fate {
-	switch d.Nodes[i].Kind {
-	case value.Null:
-		return drop
-	case value.String:
-		if isCanonicalTime(d.Str(i)) {
-			return keep
+	default:
+		if kind == value.String {
+			empty = d.Str(i) == ""
 		}
 	}
-	return doubt
+	for c := n.First; c != 0; c = d.Nodes[c].Next {
+		if !isEntry(d, key, c) {
+			return doubt
+		}
+	}
+	if empty {
+		return drop
+	}
+	return keep
 }
 
-// isCanonicalTime accepts 2006-01-02T15:04:05Z, which metav1.Time prints. It rejects rare valid times (leap days, the
-// 31st of short months, year 1).
+// noKind is the kind of an unknown field.
+const noKind = value.Null
+
+// kindOf returns the kind of a field of metav1.ObjectMeta.
+func kindOf(key string) value.Kind {
+	switch key {
+	case "name", "namespace", "generateName", "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp":
+		return value.String
+	case "generation", "deletionGracePeriodSeconds":
+		return value.Int
+	case "labels", "annotations":
+		return value.Object
+	case "finalizers", "ownerReferences", "managedFields":
+		return value.Array
+	}
+	return noKind
+}
+
+// isEntry reports whether a member or element of a field prints as it reads.
+func isEntry(d *value.Doc, key string, i uint32) bool {
+	switch key {
+	case "ownerReferences":
+		return isOwnerReference(d, i)
+	case "managedFields":
+		return isManagedFieldsEntry(d, i)
+	}
+	return d.Nodes[i].Kind == value.String
+}
+
+// isCanonicalTime accepts 2006-01-02T15:04:05Z, which metav1.Time prints. It rejects rare valid times (leap days, year
+// 1).
 func isCanonicalTime(s string) bool {
-	if len(s) != len("2006-01-02T15:04:05Z") {
+	const layout, daysPast28 = "0000-00-00T00:00:00Z", "303232332323"
+	if len(s) != len(layout) {
 		return false
 	}
 	for i := range len(s) {
-		switch i {
-		case 4, 7:
-			if s[i] != '-' {
-				return false
-			}
-		case 10:
-			if s[i] != 'T' {
-				return false
-			}
-		case 13, 16:
-			if s[i] != ':' {
-				return false
-			}
-		case 19:
-			if s[i] != 'Z' {
-				return false
-			}
-		default:
-			if s[i] < '0' || s[i] > '9' {
-				return false
-			}
+		if digit := s[i] >= '0' && s[i] <= '9'; digit != (layout[i] == '0') || !digit && s[i] != layout[i] {
+			return false
 		}
 	}
 	two := func(i int) int { return int(s[i]-'0')*10 + int(s[i+1]-'0') }
 	month, day := two(5), two(8)
-	return two(0) >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= 28+daysPast28(month) &&
+	return two(0) >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= 28+int(daysPast28[month-1]-'0') &&
 		two(11) <= 23 && two(14) <= 59 && two(17) <= 59
-}
-
-// daysPast28 is how many days after the 28th a month has in every year.
-func daysPast28(month int) int {
-	switch month {
-	case 2:
-		return 0
-	case 4, 6, 9, 11:
-		return 2
-	}
-	return 3
-}
-
-func stringMapFate(d *value.Doc, i uint32) fate {
-	switch d.Nodes[i].Kind {
-	case value.Null:
-		return drop
-	case value.Object:
-		if d.Nodes[i].First == 0 {
-			return drop
-		}
-		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-			if d.Nodes[c].Kind != value.String {
-				return doubt
-			}
-		}
-		return keep
-	}
-	return doubt
-}
-
-func listFate(d *value.Doc, i uint32, fits func(*value.Doc, uint32) bool) fate {
-	switch d.Nodes[i].Kind {
-	case value.Null:
-		return drop
-	case value.Array:
-		if d.Nodes[i].First == 0 {
-			return drop
-		}
-		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-			if !fits(d, c) {
-				return doubt
-			}
-		}
-		return keep
-	}
-	return doubt
 }
 
 // isOwnerReference accepts a reference that prints as it reads. The four strings must be present, since they are
@@ -223,11 +162,11 @@ func isManagedFieldsEntry(d *value.Doc, i uint32) bool {
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 		switch d.Key(c) {
 		case "manager", "operation", "apiVersion", "fieldsType", "subresource":
-			if stringFate(d, c) != keep {
+			if d.Nodes[c].Kind != value.String || d.Str(c) == "" {
 				return false
 			}
 		case "time":
-			if timeFate(d, c) != keep {
+			if d.Nodes[c].Kind != value.String || !isCanonicalTime(d.Str(c)) {
 				return false
 			}
 		case "fieldsV1":

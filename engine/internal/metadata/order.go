@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"maps"
 	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -10,72 +11,54 @@ import (
 
 // appendInOrder prints v as JSON. Keys have the order of the node that v was made from; other keys follow, sorted. Node
 // 0 has no order.
-func appendInOrder(dst []byte, v any, d *value.Doc, node uint32) ([]byte, error) {
+func appendInOrder(dst []byte, v any, d *value.Doc, node uint32) []byte {
 	switch v := v.(type) {
 	case map[string]any:
-		dst = append(dst, '{')
-		first := true
-		var err error
+		open := len(dst)
 		write := func(key string, like uint32) {
-			if err != nil {
-				return
-			}
-			var name []byte
-			if name, err = utiljson.Marshal(key); err != nil {
-				return
-			}
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = append(append(dst, name...), ':')
-			dst, err = appendInOrder(dst, v[key], d, like)
+			dst = append(append(dst, ','), marshal(key)...)
+			dst = appendInOrder(append(dst, ':'), v[key], d, like)
 		}
 		written := map[string]bool{}
-		if node != 0 && d.Nodes[node].Kind == value.Object {
+		if d.Nodes[node].Kind == value.Object {
 			for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
-				if key := d.Key(c); has(v, key) && !written[key] {
+				key := d.Key(c)
+				if _, present := v[key]; present && !written[key] {
 					written[key] = true
 					write(key, c)
 				}
 			}
 		}
-		added := make([]string, 0, len(v))
-		for key := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if !written[key] {
-				added = append(added, key)
+				write(key, 0)
 			}
 		}
-		slices.Sort(added)
-		for _, key := range added {
-			write(key, 0)
-		}
-		return append(dst, '}'), err
+		return closed(dst, open, "{}")
 	case []any:
-		dst = append(dst, '[')
-		like := uint32(0)
-		if node != 0 && d.Nodes[node].Kind == value.Array && int(d.Nodes[node].Live) == len(v) {
+		open, like := len(dst), uint32(0)
+		if d.Nodes[node].Kind == value.Array && d.Len(node) == len(v) {
 			like = d.Nodes[node].First
 		}
-		for i, e := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			var err error
-			if dst, err = appendInOrder(dst, e, d, like); err != nil {
-				return dst, err
-			}
-			if like != 0 {
-				like = d.Nodes[like].Next
-			}
+		for _, e := range v {
+			dst = appendInOrder(append(dst, ','), e, d, like)
+			like = d.Nodes[like].Next
 		}
-		return append(dst, ']'), nil
+		return closed(dst, open, "[]")
 	}
-	text, err := utiljson.Marshal(v)
-	return append(dst, text...), err
+	return append(dst, marshal(v)...)
 }
 
-func has(m map[string]any, key string) bool {
-	_, ok := m[key]
-	return ok
+// closed closes the members from an index of a text, each of which begins with a comma.
+func closed(dst []byte, open int, brackets string) []byte {
+	if len(dst) == open {
+		return append(dst, brackets...)
+	}
+	dst[open] = brackets[0]
+	return append(dst, brackets[1])
+}
+
+func marshal(v any) []byte {
+	text, _ := utiljson.Marshal(v) // cannot fail for the values of JSON
+	return text
 }

@@ -23,9 +23,6 @@ import (
 
 // Decode makes an ObjectMeta from coerced metadata. Node 0 makes an empty one.
 func Decode(d *value.Doc, meta uint32) (*metav1.ObjectMeta, error) {
-	if meta == 0 {
-		return &metav1.ObjectMeta{}, nil
-	}
 	m, _, err := decode(d.Any(meta), Options{})
 	return m, err
 }
@@ -78,6 +75,9 @@ func inKeyOrder(errs field.ErrorList, m *metav1.ObjectMeta, at *field.Path) {
 	})
 }
 
+// maxRanks is more than the number of errors about a map.
+const maxRanks = 1 << 31
+
 func reorder(errs field.ErrorList, at *field.Path, entries map[string]string,
 	check func(key string, at *field.Path) field.ErrorList) {
 	start := slices.IndexFunc(errs, func(err *field.Error) bool { return err.Field == at.String() })
@@ -89,23 +89,17 @@ func reorder(errs field.ErrorList, at *field.Path, entries map[string]string,
 		end++
 	}
 	// Upstream reports equal errors once: two labels with the same invalid value cause one error.
-	type said struct{ bad, detail string }
-	what := func(err *field.Error) said { return said{fmt.Sprint(err.BadValue), err.Detail} }
-	ranks := map[said]int{}
+	type text struct{ bad, detail string }
+	of := func(err *field.Error) text { return text{fmt.Sprint(err.BadValue), err.Detail} }
+	ranks := map[text]int{} // below 0; those about all entries have none and stay last
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		for _, err := range check(key, at) {
-			if _, known := ranks[what(err)]; !known {
-				ranks[what(err)] = len(ranks)
+			if _, known := ranks[of(err)]; !known {
+				ranks[of(err)] = len(ranks) - maxRanks
 			}
 		}
 	}
-	rank := func(err *field.Error) int {
-		if r, known := ranks[what(err)]; known {
-			return r
-		}
-		return len(ranks)
-	}
-	slices.SortStableFunc(errs[start:end], func(a, b *field.Error) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(errs[start:end], func(a, b *field.Error) int { return cmp.Compare(ranks[of(a)], ranks[of(b)]) })
 }
 
 // ValidateEmbedded validates apiVersion, kind and metadata of the embedded resource at node obj with the path at.
@@ -113,18 +107,17 @@ func reorder(errs field.ErrorList, at *field.Path, entries map[string]string,
 // Upstream: apiserver/schema/objectmeta/validation.go, validateEmbeddedResource.
 func ValidateEmbedded(d *value.Doc, obj uint32, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if d.Field(obj, "apiVersion") == 0 {
-		errs = append(errs, field.Required(at.Child("apiVersion"), ""))
-	}
-	if d.Field(obj, "kind") == 0 {
-		errs = append(errs, field.Required(at.Child("kind"), ""))
+	for _, key := range [...]string{"apiVersion", "kind"} {
+		if d.Field(obj, key) == 0 {
+			errs = append(errs, field.Required(at.Child(key), ""))
+		}
 	}
 	for c := d.Nodes[obj].First; c != 0; c = d.Nodes[c].Next {
 		switch d.Key(c) {
 		case "apiVersion":
-			errs = append(errs, validateAPIVersion(d, c, at.Child("apiVersion"))...)
+			errs = append(errs, validateText(d, c, at.Child("apiVersion"), checkAPIVersion)...)
 		case "kind":
-			errs = append(errs, validateKind(d, c, at.Child("kind"))...)
+			errs = append(errs, validateText(d, c, at.Child("kind"), checkKind)...)
 		case "metadata":
 			errs = append(errs, validateEmbeddedMeta(d, c, at.Child("metadata"))...)
 		}
@@ -132,7 +125,8 @@ func ValidateEmbedded(d *value.Doc, obj uint32, at *field.Path) field.ErrorList 
 	return errs
 }
 
-func validateAPIVersion(d *value.Doc, i uint32, at *field.Path) field.ErrorList {
+// validateText validates a field that must be a string. check returns what is wrong with it, or "".
+func validateText(d *value.Doc, i uint32, at *field.Path, check func(string) string) field.ErrorList {
 	if d.Nodes[i].Kind != value.String {
 		return field.ErrorList{field.Invalid(at, d.Any(i), "must be a string")}
 	}
@@ -140,25 +134,24 @@ func validateAPIVersion(d *value.Doc, i uint32, at *field.Path) field.ErrorList 
 	if s == "" {
 		return field.ErrorList{field.Invalid(at, s, "must not be empty")}
 	}
-	if _, err := schema.ParseGroupVersion(s); err != nil {
-		return field.ErrorList{field.Invalid(at, s, err.Error())}
+	if detail := check(s); detail != "" {
+		return field.ErrorList{field.Invalid(at, s, detail)}
 	}
 	return nil
 }
 
-func validateKind(d *value.Doc, i uint32, at *field.Path) field.ErrorList {
-	if d.Nodes[i].Kind != value.String {
-		return field.ErrorList{field.Invalid(at, d.Any(i), "must be a string")}
+func checkAPIVersion(s string) string {
+	if _, err := schema.ParseGroupVersion(s); err != nil {
+		return err.Error()
 	}
-	s := strings.Clone(d.Str(i))
-	if s == "" {
-		return field.ErrorList{field.Invalid(at, s, "must not be empty")}
-	}
+	return ""
+}
+
+func checkKind(s string) string {
 	if msgs := utilvalidation.IsDNS1035Label(strings.ToLower(s)); len(msgs) > 0 {
-		return field.ErrorList{field.Invalid(at, s,
-			"may have mixed case, but should otherwise match: "+strings.Join(msgs, ","))}
+		return "may have mixed case, but should otherwise match: " + strings.Join(msgs, ",")
 	}
-	return nil
+	return ""
 }
 
 func validateEmbeddedMeta(d *value.Doc, i uint32, at *field.Path) field.ErrorList {
