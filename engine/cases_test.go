@@ -229,7 +229,7 @@ func upstreamWarnings(texts []string) (kept []string) {
 // generated are the names of types that hold a time in Kubernetes, and are N in the case files.
 var generated = regexp.MustCompile(`selfType\d+`)
 
-func compareFindings(t *testing.T, what string, got []Violation, want []casefile.Finding) {
+func compareFindings(t *testing.T, what string, got []Violation, want []casefile.FieldError) {
 	t.Helper()
 	line := func(typ, field, detail string, bad []byte, message string) string {
 		return generated.ReplaceAllString(fmt.Sprintf("%s | %s | %s | %s | %s", typ, field, detail, canonicalJSON(bad), message), "selfTypeN")

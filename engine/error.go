@@ -138,9 +138,6 @@ func faultError(err error) error {
 	if f.Limit != nil {
 		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
 	}
-	if f.Position != (Position{}) {
-		e.Position = &f.Position
-	}
 	return e
 }
 

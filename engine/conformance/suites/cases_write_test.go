@@ -100,9 +100,9 @@ func written(id string, a oracle.Answer, registration bool) casefile.Answer {
 	}
 	for _, f := range a.Errors {
 		f.Message, f.Detail = timeless(f.Message), timeless(f.Detail)
-		w.Errors = append(w.Errors, casefile.Finding(f))
+		w.Errors = append(w.Errors, casefile.FieldError(f))
 	}
-	slices.SortStableFunc(w.Errors, func(a, b casefile.Finding) int {
+	slices.SortStableFunc(w.Errors, func(a, b casefile.FieldError) int {
 		return strings.Compare(a.Message+"\x00"+a.Type, b.Message+"\x00"+b.Type)
 	})
 	return w

@@ -354,7 +354,7 @@ func same(t *testing.T, answer any, rest string) {
 	}
 }
 
-func compareViolations(t *testing.T, got []*crdevalv1.Violation, want []casefile.Finding) {
+func compareViolations(t *testing.T, got []*crdevalv1.Violation, want []casefile.FieldError) {
 	t.Helper()
 	var ours, theirs []string
 	for _, v := range got {

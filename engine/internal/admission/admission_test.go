@@ -81,12 +81,12 @@ func gadget(metadata, rest string) string {
 
 const plain = `"name":"g","namespace":"n"`
 
-// outcome is what a test compares: the object, or the rejection and each finding after the step that found it.
+// outcome is what a test compares: the object, or the rejection and each violation after the step that found it.
 type outcome struct {
-	object    string
-	rejection string
-	findings  []string
-	warnings  []string
+	object     string
+	rejection  string
+	violations []string
+	warnings   []string
 }
 
 func same(t *testing.T, got *Outcome, want outcome) {
@@ -95,12 +95,12 @@ func same(t *testing.T, got *Outcome, want outcome) {
 	if got.Rejection != nil {
 		rejection = got.Rejection.Reason
 	}
-	var findings []string
+	var violations []string
 	for _, f := range got.Violations {
-		findings = append(findings, string(f.Step)+" "+f.Error.Error())
+		violations = append(violations, string(f.Step)+" "+f.Error.Error())
 	}
-	if rejection != want.rejection || !slices.Equal(findings, want.findings) {
-		t.Errorf("rejected %q: %+v\nwith %q\nwant %q\nwith %q", rejection, got.Rejection, findings, want.rejection, want.findings)
+	if rejection != want.rejection || !slices.Equal(violations, want.violations) {
+		t.Errorf("rejected %q: %+v\nwith %q\nwant %q\nwith %q", rejection, got.Rejection, violations, want.rejection, want.violations)
 	}
 	if want.object != "" && string(got.Object) != want.object {
 		t.Errorf("object %s\nwant   %s", got.Object, want.object)
@@ -110,7 +110,7 @@ func same(t *testing.T, got *Outcome, want outcome) {
 	}
 }
 
-// TestCreate goes each way: the one that the request takes by itself, and the exact one.
+// TestCreate runs each case on the path that the request takes, and on the exact path.
 func TestCreate(t *testing.T) {
 	ordinary, cluster := define(t, nil), define(t, clusterScoped)
 	tests := []struct {
@@ -124,9 +124,9 @@ func TestCreate(t *testing.T) {
 			want: outcome{object: gadget(plain+`,"generation":1`, `,"spec":{"must":1,"note":"a"}`), warnings: []string{`unknown field "spec.x"`}}},
 		{name: "a default is not pruned, dropped or rejected again",
 			r: Request{Body: []byte(gadget(plain, ``))}, want: outcome{object: gadget(plain+`,"generation":1`, `,"spec":{"must":1}`)}},
-		{name: "all findings, in the order of the steps",
+		{name: "all violations, in the order of the steps",
 			r: Request{Body: []byte(gadget(`"name":"G","namespace":"n"`, `,"spec":{"must":"m","replicas":-1,"tags":["a","a"],"template":{"kind":"Pod"}}`))},
-			want: outcome{rejection: "Invalid", findings: []string{
+			want: outcome{rejection: "Invalid", violations: []string{
 				`METADATA metadata.name: Invalid value: "G": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
 				`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`,
 				`SCALE .spec.replicas: Invalid value: -1: should be a non-negative integer`,
@@ -135,14 +135,14 @@ func TestCreate(t *testing.T) {
 			}}},
 		{name: "of another kind: no schema, but embedded resources and lists", r: Request{Version: "v1",
 			Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{"name":"G","namespace":"n"},"spec":{"must":"m","tags":["a","a"]}}`)},
-			want: outcome{rejection: "Invalid", findings: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`, `LIST spec.tags[1]: Duplicate value: "a"`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`, `LIST spec.tags[1]: Duplicate value: "a"`}}},
 		{name: "strict", r: Request{FieldValidation: Strict, Body: []byte(gadget(plain, `,"spec":{"x":1}`))}, want: outcome{rejection: "BadRequest"}},
 		{name: "ignored", r: Request{FieldValidation: Ignore, Body: []byte(gadget(plain, `,"spec":{"x":1}`))}, want: outcome{object: gadget(plain+`,"generation":1`, `,"spec":{"must":1}`)}},
 
 		{name: "as given", r: Request{AsGiven: true, Body: []byte(gadget(plain, `,"spec":{"x":1}`))},
-			want: outcome{rejection: "Invalid", findings: []string{`SCHEMA spec.must: Required value`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`SCHEMA spec.must: Required value`}}},
 		{name: "as given, status is judged", r: Request{AsGiven: true, Body: []byte(gadget(plain, `,"spec":{"must":1},"status":{"replicas":-1}`))},
-			want: outcome{rejection: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
 		{name: "as given, nothing changes", r: Request{AsGiven: true, Body: []byte(gadget(plain+`,"generation":7`, `,"spec":{"must":1,"x":null}`))},
 			want: outcome{object: gadget(plain+`,"generation":7`, `,"spec":{"must":1,"x":null}`)}},
 
@@ -154,7 +154,7 @@ func TestCreate(t *testing.T) {
 		{name: "handler: cluster-scoped objects lose their namespace", d: cluster, r: Request{Handler: true, Body: []byte(gadget(plain, ``))},
 			want: outcome{object: gadget(`"name":"g","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "no handler: they are rejected", d: cluster, r: Request{Body: []byte(gadget(plain, ``))},
-			want: outcome{rejection: "Invalid", findings: []string{`METADATA metadata.namespace: Forbidden: not allowed on this type`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`METADATA metadata.namespace: Forbidden: not allowed on this type`}}},
 		{name: "handler: owners twice", r: Request{Handler: true, Body: []byte(gadget(plain+`,"ownerReferences":[`+owner+`,`+owner+`]`, ``))},
 			want: outcome{object: gadget(plain+`,"ownerReferences":[`+owner+`],"generation":1`, `,"spec":{"must":1}`), warnings: []string{
 				`.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u`}}},
@@ -166,10 +166,10 @@ func TestCreate(t *testing.T) {
 		{name: "completed: a long generateName is cut", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"generateName":"`+strings.Repeat("g", 70)+`"`, ``))},
 			want: outcome{object: gadget(`"generateName":"`+strings.Repeat("g", 70)+`","namespace":"default","name":"`+strings.Repeat("g", 58)+`00000","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "completed: what is wrong stays wrong", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"name":"g","namespace":"N"`, ``))},
-			want: outcome{rejection: "Invalid", findings: []string{
+			want: outcome{rejection: "Invalid", violations: []string{
 				`METADATA metadata.namespace: Invalid value: "N": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`}}},
 		{name: "completed: no name to make", r: Request{CompleteMetadata: true, Body: []byte(gadget(``, ``))},
-			want: outcome{rejection: "Invalid", findings: []string{`METADATA metadata.name: Required value: name or generateName is required`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`METADATA metadata.name: Required value: name or generateName is required`}}},
 		{name: "finalizers", r: Request{Body: []byte(gadget(plain+`,"finalizers":["z","example.com/a","b.c"]`, ``))},
 			want: outcome{object: gadget(plain+`,"finalizers":["z","example.com/a","b.c"],"generation":1`, `,"spec":{"must":1}`), warnings: []string{
 				`metadata.finalizers: "b.c": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
@@ -215,12 +215,12 @@ func TestScale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var findings []string
+		var violations []string
 		for _, f := range got.Violations {
-			findings = append(findings, string(f.Step)+" "+f.Error.Error())
+			violations = append(violations, string(f.Step)+" "+f.Error.Error())
 		}
-		if got.Explained == (want == nil) || !slices.Equal(findings, want) {
-			t.Errorf("%s: explained %v, %q\nwant %q", rest, got.Explained, findings, want)
+		if got.Explained == (want == nil) || !slices.Equal(violations, want) {
+			t.Errorf("%s: explained %v, %q\nwant %q", rest, got.Explained, violations, want)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (p *pass) completeOld(q *pass) {
 	}
 	namespace := p.r.Namespace
 	if namespace == "" {
-		p.borrowedNamespace = true
+		p.borrowedNamespace = true // also of the patched object, which is evaluated with the old one read again
 		namespace, _ = p.metaString(p.root, "namespace")
 		namespace = cmp.Or(namespace, metav1.NamespaceDefault)
 	}

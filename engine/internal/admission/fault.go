@@ -32,9 +32,7 @@ type Fault struct {
 	Limit *value.LimitError
 	// Rejection is set for ObjectRejected.
 	Rejection *Rejection
-	// Position is the position of the error in the body, or the zero Position.
-	Position value.Position
-	Cause    error
+	Cause     error
 }
 
 // Error returns the text.

@@ -35,8 +35,8 @@ type pass struct {
 	by                convert.Converter // calls the CRD's webhook; nil if there is none
 	storing           bool              // the write continues to the storage
 	completed         []string          // the fields of metadata that were filled in for the caller
-	generated         bool              // the object has the generated name of the request
 	borrowedNamespace bool              // the namespace of the old object was filled in without one in the request
+	generated         bool              // the object has the generated name of the request
 
 	old       oldObject // of an update
 	patching  *patching // nil if the body is not a patch

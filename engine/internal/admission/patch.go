@@ -32,9 +32,7 @@ type patching struct {
 
 // release returns the Docs to their pool. After a panic they are left to the garbage collector.
 func (q *patching) release() {
-	if q.doc != nil {
-		q.doc.Release()
-	}
+	q.doc.Release()
 	if q.held != nil {
 		q.held.Release()
 	}
@@ -102,7 +100,7 @@ func (p *pass) readPatch() (rejected bool, err error) {
 			text = q.patch.OutOfRange(err, p.r.FieldValidation != Ignore)
 		}
 		p.out.Rejection = badRequest(text, text)
-		p.warn(notice + "the patch cannot be read: " + err.Error())
+		p.warn(Notice + "the patch cannot be read: " + err.Error())
 		return true, nil
 	}
 	if p.r.FieldValidation != Ignore {
@@ -142,18 +140,9 @@ func (p *pass) apply(root uint32, printed bool) (rejected bool, err error) {
 		p.out.Rejection = statusless(e.Text)
 	}
 	if e.Detail != "" {
-		p.warn(notice + "the patch was not applied: " + e.Detail)
+		p.warn(Notice + "the patch was not applied: " + e.Detail)
 	}
 	return true, nil
-}
-
-// finishPatched does what upstream does with a patched object after mutating admission. Bytes of a storage usually have
-// no resourceVersion; the patched object then has the stored one.
-func (p *pass) finishPatched() {
-	if p.r.Handler {
-		p.dedupOwners(true)
-	}
-	p.fillRevision()
 }
 
 // rejectPatched returns the rejection of a patched object that cannot be decoded, or that has unknown fields where

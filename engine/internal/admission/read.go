@@ -69,8 +69,7 @@ func (p *pass) decodeForError() (*schema.GroupVersionKind, error) {
 		asked.Body = p.patching.tree.Printed()
 		return decodeUpstream(&asked, nil) // without what the patch removed
 	default:
-		of := p.endpointKind()
-		return decodeUpstream(p.r, &of)
+		return decodeUpstream(p.r, &schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind})
 	}
 	text := p.json
 	if text == nil {
@@ -103,10 +102,6 @@ const (
 	fromStorage               // bytes from storage or on their way there
 	fromCaller                // a single step of the pipeline
 )
-
-func (p *pass) endpointKind() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind}
-}
 
 // typeMeta reads apiVersion and kind from the tree. It returns false if they need upstream's decoder.
 func (p *pass) typeMeta() bool {

@@ -41,16 +41,16 @@ func TestRules(t *testing.T) {
 	}{
 		"they hold":    {object: gadget(plain, `,"spec":{"must":1}`)},
 		"of a default": {object: gadget(plain, ``), want: outcome{}},
-		"one does not": {object: gadget(plain, `,"spec":{"must":9}`), want: outcome{rejection: "Invalid", findings: []string{"RULES spec: Invalid value: too much"}}},
-		"the root's":   {object: gadget(`"name":"bad","namespace":"n"`, ``), want: outcome{rejection: "Invalid", findings: []string{"RULES <nil>: Invalid value: bad name"}}},
-		"blocked": {object: gadget(plain, `,"spec":{"must":"x"}`), want: outcome{rejection: "Invalid", findings: []string{
+		"one does not": {object: gadget(plain, `,"spec":{"must":9}`), want: outcome{rejection: "Invalid", violations: []string{"RULES spec: Invalid value: too much"}}},
+		"the root's":   {object: gadget(`"name":"bad","namespace":"n"`, ``), want: outcome{rejection: "Invalid", violations: []string{"RULES <nil>: Invalid value: bad name"}}},
+		"blocked": {object: gadget(plain, `,"spec":{"must":"x"}`), want: outcome{rejection: "Invalid", violations: []string{
 			`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`,
 			"RULES <nil>: Invalid value: null: " + notChecked}}},
-		"not blocked by duplicates": {object: gadget(plain, `,"spec":{"must":9,"tags":["a","a"]}`), want: outcome{rejection: "Invalid", findings: []string{
+		"not blocked by duplicates": {object: gadget(plain, `,"spec":{"must":9,"tags":["a","a"]}`), want: outcome{rejection: "Invalid", violations: []string{
 			`LIST spec.tags[1]: Duplicate value: "a"`, "RULES spec: Invalid value: too much"}}},
-		"of another kind": {object: `{"apiVersion":"example.com/v1","kind":"Other","metadata":{` + plain + `},"spec":{"must":9}}`, want: outcome{rejection: "Invalid", findings: []string{
+		"of another kind": {object: `{"apiVersion":"example.com/v1","kind":"Other","metadata":{` + plain + `},"spec":{"must":9}}`, want: outcome{rejection: "Invalid", violations: []string{
 			`TYPE_META kind: Invalid value: "Other": must be Gadget`, "RULES spec: Invalid value: too much"}}},
-		"an update":                    {object: gadget(resource, `,"spec":{"must":1}`), old: gadget(resource, `,"spec":{"must":2}`), want: outcome{rejection: "Invalid", findings: []string{"RULES spec: Invalid value: less"}}},
+		"an update":                    {object: gadget(resource, `,"spec":{"must":1}`), old: gadget(resource, `,"spec":{"must":2}`), want: outcome{rejection: "Invalid", violations: []string{"RULES spec: Invalid value: less"}}},
 		"ratcheted":                    {object: gadget(resource, `,"spec":{"must":9}`), old: gadget(resource, `,"spec":{"must":9}`), want: outcome{warnings: []string{"spec: Invalid value: too much"}}},
 		"ratcheted to a status update": {object: gadget(resource, `,"spec":{"must":1}`), old: gadget(resource, `,"spec":{"must":9}`), status: true, want: outcome{warnings: []string{"spec: Invalid value: too much"}}},
 	} {
@@ -74,10 +74,10 @@ func TestRules(t *testing.T) {
 					first = out
 				}
 				if c.old == "" && i == 0 && out.Rejection == nil && out.Explained {
-					t.Error("the fast way was not enough")
+					t.Error("the fast path was not enough")
 				}
 				if len(out.Ratcheted) != len(first.Ratcheted) || !slices.Equal(out.Warnings, first.Warnings) {
-					t.Errorf("ratcheted %v in one way and %v in another", first.Ratcheted, out.Ratcheted)
+					t.Errorf("ratcheted %v on one path and %v on another", first.Ratcheted, out.Ratcheted)
 				}
 			}
 		})

@@ -124,7 +124,7 @@ func (p *pass) unserved() bool {
 		return false
 	}
 	p.out.Rejection = errUnserved()
-	p.warn(notice + "API servers cannot serve the objects of this CRD: " + cause.Error())
+	p.warn(Notice + "API servers cannot serve the objects of this CRD: " + cause.Error())
 	return true
 }
 

@@ -40,7 +40,7 @@ func (p *pass) respond(v *Version) error {
 	asList := !p.r.Scale && p.takenForList()
 	err := p.written(v)
 	if asList && p.out.Rejection == nil {
-		p.warn(notice + takenForList)
+		p.warn(Notice + takenForList)
 	}
 	return err
 }

@@ -22,12 +22,8 @@ func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
 		if err := p.readKnown(); err != nil {
 			return err
 		}
-		_, rejected, err := p.shape(metadata.Options{}, true)
-		switch {
-		case err != nil:
+		if err := p.coerce(metadata.Options{}, true); err != nil {
 			return err
-		case rejected != nil:
-			return p.rejected(p.undecodable(&p.of, rejected))
 		}
 		p.object()
 		return nil
@@ -83,14 +79,19 @@ func (p *pass) readStored() error {
 	return nil
 }
 
+// coerce is shape with a Fault for a rejection.
+func (p *pass) coerce(o metadata.Options, keepNulls bool) error {
+	_, cause, err := p.shape(o, keepNulls)
+	if err != nil || cause == nil {
+		return err
+	}
+	return rejected(p.undecodable(&p.of, cause))
+}
+
 // fromStore decodes, defaults and converts a body that was read. An empty target is the object's own version.
 func (p *pass) fromStore(target string) error {
-	_, rejected, err := p.shape(metadata.Options{Lenient: true}, false)
-	switch {
-	case err != nil:
+	if err := p.coerce(metadata.Options{Lenient: true}, false); err != nil {
 		return err
-	case rejected != nil:
-		return p.rejected(p.undecodable(&p.of, rejected))
 	}
 	if err := p.fill(); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (p *pass) readOther() error {
 		return err
 	}
 	if p.unread != nil {
-		return p.rejected(p.unread)
+		return rejected(p.unread)
 	}
 	if want := p.r.Version; want != "" {
 		v := p.def.Find(want)
@@ -127,7 +128,7 @@ func (p *pass) readOther() error {
 			return p.def.noVersion("version", want)
 		}
 		if got := p.of.GroupVersion().String(); got != v.APIVersion {
-			return p.rejected(otherVersion(got, v.APIVersion))
+			return rejected(otherVersion(got, v.APIVersion))
 		}
 	}
 	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
@@ -149,7 +150,7 @@ func (p *pass) readKnown() error {
 	return nil
 }
 
-func (p *pass) rejected(r *Rejection) error {
+func rejected(r *Rejection) error {
 	return &Fault{Code: ObjectRejected, Text: r.Message, Rejection: r}
 }
 
@@ -181,13 +182,13 @@ func (p *pass) convert(target string) error {
 	}
 	changes := p.r.WantChanges
 	p.r.WantChanges = changes && p.r.Target != ""
-	_, rejected, err := p.shape(metadata.Options{}, false)
+	_, cause, err := p.shape(metadata.Options{}, false)
 	p.r.WantChanges = changes
 	switch {
 	case err != nil:
 		return err
-	case rejected != nil:
-		return p.rejected(serverError(rejected.Error()))
+	case cause != nil:
+		return rejected(serverError(cause.Error()))
 	}
 	return nil
 }
@@ -213,11 +214,11 @@ func (p *pass) rewrite(to *Version) error {
 	case errors.As(err, &unavailable):
 		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
 	case err != nil:
-		return p.rejected(serverError(err.Error()))
+		return rejected(serverError(err.Error()))
 	}
 	root, err := p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1)})
 	if err != nil {
-		return p.rejected(serverError(err.Error()))
+		return rejected(serverError(err.Error()))
 	}
 	p.d.Replace(p.root, root)
 	p.d.MarkDirty(p.root)

@@ -16,26 +16,26 @@ const stored = `"name":"g","namespace":"n","resourceVersion":"7","uid":"u","gene
 // sent is what a client sends to change it.
 const sent = `"name":"g","namespace":"n","resourceVersion":"7"`
 
-// after is the metadata of the object that comes out: what the server adds stands behind.
+// after is the metadata of the object that comes out: what the server adds follows.
 func after(generation string) string {
 	return sent + `,"generation":` + generation + `,"uid":"u","creationTimestamp":"2024-01-01T00:00:00Z"`
 }
 
-// TestUpdate goes each way: the one that the request takes by itself, and the exact one. The answers are those of v0.37.2.
+// TestUpdate runs each case on the path that the request takes, and on the exact path. The answers are those of v0.37.2.
 func TestUpdate(t *testing.T) {
 	ordinary, cluster := define(t, nil), define(t, clusterScoped)
 	spec := `,"spec":{"must":1}`
 	immutable := func(field, value string) string {
 		return "METADATA metadata." + field + ": Invalid value: " + value + ": field is immutable"
 	}
-	twice := func(finding string) []string { return []string{finding, finding} }
+	twice := func(violation string) []string { return []string{violation, violation} }
 	tests := []struct {
 		name string
 		d    *Definition
 		r    Request
 		old  string
 		want outcome
-		// ratcheted are the findings that were.
+		// ratcheted are the ratcheted violations.
 		ratcheted []string
 	}{
 		{name: "nothing changes", r: Request{Body: []byte(gadget(sent, spec))}, old: gadget(stored, spec),
@@ -56,12 +56,12 @@ func TestUpdate(t *testing.T) {
 			want: outcome{object: gadget(after("4"), `,"spec":{"must":1}`)}},
 		{name: "times and uids", r: Request{Body: []byte(gadget(sent+`,"uid":"v","creationTimestamp":"2025-01-01T00:00:00Z","deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":5`, spec))},
 			old: gadget(stored, spec),
-			want: outcome{rejection: "Invalid", findings: slices.Concat(
+			want: outcome{rejection: "Invalid", violations: slices.Concat(
 				[]string{immutable("uid", `"v"`), immutable("deletionTimestamp", `"2025-01-01T00:00:00Z"`), immutable("deletionGracePeriodSeconds", `5`)},
 				[]string{immutable("uid", `"v"`), immutable("deletionTimestamp", `"2025-01-01T00:00:00Z"`), immutable("deletionGracePeriodSeconds", `5`)})}},
 		{name: "an object that is being deleted", r: Request{Body: []byte(gadget(sent+`,"finalizers":["a/b","a/c"]`, spec))},
 			old: gadget(stored+`,"deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":5,"finalizers":["a/b"]`, spec),
-			want: outcome{rejection: "Invalid", findings: twice(
+			want: outcome{rejection: "Invalid", violations: twice(
 				`METADATA metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"a/c"}`)}},
 		{name: "one finalizer less", r: Request{Body: []byte(gadget(sent+`,"finalizers":["a/b"]`, spec))},
 			old:  gadget(stored+`,"deletionTimestamp":"2025-01-01T00:00:00Z","deletionGracePeriodSeconds":5,"finalizers":["a/b","a/c"]`, spec),
@@ -69,20 +69,20 @@ func TestUpdate(t *testing.T) {
 		{name: "new finalizers", r: Request{Body: []byte(gadget(sent+`,"finalizers":["old","new"]`, spec))}, old: gadget(stored+`,"finalizers":["old"]`, spec),
 			want: outcome{warnings: finalizerWarnings("new")}},
 		{name: "another name", r: Request{Body: []byte(gadget(`"name":"h","namespace":"n","resourceVersion":"7"`, spec))}, old: gadget(stored, spec),
-			want: outcome{rejection: "Invalid", findings: twice(immutable("name", `"h"`))}},
+			want: outcome{rejection: "Invalid", violations: twice(immutable("name", `"h"`))}},
 		{name: "no resourceVersion", r: Request{Body: []byte(gadget(plain, spec))}, old: gadget(stored, spec),
-			want: outcome{rejection: "Invalid", findings: twice(`METADATA metadata.resourceVersion: Invalid value: "": must be specified for an update`)}},
+			want: outcome{rejection: "Invalid", violations: twice(`METADATA metadata.resourceVersion: Invalid value: "": must be specified for an update`)}},
 		{name: "completed", r: Request{Body: []byte(gadget(``, spec)), CompleteMetadata: true}, old: gadget(stored, spec),
 			want: outcome{object: gadget(after("4"), spec)}},
 		{name: "completed, but not corrected", r: Request{Body: []byte(gadget(`"name":"h"`, spec)), CompleteMetadata: true}, old: gadget(stored, spec),
-			want: outcome{rejection: "Invalid", findings: twice(immutable("name", `"h"`))}},
+			want: outcome{rejection: "Invalid", violations: twice(immutable("name", `"h"`))}},
 		{name: "labels", r: Request{Body: []byte(gadget(sent+`,"labels":{"a":"é"}`, spec))}, old: gadget(stored+`,"labels":{"a":"é"}`, spec),
-			want: outcome{rejection: "Invalid", findings: slices.Repeat([]string{`METADATA metadata.labels: Invalid value: "é": a valid label must be an empty string or consist of alphanumeric characters, ` +
+			want: outcome{rejection: "Invalid", violations: slices.Repeat([]string{`METADATA metadata.labels: Invalid value: "é": a valid label must be an empty string or consist of alphanumeric characters, ` +
 				`'-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`}, 3)}},
 		{name: "managed fields are the handler's", r: Request{Body: []byte(gadget(sent+`,"managedFields":[{"operation":"x"}]`, spec)), Handler: true}, old: gadget(stored, spec), want: outcome{}},
 
 		{name: "another kind", r: Request{Version: "v1", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{` + sent + `}}`)}, old: gadget(stored, spec),
-			want: outcome{rejection: "Invalid", findings: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`}}},
 		{name: "the name of the request", r: Request{Body: []byte(gadget(`"name":"h","namespace":"n"`, spec)), Name: "g", Handler: true}, old: gadget(stored, spec), want: outcome{rejection: "BadRequest"}},
 		{name: "no name", r: Request{Body: []byte(gadget(``, spec)), Name: "g", Namespace: "n", Handler: true}, old: gadget(stored, spec), want: outcome{rejection: "BadRequest"}},
 		{name: "the namespace of the request", r: Request{Body: []byte(gadget(`"name":"g","resourceVersion":"7"`, spec)), Name: "g", Namespace: "n", Handler: true}, old: gadget(stored, spec), want: outcome{}},
@@ -93,15 +93,15 @@ func TestUpdate(t *testing.T) {
 		{name: "an unchanged value is ratcheted", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"x","note":"b"}`))}, old: gadget(stored, `,"spec":{"must":"x","note":"a"}`),
 			ratcheted: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}},
 		{name: "a changed one is not", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"y"}`))}, old: gadget(stored, `,"spec":{"must":"x"}`),
-			want: outcome{rejection: "Invalid", findings: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}}},
 		{name: "lists that were right", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["a","a"]}`))}, old: gadget(stored, `,"spec":{"tags":["a"]}`),
-			want: outcome{rejection: "Invalid", findings: []string{`LIST spec.tags[1]: Duplicate value: "a"`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`LIST spec.tags[1]: Duplicate value: "a"`}}},
 		{name: "lists that were not", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["b","b"]}`))}, old: gadget(stored, `,"spec":{"tags":["a","a"]}`),
 			ratcheted: []string{`LIST spec.tags[1]: Duplicate value: "b"`}},
 		{name: "embedded resources are never ratcheted", r: Request{Body: []byte(gadget(sent, `,"spec":{"template":{"kind":"X"}}`))}, old: gadget(stored, `,"spec":{"template":{"kind":"X"}}`),
-			want: outcome{rejection: "Invalid", findings: []string{`EMBEDDED spec.template.apiVersion: Required value`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`EMBEDDED spec.template.apiVersion: Required value`}}},
 		{name: "replicas of the old status", r: Request{Body: []byte(gadget(sent, spec))}, old: gadget(stored, spec+`,"status":{"replicas":-1}`),
-			want: outcome{rejection: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
 
 		{name: "status", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":9,"x":1},"status":{"selector":"new"}`)), Status: true}, old: gadget(stored+`,"labels":{"a":"b"}`, spec+`,"status":{"selector":"old"}`),
 			want: outcome{object: gadget(stored+`,"labels":{"a":"b"}`, spec+`,"status":{"selector":"new"}`), warnings: []string{`unknown field "spec.x"`}}},
@@ -115,7 +115,7 @@ func TestUpdate(t *testing.T) {
 		{name: "status of another kind", r: Request{Version: "v1", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{},"status":{"selector":"new"}}`), Status: true}, old: gadget(stored, spec),
 			want: outcome{object: gadget(stored, spec+`,"status":{"selector":"new"}`)}},
 		{name: "status and replicas", r: Request{Body: []byte(gadget(sent, `,"status":{"replicas":-1}`)), Status: true}, old: gadget(stored, `,"spec":{"must":1,"replicas":-1}`),
-			want: outcome{rejection: "Invalid", findings: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
+			want: outcome{rejection: "Invalid", violations: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
 		{name: "status where there is none", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `}}`), Status: true}, old: gadget(stored, spec), want: outcome{rejection: "NotFound"}},
 
 		{name: "stored at another version", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `},"spec":{"note":"a"}}`)}, old: gadget(stored, `,"spec":{"must":1,"note":"a"}`),
@@ -154,7 +154,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateFast keeps ordinary updates on the fast way.
+// TestUpdateFast checks that ordinary updates take the fast path.
 func TestUpdateFast(t *testing.T) {
 	d := define(t, nil)
 	for name, r := range map[string]Request{
@@ -195,7 +195,7 @@ func TestUpdateFaults(t *testing.T) {
 		{name: "of another name", old: gadget(stored, ``), r: Request{Name: "h", Body: []byte(gadget(`"name":"h","namespace":"n"`, ``)), Handler: true}, want: InvalidArgument, text: `old object: its name is "g", that of the request "h"`},
 		{name: "of another namespace", old: gadget(stored, ``), r: Request{Namespace: "m", Body: []byte(gadget(`"name":"g"`, ``)), Handler: true}, want: InvalidArgument, text: `old object: its namespace is "n", that of the request "m"`},
 		{name: "too large", old: `"` + strings.Repeat("x", 4<<20) + `"`, want: LimitExceeded, text: "old object: document size"},
-		{name: "to be converted by nobody", d: byWebhook, old: `{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + stored + `}}`, want: ConversionUnavailable, text: "old object: "},
+		{name: "without a converter", d: byWebhook, old: `{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + stored + `}}`, want: ConversionUnavailable, text: "old object: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.d == nil {
@@ -214,7 +214,7 @@ func TestUpdateFaults(t *testing.T) {
 	}
 }
 
-// TestUpdatePositions: what stands against the object has a place in the text that was sent only if it stands there.
+// TestUpdatePositions checks that a violation has a position in the body only if its value comes from the body.
 func TestUpdatePositions(t *testing.T) {
 	d := define(t, nil)
 	for _, tt := range []struct {
@@ -224,7 +224,7 @@ func TestUpdatePositions(t *testing.T) {
 	}{
 		{"sent", Request{Body: []byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\"metadata\":{" + sent + "},\n\"spec\":\n{\"must\":\"x\"}}")}, 3},
 		{"missing in what was sent", Request{Body: []byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\"metadata\":{" + sent + "},\n\"spec\":{\"template\":\n{\"kind\":\"X\"}}}")}, 3},
-		{"kept", Request{Body: []byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\"metadata\":{" + sent + "},\n\"status\":{\"replicas\":1}}")}, 0},
+		{"from the old object", Request{Body: []byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\"metadata\":{" + sent + "},\n\"status\":{\"replicas\":1}}")}, 0},
 		{"sent for the status", Request{Status: true, Body: []byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\"metadata\":{" + sent + "},\n\"status\":\n\"x\"}")}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

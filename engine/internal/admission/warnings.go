@@ -15,8 +15,6 @@ const (
 // Notice is the prefix of crdeval's own notes. API servers do not send them.
 const Notice = "crdeval: "
 
-const notice = Notice
-
 // Sent returns the warnings that reach a client as headers. API servers drop texts with control characters or invalid
 // UTF-8, and cut or drop warnings beyond a total length. texts has no duplicates and is not changed.
 //
@@ -32,52 +30,41 @@ func Sent(texts []string) []string {
 	if whole && total <= maxWarningRunes {
 		return texts
 	}
-	var r warned
-	var notes []string
-	for i, text := range texts {
+	var notes, upstream []string
+	for _, text := range texts {
 		if strings.HasPrefix(text, Notice) {
 			notes = append(notes, text)
 		} else {
-			r.add(text, texts[:i])
+			upstream = append(upstream, text)
 		}
 	}
-	return append(r.sent, notes...)
-}
-
-// warned collects the warnings that are sent.
-type warned struct {
-	sent  []string
-	runes int
-	cut   bool
-}
-
-// add sends a text. The first text beyond the total length causes all earlier ones to be sent again, cut.
-func (w *warned) add(text string, before []string) {
-	switch {
-	case w.cut && w.runes >= maxWarningRunes:
-		return
-	case w.cut:
-		w.write(firstRunes(text, maxCutRunes))
-		return
-	case !fitsHeader(text):
-		return
-	case w.runes+utf8.RuneCountInString(text) <= maxWarningRunes:
-		w.write(text)
-		return
+	var sent []string
+	total = 0
+	for i, text := range upstream {
+		if !fitsHeader(text) {
+			continue
+		}
+		if total += utf8.RuneCountInString(text); total > maxWarningRunes {
+			return append(cut(upstream, i), notes...)
+		}
+		sent = append(sent, text)
 	}
-	*w = warned{cut: true}
-	for _, t := range append(before[:len(before):len(before)], text) {
-		if !strings.HasPrefix(t, Notice) {
-			w.write(firstRunes(t, maxCutRunes))
+	return append(sent, notes...)
+}
+
+// cut returns the warnings up to index first, and further ones up to the total length, each of them cut.
+func cut(texts []string, first int) (sent []string) {
+	total := 0
+	for i, text := range texts {
+		if i > first && total >= maxWarningRunes {
+			break
+		}
+		if text = firstRunes(text, maxCutRunes); fitsHeader(text) {
+			sent = append(sent, text)
+			total += utf8.RuneCountInString(text)
 		}
 	}
-}
-
-func (w *warned) write(text string) {
-	if fitsHeader(text) {
-		w.sent = append(w.sent, text)
-		w.runes += utf8.RuneCountInString(text)
-	}
+	return sent
 }
 
 func fitsHeader(text string) bool {

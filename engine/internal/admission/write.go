@@ -123,7 +123,11 @@ func (p *pass) exact(v *Version) error {
 	case p.r.Stage == StageDecode:
 		return p.decoded()
 	case p.r.Patched:
-		p.finishPatched()
+		// Bytes of a storage usually have no resourceVersion; the patched object then has the stored one.
+		p.fillRevision()
+		if p.r.Handler {
+			p.dedupOwners(true)
+		}
 	}
 	return p.finish(v)
 }

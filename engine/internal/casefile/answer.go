@@ -22,7 +22,7 @@ type Answer struct {
 	// fields only.
 	Warnings []string `json:"warnings,omitempty"`
 	// Errors are the field errors, sorted by message.
-	Errors []Finding `json:"errors,omitempty"`
+	Errors []FieldError `json:"errors,omitempty"`
 	// Result is the output of other operations: a Table (table), an object with a text for each field (fields), a Scale
 	// (scale), or the v2 and v3 definitions (openapi).
 	Result json.RawMessage `json:"result,omitempty"`
@@ -30,8 +30,8 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Finding is one field error.
-type Finding struct {
+// FieldError is one field error.
+type FieldError struct {
 	Type   string `json:"type"`
 	Field  string `json:"field"`
 	Detail string `json:"detail"`

@@ -39,7 +39,7 @@ func TestWebhook(t *testing.T) {
 		{"no metadata", object("v1", `{}`), `{"apiVersion":"g/v2","kind":"A"}`, preamble + `metadata: missing metadata in converted object`},
 		{"metadata that is none", object("v1", `{}`), object("v2", `[]`), preamble + `metadata: invalid metadata of type []interface {} in converted object`},
 		{"no JSON", object("v1", meta), `{`, `unexpected end of JSON input`},
-		{"nobody is asked about apiVersion and kind alone", `{"apiVersion":"g/v1","kind":"A"}`, `{`, `{"apiVersion":"g/v2","kind":"A"}`},
+		{"an object with only apiVersion and kind is not sent", `{"apiVersion":"g/v1","kind":"A"}`, `{`, `{"apiVersion":"g/v2","kind":"A"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := Request{CRD: "as.g", Kind: "A", From: schema.GroupVersion{Group: "g", Version: "v1"}, To: "g/v2", Object: []byte(c.original)}
@@ -60,7 +60,7 @@ func TestWebhook(t *testing.T) {
 // A missing answer differs from a bad answer: the next call may succeed.
 func TestUnavailable(t *testing.T) {
 	r := Request{CRD: "as.g", Kind: "A", From: schema.GroupVersion{Group: "g", Version: "v1"}, To: "g/v2", Object: []byte(`{"apiVersion":"g/v1","kind":"A","spec":{}}`)}
-	refused := errors.New("connection refused")
+	broken := errors.New("connection refused")
 	answer := func(replies [][]byte, err error) Converter {
 		return func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
 			return replies, err
@@ -72,7 +72,7 @@ func TestUnavailable(t *testing.T) {
 		want        string
 	}{
 		{nil, true, "as.g converts by a webhook, and no converter is configured: objects of g/v1, Kind=A cannot be converted to g/v2"},
-		{answer(nil, refused), true, "conversion webhook for g/v1, Kind=A failed: connection refused"},
+		{answer(nil, broken), true, "conversion webhook for g/v1, Kind=A failed: connection refused"},
 		{answer(nil, nil), false, "conversion webhook for g/v1, Kind=A returned 0 objects, expected 1"},
 		{answer([][]byte{{}, {}}, nil), false, "conversion webhook for g/v1, Kind=A returned 2 objects, expected 1"},
 	} {
@@ -81,7 +81,7 @@ func TestUnavailable(t *testing.T) {
 		if err == nil || err.Error() != c.want || errors.As(err, &u) != c.unavailable {
 			t.Errorf("%v, want %s", err, c.want)
 		}
-		if strings.Contains(c.want, "refused") && !errors.Is(err, refused) {
+		if strings.Contains(c.want, "refused") && !errors.Is(err, broken) {
 			t.Errorf("the cause of %v is lost", err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -119,13 +118,13 @@ func restoreMetadata(original, converted *unstructured.Unstructured) error {
 	if !ok {
 		return fmt.Errorf("invalid metadata of type %T in converted object", reply)
 	}
-	kept := any(map[string]any{})
-	if own, found := original.Object["metadata"]; found {
-		kept = runtime.DeepCopyJSONValue(own)
-	}
-	ours, ok := kept.(map[string]any)
-	if !ok {
-		return fmt.Errorf("invalid metadata of type %T in input object", kept)
+	own, found := original.Object["metadata"]
+	ours, ok := own.(map[string]any)
+	switch {
+	case !found:
+		ours = map[string]any{}
+	case !ok:
+		return fmt.Errorf("invalid metadata of type %T in input object", own)
 	}
 	for _, name := range []string{"labels", "annotations"} {
 		if err := restoreField(ours, theirs, name); err != nil {

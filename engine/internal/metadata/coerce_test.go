@@ -74,7 +74,7 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-// FuzzCoerce compares the tree's way with apimachinery's: what is normalized without it must be what it would have made, and
+// FuzzCoerce compares coercion on the tree with apimachinery's: what is normalized without it must be what it would have made, and
 // what is plain must be valid.
 func FuzzCoerce(f *testing.F) {
 	for _, s := range []string{

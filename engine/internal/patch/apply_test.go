@@ -23,8 +23,8 @@ func TestApply(t *testing.T) {
 	}{
 		{name: "merge: members", object: `{"a":1,"b":{"c":2,"d":3}}`, patch: `{"b":{"c":null,"e":4},"a":[1]}`, want: `{"a":[1],"b":{"d":3,"e":4}}`},
 		{name: "merge: nulls in what is new go", object: `{}`, patch: `{"a":{"b":null,"c":[null,{"d":null}]}}`, want: `{"a":{"c":[null,{}]}}`},
-		{name: "merge: nulls in what takes the place of an object stay", object: `{"a":{}}`, patch: `{"a":[{"b":null}]}`, want: `{"a":[{"b":null}]}`},
-		{name: "merge: a list takes the place of the object", object: `{}`, patch: `[{"a":null}]`, want: `[{}]`},
+		{name: "merge: nulls in a value that replaces an object stay", object: `{"a":{}}`, patch: `{"a":[{"b":null}]}`, want: `{"a":[{"b":null}]}`},
+		{name: "merge: a list replaces the object", object: `{}`, patch: `[{"a":null}]`, want: `[{}]`},
 		{name: "merge: null", object: `{}`, patch: `null`, code: 400, detail: "Invalid JSON Patch"},
 		{name: "merge: a text", object: `{}`, patch: `"a"`, code: 400, detail: "Invalid JSON Patch"},
 		{name: "merge: duplicate keys", object: `{}`, patch: `{"a":1,"a":{"b":1,"b":2}}`, want: `{"a":{"b":2}}`},
@@ -83,7 +83,7 @@ func TestStrict(t *testing.T) {
 		language patch.Type
 		patch    string
 		want     []string
-		refusal  string
+		rejected string
 	}{
 		{patch.Merge, `{"a":{"b":1,"b":2},"c":1}`, []string{`duplicate field "a.b"`}, ""},
 		{patch.Merge, `[]`, nil, "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"},
@@ -104,8 +104,8 @@ func TestStrict(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.patch, got, c.want)
 		}
-		if e := new(patch.Error); c.refusal != "" && (!errors.As(err, &e) || e.Code != 400 || e.Text != c.refusal) {
-			t.Errorf("%s: %v, want %s", c.patch, err, c.refusal)
+		if e := new(patch.Error); c.rejected != "" && (!errors.As(err, &e) || e.Code != 400 || e.Text != c.rejected) {
+			t.Errorf("%s: %v, want %s", c.patch, err, c.rejected)
 		}
 		d.Release()
 	}

@@ -27,7 +27,7 @@ type answer struct {
 	detail         string
 }
 
-// ours applies a patch. The object is what stands in storage; a server prints it before it patches.
+// ours applies a patch. The object is the stored one; a server prints it before it patches.
 func ours(t testing.TB, language patch.Type, object, text string) (a answer) {
 	t.Helper()
 	old, doc := value.Acquire(), value.Acquire()
@@ -44,16 +44,16 @@ func ours(t testing.TB, language patch.Type, object, text string) (a answer) {
 	p := patch.Document{Type: language, Doc: doc, Root: at, Text: []byte(text)}
 	made, err := patch.Apply(patch.Object{Doc: old, Root: root}, p, nil)
 	if err != nil {
-		return refused(t, err)
+		return rejection(t, err)
 	}
 	return answer{printed: string(made.Printed()), plain: string(made.AppendJSON(nil))}
 }
 
-func refused(t testing.TB, err error) answer {
+func rejection(t testing.TB, err error) answer {
 	t.Helper()
 	var e *patch.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("%v is no refusal", err)
+		t.Fatalf("%v is not a rejection", err)
 	}
 	return answer{code: e.Code, detail: e.Error()}
 }
@@ -263,7 +263,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// TestStopped: a patch that nobody waits for ends with ErrStopped.
+// TestStopped checks that a stopped patch ends with ErrStopped.
 func TestStopped(t *testing.T) {
 	done := make(chan struct{})
 	close(done)

@@ -20,8 +20,8 @@ func selectableOf(namespaced bool, paths ...string) *Fields {
 	return CompileFields(v, namespaced)
 }
 
-// seen returns the fields of an object as name=value, in order.
-func seen(t *testing.T, s *Fields, object string) string {
+// fieldsOf returns the fields of an object as name=value, in order.
+func fieldsOf(t *testing.T, s *Fields, object string) string {
 	t.Helper()
 	d := value.Acquire()
 	defer d.Release()
@@ -62,23 +62,23 @@ func TestFields(t *testing.T) {
 		{"a wildcard of two", ".spec.*", `{"spec":{"x":1,"y":2}}`, "error: unexpectedly received more than one JSON path result"},
 		{"text behind", ".a}b", `{"a":1}`, "error: unexpectedly received more than one JSON path result"},
 		{"a path that cannot be parsed", ".a{", `{}`, "error: unexpected error parsing jsonPath: unrecognized character in action: U+007B '{'"},
-		{"a path that upstream panics of", ".a}{range .x}{range ", `{}`, "error: unexpected error finding value with jsonPath: reflect: call of reflect.Value.Interface on zero Value"},
+		{"a path on which upstream panics", ".a}{range .x}{range ", `{}`, "error: unexpected error finding value with jsonPath: reflect: call of reflect.Value.Interface on zero Value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := "metadata.name= " + strings.TrimPrefix(c.path, ".") + "=" + c.want
 			if strings.HasPrefix(c.want, "error: ") {
 				want = c.want
 			}
-			if got := seen(t, selectableOf(false, c.path), c.object); got != want {
+			if got := fieldsOf(t, selectableOf(false, c.path), c.object); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}
 	s := selectableOf(true, ".spec.b", ".a")
-	if got, want := seen(t, s, `{`+metadata+`,"a":1,"spec":{"b":2}}`), "metadata.name=n metadata.namespace=ns spec.b=2 a=1"; got != want {
+	if got, want := fieldsOf(t, s, `{`+metadata+`,"a":1,"spec":{"b":2}}`), "metadata.name=n metadata.namespace=ns spec.b=2 a=1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := seen(t, s, `{"metadata":{"name":1}}`); got != "metadata.name= metadata.namespace= spec.b= a=" {
+	if got := fieldsOf(t, s, `{"metadata":{"name":1}}`); got != "metadata.name= metadata.namespace= spec.b= a=" {
 		t.Error(got)
 	}
 	if !slices.Equal(s.Names(), []string{"metadata.name", "metadata.namespace", "spec.b", "a"}) || s.Size() == 0 {
@@ -92,7 +92,7 @@ func TestFields(t *testing.T) {
 // TestShown checks that numbers print as with fmt.Sprint.
 func TestShown(t *testing.T) {
 	for _, f := range []float64{0.5, 1e6 + 0.5, 1e20, 1e21, 1e22, 1e-4, 1e-5, 123456789.125, math.MaxFloat64, math.SmallestNonzeroFloat64, -1e7 - 0.25} {
-		if got, want := seen(t, selectableOf(false, ".x"), fmt.Sprintf(`{"x":%g}`, f)), "metadata.name= x="+fmt.Sprint(f); got != want && f != math.Trunc(f) {
+		if got, want := fieldsOf(t, selectableOf(false, ".x"), fmt.Sprintf(`{"x":%g}`, f)), "metadata.name= x="+fmt.Sprint(f); got != want && f != math.Trunc(f) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
