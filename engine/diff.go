@@ -211,23 +211,20 @@ type compared struct {
 }
 
 // readCompared reads and decodes a manifest. Errors call it what.
-func readCompared(manifest Document, what string, l Limits) (*compared, error) {
+func readCompared(manifest Document, what string, l Limits) (_ *compared, err error) {
 	c := &compared{doc: value.Acquire()}
-	err := c.read(manifest, l)
-	if err == nil {
-		return c, nil
-	}
-	c.doc.Release()
-	var e *Error
-	if what != "manifest" && errors.As(err, &e) {
-		named := *e
-		named.Message = what + ": " + named.Message
-		return nil, &named
-	}
-	return nil, err
-}
-
-func (c *compared) read(manifest Document, l Limits) error {
+	defer func() {
+		if err == nil {
+			return
+		}
+		c.doc.Release()
+		var e *Error
+		if what != "manifest" && errors.As(err, &e) {
+			named := *e
+			named.Message = what + ": " + named.Message
+			err = &named
+		}
+	}()
 	m, text, root, err := decodeManifest(c.doc, manifest, l)
 	c.text, c.root = text, root
 	if root != 0 {
@@ -236,13 +233,13 @@ func (c *compared) read(manifest Document, l Limits) error {
 	if err != nil {
 		c.decodeError = err
 		_, _, err = undecodable(c.doc, root, err)
-		return err
+		return c, err
 	}
 	c.crd = m.CRD
 	if c.canonical, err = schema.Canonical(c.crd); err != nil {
-		return &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
+		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
 	}
-	return nil
+	return c, nil
 }
 
 // existing returns the CRD as a registered one: with the status that the options know, or else that of the manifest.
@@ -295,25 +292,18 @@ func (c *compared) position(path value.Path) *Position {
 	if c.root == 0 {
 		return nil
 	}
-	found, depth := path, 0
-	node := c.root
-	follow := func(p value.Path) {
-		if n, d := c.deepest(p); d > depth || depth == 0 {
-			found, node, depth = p[:d], n, d
-		}
-	}
-	follow(path)
+	node, depth := c.deepest(path)
 	const prefix = 3 // spec, versions, the index
 	if len(path) > prefix && depth < len(path) && path[1].Key() == "versions" {
-		inVersion := path[prefix:]
-		shared := value.Path{value.Name("spec")}
-		if inVersion[0].Key() == "schema" {
-			inVersion = inVersion[1:]
-			shared = append(shared, value.Name("validation"))
+		shared := append(value.Path{value.Name("spec")}, path[prefix:]...)
+		if path[prefix].Key() == "schema" {
+			shared[1] = value.Name("validation")
 		}
-		follow(append(shared, inVersion...))
+		if n, d := c.deepest(shared); d > depth {
+			path, node, depth = shared, n, d
+		}
 	}
-	position := c.doc.PositionOf(node, found)
+	position := c.doc.PositionOf(node, path[:depth])
 	if position == (Position{}) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -44,7 +45,7 @@ var (
 // Change is one difference.
 type Change struct {
 	Impact
-	Kind    Kind
+	Kind    string // docs/diff.md lists the kinds
 	Version string // the version that changed, "" for what all versions share
 	// Schema is the path of the keyword in the version's schema, nil outside of schemas.
 	Schema value.Path
@@ -86,13 +87,13 @@ type comparison struct {
 }
 
 // report adds a change at a path below the bases. old and new are nil if the value is missing.
-func (c *comparison) report(kind Kind, impact Impact, at value.Path, old, new any, format string, args ...any) {
+func (c *comparison) report(kind string, impact Impact, at value.Path, old, new any, format string, args ...any) {
 	c.reportMoved(kind, impact, at, at, old, new, format, args...)
 }
 
 // reportMoved is report for a value that has different paths in the two CRDs.
 func (c *comparison) reportMoved(
-	kind Kind, impact Impact, oldAt, newAt value.Path, old, new any, format string, args ...any,
+	kind string, impact Impact, oldAt, newAt value.Path, old, new any, format string, args ...any,
 ) {
 	c.Worst = max(c.Worst, impact.Worst())
 	if len(c.Changes) >= c.Most {
@@ -112,7 +113,55 @@ func (c *comparison) reportMoved(
 	c.Changes = append(c.Changes, change)
 }
 
-// present stands for a value that is in a CRD and that the change does not show.
+// effect is the kind, impact and message of a change.
+type effect struct {
+	kind    string
+	impact  Impact
+	message string
+}
+
+// compare reports a value that was added, removed or changed. old and new are nil if the value is missing.
+func (c *comparison) compare(at value.Path, old, new any, added, removed, changed effect) {
+	e := changed
+	switch {
+	case reflect.DeepEqual(old, new):
+		return
+	case old == nil:
+		e = added
+	case new == nil:
+		e = removed
+	}
+	c.report(e.kind, e.impact, at, old, new, "%s", e.message)
+}
+
+// sets compares lists as sets. show returns the value of an element in a change; messages format the element.
+func (c *comparison) sets(at value.Path, old, new []string, show func(string) any, removed, added effect) {
+	for _, side := range []struct {
+		list, other []string
+		effect
+	}{{old, new, removed}, {new, old, added}} {
+		other := setOf(side.other)
+		for i, v := range side.list {
+			switch e := side.effect; {
+			case other[v]:
+			case e == removed:
+				c.reportMoved(e.kind, e.impact, at.With(value.At(i)), at, show(v), nil, e.message, truncated(v))
+			default:
+				c.reportMoved(e.kind, e.impact, at, at.With(value.At(i)), nil, show(v), e.message, truncated(v))
+			}
+		}
+	}
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, v := range list {
+		set[v] = true
+	}
+	return set
+}
+
+// present stands for a value that the change does not show.
 type present struct{}
 
 func valueJSON(v any) json.RawMessage {

@@ -29,7 +29,7 @@ type CRD = apiextensionsv1.CustomResourceDefinition
 func CRDs(ctx context.Context, old, new *CRD, o Options) (*Result, error) {
 	c := &comparison{Options: o, ctx: ctx}
 	if old.Name != new.Name {
-		c.report(NameChanged, breaksAll, path("metadata", "name"), old.Name, new.Name,
+		c.report("NameChanged", breaksAll, path("metadata", "name"), old.Name, new.Name,
 			"this is another CRD: %s and its objects are not part of it", old.Name)
 		return &c.Result, nil
 	}
@@ -52,49 +52,41 @@ func path(names ...string) value.Path {
 }
 
 func (c *comparison) names(old, new *CRD) {
-	changed := func(kind Kind, impact Impact, at value.Path, old, new, message string) {
+	changed := func(kind string, impact Impact, at value.Path, old, new, message string) {
 		if old != new {
 			c.report(kind, impact, at, old, new, "%s", message)
 		}
 	}
 	o, n := &old.Spec.Names, &new.Spec.Names
-	changed(GroupChanged, breaksAll, path("spec", "group"), old.Spec.Group, new.Spec.Group,
+	changed("GroupChanged", breaksAll, path("spec", "group"), old.Spec.Group, new.Spec.Group,
 		"a CRD cannot change its group: stored objects belong to the old one")
-	changed(ScopeChanged, breaksAll, path("spec", "scope"), string(old.Spec.Scope), string(new.Spec.Scope),
+	changed("ScopeChanged", breaksAll, path("spec", "scope"), string(old.Spec.Scope), string(new.Spec.Scope),
 		"an established CRD cannot change its scope")
-	changed(PluralChanged, breaksAll, path("spec", "names", "plural"), o.Plural, n.Plural,
+	changed("PluralChanged", breaksAll, path("spec", "names", "plural"), o.Plural, n.Plural,
 		"a CRD cannot change its plural, which is part of its name and of URLs")
-	changed(KindChanged, breaksAll, path("spec", "names", "kind"), o.Kind, n.Kind,
+	changed("KindChanged", breaksAll, path("spec", "names", "kind"), o.Kind, n.Kind,
 		"an established CRD cannot change its kind, which all objects have")
-	changed(ListKindChanged, careForReaders, path("spec", "names", "listKind"), o.ListKind, n.ListKind,
+	changed("ListKindChanged", careForReaders, path("spec", "names", "listKind"), o.ListKind, n.ListKind,
 		"lists have another kind")
-	changed(SingularChanged, careForClients, path("spec", "names", "singular"), o.Singular, n.Singular,
+	changed("SingularChanged", careForClients, path("spec", "names", "singular"), o.Singular, n.Singular,
 		fmt.Sprintf("kubectl get %s no longer works", o.Singular))
-	c.words(o.ShortNames, n.ShortNames, path("spec", "names", "shortNames"), ShortNameAdded, ShortNameRemoved, "short name")
-	c.words(o.Categories, n.Categories, path("spec", "names", "categories"), CategoryAdded, CategoryRemoved, "category")
+	c.words(o.ShortNames, n.ShortNames, "shortNames", "short name", "ShortNameRemoved", "ShortNameAdded")
+	c.words(o.Categories, n.Categories, "categories", "category", "CategoryRemoved", "CategoryAdded")
 	at := path("spec", "preserveUnknownFields")
 	switch was, is := old.Spec.PreserveUnknownFields, new.Spec.PreserveUnknownFields; {
 	case is && !was:
-		c.report(PreserveUnknownFieldsChanged, careForReaders, at, was, is, "undeclared fields are kept")
+		c.report("PreserveUnknownFieldsChanged", careForReaders, at, was, is, "undeclared fields are kept")
 	case was && !is:
-		c.report(PreserveUnknownFieldsChanged, breaksAll, at, was, is,
+		c.report("PreserveUnknownFieldsChanged", breaksAll, at, was, is,
 			"undeclared fields are pruned when objects are read, and lost with the next write")
 	}
 }
 
-// words compares lists as sets.
-func (c *comparison) words(old, new []string, at value.Path, added, removed Kind, what string) {
-	for i, word := range old {
-		if !slices.Contains(new, word) {
-			c.reportMoved(removed, careForClients, at.With(value.At(i)), at, word, nil,
-				"the %s %s is removed: commands that use it fail", what, word)
-		}
-	}
-	for i, word := range new {
-		if !slices.Contains(old, word) {
-			c.reportMoved(added, harmless, at, at.With(value.At(i)), nil, word, "the %s %s is new", what, word)
-		}
-	}
+// words compares short names or categories.
+func (c *comparison) words(old, new []string, keyword, what, removed, added string) {
+	c.sets(path("spec", "names", keyword), old, new, func(word string) any { return word },
+		effect{removed, careForClients, "the " + what + " %s is removed: commands that use it fail"},
+		effect{added, harmless, "the " + what + " %s is new"})
 }
 
 func (c *comparison) conversion(old, new *CRD) {
@@ -103,10 +95,10 @@ func (c *comparison) conversion(old, new *CRD) {
 	switch {
 	case o.Strategy == n.Strategy:
 	case n.Strategy == apiextensionsv1.NoneConverter:
-		c.report(ConversionStrategyChanged, breaksAll, at, o.Strategy, n.Strategy,
+		c.report("ConversionStrategyChanged", breaksAll, at, o.Strategy, n.Strategy,
 			"versions differ in apiVersion only: what the webhook converted is lost")
 	default:
-		c.report(ConversionStrategyChanged, careForAll, at, o.Strategy, n.Strategy,
+		c.report("ConversionStrategyChanged", careForAll, at, o.Strategy, n.Strategy,
 			"a webhook converts: objects at other versions than the stored one need its answer")
 	}
 	if o.Webhook == nil || n.Webhook == nil {
@@ -114,7 +106,7 @@ func (c *comparison) conversion(old, new *CRD) {
 	}
 	at = path("spec", "conversion", "webhook")
 	if was, is := o.Webhook.ConversionReviewVersions, n.Webhook.ConversionReviewVersions; !slices.Equal(was, is) {
-		c.report(ConversionWebhookChanged, careForAll, at.With(value.Name("conversionReviewVersions")), was, is,
+		c.report("ConversionWebhookChanged", careForAll, at.With(value.Name("conversionReviewVersions")), was, is,
 			"the webhook must support other versions of ConversionReview")
 	}
 	was, is := o.Webhook.ClientConfig, n.Webhook.ClientConfig
@@ -126,7 +118,7 @@ func (c *comparison) conversion(old, new *CRD) {
 		!bytes.Equal(was.CABundle, is.CABundle) {
 		message = "the webhook must present a certificate of another authority"
 	}
-	c.report(ConversionWebhookChanged, careForAll, at.With(value.Name("clientConfig")), was, is, "%s", message)
+	c.report("ConversionWebhookChanged", careForAll, at.With(value.Name("clientConfig")), was, is, "%s", message)
 }
 
 func conversionOf(crd *CRD) apiextensionsv1.CustomResourceConversion {
@@ -159,7 +151,7 @@ func (c *comparison) metadata(old, new *CRD) {
 		names = append(names, "finalizers")
 	}
 	if len(names) > 0 {
-		c.report(MetadataChanged, harmless, path("metadata"), present{}, present{},
+		c.report("MetadataChanged", harmless, path("metadata"), present{}, present{},
 			"the metadata of the CRD itself: %s", some(names))
 	}
 }

@@ -35,13 +35,13 @@ func (c *comparison) losses(l *losses, n *version) {
 	if storage == nil || storage.Name == n.Name {
 		return
 	}
-	keepsAll := l.new.Spec.PreserveUnknownFields
-	lost := c.pruned(schema.Of(n), schema.Of(storage), keepsAll)
-	hidden := c.pruned(schema.Of(storage), schema.Of(n), keepsAll)
+	preservesAll := l.new.Spec.PreserveUnknownFields
+	lost := c.pruned(schema.Of(n), schema.Of(storage), preservesAll)
+	hidden := c.pruned(schema.Of(storage), schema.Of(n), preservesAll)
 	var oldLost fieldSet // fields of the old version that are lost from now on
 	o := schema.Find(l.old, n.Name)
 	if o != nil {
-		oldLost = c.pruned(schema.Of(o), schema.Of(storage), keepsAll)
+		oldLost = c.pruned(schema.Of(o), schema.Of(storage), preservesAll)
 		if s := l.oldStorage; s != nil && s.Name != o.Name {
 			before := c.pruned(schema.Of(o), schema.Of(s), l.old.Spec.PreserveUnknownFields)
 			lost.subtract(before)
@@ -62,12 +62,12 @@ func (c *comparison) losses(l *losses, n *version) {
 		if len(oldLost) > 0 && (wasStorage || slices.Contains(c.Stored, n.Name)) {
 			impact.Stored = Breaking
 		}
-		c.report(StorageLosesFields, impact, at, nil, lost.first(maxLost),
+		c.report("StorageLosesFields", impact, at, nil, lost.first(maxLost),
 			"the storage version %s does not have all fields of %s, and there is no conversion; every write loses: %s",
 			storage.Name, n.Name, some(lost.first(len(lost))))
 	}
 	if len(hidden) > 0 && n.Served {
-		c.report(VersionHidesFields, careForWrites, at, nil, hidden.first(maxLost),
+		c.report("VersionHidesFields", careForWrites, at, nil, hidden.first(maxLost),
 			"%[1]s does not have all fields of the storage version %[2]s, and there is no conversion; reading and replacing "+
 				"an object at %[1]s loses: %[3]s", n.Name, storage.Name, some(hidden.first(len(hidden))))
 	}
@@ -86,9 +86,9 @@ func (s fieldSet) first(n int) []string {
 }
 
 // pruned returns the fields of one schema that another prunes.
-func (c *comparison) pruned(from, to *Props, keepsAll bool) fieldSet {
+func (c *comparison) pruned(from, to *Props, preservesAll bool) fieldSet {
 	s := pruneWalk{c: c, pruned: fieldSet{}}
-	if !keepsAll {
+	if !preservesAll {
 		s.node(from, to, "")
 	}
 	return s.pruned
@@ -118,7 +118,7 @@ func (s *pruneWalk) node(from, to *Props, at string) {
 			s.node(&p, &q, path)
 		case to.AdditionalProperties != nil:
 			s.node(&p, to.AdditionalProperties.Schema, path)
-		case !keeps(to) && (!to.XEmbeddedResource || !slices.Contains(typeMeta, name)):
+		case !preserves(to) && (!to.XEmbeddedResource || !slices.Contains(typeMeta, name)):
 			s.pruned[path] = struct{}{}
 		}
 	}
@@ -127,11 +127,11 @@ func (s *pruneWalk) node(from, to *Props, at string) {
 		switch {
 		case to.AdditionalProperties != nil:
 			s.node(values, to.AdditionalProperties.Schema, at+".*")
-		case !keeps(to):
+		case !preserves(to):
 			s.pruned[anyField] = struct{}{}
 		}
 	}
-	if keeps(from) && !keeps(to) && from.AdditionalProperties == nil && to.AdditionalProperties == nil &&
+	if preserves(from) && !preserves(to) && from.AdditionalProperties == nil && to.AdditionalProperties == nil &&
 		(to.Type == "object" || to.Type == "") {
 		s.pruned[anyField] = struct{}{}
 	}

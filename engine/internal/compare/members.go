@@ -7,33 +7,33 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// fate is what happens to a field that an object's schema does not declare.
-type fate uint8
+// policy is what happens to a field that the schema of an object does not declare.
+type policy uint8
 
 const (
-	pruned    fate = iota
-	kept           // unchanged
-	governed       // validated by the schema of additionalProperties
-	emptied        // additionalProperties: true. The field is kept, but objects in it lose all fields
-	forbidden      // additionalProperties: false
+	pruned    policy = iota
+	preserved        // unchanged
+	validated        // validated by the schema of additionalProperties
+	emptied          // additionalProperties: true. The field is kept, but objects in it lose all fields
+	forbidden        // additionalProperties: false
 )
 
-func keeps(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
+func preserves(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
 
-// fate returns the fate of undeclared fields. inherited: the object is in a list that preserves unknown fields; all:
+// policy returns the policy for undeclared fields. inherited: the object is in a list that preserves unknown fields; all:
 // the CRD does.
-func (w *walk) fate(s *Props, inherited, all bool) fate {
+func (w *walk) policy(s *Props, inherited, all bool) policy {
 	switch a := s.AdditionalProperties; {
-	case a == nil && (all || inherited || keeps(s)):
-		return kept
+	case a == nil && (all || inherited || preserves(s)):
+		return preserved
 	case a == nil:
 		return pruned
 	case a.Schema != nil:
-		return governed
+		return validated
 	case !a.Allows:
 		return forbidden
 	case all:
-		return kept
+		return preserved
 	}
 	return emptied
 }
@@ -60,16 +60,16 @@ func (w *walk) required(old, new *Props, at node) {
 			impact, what = harmless, "required, and all objects have it"
 		case declared && hasDefault(&p):
 			impact, what = harmless, "required, and has a default"
-		case !declared && !known && w.fate(new, at.newKeeps, w.newKeepsAll) == pruned:
+		case !declared && !known && w.policy(new, at.newPreserves, w.newPreservesAll) == pruned:
 			what = "required, but pruned: all objects are rejected"
 		}
-		w.reportMoved(RequiredAdded, impact, keyword, keyword.With(value.At(i)), nil, name, "%s is %s", name, what)
+		w.reportMoved("RequiredAdded", impact, keyword, keyword.With(value.At(i)), nil, name, "%s is %s", name, what)
 	}
 	clear(reported)
 	for i, name := range old.Required {
 		if !reported[name] && !requires(new, name) {
 			reported[name] = true
-			w.reportMoved(RequiredRemoved, careForReaders, keyword.With(value.At(i)), keyword, name, nil,
+			w.reportMoved("RequiredRemoved", careForReaders, keyword.With(value.At(i)), keyword, name, nil,
 				"%s is optional: readers must expect objects without it", name)
 		}
 	}
@@ -77,7 +77,7 @@ func (w *walk) required(old, new *Props, at node) {
 
 // members compares declared and other fields of an object.
 func (w *walk) members(old, new *Props, at node) {
-	was, is := w.fate(old, at.oldKeeps, w.oldKeepsAll), w.fate(new, at.newKeeps, w.newKeepsAll)
+	was, is := w.policy(old, at.oldPreserves, w.oldPreservesAll), w.policy(new, at.newPreserves, w.newPreservesAll)
 	all := make(map[string]Props, max(len(old.Properties), len(new.Properties)))
 	maps.Copy(all, old.Properties)
 	maps.Copy(all, new.Properties)
@@ -85,7 +85,7 @@ func (w *walk) members(old, new *Props, at node) {
 		o, before := old.Properties[name]
 		n, after := new.Properties[name]
 		below := at.below(value.Name("properties"), value.Name(name))
-		below.demanded = requires(new, name)
+		below.isRequired = requires(new, name)
 		below.meta = name == "metadata" && (at.root || new.XEmbeddedResource)
 		oldImplied, newImplied := implied(old, name, at), implied(new, name, at)
 		switch {
@@ -93,13 +93,13 @@ func (w *walk) members(old, new *Props, at node) {
 			w.node(&o, &n, below)
 		case after && oldImplied != nil:
 			w.node(oldImplied, &n, below)
-		case after && was == governed:
+		case after && was == validated:
 			w.node(valueSchema(old), &n, below)
 		case after:
 			w.added(&n, new, was, at, below)
 		case newImplied != nil:
 			w.node(&o, newImplied, below)
-		case is == governed:
+		case is == validated:
 			w.node(&o, valueSchema(new), below)
 		default:
 			w.removedProperty(&o, is, at, below)
@@ -108,14 +108,14 @@ func (w *walk) members(old, new *Props, at node) {
 	w.undeclared(old, new, was, is, at)
 }
 
-// added reports a new property; was is the fate that it had.
-func (w *walk) added(p, parent *Props, was fate, at, below node) {
+// added reports a new property; was is the policy for it before.
+func (w *walk) added(p, parent *Props, was policy, at, below node) {
 	impact := careForWrites
 	var message string
 	switch withDefault := hasDefault(p); {
 	case at.meta:
 		message = "metadata that objects have already is validated"
-	case was == kept || was == emptied:
+	case was == preserved || was == emptied:
 		message = "objects may have the field already, because undeclared fields were kept: " +
 			"undeclared fields in it are pruned, and invalid values are rejected"
 	case withDefault && (at.mapped || w.unknownFormat(p)):
@@ -129,7 +129,7 @@ func (w *walk) added(p, parent *Props, was fate, at, below node) {
 	default:
 		impact, message = harmless, "the field is new"
 	}
-	w.report(PropertyAdded, impact, below.path, nil, p, "%s", message)
+	w.report("PropertyAdded", impact, below.path, nil, p, "%s", message)
 }
 
 // unknownFormat reports whether an invalid default may be accepted: API servers validate defaults with formats that
@@ -138,8 +138,8 @@ func (w *walk) unknownFormat(p *Props) bool {
 	return schema.Any(p, func(s *Props) bool { return s.Format != "" && !w.knows(s) })
 }
 
-// removedProperty reports a removed property; is is the fate that it has now.
-func (w *walk) removedProperty(p *Props, is fate, at, below node) {
+// removedProperty reports a removed property; is is the policy for it now.
+func (w *walk) removedProperty(p *Props, is policy, at, below node) {
 	impact := breaksAll
 	var message string
 	switch {
@@ -154,32 +154,32 @@ func (w *walk) removedProperty(p *Props, is fate, at, below node) {
 	default:
 		impact, message = at.seen(Care), "the field is kept, but neither validated nor defaulted"
 	}
-	w.report(PropertyRemoved, impact, below.path, p, nil, "%s", message)
+	w.report("PropertyRemoved", impact, below.path, p, nil, "%s", message)
 }
 
 // undeclared compares additionalProperties and x-kubernetes-preserve-unknown-fields.
-func (w *walk) undeclared(old, new *Props, was, is fate, at node) {
-	if was == governed && is == governed {
+func (w *walk) undeclared(old, new *Props, was, is policy, at node) {
+	if was == validated && is == validated {
 		below := at.below(value.Name("additionalProperties"))
 		below.mapped = true
 		w.node(valueSchema(old), valueSchema(new), below)
 		return
 	}
 	w.preserving(old, new, was, is, at)
-	if was == is || was <= kept && is <= kept {
+	if was == is || was <= preserved && is <= preserved {
 		return
 	}
-	kind := MapValuesChanged
+	kind := "MapValuesChanged"
 	var oldValue, newValue any
 	if old.AdditionalProperties != nil {
 		oldValue = old.AdditionalProperties
 	} else {
-		kind = MapValuesAdded
+		kind = "MapValuesAdded"
 	}
 	if new.AdditionalProperties != nil {
 		newValue = new.AdditionalProperties
 	} else {
-		kind = MapValuesRemoved
+		kind = "MapValuesRemoved"
 	}
 	impact := at.seen(Care)
 	var message string
@@ -195,9 +195,9 @@ func (w *walk) undeclared(old, new *Props, was, is fate, at node) {
 		impact, message = breaksAll, "undeclared fields are pruned: the next write removes the stored values"
 	case was == pruned:
 		impact, message = at.seen(Compatible), "undeclared fields are kept; they were pruned"
-	case is == kept:
+	case is == preserved:
 		message = "undeclared fields are kept without validation"
-	case was == kept:
+	case was == preserved:
 		impact, message = careForWrites, "undeclared fields, which were kept without validation, are validated and pruned"
 	case is == emptied && w.kindsOf(valueSchema(old))&(objects|lists) == 0:
 		message = "the values of the map are no longer validated"
@@ -209,22 +209,22 @@ func (w *walk) undeclared(old, new *Props, was, is fate, at node) {
 	w.report(kind, impact, at.at("additionalProperties"), oldValue, newValue, "%s", message)
 }
 
-func (w *walk) preserving(old, new *Props, was, is fate, at node) {
+func (w *walk) preserving(old, new *Props, was, is policy, at node) {
 	keyword := at.at("x-kubernetes-preserve-unknown-fields")
 	const same = "no effect: undeclared fields are kept as before"
-	switch before, after := keeps(old), keeps(new); {
+	switch before, after := preserves(old), preserves(new); {
 	case before == after:
-	case after && was == kept && is == kept:
-		w.report(PreserveUnknownAdded, at.seen(Compatible), keyword, nil, true, same)
+	case after && was == preserved && is == preserved:
+		w.report("PreserveUnknownAdded", at.seen(Compatible), keyword, nil, true, same)
 	case after:
-		w.report(PreserveUnknownAdded, at.seen(Care), keyword, nil, true, "undeclared fields are kept: readers get them")
-	case is == kept:
-		w.report(PreserveUnknownRemoved, at.seen(Compatible), keyword, true, nil, same)
+		w.report("PreserveUnknownAdded", at.seen(Care), keyword, nil, true, "undeclared fields are kept: readers get them")
+	case is == preserved:
+		w.report("PreserveUnknownRemoved", at.seen(Compatible), keyword, true, nil, same)
 	case is != pruned:
-		w.report(PreserveUnknownRemoved, at.seen(Compatible), keyword, true, nil,
+		w.report("PreserveUnknownRemoved", at.seen(Compatible), keyword, true, nil,
 			"additionalProperties decides about undeclared fields")
 	default:
-		w.report(PreserveUnknownRemoved, breaksAll, keyword, true, nil,
+		w.report("PreserveUnknownRemoved", breaksAll, keyword, true, nil,
 			"undeclared fields are pruned: the next write removes the stored values")
 	}
 }

@@ -14,9 +14,9 @@ type Props = schema.Props
 // walk compares two schemas node by node.
 type walk struct {
 	*comparison
-	oldKeepsAll, newKeepsAll bool // spec.preserveUnknownFields
-	documented               int  // nodes whose documentation changed
-	firstDocumented          value.Path
+	oldPreservesAll, newPreservesAll bool // spec.preserveUnknownFields
+	documented                       int  // nodes whose documentation changed
+	firstDocumented                  value.Path
 }
 
 // node is the position of a schema node.
@@ -31,10 +31,10 @@ type node struct {
 	combined bool
 	// mapped: it is below additionalProperties, where API servers do not validate defaults.
 	mapped bool
-	// demanded: the value is required. item: it is an item of a list. In both cases null is not dropped.
-	demanded, item bool
-	// oldKeeps, newKeeps: it is an item of a list that preserves unknown fields.
-	oldKeeps, newKeeps bool
+	// isRequired: the value is required. item: it is an item of a list. In both cases null is not dropped.
+	isRequired, item bool
+	// oldPreserves, newPreserves: it is an item of a list that preserves unknown fields.
+	oldPreserves, newPreserves bool
 }
 
 func (p node) below(segments ...value.Segment) node {
@@ -105,9 +105,9 @@ func (w *walk) document(old, new *Props, at node) {
 func (w *walk) documentation() {
 	switch {
 	case w.documented == 1:
-		w.report(DocumentationChanged, harmless, w.firstDocumented, present{}, present{}, "the documentation in the schema")
+		w.report("DocumentationChanged", harmless, w.firstDocumented, present{}, present{}, "the documentation in the schema")
 	case w.documented > 1:
-		w.report(DocumentationChanged, harmless, w.firstDocumented, present{}, present{},
+		w.report("DocumentationChanged", harmless, w.firstDocumented, present{}, present{},
 			"the documentation in the schema, of %d nodes", w.documented)
 	}
 }
@@ -117,19 +117,19 @@ func (w *walk) embedded(old, new *Props, at node) {
 	keyword := at.at("x-kubernetes-embedded-resource")
 	switch {
 	case new.XEmbeddedResource && !old.XEmbeddedResource:
-		w.report(EmbeddedResourceAdded, breaksWrites, keyword, nil, true,
+		w.report("EmbeddedResourceAdded", breaksWrites, keyword, nil, true,
 			"apiVersion and kind are required, and fields of metadata that Kubernetes does not know are dropped")
 	case old.XEmbeddedResource && !new.XEmbeddedResource:
-		if w.fate(new, at.newKeeps, w.newKeepsAll) == pruned {
+		if w.policy(new, at.newPreserves, w.newPreservesAll) == pruned {
 			for _, name := range typeMeta {
 				if _, declared := new.Properties[name]; !declared {
-					w.report(EmbeddedResourceRemoved, breaksAll, keyword, true, nil,
+					w.report("EmbeddedResourceRemoved", breaksAll, keyword, true, nil,
 						"the schema does not declare %s, so it is pruned", name)
 					return
 				}
 			}
 		}
-		w.report(EmbeddedResourceRemoved, careForAll, keyword, true, nil,
+		w.report("EmbeddedResourceRemoved", careForAll, keyword, true, nil,
 			"apiVersion, kind and metadata are ordinary fields: they are neither required nor validated")
 	}
 }
@@ -162,14 +162,14 @@ func (w *walk) items(old, new *Props, at node) {
 	switch {
 	case o == nil && n == nil:
 	case o == nil:
-		w.report(ItemsAdded, careForWrites, keyword, nil, struct{}{},
+		w.report("ItemsAdded", careForWrites, keyword, nil, struct{}{},
 			"the items of lists have a schema: other fields are pruned, and invalid items are rejected")
 	case n == nil:
-		w.report(ItemsRemoved, careForAll, keyword, struct{}{}, nil, "the items of lists no longer have a schema")
+		w.report("ItemsRemoved", careForAll, keyword, struct{}{}, nil, "the items of lists no longer have a schema")
 	default:
 		below := at.below(value.Name("items"))
 		below.item = true
-		below.oldKeeps, below.newKeeps = at.oldKeeps || keeps(old), at.newKeeps || keeps(new)
+		below.oldPreserves, below.newPreserves = at.oldPreserves || preserves(old), at.newPreserves || preserves(new)
 		w.node(o, n, below)
 	}
 }

@@ -15,14 +15,14 @@ func (w *walk) operators(old, new *Props, at node) {
 	switch p := (&proof{fuel: maxSteps}); {
 	case old.Not == nil && new.Not == nil:
 	case old.Not == nil:
-		w.report(LogicalOperatorTightened, breaksWrites, keyword, nil, new.Not, "values that satisfy the schema are rejected")
+		w.report("LogicalOperatorTightened", breaksWrites, keyword, nil, new.Not, "values that satisfy the schema are rejected")
 	case new.Not == nil:
-		w.report(LogicalOperatorLoosened, harmless, keyword, old.Not, nil, "there is no not any more")
+		w.report("LogicalOperatorLoosened", harmless, keyword, old.Not, nil, "there is no not any more")
 	case jsonOf(old.Not) == jsonOf(new.Not):
 	case p.implies(new.Not, old.Not):
-		w.report(LogicalOperatorLoosened, harmless, keyword, old.Not, new.Not, "fewer values are rejected")
+		w.report("LogicalOperatorLoosened", harmless, keyword, old.Not, new.Not, "fewer values are rejected")
 	default:
-		w.report(LogicalOperatorChanged, careForWrites, keyword, old.Not, new.Not, undecided)
+		w.report("LogicalOperatorChanged", careForWrites, keyword, old.Not, new.Not, undecided)
 	}
 }
 
@@ -78,15 +78,15 @@ func (w *walk) clauses(keyword string, old, new []Props, at node) {
 	}
 	switch {
 	case looser && len(new) == 0:
-		w.report(LogicalOperatorLoosened, harmless, path, oldValue, nil, "there is no %s any more", keyword)
+		w.report("LogicalOperatorLoosened", harmless, path, oldValue, nil, "there is no %s any more", keyword)
 	case looser:
-		w.report(LogicalOperatorLoosened, careForReaders, path, oldValue, newValue,
+		w.report("LogicalOperatorLoosened", careForReaders, path, oldValue, newValue,
 			"all valid values stay valid, and readers can get others")
 	case tighter:
-		w.report(LogicalOperatorTightened, breaksWrites, path, oldValue, newValue,
+		w.report("LogicalOperatorTightened", breaksWrites, path, oldValue, newValue,
 			"some values are rejected, also by updates that do not change them")
 	default:
-		w.report(LogicalOperatorChanged, careForWrites, path, oldValue, newValue, undecided)
+		w.report("LogicalOperatorChanged", careForWrites, path, oldValue, newValue, undecided)
 	}
 }
 

@@ -22,81 +22,72 @@ func isTransition(r *rule) bool {
 
 func optional(r *rule) bool { return r.OptionalOldSelf != nil && *r.OptionalOldSelf }
 
-// rules compares x-kubernetes-validations. Rules with the same text are the same rule. Of the others, two with the same
-// message, or the only two, are one rule that was changed.
+// rules compares x-kubernetes-validations.
 func (w *walk) rules(old, new *Props, at node) {
 	keyword := at.at("x-kubernetes-validations")
-	p := newPairing(old.XValidations, new.XValidations)
-	for j := range p.old {
-		if o := &p.old[j]; !p.taken[j] {
+	partners, taken := pairRules(old.XValidations, new.XValidations)
+	for j := range taken {
+		if o := &old.XValidations[j]; !taken[j] {
 			impact := harmless
 			if isTransition(o) {
 				impact = careForReaders
 			}
-			w.reportMoved(RuleRemoved, impact, keyword.With(value.At(j)), keyword, o, nil,
+			w.reportMoved("RuleRemoved", impact, keyword.With(value.At(j)), keyword, o, nil,
 				"no longer checked: %s", truncated(o.Rule))
 		}
 	}
-	for i, j := range p.partner {
-		n, newAt := &p.new[i], keyword.With(value.At(i))
+	for i, j := range partners {
+		n, newAt := &new.XValidations[i], keyword.With(value.At(i))
 		if j < 0 {
 			w.ruleAdded(n, at, keyword, newAt)
 		} else {
-			w.rulePair(&p.old[j], n, keyword.With(value.At(j)), newAt)
+			w.rulePair(&old.XValidations[j], n, keyword.With(value.At(j)), newAt)
 		}
 	}
 }
 
-// pairing pairs old and new rules.
-type pairing struct {
-	old, new          []rule
-	partner           []int // of each new rule, -1 for none
-	taken             []bool
-	unpaired, untaken int
-}
-
-func newPairing(old, new []rule) *pairing {
-	p := &pairing{
-		old: old, new: new, partner: make([]int, len(new)), taken: make([]bool, len(old)),
-		unpaired: len(new), untaken: len(old),
+// pairRules returns the index of the old rule for each new one, -1 for none, and which old rules have a new one. Rules
+// with the same text are the same rule. Of the others, two with the same message, or the only two, are one rule that was
+// changed.
+func pairRules(old, new []rule) (partners []int, taken []bool) {
+	partners, taken = make([]int, len(new)), make([]bool, len(old))
+	unpaired, untaken := len(new), len(old)
+	pair := func(i, j int) {
+		partners[i], taken[j] = j, true
+		unpaired--
+		untaken--
 	}
 	byText := make(map[string][]int, len(old))
 	for j := range old {
 		byText[old[j].Rule] = append(byText[old[j].Rule], j)
 	}
 	for i := range new {
-		p.partner[i] = -1
+		partners[i] = -1
 		if list := byText[new[i].Rule]; len(list) > 0 {
-			p.pair(i, list[0])
+			pair(i, list[0])
 			byText[new[i].Rule] = list[1:]
 		}
 	}
 	const few = 64 // pairing the others takes quadratic time
-	if len(old) <= few && len(new) <= few {
-		p.pairIf(func(o, n *rule) bool {
-			return o.Message == n.Message && o.MessageExpression == n.MessageExpression && o.Message+o.MessageExpression != ""
-		})
-		if p.unpaired == 1 && p.untaken == 1 {
-			p.pairIf(func(*rule, *rule) bool { return true })
-		}
+	if len(old) > few || len(new) > few {
+		return partners, taken
 	}
-	return p
-}
-
-func (p *pairing) pair(i, j int) {
-	p.partner[i], p.taken[j] = j, true
-	p.unpaired--
-	p.untaken--
-}
-
-func (p *pairing) pairIf(fits func(o, n *rule) bool) {
-	for i := range p.new {
-		for j := 0; p.partner[i] < 0 && j < len(p.old); j++ {
-			if !p.taken[j] && fits(&p.old[j], &p.new[i]) {
-				p.pair(i, j)
+	pairIf := func(fits func(o, n *rule) bool) {
+		for i := range new {
+			for j := range old {
+				if partners[i] < 0 && !taken[j] && fits(&old[j], &new[i]) {
+					pair(i, j)
+				}
 			}
 		}
 	}
+	pairIf(func(o, n *rule) bool {
+		return o.Message == n.Message && o.MessageExpression == n.MessageExpression && o.Message+o.MessageExpression != ""
+	})
+	if unpaired == 1 && untaken == 1 {
+		pairIf(func(*rule, *rule) bool { return true })
+	}
+	return partners, taken
 }
 
 func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
@@ -114,11 +105,11 @@ func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
 	default:
 		message = "values that violate it are rejected when they change"
 	}
-	w.reportMoved(RuleAdded, impact, oldAt, newAt, nil, n, "%s: %s", message, truncated(n.Rule))
+	w.reportMoved("RuleAdded", impact, oldAt, newAt, nil, n, "%s: %s", message, truncated(n.Rule))
 }
 
 func (w *walk) rulePair(o, n *rule, oldAt, newAt value.Path) {
-	kind, impact := RuleChanged, careForWrites
+	kind, impact := "RuleChanged", careForWrites
 	var message string
 	switch {
 	case o.Rule != n.Rule:
@@ -128,9 +119,9 @@ func (w *walk) rulePair(o, n *rule, oldAt, newAt value.Path) {
 	case optional(o) && !optional(n):
 		message = "it runs only if there is an old value: " + truncated(n.Rule)
 	case o.Message != n.Message, o.MessageExpression != n.MessageExpression:
-		kind, impact, message = RuleMessageChanged, harmless, "the rule is the same"
+		kind, impact, message = "RuleMessageChanged", harmless, "the rule is the same"
 	case reason(o) != reason(n), o.FieldPath != n.FieldPath:
-		kind, impact, message = RuleMessageChanged, harmless, "the rule is the same, but has another reason or fieldPath"
+		kind, impact, message = "RuleMessageChanged", harmless, "the rule is the same, but has another reason or fieldPath"
 	default:
 		return
 	}

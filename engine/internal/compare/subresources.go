@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -10,23 +11,18 @@ import (
 )
 
 func (c *comparison) subresources(o, n *version) {
-	at := path("subresources", "status")
-	switch was, is := schema.HasStatus(o), schema.HasStatus(n); {
-	case is && !was:
-		c.report(StatusAdded, breaksWriters, at, nil, struct{}{},
-			"changes of status are ignored, unless clients write to the subresource")
-	case was && !is:
-		c.report(StatusRemoved, breaksWriters, at, struct{}{}, nil,
-			"writes to the subresource status get 404, and all other writes replace the status")
-	}
-	at = path("subresources", "scale")
+	c.compare(path("subresources", "status"), exists(schema.HasStatus(o)), exists(schema.HasStatus(n)),
+		effect{"StatusAdded", breaksWriters, "changes of status are ignored, unless clients write to the subresource"},
+		effect{"StatusRemoved", breaksWriters,
+			"writes to the subresource status get 404, and all other writes replace the status"}, effect{})
+	at := path("subresources", "scale")
 	switch was, is := scaleOf(o), scaleOf(n); {
 	case was == nil && is == nil:
 	case was == nil:
-		c.report(ScaleAdded, careForWrites, at, nil, is,
+		c.report("ScaleAdded", careForWrites, at, nil, is,
 			"objects are rejected unless %s and %s are from 0 to 2147483647", is.SpecReplicasPath, is.StatusReplicasPath)
 	case is == nil:
-		c.report(ScaleRemoved, breaksClients, at, was, nil, "kubectl scale and autoscalers get 404")
+		c.report("ScaleRemoved", breaksClients, at, was, nil, "kubectl scale and autoscalers get 404")
 	default:
 		c.scale(was, is, at)
 	}
@@ -45,20 +41,23 @@ func (c *comparison) scale(was, is *apiextensionsv1.CustomResourceSubresourceSca
 		{"statusReplicasPath", was.StatusReplicasPath, is.StatusReplicasPath},
 	} {
 		if p.was != p.is {
-			c.report(ScaleChanged, careForAll, at.With(value.Name(p.name)), p.was, p.is,
+			c.report("ScaleChanged", careForAll, at.With(value.Name(p.name)), p.was, p.is,
 				"the replicas are at %s instead of %s, and must be from 0 to 2147483647", p.is, p.was)
 		}
 	}
-	at = at.With(value.Name("labelSelectorPath"))
-	switch was, is := stringOf(was.LabelSelectorPath, ""), stringOf(is.LabelSelectorPath, ""); {
-	case was == is:
-	case was == "":
-		c.report(ScaleChanged, harmless, at, nil, is, "the label selector is at %s", is)
-	case is == "":
-		c.report(ScaleChanged, breaksReaders, at, was, nil, "there is no label selector, which autoscalers need")
-	default:
-		c.report(ScaleChanged, careForReaders, at, was, is, "the label selector is at %s instead of %s", is, was)
+	old, new := text(stringOf(was.LabelSelectorPath, "")), text(stringOf(is.LabelSelectorPath, ""))
+	c.compare(at.With(value.Name("labelSelectorPath")), old, new,
+		effect{"ScaleChanged", harmless, fmt.Sprintf("the label selector is at %v", new)},
+		effect{"ScaleChanged", breaksReaders, "there is no label selector, which autoscalers need"},
+		effect{"ScaleChanged", careForReaders, fmt.Sprintf("the label selector is at %v instead of %v", new, old)})
+}
+
+// exists returns an empty object, or nil for false.
+func exists(yes bool) any {
+	if yes {
+		return struct{}{}
 	}
+	return nil
 }
 
 // stringOf returns *s, or a default if s is nil.
@@ -79,7 +78,7 @@ func (c *comparison) columns(o, n *version) {
 	old, new := o.AdditionalPrinterColumns, n.AdditionalPrinterColumns
 	for i := range old {
 		if was := &old[i]; find(old, was.Name) == i && find(new, was.Name) < 0 {
-			c.reportMoved(ColumnRemoved, careForReaders, at.With(value.At(i)), at, was, nil,
+			c.reportMoved("ColumnRemoved", careForReaders, at.With(value.At(i)), at, was, nil,
 				"tables no longer have the column %s", was.Name)
 		}
 	}
@@ -90,32 +89,28 @@ func (c *comparison) columns(o, n *version) {
 		}
 		j := find(old, is.Name)
 		if j < 0 {
-			c.reportMoved(ColumnAdded, harmless, at, newAt, nil, is, "tables have the column %s", is.Name)
+			c.reportMoved("ColumnAdded", harmless, at, newAt, nil, is, "tables have the column %s", is.Name)
 			continue
 		}
 		switch was, oldAt := &old[j], at.With(value.At(j)); {
 		case *was == *is:
 		case was.Type != is.Type || was.JSONPath != is.JSONPath:
-			c.reportMoved(ColumnChanged, careForReaders, oldAt, newAt, was, is, "the column %s shows another value", is.Name)
+			c.reportMoved("ColumnChanged", careForReaders, oldAt, newAt, was, is, "the column %s shows another value", is.Name)
 		default:
-			c.reportMoved(ColumnChanged, harmless, oldAt, newAt, was, is, "the column %s has another description", is.Name)
+			c.reportMoved("ColumnChanged", harmless, oldAt, newAt, was, is, "the column %s has another description", is.Name)
 		}
 	}
 }
 
 // selectableFields compares the fields by which lists can be filtered.
 func (c *comparison) selectableFields(o, n *version) {
-	at := path("selectableFields")
-	for i, f := range o.SelectableFields {
-		if !slices.Contains(n.SelectableFields, f) {
-			c.reportMoved(SelectableFieldRemoved, breaksReaders, at.With(value.At(i)), at, f.JSONPath, nil,
-				"lists and watches that select by %s are rejected", f.JSONPath)
+	paths := func(v *version) (list []string) {
+		for _, f := range v.SelectableFields {
+			list = append(list, f.JSONPath)
 		}
+		return list
 	}
-	for i, f := range n.SelectableFields {
-		if !slices.Contains(o.SelectableFields, f) {
-			c.reportMoved(SelectableFieldAdded, harmless, at, at.With(value.At(i)), nil, f.JSONPath,
-				"lists can be filtered by %s", f.JSONPath)
-		}
-	}
+	c.sets(path("selectableFields"), paths(o), paths(n), func(p string) any { return p },
+		effect{"SelectableFieldRemoved", breaksReaders, "lists and watches that select by %s are rejected"},
+		effect{"SelectableFieldAdded", harmless, "lists can be filtered by %s"})
 }

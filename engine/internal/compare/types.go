@@ -97,7 +97,7 @@ func (w *walk) types(old, new *Props, at node) bool {
 			message += "; readers can get values of other types"
 		}
 	}
-	w.report(TypeChanged, impact, keyword, was, is, "%s", message)
+	w.report("TypeChanged", impact, keyword, was, is, "%s", message)
 	return before&after != 0
 }
 
@@ -105,14 +105,14 @@ func (w *walk) nullable(old, new *Props, at node) {
 	keyword := at.at("nullable")
 	switch {
 	case new.Nullable && !old.Nullable:
-		w.report(NullableAdded, careForReaders, keyword, false, true, "null is accepted: readers can get it")
+		w.report("NullableAdded", careForReaders, keyword, false, true, "null is accepted: readers can get it")
 	case !old.Nullable || new.Nullable:
 	case hasDefault(new):
-		w.report(NullableRemoved, careForWrites, keyword, true, false, "null is replaced by the default")
-	case at.demanded || at.item:
-		w.report(NullableRemoved, breaksWrites, keyword, true, false, "null is rejected")
+		w.report("NullableRemoved", careForWrites, keyword, true, false, "null is replaced by the default")
+	case at.isRequired || at.item:
+		w.report("NullableRemoved", breaksWrites, keyword, true, false, "null is rejected")
 	default:
-		w.report(NullableRemoved, careForWrites, keyword, true, false, "null is dropped")
+		w.report("NullableRemoved", careForWrites, keyword, true, false, "null is dropped")
 	}
 }
 
@@ -151,21 +151,21 @@ func (w *walk) formats(old, new *Props, at node) {
 		return
 	}
 	oldName, newName := formatName(old.Format), formatName(new.Format)
-	kind, impact := FormatChanged, harmless
+	kind, impact := "FormatChanged", harmless
 	var message string
 	rejected := fmt.Sprintf("values that are not a valid %s are rejected", new.Format)
 	switch {
 	case !was && !is:
 		message = "API servers do not validate formats that they do not know for the type"
 		if old.Format == "" {
-			kind = FormatAdded
+			kind = "FormatAdded"
 		} else if new.Format == "" {
-			kind = FormatRemoved
+			kind = "FormatRemoved"
 		}
 	case !was:
-		kind, impact, message = FormatAdded, at.tightened(), rejected
+		kind, impact, message = "FormatAdded", at.tightened(), rejected
 	case !is:
-		kind, impact = FormatRemoved, careForReaders
+		kind, impact = "FormatRemoved", careForReaders
 		message = fmt.Sprintf("values need not be a valid %s any more", old.Format)
 		if w.kindsOf(old)&texts != 0 { // rules see dates and durations as such
 			impact = careForAll
@@ -194,38 +194,37 @@ func text(s string) any {
 // listTypes compares x-kubernetes-list-type, -list-map-keys and -map-type. The managedFields of stored objects refer to
 // the old type, so each change affects server-side apply.
 func (w *walk) listTypes(old, new *Props, at node) {
-	keyword := at.at("x-kubernetes-list-type")
-	oldValue, newValue := pointee(old.XListType), pointee(new.XListType)
-	switch was, is := stringOf(old.XListType, "atomic"), stringOf(new.XListType, "atomic"); {
-	case was == is && oldValue == newValue:
-	case was == is:
-		w.report(ListTypeChanged, harmless, keyword, oldValue, newValue, "no effect: atomic is the default of lists")
-	case is == "atomic":
-		w.report(ListTypeChanged, careForAll, keyword, oldValue, newValue,
-			"items may be equal, and one applier owns the whole list; as a %s it was merged", was)
-	default:
-		what := "items"
-		if is == "map" {
-			what = "items with equal keys"
+	what := "items"
+	if stringOf(new.XListType, "") == "map" {
+		what = "items with equal keys"
+	}
+	for _, t := range []struct {
+		keyword, kind, of, otherwise string
+		old, new                     *string
+		atomic, merged               Impact
+		atomicMessage, mergedMessage string
+	}{
+		{"x-kubernetes-list-type", "ListTypeChanged", "lists", "atomic", old.XListType, new.XListType,
+			careForAll, Impact{Stored: Care, Writers: Breaking},
+			"items may be equal, and one applier owns the whole list; as a " + stringOf(old.XListType, "") + " it was merged",
+			"duplicate " + what + " are rejected, except in objects that already have them; appliers own and merge single items"},
+		{"x-kubernetes-map-type", "MapTypeChanged", "objects", "granular", old.XMapType, new.XMapType,
+			careForWrites, careForWrites, "one applier owns the whole object; its fields were merged",
+			"appliers own and merge single fields; one applier owned the whole object"},
+	} {
+		impact, message := t.merged, t.mergedMessage
+		switch was, is := stringOf(t.old, t.otherwise), stringOf(t.new, t.otherwise); {
+		case was == is && equal(t.old, t.new):
+			continue
+		case was == is:
+			impact, message = harmless, "no effect: "+t.otherwise+" is the default of "+t.of
+		case is == "atomic":
+			impact, message = t.atomic, t.atomicMessage
 		}
-		w.report(ListTypeChanged, Impact{Stored: Care, Writers: Breaking}, keyword, oldValue, newValue,
-			"duplicate %s are rejected, except in objects that already have them; appliers own and merge single items", what)
+		w.report(t.kind, impact, at.at(t.keyword), pointee(t.old), pointee(t.new), "%s", message)
 	}
 	if stringOf(old.XListType, "") == "map" && stringOf(new.XListType, "") == "map" {
 		w.listMapKeys(old.XListMapKeys, new.XListMapKeys, at.at("x-kubernetes-list-map-keys"))
-	}
-	keyword = at.at("x-kubernetes-map-type")
-	oldValue, newValue = pointee(old.XMapType), pointee(new.XMapType)
-	switch was, is := stringOf(old.XMapType, "granular"), stringOf(new.XMapType, "granular"); {
-	case was == is && oldValue == newValue:
-	case was == is:
-		w.report(MapTypeChanged, harmless, keyword, oldValue, newValue, "no effect: granular is the default of objects")
-	case is == "atomic":
-		w.report(MapTypeChanged, careForWrites, keyword, oldValue, newValue,
-			"one applier owns the whole object; its fields were merged")
-	default:
-		w.report(MapTypeChanged, careForWrites, keyword, oldValue, newValue,
-			"appliers own and merge single fields; one applier owned the whole object")
 	}
 }
 
@@ -233,12 +232,12 @@ func (w *walk) listMapKeys(old, new []string, at value.Path) {
 	switch missing := slices.ContainsFunc(old, func(k string) bool { return !slices.Contains(new, k) }); {
 	case slices.Equal(old, new):
 	case missing:
-		w.report(ListMapKeysChanged, Impact{Stored: Care, Writers: Breaking}, at, old, new,
+		w.report("ListMapKeysChanged", Impact{Stored: Care, Writers: Breaking}, at, old, new,
 			"other keys identify items: items with equal keys are rejected, except in objects that already have them")
 	case len(old) == len(new):
-		w.report(ListMapKeysChanged, Impact{Stored: Care}, at, old, new, "the same keys in another order")
+		w.report("ListMapKeysChanged", Impact{Stored: Care}, at, old, new, "the same keys in another order")
 	default:
-		w.report(ListMapKeysChanged, careForAll, at, old, new,
+		w.report("ListMapKeysChanged", careForAll, at, old, new,
 			"more keys identify items: appliers and their managedFields use fewer")
 	}
 }

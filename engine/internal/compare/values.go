@@ -41,39 +41,29 @@ func (w *walk) enum(old, new *Props, at node) {
 	case len(old.Enum) == 0 && len(new.Enum) == 0:
 		return
 	case len(old.Enum) == 0:
-		w.report(EnumAdded, at.tightened(), keyword, nil, new.Enum, "all other values are rejected")
+		w.report("EnumAdded", at.tightened(), keyword, nil, new.Enum, "all other values are rejected")
 		return
 	case len(new.Enum) == 0:
-		w.report(EnumRemoved, careForReaders, keyword, old.Enum, nil, "all values are accepted: readers can get others")
+		w.report("EnumRemoved", careForReaders, keyword, old.Enum, nil, "all values are accepted: readers can get others")
 		return
 	}
-	before, after := canonicalSet(old.Enum), canonicalSet(new.Enum)
-	for i := range old.Enum {
-		if v := &old.Enum[i]; !after[canonical(v)] {
-			w.reportMoved(EnumValueRemoved, at.tightened(), keyword.With(value.At(i)), keyword, raw(v), nil,
-				"%s is rejected", truncated(canonical(v)))
-		}
-	}
-	for i := range new.Enum {
-		if v := &new.Enum[i]; !before[canonical(v)] {
-			w.reportMoved(EnumValueAdded, careForReaders, keyword, keyword.With(value.At(i)), nil, raw(v),
-				"%s is accepted: readers can get it", truncated(canonical(v)))
-		}
-	}
+	w.sets(keyword, canonicals(old.Enum), canonicals(new.Enum), func(v string) any { return json.RawMessage(v) },
+		effect{"EnumValueRemoved", at.tightened(), "%s is rejected"},
+		effect{"EnumValueAdded", careForReaders, "%s is accepted: readers can get it"})
 }
 
-func canonicalSet(enum []apiextensionsv1.JSON) map[string]bool {
-	set := make(map[string]bool, len(enum))
+func canonicals(enum []apiextensionsv1.JSON) []string {
+	list := make([]string, len(enum))
 	for i := range enum {
-		set[canonical(&enum[i])] = true
+		list[i] = canonical(&enum[i])
 	}
-	return set
+	return list
 }
 
 // isSubset reports whether all contains each of some.
 func isSubset(some, all []apiextensionsv1.JSON) bool {
-	set := canonicalSet(all)
-	return !slices.ContainsFunc(some, func(j apiextensionsv1.JSON) bool { return !set[canonical(&j)] })
+	known := setOf(canonicals(all))
+	return !slices.ContainsFunc(canonicals(some), func(v string) bool { return !known[v] })
 }
 
 func truncated(text string) string {
@@ -90,31 +80,24 @@ func (w *walk) defaults(old, new *Props, at node) {
 	switch {
 	case !was && !is:
 	case !was:
-		w.report(DefaultAdded, careForWrites, keyword, nil, raw(new.Default),
+		w.report("DefaultAdded", careForWrites, keyword, nil, raw(new.Default),
 			"objects without a value get this one when they are read, and store it with their next write")
-	case !is && at.demanded:
-		w.report(DefaultRemoved, Impact{Care, Breaking, Care}, keyword, raw(old.Default), nil,
+	case !is && at.isRequired:
+		w.report("DefaultRemoved", Impact{Care, Breaking, Care}, keyword, raw(old.Default), nil,
 			"the value is required: objects without it are rejected")
 	case !is:
-		w.report(DefaultRemoved, careForAll, keyword, raw(old.Default), nil, "objects without a value no longer get one")
+		w.report("DefaultRemoved", careForAll, keyword, raw(old.Default), nil, "objects without a value no longer get one")
 	case !sameJSON(old.Default, new.Default):
-		w.report(DefaultChanged, careForWrites, keyword, raw(old.Default), raw(new.Default),
+		w.report("DefaultChanged", careForWrites, keyword, raw(old.Default), raw(new.Default),
 			"objects without a value get another one; objects that have stored the old default keep it")
 	}
 }
 
 func (w *walk) patterns(old, new *Props, at node) {
-	keyword := at.at("pattern")
-	switch was, is := old.Pattern, new.Pattern; {
-	case was == is:
-	case was == "":
-		w.report(PatternAdded, at.tightened(), keyword, nil, is, "strings that do not match are rejected")
-	case is == "":
-		w.report(PatternRemoved, harmless, keyword, was, nil, "all strings are accepted")
-	default:
-		w.report(PatternChanged, careForWrites, keyword, was, is,
-			"strings that match the old pattern may not match the new one")
-	}
+	w.compare(at.at("pattern"), text(old.Pattern), text(new.Pattern),
+		effect{"PatternAdded", at.tightened(), "strings that do not match are rejected"},
+		effect{"PatternRemoved", harmless, "all strings are accepted"},
+		effect{"PatternChanged", careForWrites, "strings that match the old pattern may not match the new one"})
 }
 
 func (w *walk) bounds(old, new *Props, at node) {
@@ -139,7 +122,7 @@ func (w *walk) bounds(old, new *Props, at node) {
 			tighter = b.new != nil && *b.new > 0 && (b.old == nil || *b.new > *b.old)
 		}
 		if tighter {
-			w.report(BoundTightened, at.tightened(), at.at(b.keyword), pointee(b.old), *b.new,
+			w.report("BoundTightened", at.tightened(), at.at(b.keyword), pointee(b.old), *b.new,
 				b.rejected+" are rejected", *b.new)
 			continue
 		}
@@ -150,19 +133,19 @@ func (w *walk) bounds(old, new *Props, at node) {
 	keyword := at.at("uniqueItems")
 	switch {
 	case new.UniqueItems && !old.UniqueItems:
-		w.report(BoundTightened, at.tightened(), keyword, false, true, "the items of lists must differ")
+		w.report("BoundTightened", at.tightened(), keyword, false, true, "the items of lists must differ")
 	case old.UniqueItems && !new.UniqueItems:
-		w.report(BoundLoosened, harmless, keyword, true, false, "the items of lists may be equal")
+		w.report("BoundLoosened", harmless, keyword, true, false, "the items of lists may be equal")
 	}
 }
 
 // loosened reports a bound that is removed or less strict.
 func (w *walk) loosened(keyword string, old, new any, at node) {
 	if new == nil {
-		w.report(BoundLoosened, harmless, at.at(keyword), old, nil, "there is no %s any more", keyword)
+		w.report("BoundLoosened", harmless, at.at(keyword), old, nil, "there is no %s any more", keyword)
 		return
 	}
-	w.report(BoundLoosened, harmless, at.at(keyword), old, new, "%s is %v", keyword, new)
+	w.report("BoundLoosened", harmless, at.at(keyword), old, new, "%s is %v", keyword, new)
 }
 
 func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -222,15 +205,15 @@ func (w *walk) limits(old, new *Props, at node) {
 			}
 			keyword, was, is = at.at(b.exclusive), oldOpen, newOpen
 		}
-		kind, impact := BoundTightened, at.tightened()
+		kind, impact := "BoundTightened", at.tightened()
 		var message string
 		fraction := func(f *float64) bool { return f != nil && *f != math.Trunc(*f) }
 		integer := new.Type == "integer" && fraction(b.new)
 		switch {
 		case b.new == nil:
-			kind, impact, message = BoundLoosened, harmless, "there is no "+b.keyword+" any more"
+			kind, impact, message = "BoundLoosened", harmless, "there is no "+b.keyword+" any more"
 		case b.loose(b.old, b.oldOpen, b.new, b.newOpen) && (!integer || fraction(b.old)):
-			kind, impact, message = BoundLoosened, harmless, fmt.Sprintf("%s is %v", b.keyword, *b.new)
+			kind, impact, message = "BoundLoosened", harmless, fmt.Sprintf("%s is %v", b.keyword, *b.new)
 		case integer:
 			message = "all values are rejected, because API servers compare integers with integers only"
 		case b.newOpen:
@@ -248,7 +231,7 @@ func (w *walk) multipleOf(old, new *Props, at node) {
 	case looseMultipleOf(was, is):
 		w.loosened("multipleOf", pointee(was), pointee(is), at)
 	default:
-		w.report(BoundTightened, at.tightened(), at.at("multipleOf"), pointee(was), *is,
+		w.report("BoundTightened", at.tightened(), at.at("multipleOf"), pointee(was), *is,
 			"values that are not a multiple of %v are rejected", *is)
 	}
 }

@@ -36,7 +36,7 @@ func (c *comparison) versions(old, new *CRD) {
 	}
 	if o, n := schema.Storage(old), schema.Storage(new); o != nil && n != nil && o.Name != n.Name {
 		c.enter(n.Name, index(old, n.Name), index(new, n.Name))
-		c.report(StorageMoved, Impact{Stored: Care}, path("storage"), o.Name, n.Name,
+		c.report("StorageMoved", Impact{Stored: Care}, path("storage"), o.Name, n.Name,
 			"objects are stored at %s instead of %s from their next write on; both versions must remain until all objects "+
 				"have been written", n.Name, o.Name)
 	}
@@ -53,7 +53,7 @@ func (c *comparison) versions(old, new *CRD) {
 			if !n.Served {
 				note = ", but not served"
 			}
-			c.report(VersionAdded, harmless, nil, nil, n.Name, "the version %s is new%s", n.Name, note)
+			c.report("VersionAdded", harmless, nil, nil, n.Name, "the version %s is new%s", n.Name, note)
 		} else {
 			c.versionPair(old, new, &old.Spec.Versions[at], n)
 		}
@@ -77,16 +77,16 @@ func (c *comparison) removed(v *version) {
 		impact.Stored = Breaking
 		stored = "objects that are stored at it can no longer be read"
 	}
-	c.report(VersionRemoved, impact, nil, v.Name, nil, "the version %s is removed: %s; %s", v.Name, served, stored)
+	c.report("VersionRemoved", impact, nil, v.Name, nil, "the version %s is removed: %s; %s", v.Name, served, stored)
 }
 
 func (c *comparison) versionPair(old, new *CRD, o, n *version) {
 	switch at := path("served"); {
 	case o.Served && !n.Served:
-		c.report(VersionUnserved, breaksClients, at, true, false,
+		c.report("VersionUnserved", breaksClients, at, true, false,
 			"the version %s is no longer served: clients that use it get 404", n.Name)
 	case !o.Served && n.Served:
-		c.report(VersionServed, harmless, at, false, true, "the version %s is served", n.Name)
+		c.report("VersionServed", harmless, at, false, true, "the version %s is served", n.Name)
 	}
 	c.deprecation(old, new, o, n)
 	c.subresources(o, n)
@@ -101,41 +101,41 @@ func (c *comparison) deprecation(old, new *CRD, o, n *version) {
 	switch {
 	case was == is && o.Deprecated == n.Deprecated:
 	case n.Deprecated && !o.Deprecated:
-		c.report(VersionDeprecated, careForClients, at, false, true, "every response has a warning: %s", is)
+		c.report("VersionDeprecated", careForClients, at, false, true, "every response has a warning: %s", is)
 	case !n.Deprecated:
-		c.report(VersionUndeprecated, harmless, at, true, false, "responses no longer have a warning")
+		c.report("VersionUndeprecated", harmless, at, true, false, "responses no longer have a warning")
 	default:
 		if n.DeprecationWarning != nil || o.DeprecationWarning != nil {
 			at = path("deprecationWarning")
 		}
-		c.report(DeprecationWarningChanged, harmless, at, was, is, "the warning is: %s", is)
+		c.report("DeprecationWarningChanged", harmless, at, was, is, "the warning is: %s", is)
 	}
 }
 
 func (c *comparison) schemas(old, new *CRD, o, n *version) {
 	was, is := schema.Of(o), schema.Of(n)
 	at := path("schema", "openAPIV3Schema")
-	oldKeepsAll, newKeepsAll := old.Spec.PreserveUnknownFields, new.Spec.PreserveUnknownFields
+	oldPreservesAll, newPreservesAll := old.Spec.PreserveUnknownFields, new.Spec.PreserveUnknownFields
 	switch {
 	case was == nil && is == nil:
 		return
 	case was == nil:
-		c.report(SchemaAdded, careForWrites, at, nil, struct{}{}, "there was no schema: nothing was validated")
+		c.report("SchemaAdded", careForWrites, at, nil, struct{}{}, "there was no schema: nothing was validated")
 		return
 	case is == nil:
 		impact := careForReaders
-		if !newKeepsAll {
+		if !newPreservesAll {
 			impact = breaksAll
 		}
-		c.report(SchemaRemoved, impact, at, struct{}{}, nil,
+		c.report("SchemaRemoved", impact, at, struct{}{}, nil,
 			"there is no schema: nothing is validated, and all fields are pruned that pruning can affect")
 		return
 	}
-	if was == is || reflect.DeepEqual(was, is) && oldKeepsAll == newKeepsAll {
+	if was == is || reflect.DeepEqual(was, is) && oldPreservesAll == newPreservesAll {
 		return
 	}
 	c.oldBase, c.newBase, c.schema = c.oldBase.With(at...), c.newBase.With(at...), true
-	w := &walk{comparison: c, oldKeepsAll: oldKeepsAll, newKeepsAll: newKeepsAll}
+	w := &walk{comparison: c, oldPreservesAll: oldPreservesAll, newPreservesAll: newPreservesAll}
 	w.node(was, is, node{root: true})
 	w.documentation()
 }
