@@ -230,5 +230,6 @@ func deletePrefix(b *bbolt.Bucket, prefix []byte) error {
 	return nil
 }
 
-// Close implements registry.Store. It waits for running transactions.
+// Close implements registry.Store. It waits for running transactions, without a limit while the disk does not answer:
+// only the end of the process releases the file then. Callers that must end bound the wait themselves, as server/app does.
 func (s *Store) Close() error { return s.db.Close() }
