@@ -106,7 +106,6 @@ func (d *draft) putCatalog(key entryKey, e Entry) error {
 	}
 	if _, ok := d.next.catalogs.Get(key.catalog); !ok {
 		d.touched[key.catalog] = &catalog{name: key.catalog}
-		d.next.counts.Catalogs++
 		d.created = append(d.created, change{catalog: key.catalog, created: true})
 	}
 	c, err := d.touch(key.catalog)
@@ -166,8 +165,6 @@ func (d *draft) index(next *crd) error {
 	c.crds = c.crds.Set(next.name, next)
 	name := next.desired().Group
 	c.groups = c.groups.Set(name, c.group(name).add(next))
-	d.next.counts.count(old, -1)
-	d.next.counts.count(next, 1)
 	d.changes = append(d.changes, change{catalog: c.name, before: old, after: next})
 	return nil
 }
@@ -191,10 +188,8 @@ func (d *draft) remove(key entryKey) {
 	switch key.kind {
 	case catalogPrefix:
 		for _, old := range c.crds.All() {
-			d.next.counts.count(old, -1)
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 		}
-		d.next.counts.Catalogs--
 		d.deleted = append(d.deleted, change{catalog: c.name, deleted: true})
 		d.next.catalogs = d.next.catalogs.Delete(c.name)
 		delete(d.touched, c.name)
@@ -202,7 +197,6 @@ func (d *draft) remove(key entryKey) {
 		if old, ok := c.crds.Get(key.name); ok {
 			c.removeFromGroup(old)
 			c.crds = c.crds.Delete(old.name)
-			d.next.counts.count(old, -1)
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 		}
 	case groupPrefix:

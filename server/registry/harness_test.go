@@ -136,9 +136,6 @@ func register(t testing.TB, r *Registry, catalog string, rev *revision, p Precon
 	if err != nil {
 		return nil, err
 	}
-	if w.more {
-		r.reconcileGroup(t.Context(), catalog, rev.summary.Desired.Group)
-	}
 	c, err := w.catalog(catalog)
 	if err != nil {
 		return nil, err

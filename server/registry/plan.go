@@ -11,7 +11,7 @@ import (
 // plan is a transaction that a write proposes.
 type plan struct {
 	Transaction
-	more bool // the status of further CRDs of the group has to be reconciled, by further commits
+	catalog, group string // the group in which further commits have to reconcile the status of CRDs, or empty
 }
 
 func (t *Transaction) empty() bool { return len(t.Put)+len(t.Delete)+len(t.DeletePrefix) == 0 }
@@ -104,7 +104,9 @@ func (c *catalog) reconciliation(group string, now time.Time) (plan, error) {
 // deleted.
 func (p *plan) reconcile(c *catalog, group string, changed *crd, deleted string, now time.Time) error {
 	others, more := c.reconcile(group, changed, deleted, now)
-	p.more = more
+	if more {
+		p.catalog, p.group = c.name, group
+	}
 	if changed != nil {
 		if err := p.put(crdKey(c.name, changed.name), changed.record, nil); err != nil {
 			return err

@@ -77,9 +77,6 @@ func (r *Registry) writeCandidate(
 		return Registration{}, err
 	}
 	r.Programs.Add(j.revision.digest, j.definition)
-	if w.more {
-		r.reconcileGroup(ctx, catalog, j.revision.summary.Desired.Group)
-	}
 	d, err := w.crd(catalog, j.name)
 	if err != nil {
 		return Registration{}, err
@@ -92,7 +89,7 @@ func (r *Registry) writeCandidate(
 // Sweep continues.
 func (r *Registry) reconcileGroup(ctx context.Context, catalog, group string) {
 	for more := true; more; {
-		w, err := r.write(ctx, func(s *snapshot) (plan, error) {
+		_, p, err := r.commit(ctx, func(s *snapshot) (plan, error) {
 			c, ok := s.catalogs.Get(catalog)
 			if !ok {
 				return plan{}, nil
@@ -103,7 +100,7 @@ func (r *Registry) reconcileGroup(ctx context.Context, catalog, group string) {
 			r.Log.WarnContext(ctx, "the status of some CRDs of a group is not reconciled yet; the next write to the group continues",
 				"catalog", catalog, "group", group, "error", err)
 		}
-		more = err == nil && w.more
+		more = err == nil && p.group != ""
 	}
 }
 
@@ -190,16 +187,11 @@ func (p Precondition) check(c *catalog, name string) error {
 // Delete removes a CRD with all its revisions. If etag is not empty, the CRD must have it. Waiting CRDs of the group
 // get the names that become free. It returns the token of the write.
 func (r *Registry) Delete(ctx context.Context, catalogName, name, etag string) (token string, err error) {
-	group := ""
 	w, err := r.writeTo(ctx, catalogName, name, etag, func(c *catalog, d *crd) (plan, error) {
-		group = d.desired().Group
 		return c.deletion(d, r.Now().UTC())
 	})
 	if err != nil {
 		return "", err
-	}
-	if w.more {
-		r.reconcileGroup(ctx, catalogName, group)
 	}
 	return r.tag.token(w.sequence), nil
 }

@@ -36,7 +36,7 @@ func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submi
 	token := r.tag.token(r.Sequence())
 	var failed error // of the store or of ctx
 	for i := range list {
-		c := <-compiled[i]
+		c := <-<-compiled
 		var done Registration
 		err := c.err
 		switch {
@@ -82,27 +82,20 @@ type compileResult struct {
 	err       error
 }
 
-// compileAll compiles manifests while earlier ones are written, at most cap(r.compiling) ahead.
-func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submission) []chan compileResult {
-	out := make([]chan compileResult, len(list))
-	for i := range out {
-		out[i] = make(chan compileResult)
-	}
-	next := make(chan int)
+// compileAll compiles manifests while earlier ones are written, at most cap(r.compiling) ahead. It sends a channel with
+// the result of each.
+func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submission) <-chan chan compileResult {
+	out := make(chan chan compileResult, cap(r.compiling))
 	go func() {
-		defer close(next)
-		for i := range list {
-			next <- i
+		for _, s := range list {
+			result := make(chan compileResult, 1)
+			out <- result
+			go func() {
+				j, err := r.compileSubmission(ctx, catalog, s)
+				result <- compileResult{j, err}
+			}()
 		}
 	}()
-	for range min(len(list), cap(r.compiling)) {
-		go func() {
-			for i := range next {
-				j, err := r.compileSubmission(ctx, catalog, list[i])
-				out[i] <- compileResult{j, err}
-			}
-		}()
-	}
 	return out
 }
 

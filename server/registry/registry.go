@@ -144,7 +144,20 @@ func (r *Registry) Close(ctx context.Context) error {
 func (r *Registry) Sequence() uint64 { return r.snapshot.Load().sequence }
 
 // Counts returns how much is registered, for metrics.
-func (r *Registry) Counts() Counts { return r.snapshot.Load().counts }
+func (r *Registry) Counts() (n Counts) {
+	s := r.snapshot.Load()
+	n.Catalogs = s.catalogs.Len()
+	for _, c := range s.catalogs.All() {
+		n.CRDs += c.crds.Len()
+		for _, d := range c.crds.All() {
+			n.Revisions += len(d.revisions)
+			for _, rev := range d.revisions {
+				n.ManifestBytes += int64(len(rev.manifest))
+			}
+		}
+	}
+	return n
+}
 
 // publish makes s the current snapshot, together with the events for its changes. Only one goroutine may call it: the one
 // that follows a Watcher, otherwise the one that writes.

@@ -16,7 +16,6 @@ const initialEtag = "initial"
 type snapshot struct {
 	sequence uint64
 	catalogs immutable.Map[string, *catalog] // by name
-	counts   Counts
 }
 
 type catalog struct {
@@ -37,7 +36,7 @@ type crd struct {
 
 // emptySnapshot returns the snapshot of a new store.
 func emptySnapshot() *snapshot {
-	s := &snapshot{counts: Counts{Catalogs: 1}}
+	s := &snapshot{}
 	s.catalogs = s.catalogs.Set(DefaultCatalog, &catalog{name: DefaultCatalog, record: catalogRecord{Etag: initialEtag}})
 	return s
 }
@@ -89,20 +88,17 @@ func (c *crd) revisionAt(digest string) (*revision, error) {
 			"the current revision is %s", c.name, c.catalog, digest, KeptRevisions, KeptFor, c.current().digest)
 }
 
+// crd returns a CRD of a catalog.
+func (s *snapshot) crd(catalog, name string) (*crd, error) {
+	c, err := s.catalog(catalog)
+	if err != nil {
+		return nil, err
+	}
+	return c.crd(name)
+}
+
 // Counts says how much is registered.
 type Counts struct {
 	Catalogs, CRDs, Revisions int
 	ManifestBytes             int64 // of all revisions, compressed
-}
-
-// count adds sign times a CRD, which may be nil.
-func (n *Counts) count(d *crd, sign int) {
-	if d == nil {
-		return
-	}
-	n.CRDs += sign
-	n.Revisions += sign * len(d.revisions)
-	for _, rev := range d.revisions {
-		n.ManifestBytes += int64(sign) * int64(len(rev.manifest))
-	}
 }

@@ -90,22 +90,34 @@ func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(deadline)-answerMargin)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+	bounded, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	found := r.await(bounded, want)
+	s := r.snapshot.Load()
+	switch {
+	case found:
+		return s, ctx.Err()
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, errorf(ReplicaBehind, metadata{"behind": fmt.Sprint(want - min(s.sequence, want))},
+		"this replica is at %d and has not applied the write of at_least, %d: try again, here or at another replica",
+		s.sequence, want)
+}
+
+// await waits for a snapshot of a sequence or a later one, and reports whether there is one.
+func (r *Registry) await(ctx context.Context, sequence uint64) bool {
 	for {
 		changed := r.changed.next()
-		s := r.snapshot.Load()
-		if s.sequence >= want {
-			return s, ctx.Err()
+		if r.Sequence() >= sequence {
+			return true
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-timer.C:
-			return nil, errorf(ReplicaBehind, metadata{"behind": fmt.Sprint(want - s.sequence)},
-				"this replica is at %d and has not applied the write of at_least, %d: try again, here or at another replica",
-				s.sequence, want)
+			return false
+		case <-r.lifetime.Done():
+			return false
 		}
 	}
 }

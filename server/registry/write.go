@@ -8,26 +8,20 @@ import (
 	"time"
 )
 
-// written is the snapshot right after a write.
-type written struct {
-	*snapshot
-	more bool // see plan
-}
-
-// crd returns a CRD as the write left it.
-func (w written) crd(catalog, name string) (*crd, error) {
-	c, err := w.catalog(catalog)
-	if err != nil {
-		return nil, err
-	}
-	return c.crd(name)
-}
-
 // write commits the plan that propose returns for the current snapshot; it commits nothing for an empty plan. It
 // returns a snapshot that includes the change. It calls propose again if another replica wrote first.
-func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, error)) (written, error) {
+func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, error)) (*snapshot, error) {
+	s, p, err := r.commit(ctx, propose)
+	if err == nil && p.group != "" {
+		r.reconcileGroup(ctx, p.catalog, p.group)
+	}
+	return s, err
+}
+
+// commit is write without the further commits that the plan needs.
+func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (plan, error)) (s *snapshot, p plan, err error) {
 	if err := r.beginWrite(ctx); err != nil {
-		return written{}, err
+		return nil, p, err
 	}
 	defer r.endWrite()
 	bounded, cancel := r.storeContext(ctx)
@@ -35,43 +29,42 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 	for {
 		if r.stale {
 			if err := r.reload(bounded); err != nil {
-				return written{}, r.unavailable(ctx, err, false)
+				return nil, p, r.unavailable(ctx, err, false)
 			}
 			r.stale = false
 		}
 		current := r.snapshot.Load()
-		p, err := propose(current)
-		if err != nil || p.empty() {
-			return written{current, false}, err
+		if p, err = propose(current); err != nil || p.empty() {
+			return current, plan{}, err
 		}
 		sequence, err := r.store.Commit(bounded, p.Transaction)
 		switch {
 		case err == nil:
 			r.commits.Add(1)
 			s, err := r.committed(bounded, current, p.Transaction, sequence)
-			return written{s, p.more}, err
+			return s, p, err
 		case errors.Is(err, ErrConflict):
 			if err := r.catchUp(bounded, current); err != nil {
-				return written{}, r.unavailable(ctx, err, false)
+				return nil, p, r.unavailable(ctx, err, false)
 			}
 		case errors.Is(err, ErrTooLarge):
-			return written{}, tooLarge(err)
+			return nil, p, tooLarge(err)
 		default:
 			if r.watcher == nil && mayBeWritten(err) { // a Watcher reports the commit if it was made
 				r.stale = r.reload(bounded) != nil
 			}
-			return written{}, r.unavailable(ctx, err, mayBeWritten(err))
+			return nil, p, r.unavailable(ctx, err, mayBeWritten(err))
 		}
 		if bounded.Err() != nil {
-			return written{}, r.unavailable(ctx, ErrConflict, false)
+			return nil, p, r.unavailable(ctx, ErrConflict, false)
 		}
 	}
 }
 
 // writeLatest is write after all earlier writes of other replicas were applied.
-func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (plan, error)) (written, error) {
+func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (plan, error)) (*snapshot, error) {
 	if err := r.awaitLatest(ctx); err != nil {
-		return written{}, err
+		return nil, err
 	}
 	return r.write(ctx, propose)
 }
@@ -79,7 +72,7 @@ func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (pla
 // writeTo is writeLatest for an existing CRD, which must have the etag if that is not empty.
 func (r *Registry) writeTo(
 	ctx context.Context, catalog, name, etag string, propose func(*catalog, *crd) (plan, error),
-) (written, error) {
+) (*snapshot, error) {
 	return r.writeLatest(ctx, func(s *snapshot) (plan, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
@@ -208,23 +201,6 @@ func (r *Registry) awaitLatest(ctx context.Context) error {
 		return r.unavailable(ctx, err, false)
 	}
 	return nil
-}
-
-// await waits for a snapshot of a sequence or a later one, and reports whether there is one.
-func (r *Registry) await(ctx context.Context, sequence uint64) bool {
-	for {
-		changed := r.changed.next()
-		if r.Sequence() >= sequence {
-			return true
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return false
-		case <-r.lifetime.Done():
-			return false
-		}
-	}
 }
 
 var (
