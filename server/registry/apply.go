@@ -229,43 +229,38 @@ func (c *catalog) removeFromGroup(d *crd) {
 func difference(before, after *snapshot) []change {
 	var created, changes, deleted []change
 	for name, old := range before.catalogs.All() {
-		current, ok := after.catalogs.Get(name)
-		if ok && current.record.Created.Equal(old.record.Created) {
-			changes = append(changes, old.difference(current)...)
-			continue
+		if current, ok := after.catalogs.Get(name); !ok || !current.record.Created.Equal(old.record.Created) {
+			deleted = append(append(deleted, old.difference(&catalog{})...), change{catalog: name, deleted: true})
 		}
-		deleted = append(deleted, old.difference(&catalog{})...)
-		deleted = append(deleted, change{catalog: name, deleted: true})
 	}
 	for name, current := range after.catalogs.All() {
-		if old, ok := before.catalogs.Get(name); ok && old.record.Created.Equal(current.record.Created) {
-			continue
+		old, ok := before.catalogs.Get(name)
+		if !ok || !current.record.Created.Equal(old.record.Created) {
+			old = &catalog{name: name}
+			created = append(created, change{catalog: name, created: true})
 		}
-		created = append(created, change{catalog: name, created: true})
-		changes = append(changes, (&catalog{name: name}).difference(current)...)
+		changes = append(changes, old.difference(current)...)
 	}
 	// A catalog that was created again is deleted first.
 	return slices.Concat(deleted, created, changes)
 }
 
-// difference returns the changes of CRDs: those that existed, then new ones.
+// difference returns the changes of CRDs: deletions, then the others.
 func (c *catalog) difference(after *catalog) (changes []change) {
 	for name, old := range c.crds.All() {
-		current, ok := after.crds.Get(name)
-		switch {
-		case !ok:
+		if current, ok := after.crds.Get(name); !ok || !current.record.Created.Equal(old.record.Created) {
 			changes = append(changes, change{catalog: c.name, before: old})
-		case current.version == old.version:
-		case !current.record.Created.Equal(old.record.Created):
-			changes = append(changes, change{catalog: c.name, before: old}, change{catalog: c.name, after: current})
-		default:
-			changes = append(changes, change{catalog: c.name, before: old, after: current})
 		}
 	}
 	for name, current := range after.crds.All() {
-		if _, ok := c.crds.Get(name); !ok {
-			changes = append(changes, change{catalog: c.name, after: current})
+		old, ok := c.crds.Get(name)
+		if ok && current.version == old.version {
+			continue
 		}
+		if ok && !current.record.Created.Equal(old.record.Created) {
+			old = nil
+		}
+		changes = append(changes, change{catalog: c.name, before: old, after: current})
 	}
 	return changes
 }

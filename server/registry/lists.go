@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -30,51 +28,27 @@ type pageToken struct {
 	After    string   `json:"a"` // the last listed name
 }
 
-// pinnedSnapshots keeps the snapshots of unfinished lists, least recently used first.
-type pinnedSnapshots struct {
-	now  func() time.Time
-	mu   sync.Mutex
-	pins []pin
-}
-
+// pin is a snapshot of an unfinished list.
 type pin struct {
 	snapshot *snapshot
 	used     time.Time
 }
 
-// keep pins a snapshot.
-func (p *pinnedSnapshots) keep(s *snapshot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drop(s)
-	p.pins = append(p.pins, pin{s, p.now()})
-	if len(p.pins) > maxPinned {
-		p.pins = slices.Delete(p.pins, 0, len(p.pins)-maxPinned)
-	}
-}
-
-// drop removes s, which may be nil, and expired snapshots. The caller holds mu.
-func (p *pinnedSnapshots) drop(s *snapshot) {
-	p.pins = slices.DeleteFunc(p.pins, func(k pin) bool { return k.snapshot == s || p.now().Sub(k.used) > pinnedFor })
-}
-
-// sweep removes expired snapshots.
-func (p *pinnedSnapshots) sweep() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drop(nil)
-}
-
-func (p *pinnedSnapshots) find(sequence uint64) *snapshot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drop(nil)
-	for _, k := range p.pins {
-		if k.snapshot.sequence == sequence {
-			return k.snapshot
-		}
+// pinned returns the pinned snapshot of a sequence, or nil.
+func (r *Registry) pinned(sequence uint64) *snapshot {
+	if p, ok := r.pins.Get(sequence); ok && r.Now().Sub(p.used) <= pinnedFor {
+		return p.snapshot
 	}
 	return nil
+}
+
+// sweepPins releases the snapshots whose time is over.
+func (r *Registry) sweepPins() {
+	for _, sequence := range r.pins.Keys() {
+		if p, ok := r.pins.Peek(sequence); ok && r.Now().Sub(p.used) > pinnedFor {
+			r.pins.Remove(sequence)
+		}
+	}
 }
 
 // page returns the snapshot of a list, the name after which the page begins, and the size of the page.
@@ -98,7 +72,7 @@ func (r *Registry) page(
 			"page_token does not belong to this list: pass on its next_page_token unchanged")
 	}
 	if s = r.snapshot.Load(); s.sequence != t.Sequence {
-		s = r.lists.find(t.Sequence)
+		s = r.pinned(t.Sequence)
 	}
 	if s == nil {
 		return nil, "", 0, errorf(WatchExpired, nil,
@@ -110,7 +84,7 @@ func (r *Registry) page(
 
 // nextPage pins the snapshot and returns the token of the page after last.
 func (r *Registry) nextPage(s *snapshot, catalog, last string) string {
-	r.lists.keep(s)
+	r.pins.Add(s.sequence, pin{s, r.Now()})
 	b, _ := json.Marshal(pageToken{Store: r.tag, Sequence: s.sequence, Catalog: catalog, After: last}) // cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }

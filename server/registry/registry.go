@@ -29,6 +29,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 )
@@ -63,7 +65,7 @@ type Registry struct {
 
 	snapshot atomic.Pointer[snapshot]
 	changed  broadcast // wakes after each publish
-	lists    pinnedSnapshots
+	pins     *lru.Cache[uint64, pin] // by sequence, see lists.go
 	history  history
 	inline   *cache.Cache[inlineKey, *candidate]
 
@@ -101,9 +103,13 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 		o.Log = slog.Default()
 	}
 	r := &Registry{
-		Options: o, store: store, tag: tagOf(store.ID()), lists: pinnedSnapshots{now: o.Now}, inline: newInlineCache(),
+		Options: o, store: store, tag: tagOf(store.ID()), inline: newInlineCache(),
 		compiling: make(chan struct{}, o.MaxCompiles), compilingLong: make(chan struct{}, o.MaxCompiles),
 		writing: make(chan struct{}, 1),
+	}
+	var err error
+	if r.pins, err = lru.New[uint64, pin](maxPinned); err != nil {
+		return nil, err
 	}
 	s, err := r.load(ctx)
 	if err != nil {

@@ -420,8 +420,8 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	c.advance(pinnedFor + time.Second)
 	_, err = r.CRDs(t.Context(), "default", Page{Token: next}, "")
 	wantReason(t, err, WatchExpired)
-	if _, err := r.Sweep(t.Context()); err != nil || len(r.lists.pins) != 0 {
-		t.Errorf("after a sweep %d old states are kept, %v", len(r.lists.pins), err)
+	if _, err := r.Sweep(t.Context()); err != nil || r.pins.Len() != 0 {
+		t.Errorf("after a sweep %d old states are kept, %v", r.pins.Len(), err)
 	}
 }
 

@@ -334,7 +334,7 @@ func TestWatchAcrossCompaction(t *testing.T) {
 		c.compact()
 		pr.want(t, "")
 		links[1].set(false)
-		pr.want(t, "MODIFIED changes 4, DELETED goes 3, ADDED comes 5")
+		pr.want(t, "DELETED goes 3, MODIFIED changes 4, ADDED comes 5")
 		gone.want(t, "DELETED changes 2, DELETED goes 3, DELETED stays 1")
 		wantReason(t, <-gone.done, CatalogNotFound)
 		if r[1].Counts() != r[0].Counts() {

@@ -1,7 +1,7 @@
 // Package etcd implements registry.Watcher: a store that replicas share, below one prefix of an etcd cluster (3.4 or later).
 //
 // A commit is an etcd transaction, and its sequence is the transaction's revision. Sequences are not consecutive, because
-// etcd counts all writes. keys.go has the layout, watch.go follows commits, failures.go explains the errors of etcd.
+// etcd counts all writes. layout.go has the keys, watch.go follows commits, failures.go explains the errors of etcd.
 package etcd
 
 import (
@@ -112,7 +112,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		},
 	})
 	if err != nil {
-		return nil, s.failure(s.op("connecting"), err, false)
+		return nil, s.failure(connecting, err, false)
 	}
 	if err := s.identify(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())

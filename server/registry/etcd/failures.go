@@ -17,23 +17,20 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// operation describes a request to etcd, for error messages.
-type operation struct {
-	what   string
-	writes bool
-}
+// operation describes a request to etcd, for error messages. Only writing operations change the store.
+type operation string
 
-func (s *Store) op(what string) operation { return operation{what: what} }
-func (o operation) writing() operation    { o.writes = true; return o }
-func (o operation) outcome(unknown bool) string {
-	switch {
-	case !o.writes:
-		return ""
-	case unknown:
-		return "; it may have been written"
-	}
-	return "; nothing was written"
-}
+const (
+	connecting operation = "connecting"
+	creating   operation = "creating the store"
+	committing operation = "committing"
+	loading    operation = "loading"
+	watching   operation = "watching"
+	readCommit operation = "reading the last commit"
+	readStore  operation = "reading the store's identity"
+)
+
+func (o operation) writes() bool { return o == creating || o == committing }
 
 // call makes a request, bounded by the store's timeout and ctx, and explains its error.
 func call[T any](ctx context.Context, s *Store, o operation, request func(context.Context) (T, error)) (T, error) {
@@ -66,11 +63,17 @@ func (s *Store) failure(o operation, err error, sent bool) error {
 		return err // Load retries
 	}
 	public, hint, unknown := s.explain(err)
-	unknown = unknown && sent
+	unknown = unknown && sent && o.writes()
+	outcome := ""
+	switch {
+	case unknown:
+		outcome = "; it may have been written"
+	case o.writes():
+		outcome = "; nothing was written"
+	}
 	failed := &registry.Failure{
-		Public:    public,
-		Unchanged: !o.writes || !unknown,
-		Err:       fmt.Errorf("etcd at %s, %s: %w%s: %s", s.endpoints, o.what, err, o.outcome(unknown), hint),
+		Public: public, Unchanged: !unknown,
+		Err: fmt.Errorf("etcd at %s, %s: %w%s: %s", s.endpoints, o, err, outcome, hint),
 	}
 	if isTooLarge(err) {
 		failed.Err = fmt.Errorf("%w: %w", registry.ErrTooLarge, failed.Err)

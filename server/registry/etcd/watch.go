@@ -113,7 +113,7 @@ func (w *watch) run(ctx context.Context) error {
 // watch continues at the current revision: other users of etcd may have compacted the revisions in between.
 func (w *watch) verify(ctx context.Context) error {
 	s := w.store
-	now, err := call(ctx, s, s.op("checking the identity of the store"), func(ctx context.Context) (*clientv3.TxnResponse, error) {
+	now, err := call(ctx, s, readStore, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).Then(clientv3.OpGet(s.keys.store), clientv3.OpGet(s.keys.commit, clientv3.WithKeysOnly())).Commit()
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func (w *watch) respond(ctx context.Context, r clientv3.WatchResponse) error {
 		return &giveUp{fmt.Errorf("%w: etcd was compacted at revision %d, the last applied revision is %d", registry.ErrCompacted, r.CompactRevision, w.last)}
 	}
 	if err := r.Err(); err != nil {
-		return w.store.failure(w.store.op("watching"), err, false)
+		return w.store.failure(watching, err, false)
 	}
 	if r.IsProgressNotify() && uint64(r.Header.Revision) < w.last {
 		return w.verify(ctx)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -25,7 +26,7 @@ type identity struct {
 // same time, one creates it.
 func (s *Store) identify(ctx context.Context) error {
 	for {
-		found, err := call(ctx, s, s.op("reading the store's identity"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+		found, err := call(ctx, s, readStore, func(ctx context.Context) (*clientv3.GetResponse, error) {
 			return s.client.Get(ctx, s.keys.store)
 		})
 		if err != nil {
@@ -38,7 +39,7 @@ func (s *Store) identify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		made, err := call(ctx, s, s.op("making the store").writing(), func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		made, err := call(ctx, s, creating, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 			return s.client.Txn(ctx).
 				// Holds for all keys below the prefix, so only if there is none.
 				If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix), "=", 0).WithPrefix()).
@@ -101,3 +102,54 @@ func (s *Store) damaged(err error) error {
 			"or choose another --etcd-prefix to start with an empty registry", ErrCorrupt, s.keys.prefix, s.endpoints, err),
 	}
 }
+
+// layout has the keys of a store:
+//
+//	PREFIX store       format and ID of the store, see identity
+//	PREFIX commit      empty; every commit puts it, so its ModRevision is the revision of the last commit
+//	PREFIX entry/KEY   the value of an entry, whose version is the ModRevision
+//
+// Revisions count all writes to etcd. The key "commit" gives each commit a revision that can be read, even if the commit only
+// deletes entries.
+type layout struct {
+	prefix                 string // ends with a slash
+	store, commit, entries string
+}
+
+// DefaultPrefix is the default of Options.Prefix.
+const DefaultPrefix = "/crdeval/"
+
+func newLayout(prefix string) layout {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if !strings.HasSuffix(prefix, "/") {
+		prefix += "/"
+	}
+	return layout{prefix: prefix, store: prefix + "store", commit: prefix + "commit", entries: prefix + "entry/"}
+}
+
+// entry returns the key in etcd of an entry.
+func (l layout) entry(key string) string { return l.entries + key }
+
+// kind returns the kind of a key in etcd, and the key of an entry.
+func (l layout) kind(key []byte) (kind keyKind, entry string) {
+	switch k := string(key); {
+	case k == l.store:
+		return storeKey, ""
+	case k == l.commit:
+		return commitKey, ""
+	case strings.HasPrefix(k, l.entries) && len(k) > len(l.entries):
+		return entryKey, k[len(l.entries):]
+	}
+	return foreignKey, ""
+}
+
+type keyKind int
+
+const (
+	foreignKey keyKind = iota
+	storeKey
+	commitKey
+	entryKey
+)

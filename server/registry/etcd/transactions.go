@@ -42,7 +42,7 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 		limit      = int64(firstPage)
 	)
 	for {
-		page, err := call(ctx, s, s.op("loading"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+		page, err := call(ctx, s, loading, func(ctx context.Context) (*clientv3.GetResponse, error) {
 			return s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(limit), clientv3.WithRev(revision))
 		})
 		if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 
 // Latest implements registry.Watcher by a linearizable read.
 func (s *Store) Latest(ctx context.Context) (uint64, error) {
-	last, err := call(ctx, s, s.op("reading the last commit"), func(ctx context.Context) (*clientv3.GetResponse, error) {
+	last, err := call(ctx, s, readCommit, func(ctx context.Context) (*clientv3.GetResponse, error) {
 		return s.client.Get(ctx, s.keys.commit, clientv3.WithKeysOnly())
 	})
 	if err != nil {
@@ -102,4 +102,46 @@ func entry(key string, kv *mvccpb.KeyValue) registry.Entry {
 // foreign returns the error of a key that is not part of the layout.
 func (s *Store) foreign(key []byte) error {
 	return s.damaged(fmt.Errorf("there is a key %q, which crdeval does not write: delete it if nothing needs it", key))
+}
+
+// Commit implements registry.Store by one transaction.
+func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, context.Cause(ctx)
+	}
+	conditions := make([]clientv3.Cmp, 0, len(t.Expect)+1)
+	// The store must still be the one that this process opened.
+	conditions = append(conditions, clientv3.Compare(clientv3.Value(s.keys.store), "=", string(s.identity)))
+	for _, e := range t.Expect {
+		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(s.keys.entry(e.Key)), "=", int64(e.Version)))
+	}
+	changes := make([]clientv3.Op, 0, len(t.Put)+len(t.Delete)+len(t.DeletePrefix)+1)
+	for _, e := range t.Put {
+		changes = append(changes, clientv3.OpPut(s.keys.entry(e.Key), string(e.Value)))
+	}
+	for _, key := range t.Delete {
+		changes = append(changes, clientv3.OpDelete(s.keys.entry(key)))
+	}
+	for _, prefix := range t.DeletePrefix {
+		changes = append(changes, clientv3.OpDelete(s.keys.entry(prefix), clientv3.WithPrefix()))
+	}
+	changes = append(changes, clientv3.OpPut(s.keys.commit, ""))
+	done, err := call(ctx, s, committing, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(s.keys.store)).Commit()
+	})
+	if err != nil {
+		return 0, err
+	}
+	if !done.Succeeded {
+		found := done.Responses[0].GetResponseRange().Kvs
+		var value []byte
+		if len(found) > 0 {
+			value = found[0].Value
+		}
+		if err := s.check(value, len(found) > 0); err != nil {
+			return 0, err
+		}
+		return 0, registry.ErrConflict
+	}
+	return uint64(done.Header.Revision), nil
 }
