@@ -65,9 +65,8 @@ func (c *cluster) compact() {
 // link is one replica's connection to a cluster.
 type link struct {
 	*cluster
-	mu       sync.Mutex
-	cut      bool
-	watching bool
+	mu  sync.Mutex
+	cut bool
 	// afterCommit is called between a commit and its answer, before any caller sees it. Its error is the answer.
 	afterCommit func() error
 	switched    broadcast
@@ -115,23 +114,16 @@ func (l *link) Commit(ctx context.Context, t Transaction) (uint64, error) {
 	return l.commit(t, l.afterCommit)
 }
 
-func (l *link) Watch(ctx context.Context, after uint64, tell func(Commit)) error {
-	l.mu.Lock()
-	l.watching = true
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		l.watching = false
-		l.mu.Unlock()
-	}()
+func (l *link) Watch(ctx context.Context, after uint64, connected func(), apply func(Commit)) error {
 	for {
 		changed, switched := l.changed.next(), l.switched.next()
 		news, err := l.news(after)
 		if err != nil {
 			return err
 		}
+		connected()
 		for _, c := range news {
-			tell(c)
+			apply(c)
 			after = c.Sequence
 		}
 		select {
@@ -143,13 +135,13 @@ func (l *link) Watch(ctx context.Context, after uint64, tell func(Commit)) error
 	}
 }
 
-// news are the commits behind one, as far as they come through.
+// news returns the commits after a sequence.
 func (l *link) news(after uint64) (news []Commit, err error) {
 	l.cluster.mu.Lock() // a commit that cuts the link is not among them
 	defer l.cluster.mu.Unlock()
 	switch {
 	case l.isCut():
-		return nil, nil
+		return nil, errCut
 	case after < l.compacted:
 		return nil, ErrCompacted
 	}
@@ -169,15 +161,6 @@ func (l *link) Latest(ctx context.Context) (uint64, error) {
 	l.cluster.mu.Lock()
 	defer l.cluster.mu.Unlock()
 	return l.sequence, nil
-}
-
-func (l *link) Following() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cut || !l.watching {
-		return errCut
-	}
-	return nil
 }
 
 // replicas returns registries over one cluster, and their links.

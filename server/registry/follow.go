@@ -3,77 +3,85 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
+
+// errNotWatched is the state before the first connection.
+var errNotWatched = errors.New("the store is not watched yet")
 
 // Following returns nil if the registry sees the writes of other replicas, otherwise the reason. Evaluation works all the
 // same, with the last snapshot.
 func (r *Registry) Following() error {
-	if r.watcher == nil {
-		return nil
-	}
 	if lost := r.lost.Load(); lost != nil {
-		return *lost
+		return fmt.Errorf("the registry's store is not followed: %w", *lost)
 	}
-	return r.watcher.Following()
+	return nil
 }
 
 // setLost publishes err in a variable that is not modified afterwards: Following reads it at any time.
 func (r *Registry) setLost(err error) { r.lost.Store(&err) }
 
-// The pauses between attempts to load the store after a watch failed.
+// The pause before another attempt to watch or load the store doubles from minPause to maxPause.
 const (
 	minPause = 50 * time.Millisecond
 	maxPause = 2 * time.Second
 )
 
-// follow applies the commits of the store until Close. When the watch fails, it loads the store and watches again.
+// follow applies the commits of the store until Close. After a failure it watches again. If the commits to apply are
+// missing or unreadable, it first loads the store.
 func (r *Registry) follow() {
 	const never = ^uint64(0)
-	ctx, pause, loaded := r.lifetime, minPause, never // loaded is the sequence of the last load
+	ctx, pause, loaded, reload := r.lifetime, minPause, never, false // loaded is the sequence of the last load
 	for {
-		err := r.watchStore(ctx)
+		var err error
+		atOnce, before := false, r.Sequence()
+		if reload {
+			err = r.reload(ctx)
+			reload = err != nil
+		} else {
+			reload, err = r.watchStore(ctx)
+			atOnce = reload && r.Sequence() != loaded // otherwise the last load did not help
+		}
 		if ctx.Err() != nil {
 			return
 		}
-		// Compacted commits are loaded without a pause, unless the last load did not help.
-		atOnce := errors.Is(err, ErrCompacted) && r.Sequence() != loaded
-		if atOnce {
+		if r.Sequence() != before {
 			pause = minPause
 		}
-		for ; ; pause = min(2*pause, maxPause) {
-			r.setLost(err)
-			if !atOnce {
-				r.Log.WarnContext(ctx, "the registry cannot follow its store; it serves the last known state and tries again",
-					"error", err)
-				if !sleep(ctx, pause) {
-					return
-				}
-			}
-			if err = r.reload(ctx); err == nil {
-				break
-			}
-			atOnce = false
-			if ctx.Err() != nil {
-				return
-			}
+		if err == nil {
+			loaded = r.Sequence()
+			r.Log.InfoContext(ctx, "the registry loaded its store again", "sequence", loaded)
+			continue
 		}
-		if next := r.Sequence(); next == loaded {
-			pause = min(2*pause, maxPause)
-		} else {
-			pause, loaded = minPause, next
+		known := r.lost.Load()
+		r.setLost(err)
+		if atOnce {
+			continue
 		}
-		r.lost.Store(nil)
-		r.Log.InfoContext(ctx, "the registry loaded its store again and follows it", "sequence", loaded)
+		if known == nil || (*known).Error() != err.Error() {
+			r.Log.WarnContext(ctx, "the registry cannot follow its store; it serves the last known state and tries again",
+				"error", err)
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+		pause = min(2*pause, maxPause)
 	}
 }
 
-// watchStore applies commits until the watch fails or a commit cannot be decoded.
-func (r *Registry) watchStore(ctx context.Context) error {
+// watchStore applies commits until the watch fails or a commit cannot be decoded. reload is true if the store must be
+// loaded before the next watch.
+func (r *Registry) watchStore(ctx context.Context) (reload bool, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	connected := func() {
+		if lost := r.lost.Swap(nil); lost != nil && !errors.Is(*lost, errNotWatched) {
+			r.Log.InfoContext(ctx, "the registry follows its store again")
+		}
+	}
 	var invalid error
-	err := r.watcher.Watch(ctx, r.Sequence(), func(c Commit) {
+	err = r.watcher.Watch(ctx, r.Sequence(), connected, func(c Commit) {
 		current := r.snapshot.Load()
 		if invalid != nil || c.Sequence <= current.sequence {
 			return
@@ -87,9 +95,9 @@ func (r *Registry) watchStore(ctx context.Context) error {
 		r.publish(next, changes)
 	})
 	if invalid != nil {
-		return invalid
+		return true, invalid
 	}
-	return err
+	return errors.Is(err, ErrCompacted), err
 }
 
 // sleep reports whether d passed before ctx ended.

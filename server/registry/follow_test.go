@@ -54,7 +54,8 @@ func TestPartition(t *testing.T) {
 				synctest.Wait()
 				links[1].set(true)
 				mustRegister(t, r[0], "default", foos("2"))
-				unseen := r[0].last()
+				token := r[0].last()
+				synctest.Wait()
 
 				if r[1].Following() == nil {
 					t.Error("a replica that is cut off says that it follows")
@@ -62,7 +63,7 @@ func TestPartition(t *testing.T) {
 				if d, err := r[1].CRD(t.Context(), "default", "foos.g.io", "", ""); err != nil || d.Revision != "sha256:1" {
 					t.Errorf("%+v, %v", d, err)
 				}
-				_, err := r[1].View(t.Context(), "default", unseen)
+				_, err := r[1].View(t.Context(), "default", token)
 				wantReason(t, err, ReplicaBehind)
 
 				start := time.Now()
@@ -97,7 +98,7 @@ func TestPartition(t *testing.T) {
 					c.compact()
 				}
 				links[1].set(false)
-				if d, err := r[1].CRD(t.Context(), "default", "foos.g.io", "", unseen); err != nil || d.Revision != "sha256:2" {
+				if d, err := r[1].CRD(t.Context(), "default", "foos.g.io", "", token); err != nil || d.Revision != "sha256:2" {
 					t.Errorf("after healing: %+v, %v", d, err)
 				}
 				mustRegister(t, r[1], "default", foos("3"))
@@ -163,7 +164,7 @@ func TestUnreadableCommit(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if err := r[0].Following(); err == nil {
-			t.Error("nothing is told")
+			t.Error("no error for an unreadable commit")
 		}
 		if _, err := r[0].CRD(t.Context(), "default", "foos.g.io", "", ""); err != nil {
 			t.Error(err)
@@ -186,7 +187,7 @@ type pastLink struct {
 	loads atomic.Int32
 }
 
-func (l *pastLink) Watch(context.Context, uint64, func(Commit)) error { return ErrCompacted }
+func (l *pastLink) Watch(context.Context, uint64, func(), func(Commit)) error { return ErrCompacted }
 
 func (l *pastLink) Load(ctx context.Context) (State, error) {
 	l.loads.Add(1)
@@ -253,7 +254,7 @@ type failingLink struct {
 	loads chan struct{}
 }
 
-func (l failingLink) Watch(context.Context, uint64, func(Commit)) error { return errCut }
+func (l failingLink) Watch(context.Context, uint64, func(), func(Commit)) error { return ErrCompacted }
 
 func (l failingLink) Load(ctx context.Context) (State, error) {
 	l.loads <- struct{}{}

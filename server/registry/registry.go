@@ -64,7 +64,7 @@ type Registry struct {
 	tag     storeTag
 
 	snapshot atomic.Pointer[snapshot]
-	changed  broadcast // wakes after each publish
+	changed  broadcast               // wakes after each publish
 	pins     *lru.Cache[uint64, pin] // by sequence, see lists.go
 	history  history
 	inline   *cache.Cache[inlineKey, *candidate]
@@ -76,7 +76,7 @@ type Registry struct {
 	commits atomic.Uint64 // successful ones
 
 	following sync.WaitGroup        // the goroutine that follows the store
-	lost      atomic.Pointer[error] // why the store is not followed at the moment, if the Watcher does not know
+	lost      atomic.Pointer[error] // why the store is not followed at the moment, or nil
 	lifetime  context.Context       // ends with Close
 	end       context.CancelFunc
 }
@@ -122,6 +122,7 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	r.lifetime, r.end = context.WithCancel(context.Background())
 	if w, ok := store.(Watcher); ok {
 		r.watcher = w
+		r.setLost(errNotWatched)
 		r.following.Go(r.follow)
 	}
 	return r, nil

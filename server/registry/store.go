@@ -53,14 +53,13 @@ type Expectation struct {
 // Watcher is a Store with several writers, such as replicas that share it.
 type Watcher interface {
 	Store
-	// Watch calls apply for every commit with a sequence greater than after, in order, until ctx ends; then it returns
-	// the context's cause. It recovers from failures such as lost connections. It returns ErrCompacted if the store no
-	// longer has some of the commits: load, and watch from there.
-	Watch(ctx context.Context, after uint64, apply func(Commit)) error
+	// Watch calls connected, once or more often, while it receives commits, and apply for every commit with a sequence
+	// greater than after, in order. It returns the context's cause when ctx ends. After failures such as a lost
+	// connection, watch again from the last commit. It returns ErrCompacted if the store no longer has some of the
+	// commits: load, and watch from there.
+	Watch(ctx context.Context, after uint64, connected func(), apply func(Commit)) error
 	// Latest returns a sequence that Watch reaches and that is not below that of any commit answered before the call.
 	Latest(ctx context.Context) (uint64, error)
-	// Following returns nil while a Watch is connected, otherwise the reason. It does not block.
-	Following() error
 }
 
 // Commit is the effect of one commit. Keys deleted by prefix are listed in Delete.

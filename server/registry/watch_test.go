@@ -334,6 +334,7 @@ func TestWatchAcrossCompaction(t *testing.T) {
 		c.compact()
 		pr.want(t, "")
 		links[1].set(false)
+		time.Sleep(maxPause)
 		pr.want(t, "DELETED goes 3, MODIFIED changes 4, ADDED comes 5")
 		gone.want(t, "DELETED changes 2, DELETED goes 3, DELETED stays 1")
 		wantReason(t, <-gone.done, CatalogNotFound)

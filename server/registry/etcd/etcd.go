@@ -75,7 +75,6 @@ type Store struct {
 	identity []byte // the value of the key "store"
 
 	lastError atomic.Pointer[string] // of a connection, for messages
-	following atomic.Pointer[following]
 
 	closing sync.Once
 	closed  chan struct{}
@@ -97,7 +96,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	s.follow(errNotWatched)
 	if o.Username != "" && o.TLS == nil && !strings.HasPrefix(o.Endpoints[0], "https://") {
 		s.log.Warn("the password for etcd is sent in plain text: use https endpoints", "endpoints", s.endpoints)
 	}

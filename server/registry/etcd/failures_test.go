@@ -276,21 +276,14 @@ func TestUsers(t *testing.T) {
 			}
 		})
 	}
-	commits := make(chan registry.Commit, 10)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = reader.Watch(ctx, 0, func(c registry.Commit) { commits <- c }) }()
-	defer func() { cancel(); <-ended }()
+	f := follow(t, reader, 0)
 	time.Sleep(2500 * time.Millisecond) // tokens expire
 	if _, err := writer.Commit(t.Context(), put("late", "1")); err != nil {
 		t.Errorf("with an expired token: %v", err)
 	}
-	for found := false; !found; {
-		select {
-		case c := <-commits:
-			found = len(c.Put) == 1 && c.Put[0].Key == "late"
-		case <-time.After(time.Minute):
-			t.Fatal("the watch of a reader whose token expired tells nothing")
+	for {
+		if c := f.next(t); len(c.Put) == 1 && c.Put[0].Key == "late" {
+			return
 		}
 	}
 }

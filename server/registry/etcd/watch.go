@@ -18,60 +18,36 @@ const (
 	silence   = 5 * time.Second
 )
 
-// The pause before a failed watch is retried doubles from firstPause to maxPause.
-const (
-	firstPause = 50 * time.Millisecond
-	maxPause   = 2 * time.Second
-)
-
 var (
-	errNotWatched = errors.New("the store is not watched")
-	errSilent     = fmt.Errorf("etcd sent no response for %v", silence)
-	errEnded      = errors.New("etcd ended the watch")
-	errPassed     = errors.New("etcd was compacted, but no commit is missing")
+	errSilent = fmt.Errorf("etcd sent no response for %v", silence)
+	errEnded  = errors.New("etcd ended the watch")
+	errPassed = errors.New("etcd was compacted, but no commit is missing")
 )
 
 // Watch implements registry.Watcher. If the member that serves it loses the majority, the watch continues at another one.
-func (s *Store) Watch(ctx context.Context, after uint64, apply func(registry.Commit)) error {
+func (s *Store) Watch(ctx context.Context, after uint64, connected func(), apply func(registry.Commit)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := context.AfterFunc(s.client.Ctx(), func() { cancel(registry.ErrClosed) })
-	defer stop()
-	defer s.follow(errNotWatched)
-
-	var final *giveUp
-	w := &watch{store: s, last: after, apply: apply}
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		before := w.last
-		err := w.run(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.As(err, &final):
-			return final.err
-		}
-		if w.last != before {
-			pause = firstPause
-		}
-		s.follow(err)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+	defer context.AfterFunc(s.client.Ctx(), func() { cancel(registry.ErrClosed) })()
+	w := &watch{store: s, last: after, connected: connected, apply: apply}
+	err := errPassed
+	for errors.Is(err, errPassed) {
+		err = w.run(ctx)
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
-
-// giveUp wraps an error for which a retry does not help.
-type giveUp struct{ err error }
-
-func (g *giveUp) Error() string { return g.err.Error() }
 
 // watch is one Watch.
 type watch struct {
 	store *Store
 	last  uint64 // the sequence of the last applied commit
 	from  int64  // the revision to watch from; there is no commit between last and from
-	apply func(registry.Commit)
+
+	connected func()
+	apply     func(registry.Commit)
 }
 
 // run watches until it fails. The client reconnects and resumes by itself; run fails when that takes too long.
@@ -98,7 +74,7 @@ func (w *watch) run(ctx context.Context) error {
 				return err
 			}
 			heard = time.Now()
-			s.follow(nil)
+			w.connected()
 		case <-ticker.C:
 			if time.Since(heard) > silence {
 				return errSilent
@@ -125,11 +101,11 @@ func (w *watch) verify(ctx context.Context) error {
 		value = store[0].Value
 	}
 	if err := s.check(value, len(store) > 0); err != nil {
-		return &giveUp{err}
+		return err
 	}
 	if uint64(now.Header.Revision) < w.last {
-		return &giveUp{fmt.Errorf("%w: etcd is at revision %d, but was at %d: it was restored from a snapshot",
-			registry.ErrCompacted, now.Header.Revision, w.last)}
+		return fmt.Errorf("%w: etcd is at revision %d, but was at %d: it was restored from a snapshot",
+			registry.ErrCompacted, now.Header.Revision, w.last)
 	}
 	w.from = int64(w.last) + 1
 	if len(commit) > 0 && uint64(commit[0].ModRevision) == w.last {
@@ -153,7 +129,7 @@ func (w *watch) respond(ctx context.Context, r clientv3.WatchResponse) error {
 		if w.from >= r.CompactRevision {
 			return errPassed // no commit is missing: the next run resumes at w.from
 		}
-		return &giveUp{fmt.Errorf("%w: etcd was compacted at revision %d, the last applied revision is %d", registry.ErrCompacted, r.CompactRevision, w.last)}
+		return fmt.Errorf("%w: etcd was compacted at revision %d, the last applied revision is %d", registry.ErrCompacted, r.CompactRevision, w.last)
 	}
 	if err := r.Err(); err != nil {
 		return w.store.failure(watching, err, false)
@@ -203,7 +179,7 @@ func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Co
 			}
 		case storeKey:
 			if err := s.check(e.Kv.Value, !deleted); err != nil {
-				return c, false, &giveUp{err}
+				return c, false, err
 			}
 		case commitKey:
 			ours = true
@@ -214,27 +190,4 @@ func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Co
 		}
 	}
 	return c, ours, nil
-}
-
-// following is the result of Following.
-type following struct{ err error }
-
-// Following implements registry.Watcher.
-func (s *Store) Following() error {
-	f := s.following.Load().err
-	if f == nil {
-		return nil
-	}
-	return fmt.Errorf("the registry's store is not followed: %w", f)
-}
-
-// follow records whether the store is followed, and logs changes.
-func (s *Store) follow(err error) {
-	before := s.following.Swap(&following{err})
-	switch {
-	case err == nil && before.err != nil && !errors.Is(before.err, errNotWatched):
-		s.log.Info("following the registry's store again", "endpoints", s.endpoints)
-	case err != nil && before != nil && before.err == nil && !errors.Is(err, errNotWatched):
-		s.log.Warn("the registry's store cannot be followed: evaluation uses the last known state", "endpoints", s.endpoints, "error", err)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,12 +27,13 @@ var watching = []test{
 // patience bounds how long the delivery of a commit may take.
 const patience = time.Minute
 
-// watched is a running Watch with the commits that it delivered.
+// watched is a running Watch, which is repeated after failures as the registry does.
 type watched struct {
-	t       *testing.T
-	stop    context.CancelCauseFunc
-	commits chan registry.Commit
-	ended   chan error
+	t         *testing.T
+	stop      context.CancelCauseFunc
+	connected atomic.Bool
+	commits   chan registry.Commit
+	ended     chan error
 }
 
 func watch(t *testing.T, s registry.Store, after uint64) *watched {
@@ -39,8 +41,32 @@ func watch(t *testing.T, s registry.Store, after uint64) *watched {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := &watched{t: t, stop: cancel, commits: make(chan registry.Commit, 10_000), ended: make(chan error, 1)}
 	var wg sync.WaitGroup
-	wg.Go(func() { w.ended <- s.(registry.Watcher).Watch(ctx, after, func(c registry.Commit) { w.commits <- c }) })
+	wg.Go(func() {
+		for {
+			err := s.(registry.Watcher).Watch(ctx, after, func() { w.connected.Store(true) }, func(c registry.Commit) {
+				after = c.Sequence
+				w.commits <- c
+			})
+			w.connected.Store(false)
+			if ctx.Err() != nil || errors.Is(err, registry.ErrCompacted) || errors.Is(err, registry.ErrClosed) {
+				w.ended <- err
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 	t.Cleanup(func() { cancel(nil); wg.Wait() })
+	return w
+}
+
+// following waits until the watch receives commits.
+func (w *watched) following() *watched {
+	w.t.Helper()
+	for began := time.Now(); !w.connected.Load(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > patience {
+			w.t.Fatal("the watch receives no commits")
+		}
+	}
 	return w
 }
 
@@ -84,26 +110,13 @@ func checkCommit(t *testing.T, got registry.Commit, want registry.Commit) {
 	}
 }
 
-func following(t *testing.T, s registry.Store) {
-	t.Helper()
-	for began := time.Now(); s.(registry.Watcher).Following() != nil; time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > patience {
-			t.Fatalf("not following: %v", s.(registry.Watcher).Following())
-		}
-	}
-}
-
 // Each commit is reported once, complete, in order, at every handle, also to its writer. Deletions by prefix come key by
 // key; and one that changes nothing.
 func watchOrder(t *testing.T, f fixture) {
-	if f.Store.(registry.Watcher).Following() == nil {
-		t.Error("it follows before it is watched")
-	}
 	start := load(t, f.Store).Sequence
 	var watches []*watched
 	for _, s := range handles(t, f) {
-		watches = append(watches, watch(t, s, start))
-		following(t, s)
+		watches = append(watches, watch(t, s, start).following())
 	}
 	var many registry.Transaction
 	for i := range 60 {
@@ -224,18 +237,13 @@ func watchLatest(t *testing.T, f fixture) {
 }
 
 func watchEnds(t *testing.T, f fixture) {
-	w := watch(t, f.Store, load(t, f.Store).Sequence)
-	following(t, f.Store)
+	w := watch(t, f.Store, load(t, f.Store).Sequence).following()
 	why := errors.New("enough")
 	w.stop(why)
 	if err := w.end(); !errors.Is(err, why) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if f.Store.(registry.Watcher).Following() == nil {
-		t.Error("it still follows")
-	}
-	w = watch(t, f.Store, load(t, f.Store).Sequence)
-	following(t, f.Store)
+	w = watch(t, f.Store, load(t, f.Store).Sequence).following()
 	if err := f.Store.Close(); err != nil {
 		t.Error(err)
 	}
@@ -250,8 +258,7 @@ func watchEnds(t *testing.T, f fixture) {
 // A watch that starts too late gets an error. A running watch and a Load continue.
 func watchCompacted(t *testing.T, f fixture) {
 	start := load(t, f.Store).Sequence
-	present := watch(t, f.Store, start)
-	following(t, f.Store)
+	present := watch(t, f.Store, start).following()
 	for i := range 5 {
 		commit(t, f.Store, registry.Transaction{Put: []registry.Entry{put("a", fmt.Sprint(i))}})
 	}
@@ -292,7 +299,7 @@ func watchRestart(t *testing.T, f fixture) {
 			checkCommit(t, w.next(), c)
 		}
 	}
-	for _, s := range stores {
-		following(t, s)
+	for _, w := range watches {
+		w.following()
 	}
 }
