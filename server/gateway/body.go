@@ -241,23 +241,11 @@ func withHint(err error, v any, data []byte) error {
 	if first := s.peek(); first != 0 && first != '{' && first != '[' {
 		at.text += "; if it is YAML, send Content-Type: application/yaml"
 	}
-	if _, many := v.(batch); many && at.path == "" && s.hasKind() {
+	_, many := v.(batch)
+	if members, _ := s.members(); many && at.path == "" && (members["apiVersion"] != nil || members["kind"] != nil) {
 		at.text = `the body is an object and not a request: send {"items": [{"object": …}]}, with the object in place of …`
 	}
 	return err
-}
-
-// hasKind reports whether a value is an object that has apiVersion or kind, which requests have not.
-func (s *scanner) hasKind() (found bool) {
-	_ = s.elements('{', '}', "an object", func(int) error { // ends at an error
-		name, err := s.key()
-		if err == nil {
-			found = found || string(name) == "apiVersion" || string(name) == "kind"
-			_, err = s.value()
-		}
-		return err
-	})
-	return found
 }
 
 // batch is a request with items.

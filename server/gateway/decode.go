@@ -125,9 +125,9 @@ func (d *decoder) message(t *messageType, m reflect.Value) error {
 	})
 }
 
-// field reads the value of f. null leaves the field absent, except that in results null is a Document.
+// field reads the value of f. null leaves the field absent.
 func (d *decoder) field(t *messageType, f *field, m reflect.Value) error {
-	if d.peek() == 'n' && (f.class != document || f.list || t.request) {
+	if d.peek() == 'n' {
 		start := d.pos
 		raw, err := d.value()
 		if err == nil && !isNull(raw) {
@@ -315,4 +315,29 @@ func parseEnum(ed protoreflect.EnumDescriptor, text string, quoted bool) (v prot
 		names = append(names, string(ed.Values().Get(i).Name()))
 	}
 	return v, "one of " + strings.Join(names, ", ")
+}
+
+// ListLimit bounds a list of a request.
+type ListLimit struct {
+	Name    string // as errors and GetServerInfo have it
+	Maximum int
+}
+
+// DefaultLists returns the default of Options.Lists.
+func DefaultLists() map[string]ListLimit {
+	return map[string]ListLimit{
+		"items": {"max_batch_items", 1000}, "crds": {"max_inline_crds", 16}, "entries": {"max_register_crds", 1000},
+		"objects": {"max_batch_items", 1000}, "storedVersions": {"max_stored_versions", 1000},
+	}
+}
+
+// A listError is a list with more elements than its limit. The elements beyond the limit are not read.
+type listError struct {
+	field string
+	limit ListLimit
+}
+
+// Error names the limit.
+func (e *listError) Error() string {
+	return fmt.Sprintf("there are more %s than the limit %s, which is %d: send them in several calls", e.field, e.limit.Name, e.limit.Maximum)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -206,25 +207,13 @@ func warningHeader(text string) string {
 
 // kubernetesStatus returns the metav1.Status of a rejection. apimachinery's NewInternalError has the wrapped error as its cause.
 func kubernetesStatus(r *crdevalv1.Rejection) []byte {
-	type cause struct {
-		Message string `json:"message"`
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Message: r.GetMessage(), Reason: metav1.StatusReason(r.GetReason()), Code: r.GetCode(),
 	}
-	type details struct {
-		Causes []cause `json:"causes"`
+	if wrapped, ok := strings.CutPrefix(r.GetMessage(), "Internal error occurred: "); ok && status.Reason == metav1.StatusReasonInternalError {
+		status.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: wrapped}}}
 	}
-	status := struct {
-		Kind       string   `json:"kind"`
-		APIVersion string   `json:"apiVersion"`
-		Metadata   struct{} `json:"metadata"`
-		Status     string   `json:"status"`
-		Message    string   `json:"message"`
-		Reason     string   `json:"reason,omitempty"`
-		Details    *details `json:"details,omitempty"`
-		Code       int32    `json:"code"`
-	}{Kind: "Status", APIVersion: "v1", Status: "Failure", Message: r.GetMessage(), Reason: r.GetReason(), Code: r.GetCode()}
-	if wrapped, ok := strings.CutPrefix(r.GetMessage(), "Internal error occurred: "); ok && r.GetReason() == "InternalError" {
-		status.Details = &details{Causes: []cause{{Message: wrapped}}}
-	}
-	text, _ := json.Marshal(status) // texts and numbers always encode
+	text, _ := json.Marshal(&status) // texts and numbers always encode
 	return text
 }

@@ -1,8 +1,15 @@
+// Package gateway is the REST API of the service: JSON and YAML over HTTP on the handlers of the gRPC services.
+//
+// grpc-gateway routes requests, reads path and query parameters, and calls the services through a grpc.ClientConnInterface, in the server the one of
+// package inprocess. This package has the codec that keeps documents inline (marshaler.go), reads bodies before the call (body.go, bodies.go), and
+// writes errors. It serves some calls itself: streams of items (stream.go), watches (watch.go), and admission webhooks (admission.go).
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	_ "embed" // the OpenAPI documents
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -111,6 +118,15 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	return g, nil
 }
+
+var (
+	//go:embed openapi/openapi.json
+	embeddedV2 []byte
+	//go:embed openapi/openapi3.json
+	embeddedV3 []byte
+
+	openAPIV2, openAPIV3 = bytes.TrimSpace(embeddedV2), bytes.TrimSpace(embeddedV3)
+)
 
 // ownPages are the paths that are not in the API.
 var ownPages = map[string]func(*gateway, http.ResponseWriter, *http.Request){

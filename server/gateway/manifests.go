@@ -26,34 +26,18 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 	if s.peek() != '{' {
 		return false, nil
 	}
-	var kind string
-	items := -1
-	err = s.elements('{', '}', "an object", func(int) error {
-		name, err := s.key()
-		if err != nil {
-			return err
-		}
-		s.space()
-		start := s.pos
-		text, err := s.value()
-		switch string(name) {
-		case "kind":
-			kind = string(text)
-		case "items":
-			items = start
-		}
-		return err
-	})
+	members, err := s.members()
 	if err == nil {
 		err = s.end()
 	}
+	kind, items := string(members["kind"]), members["items"]
 	switch {
 	case kind == "":
 		return false, nil // with an error as well: decoding the request reports it
 	case err != nil:
 		return true, err
-	case items >= 0 && (kind == `"List"` || kind == `"`+manifests.CRDKind+`List"`):
-		s.pos = items
+	case items != nil && (kind == `"List"` || kind == `"`+manifests.CRDKind+`List"`):
+		s.pos = sliceOffset(b.data, items)
 		return true, s.elements('[', ']', "items: an array", func(int) error {
 			item, err := s.value()
 			if err == nil {
@@ -133,7 +117,7 @@ func (b *body) restoreManifests(answer proto.Message) {
 	}
 	for i, result := range a.GetResults() {
 		m := &b.manifests[i]
-		for _, p := range placesIn(result.ProtoReflect())["position"] {
+		for _, p := range positionsIn(result.ProtoReflect(), "position") {
 			at := m.Position(p.pointer, engine.Position{Line: int(p.GetLine()), Column: int(p.GetColumn()), Offset: int(p.GetOffset())})
 			p.Line, p.Column, p.Offset = int32(at.Line), int32(at.Column), int64(at.Offset)
 		}

@@ -87,17 +87,14 @@ func unmarshal(data []byte, v any, lists map[string]ListLimit) error {
 	return fmt.Errorf("gateway: a %T is not a message", v)
 }
 
-// NewDecoder implements runtime.Marshaler. If r is a body that the gateway has read, nothing is copied.
-func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
+// NewDecoder implements runtime.Marshaler. r is a body that the gateway has read.
+func (Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
-		if b, ok := r.(*body); ok {
-			return b.decode(v)
+		b, ok := r.(*body)
+		if !ok {
+			return fmt.Errorf("gateway: a %T is not a body", r)
 		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			return err
-		}
-		return m.Unmarshal(data, v)
+		return b.decode(v)
 	})
 }
 
@@ -105,10 +102,9 @@ func (m Marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 func (m Marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 	return runtime.EncoderFunc(func(v any) error {
 		data, err := m.Marshal(v)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = w.Write(data)
 		}
-		_, err = w.Write(data)
 		return err
 	})
 }

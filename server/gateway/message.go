@@ -23,8 +23,6 @@ type messageType struct {
 	name   string       // the short name, for errors
 	fields []field
 	byName map[string]*field // by JSON name and by proto name
-	// request is set for messages that callers send: there null stands for an absent Document. In results it is a Document.
-	request bool
 }
 
 // field is one field of a messageType.
@@ -87,10 +85,7 @@ func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *me
 	empty := reflect.New(goType)
 	m := empty.Interface().(proto.Message).ProtoReflect()
 	md := m.Descriptor()
-	t := &messageType{
-		goType: goType, name: string(md.Name()), fields: make([]field, md.Fields().Len()), byName: map[string]*field{},
-		request: requestMessages()[md.FullName()],
-	}
+	t := &messageType{goType: goType, name: string(md.Name()), fields: make([]field, md.Fields().Len()), byName: map[string]*field{}}
 	made[goType] = t
 	if len(t.fields) > 64 {
 		panic("gateway: the codec supports at most 64 fields, and " + t.name + " has more")
@@ -150,27 +145,6 @@ func (t *messageType) fieldNames() string {
 	slices.Sort(names)
 	return t.name + " has " + strings.Join(names, ", ")
 }
-
-// requestMessages returns the messages that the methods of the API take, with all messages in them.
-var requestMessages = sync.OnceValue(func() map[protoreflect.FullName]bool {
-	found := map[protoreflect.FullName]bool{}
-	var add func(protoreflect.MessageDescriptor)
-	add = func(md protoreflect.MessageDescriptor) {
-		if found[md.FullName()] || md.ParentFile().Package() != ownPackage {
-			return
-		}
-		found[md.FullName()] = true
-		for i := range md.Fields().Len() {
-			if sub := md.Fields().Get(i).Message(); sub != nil {
-				add(sub)
-			}
-		}
-	}
-	for _, m := range methods() {
-		add(m.Input())
-	}
-	return found
-})
 
 // methods returns the methods of the API.
 func methods() []protoreflect.MethodDescriptor {

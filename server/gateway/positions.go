@@ -12,38 +12,31 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// place is a position in an answer, and the JSON pointer to what is there.
-type place struct {
+// located is a position in an answer, and the JSON pointer to what is there.
+type located struct {
 	*crdevalv1.Position
 	pointer string
 }
 
 var positionName = (*crdevalv1.Position)(nil).ProtoReflect().Descriptor().FullName()
 
-// placesIn returns the positions in a message, by the name of their field.
-func placesIn(m protoreflect.Message) (all map[protoreflect.Name][]place) {
-	var walk func(m protoreflect.Message)
-	walk = func(m protoreflect.Message) {
-		m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-			switch sub := fd.Message(); {
-			case sub == nil || sub.ParentFile().Package() != ownPackage:
-			case fd.IsList():
-				for i := range v.List().Len() {
-					walk(v.List().Get(i).Message())
-				}
-			case sub.FullName() == positionName:
-				if all == nil {
-					all = map[protoreflect.Name][]place{}
-				}
-				at, _ := v.Message().Interface().(*crdevalv1.Position)
-				all[fd.Name()] = append(all[fd.Name()], place{at, pointerOf(m)})
-			default:
-				walk(v.Message())
+// positionsIn returns the positions in a message in fields of this name.
+func positionsIn(m protoreflect.Message, name protoreflect.Name) (all []located) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch sub := fd.Message(); {
+		case sub == nil || sub.ParentFile().Package() != ownPackage:
+		case fd.IsList():
+			for i := range v.List().Len() {
+				all = append(all, positionsIn(v.List().Get(i).Message(), name)...)
 			}
-			return true
-		})
-	}
-	walk(m)
+		case sub.FullName() != positionName:
+			all = append(all, positionsIn(v.Message(), name)...)
+		case fd.Name() == name:
+			at, _ := v.Message().Interface().(*crdevalv1.Position)
+			all = append(all, located{at, pointerOf(m)})
+		}
+		return true
+	})
 	return all
 }
 
@@ -71,7 +64,7 @@ func (b *body) restorePositions(answer proto.Message) {
 		if r, ok := m.(*crdevalv1.VerdictResult); ok && isPlain(r.GetVerdict()) {
 			return
 		}
-		b.restore(&o, placesIn(m.ProtoReflect())["position"], i, document, path)
+		b.restore(&o, positionsIn(m.ProtoReflect(), "position"), i, document, path)
 	}
 	switch request := b.request.(type) {
 	case **crdevalv1.Document:
@@ -94,9 +87,9 @@ func (b *body) restorePositions(answer proto.Message) {
 		}
 		restore(a.GetReport(), -1, request.GetManifest(), value.Name("manifest"))
 		for _, c := range a.GetChanges() {
-			places := placesIn(c.ProtoReflect())
-			b.restore(&o, places["new_position"], -1, request.GetManifest(), value.Path{value.Name("manifest")})
-			b.restore(&o, places["old_position"], -1, request.GetBase(), value.Path{value.Name("base")})
+			changed := c.ProtoReflect()
+			b.restore(&o, positionsIn(changed, "new_position"), -1, request.GetManifest(), value.Path{value.Name("manifest")})
+			b.restore(&o, positionsIn(changed, "old_position"), -1, request.GetBase(), value.Path{value.Name("base")})
 		}
 	}
 }
@@ -127,13 +120,13 @@ func aligned(answer proto.Message, list string, n int) []proto.Message {
 	return nil
 }
 
-// restore moves positions in one document of the request to those in the body. i is the number of its item, path its place in a YAML body.
-func (b *body) restore(o *origin, places []place, i int, document *crdevalv1.Document, path value.Path) {
+// restore moves positions in one document of the request to those in the body. i is the number of its item, path its path in a YAML body.
+func (b *body) restore(o *origin, positions []located, i int, document *crdevalv1.Document, path value.Path) {
 	if b.source == nil {
-		o.shift(places, document.GetJson())
+		o.shift(positions, document.GetJson())
 		return
 	}
-	for _, p := range places {
+	for _, p := range positions {
 		if shift, isYAML := b.shifts[i]; isYAML {
 			p.Offset += int64(shift) // lines and columns are those of the body already
 			continue
@@ -150,9 +143,9 @@ type origin struct {
 }
 
 // shift moves positions in a document to those in the text.
-func (o *origin) shift(places []place, document []byte) {
+func (o *origin) shift(positions []located, document []byte) {
 	at := sliceOffset(o.text, document)
-	if len(places) == 0 || at < 0 {
+	if len(positions) == 0 || at < 0 {
 		return
 	}
 	if at < o.offset {
@@ -165,12 +158,12 @@ func (o *origin) shift(places []place, document []byte) {
 	}
 	o.column += utf8.RuneCount(passed) // only of what was passed: a line may be as long as the body
 	o.offset = at
-	shiftPlaces(places, o.line, o.column, at)
+	shiftPositions(positions, o.line, o.column, at)
 }
 
-// shiftPlaces moves positions in a document that begins at this line, column (the code points before it) and offset.
-func shiftPlaces(places []place, line, column, offset int) {
-	for _, p := range places {
+// shiftPositions moves positions in a document that begins at this line, column (the code points before it) and offset.
+func shiftPositions(positions []located, line, column, offset int) {
+	for _, p := range positions {
 		if p.GetLine() == 1 {
 			p.Column += int32(column)
 		}

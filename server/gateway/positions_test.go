@@ -46,7 +46,7 @@ func TestRelocate(t *testing.T) {
 			t.Errorf("%q is at %d:%d, want %d:%d", c.pointer, p.GetLine(), p.GetColumn(), c.line, c.column)
 		}
 		if found[1].GetPosition() != nil {
-			t.Error("a finding without a position got one")
+			t.Error("a violation without a position got one")
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestShift(t *testing.T) {
 	} {
 		d := document(text, c.part)
 		at := &crdevalv1.Position{Line: c.line, Column: c.column, Offset: 1}
-		o.shift([]place{{Position: at}}, d)
+		o.shift([]located{{Position: at}}, d)
 		if at.GetLine() != c.toLine || at.GetColumn() != c.toColu || at.GetOffset() != int64(bytes.Index(text, []byte(c.part))+1) {
 			t.Errorf("%d:%d of %s is at %d:%d, byte %d, want %d:%d", c.line, c.column, c.part, at.GetLine(), at.GetColumn(), at.GetOffset(), c.toLine, c.toColu)
 		}

@@ -205,6 +205,20 @@ func (s *scanner) elements(open, closing byte, what string, f func(i int) error)
 	}
 }
 
+// members returns the values of an object, by key, up to the first error.
+func (s *scanner) members() (found map[string][]byte, err error) {
+	found = map[string][]byte{}
+	err = s.elements('{', '}', "an object", func(int) error {
+		name, err := s.key()
+		if err == nil {
+			s.space()
+			found[string(name)], err = s.value()
+		}
+		return err
+	})
+	return found, err
+}
+
 // key reads the key of a member and the colon after it.
 func (s *scanner) key() ([]byte, error) {
 	name, err := s.string()

@@ -170,7 +170,7 @@ func (r *record) locate(p piece, object []byte) {
 
 // restore makes the positions of a result those in the body, and the lines that an error names.
 func (r *record) restore(result proto.Message) {
-	shiftPlaces(placesIn(result.ProtoReflect())["position"], r.line, r.column, int(r.offset))
+	shiftPositions(positionsIn(result.ProtoReflect(), "position"), r.line, r.column, int(r.offset))
 	if failed, ok := result.(interface{ GetError() *statusv1.Status }); ok {
 		r.restoreError(failed.GetError())
 	}

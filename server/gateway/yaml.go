@@ -107,8 +107,8 @@ func (o *yamlObject) document() []byte {
 	return append(d, o.text...)
 }
 
-// faultyObjects finds the objects of items that cannot be converted by themselves or have keys twice, and returns the body with null in their
-// places. It finds none if lines and columns of the YAML library are not those of the bytes. The error is that of too many items.
+// faultyObjects finds the objects of items that cannot be converted by themselves or have keys twice, and returns the body with null instead of
+// them. It finds none if lines and columns of the YAML library are not those of the bytes. The error is that of too many items.
 func (b *body) faultyObjects() (rest []byte, faulty []yamlObject, err error) {
 	text := b.data
 	if !utf8.Valid(text) || bytes.HasPrefix(text, byteOrderMark) || bytes.Count(text, []byte{'\r'}) != bytes.Count(text, []byte("\r\n")) ||

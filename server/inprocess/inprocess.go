@@ -2,12 +2,11 @@
 //
 // A Conn takes the place of a client connection and of a server: it runs the handlers of the services registered with it behind the
 // server's interceptors, and passes messages without serialising or copying them. Callers and handlers share the memory of a message, so
-// neither may change a message after it was passed on.
+// neither may change a message after it was passed on. Handlers of the service set no headers or trailers, so a Conn does not pass them.
 package inprocess
 
 import (
 	"context"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -80,15 +78,13 @@ func (c *Conn) Stop() {
 }
 
 // Invoke implements grpc.ClientConnInterface. It runs the handler on the caller's goroutine.
-func (c *Conn) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+func (c *Conn) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
 	m, ok := c.unary[method]
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
 	ctx, cancel := context.WithCancel(c.serverContext(ctx, method))
 	defer cancel()
-	call := &call{method: method}
-	ctx = grpc.NewContextWithServerTransportStream(ctx, call)
 	end := c.begin(ctx, false, false)
 	result, err := m.desc.Handler(m.service, ctx, func(into any) error { return alias(into, request) }, c.intercept)
 	err = statusError(err)
@@ -96,14 +92,6 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, response any,
 		err = c.pass(response, result)
 	}
 	end(err)
-	for _, o := range options {
-		switch o := o.(type) {
-		case grpc.HeaderCallOption:
-			*o.HeaderAddr = call.header
-		case grpc.TrailerCallOption:
-			*o.TrailerAddr = call.trailer
-		}
-	}
 	return err
 }
 
@@ -130,9 +118,6 @@ func (c *Conn) intercept(ctx context.Context, request any, info *grpc.UnaryServe
 func (c *Conn) serverContext(ctx context.Context, method string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	ctx = metadata.NewOutgoingContext(metadata.NewIncomingContext(ctx, md), nil)
-	if _, ok := peer.FromContext(ctx); !ok {
-		ctx = peer.NewContext(ctx, &peer.Peer{Addr: address{}})
-	}
 	if h := c.options.Stats; h != nil {
 		ctx = h.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
 	}
@@ -177,41 +162,6 @@ func alias(into, from any) error {
 	return nil
 }
 
-// call is the grpc.ServerTransportStream of a call: it keeps the metadata that the handler sets.
-type call struct {
-	method          string
-	header, trailer metadata.MD
-}
-
-// Method implements grpc.ServerTransportStream.
-func (c *call) Method() string { return c.method }
-
-// SetHeader implements grpc.ServerTransportStream.
-func (c *call) SetHeader(md metadata.MD) error {
-	c.header = metadata.Join(c.header, md)
-	return nil
-}
-
-// SendHeader implements grpc.ServerTransportStream.
-func (c *call) SendHeader(md metadata.MD) error { return c.SetHeader(md) }
-
-// SetTrailer implements grpc.ServerTransportStream.
-func (c *call) SetTrailer(md metadata.MD) error {
-	c.trailer = metadata.Join(c.trailer, md)
-	return nil
-}
-
-// address is the peer of a caller that names none.
-type address struct{}
-
-var _ net.Addr = address{}
-
-// Network implements net.Addr.
-func (address) Network() string { return "inprocess" }
-
-// String implements net.Addr.
-func (address) String() string { return "inprocess" }
-
 // Registrar registers each service with all of several servers.
 type Registrar []grpc.ServiceRegistrar
 
@@ -231,11 +181,11 @@ func (c *Conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string,
 	s := newStream(m.desc.ClientStreams)
 	serving, cancel := context.WithCancel(c.serverContext(ctx, method))
 	unhook := context.AfterFunc(c.stopped, cancel)
-	server := &serverStream{stream: s, ctx: grpc.NewContextWithServerTransportStream(serving, s)}
+	server := &serverStream{stream: s, ctx: serving}
 	c.running.Go(func() {
 		defer cancel()
 		defer unhook()
-		end := c.begin(server.ctx, m.desc.ClientStreams, m.desc.ServerStreams)
+		end := c.begin(serving, m.desc.ClientStreams, m.desc.ServerStreams)
 		info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: m.desc.ClientStreams, IsServerStream: m.desc.ServerStreams}
 		handler := m.desc.Handler
 		for _, interceptor := range slices.Backward(c.options.Stream) {

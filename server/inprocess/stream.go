@@ -9,9 +9,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// stream is what the two ends of a streaming call share. It is the grpc.ServerTransportStream of the call as well.
+// stream is what the two ends of a streaming call share.
 type stream struct {
-	call
 	requests   chan any // closed by CloseSend
 	responses  chan any
 	mayEnd     bool // the client sends several messages, so that SendMsg reports the end of the call
@@ -26,15 +25,6 @@ func newStream(clientStreams bool) *stream {
 		requests: make(chan any, 1), responses: make(chan any, 1), mayEnd: clientStreams,
 		headerSent: make(chan struct{}), done: make(chan struct{}),
 	}
-}
-
-// SendHeader implements grpc.ServerTransportStream.
-func (s *stream) SendHeader(md metadata.MD) error {
-	s.sendHeader.Do(func() {
-		_ = s.SetHeader(md) // never fails
-		close(s.headerSent)
-	})
-	return nil
 }
 
 // finish ends the call with the handler's error.
@@ -54,8 +44,17 @@ var _ grpc.ServerStream = (*serverStream)(nil)
 // Context implements grpc.ServerStream.
 func (s *serverStream) Context() context.Context { return s.ctx }
 
+// SetHeader implements grpc.ServerStream.
+func (*serverStream) SetHeader(metadata.MD) error { return nil }
+
+// SendHeader implements grpc.ServerStream.
+func (s *serverStream) SendHeader(metadata.MD) error {
+	s.sendHeader.Do(func() { close(s.headerSent) })
+	return nil
+}
+
 // SetTrailer implements grpc.ServerStream.
-func (s *serverStream) SetTrailer(md metadata.MD) { _ = s.stream.SetTrailer(md) }
+func (*serverStream) SetTrailer(metadata.MD) {}
 
 // SendMsg implements grpc.ServerStream.
 func (s *serverStream) SendMsg(m any) error {
@@ -92,7 +91,7 @@ var _ grpc.ClientStream = (*clientStream)(nil)
 // Context implements grpc.ClientStream.
 func (s *clientStream) Context() context.Context { return s.ctx }
 
-// Header implements grpc.ClientStream. It returns nil and no error if the call ends without a header.
+// Header implements grpc.ClientStream. It returns an empty header, or nil and no error if the call ends without one.
 func (s *clientStream) Header() (metadata.MD, error) {
 	select {
 	case <-s.headerSent:
@@ -102,21 +101,14 @@ func (s *clientStream) Header() (metadata.MD, error) {
 	}
 	select {
 	case <-s.headerSent:
-		return metadata.Join(s.header), nil
+		return metadata.MD{}, nil
 	default:
 		return nil, nil //nolint:nilnil // as of a call over a connection
 	}
 }
 
 // Trailer implements grpc.ClientStream.
-func (s *clientStream) Trailer() metadata.MD {
-	select {
-	case <-s.done:
-		return s.trailer
-	default:
-		return nil
-	}
-}
+func (*clientStream) Trailer() metadata.MD { return nil }
 
 // CloseSend implements grpc.ClientStream. It is called once, and not beside SendMsg.
 func (s *clientStream) CloseSend() error {

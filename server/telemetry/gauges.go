@@ -157,7 +157,7 @@ func (t *Telemetry) CountReviews() func(webhook, outcome string) {
 	}
 	sets := []attribute.Set{key("mutate", "patched")}
 	for _, webhook := range []string{"mutate", "validate"} {
-		for _, outcome := range []string{"allowed", "denied", "unseen", "error"} {
+		for _, outcome := range []string{"allowed", "denied", "skipped", "error"} {
 			sets = append(sets, key(webhook, outcome))
 		}
 	}

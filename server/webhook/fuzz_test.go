@@ -17,11 +17,11 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r.UID() == "" {
+		if r.inner.UID == "" {
 			t.Error("no uid")
 		}
 		_ = r.fieldValidation()
-		if r.unseen() == "" && (len(r.inner.Object.Raw) == 0 || !json.Valid(r.inner.Object.Raw)) {
+		if r.skipReason() == "" && (len(r.inner.Object.Raw) == 0 || !json.Valid(r.inner.Object.Raw)) {
 			t.Errorf("the object is %q", r.inner.Object.Raw)
 		}
 		if text, err := r.allow("x", []string{string(body)}).JSON(); err != nil || !json.Valid(text) {

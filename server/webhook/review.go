@@ -1,3 +1,11 @@
+// Package webhook implements the admission webhooks: it reads an AdmissionReview of admission.k8s.io/v1, has the evaluation
+// service evaluate the object in it, and makes the review that goes back. server/gateway serves it over HTTP.
+//
+// review.go reads and answers, mutate.go and validate.go are the two webhooks, difference.go makes the JSON Patch, verdict.go
+// states a rejection in the terms of Kubernetes, warnings.go bounds warnings as an API server does.
+//
+// An answer with allowed: false is about the object, or says that the catalog has no CRD for it. If the object could not be
+// evaluated the result is an error: the caller makes an HTTP status of it, and the failurePolicy of the webhook decides.
 package webhook
 
 import (
@@ -7,7 +15,6 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	kubejson "sigs.k8s.io/json"
 )
 
@@ -17,41 +24,30 @@ const (
 	kind       = "AdmissionReview"
 )
 
-// MalformedError says why a body is not a review that can be answered. An API server sends such a body only in a version that
-// the configuration of the webhook asks for.
-type MalformedError struct{ text string }
-
-// Error returns what is wrong and what to do.
-func (e *MalformedError) Error() string { return e.text }
-
-func malformed(format string, args ...any) error {
-	return &MalformedError{fmt.Sprintf(format, args...)}
-}
-
 // Request is the request of a review.
 type Request struct{ inner *admissionv1.AdmissionRequest }
 
-// Read reads a review. The error is a *MalformedError. It ignores unknown fields, which later versions of Kubernetes may add.
+// Read reads a review. The error says why the body is not a review that can be answered. It ignores unknown fields, which later versions of Kubernetes may add.
 func Read(body []byte) (*Request, error) {
 	if len(body) == 0 {
-		return nil, malformed("the body is empty: send an AdmissionReview of %s as JSON", apiVersion)
+		return nil, fmt.Errorf("the body is empty: send an AdmissionReview of %s as JSON", apiVersion)
 	}
 	// The version goes first: of another one the rest may have other types.
 	var about metav1.TypeMeta
 	if err := kubejson.UnmarshalCaseSensitivePreserveInts(body, &about); err != nil {
-		return nil, malformed("the body is not the JSON of an AdmissionReview: %v", err)
+		return nil, fmt.Errorf("the body is not the JSON of an AdmissionReview: %v", err)
 	}
 	if about.Kind != kind || about.APIVersion != apiVersion {
-		return nil, malformed("the body has apiVersion %q and kind %q, and only %s of %s is answered: set admissionReviewVersions: [\"v1\"] in the configuration of the webhook",
+		return nil, fmt.Errorf("the body has apiVersion %q and kind %q, and only %s of %s is answered: set admissionReviewVersions: [\"v1\"] in the configuration of the webhook",
 			shortened(about.APIVersion), shortened(about.Kind), kind, apiVersion)
 	}
 	var review admissionv1.AdmissionReview
 	if err := kubejson.UnmarshalCaseSensitivePreserveInts(body, &review); err != nil {
-		return nil, malformed("the AdmissionReview is not of %s: %v", apiVersion, err)
+		return nil, fmt.Errorf("the AdmissionReview is not of %s: %v", apiVersion, err)
 	}
 	r := &Request{review.Request}
 	if r.inner == nil {
-		return nil, malformed("the AdmissionReview has no request")
+		return nil, fmt.Errorf("the AdmissionReview has no request")
 	}
 	return r, r.check()
 }
@@ -60,31 +56,28 @@ func Read(body []byte) (*Request, error) {
 func (r *Request) check() error {
 	q := r.inner
 	if q.UID == "" {
-		return malformed("request.uid is empty: the answer must repeat it")
+		return fmt.Errorf("request.uid is empty: the answer must repeat it")
 	}
 	switch q.Operation {
 	case admissionv1.Delete, admissionv1.Connect:
 		return nil
 	case admissionv1.Create, admissionv1.Update:
 	default:
-		return malformed("request.operation is %q: it is CREATE, UPDATE, DELETE or CONNECT", shortened(string(q.Operation)))
+		return fmt.Errorf("request.operation is %q: it is CREATE, UPDATE, DELETE or CONNECT", shortened(string(q.Operation)))
 	}
 	switch {
 	case q.Resource.Resource == "" || q.Resource.Version == "":
-		return malformed("request.resource has no resource or no version: resource %q, version %q", q.Resource.Resource, q.Resource.Version)
+		return fmt.Errorf("request.resource has no resource or no version: resource %q, version %q", q.Resource.Resource, q.Resource.Version)
 	case len(q.Object.Raw) == 0:
-		return malformed("request.object is missing, and the operation is %s", q.Operation)
+		return fmt.Errorf("request.object is missing, and the operation is %s", q.Operation)
 	case q.Operation == admissionv1.Update && len(q.OldObject.Raw) == 0:
-		return malformed("request.oldObject is missing, and the operation is %s", q.Operation)
+		return fmt.Errorf("request.oldObject is missing, and the operation is %s", q.Operation)
 	}
 	return nil
 }
 
-// UID returns the uid of the request, for logs.
-func (r *Request) UID() types.UID { return r.inner.UID }
-
-// unseen returns why a request has no object to evaluate; "" if it has one.
-func (r *Request) unseen() string {
+// skipReason returns why a request has no object to evaluate; "" if it has one.
+func (r *Request) skipReason() string {
 	switch {
 	case r.inner.Operation == admissionv1.Delete, r.inner.Operation == admissionv1.Connect:
 		return string(r.inner.Operation) + " writes no object"
@@ -116,7 +109,7 @@ const (
 	Allowed Outcome = "allowed" // evaluated and allowed without a patch
 	Patched Outcome = "patched" // allowed with a patch
 	Denied  Outcome = "denied"
-	Unseen  Outcome = "unseen" // allowed without an object to evaluate
+	Skipped Outcome = "skipped" // allowed without an object to evaluate
 )
 
 // Answer is the answer to a request.
@@ -125,11 +118,11 @@ type Answer struct {
 	inner   admissionv1.AdmissionResponse
 }
 
-// auditNotJudged is the audit annotation of a request that was allowed without an object, auditRevision that of the CRD's revision.
+// auditNotEvaluated is the audit annotation of a request that was allowed without an object, auditRevision that of the CRD's revision.
 // The API server prefixes them with the name of the webhook.
 const (
-	auditNotJudged = "not-judged"
-	auditRevision  = "revision"
+	auditNotEvaluated = "not-evaluated"
+	auditRevision     = "revision"
 )
 
 // allow allows a request whose object was evaluated by this revision of the CRD.
@@ -140,11 +133,11 @@ func (r *Request) allow(revision string, warnings []string) *Answer {
 	return a
 }
 
-// allowUnseen allows a request without an object to evaluate.
-func (r *Request) allowUnseen(why string) *Answer {
+// allowSkipped allows a request without an object to evaluate.
+func (r *Request) allowSkipped(why string) *Answer {
 	a := r.allow("", nil)
-	a.Outcome = Unseen
-	a.annotate(auditNotJudged, why)
+	a.Outcome = Skipped
+	a.annotate(auditNotEvaluated, why)
 	return a
 }
 

@@ -41,14 +41,14 @@ type server struct {
 	reviewed chan string // the arguments of Reviewed, which may come after the answer
 }
 
-// told waits for the next call of Reviewed.
-func (s *server) told(t *testing.T) string {
+// reported waits for the next call of Reviewed.
+func (s *server) reported(t *testing.T) string {
 	t.Helper()
 	select {
 	case got := <-s.reviewed:
 		return got
 	case <-time.After(time.Minute):
-		t.Error("Reviewed was not told")
+		t.Error("Reviewed was not called")
 		return ""
 	}
 }
@@ -59,12 +59,12 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 	log := slog.New(slog.DiscardHandler)
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
 	store := memory.New()
-	kept, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
+	crds, err := registry.New(ctx, store, registry.Options{Programs: programs, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn := inprocess.New(inprocess.Options{})
-	api.Register(conn, api.Options{Registry: kept, Log: log})
+	api.Register(conn, api.Options{Registry: crds, Log: log})
 	s := &server{reviewed: make(chan string, 100)}
 	options := gateway.Options{Reviewed: func(name, outcome string) {
 		select {
@@ -172,8 +172,8 @@ func TestReviews(t *testing.T) {
 			name: "a status", webhook: "mutate", review: review("UPDATE", `{`+metadata+`,"spec":{"replicas":1},"status":{"x":1,"active":2}}`, `,"subResource":"status","requestSubResource":"status","oldObject":{`+metadata+`}`), outcome: "patched",
 			patched: `{` + metadata + `,"spec":{"replicas":1},"status":{"active":2}}`, warnings: []string{`unknown field "status.x"`},
 		},
-		{name: "a scale", webhook: "mutate", review: review("UPDATE", `{"apiVersion":"autoscaling/v1","kind":"Scale"}`, `,"subResource":"scale","oldObject":{}`), outcome: "unseen"},
-		{name: "a deletion", webhook: "mutate", review: review("DELETE", `null`, `,"oldObject":{"not":"seen"}`), outcome: "unseen"},
+		{name: "a scale", webhook: "mutate", review: review("UPDATE", `{"apiVersion":"autoscaling/v1","kind":"Scale"}`, `,"subResource":"scale","oldObject":{}`), outcome: "skipped"},
+		{name: "a deletion", webhook: "mutate", review: review("DELETE", `null`, `,"oldObject":{"not":"seen"}`), outcome: "skipped"},
 
 		{name: "valid", webhook: "validate", review: review("CREATE", `{`+fresh+`,"spec":{"replicas":2}}`, ``), outcome: "allowed"},
 		{
@@ -194,7 +194,7 @@ func TestReviews(t *testing.T) {
 			name: "a status", webhook: "validate", review: review("UPDATE", `{`+metadata+`,"spec":{"replicas":11},"status":{"active":12}}`, `,"subResource":"status","oldObject":{`+metadata+`,"spec":{"replicas":1}}`), outcome: "denied", code: 422,
 			message: "status.active", causes: []metav1.StatusCause{{Type: "FieldValueInvalid", Message: `Invalid value: 12: active in body should be less than or equal to 10`, Field: "status.active"}},
 		},
-		{name: "a connection", webhook: "validate", review: review("CONNECT", `{}`, ``), outcome: "unseen"},
+		{name: "a connection", webhook: "validate", review: review("CONNECT", `{}`, ``), outcome: "skipped"},
 
 		{
 			name: "no CRD", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"crontabs"`, `"crons"`), outcome: "denied", code: 403,
@@ -225,8 +225,8 @@ func TestReviews(t *testing.T) {
 			if got == nil || got.UID != "705ab4f5-6393-11e8-b7cc-42010a800002" || answer.APIVersion != "admission.k8s.io/v1" || answer.Kind != "AdmissionReview" {
 				t.Fatalf("%s", text)
 			}
-			if told := s.told(t); told != c.webhook+" "+c.outcome || got.Allowed != (c.outcome != "denied") {
-				t.Errorf("%q, allowed %t: %s", told, got.Allowed, text)
+			if outcome := s.reported(t); outcome != c.webhook+" "+c.outcome || got.Allowed != (c.outcome != "denied") {
+				t.Errorf("%q, allowed %t: %s", outcome, got.Allowed, text)
 			}
 			if !reflect.DeepEqual(got.Warnings, c.warnings) {
 				t.Errorf("warnings %q", got.Warnings)
@@ -320,8 +320,8 @@ func TestNoAnswer(t *testing.T) {
 				t.Errorf("HTTP %d: %s", code, text)
 			}
 			if c.cause != "PATH_NOT_FOUND" {
-				if told := s.told(t); !strings.HasSuffix(told, " error") {
-					t.Errorf("%q", told)
+				if outcome := s.reported(t); !strings.HasSuffix(outcome, " error") {
+					t.Errorf("%q", outcome)
 				}
 			}
 		})

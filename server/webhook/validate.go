@@ -22,14 +22,14 @@ var errUnaligned = errors.New("the evaluation service did not answer to one item
 // Validate answers whether an API server with the CRD of the catalog accepts the object, with that server's message. It never
 // answers with a patch. An error is a status of the evaluation service.
 func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Answer, error) {
-	if why := r.unseen(); why != "" {
-		return r.allowUnseen(why), nil
+	if why := r.skipReason(); why != "" {
+		return r.allowSkipped(why), nil
 	}
-	return r.judge(ctx, to, catalog)
+	return r.validate(ctx, to, catalog)
 }
 
-// judge validates the object.
-func (r *Request) judge(ctx context.Context, to Evaluator, catalog string) (*Answer, error) {
+// validate validates the object.
+func (r *Request) validate(ctx context.Context, to Evaluator, catalog string) (*Answer, error) {
 	answer, err := to.Validate(ctx, &crdevalv1.ValidateRequest{
 		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item(true)},
 		Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE, FieldValidation: fieldValidations[r.fieldValidation()]},

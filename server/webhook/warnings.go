@@ -16,32 +16,32 @@ const (
 
 // bounded returns the warnings that reach the client: each once and printable. If some are left out, the last one says how many.
 func bounded(all []string) []string {
-	kept, length := make([]string, 0, len(all)), 0
+	unique, length := make([]string, 0, len(all)), 0
 	seen := make(map[string]bool, len(all))
 	for _, w := range all {
 		if w = printable(w); w == "" || seen[w] {
 			continue
 		}
 		seen[w] = true
-		kept = append(kept, w)
+		unique = append(unique, w)
 		length += utf8.RuneCountInString(w)
 	}
 	if length <= maxWarnings {
-		if len(kept) == 0 {
+		if len(unique) == 0 {
 			return nil
 		}
-		return kept
+		return unique
 	}
 	const noteLength = 64
 	length = 0
-	for i, w := range kept {
-		kept[i] = cut(w, maxWarning)
-		length += utf8.RuneCountInString(kept[i])
+	for i, w := range unique {
+		unique[i] = cut(w, maxWarning)
+		length += utf8.RuneCountInString(unique[i])
 		if length > maxWarnings-noteLength {
-			return append(kept[:i], fmt.Sprintf("%d more warnings were left out", len(kept)-i))
+			return append(unique[:i], fmt.Sprintf("%d more warnings were left out", len(unique)-i))
 		}
 	}
-	return kept
+	return unique
 }
 
 // printable replaces control characters and invalid UTF-8.

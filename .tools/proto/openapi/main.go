@@ -37,18 +37,13 @@ func run(in, out, out3 string) error {
 	if err := dec.Decode(&doc); err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
-	if err := unconstrain(doc); err != nil {
-		return fmt.Errorf("%s: %w", in, err)
-	}
 	streams(doc)
-	introduce(doc)
 	if err := add(doc); err != nil {
 		return err
 	}
 	if err := nameOperations(doc); err != nil {
 		return err
 	}
-	secure(doc)
 	require(doc)
 	if err := write(out, doc); err != nil {
 		return err
@@ -66,19 +61,6 @@ func write(out string, doc map[string]any) error {
 		return err
 	}
 	return os.WriteFile(out, buf.Bytes(), 0o644)
-}
-
-// unconstrain replaces the definition of Document by the schema that every JSON value meets.
-func unconstrain(doc map[string]any) error {
-	defs, _ := doc["definitions"].(map[string]any)
-	if _, ok := defs[definition]; !ok {
-		return fmt.Errorf("no definition %q to rewrite: has the message Document moved?", definition)
-	}
-	defs[definition] = map[string]any{
-		"title":       "Any JSON value, mostly one Kubernetes object",
-		"description": "The value itself, inline. Numbers keep every digit. In requests null means absent.",
-	}
-	return nil
 }
 
 // streams says of the answers that are streams what the gateway makes of them: bare events, one a line.
@@ -100,20 +82,6 @@ func streams(doc map[string]any) {
 			ok["description"] = "Lines, each an event as it happens; the last one is {\"error\": google.rpc.Status}."
 		}
 	}
-}
-
-// introduce says what the document is about, and what bodies may be.
-func introduce(doc map[string]any) {
-	doc["info"] = map[string]any{
-		"title":   "crdeval",
-		"version": "v1",
-		"description": "What a Kubernetes API server makes of CustomResourceDefinitions and their objects, without one. Kubernetes objects stand in " +
-			"requests and answers as they are. Reads and evaluations take the token of a write in the field at_least. Every error is a " +
-			"google.rpc.Status with a google.rpc.ErrorInfo, whose reasons crdeval/v1/error_reason.proto documents.",
-		"license": map[string]any{"name": "Apache-2.0"},
-	}
-	doc["consumes"] = []any{"application/json", "application/yaml"}
-	doc["produces"] = []any{"application/json"}
 }
 
 func fail(err error) {

@@ -45,9 +45,11 @@ func add(doc map[string]any) error {
 		own, _ := post["parameters"].([]any)
 		post["parameters"] = append(own, parameters...)
 	}
-	for _, of := range []struct{ into, from map[string]any }{
-		{at(doc, "paths"), paths}, {definitions, at(shared, "definitions")}, {doc, map[string]any{"parameters": shared["parameters"]}},
-	} {
+	if definitions[definition] == nil {
+		return fmt.Errorf("no definition %q to replace: has the message Document moved?", definition)
+	}
+	delete(definitions, definition)
+	for _, of := range []struct{ into, from map[string]any }{{at(doc, "paths"), paths}, {definitions, at(shared, "definitions")}} {
 		for name := range of.from {
 			if of.into[name] != nil {
 				return fmt.Errorf("%s is there twice", name)
@@ -57,12 +59,16 @@ func add(doc map[string]any) error {
 	}
 	tags, _ := doc["tags"].([]any)
 	ownTags, _ := shared["tags"].([]any)
-	doc["tags"] = append(tags, ownTags...)
+	shared["tags"], shared["definitions"] = append(tags, ownTags...), definitions
+	maps.Copy(doc, shared)
 	for _, path := range at(doc, "paths") {
 		for _, operation := range path.(map[string]any) {
 			o := operation.(map[string]any)
 			if id, _ := o["operationId"].(string); slices.Contains(texts, id) {
 				o["produces"] = []any{"application/json", "text/plain"}
+			}
+			if tags, _ := o["tags"].([]any); slices.Contains(tags, any("Operations")) {
+				o["security"] = []any{} // probes, metrics and the description of the API need no token
 			}
 		}
 	}

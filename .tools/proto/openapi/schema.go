@@ -42,20 +42,6 @@ func nameOperations(doc map[string]any) (err error) {
 	return err
 }
 
-// secure adds the security scheme. Probes, metrics and the description of the API need no token.
-func secure(doc map[string]any) {
-	doc["securityDefinitions"] = map[string]any{"bearer": map[string]any{
-		"type": "apiKey", "in": "header", "name": "Authorization",
-		"description": "Bearer and a token of --auth-token-file. A server without that file needs no token.",
-	}}
-	doc["security"] = []any{map[string]any{"bearer": []any{}}}
-	operations(doc, func(_, _ string, o map[string]any) {
-		if tags, _ := o["tags"].([]any); slices.Contains(tags, any("Operations")) {
-			o["security"] = []any{}
-		}
-	})
-}
-
 // absent are the scalar fields of responses that are members of a oneof, and so not always written. Neither are times.
 var absent = map[string]bool{"v1TraceStep.error": true}
 
