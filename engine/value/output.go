@@ -164,6 +164,9 @@ func appendString(dst []byte, s string, html bool) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
+// AppendString appends a string as encoding/json does if it does not escape HTML.
+func AppendString(dst []byte, s string) []byte { return appendString(dst, s, false) }
+
 // AppendCanonicalString appends the bytes that json.Marshal returns for a string.
 func AppendCanonicalString(dst []byte, s string) []byte { return appendString(dst, s, true) }
 

@@ -8,13 +8,12 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -70,7 +69,7 @@ func appendValue(dst []byte, f *field, v reflect.Value) ([]byte, error) {
 	}
 	switch f.Kind() {
 	case protoreflect.StringKind:
-		return appendString(dst, v.String()), nil
+		return value.AppendString(dst, v.String()), nil
 	case protoreflect.BoolKind:
 		return strconv.AppendBool(dst, v.Bool()), nil
 	case protoreflect.Int32Kind:
@@ -83,7 +82,7 @@ func appendValue(dst []byte, f *field, v reflect.Value) ([]byte, error) {
 		return appendFloat(dst, v.Float()), nil
 	case protoreflect.EnumKind:
 		if ev := f.Enum().Values().ByNumber(protoreflect.EnumNumber(v.Int())); ev != nil {
-			return appendString(dst, string(ev.Name())), nil
+			return value.AppendString(dst, string(ev.Name())), nil
 		}
 		return strconv.AppendInt(dst, v.Int(), 10), nil
 	}
@@ -118,33 +117,4 @@ func appendFloat(dst []byte, v float64) []byte {
 		return append(dst, map[bool]string{true: `"Infinity"`, false: `"-Infinity"`}[v > 0]...)
 	}
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)
-}
-
-// appendString appends s as a JSON string. It escapes only what JSON demands, so that texts stay readable.
-func appendString(dst []byte, s string) []byte {
-	const hexDigits = "0123456789abcdef"
-	dst = append(dst, '"')
-	start := 0
-	for i, r := range s {
-		var escape string
-		switch {
-		case r == '"' || r == '\\':
-			escape = string([]byte{'\\', byte(r)})
-		case r == '\n':
-			escape = `\n`
-		case r == '\r':
-			escape = `\r`
-		case r == '\t':
-			escape = `\t`
-		case r < ' ':
-			escape = string([]byte{'\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&15]})
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"): // a byte that is not UTF-8
-			escape = `\ufffd`
-		default:
-			continue
-		}
-		dst = append(append(dst, s[start:i]...), escape...)
-		start = i + 1
-	}
-	return append(append(dst, s[start:]...), '"')
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -138,7 +139,7 @@ func writeError(w http.ResponseWriter, err error) {
 func appendStatus(dst []byte, st *status.Status) []byte {
 	text, err := appendForeign(dst, st.Proto())
 	if err != nil { // a detail of an unknown type
-		text = append(appendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
+		text = append(value.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
 	}
 	return text
 }

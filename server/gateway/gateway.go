@@ -10,10 +10,11 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed" // the OpenAPI documents
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -178,7 +179,7 @@ func (g *gateway) handlePaths() error {
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(headerRequestID)
 	if id == "" || len(id) > maxRequestID {
-		id = newRequestID()
+		id = rand.Text()
 		r.Header.Set(headerRequestID, id)
 	}
 	w.Header().Set(headerRequestID, id)
@@ -194,38 +195,16 @@ const (
 	maxRequestID    = 128            // bytes; a longer one is replaced
 )
 
-func newRequestID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
-}
-
 // peerOf returns the client as handlers see it in a call over gRPC.
 func peerOf(r *http.Request) *peer.Peer {
-	p := &peer.Peer{Addr: clientAddress(r.RemoteAddr)}
+	p := &peer.Peer{Addr: &net.UnixAddr{Name: "unix", Net: "unix"}}
+	if address, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // else the client is at a unix socket
+		p.Addr = net.TCPAddrFromAddrPort(address)
+	}
 	if r.TLS != nil {
 		p.AuthInfo = credentials.TLSInfo{State: *r.TLS}
 	}
 	return p
-}
-
-// clientAddress is the RemoteAddr of a request: a host and a port, or nothing or "@" for a unix socket.
-type clientAddress string
-
-// Network implements net.Addr.
-func (a clientAddress) Network() string {
-	if a == "" || a == "@" {
-		return "unix"
-	}
-	return "tcp"
-}
-
-// String implements net.Addr.
-func (a clientAddress) String() string {
-	if a.Network() == "unix" {
-		return "unix"
-	}
-	return string(a)
 }
 
 // ready answers whether the server is ready to serve.
