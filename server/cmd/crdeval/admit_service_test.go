@@ -79,7 +79,7 @@ func serving(t *testing.T) (address string) {
 		cancel()
 		wg.Wait()
 	})
-	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", address, "--timeout=20s"); code != 0 {
+	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", address, "--timeout=1h"); code != 0 {
 		t.Fatal(stderr)
 	}
 	return address

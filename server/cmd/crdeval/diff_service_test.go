@@ -51,8 +51,8 @@ func TestDiffWithServer(t *testing.T) {
 func withoutPositions(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		place, rest, found := strings.Cut(line, ": ")
-		if found && strings.HasPrefix(line, "  ") && strings.Contains(place, ".yaml:") {
+		position, rest, found := strings.Cut(line, ": ")
+		if found && strings.HasPrefix(line, "  ") && strings.Contains(position, ".yaml:") {
 			line = rest
 		}
 		b.WriteString(line)

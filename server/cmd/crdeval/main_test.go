@@ -81,16 +81,16 @@ func TestCheck(t *testing.T) {
 		stdout, stderr string // parts; FILE stands for the file's name
 	}{
 		{"accepted", good, nil, 0, "FILE: goods.example.com: accepted\n", ""},
-		{"refused", bad, nil, exitRejected, "FILE: bads.example.com: rejected\n  FILE:8:", ""},
+		{"rejected", bad, nil, exitRejected, "FILE: bads.example.com: rejected\n  FILE:8:", ""},
 		{"the violation", bad, nil, exitRejected, `openAPIV3Schema.type: Invalid value: "string": must be object at the root`, ""},
 		{"several documents", "# a list\n---\n" + good + "---\n" + bad, nil, exitRejected, "FILE[2]: bads.example.com: rejected\n  FILE:19:", ""},
 		{"JSON", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"goods.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"goods","kind":"Good"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, nil, 0, "accepted", ""},
 		{"no CRD", "apiVersion: v1\nkind: Pod\n", nil, exitError, "FILE:1: error: the document is a Pod (v1), not a CustomResourceDefinition", "1 document could not be checked"},
-		{"the others are checked too", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
+		{"other documents are still checked", "apiVersion: v1\nkind: Pod\n---\n" + good, nil, exitError, "goods.example.com: accepted", "could not be checked"},
 		{"broken YAML", "a: [\n", nil, exitError, "FILE:", "1 document"},
 		{"broken YAML further down", good + "---\n# more\na: {b: 1\nc: d\n", nil, exitError, "FILE:11: error: manifest: yaml: line 11: ", ""},
 		{"other kinds are skipped", "apiVersion: v1\nkind: Pod\n---\n" + good, []string{"--skip-other-kinds"}, 0, "goods.example.com: accepted", ""},
-		{"nothing but other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected; skipped 1 document: 1 Pod\n", ""},
+		{"only other kinds", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds"}, 0, "0 CRDs: 0 accepted, 0 rejected; skipped 1 document: 1 Pod\n", ""},
 		{"skipped documents", "apiVersion: v1\nkind: Pod\n", []string{"--skip-other-kinds", "-v"}, 0, "FILE: skipped: the document is a Pod (v1)", ""},
 		{"values", "image: {tag: x}\n", []string{"--skip-other-kinds"}, 0, "skipped 1 document: 1 without kind\n", ""},
 		{"a wrong kind", strings.Replace(good, "CustomResourceDefinition", "CustomResourcedefinition", 1), []string{"--skip-other-kinds"}, exitError, "did you mean CustomResourceDefinition?", ""},
@@ -240,7 +240,7 @@ func TestServeAndHealthcheck(t *testing.T) {
 	wg.Go(func() {
 		code = run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off", "--log-format=json"}, environment{stdout: &log, stderr: &log})
 	})
-	if code, stdout, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=20s"); code != 0 || stdout != "SERVING\n" {
+	if code, stdout, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=1h"); code != 0 || stdout != "SERVING\n" {
 		t.Errorf("%d %s %s", code, stdout, stderr)
 	}
 	cancel()

@@ -10,18 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"sigs.k8s.io/yaml"
 )
 
-// restCommands are commands of the scripts for what only a service shows, and no file:
+// restCommands are commands of the scripts that use a service:
 //
-//	serve                      starts a service of the script's own, with nothing registered; it ends with the script
-//	rest METHOD PATH [BODY]    asks it below /v1/catalogs/default, with the YAML file BODY, and prints the answer as YAML;
-//	                           it fails where the HTTP status says so, which is printed to stderr
+//	serve                      starts a service for the script, with nothing registered. It ends with the script.
+//	rest METHOD PATH [BODY]    sends a request to a path below /v1/catalogs/default, with the YAML file BODY. It prints
+//	                           the response as YAML and the HTTP status to stderr. It fails if the status is an error.
 func restCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){"serve": serveForScript, "rest": restOfScript}
 }
@@ -36,27 +35,30 @@ func serveForScript(ts *testscript.TestScript, neg bool, args []string) {
 	dir, err := os.MkdirTemp("", "p") // a script's own directory has a name too long for a socket
 	ts.Check(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
+	ended := make(chan struct{})
 	var log bytes.Buffer
 	socket := filepath.Join(dir, "h")
-	wg.Go(func() {
+	go func() {
+		defer close(ended)
 		run(ctx, []string{"serve", "--store=memory", "--grpc-address=unix://" + filepath.Join(dir, "g"), "--http-address=unix://" + socket}, environment{stdout: &log, stderr: &log})
-	})
+	}()
 	ts.Defer(func() {
 		cancel()
-		wg.Wait()
+		<-ended
 		if err := os.RemoveAll(dir); err != nil {
 			ts.Logf("%v", err)
 		}
 	})
 	ts.Setenv(socketVariable, socket)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		status, body, err := restAt(socket, http.MethodGet, "/readyz", "")
+	for {
+		status, _, err := restAt(socket, http.MethodGet, "/readyz", "")
 		if err == nil && status == http.StatusOK {
 			return
 		}
-		if time.Now().After(end) {
-			ts.Fatalf("the service is not ready: %d %s %v", status, body, err)
+		select {
+		case <-ended:
+			ts.Fatalf("the service has ended: %s", &log)
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
@@ -82,7 +84,7 @@ func restOfScript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// restAt asks the service that listens on a socket.
+// restAt sends a request to the service that listens on a socket.
 func restAt(socket, method, path, body string) (status int, answer []byte, err error) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
@@ -93,7 +95,7 @@ func restAt(socket, method, path, body string) (status int, answer []byte, err e
 		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/yaml")
-	response, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Do(request)
+	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestService runs the scripts in testdata/service: commands that ask a service answer as they do about the same files. The command serve starts one, of which SERVER has
-// the address.
+// TestService runs the scripts in testdata/service: commands print the same with --server as for the same files. The
+// command serve starts a service and sets SERVER to its address.
 func TestService(t *testing.T) {
 	commands := restCommands()
 	serve := commands["serve"]
