@@ -84,11 +84,11 @@ func TestAdmit(t *testing.T) {
 	if r := results[7]; status.Code(r.Err) != codes.InvalidArgument || r.Object() != nil {
 		t.Errorf("a patch of nothing: %v", r)
 	}
-	shown, err := c.AdmitItems(t.Context(), []*crdevalv1.EvaluationItem{crdeval.Write{Old: old, New: old}.Item()}, crdeval.AdmitOptions{
+	presented, err := c.AdmitItems(t.Context(), []*crdevalv1.EvaluationItem{crdeval.Write{Old: old, New: old}.Item()}, crdeval.AdmitOptions{
 		Evaluation: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED}, Include: &crdevalv1.PresentationOptions{TableRow: true, SelectableFields: true},
 	})
-	if err != nil || shown[0].Object() != nil || len(shown[0].Verdict.GetPresentation().GetSelectableFields()) != 3 {
-		t.Errorf("%v, %v", shown, err)
+	if err != nil || presented[0].Object() != nil || len(presented[0].Verdict.GetPresentation().GetSelectableFields()) != 3 {
+		t.Errorf("%v, %v", presented, err)
 	}
 	if none, err := c.Admit(t.Context()); err != nil || len(none) != 0 {
 		t.Errorf("nothing: %v, %v", none, err)

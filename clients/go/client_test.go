@@ -363,12 +363,12 @@ func TestValidateUpdates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []struct {
-		allowed  bool
-		forgiven int
-		text     string
+		allowed   bool
+		ratcheted int
+		text      string
 	}{{true, 1, ""}, {false, 0, "less than or equal to 100"}, {true, 0, ""}, {false, 0, "it never goes back"}, {false, 0, ""}} {
 		r := results[i]
-		if r.Allowed() != want.allowed || len(r.Verdict.GetRatcheted()) != want.forgiven || !strings.Contains(r.Verdict.GetRejection().GetMessage(), want.text) {
+		if r.Allowed() != want.allowed || len(r.Verdict.GetRatcheted()) != want.ratcheted || !strings.Contains(r.Verdict.GetRejection().GetMessage(), want.text) {
 			t.Errorf("%d: %v", i, r)
 		}
 	}

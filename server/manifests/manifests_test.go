@@ -46,27 +46,27 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Places are those of the file, in documents behind others and in items of lists.
+// Positions are those of the file, also in later documents and in items of lists.
 func TestPlaces(t *testing.T) {
 	content := "# two\n---\na: 1\n---\nspec:\n  names: {kind: X}\n---\nkind: List\nitems:\n- spec:\n    a/b:\n    - x\n    - y\n"
 	documents, err := Split([]byte(content))
 	if err != nil || len(documents) != 3 {
 		t.Fatalf("%d documents, %v", len(documents), err)
 	}
-	places := func(d Document, pointer string, told engine.Position) string {
+	positions := func(d Document, pointer string, own engine.Position) string {
 		for _, m := range d.Manifests() {
-			p := m.Position(pointer, told)
+			p := m.Position(pointer, own)
 			return fmt.Sprint(p.Line, ":", p.Column, " ", strings.SplitN(content[p.Offset:], "\n", 2)[0])
 		}
 		return ""
 	}
-	if got := places(documents[1], "/spec/names/kind", engine.Position{Line: 3, Column: 17, Offset: 26}); got != "6:17 X}" {
+	if got := positions(documents[1], "/spec/names/kind", engine.Position{Line: 3, Column: 17, Offset: 26}); got != "6:17 X}" {
 		t.Error(got)
 	}
-	if got := places(documents[2], "/spec/a~1b/1", engine.Position{}); got != "13:7 y" {
+	if got := positions(documents[2], "/spec/a~1b/1", engine.Position{}); got != "13:7 y" {
 		t.Error(got)
 	}
-	if got := places(documents[2], "", engine.Position{}); got != "10:3 spec:" {
+	if got := positions(documents[2], "", engine.Position{}); got != "10:3 spec:" {
 		t.Error(got)
 	}
 }

@@ -18,7 +18,7 @@ type admission struct {
 	command *admitCommand
 	options *crdevalv1.EvaluationOptions
 	given   []*crdReport // the CRDs of the run
-	// accepted has the names of the accepted CRDs. With the name, the service need not parse an object to find its CRD.
+	// accepted has the names of the accepted CRDs. With the name, they take precedence over registered CRDs of the kind.
 	accepted map[groupKind]string
 }
 
@@ -96,11 +96,12 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	for i, result := range results {
 		o := sent[i]
 		if result.Err != nil {
+			otherKind := false
 			reason, err := a.itemError(result.Err)
 			if reason == "CRD_NOT_FOUND" {
-				err = a.noCRD(o.write)
+				otherKind, err = a.noCRD(o.write)
 			}
-			a.fail(o, err, reason == "CRD_NOT_FOUND" && errors.As(err, new(otherKindError)))
+			a.fail(o, err, otherKind)
 			continue
 		}
 		if o.take(result.Verdict); strings.Contains(result.Verdict.GetRejection().GetMessage(), "strict decoding error") {
@@ -179,30 +180,25 @@ func (a *admission) fail(o *outcome, err error, otherKind bool) {
 	}
 }
 
-// otherKindError is the error for an object of a group that no given CRD has.
-type otherKindError string
-
-func (e otherKindError) Error() string { return string(e) }
-
-// noCRD returns the error for an object whose kind has no CRD.
-func (a *admission) noCRD(w *write) error {
+// noCRD returns the error for an object whose kind has no CRD. otherKind is true if no given CRD has its group.
+func (a *admission) noCRD(w *write) (otherKind bool, err error) {
 	var kinds []string
 	for _, j := range a.given {
 		crd := j.source
 		switch {
 		case !strings.EqualFold(crd.id.Spec.Group, groupOf(w.apiVersion)):
 		case crd.id.Spec.Names.Kind == w.kind && !j.Accepted:
-			return fmt.Errorf("its CRD in %s was rejected", crd.where())
+			return false, fmt.Errorf("its CRD in %s was rejected", crd.where())
 		case strings.EqualFold(crd.id.Spec.Names.Kind, w.kind):
-			return fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?",
+			return false, fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?",
 				w.kind, w.apiVersion, crd.id.Spec.Names.Kind, crd.id.Spec.Group)
 		default:
 			kinds = append(kinds, crd.id.Spec.Names.Kind)
 		}
 	}
 	if len(kinds) > 0 {
-		return fmt.Errorf("no CRD for %s (%s): the given CRDs of this group have the kinds %s",
+		return false, fmt.Errorf("no CRD for %s (%s): the given CRDs of this group have the kinds %s",
 			w.kind, w.apiVersion, strings.Join(kinds, ", "))
 	}
-	return otherKindError(fmt.Sprintf("no CRD for %s (%s): use --crds, or add it to the files", w.kind, w.apiVersion))
+	return true, fmt.Errorf("no CRD for %s (%s): use --crds, or add it to the files", w.kind, w.apiVersion)
 }

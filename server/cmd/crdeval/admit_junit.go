@@ -82,7 +82,7 @@ func (p *junitPrinter) crd(j *crdReport) error {
 		Output: strings.Join(j.Report.message.GetWarnings(), "\n")}
 	var lines []string
 	for _, v := range j.Report.message.GetViolations() {
-		lines = append(lines, placed(j.File, v.GetPosition())+": "+violationText(v))
+		lines = append(lines, positionText(j.File, v.GetPosition())+": "+violationText(v))
 	}
 	switch r := j.Report.message.GetRejection(); {
 	case j.Error != "":
@@ -106,7 +106,7 @@ func (p *junitPrinter) object(o *outcome) error {
 		if hint != nil {
 			text += " (" + hint.GetText() + ")"
 		}
-		lines = append(lines, o.placed(p)+": "+text)
+		lines = append(lines, o.positionText(p)+": "+text)
 	}
 	for _, v := range verdict.GetViolations() {
 		add(v.GetPosition(), violationText(v), v.GetHint())
@@ -121,7 +121,7 @@ func (p *junitPrinter) object(o *outcome) error {
 	case o.Skipped != "":
 		c.Skipped = &junitSkipped{Message: o.Skipped}
 	case o.Error != "":
-		c.Error = &junitResult{Message: o.Error, Type: "error", Text: o.placed(nil) + ": " + o.Error}
+		c.Error = &junitResult{Message: o.Error, Type: "error", Text: o.positionText(nil) + ": " + o.Error}
 	case r != nil:
 		c.Failure = &junitResult{Message: r.GetMessage(), Type: r.GetReason(), Text: strings.Join(lines, "\n")}
 	}

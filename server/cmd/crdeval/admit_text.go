@@ -72,7 +72,7 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 	}
 	fmt.Fprintf(b, "%s: %s: %s\n", o.write.where(), o.title(), text)
 	line := func(at *crdevalv1.Position, text string, hint *crdevalv1.Hint) {
-		fmt.Fprintf(b, "  %s: %s\n", o.placed(at), text)
+		fmt.Fprintf(b, "  %s: %s\n", o.positionText(at), text)
 		if hint != nil {
 			fmt.Fprintf(b, "    hint: %s\n", hint.GetText())
 		}

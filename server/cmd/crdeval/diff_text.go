@@ -83,7 +83,7 @@ func (d *difference) printRejection(b *bytes.Buffer) {
 		fmt.Fprintf(b, "  %s: %s: %s\n", d.New, what, report.GetRejection().GetMessage())
 	}
 	for _, v := range report.GetViolations() {
-		fmt.Fprintf(b, "  %s: %s: %s\n", placed(d.new.File, v.GetPosition()), what, violationText(v))
+		fmt.Fprintf(b, "  %s: %s: %s\n", positionText(d.new.File, v.GetPosition()), what, violationText(v))
 	}
 	for _, warning := range report.GetWarnings() {
 		fmt.Fprintf(b, "  warning: %s\n", warning)
@@ -95,7 +95,7 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 		for _, c := range d.Diff.message.GetChanges() {
 			if c.GetChangeClass() == class {
 				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n",
-					d.placed(c), classNames[class], sides(c), subject(c), c.GetMessage(), values(c))
+					d.positionText(c), classNames[class], sides(c), subject(c), c.GetMessage(), values(c))
 			}
 		}
 	}
@@ -104,13 +104,13 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 	}
 }
 
-// placed returns the position of a change: in OLD if something was removed, else in NEW.
-func (d *difference) placed(c *crdevalv1.CrdChange) string {
+// positionText returns the position of a change: in OLD if something was removed, else in NEW.
+func (d *difference) positionText(c *crdevalv1.CrdChange) string {
 	removed := c.GetNewValue() == nil && (c.GetOldValue() != nil || strings.HasSuffix(c.GetKind(), "Removed"))
 	if removed && c.GetOldPosition() != nil {
-		return placed(d.old.File, c.GetOldPosition())
+		return positionText(d.old.File, c.GetOldPosition())
 	}
-	return placed(d.new.File, c.GetNewPosition())
+	return positionText(d.new.File, c.GetNewPosition())
 }
 
 // sides returns who is affected by a change that is not compatible.
@@ -274,7 +274,7 @@ func (r *replayed) print(b *bytes.Buffer, kind string) {
 	}
 	for _, v := range result.GetNewViolations() {
 		if !known[violationText(v)] {
-			fmt.Fprintf(b, "    %s: %s\n", placed(r.File, v.GetPosition()), violationText(v))
+			fmt.Fprintf(b, "    %s: %s\n", positionText(r.File, v.GetPosition()), violationText(v))
 		}
 	}
 	for _, f := range result.GetDifferences() {

@@ -46,8 +46,8 @@ func (s *source) locateAll(lists ...[]*crdevalv1.Violation) {
 	}
 }
 
-// placed formats a position like a compiler. p may be nil.
-func placed(file string, p *crdevalv1.Position) string {
+// positionText formats a position like a compiler. p may be nil.
+func positionText(file string, p *crdevalv1.Position) string {
 	if p == nil {
 		return file
 	}

@@ -87,12 +87,12 @@ func (o *outcome) stored() []byte {
 	return cmp.Or(o.Verdict.message.GetStoredObject(), o.Verdict.message.GetObject()).GetJson()
 }
 
-// placed formats a position like a compiler; nil is the position of the object.
-func (o *outcome) placed(p *crdevalv1.Position) string {
+// positionText formats a position like a compiler; nil is the position of the object.
+func (o *outcome) positionText(p *crdevalv1.Position) string {
 	if p == nil {
 		return fmt.Sprintf("%s:%d", o.File, o.Line)
 	}
-	return placed(cmp.Or(o.patchName, o.File), p)
+	return positionText(cmp.Or(o.patchName, o.File), p)
 }
 
 // title identifies the object in messages.

@@ -64,7 +64,7 @@ func (j *crdReport) print(w io.Writer) error {
 	j.printHead(&b)
 	report := j.Report.message
 	for _, v := range report.GetViolations() {
-		fmt.Fprintf(&b, "  %s: %s\n", placed(j.File, v.GetPosition()), violationText(v))
+		fmt.Fprintf(&b, "  %s: %s\n", positionText(j.File, v.GetPosition()), violationText(v))
 	}
 	if j.Accepted {
 		for _, v := range report.GetVersions() {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,13 +67,8 @@ func connectionError(message string) string {
 
 // joined returns an error of the parts that are not empty.
 func joined(parts ...string) error {
-	var some []string
-	for _, part := range parts {
-		if part != "" {
-			some = append(some, part)
-		}
-	}
-	return errors.New(strings.Join(some, ": "))
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return errors.New(strings.Join(parts, ": "))
 }
 
 // manifestError returns the error of a call about a manifest. If the service has reported a position in the manifest,
