@@ -65,8 +65,8 @@ var expressions = []string{
 	`self.dur + duration('1m') > duration('1h')`, `self.dt + duration('1h') > self.dt`,
 	`self.dt - self.date > duration('0s')`, `self.dt - duration('24h') < self.dt`, `self.i + 9223372036854775807 > 0`, `self.i * -9223372036854775807 > 0`, `b'a' + self.by == b'a'`,
 	// in
-	`self.s in ['a', 'b']`, `self.s in []`, `self.i in [1, 2]`, `self.d in [1.0, 2.0]`, `self.b in [true]`, `self.s in self.ls`, `'a' in self.set`, `self.i in self.li`, `self.d in self.ld`, `self.s in self.ms`,
-	`'a' in self.mn`, `'a' in self.mo`, `self.ios in [5, 7]`, `self.ios in self.lios`, `self.s in [self.t, 'x']`, `self.o in [self.o]`, `self.lo[0] in self.lo`, `self.dur in self.ldur`,
+	`self.s in ['a', 'b']`, `self.s in []`, `self.i in [1, 2]`, `self.s in self.ls`, `'a' in self.set`, `self.i in self.li`, `self.d in self.ld`, `self.s in self.ms`,
+	`'a' in self.mn`, `'a' in self.mo`, `self.ios in self.lios`, `self.s in [self.t, 'x']`, `self.o in [self.o]`, `self.lo[0] in self.lo`, `self.dur in self.ldur`,
 	`self.s in ['a','b','c','d','e','f','g','h','i','j','k','l','m','n']`, `[1] in self.lli`, `self.li in self.lli`, `!(self.s in ['a']) || self.t in ['b']`,
 	// size and strings
 	`size(self.s) > 3`, `self.s.size() < 5`, `size(self.ls) == 2`, `self.ms.size() > 1`, `size(self.by) > 0`, `size([1, 2, self.i]) == 3`, `self.lli.size() + self.lli[0].size() > 1`,

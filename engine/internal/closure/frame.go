@@ -86,7 +86,7 @@ func (f *Frame) prepare(p *Program) {
 		f.value = p.value
 	}
 	if f.indexed {
-		f.indexed, f.members, f.positions = false, [4]memberIndex{}, [4]position{}
+		f.dropIndexes()
 	}
 	if p.vals+p.bools+p.ints+p.lists == 0 {
 		return
@@ -121,12 +121,17 @@ func (f *Frame) tidy(p *Program) {
 // Forget drops the document and scratch space that only large evaluations need, before the Frame returns to a pool.
 func (f *Frame) Forget() {
 	f.Doc, f.Stop = nil, nil
-	if f.indexed { // their names refer to the document
-		f.indexed, f.members, f.positions = false, [4]memberIndex{}, [4]position{}
+	if f.indexed {
+		f.dropIndexes()
 	}
 	if len(f.lists) > maxListsKept {
 		f.lists = nil
 	}
+}
+
+// dropIndexes drops what refers to the members and elements of the document.
+func (f *Frame) dropIndexes() {
+	f.indexed, f.members, f.positions = false, [4]memberIndex{}, [4]position{}
 }
 
 func withLen[T any](s []T, n int) []T {

@@ -42,48 +42,31 @@ func (c *compiler) folded(k callee, args []*expr) *expr {
 		return constExpr(k.result, v)
 	}
 	if k.overload == overloads.InList && args[1].isConst {
-		return inConstants(args[0], *args[1].constant.of.(*[]val))
+		return c.inConstants(args[0], *args[1].constant.of.(*[]val))
 	}
 	return nil
 }
 
-// inConstants compiles a test for constants, which costs nothing. It returns nil if they do not form a set.
-func inConstants(x *expr, list []val) *expr {
-	if len(list) == 0 {
-		return constExpr(boolShape, boolVal(false))
+// inConstants compiles a test for constants, which costs nothing. cel-go makes sets of some constants and lists of
+// others: only strings and ints are compiled.
+func (c *compiler) inConstants(x *expr, list []val) *expr {
+	all := func(k kind) bool {
+		return x.shape.kind == k && !slices.ContainsFunc(list, func(v val) bool { return v.kind != k })
 	}
-	if slices.ContainsFunc(list, func(v val) bool { return v.kind < kindBool || v.kind > kindString }) {
-		return nil
-	}
-	allStrings := !slices.ContainsFunc(list, func(v val) bool { return v.kind != kindString })
-	if allStrings && x.shape.kind == kindString {
-		return inConstantStrings(x.str(), list)
-	}
-	v := x.val()
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		r, ok := v(f)
-		if !ok || r.opt {
-			return false, false
-		}
-		for _, k := range list {
-			if same, known := inSet(r, k); same || !known {
-				return same, known
-			}
-		}
-		return false, true
-	}}
-}
-
-// inSet reports whether a set has a value for a constant: the same value. Numbers of different types are Unknown.
-func inSet(v, k val) (same, ok bool) {
-	isNumber := func(k kind) bool { return k == kindInt || k == kindUint || k == kindDouble }
 	switch {
-	case v.kind < kindBool || v.kind > kindBytes || isNumber(v.kind) && isNumber(k.kind) && v.kind != k.kind:
-		return false, false
-	case v.kind != k.kind:
-		return false, true
+	case len(list) == 0:
+		return constExpr(boolShape, boolVal(false))
+	case all(kindString):
+		return inConstantStrings(x.str(), list)
+	case all(kindInt):
+		n := x.word()
+		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+			r, ok := n(f)
+			return slices.ContainsFunc(list, func(v val) bool { return v.word == r }), ok
+		}}
 	}
-	return v.word == k.word && v.text == k.text || v.kind == kindDouble && v.float() == k.float(), true
+	c.unsupported("a test for constants that are neither strings nor ints")
+	return nil
 }
 
 func inConstantStrings(s strFn, list []val) *expr {
@@ -113,13 +96,10 @@ func inMap(s strFn, n nodeFn, elem *Type) *expr {
 			return false, false
 		}
 		m := f.find(i, key.text)
-		switch {
-		case m == 0:
-			return false, true
-		case f.Doc.Nodes[m].Kind == value.Null:
-			return true, elem.Nullable
+		if m != 0 {
+			_, ok = f.read(m, elem)
 		}
-		return true, f.readable(m, elem)
+		return m != 0, ok
 	}}
 }
 

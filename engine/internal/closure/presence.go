@@ -77,28 +77,9 @@ func (f *Frame) probe(i uint32, s *step) (uint32, bool) {
 	if nodeKinds[s.from.Kind]>>f.Doc.Nodes[i].Kind&1 == 0 {
 		return 0, false
 	}
-	if s.kind == stepIndex { // to tell a missing element from an index that fails
-		by, ok := s.by(f)
-		if !ok {
-			return 0, false
-		}
-		fixed := step{kind: stepElement, at: int64(by.word), slot: NoSlot, from: s.from, to: s.to}
-		if by.kind == kindString {
-			fixed.kind, fixed.name = stepMember, by.text
-		} else if by.kind != kindInt {
-			return 0, false
-		}
-		s = &fixed
+	m, ok := f.next(i, s)
+	if ok && m != 0 {
+		_, ok = f.read(m, s.to)
 	}
-	if (s.kind == stepElement) != (s.from.Kind == List) {
-		return 0, false
-	}
-	m := f.next(i, s)
-	if m == 0 {
-		return 0, true
-	}
-	if f.Doc.Nodes[m].Kind == value.Null {
-		return m, s.to.Nullable
-	}
-	return m, f.readable(m, s.to)
+	return m, ok
 }

@@ -74,15 +74,3 @@ func parse(s string, k Kind) (val, bool) {
 	}
 	return val{}, false
 }
-
-// readable reports whether read succeeds for a node that is not null.
-func (f *Frame) readable(node uint32, t *Type) bool {
-	if nodeKinds[t.Kind]>>f.Doc.Nodes[node].Kind&1 == 0 {
-		return false
-	}
-	if !formatted(t.Kind) {
-		return true
-	}
-	_, ok := parse(f.Doc.Str(node), t.Kind)
-	return ok
-}

@@ -57,45 +57,47 @@ func containing(_ *compiler, k callee, args []*expr) *expr {
 
 // matching compiles matches with a constant pattern.
 func matching(_ *compiler, k callee, args []*expr) *expr {
-	if !args[1].isConst || args[0].shape.kind != kindString || args[1].constant.kind != kindString || k.overload == "" {
+	if k.overload == "" {
 		return nil
 	}
-	text := args[1].constant.text
-	p, l := pattern.Intern(text), args[0].str()
-	cost := patternCost(uint64(utf8.RuneCountInString(text)))
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		s, ok := l(f)
-		f.Cost += matchCost(s.size(), cost)
-		if !ok || f.Cost > f.Limit {
-			return false, false
-		}
-		return p.Match(s.text, f.Stop)
-	}}
+	match := withPattern(args, func(f *Frame, p *pattern.Pattern, s str) (bool, bool) { return p.Match(s.text, f.Stop) })
+	if match == nil {
+		return nil
+	}
+	return &expr{shape: boolShape, b: match}
 }
 
 // finding compiles find with a constant pattern.
 func finding(_ *compiler, _ callee, args []*expr) *expr {
+	find := withPattern(args, func(_ *Frame, p *pattern.Pattern, s str) (str, bool) {
+		re, err := p.Regexp()
+		if err != nil || len(s.text) >= longSearch {
+			return str{}, false
+		}
+		return str{re.FindString(s.text), s.wide}, true
+	})
+	if find == nil {
+		return nil
+	}
+	return &expr{shape: stringShape, s: find}
+}
+
+// withPattern applies a function to a string and a constant pattern. It returns nil for other operands.
+func withPattern[T any](args []*expr, do func(*Frame, *pattern.Pattern, str) (T, bool)) func(*Frame) (T, bool) {
 	if len(args) != 2 || !args[1].isConst || args[0].shape.kind != kindString || args[1].constant.kind != kindString {
 		return nil
 	}
 	text := args[1].constant.text
 	p, l := pattern.Intern(text), args[0].str()
 	cost := patternCost(uint64(utf8.RuneCountInString(text)))
-	return &expr{shape: stringShape, s: func(f *Frame) (str, bool) {
+	return func(f *Frame) (none T, _ bool) {
 		s, ok := l(f)
 		f.Cost += matchCost(s.size(), cost)
 		if !ok || f.Cost > f.Limit {
-			return str{}, false
+			return none, false
 		}
-		if len(s.text) >= longSearch {
-			return str{}, false
-		}
-		re, err := p.Regexp()
-		if err != nil {
-			return str{}, false
-		}
-		return str{re.FindString(s.text), s.wide}, true
-	}}
+		return do(f, p, s)
+	}
 }
 
 // longSearch is the length from which on the fallback searches: package regexp is slow and cannot be interrupted.

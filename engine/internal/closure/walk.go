@@ -69,45 +69,42 @@ func (f *Frame) member(object uint32, slot uint64, name string) uint32 {
 // walk follows steps from node to node. It is false where upstream has an error.
 func (f *Frame) walk(i uint32, steps []step) (uint32, bool) {
 	for k := range steps {
-		if i = f.next(i, &steps[k]); i == 0 {
+		var ok bool
+		if i, ok = f.next(i, &steps[k]); !ok || i == 0 {
 			return 0, false
 		}
 	}
 	return i, true
 }
 
-// next follows one step to a node. It returns 0 for a missing member or element and for a wrong type.
-func (f *Frame) next(i uint32, s *step) uint32 {
-	switch {
-	case s.slot >= 0:
-		return f.member(i, uint64(s.slot), s.name)
-	case s.kind == stepIndex:
+// next follows one step to a node. It returns 0 for a missing member or element, and false for an index that fails or
+// has the wrong type.
+func (f *Frame) next(i uint32, s *step) (uint32, bool) {
+	if s.slot >= 0 {
+		return f.member(i, uint64(s.slot), s.name), true
+	}
+	if s.kind == stepElement {
+		return f.element(i, s.at), s.from.Kind == List
+	}
+	name := s.name
+	if s.kind == stepIndex {
 		by, ok := s.by(f)
-		if !ok {
-			return 0
+		if ok && by.kind == kindInt && s.from.Kind == List {
+			return f.element(i, int64(by.word)), true
 		}
-		switch {
-		case by.kind == kindString && s.from.Kind == Map:
-			return f.find(i, by.text)
-		case by.kind == kindInt && s.from.Kind == List:
-			return f.element(i, int64(by.word))
+		if !ok || by.kind != kindString {
+			return 0, false
 		}
-		return 0
-	case s.from.Kind == List:
-		if s.kind != stepElement {
-			return 0
-		}
-		return f.element(i, s.at)
-	case s.kind != stepMember:
-		return 0
-	case s.from.Kind == Map:
-		return f.find(i, s.name)
+		name = by.text
 	}
-	m := f.find(i, s.name)
-	if f.Doc.Nodes[m].Kind == value.Null {
-		return 0
+	if s.from.Kind == List {
+		return 0, false
 	}
-	return m
+	m := f.find(i, name)
+	if s.from.Kind == Object && f.Doc.Nodes[m].Kind == value.Null {
+		m = 0
+	}
+	return m, true
 }
 
 // Objects with more than manyMembers members are indexed after rules have compared indexAfter of their names. The

@@ -13,6 +13,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
 
@@ -191,19 +192,16 @@ func init() {
 }
 
 // runPolled runs the function, in the background if it may take long.
-func (c call) runPolled() ref.Val {
-	if !c.takesLong() {
-		return c.run(c.args...)
-	}
-	return inBackground(c.Evaluation, nil, func() ref.Val { return c.run(c.args...) })
-}
+func (c call) runPolled() ref.Val { return c.runIn(nil) }
 
 // runUnpolled is runPolled for functions that do not use values that poll.
-func (c call) runUnpolled() ref.Val {
+func (c call) runUnpolled() ref.Val { return c.runIn(unpolledSlots) }
+
+func (c call) runIn(slots interrupt.Slots) ref.Val {
 	if !c.takesLong() {
 		return c.run(c.args...)
 	}
-	return inBackground(c.Evaluation, unpolledSlots, func() ref.Val { return c.run(c.args...) })
+	return inBackground(c.Evaluation, slots, func() ref.Val { return c.run(c.args...) })
 }
 
 // skipped is the result of a call that is not run because its cost ends the evaluation. Only the cost tracker sees it.

@@ -96,11 +96,12 @@ func (e *Evaluation) orderedKeys(m traits.Mapper) []ref.Val {
 	if len(keys) < 2 {
 		return keys
 	}
-	if positions := e.positions(m); positions != nil {
-		return e.sortByPosition(keys, positions)
-	}
+	positions := e.positions(m)
 	slices.SortStableFunc(keys, func(a, b ref.Val) int {
 		e.poll()
+		if positions != nil {
+			return cmp.Compare(positionOf(a, positions), positionOf(b, positions))
+		}
 		if c := cmp.Compare(keyRank(a), keyRank(b)); c != 0 || a == nil {
 			return c
 		}
@@ -129,26 +130,18 @@ func keyRank(key ref.Val) int {
 	return 3
 }
 
-// sortByPosition sorts the keys of an object by the positions of its members. Keys of declared members can be escaped.
-func (e *Evaluation) sortByPosition(keys []ref.Val, positions map[string]int) []ref.Val {
-	sorted, rest := make([]ref.Val, len(positions)), 0
-	for _, key := range keys {
-		e.poll()
-		name, _ := key.(types.String)
-		at, ok := positions[string(name)]
-		if !ok {
-			plain, _ := apiservercel.Unescape(string(name))
-			at, ok = positions[plain]
-		}
-		if key == nil || !ok || sorted[at] != nil {
-			keys[rest] = key
-			rest++
-			continue
-		}
-		sorted[at] = key
+// positionOf returns the position of a member by its key, which is escaped for declared members. Other keys come last.
+func positionOf(key ref.Val, positions map[string]int) int {
+	name, _ := key.(types.String)
+	at, ok := positions[string(name)]
+	if !ok {
+		plain, _ := apiservercel.Unescape(string(name))
+		at, ok = positions[plain]
 	}
-	sorted = slices.DeleteFunc(sorted, func(key ref.Val) bool { return key == nil })
-	return slices.Concat(sorted, keys[:rest])
+	if key == nil || !ok {
+		return len(positions)
+	}
+	return at
 }
 
 // positions returns the positions of an object's members in the document, nil for a map that is not of the document.

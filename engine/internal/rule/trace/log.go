@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -12,19 +14,16 @@ type log struct {
 	program *Program
 	target  *log // the log that this one fills instead of itself
 
-	first, recent []observed // recent is a ring
-	latest        *observed
-	previous      int64 // the id of the previous value
-	count         int
-	last          map[int64]ref.Val
+	steps    []observed // all, or the first and the last ones
+	previous int64      // the id of the previous value
+	count    int
+	last     map[int64]ref.Val
 }
 
 type observed struct {
 	id    int64
 	value ref.Val
 }
-
-const halfOfSteps = MaxSteps / 2
 
 func (l *log) SetValue(id int64, v ref.Val) {
 	if l.target != nil {
@@ -36,20 +35,22 @@ func (l *log) SetValue(id int64, v ref.Val) {
 		return
 	}
 	l.last[id] = v
-	if again && l.latest != nil { // an attribute is observed as its last selection and as a whole
-		l.latest.value = v
+	if again && l.count > 0 { // an attribute is observed as its last selection and as a whole
+		l.steps[len(l.steps)-1].value = v
 		return
 	}
-	ring, at := &l.recent, l.count%halfOfSteps
-	if l.count < halfOfSteps {
-		ring = &l.first
-	}
-	if len(*ring) < halfOfSteps {
-		*ring = append(*ring, observed{})
-	}
-	l.latest = &(*ring)[at]
-	*l.latest = observed{id, v}
+	l.steps = append(l.steps, observed{id, v})
 	l.count++
+	if len(l.steps) >= 2*MaxSteps {
+		l.dropMiddle()
+	}
+}
+
+// dropMiddle reduces the steps to the first and the last ones.
+func (l *log) dropMiddle() {
+	if n := len(l.steps); n > MaxSteps {
+		l.steps = slices.Delete(l.steps, MaxSteps/2, n-MaxSteps/2)
+	}
 }
 
 func (l *log) IDs() []int64 { return nil }
@@ -60,18 +61,14 @@ func (l *log) Reset() {}
 
 // result returns the recorded steps and how many were omitted.
 func (l *log) result() (steps []Step, omitted int) {
-	from := 0
-	if len(l.recent) == halfOfSteps {
-		from = l.count % halfOfSteps
-	}
-	all := append(append(l.first, l.recent[from:]...), l.recent[:from]...)
+	l.dropMiddle()
 	decisive := map[int64]bool{}
 	l.markDecisive(l.program.ast.Expr(), decisive)
 	latest := map[int64]int{}
-	for i := range all {
-		latest[all[i].id] = i
+	for i := range l.steps {
+		latest[l.steps[i].id] = i
 	}
-	for i, s := range all {
+	for i, s := range l.steps {
 		text, offset := l.program.texts.of(s.id)
 		step := Step{Expression: text, Offset: offset, Decisive: decisive[s.id] && latest[s.id] == i}
 		if err, ok := s.value.(*types.Err); ok {
@@ -81,7 +78,7 @@ func (l *log) result() (steps []Step, omitted int) {
 		}
 		steps = append(steps, step)
 	}
-	return steps, l.count - len(all)
+	return steps, l.count - len(l.steps)
 }
 
 // markDecisive marks the expression and the operands that determined its value, by their last values. For

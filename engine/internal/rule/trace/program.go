@@ -89,26 +89,21 @@ func (p *Program) Run(ctx context.Context, vars interpreter.Activation) ([]Step,
 		ctx = context.Background()
 	}
 	l := &log{program: p, last: map[int64]ref.Val{}}
-	p.run(ctx, vars, l)
-	return l.result()
-}
-
-func (p *Program) run(ctx context.Context, vars interpreter.Activation, l *log) {
 	frame, err := interpreter.NewExecutionFrame(vars)
-	if err != nil {
-		return
+	if err != nil || frame.SetContext(ctx, 1) != nil {
+		return l.result()
 	}
 	defer frame.Close()
-	if frame.SetContext(ctx, 1) != nil {
-		return
-	}
-	defer func() { _ = recover() }()
-	p.program.ObserveExec(frame, func(state any) {
-		if s, ok := state.(*log); ok && s.program == nil {
-			*s = *l
-			s.target = l
-		}
-	})
+	func() {
+		defer func() { _ = recover() }()
+		p.program.ObserveExec(frame, func(state any) {
+			if s, ok := state.(*log); ok && s.program == nil {
+				*s = *l
+				s.target = l
+			}
+		})
+	}()
+	return l.result()
 }
 
 // lazyAlternatives makes optional.or and orValue evaluate their arguments only when needed, as cel-go's library of
