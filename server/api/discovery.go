@@ -134,7 +134,7 @@ func (s *presentationService) GetFieldManagement(
 	for _, version := range versions {
 		management, err := d.FieldManagement(version)
 		if err != nil {
-			return nil, (&subject{r.GetCatalog(), d, version}).addVersion(err)
+			return nil, (&subject{catalog: r.GetCatalog(), definition: d, version: version}).addVersion(err)
 		}
 		m.Versions = append(m.Versions, &crdevalv1.VersionFieldManagement{
 			ApiVersion: management.APIVersion, ResetFields: convertAll(management.ResetFields, resetFields),

@@ -93,7 +93,7 @@ type documentMemory struct {
 func (m *documentMemory) take(ctx context.Context, n int64) error {
 	if now := m.taken.Add(n); now > m.max {
 		m.taken.Add(-n)
-		return overloaded("max_message_bytes", m.max,
+		return overloaded("max_message_bytes", int(m.max),
 			"there is no memory for the document: documents about catalogs would have %d bytes, and the server allows %d, "+
 				"%d times max_message_bytes: try again later", now, m.max, documentMessages)
 	}

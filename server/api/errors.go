@@ -101,11 +101,10 @@ func limitExceeded(limit string, maximum int, format string, args ...any) *probl
 }
 
 // overloaded returns an OVERLOADED because of a limit.
-func overloaded(limit string, maximum int64, format string, args ...any) *problem {
-	return &problem{
-		reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: fmt.Sprintf(format, args...),
-		metadata: map[string]string{"limit": limit, "maximum": strconv.FormatInt(maximum, 10)},
-	}
+func overloaded(limit string, maximum int, format string, args ...any) *problem {
+	p := limitExceeded(limit, maximum, format, args...)
+	p.reason = crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED
+	return p
 }
 
 // shuttingDown returns an OVERLOADED because of a shutdown.

@@ -30,16 +30,24 @@ type objectRequest interface {
 	GetCrds() []*crdevalv1.Document
 }
 
-// A subject is the CRD and the version that a request is about.
+// A subject is what a request is about: the CRD, the version and the objects.
 type subject struct {
 	catalog    string
 	definition *engine.Definition
 	version    string
+	objects    []engine.Document
 }
 
-// subject finds the CRD that a request names, or else that of its first object. The version is that of the request, that of the
+// subject converts the objects of a request and finds the CRD that a request names, or else that of its first object. The version is that of the request, that of the
 // first object, or without objects the preferred one.
-func (s *presentationService) subject(ctx context.Context, r objectRequest, objects []engine.Document) (*subject, error) {
+func (s *presentationService) subject(ctx context.Context, r objectRequest, list []*crdevalv1.Document) (*subject, error) {
+	if err := checkLength(list, "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
+		return nil, err
+	}
+	objects, err := givenList("objects", list)
+	if err != nil {
+		return nil, err
+	}
 	if r.GetCrd() == "" && len(objects) == 0 {
 		return nil, invalid("crd", "crd is required if there are no objects")
 	}
@@ -70,7 +78,7 @@ func (s *presentationService) subject(ctx context.Context, r objectRequest, obje
 			return nil, err
 		}
 	}
-	return &subject{r.GetCatalog(), d, version}, nil
+	return &subject{r.GetCatalog(), d, version, objects}, nil
 }
 
 // objectVersion returns the version in the apiVersion of an object.
@@ -105,14 +113,6 @@ func (s *subject) addVersion(err error) error {
 	p := engineProblem(e)
 	p.metadata["catalog"], p.metadata["crd"], p.metadata["version"] = s.catalog, s.definition.Name(), s.version
 	return p
-}
-
-// objects converts the objects of a request.
-func (s *presentationService) objects(list []*crdevalv1.Document) ([]engine.Document, error) {
-	if err := checkLength(list, "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
-		return nil, err
-	}
-	return givenList("objects", list)
 }
 
 // ageReference returns the time from which ages are computed: that of the request, or the present.

@@ -12,8 +12,8 @@ import (
 func (s *presentationService) GetScale(ctx context.Context, r *crdevalv1.GetScaleRequest) (*crdevalv1.GetScaleResponse, error) {
 	m := &crdevalv1.GetScaleResponse{}
 	var err error
-	m.Scale, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject, object engine.Document) ([]byte, error) {
-		return on.definition.GetScale(ctx, on.version, object)
+	m.Scale, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject) ([]byte, error) {
+		return on.definition.GetScale(ctx, on.version, on.objects[0])
 	})
 	return m, err
 }
@@ -26,8 +26,8 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 	}
 	m := &crdevalv1.SetScaleResponse{}
 	var err error
-	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject, object engine.Document) ([]byte, error) {
-		text, err := on.definition.SetScale(ctx, on.version, object, scale)
+	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject) ([]byte, error) {
+		text, err := on.definition.SetScale(ctx, on.version, on.objects[0], scale)
 		if e := (*engine.Error)(nil); errors.As(err, &e) {
 			m.Warnings = allValid(e.Warnings)
 		}
@@ -38,17 +38,16 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 
 // scale calls the engine for one object. It returns the document, or the rejection of an API server.
 func (s *presentationService) scale(
-	ctx context.Context, r objectRequest, object *crdevalv1.Document, f func(*subject, engine.Document) ([]byte, error),
+	ctx context.Context, r objectRequest, object *crdevalv1.Document, f func(*subject) ([]byte, error),
 ) (document *crdevalv1.Document, rejected *crdevalv1.Rejection, revision string, err error) {
-	o := given(object)
-	if o.Absent() {
+	if given(object).Absent() {
 		return nil, nil, "", invalid("object", "object is required")
 	}
-	on, err := s.subject(ctx, r, []engine.Document{o})
+	on, err := s.subject(ctx, r, []*crdevalv1.Document{object})
 	if err != nil {
 		return nil, nil, "", err
 	}
-	text, err := f(on, o)
+	text, err := f(on)
 	switch rejected = rejectionIn(err); {
 	case rejected != nil:
 		return nil, rejected, on.definition.Revision(), nil

@@ -12,11 +12,7 @@ import (
 func (s *presentationService) SelectFields(
 	ctx context.Context, r *crdevalv1.SelectFieldsRequest,
 ) (*crdevalv1.SelectFieldsResponse, error) {
-	objects, err := s.objects(r.GetObjects())
-	if err != nil {
-		return nil, err
-	}
-	on, err := s.subject(ctx, r, objects)
+	on, err := s.subject(ctx, r, r.GetObjects())
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +29,9 @@ func (s *presentationService) SelectFields(
 		return nil, err
 	}
 	var b budget
-	b.reset(s.limits.MaxMessageBytes, len(objects)*reservedErrorBytes)
-	for i := range objects {
-		fields, err := on.definition.Select(ctx, on.version, objects[i])
+	b.reset(s.limits.MaxMessageBytes, len(on.objects)*reservedErrorBytes)
+	for i := range on.objects {
+		fields, err := on.definition.Select(ctx, on.version, on.objects[i])
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

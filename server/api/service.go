@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/peer"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -37,7 +36,7 @@ type Options struct {
 	Rejected func()
 	// UnderPressure reports whether memory is short. Streams wait then. May be nil.
 	UnderPressure func() bool
-	// Caller returns the identity of the caller, for limits per caller. Default: the address of the connection.
+	// Caller returns the identity of the caller, for limits per caller. Default: all callers are one.
 	Caller func(context.Context) string
 	// MaxStreamIdle is the time without progress after which another stream may take the slot of a stream. Default: 1 minute.
 	MaxStreamIdle time.Duration
@@ -51,7 +50,7 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.MaxStreamIdle = cmp.Or(o.MaxStreamIdle, time.Minute)
 	if o.Caller == nil {
-		o.Caller = connection
+		o.Caller = func(context.Context) string { return "" }
 	}
 	if o.ItemFailed == nil {
 		o.ItemFailed = func(string) {}
@@ -71,14 +70,6 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 		memory: &documentMemory{max: documentMessages * int64(o.Limits.MaxMessageBytes)},
 	})
 	crdevalv1.RegisterServerServiceServer(r, newServerService(&o))
-}
-
-// connection returns the address of the caller's connection.
-func connection(ctx context.Context) string {
-	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
-		return p.Addr.String()
-	}
-	return ""
 }
 
 type serverService struct {

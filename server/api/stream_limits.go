@@ -84,11 +84,11 @@ func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
 			continue
 		}
 		if idle == nil {
-			return nil, overloaded(l.name, int64(l.maximum), "there are as many streams as the limit %s allows, %d, and none was idle for %v: "+
+			return nil, overloaded(l.name, l.maximum, "there are as many streams as the limit %s allows, %d, and none was idle for %v: "+
 				"end some, try again later, or call another replica", l.name, l.maximum, s.maxIdle)
 		}
 		delete(s.taken, idle)
-		idle.lost <- overloaded(l.name, int64(l.maximum), "the stream was idle for %v and another stream has taken its slot "+
+		idle.lost <- overloaded(l.name, l.maximum, "the stream was idle for %v and another stream has taken its slot "+
 			"(the limit %s is %d): send the items without results again", s.maxIdle, l.name, l.maximum)
 	}
 	s.taken[slot] = struct{}{}

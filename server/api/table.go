@@ -17,19 +17,15 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 	if err != nil {
 		return nil, err
 	}
-	objects, err := s.objects(r.GetObjects())
+	on, err := s.subject(ctx, r, r.GetObjects())
 	if err != nil {
 		return nil, err
 	}
-	on, err := s.subject(ctx, r, objects)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.checkKinds(objects, on.definition); err != nil {
+	if err := s.checkKinds(on.objects, on.definition); err != nil {
 		return nil, err
 	}
 	m := &crdevalv1.TableResponse{Revision: on.definition.Revision()}
-	table, err := on.definition.Table(ctx, on.version, objects, options)
+	table, err := on.definition.Table(ctx, on.version, on.objects, options)
 	if m.Rejection = rejectionIn(err); m.Rejection != nil {
 		return m, nil
 	}

@@ -45,7 +45,7 @@ func (w *watchSlots) take(ctx context.Context, full bool) (release func(), err e
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.taken[caller]+slots > w.max {
-		return nil, overloaded("max_watches_per_caller", int64(w.max),
+		return nil, overloaded("max_watches_per_caller", w.max,
 			"this caller has as many watches as the limit max_watches_per_caller allows, %d, where one with CRD_VIEW_FULL counts as %d: "+
 				"end some, or watch at another replica", w.max, fullWatchSlots)
 	}
