@@ -173,10 +173,9 @@ func (s *documentSlot) set(text []byte) *crdevalv1.Document {
 
 // A verdictSlot is the slot of a verdict.
 type verdictSlot struct {
-	result         crdevalv1.VerdictResult
-	outcome        crdevalv1.VerdictResult_Verdict
-	verdict        crdevalv1.Verdict
-	object, stored documentSlot
+	result  crdevalv1.VerdictResult
+	outcome crdevalv1.VerdictResult_Verdict
+	verdict crdevalv1.Verdict
 }
 
 func (slot *verdictSlot) set(v *engine.Verdict) {
@@ -187,8 +186,11 @@ func (slot *verdictSlot) set(v *engine.Verdict) {
 	if m.Rejection != nil {
 		m.Rejection.Status = json(v.Status)
 	}
-	m.Object, m.StoredObject, m.OldObject = slot.object.set(v.Object), slot.stored.set(v.StoredObject), json(v.OldObject)
-	m.Deletes, m.Presentation = v.Deletes, presentation(v.Presentation)
+	if v.Object != nil || v.StoredObject != nil {
+		documents := new([2]documentSlot)
+		m.Object, m.StoredObject = documents[0].set(v.Object), documents[1].set(v.StoredObject)
+	}
+	m.OldObject, m.Deletes, m.Presentation = json(v.OldObject), v.Deletes, presentation(v.Presentation)
 	slot.outcome.Verdict = m
 	slot.result.Result = &slot.outcome
 }
