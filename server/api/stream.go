@@ -74,6 +74,7 @@ type stream[M streamRequest, S any, P slotOf[S]] struct {
 	evaluated chan *chunk[S] // likewise
 	next      int64          // the index of the next item
 	closing   atomic.Bool    // rejects messages that are received from now on
+	finished  atomic.Bool    // no message is received anymore
 	ended     error          // why receiving ended, nil at the end of the stream; valid when received is closed
 }
 
@@ -176,6 +177,7 @@ func (t *stream[M, S, P]) run(ctx context.Context, first M) error {
 // receiveAll receives messages, each when the window allows it.
 func (t *stream[M, S, P]) receiveAll(ctx context.Context, first M) {
 	defer close(t.received)
+	defer t.finished.Store(true)
 	defer recoverStream("receiving from", &t.ended)
 	t.enqueue(first, t.opened.view)
 	for t.ended == nil {
@@ -276,7 +278,7 @@ func (t *stream[M, S, P]) sendAll(ctx context.Context) (err error) {
 	defer recoverStream("sending to", &err)
 	draining := t.service.streams.draining
 	for {
-		if t.closing.Load() && t.window.items.Load() == 0 {
+		if t.closing.Load() && !t.finished.Load() && t.window.items.Load() == 0 {
 			return errStreamDraining
 		}
 		select {
