@@ -76,7 +76,7 @@ func inKeyOrder(errs field.ErrorList, m *metav1.ObjectMeta, at *field.Path) {
 }
 
 // maxRanks is more than the number of errors about a map.
-const maxRanks = 1 << 31
+const maxRanks = 1 << 30
 
 func reorder(errs field.ErrorList, at *field.Path, entries map[string]string,
 	check func(key string, at *field.Path) field.ErrorList) {

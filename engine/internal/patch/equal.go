@@ -52,15 +52,14 @@ func (t *Tree) equalMembers(n *node, with node) bool {
 		if i < 0 {
 			return false
 		}
-		a, b := c.members[i].node, child(with.kind, t.patch, p)
+		a, b := &c.members[i].node, child(with.kind, t.patch, p)
 		if (a.kind == null) != (b.kind == null) {
 			return false
 		}
 		if a.kind == null {
 			continue
 		}
-		same := t.equal(&a, b)
-		t.open[n.at].members[i].node = a
+		same := t.equal(a, b)
 		if t.crashed {
 			t.crashed, crashed = false, true
 		} else if !same {
@@ -77,9 +76,7 @@ func (t *Tree) equalElements(n *node, with node) bool {
 	}
 	i := 0
 	for p := t.patch.Nodes[with.at].First; p != 0; p = t.patch.Nodes[p].Next {
-		a := t.open[n.at].elements[i]
-		same := t.equal(&a, child(with.kind, t.patch, p))
-		t.open[n.at].elements[i] = a
+		same := t.equal(&t.open[n.at].elements[i], child(with.kind, t.patch, p))
 		if t.crashed || !same {
 			return false
 		}

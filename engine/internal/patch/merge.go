@@ -44,10 +44,8 @@ func (t *Tree) merge(into *node, patch uint32) {
 		case !isObject:
 			c.set(key, node{kind: ofPatch, at: p})
 		default:
-			n := c.members[i].node
-			t.merge(&n, p)
+			t.merge(&c.members[i].node, p)
 			c = &t.open[at]
-			c.members[i].node = n
 		}
 	}
 }

@@ -120,9 +120,17 @@ var (
 func (t *Tree) apply(op *operation) error {
 	switch op.name {
 	case "add":
-		return t.put(op)
+		at, err := t.slot(op.path, errNoPath)
+		if err != nil {
+			return err
+		}
+		return t.insert(at, op.value) // null if there is no value
 	case "remove":
-		return t.remove(op)
+		at, err := t.slot(op.path, errNoPath)
+		if err != nil {
+			return err
+		}
+		return t.take(at)
 	case "replace":
 		return t.replace(op)
 	case "move":
@@ -135,22 +143,6 @@ func (t *Tree) apply(op *operation) error {
 		return errors.New("it has no op that is a text: add, remove, replace, move, copy and test are known")
 	}
 	return errors.New("no such operation: add, remove, replace, move, copy and test are known")
-}
-
-func (t *Tree) put(op *operation) error {
-	at, err := t.slot(op.path, errNoPath)
-	if err != nil {
-		return err
-	}
-	return t.insert(at, op.value) // null if there is no value
-}
-
-func (t *Tree) remove(op *operation) error {
-	at, err := t.slot(op.path, errNoPath)
-	if err != nil {
-		return err
-	}
-	return t.take(at)
 }
 
 // replace sets the value at the path. A member of an object need not exist. At the empty path the value must be an
@@ -196,10 +188,11 @@ func (t *Tree) move(op *operation) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.get(from)
+	moved, err := t.get(from)
 	if err != nil {
 		return err
 	}
+	n := *moved
 	if err := t.take(from); err != nil {
 		return err
 	}
@@ -222,10 +215,11 @@ func (t *Tree) copy(op *operation) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.get(from) // read it again, since finding the path may have opened it, which changes how it is printed
+	copied, err := t.get(from) // again, since finding the path may have opened it, which changes how it is printed
 	if err != nil {
 		return err
 	}
+	n := *copied
 	if n.kind != null {
 		if t.nested(n, MaxNested) {
 			return tooNested()
@@ -260,8 +254,7 @@ func (t *Tree) test(op *operation) error {
 		case n.kind == null:
 			same = !op.hasValue || op.value.kind == given
 		case op.hasValue:
-			same = t.equal(&n, op.value)
-			t.store(at, n)
+			same = t.equal(n, op.value)
 		}
 	}
 	if t.crashed {

@@ -42,43 +42,30 @@ func (t *Tree) slot(path *string, missing error) (slot, error) {
 	}
 	in, last := t.root.at, len(keys)-1
 	for _, key := range keys[:last] {
-		at := slot{in: in, key: key}
-		n, err := t.get(at)
-		if err != nil || t.opens(&n) == nil {
+		n, err := t.get(slot{in: in, key: key})
+		if err != nil || t.opens(n) == nil {
 			return slot{}, errNoContainer
 		}
-		t.store(at, n)
 		in = n.at
 	}
 	return slot{in: in, key: keys[last]}, nil
 }
 
-// get returns the node in a slot: null for an absent member of an object, and an error for an index out of range.
-func (t *Tree) get(at slot) (node, error) {
+// get returns the node in a slot: null for an absent member of an object, and an error for an index out of range. The
+// result is valid until the container changes.
+func (t *Tree) get(at slot) (*node, error) {
 	c := &t.open[at.in]
 	if !c.list {
 		if i := c.member(at.key); i >= 0 {
-			return c.members[i].node, nil
+			return &c.members[i].node, nil
 		}
-		return node{}, nil
+		return new(node), nil
 	}
 	i, err := c.element(at.key)
 	if err != nil {
-		return node{}, err
+		return nil, err
 	}
-	return c.elements[i], nil
-}
-
-// store stores a node that came from get and was opened since.
-func (t *Tree) store(at slot, n node) {
-	c := &t.open[at.in]
-	if c.list {
-		if i, err := c.element(at.key); err == nil {
-			c.elements[i] = n
-		}
-	} else if i := c.member(at.key); i >= 0 {
-		c.members[i].node = n
-	}
+	return &c.elements[i], nil
 }
 
 // element returns the index of an element of a list. A negative one counts from the end.
