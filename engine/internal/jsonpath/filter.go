@@ -1,6 +1,10 @@
 package jsonpath
 
-import "github.com/crdeval/crdeval/engine/value"
+import (
+	"cmp"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
 
 // filter appends the list elements that pass. It fails for values that are not lists, including null.
 func (w *Evaluation) filter(s *step, lo, hi int) (from, to int, ok bool) {
@@ -97,61 +101,36 @@ func (w *Evaluation) operand(a, b int, ok bool) (l Scalar, one bool, why failure
 // compare compares two scalars as upstream does. Both must have the same kind, and integers do not compare with floats.
 // ok is false for different kinds and unknown operators.
 func compare(how string, a, b Scalar) (pass, ok bool) {
-	switch how {
-	case "==":
-		return equal(a, b)
-	case "!=":
-		pass, ok = equal(a, b)
-		return !pass, ok
-	case "<":
-		return less(a, b)
-	case ">=":
-		pass, ok = less(a, b)
-		return !pass, ok
-	case "<=":
-		return lessOrEqual(a, b)
-	case ">":
-		pass, ok = lessOrEqual(a, b)
-		return !pass, ok
-	}
-	return false, false
-}
-
-func lessOrEqual(a, b Scalar) (pass, ok bool) {
-	if pass, ok = less(a, b); pass || !ok {
-		return pass, ok
-	}
-	return equal(a, b)
-}
-
-func equal(a, b Scalar) (pass, ok bool) {
+	order := 0
 	switch {
 	case a.Kind == NoScalar || b.Kind == NoScalar:
 		return false, false
 	case a.whole() && b.whole():
-		return a.Int == b.Int, true
+		order = cmp.Compare(a.Int, b.Int)
 	case a.Kind != b.Kind:
 		return false, false
 	case a.Kind == Bool:
-		return a.Bool == b.Bool, true
+		return (a.Bool == b.Bool) == (how == "=="), how == "==" || how == "!="
 	case a.Kind == Float:
-		return a.Float == b.Float, true
+		order = cmp.Compare(a.Float, b.Float)
+	default:
+		order = cmp.Compare(a.Text, b.Text)
 	}
-	return a.Text == b.Text, true
-}
-
-func less(a, b Scalar) (pass, ok bool) {
-	switch {
-	case a.Kind == NoScalar || b.Kind == NoScalar:
-		return false, false
-	case a.whole() && b.whole():
-		return a.Int < b.Int, true
-	case a.Kind != b.Kind || a.Kind == Bool:
-		return false, false
-	case a.Kind == Float:
-		return a.Float < b.Float, true
+	switch how {
+	case "==":
+		return order == 0, true
+	case "!=":
+		return order != 0, true
+	case "<":
+		return order < 0, true
+	case ">=":
+		return order >= 0, true
+	case "<=":
+		return order <= 0, true
+	case ">":
+		return order > 0, true
 	}
-	return a.Text < b.Text, true
+	return false, false
 }
 
 // whole reports whether the scalar is an integer or a byte, which compare with each other.

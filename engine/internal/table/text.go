@@ -1,41 +1,47 @@
 package table
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/liggitt/tabwriter"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// TextOptions holds kubectl's options for printing a table.
+// TextOptions are the options of `kubectl get`. The zero value is the default of kubectl.
 type TextOptions struct {
-	// Wide includes columns with a nonzero priority: -o wide.
+	// Wide adds columns with a priority other than 0: -o wide.
 	Wide bool
-	// NoHeaders omits the header line: --no-headers.
+	// NoHeaders omits the headings: --no-headers.
 	NoHeaders bool
-	// Namespaces adds a first column with the namespace: --all-namespaces.
+	// Namespaces adds a first column of namespaces: --all-namespaces. Like kubectl, Table.Text omits it for
+	// cluster-scoped objects.
 	Namespaces bool
-	// Labels adds a last column with all labels: --show-labels.
+	// Labels adds a last column of labels: --show-labels.
 	Labels bool
-	// LabelColumns lists labels that get columns of their own: --label-columns.
+	// LabelColumns are labels with columns of their own: --label-columns.
 	LabelColumns []string
-	// Kind, such as crontab.stable.example.com in any case, is printed before each name: --show-kind. Empty prints
-	// none.
-	Kind string
-	// Chunk is the number of rows that kubectl requests at a time. Zero means kubectl's default of 500; a negative
-	// number requests all rows at once. Column widths are known per chunk, and kubectl prints 100 rows at a time. So
-	// rows printed before a wider chunk are not aligned with it.
-	Chunk int
-	// Most bounds the text in bytes. One long cell widens its whole column, so a text can be much larger than its
-	// table.
-	Most int
+	// ShowKind prints names as crontab.stable.example.com/name: --show-kind.
+	ShowKind bool
+	// ChunkSize is the number of rows that kubectl requests at a time: --chunk-size. kubectl prints a hundred rows at a
+	// time, as wide as the chunks so far need, so rows before a wider chunk are not aligned with it. Zero means
+	// kubectl's 500. A negative number prints all rows as one chunk.
+	ChunkSize int
+	// MaxBytes bounds the text, since one long cell widens all cells of its column. Zero means DefaultTableBytes.
+	MaxBytes int
 }
 
-// kubectlChunk is kubectl's default for Chunk.
+// DefaultTableBytes is the default of TextOptions.MaxBytes.
+const DefaultTableBytes = 64 << 20
+
+// kubectlChunk is kubectl's default for ChunkSize.
 const kubectlChunk = 500
 
 // flushedRows is the number of rows of a chunk that kubectl prints at a time, with the column widths known by then.
@@ -44,13 +50,13 @@ const flushedRows = 100
 // printed is the state of printing one table.
 type printed struct {
 	o       *TextOptions
+	kind    string
 	columns []string // headings
 	hidden  []bool   // hidden by priority
 	last    int      // last visible column, or -1
-	name    int      // column that gets Kind, or -1
+	name    int      // column that gets kind, or -1
 	given   int      // number of columns of the table itself
-	stop    *interrupt.Signal
-	aligner aligner
+	writer  *tabwriter.Writer
 	line    []byte
 }
 
@@ -60,43 +66,61 @@ type cell struct {
 	null bool
 }
 
-// AppendText appends a table as kubectl prints it. Rows are TableRows in JSON. The error is ErrStopped, a
-// *value.LimitError if the text is too long, or the parse error of a row.
-//
-// Upstream: cli-runtime pkg/printers/tableprinter.go; kubectl pkg/cmd/get.
-func AppendText(dst []byte, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, o TextOptions, s *interrupt.Signal) ([]byte, error) {
-	t := &printed{o: &o, last: -1, name: -1, given: len(columns), stop: s, aligner: aligner{out: dst, most: len(dst) + o.Most}}
-	t.head(columns)
-	chunk := o.Chunk
-	if chunk == 0 {
-		chunk = kubectlChunk
+// bounded is a text of at most max bytes. Writes beyond fail.
+type bounded struct {
+	text []byte
+	max  int
+}
+
+var errFull = errors.New("the text is too long")
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(b.text)+len(p) > b.max {
+		return 0, errFull
 	}
+	b.text = append(b.text, p...)
+	return len(p), nil
+}
+
+// Text returns a table as kubectl prints it. Rows are TableRows in JSON. kind, such as crontab.stable.example.com in any
+// case, is what ShowKind prints. The error is ErrStopped, a *value.LimitError if the text is too long, or the parse
+// error of a row.
+//
+// Upstream: cli-runtime pkg/printers/tableprinter.go and tabwriter.go; kubectl pkg/cmd/get.
+func Text(columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, kind string, o TextOptions, s *interrupt.Signal) ([]byte, error) {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultTableBytes
+	}
+	out := &bounded{max: o.MaxBytes}
+	t := &printed{o: &o, kind: kind, last: -1, name: -1, given: len(columns), writer: tabwriter.NewWriter(out, 6, 4, 3, ' ', tabwriter.RememberWidths)}
+	t.head(columns)
+	chunk := cmp.Or(o.ChunkSize, kubectlChunk)
 	if chunk < 0 {
 		chunk = max(rows, 1)
 	}
-	for from := 0; from < rows; from += min(chunk, rows-from) {
+	var err error
+	for from := 0; from < rows && err == nil; from += min(chunk, rows-from) {
 		cells := make([][]cell, 0, min(chunk, rows-from))
 		for i := from; i < rows && i-from < chunk; i++ {
 			if i%flushedRows == 0 && s.Stopped() {
-				return dst, ErrStopped
+				return nil, ErrStopped
 			}
 			c, err := t.read(row(i))
 			if err != nil {
-				return dst, err
+				return nil, err
 			}
 			cells = append(cells, c)
 		}
-		t.print(cells, from > 0 || o.NoHeaders)
-		if t.aligner.full {
-			break
-		}
+		err = t.print(cells, from > 0 || o.NoHeaders)
 	}
-	t.aligner.flush()
-	if t.aligner.full {
-		return dst, &value.LimitError{Name: "max_table_bytes", Limit: "text of the table", Unit: "bytes", Maximum: int64(o.Most), Actual: int64(o.Most) + 1, AtLeast: true,
+	if err == nil {
+		err = t.writer.Flush()
+	}
+	if err != nil {
+		return nil, &value.LimitError{Name: "max_table_bytes", Limit: "text of the table", Unit: "bytes", Maximum: int64(o.MaxBytes), Actual: int64(o.MaxBytes) + 1, AtLeast: true,
 			Advice: "print fewer rows at a time, or the table as JSON: one long cell makes all others of its column as wide"}
 	}
-	return t.aligner.out, nil
+	return out.text, nil
 }
 
 // head sets the columns.
@@ -112,7 +136,7 @@ func (t *printed) head(columns []metav1.TableColumnDefinition) {
 	}
 	for i := range columns {
 		c := &columns[i]
-		if t.name < 0 && t.o.Kind != "" && c.Format == "name" && c.Type == "string" {
+		if t.name < 0 && t.o.ShowKind && t.kind != "" && c.Format == "name" && c.Type == "string" {
 			t.name = i
 		}
 		add(c.Name, c.Priority != 0 && !t.o.Wide)
@@ -143,7 +167,7 @@ func (t *printed) read(row []byte) ([]cell, error) {
 		cells = append(cells, read(d, c))
 	}
 	if at := first + t.name; t.name >= 0 && at < len(cells) {
-		cells[at] = cell{text: strings.ToLower(t.o.Kind) + "/" + cells[at].text}
+		cells[at] = cell{text: strings.ToLower(t.kind) + "/" + cells[at].text}
 	}
 	object := d.Field(root, "object")
 	if d.Nodes[object].Kind != value.Object {
@@ -214,7 +238,7 @@ func formatLabels(d *value.Doc, labels uint32) string {
 
 // print prints the rows of one chunk. kubectl pads the first line to the width of all columns, because it flushes
 // early. It counts bytes there, while column widths count runes.
-func (t *printed) print(rows [][]cell, noHeaders bool) {
+func (t *printed) print(rows [][]cell, noHeaders bool) error {
 	widest := make([]int, len(t.columns))
 	for _, row := range rows {
 		for i := range row[:min(len(row), len(widest))] {
@@ -223,52 +247,43 @@ func (t *printed) print(rows [][]cell, noHeaders bool) {
 			}
 		}
 	}
-	if !noHeaders {
+	write := func(n int, cell func(int) string, add func([]byte, string) []byte, first bool) error {
 		t.line = t.line[:0]
-		first := true
-		for i, name := range t.columns {
+		for i := range min(n, len(widest)) {
 			if t.hidden[i] {
 				continue
 			}
-			if !first {
-				t.line = append(t.line, '\t')
+			text := cell(i)
+			t.line = add(t.line, text)
+			if first && i != t.last {
+				for range widest[i] - len(text) {
+					t.line = append(t.line, ' ')
+				}
 			}
-			first = false
-			t.line = append(t.line, name...)
-			if i != t.last {
-				t.pad(widest[i] - len(name))
-			}
+			t.line = append(t.line, '\t')
 		}
-		t.aligner.write(append(t.line, '\n'))
+		_, err := t.writer.Write(append(bytes.TrimSuffix(t.line, []byte{'\t'}), '\n'))
+		return err
+	}
+	if !noHeaders {
+		if err := write(len(t.columns), func(i int) string { return t.columns[i] }, appendText, true); err != nil {
+			return err
+		}
 	}
 	for k, row := range rows {
-		t.line = t.line[:0]
-		first := true
-		for i := range row[:min(len(row), len(widest))] {
-			if t.hidden[i] {
-				continue
-			}
-			if !first {
-				t.line = append(t.line, '\t')
-			}
-			first = false
-			t.line = appendCellText(t.line, row[i].text)
-			if noHeaders && k == 0 && i != t.last {
-				t.pad(widest[i] - len(row[i].text))
-			}
+		if err := write(len(row), func(i int) string { return row[i].text }, appendCellText, noHeaders && k == 0); err != nil {
+			return err
 		}
-		t.aligner.write(append(t.line, '\n'))
 		if (k+1)%flushedRows == 0 {
-			t.aligner.flush()
+			if err := t.writer.Flush(); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
-func (t *printed) pad(n int) {
-	for ; n > 0; n-- {
-		t.line = append(t.line, ' ')
-	}
-}
+func appendText(dst []byte, text string) []byte { return append(dst, text...) }
 
 // appendCellText appends a cell up to its first line break, with dots if there is one. Escape characters, which could
 // control a terminal, are written as ^[.
