@@ -226,7 +226,7 @@ func TestInclude(t *testing.T) {
 		t.Fatalf("%v: %+v", err, r)
 	}
 	for call, p := range map[string]*Presentation{"Admit": v.Presentation, "Read": r.Presentation} {
-		want := []SelectableField{{"metadata.name", "w"}, {"metadata.namespace", "n"}, {"status.phase", "New"}}
+		want := []SelectableField{{Field: "metadata.name", Value: "w"}, {Field: "metadata.namespace", Value: "n"}, {Field: "status.phase", Value: "New"}}
 		if !reflect.DeepEqual(p.SelectableFields, want) {
 			t.Errorf("%s: selectable fields %v", call, p.SelectableFields)
 		}

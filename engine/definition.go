@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -80,9 +81,25 @@ func (d *Definition) served(version string) (*admission.Version, error) {
 	return v, nil
 }
 
-// parseObject parses an object that Select or GetScale looks at, and returns its version. version is the one requested,
-// "" for the object's own. The object is used as it is, without coercion, defaults or conversion, so an object of
-// another version is an error.
+// inspect parses an object and calls look with it and its version. version is the one requested, "" for the object's
+// own. The object is used as it is, without coercion, defaults or conversion, so an object of another version is an
+// error.
+func (d *Definition) inspect(
+	ctx context.Context, version string, object Document, look func(v *admission.Version, doc *value.Doc, root uint32) error,
+) error {
+	if err := ctx.Err(); err != nil {
+		return tooLate(err)
+	}
+	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	v, root, err := d.parseObject(doc, version, object)
+	if err == nil {
+		err = look(v, doc, root)
+	}
+	doc.Release()
+	return err
+}
+
+// parseObject parses an object for inspect and returns its version.
 func (d *Definition) parseObject(doc *value.Doc, version string, object Document) (*admission.Version, uint32, error) {
 	root, err := object.parse(doc, "object", d.limits)
 	if err != nil {

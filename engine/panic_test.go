@@ -63,7 +63,6 @@ func TestPanicsAreErrors(t *testing.T) {
 		"SelectableFields":   func() error { _, err := broken.SelectableFields("v1"); return err },
 		"Select":             func() error { _, err := broken.Select(ctx, "v1", object); return err },
 		"ParseFieldSelector": func() error { _, err := broken.ParseFieldSelector("v1", "a=b"); return err },
-		"MatchFields":        func() error { _, err := broken.MatchFields(ctx, "v1", "a=b", object); return err },
 		"FieldManagement":    func() error { _, err := broken.FieldManagement("v1"); return err },
 		"OpenAPIV2":          func() error { _, err := OpenAPIV2(ctx, fails); return err },
 		"OpenAPIV3":          func() error { _, err := OpenAPIV3(ctx, "g", "v1", fails); return err },

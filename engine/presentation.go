@@ -35,7 +35,7 @@ func (p *presenter) present(v *admission.Version, t admission.Tree) {
 	if p.options.SelectableFields {
 		fields, err := v.Selectable.Fields(t.Doc, t.Root)
 		if err == nil {
-			out.SelectableFields = selectableFields(fields)
+			out.SelectableFields = fields
 		}
 		p.note("the selectable fields", err)
 	}

@@ -22,33 +22,23 @@ import (
 // replicas or with values of wrong types.
 func (d *Definition) GetScale(ctx context.Context, version string, object Document) (_ []byte, err error) {
 	defer recovered(&err)
-	if err := ctx.Err(); err != nil {
-		return nil, tooLate(err)
-	}
-	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	text, err := d.scaleIn(doc, version, object)
-	doc.Release()
+	var text []byte
+	err = d.inspect(ctx, version, object, func(v *admission.Version, doc *value.Doc, root uint32) error {
+		if v.Scale == nil {
+			return d.noScale(v)
+		}
+		var err error
+		if text, err = v.Scale.Get(doc, root); err == nil {
+			return nil
+		}
+		rejection := &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}
+		if status := new(apierrors.StatusError); errors.As(err, &status) {
+			s := status.ErrStatus
+			rejection = &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
+		}
+		return &Error{Reason: ReasonObjectRejected, Message: rejection.Message, Err: err, Rejection: rejection}
+	})
 	return text, err
-}
-
-func (d *Definition) scaleIn(doc *value.Doc, version string, object Document) ([]byte, error) {
-	v, root, err := d.parseObject(doc, version, object)
-	if err != nil {
-		return nil, err
-	}
-	if v.Scale == nil {
-		return nil, d.noScale(v)
-	}
-	text, err := v.Scale.Get(doc, root)
-	if err == nil {
-		return text, nil
-	}
-	rejection := &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}
-	if status := new(apierrors.StatusError); errors.As(err, &status) {
-		s := status.ErrStatus
-		rejection = &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
-	}
-	return nil, &Error{Reason: ReasonObjectRejected, Message: rejection.Message, Err: err, Rejection: rejection}
 }
 
 // noScale returns the error for a version without the subresource, with the API server's answer.
@@ -75,21 +65,18 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 	if err != nil {
 		return nil, err
 	}
-	doc := value.Acquire() // not released by defer, as in GetScale
-	v, _, err := d.parseObject(doc, version, object)
-	doc.Release()
+	r := admission.Request{Limits: d.limits, FieldValidation: admission.Ignore, Scale: true, Body: body, YAML: isYAML, WantObject: true}
+	err = d.inspect(ctx, version, object, func(v *admission.Version, _ *value.Doc, _ uint32) error {
+		if v.Scale == nil {
+			return d.noScale(v)
+		}
+		r.Version = v.Name
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	if v.Scale == nil {
-		return nil, d.noScale(v)
-	}
-	r := admission.Request{
-		Version: v.Name, Limits: d.limits, FieldValidation: admission.Ignore, Scale: true, Body: body, YAML: isYAML, WantObject: true,
-	}
-	if r.Old, r.OldYAML, err = object.text("object"); err != nil {
-		return nil, err
-	}
+	r.Old, r.OldYAML, _ = object.text("object")
 	out, err := d.inner.SetScale(ctx, &r)
 	switch {
 	case err != nil:

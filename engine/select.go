@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -40,36 +41,24 @@ func (d *Definition) SelectableFields(version string) (_ []string, err error) {
 // text in its Rejection, for an object that an API server could not list.
 func (d *Definition) Select(ctx context.Context, version string, object Document) (_ []SelectableField, err error) {
 	defer recovered(&err)
-	if err := ctx.Err(); err != nil {
-		return nil, tooLate(err)
-	}
-	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	v, root, err := d.parseObject(doc, version, object)
-	var list []selector.Field
-	if err == nil {
+	var list []SelectableField
+	err = d.inspect(ctx, version, object, func(v *admission.Version, doc *value.Doc, root uint32) error {
+		var err error
 		if list, err = v.Selectable.Fields(doc, root); err != nil {
-			err = &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{
+			return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{
 				Code: http.StatusInternalServerError, Reason: string(metav1.StatusReasonInternalError), Message: err.Error(),
 			}}
 		}
-	}
-	doc.Release()
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	return selectableFields(list), nil
+	return list, nil
 }
 
 func tooLate(err error) error {
 	return failed(ReasonItemDeadline, "the call ended before the object was looked at", err)
-}
-
-func selectableFields(list []selector.Field) []SelectableField {
-	out := make([]SelectableField, len(list))
-	for i, f := range list {
-		out[i] = SelectableField{Field: f.Name, Value: f.Value}
-	}
-	return out
 }
 
 // FieldSelector is a field selector for one version. It is immutable and safe for concurrent use.
@@ -116,31 +105,10 @@ func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelec
 }
 
 // Matches reports whether an object with these fields, from Select, is selected.
-func (s *FieldSelector) Matches(object []SelectableField) bool {
-	list := make(selector.List, len(object))
-	for i, f := range object {
-		list[i] = selector.Field{Name: f.Field, Value: f.Value}
-	}
-	return s.inner.Matches(list)
-}
+func (s *FieldSelector) Matches(object []SelectableField) bool { return s.inner.Matches(selector.List(object)) }
 
 // Empty reports whether every object is selected.
 func (s *FieldSelector) Empty() bool { return s.inner.Empty() }
 
 // String returns the selector as upstream prints it: sorted terms, with = for ==.
 func (s *FieldSelector) String() string { return s.inner.String() }
-
-// MatchFields is ParseFieldSelector, Select and FieldSelector.Matches for one object. An empty selector does not need
-// the fields.
-func (d *Definition) MatchFields(ctx context.Context, version, selector string, object Document) (_ bool, err error) {
-	defer recovered(&err)
-	s, err := d.ParseFieldSelector(version, selector)
-	if err != nil || s.Empty() {
-		return err == nil, err
-	}
-	fields, err := d.Select(ctx, version, object)
-	if err != nil {
-		return false, err
-	}
-	return s.Matches(fields), nil
-}

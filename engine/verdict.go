@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/crdeval/crdeval/engine/internal/selector"
+
 // Verdict is the API server's answer to a write.
 type Verdict struct {
 	// Allowed reports whether the write is accepted.
@@ -99,10 +101,5 @@ type Presentation struct {
 	Scale []byte
 }
 
-// SelectableField is a field that field selectors can name, with its value.
-type SelectableField struct {
-	// Field is the name in selectors: metadata.name, spec.color.
-	Field string
-	// Value is the value as text, empty for a missing field.
-	Value string
-}
+// SelectableField is a field that field selectors can name, with its value as text, which is empty for a missing field.
+type SelectableField = selector.Field

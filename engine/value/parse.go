@@ -146,12 +146,7 @@ func (d *Doc) read(nodes []Node, text []byte, i int, s Source, maxDepth int) ([]
 		ok      bool
 	)
 value:
-	for i < n && text[i] <= ' ' {
-		if !space(text[i]) {
-			return nodes, failedSyntax
-		}
-		i++
-	}
+	i = skipSpace(text, i)
 	if i >= n {
 		return nodes, failedSyntax
 	}
@@ -206,12 +201,7 @@ value:
 				goto firstKey
 			}
 			p.Kind = Array
-			for i < n && text[i] <= ' ' {
-				if !space(text[i]) {
-					return nodes, failedSyntax
-				}
-				i++
-			}
+			i = skipSpace(text, i)
 			keySrc, keyLen = Request, 0
 			if i < n && text[i] == ']' {
 				goto closed
@@ -245,12 +235,7 @@ value:
 	}
 
 after:
-	for i < n && text[i] <= ' ' {
-		if !space(text[i]) {
-			return nodes, failedSyntax
-		}
-		i++
-	}
+	i = skipSpace(text, i)
 	if cur == 0 {
 		if i != n {
 			return nodes, failedSyntax
@@ -281,23 +266,13 @@ after:
 	return nodes, failedSyntax
 
 firstKey:
-	for i < n && text[i] <= ' ' {
-		if !space(text[i]) {
-			return nodes, failedSyntax
-		}
-		i++
-	}
+	i = skipSpace(text, i)
 	if i < n && text[i] == '}' {
 		goto closed
 	}
 
 nextKey:
-	for i < n && text[i] <= ' ' {
-		if !space(text[i]) {
-			return nodes, failedSyntax
-		}
-		i++
-	}
+	i = skipSpace(text, i)
 	if i >= n || text[i] != '"' {
 		return nodes, failedSyntax
 	}
@@ -330,12 +305,7 @@ nextKey:
 		}
 		object.Val |= bit
 	}
-	for i < n && text[i] <= ' ' {
-		if !space(text[i]) {
-			return nodes, failedSyntax
-		}
-		i++
-	}
+	i = skipSpace(text, i)
 	if i >= n || text[i] != ':' {
 		return nodes, failedSyntax
 	}

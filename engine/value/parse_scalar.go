@@ -190,7 +190,7 @@ func readNumber(text []byte, i int, p *Node) int {
 }
 
 // space reports whether the byte is JSON white space.
-func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+func space(c byte) bool { return c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r') }
 
 const (
 	ones  = 0x0101010101010101

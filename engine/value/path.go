@@ -101,21 +101,7 @@ func (p Path) AppendPointer(dst []byte) []byte {
 func (p Path) Dotted() string { return string(p.AppendDotted(nil)) }
 
 // AppendDotted appends the result of Dotted.
-func (p Path) AppendDotted(dst []byte) []byte {
-	for i, s := range p {
-		if s.kind == index {
-			dst = append(dst, '[')
-			dst = strconv.AppendInt(dst, int64(s.at), 10)
-			dst = append(dst, ']')
-			continue
-		}
-		if i > 0 {
-			dst = append(dst, '.')
-		}
-		dst = append(dst, s.key...)
-	}
-	return dst
-}
+func (p Path) AppendDotted(dst []byte) []byte { return p.appendText(dst, false) }
 
 // Bracketed returns the path as apimachinery's field.Path writes it, with map keys (Entry segments) and indexes in
 // brackets: spec[a.b/c][0].r. The root is "<nil>".
@@ -126,16 +112,16 @@ func (p Path) AppendBracketed(dst []byte) []byte {
 	if len(p) == 0 {
 		return append(dst, "<nil>"...)
 	}
+	return p.appendText(dst, true)
+}
+
+func (p Path) appendText(dst []byte, bracketed bool) []byte {
 	for i, s := range p {
 		switch {
 		case s.kind == index:
-			dst = append(dst, '[')
-			dst = strconv.AppendInt(dst, int64(s.at), 10)
-			dst = append(dst, ']')
-		case s.kind == entry || s.key == "": // field.Path treats an empty name as a subscript
-			dst = append(dst, '[')
-			dst = append(dst, s.key...)
-			dst = append(dst, ']')
+			dst = append(strconv.AppendInt(append(dst, '['), int64(s.at), 10), ']')
+		case bracketed && (s.kind == entry || s.key == ""): // field.Path treats an empty name as a subscript
+			dst = append(append(append(dst, '['), s.key...), ']')
 		default:
 			if i > 0 {
 				dst = append(dst, '.')

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"sync"
@@ -47,23 +46,8 @@ var static = sync.OnceValue(func() *shared {
 	if err := json.Unmarshal(staticJSON, s); err != nil {
 		panic("openapi: static.json: " + err.Error()) // embedded and tested
 	}
-	for _, d := range s.Definitions {
-		d.V2, d.V3 = compact(d.V2), compact(d.V3)
-	}
-	for name, text := range s.TypeMeta {
-		s.TypeMeta[name] = compact(text)
-	}
 	return s
 })
-
-func compact(text []byte) []byte {
-	var out bytes.Buffer
-	out.Grow(len(text))
-	if err := json.Compact(&out, text); err != nil {
-		panic("openapi: static.json: " + err.Error())
-	}
-	return bytes.Clone(out.Bytes())
-}
 
 // Names of the shared definitions.
 const (

@@ -23,7 +23,8 @@ const (
 
 // Field is a selectable field and its value in an object, "" if it is absent.
 type Field struct {
-	Name, Value string
+	// Field is the name in selectors: metadata.name, spec.color. Value is "" for a missing field.
+	Field, Value string
 }
 
 // Fields lists the selectable fields of one version: name and namespace, then the declared fields in order. It is
@@ -97,7 +98,7 @@ func (s *Fields) Names() []string { return s.names }
 func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
 	list := make([]Field, len(s.names))
 	for i, name := range s.names {
-		list[i].Name = name
+		list[i].Field = name
 	}
 	for i, name := range [...]string{nameField, namespaceField} {
 		c := d.Field(d.Field(root, "metadata"), strings.TrimPrefix(name, "metadata."))

@@ -29,13 +29,13 @@ type List []Field
 
 // Has implements fields.Fields.
 func (l List) Has(name string) bool {
-	return slices.ContainsFunc(l, func(f Field) bool { return f.Name == name })
+	return slices.ContainsFunc(l, func(f Field) bool { return f.Field == name })
 }
 
 // Get implements fields.Fields.
 func (l List) Get(name string) string {
 	for i := range l {
-		if l[i].Name == name {
+		if l[i].Field == name {
 			return l[i].Value
 		}
 	}

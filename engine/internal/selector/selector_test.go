@@ -35,7 +35,7 @@ func fieldsOf(t *testing.T, s *Fields, object string) string {
 	}
 	var texts []string
 	for _, f := range list {
-		texts = append(texts, f.Name+"="+f.Value)
+		texts = append(texts, f.Field+"="+f.Value)
 	}
 	return strings.Join(texts, " ")
 }

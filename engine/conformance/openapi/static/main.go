@@ -95,7 +95,6 @@ func write() error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
 	if err := enc.Encode(out); err != nil {
 		return err
 	}
