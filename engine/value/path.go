@@ -58,19 +58,6 @@ func (p Path) Detach() Path {
 // With returns a new path with segments added. It never writes to the array of p.
 func (p Path) With(segments ...Segment) Path { return append(p[:len(p):len(p)], segments...) }
 
-// Equal reports whether two paths lead to the same value. Name and Entry steps with the same key are equal.
-func (p Path) Equal(q Path) bool {
-	if len(p) != len(q) {
-		return false
-	}
-	for i, s := range p {
-		if s.key != q[i].key || s.at != q[i].at || s.IsIndex() != q[i].IsIndex() {
-			return false
-		}
-	}
-	return true
-}
-
 // Pointer returns the path as a JSON pointer (RFC 6901): /spec/versions/0/a~1b, or "" for the root.
 func (p Path) Pointer() string { return string(p.AppendPointer(nil)) }
 
@@ -105,14 +92,11 @@ func (p Path) AppendDotted(dst []byte) []byte { return p.appendText(dst, false) 
 
 // Bracketed returns the path as apimachinery's field.Path writes it, with map keys (Entry segments) and indexes in
 // brackets: spec[a.b/c][0].r. The root is "<nil>".
-func (p Path) Bracketed() string { return string(p.AppendBracketed(nil)) }
-
-// AppendBracketed appends the result of Bracketed.
-func (p Path) AppendBracketed(dst []byte) []byte {
+func (p Path) Bracketed() string {
 	if len(p) == 0 {
-		return append(dst, "<nil>"...)
+		return "<nil>"
 	}
-	return p.appendText(dst, true)
+	return string(p.appendText(nil, true))
 }
 
 func (p Path) appendText(dst []byte, bracketed bool) []byte {

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,10 +41,7 @@ func TestPathsDoNotShare(t *testing.T) {
 	if a.Dotted() != "a" || b.Dotted() != "b" {
 		t.Errorf("%s, %s", a, b)
 	}
-	if !a.Equal(Path{Entry("a")}) || a.Equal(b) || a.Equal(nil) || (Path{At(0)}).Equal(Path{Name("")}) {
-		t.Error("equality of paths is wrong")
-	}
-	if got := a.Detach(); !got.Equal(a) {
+	if got := a.Detach(); !slices.Equal(got, a) {
 		t.Errorf("detached: %s", got)
 	}
 }

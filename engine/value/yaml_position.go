@@ -28,14 +28,14 @@ func (y *YAMLSource) StrictError() error { return y.strict }
 // Position returns the position of the value at a path, or of its deepest existing ancestor. Below an alias it is the
 // position in the anchored value.
 func (y *YAMLSource) Position(p Path) Position {
-	_, value := y.find(p)
+	_, value, _ := y.find(p)
 	return y.position(value)
 }
 
 // KeyPosition returns the position of the key of the member at a path. For a list element it is the position of the
 // value.
 func (y *YAMLSource) KeyPosition(p Path) Position {
-	key, value := y.find(p)
+	key, value, _ := y.find(p)
 	if key == nil {
 		key = value
 	}
@@ -45,13 +45,9 @@ func (y *YAMLSource) KeyPosition(p Path) Position {
 // Follow returns the position of a JSON pointer relative to the value at a path, or of the deepest existing ancestor.
 // The source decides whether a token of digits is an index or a key.
 func (y *YAMLSource) Follow(from Path, pointer string) Position {
-	at := y.tree()
-	for _, s := range from {
-		_, next := y.child(at, s, nil)
-		if next == nil {
-			return y.position(at)
-		}
-		at = next
+	_, at, whole := y.find(from)
+	if !whole {
+		return y.position(at)
 	}
 	for rest, more := strings.CutPrefix(pointer, "/"); more; {
 		var token string
@@ -87,16 +83,17 @@ func (y *YAMLSource) tree() *yamlv3.Node {
 	return y.root
 }
 
-func (y *YAMLSource) find(p Path) (key, value *yamlv3.Node) {
+// find returns the value at a path and its key, or those of the deepest existing ancestor.
+func (y *YAMLSource) find(p Path) (key, value *yamlv3.Node, whole bool) {
 	value = y.tree()
 	for _, s := range p {
 		nextKey, next := y.child(value, s, nil)
 		if next == nil {
-			break
+			return key, value, false
 		}
 		key, value = nextKey, next
 	}
-	return key, value
+	return key, value, true
 }
 
 // members indexes a mapping: the last position of each key and the positions of merge keys.

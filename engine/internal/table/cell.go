@@ -2,6 +2,7 @@ package table
 
 import (
 	"strconv"
+	"time"
 	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/jsonpath"
@@ -15,27 +16,27 @@ const exactIntegers = 1 << 53
 // strings accepts every value.
 //
 // Upstream: tableconvertor.go cellForJSONValue, and JSONPath.PrintResults for strings.
-func (r *Rows) appendCell(dst []byte, kind columnKind, v jsonpath.Value) []byte {
-	if kind == stringColumn {
+func (r *Rows) appendCell(dst []byte, kind string, v jsonpath.Value) []byte {
+	if kind == "string" {
 		return r.appendText(dst, v)
 	}
 	s := r.paths.Scalar(v)
 	switch {
 	// An integer literal of the path has a Go type that columns do not support.
-	case kind == integerColumn && s.Kind == jsonpath.Int && v.IsNode():
+	case kind == "integer" && s.Kind == jsonpath.Int && v.IsNode():
 		return strconv.AppendInt(dst, s.Int, 10)
-	case kind == integerColumn && s.Kind == jsonpath.Float:
+	case kind == "integer" && s.Kind == jsonpath.Float:
 		return strconv.AppendInt(dst, int64(s.Float), 10)
-	case kind == numberColumn && s.Kind == jsonpath.Int && v.IsNode():
+	case kind == "number" && s.Kind == jsonpath.Int && v.IsNode():
 		if -exactIntegers <= s.Int && s.Int <= exactIntegers {
 			return strconv.AppendInt(dst, s.Int, 10)
 		}
 		return value.AppendAny(dst, float64(s.Int))
-	case kind == numberColumn && s.Kind == jsonpath.Float:
+	case kind == "number" && s.Kind == jsonpath.Float:
 		return value.AppendAny(dst, s.Float)
-	case kind == booleanColumn && s.Kind == jsonpath.Bool:
+	case kind == "boolean" && s.Kind == jsonpath.Bool:
 		return strconv.AppendBool(dst, s.Bool)
-	case kind == dateColumn && s.Kind == jsonpath.String:
+	case kind == "date" && s.Kind == jsonpath.String:
 		return append(appendSince(append(dst, '"'), s.Text, r.now), '"')
 	}
 	return append(dst, "null"...)
@@ -67,4 +68,67 @@ func (r *Rows) appendText(dst []byte, v jsonpath.Value) []byte {
 	r.buffer = r.d.AppendCanonical(r.buffer[:0], v.Node)
 	// The string is copied before the buffer changes.
 	return value.AppendCanonicalString(dst, unsafe.String(unsafe.SliceData(r.buffer), len(r.buffer)))
+}
+
+// appendSince appends the age of a time as a server prints it in a table: "<unknown>" for no time, "<invalid>" for an
+// invalid or future time.
+//
+// Upstream: metav1.Time.UnmarshalQueryParameter, meta/table ConvertToHumanReadableDateType.
+func appendSince(dst []byte, text string, now time.Time) []byte {
+	if text == "" || text == "null" {
+		return append(dst, unknownAge...)
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	switch {
+	case err != nil:
+		return append(dst, invalidAge...)
+	case t.IsZero():
+		return append(dst, unknownAge...)
+	}
+	return appendAge(dst, now.Sub(t))
+}
+
+const (
+	unknownAge = "<unknown>"
+	invalidAge = "<invalid>"
+)
+
+// appendAge appends a duration in one unit, or in two if one is too coarse: 119s, 2m, 9m59s, 179m, 3h, 7h59m, 47h, 2d,
+// 7d23h, 729d, 2y, 7y364d.
+//
+// Upstream: apimachinery pkg/util/duration HumanDuration.
+func appendAge(dst []byte, d time.Duration) []byte {
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	switch {
+	case d <= -2*time.Second:
+		return append(dst, invalidAge...) // tolerates a clock skew of less than 2s
+	case d < 0:
+		return append(dst, "0s"...)
+	case d < 2*time.Minute:
+		return appendUnits(dst, d, time.Second, 's', 0, 0)
+	case d < 10*time.Minute:
+		return appendUnits(dst, d, time.Minute, 'm', time.Second, 's')
+	case d < 3*time.Hour:
+		return appendUnits(dst, d, time.Minute, 'm', 0, 0)
+	case d < 8*time.Hour:
+		return appendUnits(dst, d, time.Hour, 'h', time.Minute, 'm')
+	case d < 2*day:
+		return appendUnits(dst, d, time.Hour, 'h', 0, 0)
+	case d < 8*day:
+		return appendUnits(dst, d, day, 'd', time.Hour, 'h')
+	case d < 2*year:
+		return appendUnits(dst, d, day, 'd', 0, 0)
+	case d < 8*year:
+		return appendUnits(dst, d, year, 'y', day, 'd')
+	}
+	return appendUnits(dst, d, year, 'y', 0, 0)
+}
+
+// appendUnits appends a number of units, and the remainder in a smaller unit unless it is 0.
+func appendUnits(dst []byte, d, unit time.Duration, letter byte, smaller time.Duration, its byte) []byte {
+	dst = append(strconv.AppendInt(dst, int64(d/unit), 10), letter)
+	if smaller != 0 && d%unit/smaller > 0 {
+		dst = append(strconv.AppendInt(dst, int64(d%unit/smaller), 10), its)
+	}
+	return dst
 }

@@ -36,24 +36,8 @@ const maxPaths = 64 << 10
 // column is one column after the name.
 type column struct {
 	name string
-	kind columnKind
+	kind string // integer, number, string, boolean or date
 	path *jsonpath.Path
-}
-
-type columnKind uint8
-
-// The types of columns that registration accepts.
-const (
-	otherColumn columnKind = iota
-	integerColumn
-	numberColumn
-	stringColumn
-	booleanColumn
-	dateColumn
-)
-
-var columnKinds = map[string]columnKind{
-	"integer": integerColumn, "number": numberColumn, "string": stringColumn, "boolean": booleanColumn, "date": dateColumn,
 }
 
 // descriptions holds the field descriptions of ObjectMeta for the columns Name and Age.
@@ -97,7 +81,7 @@ func (c *Columns) compile() {
 		c.headers = append(c.headers, metav1.TableColumnDefinition{
 			Name: a.Name, Type: a.Type, Format: a.Format, Description: description, Priority: a.Priority,
 		})
-		c.columns = append(c.columns, column{name: a.Name, kind: columnKinds[a.Type], path: p})
+		c.columns = append(c.columns, column{name: a.Name, kind: a.Type, path: p})
 		c.ranges = c.ranges || p.Ranges
 	}
 	c.headers, c.columns = slices.Clip(c.headers), slices.Clip(c.columns)
@@ -114,18 +98,13 @@ func (c *Columns) Size() int64 {
 	const (
 		columnsSize = 512       // including the name column
 		columnSize  = 120 + 120 // as declared and as returned
-		perByte     = 50        // of a path that does not only consist of names
+		perByte     = 50        // of a path
 	)
 	n, total := int64(columnsSize), 0
 	for i := range c.additional {
 		a := &c.additional[i]
 		n += columnSize + int64(len(a.Name)+len(a.Type)+len(a.Format)+len(a.Description)+2*len(a.JSONPath))
-		if total += len(a.JSONPath); total > maxPaths {
-			continue
-		}
-		if names := jsonpath.PlainNames(a.JSONPath); names != nil {
-			n += int64(24 * len(names))
-		} else {
+		if total += len(a.JSONPath); total <= maxPaths && jsonpath.PlainNames(a.JSONPath) == nil {
 			n += perByte * int64(len(a.JSONPath))
 		}
 	}

@@ -60,12 +60,6 @@ type printed struct {
 	line    []byte
 }
 
-// cell is a cell to be printed. Null cells are empty.
-type cell struct {
-	text string
-	null bool
-}
-
 // bounded is a text of at most max bytes. Writes beyond fail.
 type bounded struct {
 	text []byte
@@ -100,7 +94,7 @@ func Text(columns []metav1.TableColumnDefinition, rows int, row func(int) []byte
 	}
 	var err error
 	for from := 0; from < rows && err == nil; from += min(chunk, rows-from) {
-		cells := make([][]cell, 0, min(chunk, rows-from))
+		cells := make([][]string, 0, min(chunk, rows-from))
 		for i := from; i < rows && i-from < chunk; i++ {
 			if i%flushedRows == 0 && s.Stopped() {
 				return nil, ErrStopped
@@ -150,7 +144,7 @@ func (t *printed) head(columns []metav1.TableColumnDefinition) {
 }
 
 // read returns the cells of a row, including kubectl's own columns, which it fills from the row's object.
-func (t *printed) read(row []byte) ([]cell, error) {
+func (t *printed) read(row []byte) ([]string, error) {
 	d := value.Acquire()
 	defer d.Release()
 	root, err := d.Parse(row, value.Request, value.Limits{MaxBytes: max(len(row), 1)})
@@ -158,56 +152,52 @@ func (t *printed) read(row []byte) ([]cell, error) {
 		return nil, err
 	}
 	list := d.Field(root, "cells")
-	cells := make([]cell, 0, d.Len(list)+len(t.columns)-t.given)
+	cells := make([]string, 0, d.Len(list)+len(t.columns)-t.given)
 	if t.o.Namespaces {
-		cells = append(cells, cell{null: true})
+		cells = append(cells, "")
 	}
 	first := len(cells)
 	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
 		cells = append(cells, read(d, c))
 	}
 	if at := first + t.name; t.name >= 0 && at < len(cells) {
-		cells[at] = cell{text: strings.ToLower(t.kind) + "/" + cells[at].text}
+		cells[at] = strings.ToLower(t.kind) + "/" + cells[at]
 	}
 	object := d.Field(root, "object")
 	if d.Nodes[object].Kind != value.Object {
 		// kubectl tries to fill the row with empty cells but adds only half of them.
 		if len(t.o.LabelColumns) > 0 || t.o.Labels || t.o.Namespaces || t.name >= 0 {
 			for j := 0; j < len(t.columns)-len(cells); j++ {
-				cells = append(cells, cell{null: true})
+				cells = append(cells, "")
 			}
 		}
 		return cells, nil
 	}
 	metadata := d.Field(object, "metadata")
 	if t.o.Namespaces {
-		cells[0] = cell{text: stringField(d, metadata, "namespace")}
+		cells[0] = stringField(d, metadata, "namespace")
 	}
 	labels := d.Field(metadata, "labels")
 	for _, name := range t.o.LabelColumns {
-		cells = append(cells, cell{text: stringField(d, labels, name)})
+		cells = append(cells, stringField(d, labels, name))
 	}
 	if t.o.Labels {
-		cells = append(cells, cell{text: formatLabels(d, labels)})
+		cells = append(cells, formatLabels(d, labels))
 	}
 	return cells, nil
 }
 
-// read returns a cell as fmt prints the value that kubectl decodes.
-func read(d *value.Doc, i uint32) cell {
+// read returns a cell as fmt prints the value that kubectl decodes. Null is empty.
+func read(d *value.Doc, i uint32) string {
 	switch d.Nodes[i].Kind {
 	case value.Null:
-		return cell{null: true}
+		return ""
 	case value.String:
-		return cell{text: strings.Clone(d.Str(i))}
-	case value.Int:
-		return cell{text: strconv.FormatInt(d.Int(i), 10)}
+		return strings.Clone(d.Str(i))
 	case value.Float:
-		return cell{text: strconv.FormatFloat(d.Float(i), 'g', -1, 64)}
-	case value.False, value.True:
-		return cell{text: strconv.FormatBool(d.Nodes[i].Kind == value.True)}
+		return strconv.FormatFloat(d.Float(i), 'g', -1, 64)
 	}
-	return cell{text: string(d.AppendCanonical(nil, i))} // servers do not return lists and objects for custom resources
+	return string(d.AppendCanonical(nil, i)) // servers do not return lists and objects for custom resources
 }
 
 func stringField(d *value.Doc, object uint32, name string) string {
@@ -238,12 +228,12 @@ func formatLabels(d *value.Doc, labels uint32) string {
 
 // print prints the rows of one chunk. kubectl pads the first line to the width of all columns, because it flushes
 // early. It counts bytes there, while column widths count runes.
-func (t *printed) print(rows [][]cell, noHeaders bool) error {
+func (t *printed) print(rows [][]string, noHeaders bool) error {
 	widest := make([]int, len(t.columns))
 	for _, row := range rows {
 		for i := range row[:min(len(row), len(widest))] {
 			if !t.hidden[i] {
-				widest[i] = max(widest[i], len(row[i].text))
+				widest[i] = max(widest[i], len(row[i]))
 			}
 		}
 	}
@@ -271,7 +261,7 @@ func (t *printed) print(rows [][]cell, noHeaders bool) error {
 		}
 	}
 	for k, row := range rows {
-		if err := write(len(row), func(i int) string { return row[i].text }, appendCellText, noHeaders && k == 0); err != nil {
+		if err := write(len(row), func(i int) string { return row[i] }, appendCellText, noHeaders && k == 0); err != nil {
 			return err
 		}
 		if (k+1)%flushedRows == 0 {

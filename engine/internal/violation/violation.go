@@ -1,8 +1,14 @@
+// Package violation defines the errors of an object or a CRD: upstream's field.Error with the object path, the schema
+// pointer and the pipeline step. It formats upstream's texts and bounds the violations of one document.
 package violation
 
 import (
+	"strconv"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -68,4 +74,60 @@ func (v *Violation) Locate(d *value.Doc) value.Position {
 		}
 	}
 	return d.PositionAt(v.Path)
+}
+
+// Errors returns the field errors of the violations.
+func Errors(list []Violation) field.ErrorList {
+	if len(list) == 0 {
+		return nil
+	}
+	errs := make(field.ErrorList, len(list))
+	for i := range list {
+		errs[i] = list[i].Error
+	}
+	return errs
+}
+
+// Blocking reports whether a violation prevents CEL rules from running: unsupported, required, too long, too many, or
+// wrong type. Invalid and duplicate values do not.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresource/strategy.go)
+func Blocking(list []Violation) bool {
+	for i := range list {
+		switch list[i].Type {
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+			return true
+		case field.ErrorTypeDuplicate:
+			if !quirk.On(quirk.DuplicatesDoNotBlockRules) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// PathOf parses the path of a field error, for example metadata.ownerReferences[0].uid. A name that contains dots or
+// brackets makes the text ambiguous; only the document can resolve it.
+func PathOf(field string) (path value.Path) {
+	for field != "" {
+		switch field[0] {
+		case '.':
+			field = field[1:]
+		case '[':
+			inner, rest, _ := strings.Cut(field[1:], "]")
+			if i, err := strconv.Atoi(inner); err == nil {
+				path = append(path, value.At(i))
+			} else {
+				path = append(path, value.Entry(inner))
+			}
+			field = rest
+		default:
+			end := strings.IndexAny(field, ".[")
+			if end < 0 {
+				end = len(field)
+			}
+			path = append(path, value.Name(field[:end]))
+			field = field[end:]
+		}
+	}
+	return path
 }
