@@ -105,7 +105,9 @@ func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelec
 }
 
 // Matches reports whether an object with these fields, from Select, is selected.
-func (s *FieldSelector) Matches(object []SelectableField) bool { return s.inner.Matches(selector.List(object)) }
+func (s *FieldSelector) Matches(object []SelectableField) bool {
+	return s.inner.Matches(selector.List(object))
+}
 
 // Empty reports whether every object is selected.
 func (s *FieldSelector) Empty() bool { return s.inner.Empty() }
