@@ -166,9 +166,9 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
-// TestPlacesOfMetadata: findings about labels and annotations, whose fields name the map, have the place of the member.
+// TestPositionsOfMetadata: findings about labels and annotations, whose fields name the map, have the place of the member.
 // Two labels with one bad value make one finding.
-func TestPlacesOfMetadata(t *testing.T) {
+func TestPositionsOfMetadata(t *testing.T) {
 	d := mustCompile(t, cronTabCRD)
 	object := `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default",
   "labels":{

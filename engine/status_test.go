@@ -43,7 +43,7 @@ const (
 	waiting     = "; Established=False NotAccepted: not all names are accepted"
 )
 
-func TestSettle(t *testing.T) {
+func TestReconcileStatus(t *testing.T) {
 	as := func(age int) CRDStatus { return claimant(age, "as", "a", "A", "AList", "x") }
 	settled := func(c CRDStatus) CRDStatus {
 		ReconcileStatus([]CRDStatus{c}, "", birth)
@@ -131,8 +131,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestSettleKeepsConflicts: a CRD that returns to the names that it has keeps the conflict that it had.
-func TestSettleKeepsConflicts(t *testing.T) {
+// TestReconcileKeepsConflicts: a CRD that returns to the names that it has keeps the conflict that it had.
+func TestReconcileKeepsConflicts(t *testing.T) {
 	group := []CRDStatus{claimant(2, "as", "a", "A", "AList"), claimant(1, "bs", "b", "B", "BList")}
 	ReconcileStatus(group, "", birth)
 	group[1].Desired.Names.Kind = "A"
@@ -146,9 +146,9 @@ func TestSettleKeepsConflicts(t *testing.T) {
 	}
 }
 
-// TestSettleTimes: a condition has the time of the last change of its status, in seconds, and statuses that were given
+// TestReconcileTimes: a condition has the time of the last change of its status, in seconds, and statuses that were given
 // are not written to.
-func TestSettleTimes(t *testing.T) {
+func TestReconcileTimes(t *testing.T) {
 	group := []CRDStatus{claimant(1, "as", "a", "A", "AList")}
 	group[0].Desired.InvalidCABundle = true
 	ReconcileStatus(group, "as.example.com", birth.Add(1500*time.Millisecond))

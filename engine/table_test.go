@@ -200,8 +200,8 @@ func TestTableOfItems(t *testing.T) {
 // deep makes paths with several .. visit billions of values.
 var deep = strings.Repeat("{a: ", 200) + "1" + strings.Repeat("}", 200)
 
-// TestTableRefused: what an API server answers in place of a table, and what ends one.
-func TestTableRefused(t *testing.T) {
+// TestTableRejected: what an API server answers in place of a table, and what ends one.
+func TestTableRejected(t *testing.T) {
 	const meta = "metadata: {name: x, namespace: d}\n"
 	long := strings.Repeat("a", 200<<10)
 	wide := strings.Repeat("{name: c, type: string, jsonPath: .spec},", 60)
@@ -219,7 +219,7 @@ func TestTableRefused(t *testing.T) {
 		{"a panic", "{name: c, type: string, jsonPath: \".x}{range .y[*]}{[0]}{end\"}", head + meta, engine.TableOptions{}, engine.ReasonObjectRejected,
 			"objects[0]: This request caused apiserver to panic. Look in the logs for details."},
 		{"too many values", "{name: c, type: string, jsonPath: ...*...*...*...*..x}", head + meta + "spec: " + deep, engine.TableOptions{}, engine.ReasonLimitExceeded,
-			`objects[1]: way of the JSONPaths up to the column "c" of at least 4194305 visited values exceeds the limit of 4194304 visited values`},
+			`objects[1]: work of the JSONPaths up to the column "c" of at least 4194305 visited values exceeds the limit of 4194304 visited values`},
 		{"too much text", wide, head + meta + "spec: " + long, engine.TableOptions{}, engine.ReasonLimitExceeded, "objects[1]: cells of one object of at least 8388609 bytes exceeds the limit of 8388608 bytes"},
 		{"too large a table", "{name: c, type: string, jsonPath: .spec}", head + meta + "spec: " + long, engine.TableOptions{MaxBytes: 1000}, engine.ReasonLimitExceeded, "objects[1]: table of at least "},
 		{"long paths", "{name: c, type: string, jsonPath: ." + long + "}", head + meta, engine.TableOptions{}, engine.ReasonLimitExceeded, `objects[0]: JSONPaths up to the column "c" of at least 204801 bytes`},

@@ -113,7 +113,7 @@ func mustAdd(t *testing.T, s *Fragments, key, json string) *Fragment {
 	return f
 }
 
-func TestFragmentsRefuseWhatIsNoValue(t *testing.T) {
+func TestFragmentsRejectOtherText(t *testing.T) {
 	s := &Fragments{}
 	for _, text := range []string{``, `{`, `1,"b":2`, `1,"a":2`, `1}`, `1 2`, strings.Repeat("[", 10001)} {
 		if f, err := s.Add("a", []byte(text)); err == nil {

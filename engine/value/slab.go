@@ -7,7 +7,7 @@ import "unsafe"
 type Slab struct{ text []byte }
 
 // NewSlab returns a slab with capacity for the given number of bytes. It grows on demand.
-func NewSlab(room int) Slab { return Slab{make([]byte, 0, room)} }
+func NewSlab(capacity int) Slab { return Slab{make([]byte, 0, capacity)} }
 
 // Pointer returns Path.Pointer, allocated in the slab.
 func (s *Slab) Pointer(p Path) string {

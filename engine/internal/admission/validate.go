@@ -20,7 +20,7 @@ import (
 // ValidateUpdate; registry/rest/update.go, ValidateUpdate.
 func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	d, compiled, update := p.d, v.Plan, p.old.root != 0
-	room := violation.NewRoom(p.r.Limits)
+	room := violation.NewBudget(p.r.Limits)
 	at := plan.At{Stop: p.stop, Room: room, Texts: new(value.Slab)}
 	var common, own []violation.Violation // those common do not block rules
 	var pair plan.Pair
@@ -96,7 +96,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 }
 
 // metadataErrors returns the violations about the metadata of a creation.
-func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
+func (p *pass) metadataErrors(room *violation.Budget) []violation.Violation {
 	if p.r.SkipMetadata {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (p *pass) metadataErrors(room *violation.Room) []violation.Violation {
 }
 
 // within returns the violations that the limits allow.
-func within(found []violation.Violation, room *violation.Room) []violation.Violation {
+func within(found []violation.Violation, room *violation.Budget) []violation.Violation {
 	for i := range found {
 		if !room.Take(violation.Size(found[i].Error), false) {
 			return found[:i]
@@ -131,7 +131,7 @@ func within(found []violation.Violation, room *violation.Room) []violation.Viola
 }
 
 // aboutMetadata returns violations with paths for errors about the object's own metadata.
-func (p *pass) aboutMetadata(errs field.ErrorList, room *violation.Room) []violation.Violation {
+func (p *pass) aboutMetadata(errs field.ErrorList, room *violation.Budget) []violation.Violation {
 	found := make([]violation.Violation, 0, len(errs))
 	positions := entries{d: p.d, finder: p.d.Finder(), root: p.root}
 	for _, err := range errs {
@@ -151,7 +151,7 @@ func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation
 	if len(found) == 0 || p.old.root == 0 {
 		return found
 	}
-	room := violation.NewRoom(p.r.Limits)
+	room := violation.NewBudget(p.r.Limits)
 	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Room: room}); len(old) == 0 &&
 		room.Err() == nil {
 		return found
@@ -162,7 +162,7 @@ func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation
 
 // updateErrors returns the violations about the object's own metadata: those about any resource, and those of the
 // strategy.
-func (p *pass) updateErrors(room *violation.Room) (common, own []violation.Violation) {
+func (p *pass) updateErrors(room *violation.Budget) (common, own []violation.Violation) {
 	if p.r.SkipMetadata {
 		return nil, nil
 	}

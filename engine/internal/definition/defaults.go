@@ -27,7 +27,7 @@ import (
 //
 // As in upstream, the check changes the schema: it removes unknown fields from embedded metadata in defaults.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Room, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
+func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Budget, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // upstream treats the root as an embedded resource
 	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
@@ -44,7 +44,7 @@ type defaultCheck struct {
 	ctx  context.Context // for rules
 	d    *value.Doc
 	errs field.ErrorList
-	room *violation.Room
+	room *violation.Budget
 	// memory caches compiled rules and their types.
 	memory *celcheck.Memory
 	// unprunedToo is described at checkDefaults.

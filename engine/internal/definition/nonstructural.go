@@ -23,7 +23,7 @@ func NonStructuralCondition(
 	}
 	c := &apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue}
 	errs := field.ErrorList{field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false")}
-	room := violation.NewRoom(l).Until(ctx.Done())
+	room := violation.NewBudget(l).Until(ctx.Done())
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		s := schema.Of(v)

@@ -189,7 +189,7 @@ func (s *spec) hasNonStructural() bool {
 		return false
 	}
 	for _, p := range s.schemas() {
-		if schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewRoom(value.Limits{}))) > 0 {
+		if schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewBudget(value.Limits{}))) > 0 {
 			return true
 		}
 	}

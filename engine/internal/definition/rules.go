@@ -54,7 +54,7 @@ type ruleCheck struct {
 	ratchet *ratchet
 	// version is the name of the version with the schema.
 	version string
-	room    *violation.Room
+	room    *violation.Budget
 	errs    field.ErrorList
 	rules   []Rule
 	total   uint64

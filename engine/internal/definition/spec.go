@@ -30,8 +30,8 @@ type spec struct {
 
 	// The following fields are set during validation.
 	ctx        context.Context
-	room       *violation.Room // bounds the errors
-	env        *celenv.Env     // environment of new rules
+	room       *violation.Budget // bounds the errors
+	env        *celenv.Env       // environment of new rules
 	memory     *celcheck.Memory
 	ratchet    *ratchet
 	structural bool // schemas must be structural

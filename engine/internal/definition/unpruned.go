@@ -20,7 +20,7 @@ func (s *spec) hasUnprunedDefaults() bool {
 		return false
 	}
 	for _, p := range s.schemas() {
-		if !schema.HasDefaults(p) || schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewRoom(value.Limits{}))) > 0 {
+		if !schema.HasDefaults(p) || schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewBudget(value.Limits{}))) > 0 {
 			continue
 		}
 		if hasUnpruned(p) {

@@ -76,7 +76,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	m.spec.ctx, m.spec.room, m.spec.env, m.spec.memory = ctx, violation.NewRoom(o.Limits).Until(ctx.Done()), env, o.Memory
+	m.spec.ctx, m.spec.room, m.spec.env, m.spec.memory = ctx, violation.NewBudget(o.Limits).Until(ctx.Done()), env, o.Memory
 	if m.spec.memory == nil {
 		m.spec.memory = celcheck.NewMemory()
 	}
@@ -140,7 +140,7 @@ func (s *spec) fits(errs field.ErrorList, l value.Limits) error {
 	if err := s.room.Err(); err != nil {
 		return err
 	}
-	room := violation.NewRoom(l)
+	room := violation.NewBudget(l)
 	for _, err := range errs {
 		if !room.Take(violation.Size(err), false) {
 			break

@@ -22,7 +22,7 @@ type At struct {
 	Stop *interrupt.Signal
 	// Room bounds the size of the result. It may be nil. If it is exceeded, the result is incomplete and must not be
 	// used.
-	Room *violation.Room
+	Room *violation.Budget
 	// Texts is memory for the result. It may be nil.
 	Texts *value.Slab
 }

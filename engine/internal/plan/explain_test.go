@@ -277,7 +277,7 @@ func TestFindingsAreBoundedInBytes(t *testing.T) {
 	enum := `"` + strings.Repeat("e", 10_000) + `"`
 	p := compileText(t, `v:{"type":"array","items":{"type":"string","enum":[`+enum+`]}}`, Options{})
 	d, root := parseText(t, `v:["`+strings.Repeat(`x","`, 1_000)+`x"]`)
-	room := violation.NewRoom(value.Limits{})
+	room := violation.NewBudget(value.Limits{})
 	if p.Explain(d, root, At{Room: room}); room.Err() == nil {
 		t.Error("room for 10 MB")
 	}
@@ -299,7 +299,7 @@ func TestFindingsAreBoundedInNumber(t *testing.T) {
 		{"one more that does not", `{"o":[` + strings.Repeat(`{"c":1},`, 50) + `{"c":1}]}`, 102, false},
 	} {
 		d, root := parseText(t, c.text)
-		room := violation.NewRoom(limits)
+		room := violation.NewBudget(limits)
 		found := p.Explain(d, root, At{Room: room})
 		if fits := room.Err() == nil; fits != c.fits || fits && len(found) != c.found {
 			t.Errorf("%s: %d findings, %v", c.name, len(found), room.Err())

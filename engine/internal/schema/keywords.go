@@ -20,7 +20,7 @@ var types = []string{"array", "boolean", "integer", "number", "object", "string"
 // not compiled.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
 // ValidateCustomResourceDefinitionOpenAPISchema)
-func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Room, lenient Lenient) field.ErrorList {
+func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Budget, lenient Lenient) field.ErrorList {
 	c := keywordCheck{room: room, lenient: lenient}
 	c.node(s, path, place{root: true, rules: rules})
 	return c.errs
@@ -59,7 +59,7 @@ func (p place) off() place {
 
 type keywordCheck struct {
 	errs    field.ErrorList
-	room    *violation.Room
+	room    *violation.Budget
 	lenient Lenient
 }
 

@@ -14,7 +14,7 @@ func Publishable(s *Props) bool {
 	if Any(s, func(s *Props) bool { return s.Type != "" && !slices.Contains(types, s.Type) }) || Unsupported(s) != nil {
 		return false
 	}
-	room := violation.NewRoom(value.Limits{})
+	room := violation.NewBudget(value.Limits{})
 	return len(Structural(nil, s, room)) == 0
 }
 

@@ -30,7 +30,7 @@ const (
 //
 // The schema must not be Unsupported. The search stops when the room is exhausted, and the result is then incomplete.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, ValidateStructural)
-func Structural(path *field.Path, s *Props, room *violation.Room) field.ErrorList {
+func Structural(path *field.Path, s *Props, room *violation.Budget) field.ErrorList {
 	c := structuralCheck{room: room}
 	c.spine(s, root, path)
 	c.complete(s, s, path, path)
@@ -44,7 +44,7 @@ func Structural(path *field.Path, s *Props, room *violation.Room) field.ErrorLis
 
 type structuralCheck struct {
 	errs field.ErrorList
-	room *violation.Room
+	room *violation.Budget
 }
 
 func (c *structuralCheck) add(e *field.Error) {

@@ -28,7 +28,7 @@ const (
 const MaxRowBytes = 8 << 20
 
 // errRejected matches the errors that an API server would return instead of a table.
-var errRejected = errors.New("refused")
+var errRejected = errors.New("rejected")
 
 // rejection is an error with an API server's text.
 type rejection string
@@ -217,7 +217,7 @@ func (r *Rows) find(i int, root uint32) (v jsonpath.Value, ok bool) {
 func (r *Rows) why(column string) error {
 	switch r.paths.Ended {
 	case jsonpath.Exhausted:
-		return &value.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("way of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: jsonpath.MaxVisits, Actual: jsonpath.MaxVisits + 1, AtLeast: true,
+		return &value.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("work of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: jsonpath.MaxVisits, Actual: jsonpath.MaxVisits + 1, AtLeast: true,
 			Advice: "make the paths in the CRD's additionalPrinterColumns more specific, without .. and filters within filters, or send a smaller object"}
 	case jsonpath.Panics:
 		return rejection("This request caused apiserver to panic. Look in the logs for details.")

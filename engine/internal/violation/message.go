@@ -19,7 +19,7 @@ import (
 // instead of quadratic. Message calls stopped, if not nil, after every 64 errors. If stopped returns true, the result
 // is incomplete and must not be used.
 func Message(kind schema.GroupKind, name string, errs []*field.Error, stopped func() bool) string {
-	text := make([]byte, 0, len(kind.Kind)+len(kind.Group)+len(name)+32+roomOf(errs))
+	text := make([]byte, 0, len(kind.Kind)+len(kind.Group)+len(name)+32+sizeOf(errs))
 	if text = append(text, kind.Kind...); kind.Group != "" {
 		text = append(append(text, '.'), kind.Group...)
 	}
@@ -39,7 +39,7 @@ func Together(errs []*field.Error) error {
 }
 
 func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
-	text = slices.Grow(text, roomOf(errs))
+	text = slices.Grow(text, sizeOf(errs))
 	start := len(text)
 	text = append(text, '[') // removed below if there is only one text
 	var said texts
@@ -62,12 +62,12 @@ func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
 	return append(text, ']')
 }
 
-// roomOf returns the approximate size of the error texts in bytes.
-func roomOf(errs []*field.Error) (room int) {
+// sizeOf returns the approximate size of the error texts in bytes.
+func sizeOf(errs []*field.Error) (size int) {
 	for _, err := range errs {
-		room += Size(err)
+		size += Size(err)
 	}
-	return room
+	return size
 }
 
 // texts is the set of texts in a buffer. It compares up to fewTexts texts directly and uses a map for more.

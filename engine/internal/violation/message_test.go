@@ -109,37 +109,37 @@ func TestMessageIsLinear(t *testing.T) {
 	}
 }
 
-func TestRoom(t *testing.T) {
-	r := NewRoom(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
+func TestBudget(t *testing.T) {
+	r := NewBudget(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
 	if !r.Take(10, false) || !r.Take(80, false) || r.Err() != nil {
-		t.Fatal("no room for two")
+		t.Fatal("two violations are over the budget")
 	}
 	for range 2 {
 		if !r.Take(10, true) {
-			t.Fatal("no room to try")
+			t.Fatal("a trial is over the budget")
 		}
 	}
 	r.Give(10)
 	if !r.Fits() || r.Err() != nil {
-		t.Error("no room for what a trial left")
+		t.Error("over the budget after the trial")
 	}
 	if r.Take(1, false) || r.Fits() || r.Err() == nil {
-		t.Error("room for a fourth")
+		t.Error("a fourth violation is within the budget")
 	}
 	const want = "list of violations of at least 4 violations exceeds the limit of 3 violations: " +
 		"fix the reported errors, or split the document"
 	if got := fmt.Sprint(r.Err()); got != want {
 		t.Errorf("%s", got)
 	}
-	r = NewRoom(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
+	r = NewBudget(value.Limits{MaxViolations: 3, MaxViolationBytes: 100})
 	if r.Take(101, false) || r.Err() == nil {
-		t.Error("room for 101 bytes")
+		t.Error("101 bytes are within the budget")
 	}
 	r = nil
 	if !r.Take(1<<40, false) || !r.Fits() || r.Err() != nil {
-		t.Error("no room where there is no end")
+		t.Error("the nil Budget has a bound")
 	}
 	if n, b := (value.Limits{}).Violations(); n != 10_000 || b != 8<<20 {
-		t.Errorf("by default %d findings, %d bytes", n, b)
+		t.Errorf("by default %d violations, %d bytes", n, b)
 	}
 }

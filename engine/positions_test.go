@@ -14,9 +14,9 @@ const manyCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceD
 {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
   "spec":{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}}}}}}]}}`
 
-// TestManyPlaces checks that very many removed fields are reported with their positions, in a time that grows with
+// TestManyPositions checks that very many removed fields are reported with their positions, in a time that grows with
 // their number and not with its square, which would take minutes; API servers go through them once.
-func TestManyPlaces(t *testing.T) {
+func TestManyPositions(t *testing.T) {
 	d, _, err := Compile(context.Background(), JSON([]byte(manyCRD)), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func numbered(n int, format string) string {
 	return strings.Join(parts, ",")
 }
 
-// TestManyDifferences is TestManyPlaces for a replay: the differences that are not told are counted.
+// TestManyDifferences is TestManyPositions for a replay: the differences that are not told are counted.
 func TestManyDifferences(t *testing.T) {
 	const n, most = 100_000, 30 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), most)
@@ -111,9 +111,9 @@ func TestManyDifferences(t *testing.T) {
 	}
 }
 
-// TestLongPlaces: a map's key of a megabyte is in the place of everything below it. Places of traces and of changes are
+// TestLongPositions: a map's key of a megabyte is in the place of everything below it. Places of traces and of changes are
 // bounded.
-func TestLongPlaces(t *testing.T) {
+func TestLongPositions(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
 "spec":{"group":"example.com","names":{"kind":"Thing","plural":"things"},"scope":"Namespaced","versions":[
 {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
