@@ -122,10 +122,10 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 	return m
 }
 
-func condition(c *registry.Condition) *crdevalv1.CrdCondition {
+func condition(c *engine.Condition) *crdevalv1.CrdCondition {
 	return &crdevalv1.CrdCondition{
-		Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message,
-		LastTransitionTime: timestamp(c.LastTransitionTime), ObservedGeneration: c.ObservedGeneration,
+		Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+		LastTransitionTime: timestamp(c.LastTransitionTime.Time), ObservedGeneration: c.ObservedGeneration,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -114,22 +115,15 @@ func (r *Registry) CRD(ctx context.Context, catalog, name, revision, atLeast str
 func (c *crd) describe(rev *revision) *CRD {
 	desired, status := &rev.summary.Desired, c.record.Status
 	names := &desired.Names
-	out := &CRD{
+	return &CRD{
 		Catalog: c.catalog, Name: c.name, Revision: rev.digest, Etag: c.record.Etag, Generation: c.record.Generation,
 		Created: c.record.Created, Updated: c.record.Updated,
 		Group: desired.Group, Kind: names.Kind, ListKind: names.ListKind, Plural: names.Plural, Singular: names.Singular,
 		ShortNames: names.ShortNames, Categories: names.Categories, Scope: rev.summary.Scope,
 		Versions: rev.summary.Versions, StorageVersion: desired.StorageVersion, StoredVersions: status.StoredVersions,
 		AcceptedNames: status.AcceptedNames, ObservedGeneration: status.ObservedGeneration, Established: c.established(),
+		Conditions: slices.Clone(status.Conditions),
 	}
-	for i := range status.Conditions {
-		s := &status.Conditions[i]
-		out.Conditions = append(out.Conditions, Condition{
-			Type: string(s.Type), Status: string(s.Status), Reason: s.Reason, Message: s.Message,
-			LastTransitionTime: s.LastTransitionTime.Time, ObservedGeneration: s.ObservedGeneration,
-		})
-	}
-	return out
 }
 
 func (c *crd) describeWithManifest(rev *revision) (*CRD, error) {

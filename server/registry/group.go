@@ -1,7 +1,7 @@
 package registry
 
 import (
-	"iter"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/registry/immutable"
@@ -23,19 +23,12 @@ type claim struct {
 	name string
 }
 
-func claims(n *engine.Names) iter.Seq[claim] {
-	return func(yield func(claim) bool) {
-		for _, c := range []claim{{false, n.Plural}, {false, n.Singular}, {true, n.Kind}, {true, n.ListKind}} {
-			if c.name != "" && !yield(c) {
-				return
-			}
-		}
-		for _, name := range n.ShortNames {
-			if !yield(claim{false, name}) {
-				return
-			}
-		}
+func claims(n *engine.Names) []claim {
+	list := []claim{{false, n.Plural}, {false, n.Singular}, {true, n.Kind}, {true, n.ListKind}}
+	for _, name := range n.ShortNames {
+		list = append(list, claim{false, name})
 	}
+	return slices.DeleteFunc(list, func(c claim) bool { return c.name == "" })
 }
 
 func (g *group) holders(c claim) *immutable.Map[string, string] {
@@ -48,7 +41,7 @@ func (g *group) holders(c claim) *immutable.Map[string, string] {
 // add returns the group with one more CRD.
 func (g group) add(d *crd) *group {
 	g.crds++
-	for c := range claims(&d.record.Status.AcceptedNames) {
+	for _, c := range claims(&d.record.Status.AcceptedNames) {
 		holders := g.holders(c)
 		*holders = holders.Set(c.name, d.name)
 	}
@@ -61,7 +54,7 @@ func (g group) add(d *crd) *group {
 // remove returns the group without one of its CRDs.
 func (g group) remove(d *crd) *group {
 	g.crds--
-	for c := range claims(&d.record.Status.AcceptedNames) {
+	for _, c := range claims(&d.record.Status.AcceptedNames) {
 		holders := g.holders(c)
 		if holder, _ := holders.Get(c.name); holder == d.name {
 			*holders = holders.Delete(c.name)

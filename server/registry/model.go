@@ -35,16 +35,9 @@ type CRD struct {
 	AcceptedNames      engine.Names
 	ObservedGeneration int64
 	Established        bool
-	Conditions         []Condition
+	Conditions         []engine.Condition
 	Manifest           []byte // canonical JSON; nil unless requested
 	Status             []byte // JSON, as an API server shows it; nil unless the manifest is requested
-}
-
-// Condition is a condition of a CRD's status.
-type Condition struct {
-	Type, Status, Reason, Message string
-	LastTransitionTime            time.Time
-	ObservedGeneration            int64
 }
 
 // Registration is the result of registering or checking a manifest.

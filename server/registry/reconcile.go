@@ -34,7 +34,7 @@ func (c *catalog) reconcile(
 	}
 	involved = candidates
 	for _, d := range candidates.All() {
-		for wanted := range claims(&d.desired().Names) {
+		for _, wanted := range claims(&d.desired().Names) {
 			holder, held := g.holders(wanted).Get(wanted.name)
 			if _, found := involved.Get(holder); !held || found || holder == deleted {
 				continue

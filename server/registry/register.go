@@ -132,7 +132,7 @@ func (r *Registry) Check(
 	done.CRD = d.describe(d.current())
 	done.CRD.Etag, done.CRD.Generation, done.CRD.Created, done.CRD.Updated = "", 0, time.Time{}, time.Time{}
 	for i := range done.CRD.Conditions {
-		done.CRD.Conditions[i].LastTransitionTime = time.Time{}
+		done.CRD.Conditions[i].LastTransitionTime.Time = time.Time{}
 	}
 	return done, nil
 }

@@ -287,13 +287,13 @@ func TestRenamingIsNoTheft(t *testing.T) {
 }
 
 // condition returns a CRD's condition, an empty one if there is none.
-func (c *CRD) condition(name string) Condition {
+func (c *CRD) condition(name string) engine.Condition {
 	for _, condition := range c.Conditions {
-		if condition.Type == name {
+		if string(condition.Type) == name {
 			return condition
 		}
 	}
-	return Condition{}
+	return engine.Condition{}
 }
 
 func TestTokens(t *testing.T) {

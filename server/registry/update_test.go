@@ -46,7 +46,7 @@ func TestUpdates(t *testing.T) {
 	if first.Report.Update || first.CRD.Generation != 1 || first.CRD.AcceptedNames.Kind != "Widget" {
 		t.Errorf("%+v, %+v", first.Report, first.CRD)
 	}
-	if c := first.CRD.condition("Established"); c.Status != "True" || !c.LastTransitionTime.Equal(time.Unix(1000, 0)) {
+	if c := first.CRD.condition("Established"); c.Status != "True" || !c.LastTransitionTime.Time.Equal(time.Unix(1000, 0)) {
 		t.Errorf("%+v", c)
 	}
 	refused := mustAccept(t, r, widget("Gadget", "", "v1"), Rejected)

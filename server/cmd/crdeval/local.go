@@ -103,11 +103,9 @@ func (r *localRegistry) Register(
 		existing.Status = known.existing.Status
 	}
 	r.add(d, existing)
-	crd := &registry.CRD{Name: d.Name()}
-	for _, c := range existing.Status.Conditions {
-		crd.Conditions = append(crd.Conditions, registry.Condition{
-			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message,
-		})
+	crd := &registry.CRD{Name: d.Name(), Conditions: slices.Clone(existing.Status.Conditions)}
+	for i := range crd.Conditions {
+		crd.Conditions[i].LastTransitionTime.Time = time.Time{}
 	}
 	return registry.Registration{Report: report, CRD: crd, Outcome: registry.Created}, nil
 }

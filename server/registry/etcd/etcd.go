@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -75,9 +74,6 @@ type Store struct {
 	identity []byte // the value of the key "store"
 
 	lastError atomic.Pointer[string] // of a connection, for messages
-
-	closing sync.Once
-	closed  chan struct{}
 }
 
 var _ registry.Watcher = (*Store)(nil)
@@ -88,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		keys: newLayout(o.Prefix), endpoints: strings.Join(o.Endpoints, ", "), user: o.Username, timeout: o.DialTimeout, log: o.Log, closed: make(chan struct{}),
+		keys: newLayout(o.Prefix), endpoints: strings.Join(o.Endpoints, ", "), user: o.Username, timeout: o.DialTimeout, log: o.Log,
 	}
 	if s.timeout <= 0 {
 		s.timeout = defaultTimeout
@@ -151,18 +147,8 @@ func (s *Store) ID() string { return s.id }
 
 // Close implements registry.Store. A running Watch returns.
 func (s *Store) Close() error {
-	s.closing.Do(func() {
-		close(s.closed)
-		_ = s.client.Close() // it returns that its own context is cancelled
-	})
+	_ = s.client.Close() // it returns that its own context is cancelled
 	return nil
 }
 
-func (s *Store) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
+func (s *Store) isClosed() bool { return s.client.Ctx().Err() != nil }
