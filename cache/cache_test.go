@@ -44,7 +44,7 @@ func TestEvictionByWeight(t *testing.T) {
 		budget  int64
 		weights []int // key i weighs weights[i]
 		touch   []int // keys used again before the last one is added
-		kept    []int
+		cached  []int
 		bytes   int64
 		evicted uint64
 	}{
@@ -52,7 +52,7 @@ func TestEvictionByWeight(t *testing.T) {
 		{"the oldest goes", 10, []int{3, 3, 5}, nil, []int{1, 2}, 8, 1},
 		{"a used one stays", 10, []int{3, 3, 5}, []int{0}, []int{0, 2}, 8, 1},
 		{"one heavy value evicts several", 10, []int{3, 3, 3, 9}, nil, []int{3}, 9, 3},
-		{"heavier than the budget: not kept, evicts nothing", 10, []int{3, 3, 11}, nil, []int{0, 1}, 6, 0},
+		{"heavier than the budget: not cached, evicts nothing", 10, []int{3, 3, 11}, nil, []int{0, 1}, 6, 0},
 		{"as heavy as the budget", 10, []int{3, 3, 10}, nil, []int{2}, 10, 2},
 		{"no overflow", math.MaxInt64, []int{math.MaxInt - 1, 5}, nil, []int{1}, 5, 1},
 		{"negative weight counts as nothing", 10, []int{10, -7}, nil, []int{0, 1}, 10, 0},
@@ -66,20 +66,20 @@ func TestEvictionByWeight(t *testing.T) {
 						mustGet(t, c, fmt.Sprint(k), tc.weights[k])
 					}
 				}
-				mustGet(t, c, fmt.Sprint(i), w) // served, kept or not
+				mustGet(t, c, fmt.Sprint(i), w) // served, cached or not
 			}
 			want := map[int]bool{}
-			for _, k := range tc.kept {
+			for _, k := range tc.cached {
 				want[k] = true
 			}
 			for i := range tc.weights {
 				if got := contains(c, fmt.Sprint(i)); got != want[i] {
-					t.Errorf("key %d kept: %t, want %t", i, got, want[i])
+					t.Errorf("key %d cached: %t, want %t", i, got, want[i])
 				}
 			}
 			s := c.Stats()
-			if s.Bytes != tc.bytes || s.Evictions != tc.evicted || s.Entries != len(tc.kept) {
-				t.Errorf("stats %+v, want %d bytes, %d evictions, %d entries", s, tc.bytes, tc.evicted, len(tc.kept))
+			if s.Bytes != tc.bytes || s.Evictions != tc.evicted || s.Entries != len(tc.cached) {
+				t.Errorf("stats %+v, want %d bytes, %d evictions, %d entries", s, tc.bytes, tc.evicted, len(tc.cached))
 			}
 		})
 	}
@@ -169,7 +169,7 @@ func TestBuildIsDetachedFromItsCaller(t *testing.T) {
 		}
 		wg.Wait()
 		if !contains(c, "k") {
-			t.Error("the value was not kept")
+			t.Error("the value was not cached")
 		}
 	})
 }
@@ -263,7 +263,7 @@ func TestAbandonedBuildDoesNotStart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 2 {
 			go func() {
-				_, err := c.Get(ctx, "abandoned", func(context.Context) (int, error) { t.Error("built for nobody"); return 1, nil })
+				_, err := c.Get(ctx, "abandoned", func(context.Context) (int, error) { t.Error("built without a caller"); return 1, nil })
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("got %v", err)
 				}

@@ -18,10 +18,10 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// TestBodiesInMemory: bodies have room together, not each; it is given back; what was rejected was not read into memory.
+// TestBodiesInMemory: all bodies share the memory and return it. Rejected bodies are not read into memory.
 func TestBodiesInMemory(t *testing.T) {
-	var refused atomic.Int32
-	held := NewBodies(100, func() { refused.Add(1) })
+	var rejected atomic.Int32
+	held := NewBodies(100, func() { rejected.Add(1) })
 	r, rest := serve(t, Options{MaxBodyBytes: 100, Bodies: held})
 	url := rest.URL + "/v1/catalogs/default/crds"
 	first, writer := io.Pipe()
@@ -50,15 +50,15 @@ func TestBodiesInMemory(t *testing.T) {
 		}
 	}
 	for name, second := range map[string]io.Reader{
-		"told":   strings.NewReader(`{"a":"bcdef"}`),
-		"untold": io.MultiReader(strings.NewReader(`{"a":"bcdef"}`)),
+		"known length":   strings.NewReader(`{"a":"bcdef"}`),
+		"unknown length": io.MultiReader(strings.NewReader(`{"a":"bcdef"}`)),
 	} {
 		code, text, _ := send(t, http.MethodPost, url, second, nil)
 		if code != http.StatusServiceUnavailable || !strings.Contains(text, `"reason":"OVERLOADED"`) || !strings.Contains(text, "--rest-body-bytes is 100") {
 			t.Errorf("%s: HTTP %d %s", name, code, text)
 		}
 	}
-	if n := refused.Load(); n != 2 {
+	if n := rejected.Load(); n != 2 {
 		t.Errorf("%d refusals counted", n)
 	}
 	if _, err := writer.Write(body); err != nil {
@@ -69,17 +69,17 @@ func TestBodiesInMemory(t *testing.T) {
 		t.Errorf("the first: HTTP %d", code)
 	}
 	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader(`{"a":"bcdef"}`), nil); code != http.StatusOK {
-		t.Errorf("the room was not given back: HTTP %d %s", code, text)
+		t.Errorf("the memory was not returned: HTTP %d %s", code, text)
 	}
 	if r.manifest == nil || held.Taken() != 0 {
 		t.Errorf("%v, %d bytes are still taken", r.manifest, held.Taken())
 	}
 }
 
-// TestMemoryForSmallBodies: large bodies leave room for small ones, however they grow and shrink; one alone may have all.
+// TestMemoryForSmallBodies: large bodies leave memory for small ones, also if they grow or shrink. A single body may take all of it.
 func TestMemoryForSmallBodies(t *testing.T) {
 	const unit = smallBody
-	bodies := NewBodies(16*unit, nil) // of which 2 are kept
+	bodies := NewBodies(16*unit, nil) // 2 of them reserved for small bodies
 	take := func(r *reservation, n int64, want bool) {
 		t.Helper()
 		if err := r.take(n); (err == nil) != want {
@@ -110,7 +110,7 @@ func TestMemoryForSmallBodies(t *testing.T) {
 	}
 }
 
-// TestSlowBodies: a body that does not arrive gives its room back, with an error that says so.
+// TestSlowBodies: a body that does not arrive is rejected and returns its memory.
 func TestSlowBodies(t *testing.T) {
 	held := NewBodies(1000, nil)
 	held.patience = 50 * time.Millisecond
@@ -201,8 +201,8 @@ func TestLineFeeds(t *testing.T) {
 	}
 }
 
-// TestRefusedAtOnce: who is rejected reads so while it still sends, and what was read of its body takes no room meanwhile.
-func TestRefusedAtOnce(t *testing.T) {
+// TestRejectedAtOnce: a client can read a rejection while it sends, and its body holds no memory then.
+func TestRejectedAtOnce(t *testing.T) {
 	held := NewBodies(1<<20, nil)
 	_, rest := serve(t, Options{MaxBodyBytes: 100 << 10, Bodies: held, Before: func(r *http.Request) error {
 		if r.Header.Get("Authorization") == "none" {
@@ -230,7 +230,7 @@ func TestRefusedAtOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			request := fmt.Sprintf("%s\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", c.head, c.sent, strings.Repeat(" ", c.sent))
 			for attempt := 1; ; attempt++ {
-				late, err := refusedAtOnce(strings.TrimPrefix(rest.URL, "http://"), request, c.code, held)
+				late, err := rejectedAtOnce(strings.TrimPrefix(rest.URL, "http://"), request, c.code, held)
 				if err == nil {
 					return
 				}
@@ -243,8 +243,8 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// refusedAtOnce sends a request whose body has no end and wants it rejected with a code. It says whether an error may be that of a busy machine.
-func refusedAtOnce(address, request string, code int, held *Bodies) (late bool, err error) {
+// rejectedAtOnce sends a request whose body has no end and wants it rejected with a code. It says whether an error may be that of a busy machine.
+func rejectedAtOnce(address, request string, code int, held *Bodies) (late bool, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return false, err
@@ -270,7 +270,7 @@ func refusedAtOnce(address, request string, code int, held *Bodies) (late bool, 
 	return os.IsTimeout(err), err
 }
 
-// TestEscapedPaths: what grpc-gateway has no path for is answered as what nobody has one for.
+// TestEscapedPaths: paths that grpc-gateway cannot parse get the answer of unknown paths.
 func TestEscapedPaths(t *testing.T) {
 	_, rest := serve(t, Options{})
 	for _, path := range []string{"/v1/catalogs/default/openapi/v3/apis/..%2f..", "/v1/nothing"} {

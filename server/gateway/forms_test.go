@@ -39,7 +39,7 @@ func TestForms(t *testing.T) {
 	const protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 	for _, c := range []struct {
 		path, accept string
-		refused      bool
+		rejected     bool
 	}{
 		{"openapi/v2", protobuf, true},
 		{"openapi/v2", "text/html, " + protobuf, true},
@@ -52,7 +52,7 @@ func TestForms(t *testing.T) {
 		{"apis", protobuf, false},
 	} {
 		code, text, header := send(t, http.MethodGet, rest.URL+"/v1/catalogs/default/"+c.path, nil, http.Header{"Accept": {c.accept}})
-		if !c.refused {
+		if !c.rejected {
 			if code == http.StatusNotAcceptable {
 				t.Errorf("%s, %q: HTTP %d %s", c.path, c.accept, code, text)
 			}
@@ -109,7 +109,7 @@ func TestKubernetesStatus(t *testing.T) {
 	}
 }
 
-// FuzzFormOf: whatever stands in an Accept header, at most one form is asked for.
+// FuzzFormOf: an Accept header selects at most one form.
 func FuzzFormOf(f *testing.F) {
 	for _, seed := range []string{"", "text/plain", "*/*;q=0.1", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", `a/b;c="`, ",,;"} {
 		f.Add(seed)

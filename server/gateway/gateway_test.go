@@ -155,7 +155,7 @@ func TestBodies(t *testing.T) {
 			r.manifest = nil
 			var body io.Reader = strings.NewReader(c.body)
 			if c.chunked {
-				body = io.MultiReader(body) // a reader whose length nobody knows
+				body = io.MultiReader(body) // a reader of unknown length
 			}
 			header := http.Header{}
 			if c.media != "" {
@@ -229,7 +229,7 @@ func TestPathAndBody(t *testing.T) {
 // TestNoBodyWanted: what would be ignored is rejected, however it is sent.
 func TestNoBodyWanted(t *testing.T) {
 	_, rest := serve(t, Options{})
-	for name, body := range map[string]io.Reader{"told": strings.NewReader(`{"force":true}`), "untold": io.MultiReader(strings.NewReader(`{}`))} {
+	for name, body := range map[string]io.Reader{"known length": strings.NewReader(`{"force":true}`), "unknown length": io.MultiReader(strings.NewReader(`{}`))} {
 		code, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs/a", body, nil)
 		if code != http.StatusBadRequest || !strings.Contains(text, "GET /v1/catalogs/a takes no body") {
 			t.Errorf("%s: HTTP %d %s", name, code, text)

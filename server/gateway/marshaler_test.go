@@ -231,12 +231,12 @@ func TestAnswersAreApart(t *testing.T) {
 	}
 	for _, size := range []int{1, 1000, 600 << 10, 3 << 20} {
 		one := marshal(strings.Repeat("a", size))
-		kept := bytes.Clone(one)
+		before := bytes.Clone(one)
 		for range 10 {
 			marshal(strings.Repeat("b", size))
 			marshal(strings.Repeat("\n", size)) // twice as long as the message
 		}
-		if want := `{"text":"` + strings.Repeat("a", size) + "\"}\n"; !bytes.Equal(one, kept) || string(one) != want {
+		if want := `{"text":"` + strings.Repeat("a", size) + "\"}\n"; !bytes.Equal(one, before) || string(one) != want {
 			t.Errorf("an answer of %d bytes has changed", size)
 		}
 	}

@@ -43,7 +43,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestDifferenceBelowALongKey: operations below a key of many bytes, each of which names it, are not piled up before the container takes their place.
+// TestDifferenceBelowALongKey: a patch does not repeat a long key in many operations. It replaces the container.
 func TestDifferenceBelowALongKey(t *testing.T) {
 	const n = 2000
 	object := func(element string) []byte {

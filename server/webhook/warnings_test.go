@@ -19,7 +19,7 @@ func TestWarnings(t *testing.T) {
 		{"each once", []string{"a", "b", "a"}, []string{"a", "b"}},
 		{"control characters", []string{"a\nb\x7f\u0085"}, []string{"a b  "}},
 		{"not UTF-8", []string{"a\xff"}, []string{"a\ufffd"}},
-		{"as many as there is room for", []string{strings.Repeat("x", 4096)}, []string{strings.Repeat("x", 4096)}},
+		{"as many as fit", []string{strings.Repeat("x", 4096)}, []string{strings.Repeat("x", 4096)}},
 		{"one too long", []string{long}, []string{long[:512]}},
 	} {
 		if got := bounded(c.in); !reflect.DeepEqual(got, c.want) {
