@@ -35,7 +35,7 @@ func Read(body []byte) (*Request, error) {
 	// The version goes first: of another one the rest may have other types.
 	var about metav1.TypeMeta
 	if err := kubejson.UnmarshalCaseSensitivePreserveInts(body, &about); err != nil {
-		return nil, fmt.Errorf("the body is not the JSON of an AdmissionReview: %v", err)
+		return nil, fmt.Errorf("the body is not the JSON of an AdmissionReview: %w", err)
 	}
 	if about.Kind != kind || about.APIVersion != apiVersion {
 		return nil, fmt.Errorf("the body has apiVersion %q and kind %q, and only %s of %s is answered: set admissionReviewVersions: [\"v1\"] in the configuration of the webhook",
@@ -43,7 +43,7 @@ func Read(body []byte) (*Request, error) {
 	}
 	var review admissionv1.AdmissionReview
 	if err := kubejson.UnmarshalCaseSensitivePreserveInts(body, &review); err != nil {
-		return nil, fmt.Errorf("the AdmissionReview is not of %s: %v", apiVersion, err)
+		return nil, fmt.Errorf("the AdmissionReview is not of %s: %w", apiVersion, err)
 	}
 	r := &Request{review.Request}
 	if r.inner == nil {
