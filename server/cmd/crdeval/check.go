@@ -58,7 +58,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	}
 	for _, crd := range old {
 		if j := service.registerCRD(ctx, crd, true); j.Error != "" {
-			return j.failure()
+			return fmt.Errorf("%s: %s", crd.errorAt(j.Line), j.Error)
 		}
 	}
 	var total tally

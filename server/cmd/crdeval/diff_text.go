@@ -29,10 +29,8 @@ func (d *difference) printHead(b *bytes.Buffer) {
 		name = d.New
 	}
 	switch {
-	case d.Error != "" && d.Line > 0:
-		fmt.Fprintf(b, "%s:%d: error: %s\n", d.failed.File, d.Line, d.Error)
 	case d.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", d.failed.where(), d.Error)
+		fmt.Fprintf(b, "%s: error: %s\n", d.failed.errorAt(d.Line), d.Error)
 	case d.Deleted:
 		fmt.Fprintf(b, "%s: breaking: it is not in %s, and deleting a CRD deletes its objects\n", name, d.New)
 	case d.Created && d.Diff.message.GetAccepted():

@@ -31,14 +31,6 @@ type crdReport struct {
 
 func newReport(crd *source) *crdReport { return &crdReport{location: crd.location, source: crd} }
 
-// failure returns the error of a CRD that could not be registered.
-func (j *crdReport) failure() error {
-	if j.Line > 0 {
-		return fmt.Errorf("%s:%d: %s", j.File, j.Line, j.Error)
-	}
-	return fmt.Errorf("%s: %s", j.source.where(), j.Error)
-}
-
 // registerCRD registers a CRD of a file with the service. If adopt is true, a service in this process takes it with its
 // status, as a cluster has it, without checking it.
 func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crdReport {
@@ -95,10 +87,8 @@ func (j *crdReport) printHead(b *bytes.Buffer) {
 	switch {
 	case j.Skipped != "":
 		fmt.Fprintf(b, "%s: skipped: %s\n", where, j.Skipped)
-	case j.Error != "" && j.Line > 0:
-		fmt.Fprintf(b, "%s:%d: error: %s\n", j.File, j.Line, j.Error)
 	case j.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", j.source.where(), j.Error)
+		fmt.Fprintf(b, "%s: error: %s\n", j.source.errorAt(j.Line), j.Error)
 	case j.Accepted:
 		fmt.Fprintf(b, "%s: accepted%s\n", where, update)
 	default:

@@ -85,6 +85,14 @@ func (s *source) where() string {
 	return where
 }
 
+// errorAt returns the position of an error in the file, or else identifies the manifest.
+func (s *source) errorAt(line int) string {
+	if line > 0 {
+		return fmt.Sprintf("%s:%d", s.File, line)
+	}
+	return s.where()
+}
+
 // reader reads the files of a command.
 type reader struct {
 	env       environment
@@ -204,7 +212,7 @@ func (r reader) files(name string) (files []string, err error) {
 			if e.IsDir() {
 				return fs.SkipDir
 			}
-		case isManifest(e):
+		case slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) && e.Type()&^fs.ModeSymlink == 0:
 			files = append(files, path)
 		}
 		return nil
@@ -216,15 +224,6 @@ func (r reader) files(name string) (files []string, err error) {
 		}
 	}
 	return files, err
-}
-
-// isManifest reports whether kubectl reads the file as part of a directory.
-func isManifest(e fs.DirEntry) bool {
-	switch filepath.Ext(e.Name()) {
-	case ".yaml", ".yml", ".json":
-		return e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0
-	}
-	return false
 }
 
 // maxFileBytes bounds a file. Its content is in memory several times.
