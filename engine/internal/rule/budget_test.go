@@ -26,7 +26,7 @@ func TestBudget(t *testing.T) {
 		{left: 9, rest: 3, self: `{"i":9}`, want: `spec: Invalid value: failed rule: self.i == 1; spec: Invalid value: b`},
 	} {
 		for _, off := range []bool{false, true} {
-			got := trial{schema: schema, self: c.self, left: c.left, notRoot: true, noClosures: off}.judge(t)
+			got := trial{schema: schema, self: c.self, left: c.left, notRoot: true, noClosures: off}.evaluate(t)
 			if text := strings.Join(got.found, "; "); text != c.want || got.left != c.rest || got.more != (c.rest >= 0) {
 				t.Errorf("%d left, closures off %v: got %s, %d left, more %v; want %s and %d", c.left, off, text, got.left, got.more, c.want, c.rest)
 			}
@@ -42,7 +42,7 @@ func TestCallLimit(t *testing.T) {
 		ends  bool
 	}{{39, true}, {40, false}} {
 		for _, off := range []bool{false, true} {
-			got := trial{schema: schema, self: `[1,2]`, limit: c.limit, notRoot: true, noClosures: off}.judge(t)
+			got := trial{schema: schema, self: `[1,2]`, limit: c.limit, notRoot: true, noClosures: off}.evaluate(t)
 			want := `spec: Invalid value: failed rule: false`
 			if c.ends {
 				want = `spec: Invalid value: "array": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: m`
@@ -101,7 +101,7 @@ func TestOneSetManyGoroutines(t *testing.T) {
 				}
 				r := Start(d)
 				r.NoClosures = g%2 == 0
-				set.Evaluate(r, Site{Self: root, Position: spot{}})
+				set.Evaluate(r, Site{Self: root, Position: testPosition{}})
 				texts := fmt.Sprint(k%2, len(r.Found))
 				r.Close()
 				d.Release()

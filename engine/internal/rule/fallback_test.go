@@ -30,7 +30,7 @@ func evaluate(t testing.TB, set *Set, s *interrupt.Signal) bool {
 	r := Start(d)
 	defer r.Close()
 	r.Stop = s
-	more := set.Evaluate(r, Site{Self: parse(t, d, `{"m":{}}`, value.Request), Position: spot{}})
+	more := set.Evaluate(r, Site{Self: parse(t, d, `{"m":{}}`, value.Request), Position: testPosition{}})
 	if len(r.Found) > 0 {
 		t.Errorf("found %v", r.Found[0].Error)
 	}
@@ -79,9 +79,9 @@ func TestFallbackOrder(t *testing.T) {
 		`{rule: "self.m.map(k, int(self.m[k])).size() == 2", message: a}, {rule: "self.m.exists(k, k == 'b')"}, {rule: "self.m.map(k, k)[0] == 'c'", message: b}, ` +
 		`{rule: "self.m.transformMap(k, v, k).map(k, k)[0] == 'a'", message: c}, {rule: "{'b': 1, 'a': 2}.exists(k, k == 'a')"}, ` +
 		`{rule: "{self.m.a: 1, self.m.c: 2, 'w': 3}.map(k, k) == ['w', 'x', 'y']", message: d}]}`
-	var first judged
+	var first evaluated
 	for i := range 20 {
-		got := trial{schema: s, self: `{"m":{"c":"x","a":"y","b":"z"}}`, notRoot: true, noClosures: i%2 == 0}.judge(t)
+		got := trial{schema: s, self: `{"m":{"c":"x","a":"y","b":"z"}}`, notRoot: true, noClosures: i%2 == 0}.evaluate(t)
 		if i == 0 {
 			first = got
 		}

@@ -43,7 +43,7 @@ func TestMessageExpression(t *testing.T) {
 			self := fmt.Sprintf(`{"s":"é","i":0,"l":["%s"]}`, strings.Repeat("m", 5120))
 			for _, off := range []bool{false, true} {
 				x := trial{schema: fmt.Sprintf(schema, "{"+c.rule+"}"), self: self, old: c.old, left: c.left, notRoot: true, noClosures: off}
-				got := x.judge(t)
+				got := x.evaluate(t)
 				if text := strings.Join(got.found, "; "); text != c.want || got.more == c.ends {
 					t.Errorf("closures off %v: got %s (more: %v), want %s", off, text, got.more, c.want)
 				}

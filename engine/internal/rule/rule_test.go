@@ -24,25 +24,25 @@ func props(t testing.TB, text string) *schema.Props {
 	return s
 }
 
-// spot is a place of a test: a path, and whether it is unchanged.
-type spot struct {
+// testPosition is the position of a test: a path, and whether it is unchanged.
+type testPosition struct {
 	at      *field.Path
 	ratchet bool
 }
 
-func (s spot) Field(below string) string {
+func (s testPosition) Field(below string) string {
 	if below != "" {
 		return s.at.Child(below).String()
 	}
 	return s.at.String()
 }
-func (s spot) Ratchet() bool { return s.ratchet }
-func (s spot) Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
+func (s testPosition) Ratchet() bool { return s.ratchet }
+func (s testPosition) Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
 	return violation.Violation{Error: err, Node: node, Path: below, Schema: "/" + keyword}
 }
 
-// judged is what evaluating the rules of a schema's root against a value gives.
-type judged struct {
+// evaluated is what evaluating the rules of a schema's root against a value gives.
+type evaluated struct {
 	found, ratcheted []string
 	left             int64
 	more             bool
@@ -59,7 +59,7 @@ type trial struct {
 	noClosures bool
 }
 
-func (x trial) judge(t testing.TB) judged {
+func (x trial) evaluate(t testing.TB) evaluated {
 	t.Helper()
 	s := props(t, x.schema)
 	scope := celcheck.NewMemory().Root(s)
@@ -78,12 +78,12 @@ func (x trial) judge(t testing.TB) judged {
 	if x.limit != 0 {
 		r.Limit = x.limit
 	}
-	site := Site{Position: spot{field.NewPath("spec"), x.ratchet}}
+	site := Site{Position: testPosition{field.NewPath("spec"), x.ratchet}}
 	site.Self = parse(t, d, x.self, value.Request)
 	if x.old != "" {
 		site.Old = parse(t, d, x.old, value.Old)
 	}
-	out := judged{more: set.Evaluate(r, site), left: r.Left, run: r}
+	out := evaluated{more: set.Evaluate(r, site), left: r.Left, run: r}
 	for _, v := range r.Found {
 		out.found = append(out.found, v.Error.Error())
 	}
@@ -134,7 +134,7 @@ func TestEvaluate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, off := range []bool{false, true} {
-				got := trial{schema: object + c.rules + "}", self: c.self, old: c.old, notRoot: true, noClosures: off}.judge(t)
+				got := trial{schema: object + c.rules + "}", self: c.self, old: c.old, notRoot: true, noClosures: off}.evaluate(t)
 				if text := strings.Join(got.found, "; "); text != c.want || !got.more {
 					t.Errorf("closures off %v: got %s, want %s", off, text, c.want)
 				}

@@ -50,7 +50,7 @@ func tracesOf(t *testing.T, rules, self, old string, how Tracing, prepare func(*
 	r := Start(d)
 	t.Cleanup(r.Close)
 	r.Trace = how
-	site := Site{Position: spot{at: field.NewPath("spec")}}
+	site := Site{Position: testPosition{at: field.NewPath("spec")}}
 	site.Self = parse(t, d, self, value.Request)
 	if old != "" {
 		site.Old = parse(t, d, old, value.Old)

@@ -98,11 +98,11 @@ func (e *Estimate) CostlyBounds(limit uint64, left *SearchBudget) []CostlyBound 
 		}
 	}
 	slices.SortStableFunc(costly, func(a, b int) int { return cmp.Compare(lowered[a], lowered[b]) })
-	kept := make([]bound, 0, maxBounds)
+	costliest := make([]bound, 0, maxBounds)
 	for _, i := range costly[:min(len(costly), maxBounds)] {
-		kept = append(kept, s.bounds[i])
+		costliest = append(costliest, s.bounds[i])
 	}
-	s.bounds = kept
+	s.bounds = costliest
 	return s.suggest(current)
 }
 

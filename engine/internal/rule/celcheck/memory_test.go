@@ -97,3 +97,26 @@ func TestCheckEndsWithContext(t *testing.T) {
 		t.Error("remembered")
 	}
 }
+
+// TestCanPlan: expressions that the checker accepts and planning rejects have the error of planning.
+func TestCanPlan(t *testing.T) {
+	root := NewMemory().Root(props(t, `{type: object, properties: {s: {type: string}}}`))
+	oldest, err := celenv.ForMinor(celenv.OldestMinor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, ok := range map[string]bool{
+		"self.s.matches('[a]')": true, "self.s.matches(string('['))": false, "self.s.find('[') == ''": false,
+		"self.s.findAll('[').size() == 0": false, "int('x') == 1": false, "int(self.s) == 1": true,
+		"self.s in ['a', 'b']": true, "type(self.s) == string": true,
+	} {
+		for _, e := range []*celenv.Env{celenv.Stored(), oldest} {
+			c, bad := root.CompileRule(t.Context(), e, text, false)
+			if c == nil {
+				t.Errorf("%s in 1.%d: %v", text, e.Minor, bad)
+			} else if _, failure := e.Plan(c.Ast); (failure == nil) != ok || (bad == nil) != ok {
+				t.Errorf("%s in 1.%d: %v, planning: %v", text, e.Minor, bad, failure)
+			}
+		}
+	}
+}

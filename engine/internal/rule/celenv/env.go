@@ -6,6 +6,7 @@ package celenv
 
 import (
 	"fmt"
+	"regexp/syntax"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -35,7 +36,7 @@ type Env struct {
 
 	validators []cel.ASTValidator
 	config     validatorConfig
-	folding    []interpreter.PlannerOption // of constants and, unless validators compile them, patterns
+	folding    []interpreter.PlannerOption // of constants; patterns are parsed
 }
 
 // The minors of Kubernetes 1.x that have an environment.
@@ -85,11 +86,7 @@ func newEnv(minor int) *Env {
 		}
 	}
 	e.Functions = sync.OnceValue(func() map[string]*functions.Overload { return must(Functions(base)) })
-	patterns := []*interpreter.RegexOptimization{k8slibrary.FindRegexOptimization, k8slibrary.FindAllRegexOptimization}
-	if !e.ValidatesLiterals() {
-		patterns = append(patterns, interpreter.MatchesRegexOptimization)
-	}
-	e.folding = []interpreter.PlannerOption{interpreter.Optimize(), interpreter.CompileRegexConstants(patterns...)}
+	e.folding = []interpreter.PlannerOption{interpreter.Optimize(), interpreter.CompileRegexConstants(parsedPatterns()...)}
 	e.Planner = sync.OnceValue(e.newPlanner)
 	e.Declared = must(declarations(base, e.CrossTypeNumbers()))
 	return e
@@ -173,6 +170,21 @@ func (e *Env) CanPlan(a *ast.AST) (ok bool) {
 	defer func() { ok = ok && recover() == nil }()
 	_, err := e.Planner().NewInterpretable(a, e.folding...)
 	return err == nil
+}
+
+// parsedPatterns parse the constant patterns that programs compile, which fails for the same ones.
+func parsedPatterns() (list []*interpreter.RegexOptimization) {
+	for _, o := range []*interpreter.RegexOptimization{
+		interpreter.MatchesRegexOptimization, k8slibrary.FindRegexOptimization, k8slibrary.FindAllRegexOptimization,
+	} {
+		parsed := *o
+		parsed.Factory = func(c interpreter.InterpretableCall, source string) (interpreter.InterpretableCall, error) {
+			_, err := syntax.Parse(source, syntax.Perl)
+			return c, err
+		}
+		list = append(list, &parsed)
+	}
+	return list
 }
 
 // Plan makes a program of a checked expression. At run time the base environment equals the one that checked the
