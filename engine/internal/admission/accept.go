@@ -7,8 +7,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// accept evaluates a write on the fast path. If it returns false, the trees are in an undefined state and the exact path
-// must start over.
+// accept evaluates a write on the fast path. If it returns false, the trees are in an undefined state and the exact
+// path must start over.
 func (p *pass) accept(v *Version) bool {
 	decode, create := p.r.Stage == StageDecode, p.r.Old == nil
 	if !p.plainRequest(v) || decode && (p.r.Patched || p.r.CompleteMetadata) {
@@ -72,7 +72,7 @@ func (p *pass) acceptMode() plan.Mode {
 	return mode
 }
 
-// acceptRules checks the rules and the scale subresource after the plan accepted the object, and reports unknown fields.
+// acceptRules checks rules and the scale subresource after the plan accepted the object. It reports unknown fields.
 func (p *pass) acceptRules(v *Version, mode plan.Mode) bool {
 	if p.old.root != 0 {
 		p.pairs.Init(p.d, p.stop)

@@ -45,8 +45,8 @@ func (p *pass) complete() {
 	}
 }
 
-// fillIn sets an absent field of metadata for the time of the evaluation, unless the text is empty or the request handler
-// sets the field.
+// fillIn sets an absent field of metadata for the time of the evaluation, unless the text is empty or the request
+// handler sets the field.
 func (p *pass) fillIn(key, text string) {
 	present, ok := p.metaString(p.root, key)
 	if !ok || present != "" || text == "" || key == "namespace" && p.r.Namespace != "" && p.r.Handler && !p.r.AsGiven {

@@ -88,7 +88,8 @@ const noKind = value.Null
 // kindOf returns the kind of a field of metav1.ObjectMeta.
 func kindOf(key string) value.Kind {
 	switch key {
-	case "name", "namespace", "generateName", "uid", "resourceVersion", "selfLink", "creationTimestamp", "deletionTimestamp":
+	case "name", "namespace", "generateName", "uid", "resourceVersion", "selfLink", "creationTimestamp",
+		"deletionTimestamp":
 		return value.String
 	case "generation", "deletionGracePeriodSeconds":
 		return value.Int
