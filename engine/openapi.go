@@ -233,20 +233,18 @@ func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, erro
 }
 
 // onlyVersion returns a manifest without the other versions. Reading their schemas takes longer than writing a document.
+// The text of the version does not change, so that -0 stays -0.
 func onlyVersion(manifest []byte, version string) []byte {
 	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	if root, err := d.ParseJSON(manifest, Limits{MaxBytes: max(len(manifest), 1)}); err == nil {
-		spec := d.Field(root, "spec")
-		versions, prev := d.Field(spec, "versions"), uint32(0)
-		for v := d.Nodes[versions].First; v != 0; v = d.Nodes[v].Next {
+		versions := d.Field(d.Field(root, "spec"), "versions")
+		list := d.Nodes[versions]
+		for v := list.First; v != 0; v = d.Nodes[v].Next {
 			if stringField(d, v, "name") == version {
-				prev = v
-			} else {
-				d.Remove(versions, prev, v)
+				manifest = slices.Concat(manifest[:list.Off], []byte{'['}, d.Raw(v), []byte{']'}, manifest[list.End:])
+				break
 			}
 		}
-		d.MarkDirty(root, spec, versions)
-		manifest = d.AppendJSON(nil, root)
 	}
 	d.Release()
 	return manifest
