@@ -4,8 +4,10 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -183,5 +185,40 @@ func affordable(d *value.Doc, root uint32) error {
 	return &value.LimitError{
 		Name: "max_schema_nesting", Limit: "nesting of schemas", Unit: "bytes to read again and again", Maximum: mostRead, Actual: read,
 		Advice: "nest the items and additionalProperties of the schema less deep, or fix unknown fields and wrong types in it",
+	}
+}
+
+// setDefaults sets the API server's defaults of a v1 manifest.
+// (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go)
+func setDefaults(crd *apiextensionsv1.CustomResourceDefinition) {
+	spec := &crd.Spec
+	defaultNames(&spec.Names)
+	if spec.Conversion == nil {
+		spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	}
+	if w := spec.Conversion.Webhook; w != nil && w.ClientConfig != nil {
+		defaultPort(w.ClientConfig.Service)
+	}
+	if len(crd.Status.StoredVersions) == 0 {
+		if v := schema.Storage(crd); v != nil {
+			crd.Status.StoredVersions = []string{v.Name}
+		}
+	}
+	crd.TypeMeta = metav1.TypeMeta{APIVersion: apiVersionV1, Kind: kind}
+}
+
+func defaultNames(names *apiextensionsv1.CustomResourceDefinitionNames) {
+	if names.Singular == "" {
+		names.Singular = strings.ToLower(names.Kind)
+	}
+	if names.ListKind == "" && names.Kind != "" {
+		names.ListKind = names.Kind + "List"
+	}
+}
+
+func defaultPort(service *apiextensionsv1.ServiceReference) {
+	if service != nil && service.Port == nil {
+		port := int32(443)
+		service.Port = &port
 	}
 }

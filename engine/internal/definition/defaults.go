@@ -2,10 +2,7 @@ package definition
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -57,17 +54,14 @@ type defaultCheck struct {
 // surroundings is the resource, at the root or embedded, that contains a schema.
 type surroundings struct {
 	resource *plan.Node
-	// way is the path from the resource to the schema: property names, and items for list elements.
-	way []string
+	// path leads from the resource to the schema: property names, and plan.AnyElement.
+	path []string
 	// meta is set inside apiVersion, kind and metadata of the resource.
 	meta bool
 }
 
-// items marks a list element in a way. It is not valid UTF-8, so it differs from every property name.
-const items = "\xff"
-
 func (s surroundings) enter(name string) surroundings {
-	s.way = append(s.way[:len(s.way):len(s.way)], name)
+	s.path = append(s.path[:len(s.path):len(s.path)], name)
 	return s
 }
 
@@ -87,7 +81,7 @@ func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in 
 		}
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		c.node(s.Items.Schema, n.Items, path.Child("items"), in.enter(items))
+		c.node(s.Items.Schema, n.Items, path.Child("items"), in.enter(plan.AnyElement))
 	}
 	var p schema.Props // reused because Props is large
 	for _, name := range schema.Names(s.Properties) {
@@ -143,7 +137,7 @@ func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) 
 
 // insideMeta checks a default of apiVersion, kind or a part of metadata.
 func (c *defaultCheck) insideMeta(s *schema.Props, n *plan.Node, path *field.Path, in surroundings) {
-	object, ok := c.parse(surround(s.Default.Raw, in.way), path)
+	object, ok := c.parse(surround(s.Default.Raw, in.path), path)
 	if !ok {
 		return
 	}
@@ -181,44 +175,17 @@ func (c *defaultCheck) parse(raw []byte, path *field.Path) (uint32, bool) {
 	return root, true
 }
 
-// surround returns a resource with the given JSON at the end of way. As in upstream, it sets kind and apiVersion.
+// surround returns a resource with the given JSON at the end of path. As in upstream, it sets kind and apiVersion.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/surroundingobject.go)
-func surround(raw []byte, way []string) []byte {
+func surround(raw []byte, path []string) []byte {
 	more := ""
-	if len(way) > 0 && way[0] != "kind" {
+	if len(path) > 0 && path[0] != "kind" {
 		more += `,"kind":"Validation"`
 	}
-	if len(way) > 0 && way[0] != "apiVersion" {
+	if len(path) > 0 && path[0] != "apiVersion" {
 		more += `,"apiVersion":"validation/v1"`
 	}
-	return wrap(raw, way, more)
-}
-
-// wrap returns an object with the given JSON at the end of way. more is the text before its last brace.
-func wrap(raw []byte, way []string, more string) []byte {
-	var open, end strings.Builder
-	closing := make([]string, 0, len(way))
-	for i, name := range way {
-		switch name {
-		case items:
-			open.WriteByte('[')
-			closing = append(closing, "]")
-		default:
-			key, _ := json.Marshal(name) // strings always marshal
-			open.WriteByte('{')
-			open.Write(key)
-			open.WriteByte(':')
-			if i == 0 {
-				closing = append(closing, more+"}")
-			} else {
-				closing = append(closing, "}")
-			}
-		}
-	}
-	for _, text := range slices.Backward(closing) {
-		end.WriteString(text)
-	}
-	return slices.Concat([]byte(open.String()), raw, []byte(end.String()))
+	return plan.Wrap(raw, path, more)
 }
 
 // standalone returns the node of a schema without the influence of its parents. Pruning can depend on parent nodes, but
@@ -235,4 +202,41 @@ func standalone(s *schema.Props, n *plan.Node) (*plan.Node, error) {
 		return nil, err
 	}
 	return compiled.Root.Child("default"), nil
+}
+
+// rules evaluates the rules of s for a default without other errors. They run twice: as an update that keeps the
+// default, then, if they pass, as a creation. All defaults of a schema share one cost budget. The more expensive run is
+// charged.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, validate)
+func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
+	if !schema.HasRules(s) {
+		return
+	}
+	compiled, err := plan.Compile(s, plan.Options{ForDefaults: true, Rules: plan.RulesOfField, Context: c.ctx, Memory: c.memory})
+	if c.ctx.Err() != nil {
+		return // the caller checks the context
+	}
+	if err != nil {
+		c.errs = append(c.errs, field.Invalid(path, "", err.Error()))
+		return
+	}
+	compiled.FillSlots(c.d, root)
+	pairs := new(plan.Pairs)
+	pairs.Init(c.d, c.stop)
+	found, left := c.run(compiled, root, plan.Update{Old: root, Pairs: pairs}, path)
+	if len(found) == 0 {
+		var asNew int64
+		found, asNew = c.run(compiled, root, plan.Update{}, path)
+		left = min(left, asNew)
+	}
+	c.errs = append(c.errs, violation.Errors(found)...)
+	c.budget = left
+}
+
+func (c *defaultCheck) run(compiled *plan.Plan, root uint32, u plan.Update, path *field.Path) (found []violation.Violation, left int64) {
+	r := rule.Start(c.d)
+	defer r.Close()
+	r.Context, r.Stop, r.Room, r.Left = c.ctx, c.stop, c.room, c.budget
+	compiled.Rules(r, root, u, plan.At{Field: path, Room: c.room, Stop: c.stop})
+	return r.Found, r.Left
 }

@@ -20,8 +20,8 @@ func lowestMinor(s *schema.Props) (lowest int, because string) {
 	if lowest == format.OldestMinor {
 		return lowest, ""
 	}
-	way, name := youngest(s, lowest, nil)
-	return lowest, fmt.Sprintf("%s: the format %s came with Kubernetes 1.%d", pointer(way), name, lowest)
+	path, name := youngest(s, lowest, nil)
+	return lowest, fmt.Sprintf("%s: the format %s came with Kubernetes 1.%d", pointer(path), name, lowest)
 }
 
 // introduced returns the oldest minor that knows the format of a schema. It returns format.OldestMinor for an unknown
@@ -39,15 +39,15 @@ func introduced(s *schema.Props) int {
 
 // youngest returns the path to the first schema whose format was introduced in the minor, and the format. The format is
 // "" if there is none. It visits only keywords that an accepted schema may have.
-func youngest(s *schema.Props, minor int, way []string) ([]string, string) {
+func youngest(s *schema.Props, minor int, path []string) ([]string, string) {
 	if s == nil {
 		return nil, ""
 	}
 	if s.Format != "" && introduced(s) == minor {
-		return way, s.Format
+		return path, s.Format
 	}
 	enter := func(p *schema.Props, step ...string) ([]string, string) {
-		return youngest(p, minor, slices.Concat(way, step))
+		return youngest(p, minor, slices.Concat(path, step))
 	}
 	for _, name := range schema.Names(s.Properties) {
 		p := s.Properties[name]

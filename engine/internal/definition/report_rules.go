@@ -163,9 +163,9 @@ func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because 
 }
 
 // pointer returns a path through a schema as a JSON pointer.
-func pointer(way []string) string {
-	p := make(value.Path, len(way))
-	for i, name := range way {
+func pointer(path []string) string {
+	p := make(value.Path, len(path))
+	for i, name := range path {
 		p[i] = value.Name(name)
 	}
 	return p.Pointer()

@@ -109,8 +109,8 @@ func (c *ruleCheck) observe(path *field.Path, cost uint64) {
 	c.costliest = c.costliest[:min(named, len(c.costliest))]
 }
 
-// tooDear returns errors if the total cost exceeds its limit. path is that of the schema.
-func (c *ruleCheck) tooDear(path *field.Path) field.ErrorList {
+// totalOverBudget returns errors if the total cost exceeds its limit. path is that of the schema.
+func (c *ruleCheck) totalOverBudget(path *field.Path) field.ErrorList {
 	if c.total <= celcheck.EstimateLimitTotal {
 		return nil
 	}
@@ -139,7 +139,7 @@ func overBudget(what string, cost, limit uint64) string {
 var printRule = apiextensionsv1.Convert_v1_ValidationRule_To_apiextensions_ValidationRule
 
 // compile checks the rules of a schema. path is that of the schema.
-func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
+func (c *ruleCheck) compile(p *position, path, uncorrelatable *field.Path) {
 	at := path.Child("x-kubernetes-validations")
 	add := func(e *field.Error) {
 		c.errs = append(c.errs, e)
@@ -173,7 +173,7 @@ func (c *ruleCheck) compile(p *spot, path, uncorrelatable *field.Path) {
 		cost := celcheck.MultiplyCost(f.MaxCost, cardinality)
 		// As in upstream, the cost of the message is not multiplied by the cardinality.
 		c.rules = append(c.rules, Rule{
-			Way: p.way(), Index: i, Props: p.props, Env: env, MessageEnv: messageEnv, Scope: scope, Facts: f,
+			Way: p.path(), Index: i, Props: p.props, Env: env, MessageEnv: messageEnv, Scope: scope, Facts: f,
 			Cardinality: cardinality, Cost: cost, MessageCost: f.MessageMaxCost, Around: p.around(),
 		})
 		if cost > celcheck.EstimateLimit && !c.ratchet.sameSchema(c.version) {

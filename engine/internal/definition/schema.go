@@ -1,13 +1,18 @@
 package definition
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // checkSchema checks the schema of a version, or the schema that all versions share. version is then the first
@@ -26,9 +31,9 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 		return nil
 	}
 	rules := &ruleCheck{ctx: s.ctx, env: s.env, memory: s.memory, ratchet: s.ratchet, version: version, room: s.room}
-	var spots schema.Rules
+	var positions schema.Rules
 	if schema.HasRules(p) {
-		spots = rootSpot(rules, p)
+		positions = rootPosition(rules, p)
 	}
 	var unsupported error
 	if s.structural {
@@ -36,14 +41,14 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	}
 	switch {
 	case !s.structural || unsupported != nil:
-		spots = nil
+		positions = nil
 	default:
 		found := schema.Structural(at, p, s.room)
 		if len(found) == 0 && quirk.On(quirk.NullDefaultIgnored) && schema.HasDefaults(p) {
 			found = checkDefaults(s.ctx, p, at, s.room, s.memory, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {
-			spots = nil // upstream compiles no rules for such a schema
+			positions = nil // upstream compiles no rules for such a schema
 		}
 		errs = append(errs, found...)
 	}
@@ -51,14 +56,14 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 		// Its errors come first, but show the schema after the check of defaults.
 		root = statusRoot(p, path)
 	}
-	errs = append(append(root, errs...), schema.Keywords(at, p, spots, s.room, s.ratchet.Lenient)...)
+	errs = append(append(root, errs...), schema.Keywords(at, p, positions, s.room, s.ratchet.Lenient)...)
 	errs = append(errs, rules.errs...)
 	if unsupported != nil && len(errs) == 0 {
 		// Report it only if the keyword checks report no error, which would have a better text.
 		errs = append(errs, field.Invalid(at, "", unsupported.Error()))
 	}
 	s.ruled(p, rules)
-	return append(errs, rules.tooDear(at)...)
+	return append(errs, rules.totalOverBudget(at)...)
 }
 
 // rootKeywords are the Go names of the keywords that the root of a schema may have if the status subresource is
@@ -72,16 +77,18 @@ var rootKeywords = []string{
 // statusRoot checks the root keywords of a schema with the status subresource. As in upstream, it checks them in the
 // order of the Go type and reports the first error only.
 func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
-	beforeType := s.ID != "" || s.Schema != "" || s.Ref != nil
-	afterType := s.Nullable || s.Default != nil || s.Enum != nil || s.MaxProperties != nil || s.MinProperties != nil ||
-		s.AllOf != nil || s.OneOf != nil || s.AnyOf != nil || s.Not != nil || s.AdditionalProperties != nil ||
-		s.PatternProperties != nil || s.Dependencies != nil || s.AdditionalItems != nil || s.Definitions != nil ||
-		s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil || s.XMapType != nil
-	switch {
-	case !beforeType && s.Type != "" && s.Type != "object":
-		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema.type"), s.Type, `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
-	case beforeType || afterType:
-		return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), *schema.PrintSchema(s), fmt.Sprintf("only %v fields are allowed at the root of the schema if the status subresource is enabled", rootKeywords))}
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		switch {
+		case v.Field(i).IsZero() || name == "Type" && s.Type == "object":
+		case name == "Type":
+			return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema.type"), s.Type,
+				`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
+		case !slices.Contains(rootKeywords, name):
+			return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), *schema.PrintSchema(s),
+				fmt.Sprintf("only %v fields are allowed at the root of the schema if the status subresource is enabled", rootKeywords))}
+		}
 	}
 	return nil
 }
@@ -107,16 +114,16 @@ func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, paren
 			errs = append(errs, field.Invalid(at, jsonPath, fmt.Sprintf("is an invalid path: %v", err)))
 			continue
 		}
-		if resolved.Root().String() == "metadata" {
+		if resolved[:min(1, len(resolved))].Bracketed() == "metadata" {
 			errs = append(errs, field.Invalid(at, jsonPath, "must not point to fields in metadata"))
 		}
 		if found == nil || found.Type != "string" && found.Type != "boolean" && found.Type != "integer" {
 			errs = append(errs, field.Invalid(at, jsonPath, "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."))
 		}
-		if unique[resolved.String()] {
+		if unique[resolved.Bracketed()] {
 			errs = append(errs, field.Duplicate(at, jsonPath))
 		}
-		unique[resolved.String()] = true
+		unique[resolved.Bracketed()] = true
 	}
 	if len(unique) > maxSelectableFields && !tooMany() {
 		errs = append(errs, field.TooMany(path, len(unique), maxSelectableFields))
@@ -126,3 +133,30 @@ func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, paren
 
 // maxSelectableFields is the maximum number of distinct selectable fields of one version.
 const maxSelectableFields = 8
+
+// grows fails the room if macro expansion makes a rule of the schema too large, and reports whether it did.
+func (s *spec) grows(p *schema.Props) bool {
+	var limit *value.LimitError
+	if errors.As(expands(p), &limit) {
+		s.room.Fail(limit)
+		return true
+	}
+	return false
+}
+
+// expands returns a *value.LimitError if macro expansion makes a rule of the schema too large.
+func expands(s *schema.Props) error {
+	var err error
+	schema.Any(s, func(s *schema.Props) bool {
+		for i := range s.XValidations {
+			if err = celcheck.CheckExpansion(s.XValidations[i].Rule); err == nil {
+				err = celcheck.CheckExpansion(s.XValidations[i].MessageExpression)
+			}
+			if err != nil {
+				return true
+			}
+		}
+		return false
+	})
+	return err
+}

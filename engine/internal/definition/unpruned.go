@@ -54,20 +54,20 @@ type pruneCheck struct {
 // anyKey represents the keys of a map.
 const anyKey = "*"
 
-// node checks the default of s and all defaults below it. way is the path from the root.
-func (c *pruneCheck) node(s *schema.Props, way []string) {
+// node checks the default of s and all defaults below it. path is the path from the root.
+func (c *pruneCheck) node(s *schema.Props, path []string) {
 	if c.impossible {
 		return
 	}
-	enter := func(name string) []string { return append(way[:len(way):len(way)], name) }
+	enter := func(name string) []string { return append(path[:len(path):len(path)], name) }
 	if j := s.Default; j != nil && len(j.Raw) > 0 && string(j.Raw) != "null" {
-		c.prune(j.Raw, way)
+		c.prune(j.Raw, path)
 	}
 	if a := s.AdditionalProperties; a != nil && a.Schema != nil {
 		c.node(a.Schema, enter(anyKey))
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		c.node(s.Items.Schema, enter(items))
+		c.node(s.Items.Schema, enter(plan.AnyElement))
 	}
 	for _, name := range schema.Names(s.Properties) {
 		p := s.Properties[name]
@@ -76,14 +76,14 @@ func (c *pruneCheck) node(s *schema.Props, way []string) {
 }
 
 // prune checks whether coercion of metadata and pruning change a default.
-func (c *pruneCheck) prune(raw []byte, way []string) {
+func (c *pruneCheck) prune(raw []byte, path []string) {
 	c.d.Reset()
-	root, err := c.d.ParseJSON(wrap(raw, way, ""), value.Limits{MaxBytes: len(raw) + 1<<20})
+	root, err := c.d.ParseJSON(plan.Wrap(raw, path, ""), value.Limits{MaxBytes: len(raw) + 1<<20})
 	if err != nil || c.d.Nodes[root].Kind != value.Object {
 		c.impossible = true
 		return
 	}
-	before := c.at(root, way)
+	before := plan.Follow(c.d, root, path)
 	if before == 0 {
 		c.impossible = true
 		return
@@ -91,27 +91,6 @@ func (c *pruneCheck) prune(raw []byte, way []string) {
 	was := c.d.Any(before)
 	_, _, _ = c.plan.CoerceEmbedded(c.d, root, metadata.Options{Lenient: true}) // lenient: no errors
 	_, _ = c.plan.Prune(c.d, root, false)                                       // has no error without tracking
-	after := c.at(root, way)
+	after := plan.Follow(c.d, root, path)
 	c.found = c.found || after == 0 || !reflect.DeepEqual(was, c.d.Any(after))
-}
-
-// at returns the node at the end of way, or 0.
-func (c *pruneCheck) at(node uint32, way []string) uint32 {
-	for _, name := range way {
-		switch {
-		case node == 0:
-			return 0
-		case name == items:
-			if c.d.Nodes[node].Kind != value.Array {
-				return 0
-			}
-			node = c.d.Nodes[node].First
-		default:
-			if c.d.Nodes[node].Kind != value.Object {
-				return 0
-			}
-			node = c.d.Field(node, name)
-		}
-	}
-	return node
 }

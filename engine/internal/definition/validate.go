@@ -1,7 +1,18 @@
+// Package definition implements what an API server does with CRDs: decoding of v1 and v1beta1 manifests, defaulting,
+// conversion from v1beta1, validation of creations and updates, warnings, status reconciliation and reports.
+//
+// Creations and updates run the same checks (check.go). A ratchet lists the checks that an update skips (ratchet.go),
+// and update.go has the checks for updates only. Settle reconciles the status of one CRD (status.go, naming.go). The
+// caller decides which other CRDs to reconcile afterwards.
+//
+// Package engine/internal/schema checks schemas. This package adds the checks of the rest of a CRD, the order of the
+// checks, and the checks of rules and defaults.
 package definition
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/operation"
@@ -14,6 +25,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -165,4 +177,41 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 		return texts
 	}
 	return validation.ValidateObjectMetaDeclaratively(ctx, operation.Create, &m, nil, false, name, field.NewPath("metadata"), true)
+}
+
+// warnings returns the API server's warnings for an accepted CRD: unknown formats, then sets whose items are not
+// scalars.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnCreate)
+func warnings(s *spec, minor int) []string {
+	var formats, sets []string
+	for _, p := range s.schemas() {
+		schema.Any(p, func(p *schema.Props) bool {
+			if p.Format != "" && !format.Supported(p.Format, []string{p.Type}, minor) && quirk.On(quirk.UnknownFormatsIgnored) {
+				formats = append(formats, fmt.Sprintf("unrecognized format %q", p.Format))
+			}
+			if text := setWarning(p); text != "" && !slices.Contains(sets, text) {
+				sets = append(sets, text)
+			}
+			return false
+		})
+	}
+	slices.Sort(sets)
+	return append(formats, sets...)
+}
+
+func setWarning(p *schema.Props) string {
+	if p.XListType == nil || *p.XListType != "set" || p.Items == nil || p.Items.Schema == nil || !quirk.On(quirk.ListKeyErrorsRepeated) {
+		return ""
+	}
+	switch p.Items.Schema.Type {
+	case "object", "array":
+		return fmt.Sprintf("x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", p.Items.Schema.Type)
+	}
+	return ""
+}
+
+// fresh returns the warnings that the stored CRD does not have.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnUpdate)
+func fresh(texts, stored []string) []string {
+	return slices.DeleteFunc(texts, func(text string) bool { return slices.Contains(stored, text) })
 }

@@ -69,3 +69,5 @@ func isUnit(word string) bool {
 	}
 	return false
 }
+
+func space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }

@@ -103,29 +103,6 @@ func isLongName(s string) bool {
 	}
 }
 
-func isHexColor(s string) bool {
-	s = strings.TrimPrefix(s, "#")
-	return (len(s) == 3 || len(s) == 6) && allHex(s)
-}
-
-// isSSN reports whether s has nine digits in groups of 3, 2 and 4 with two separators. The pattern accepts fewer
-// digits, but strfmt requires 11 bytes.
-func isSSN(s string) bool {
-	if len(s) != 11 {
-		return false
-	}
-	for i := range len(s) {
-		if i == 3 || i == 6 {
-			if s[i] != '-' && s[i] != ' ' {
-				return false
-			}
-		} else if !digit(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 func two(s string) int { return int(s[0]-'0')*10 + int(s[1]-'0') }
 
 // quickDate accepts days that every month has.
@@ -170,19 +147,12 @@ func quickDateTime(s string) bool {
 }
 
 func quickMAC(s string) bool {
-	if len(s) != 17 {
-		return false
-	}
 	for i := range len(s) {
-		if i%3 == 2 {
-			if s[i] != ':' {
-				return false
-			}
-		} else if !hexDigit(s[i]) {
+		if i%3 == 2 && s[i] != ':' || i%3 != 2 && !hexDigit(s[i]) {
 			return false
 		}
 	}
-	return true
+	return len(s) == 17
 }
 
 // quickHostname accepts at least two ASCII labels, the last one only of letters.
@@ -256,18 +226,3 @@ func quickURI(s string) bool {
 	}
 	return true
 }
-
-// count returns the number of bytes of s in a class.
-func count(s string, of func(byte) bool) (n int) {
-	for i := range len(s) {
-		if of(s[i]) {
-			n++
-		}
-	}
-	return n
-}
-
-// isbnByte reports whether a byte counts in an ISBN: it is neither a dash nor white space (\s).
-func isbnByte(c byte) bool { return c != '-' && !space(c) }
-
-func space(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r' }

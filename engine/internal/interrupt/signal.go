@@ -2,7 +2,9 @@
 // background and is abandoned (Run).
 package interrupt
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+)
 
 // Signal reports when to stop. The zero Signal and nil never fire.
 type Signal struct {
@@ -36,4 +38,75 @@ func (s *Signal) Done() <-chan struct{} {
 		return nil
 	}
 	return s.done
+}
+
+// Slots bounds how many pieces of work run at the same time, including abandoned ones. Nil is no bound.
+type Slots chan struct{}
+
+// Acquire waits for a free slot. It returns false if done closes first.
+func (s Slots) Acquire(done <-chan struct{}) bool {
+	if s == nil {
+		return true
+	}
+	select {
+	case s <- struct{}{}:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// Release frees a slot.
+func (s Slots) Release() {
+	if s != nil {
+		<-s
+	}
+}
+
+var abandoned atomic.Int64
+
+// Abandoned returns how many pieces of work of this process still run after their callers stopped waiting.
+func Abandoned() int64 { return max(0, abandoned.Load()) } // work can end before it is counted
+
+// Run runs work in a slot and returns its result. If done closes first, Run abandons the work and returns false.
+// Abandoned work runs to its end, so it must share no mutable state with the caller. A panic of the work is raised in
+// the caller; a panic of abandoned work is dropped. If done is nil, the work runs in the caller's goroutine.
+func Run[T any](done <-chan struct{}, slots Slots, work func() T) (result T, ok bool) {
+	if !slots.Acquire(done) {
+		return result, false
+	}
+	if done == nil {
+		defer slots.Release()
+		return work(), true
+	}
+	type outcome struct {
+		result   T
+		panicked any
+	}
+	ended := make(chan outcome, 1)
+	var over atomic.Bool // the work has ended or the caller has stopped waiting, whichever came first
+	go func() {
+		var o outcome
+		defer func() {
+			o.panicked = recover()
+			slots.Release()
+			if over.Swap(true) {
+				abandoned.Add(-1)
+			}
+			ended <- o
+		}()
+		o.result = work()
+	}()
+	select {
+	case o := <-ended:
+		if o.panicked != nil {
+			panic(o.panicked)
+		}
+		return o.result, true
+	case <-done:
+		if !over.Swap(true) {
+			abandoned.Add(1)
+		}
+		return result, false
+	}
 }

@@ -85,7 +85,7 @@ func Fits(s *apiextensionsv1.JSONSchemaProps) error {
 }
 
 // fitting is one run of Fits.
-type fitting struct{ places int }
+type fitting struct{ bytes int }
 
 // schema checks a schema node and those below it. depth is the sum of the names on the path to it.
 func (f *fitting) schema(s *apiextensionsv1.JSONSchemaProps, depth int) error {
@@ -95,7 +95,7 @@ func (f *fitting) schema(s *apiextensionsv1.JSONSchemaProps, depth int) error {
 	if err := tooManyProperties(len(s.Properties)); err != nil {
 		return err
 	}
-	if f.places += depth; f.places > maxPathNameBytes {
+	if f.bytes += depth; f.bytes > maxPathNameBytes {
 		return &value.LimitError{Name: "max_schema_path_bytes", Limit: "paths of all schema nodes",
 			Unit: "bytes", Maximum: maxPathNameBytes, Actual: maxPathNameBytes + 1, AtLeast: true,
 			Advice: "shorten the names of properties that hold many others"}

@@ -140,7 +140,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		c.unsupported = c.unsupported || len(s.Items.JSONSchemas) > 0
 		if s.Items.Schema != nil {
 			position := n.Flags & (KeepAll | KeepUnknown | Logical)
-			n.Items = c.child(&n, anyElement, s.Items.Schema, position, scope.Items(), spine.items())
+			n.Items = c.child(&n, AnyElement, s.Items.Schema, position, scope.Items(), spine.items())
 		}
 	}
 	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Logical == 0) {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -12,8 +11,38 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// anyElement stands for the elements of a list in a path. It is not UTF-8, so no name equals it.
-const anyElement = "\xff"
+// AnyElement stands for the elements of a list in a path of names. It is not UTF-8, so no name equals it.
+const AnyElement = "\xff"
+
+// Wrap returns a JSON text that has raw at the end of a path. more are further members of the outermost object.
+func Wrap(raw []byte, path []string, more string) []byte {
+	var head, tail []byte
+	for _, name := range path {
+		if name == AnyElement {
+			head, tail = append(head, '['), append(tail, ']')
+			continue
+		}
+		head = append(value.AppendCanonicalString(append(head, '{'), name), ':')
+		tail = append(tail, '}')
+	}
+	slices.Reverse(tail)
+	if more != "" {
+		tail = slices.Concat(tail[:len(tail)-1], []byte(more), tail[len(tail)-1:])
+	}
+	return slices.Concat(head, raw, tail)
+}
+
+// Follow returns the node at the end of a path, in the first element of each list, or 0.
+func Follow(d *value.Doc, node uint32, path []string) uint32 {
+	for _, name := range path {
+		if name == AnyElement {
+			node = d.Index(node, 0)
+		} else {
+			node = d.Field(node, name)
+		}
+	}
+	return node
+}
 
 // enterMeta updates the path from a resource to a schema within its metadata. It returns the previous path.
 func (c *compiler) enterMeta(n *Node, name string) (before []string) {
@@ -44,34 +73,19 @@ func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensi
 	if !hasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
 		return s
 	}
-	text := s.Default.Raw
-	for i := len(c.inMeta) - 1; i >= 0; i-- {
-		if name := c.inMeta[i]; name == anyElement {
-			text = append(append([]byte{'['}, text...), ']')
-		} else {
-			key, _ := json.Marshal(name) // cannot fail for a string
-			text = append(append(append(append([]byte{'{'}, key...), ':'), text...), '}')
-		}
-	}
 	d := value.Acquire()
 	defer d.Release()
-	node, err := d.Parse(text, value.Request, value.Limits{})
+	node, err := d.Parse(Wrap(s.Default.Raw, c.inMeta, ""), value.Request, value.Limits{})
 	if err != nil {
 		c.fail(fmt.Errorf("default %.100q of the schema: %w", s.Default.Raw, err))
 		return s
 	}
 	_, _, _ = metadata.Coerce(d, node, metadata.Options{Lenient: true}) // unreadable metadata is not changed
-	for _, name := range c.inMeta {
-		if name == anyElement {
-			node = d.Index(node, 0)
-		} else {
-			node = d.Field(node, name)
-		}
-	}
-	kept := *s
-	kept.Default = nil
+	node = Follow(d, node, c.inMeta)
+	coerced := *s
+	coerced.Default = nil
 	if node != 0 {
-		kept.Default = &apiextensionsv1.JSON{Raw: appendVerbatim(nil, d, node)}
+		coerced.Default = &apiextensionsv1.JSON{Raw: appendVerbatim(nil, d, node)}
 	}
-	return &kept
+	return &coerced
 }

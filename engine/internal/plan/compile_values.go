@@ -102,6 +102,12 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 	v.number = newNumberCheck(n, v)
 }
 
+// kindsOf are the kinds of values of each type that accept takes, and those that it doubts.
+var kindsOf = map[string][2]kindSet{
+	"object": {1 << value.Object}, "array": {1 << value.Array}, "string": {1 << value.String},
+	"integer": {1 << value.Int, 1 << value.Float}, "number": {numberKinds}, "boolean": {boolKinds},
+}
+
 // kindSets returns the kinds that pass kube-openapi's type check for certain, and those that accept doubts.
 // (KO/validate/type.go)
 func (n *Node) kindSets() (sure, maybe kindSet) {
@@ -115,24 +121,12 @@ func (n *Node) kindSets() (sure, maybe kindSet) {
 	case len(t) == 2:
 		sure, maybe = 1<<value.Int|1<<value.String, 1<<value.Float
 	default:
-		switch t[0] {
-		case "object":
-			sure = 1 << value.Object
-		case "array":
-			sure = 1 << value.Array
-		case "string":
-			sure = 1 << value.String
-			if formatted {
-				maybe = 1 << value.Array
-			}
-		case "integer":
-			sure, maybe = 1<<value.Int, 1<<value.Float
-		case "number":
-			sure = numberKinds
-		case "boolean":
-			sure = boolKinds
-		default:
+		known, declared := kindsOf[t[0]]
+		if sure, maybe = known[0], known[1]; !declared {
 			maybe = anyKind
+		}
+		if t[0] == "string" && formatted {
+			maybe = 1 << value.Array
 		}
 	}
 	if n.Flags&Nullable != 0 {

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -108,13 +107,13 @@ func (t *walker) pointer(steps []step, keyword string) string {
 func (s *step) appendPointer(b []byte) []byte {
 	switch s.kind {
 	case stepProperty:
-		return appendEscaped(append(b, "/properties/"...), s.name)
+		return value.Path{value.Name(s.name)}.AppendPointer(append(b, "/properties"...))
 	case stepAdditional:
 		return append(b, "/additionalProperties"...)
 	case stepPattern:
-		return appendEscaped(append(b, "/patternProperties/"...), s.via)
+		return value.Path{value.Name(s.via)}.AppendPointer(append(b, "/patternProperties"...))
 	case stepDependency:
-		return appendEscaped(append(b, "/dependencies/"...), s.name)
+		return value.Path{value.Name(s.name)}.AppendPointer(append(b, "/dependencies"...))
 	case stepItem:
 		if s.via == "" {
 			return append(b, "/items"...)
@@ -127,13 +126,4 @@ func (s *step) appendPointer(b []byte) []byte {
 		}
 	}
 	return b
-}
-
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-func appendEscaped(b []byte, name string) []byte {
-	if strings.IndexByte(name, '~') < 0 && strings.IndexByte(name, '/') < 0 {
-		return append(b, name...)
-	}
-	return append(b, pointerEscaper.Replace(name)...)
 }

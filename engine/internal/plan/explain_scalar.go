@@ -12,24 +12,10 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// goType returns the type and the format that the typeValidator infers from a value's Go type.
-func goType(k value.Kind) (typ, format string) {
-	switch k {
-	case value.Null:
-		return "null", ""
-	case value.False, value.True:
-		return "boolean", ""
-	case value.Int:
-		return "integer", "int64"
-	case value.Float:
-		return "number", "float64"
-	case value.String:
-		return "string", ""
-	case value.Array:
-		return "array", ""
-	default:
-		return "object", ""
-	}
+// goTypes are the types and formats that the typeValidator infers from a value's Go type.
+var goTypes = [...]struct{ name, format string }{
+	value.Null: {"null", ""}, value.False: {"boolean", ""}, value.True: {"boolean", ""}, value.Int: {"integer", "int64"},
+	value.Float: {"number", "float64"}, value.String: {"string", ""}, value.Array: {"array", ""}, value.Object: {"object", ""},
 }
 
 // typeOf is the typeValidator. Its count is one, or zero for a wrong type.
@@ -43,7 +29,7 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 		}
 		return 1
 	}
-	typ, format := goType(kind)
+	typ, format := goTypes[kind].name, goTypes[kind].format
 	accepts := slices.Contains(types, typ)
 	if !accepts && (n.Has(intOrStringTyped) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) ||
 		!n.Has(intOrStringTyped) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
@@ -153,36 +139,6 @@ func enumMatches(data, want any) bool {
 	if data == nil || want == nil {
 		return data == nil && want == nil && !quirk.On(quirk.NullEnumNeverMatches)
 	}
-	switch w := want.(type) {
-	case string:
-		switch x := data.(type) {
-		case string:
-			return x == w
-		case int64:
-			s := "\ufffd"
-			if int64(rune(x)) == x {
-				s = string(rune(x))
-			}
-			return s == w
-		}
-		return false
-	case int64:
-		switch x := data.(type) {
-		case int64:
-			return x == w
-		case float64:
-			return int64(x) == w
-		}
-		return false
-	case float64:
-		switch x := data.(type) {
-		case int64:
-			return float64(x) == w
-		case float64:
-			return x == w
-		}
-		return false
-	default:
-		return reflect.DeepEqual(data, want)
-	}
+	from, to := reflect.ValueOf(data), reflect.TypeOf(want)
+	return from.CanConvert(to) && reflect.DeepEqual(from.Convert(to).Interface(), want)
 }

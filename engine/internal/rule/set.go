@@ -112,10 +112,7 @@ func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1
 	}
 	if source.FieldPath != "" {
 		if path, _, err := schema.Resolve(source.FieldPath, s.Props, true); err == nil {
-			r.fieldPath = mem.Text(path.String())
-			if steps, err := schema.Steps(source.FieldPath, s.Props); err == nil {
-				r.steps = steps.Detach()
-			}
+			r.fieldPath, r.steps = mem.Text(path.Bracketed()), path.Detach()
 		}
 	}
 	return r
@@ -133,7 +130,7 @@ func setKey(s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) celcheck.
 		}
 		if r.FieldPath != "" {
 			if p, _, err := schema.Resolve(r.FieldPath, s.Props, true); err == nil {
-				path = p.String()
+				path = p.Bracketed()
 			}
 		}
 		k = k.Text(r.Rule, r.Message, r.MessageExpression, reason, path)

@@ -6,10 +6,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -75,4 +79,38 @@ func Revision(canonical []byte, parts ...string) string {
 		_, _ = io.WriteString(h, fmt.Sprintf("\x00%d:%s", len(p), p))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// semantic compares API types as the API server does. An empty list or map equals an absent one. JSON is compared by
+// value, and an integer never equals a float.
+var semantic = conversion.EqualitiesOrDie(func(a, b apiextensionsv1.JSON) bool {
+	if !holdsValue(&a) || !holdsValue(&b) {
+		return !holdsValue(&a) && !holdsValue(&b)
+	}
+	if bytes.Equal(a.Raw, b.Raw) {
+		return true
+	}
+	var x, y any
+	if json.Unmarshal(a.Raw, &x) != nil || json.Unmarshal(b.Raw, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(x, y)
+})
+
+// Equal reports whether two parts of a CRD are semantically equal. The API server uses this comparison to decide
+// whether all versions share a schema, subresources, columns or selectable fields.
+// (k8s.io/apimachinery/pkg/api/equality, Semantic, over the internal types)
+func Equal[T any](a, b T) bool { return semantic.DeepEqual(a, b) }
+
+// Print returns a part of a CRD in the form that field errors show: upstream's internal type, whose members have Go
+// names and are all printed. convert is upstream's conversion.
+func Print[In, Out any](part *In, convert func(*In, *Out, conversion.Scope) error) *Out {
+	out := new(Out)
+	_ = convert(part, out, nil) // it fails only for values that are not JSON, which Decode rejects
+	return out
+}
+
+// PrintSchema is Print for a schema.
+func PrintSchema(s *Props) *apiextensions.JSONSchemaProps {
+	return Print(s, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps)
 }

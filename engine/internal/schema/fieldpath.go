@@ -7,64 +7,32 @@ import (
 	"regexp"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // errNoSuchField reports a path that does not exist in the schema.
 var errNoSuchField = errors.New("does not refer to a valid field")
 
-// Resolve follows a path of the form .a['b.c'].d through a schema. It returns the path in field error notation and the
-// schema at its end. The schema is nil for the values of a map without a value schema. An empty path returns s. If
-// brackets is false, the notation ['…'] is an error, as for selectable fields.
+// Resolve follows a path of the form .a['b.c'].d through a schema. It returns the path into an object and the schema at
+// its end. The schema is nil for the values of a map without a value schema. An empty path returns s. If brackets is
+// false, the notation ['…'] is an error, as for selectable fields.
 //
 // Upstream panics if the path continues below a map without a value schema. Resolve returns an error.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go, ValidFieldPath)
-func Resolve(path string, s *Props, brackets bool) (at *field.Path, found *Props, err error) {
-	found, err = follow(path, s, brackets, func(name string, key bool) {
-		if key {
-			at = at.Key(name)
-		} else {
-			at = at.Child(name)
-		}
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return at, found, nil
-}
-
-// Steps resolves a path like Resolve with brackets and returns it as a path into an object.
-func Steps(path string, s *Props) (steps value.Path, err error) {
-	_, err = follow(path, s, true, func(name string, key bool) {
-		if key {
-			steps = append(steps, value.Entry(name))
-		} else {
-			steps = append(steps, value.Name(name))
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return steps, nil
-}
-
-// follow resolves a path and calls into for each step. key is true for a step into a map.
-func follow(path string, s *Props, brackets bool, into func(name string, key bool)) (*Props, error) {
+func Resolve(path string, s *Props, brackets bool) (at value.Path, found *Props, err error) {
 	step := func(name string) error {
 		switch {
 		case s == nil:
 			return errNoSuchField
 		case len(s.Properties) > 0:
-			into(name, false)
+			at = append(at, value.Name(name))
 			p, ok := s.Properties[name]
 			if !ok {
 				return errNoSuchField
 			}
 			s = &p
 		case s.AdditionalProperties != nil:
-			into(name, true)
+			at = append(at, value.Entry(name))
 			s = s.AdditionalProperties.Schema
 		default:
 			return errNoSuchField
@@ -79,29 +47,29 @@ func follow(path string, s *Props, brackets bool, into func(name string, key boo
 		case "[":
 			name, err := bracketed(tokens, brackets)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if err := step(name); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if !tokens.Scan() {
-				return nil, errors.New("unexpected end of JSON path")
+				return nil, nil, errors.New("unexpected end of JSON path")
 			}
 			if end := tokens.Text(); end != "]" {
-				return nil, fmt.Errorf("expected ] but got %s", end)
+				return nil, nil, fmt.Errorf("expected ] but got %s", end)
 			}
 		case ".":
 			if !tokens.Scan() {
-				return nil, errors.New("unexpected end of JSON path")
+				return nil, nil, errors.New("unexpected end of JSON path")
 			}
 			if err := step(tokens.Text()); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		default:
-			return nil, fmt.Errorf("expected [ or . but got: %s", token)
+			return nil, nil, fmt.Errorf("expected [ or . but got: %s", token)
 		}
 	}
-	return s, nil
+	return at, s, nil
 }
 
 // bracketed reads the quoted name after an opening bracket.

@@ -22,7 +22,7 @@ var types = []string{"array", "boolean", "integer", "number", "object", "string"
 // ValidateCustomResourceDefinitionOpenAPISchema)
 func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Budget, lenient Lenient) field.ErrorList {
 	c := keywordCheck{room: room, lenient: lenient}
-	c.node(s, path, place{root: true, rules: rules})
+	c.node(s, path, position{root: true, rules: rules})
 	return c.errs
 }
 
@@ -38,8 +38,8 @@ type Rules interface {
 	Compile(path, uncorrelatable *field.Path)
 }
 
-// place is the context that the keywords above a schema impose on it.
-type place struct {
+// position is what the keywords above a schema impose on it.
+type position struct {
 	root bool
 	// meta is set inside apiVersion, kind and metadata of the root or of an embedded resource.
 	meta bool
@@ -51,8 +51,8 @@ type place struct {
 	uncorrelatable *field.Path
 }
 
-// off returns the place of a schema that is not on the spine.
-func (p place) off() place {
+// off returns the position of a schema that is not on the spine.
+func (p position) off() position {
 	p.root, p.rules = false, nil
 	return p
 }
@@ -68,7 +68,7 @@ func (c *keywordCheck) add(e *field.Error) {
 	c.room.Take(violation.Size(e), false)
 }
 
-func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
+func (c *keywordCheck) node(s *Props, path *field.Path, at position) {
 	if s == nil || !c.room.Open() {
 		return
 	}
@@ -104,8 +104,8 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at place) {
 	}
 }
 
-// property returns the place of property p of s, where s is at the given place.
-func property(s, p *Props, name string, path *field.Path, at place) place {
+// property returns the position of property p of s, where s has the given position.
+func property(s, p *Props, name string, path *field.Path, at position) position {
 	below := at
 	below.root = false
 	if at.rules != nil {
@@ -124,7 +124,7 @@ func property(s, p *Props, name string, path *field.Path, at place) place {
 }
 
 // values checks additionalProperties.
-func (c *keywordCheck) values(s *Props, path *field.Path, at place) {
+func (c *keywordCheck) values(s *Props, path *field.Path, at position) {
 	a := s.AdditionalProperties
 	if a == nil {
 		return
@@ -145,7 +145,7 @@ func (c *keywordCheck) values(s *Props, path *field.Path, at place) {
 }
 
 // items checks the schemas of array elements. Only the elements of a list-type map can be matched with old values.
-func (c *keywordCheck) items(s *Props, path *field.Path, at place) {
+func (c *keywordCheck) items(s *Props, path *field.Path, at position) {
 	if s.Items == nil {
 		return
 	}
@@ -165,7 +165,7 @@ func (c *keywordCheck) items(s *Props, path *field.Path, at place) {
 	}
 }
 
-func (c *keywordCheck) operators(s *Props, path *field.Path, below place) {
+func (c *keywordCheck) operators(s *Props, path *field.Path, below position) {
 	c.node(s.Not, path.Child("not"), below)
 	for i := range s.AllOf {
 		c.node(&s.AllOf[i], path.Child("allOf").Index(i), below)
@@ -178,9 +178,9 @@ func (c *keywordCheck) operators(s *Props, path *field.Path, below place) {
 	}
 }
 
-// forbidden reports keywords that Kubernetes rejects, either everywhere or at this place.
+// forbidden reports keywords that Kubernetes rejects, either everywhere or at this position.
 // (validation.go, specStandardValidatorV3.validate)
-func (c *keywordCheck) forbidden(s *Props, path *field.Path, at place) {
+func (c *keywordCheck) forbidden(s *Props, path *field.Path, at position) {
 	forbid := func(set bool, keyword, detail string) {
 		if set {
 			c.add(field.Forbidden(path.Child(keyword), detail))

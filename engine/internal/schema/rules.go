@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,7 +44,7 @@ func ruleShapes(s *Props, path *field.Path) field.ErrorList {
 		if r.MessageExpression != "" && strings.TrimSpace(r.MessageExpression) == "" {
 			errs = append(errs, field.Required(at.Child("messageExpression"), "messageExpression must be non-empty if specified"))
 		}
-		if r.Reason != nil && !contains(ruleReasons, string(*r.Reason)) {
+		if r.Reason != nil && !slices.Contains(ruleReasons, string(*r.Reason)) {
 			errs = append(errs, field.NotSupported(at.Child("reason"), *r.Reason, ruleReasons))
 		}
 		errs = append(errs, ruleFieldPath(s, r.FieldPath, at.Child("fieldPath"), supported)...)
@@ -71,12 +72,3 @@ func ruleFieldPath(s *Props, fieldPath string, path *field.Path, supported func(
 
 // hasNewlines reports whether s contains a line terminator of the CEL grammar.
 func hasNewlines(s string) bool { return strings.ContainsAny(s, "\n\r") }
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}

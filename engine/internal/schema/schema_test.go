@@ -118,7 +118,7 @@ func TestResolve(t *testing.T) {
 		if found != nil {
 			typ = found.Type
 		}
-		if err != nil || at.String() != c.at || typ != c.typ {
+		if err != nil || at.Bracketed() != c.at || typ != c.typ {
 			t.Errorf("%s: got %s, %q, %v, want %s, %q", c.path, at, typ, err, c.at, c.typ)
 		}
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 )
 
 // Unsupported returns an error if upstream cannot derive a structural schema at all, because of a JSON Schema keyword
@@ -11,21 +12,17 @@ func Unsupported(s *Props) error {
 	if s == nil {
 		return nil
 	}
-	switch {
-	case len(s.ID) > 0:
-		return errors.New("OpenAPIV3Schema 'id' is not supported")
-	case len(s.Schema) > 0:
-		return errors.New("OpenAPIV3Schema 'schema' is not supported")
-	case s.Ref != nil && len(*s.Ref) > 0:
-		return errors.New("OpenAPIV3Schema '$ref' is not supported")
-	case len(s.PatternProperties) > 0:
-		return errors.New("OpenAPIV3Schema 'patternProperties' is not supported")
-	case len(s.Dependencies) > 0:
-		return errors.New("OpenAPIV3Schema 'dependencies' is not supported")
-	case s.AdditionalItems != nil:
-		return errors.New("OpenAPIV3Schema 'additionalItems' is not supported")
-	case len(s.Definitions) > 0:
-		return errors.New("OpenAPIV3Schema 'definitions' is not supported")
+	for _, keyword := range []struct {
+		name string
+		used bool
+	}{
+		{"id", s.ID != ""}, {"schema", s.Schema != ""}, {"$ref", s.Ref != nil && *s.Ref != ""},
+		{"patternProperties", len(s.PatternProperties) > 0}, {"dependencies", len(s.Dependencies) > 0},
+		{"additionalItems", s.AdditionalItems != nil}, {"definitions", len(s.Definitions) > 0},
+	} {
+		if keyword.used {
+			return fmt.Errorf("OpenAPIV3Schema '%s' is not supported", keyword.name)
+		}
 	}
 	if err := Unsupported(s.Not); err != nil {
 		return err

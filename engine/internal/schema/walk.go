@@ -1,9 +1,20 @@
+// Package schema checks the schemas of CRDs: structural schema rules, rejected keywords, list types and the form of
+// validation rules. It also orders versions and computes the canonical form and the revision of a CRD.
+//
+// It works on the types of k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1. Where upstream checks a derived
+// structural schema, comments name the corresponding fields.
+//
+// Package engine/internal/definition checks defaults, which need compiled plans, and runs all checks in upstream's
+// order.
 package schema
 
 import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Any reports whether pred is true for s or any schema below it, including schemas in rejected keywords. It visits
@@ -138,3 +149,20 @@ func Names[V any](m map[string]V) []string {
 	slices.Sort(names)
 	return names
 }
+
+// Props is a schema as the API declares it.
+type Props = apiextensionsv1.JSONSchemaProps
+
+// Publishable reports whether the API server publishes a schema in its OpenAPI documents. The schema must be structural
+// and use only OpenAPI types. CRDs that were stored before v1 may have other schemas.
+// (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/builder.go, generateBuilder)
+func Publishable(s *Props) bool {
+	if Any(s, func(s *Props) bool { return s.Type != "" && !slices.Contains(types, s.Type) }) || Unsupported(s) != nil {
+		return false
+	}
+	room := violation.NewBudget(value.Limits{})
+	return len(Structural(nil, s, room)) == 0
+}
+
+// SaysIntOrString reports whether a schema contains one of the two int-or-string patterns of structural schemas.
+func SaysIntOrString(s *Props) bool { return isIntOrString(s.AnyOf) || startsWithIntOrString(s) }
