@@ -103,7 +103,7 @@ func ReconcileStatus(group []CRDStatus, first string, now time.Time) (changed []
 	for again := true; again; {
 		again = false
 		for _, c := range order {
-			if definition.Settle(&c.Status, c.Desired.wants(), taken, now) {
+			if definition.Reconcile(&c.Status, c.Desired.wants(), taken, now) {
 				touched[c.Name], again = true, true
 			}
 		}

@@ -90,10 +90,8 @@ func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	for _, a := range accepted {
-		if a == text {
-			return nil
-		}
+	if slices.Contains(accepted, text) {
+		return nil
 	}
 	return field.ErrorList{field.NotSupported(path, text, accepted)}
 }

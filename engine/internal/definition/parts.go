@@ -21,17 +21,14 @@ func names(n *apiextensionsv1.CustomResourceDefinitionNames, path *field.Path) f
 		}
 	}
 	const mixedCase = "may have mixed case, but should otherwise match: "
-	if n.Plural != "" {
-		label(path.Child("plural"), n.Plural, n.Plural, "")
-	}
-	if n.Singular != "" {
-		label(path.Child("singular"), n.Singular, n.Singular, "")
-	}
-	if n.Kind != "" {
-		label(path.Child("kind"), n.Kind, strings.ToLower(n.Kind), mixedCase)
-	}
-	if n.ListKind != "" {
-		label(path.Child("listKind"), n.ListKind, strings.ToLower(n.ListKind), mixedCase)
+	for _, part := range []struct{ field, name, text, prefix string }{
+		{"plural", n.Plural, n.Plural, ""}, {"singular", n.Singular, n.Singular, ""},
+		{"kind", n.Kind, strings.ToLower(n.Kind), mixedCase},
+		{"listKind", n.ListKind, strings.ToLower(n.ListKind), mixedCase},
+	} {
+		if part.name != "" {
+			label(path.Child(part.field), part.name, part.text, part.prefix)
+		}
 	}
 	for i, name := range n.ShortNames {
 		label(path.Child("shortNames").Index(i), name, name, "")

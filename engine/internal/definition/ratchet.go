@@ -35,7 +35,7 @@ type ratchet struct {
 	// unprunedDefaults accepts defaults with unknown fields.
 	unprunedDefaults func() bool
 	// rules and messages are the expressions of the stored CRD. They compile in the environment of stored expressions.
-	rules, messages map[string]struct{}
+	rules, messages map[string]bool
 	// sameSchema reports whether the schema of a version is unchanged. The cost limit of single expressions is then
 	// skipped, but not the limit of their total.
 	sameSchema func(version string) bool
@@ -58,9 +58,11 @@ func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionSta
 		return r
 	}
 	r := &ratchet{
+		rules: map[string]bool{}, messages: map[string]bool{},
 		established: isTrue(status, apiextensionsv1.Established),
-		anyReviews:  quirk.On(quirk.RatchetReviewVersions) && old.conversion != nil && len(old.conversion.conversionReviewVersions) > 0 && !anyKnownReview(old.conversion.conversionReviewVersions),
-		preserving:  old.preserveUnknownFields,
+		anyReviews: quirk.On(quirk.RatchetReviewVersions) && old.conversion != nil &&
+			len(old.conversion.conversionReviewVersions) > 0 && !anyKnownReview(old.conversion.conversionReviewVersions),
+		preserving: old.preserveUnknownFields,
 	}
 	if quirk.On(quirk.RatchetCABundle) {
 		c := old.conversion
@@ -68,7 +70,7 @@ func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionSta
 			c != nil && c.webhookClientConfig != nil && len(caBundle(c.webhookClientConfig.CABundle, nil)) > 0
 	}
 	if quirk.On(quirk.RatchetMissingSchema) && (old.validation == nil || old.validation.OpenAPIV3Schema == nil) {
-		r.noSchema = old.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return schema.Of(v) == nil })
+		r.noSchema = old.anyVersion(func(v *crdVersion) bool { return schema.Of(v) == nil })
 	}
 	r.nonStructural = sync.OnceValue(old.hasNonStructural)
 	r.unprunedDefaults = sync.OnceValue(old.hasUnprunedDefaults)
@@ -107,31 +109,23 @@ func (r *ratchet) learn(p *schema.Props) {
 		for i := range p.XValidations {
 			x := &p.XValidations[i]
 			if quirk.On(quirk.RatchetRuleEnvironment) {
-				r.rules = with(r.rules, x.Rule)
+				r.rules[x.Rule] = true
 			}
 			if x.MessageExpression != "" && quirk.On(quirk.RatchetMessageEnvironment) {
-				r.messages = with(r.messages, x.MessageExpression)
+				r.messages[x.MessageExpression] = true
 			}
 		}
 		return false
 	})
 }
 
-func with(set map[string]struct{}, text string) map[string]struct{} {
-	if set == nil {
-		set = map[string]struct{}{}
-	}
-	set[text] = struct{}{}
-	return set
-}
-
 // envs returns the environments of a rule and its message expression. Stored expressions use the stored environment.
 func (r *ratchet) envs(fresh *celenv.Env, x *apiextensionsv1.ValidationRule) (ruleEnv, messageEnv *celenv.Env) {
 	ruleEnv, messageEnv = fresh, fresh
-	if _, stored := r.rules[x.Rule]; stored {
+	if r.rules[x.Rule] {
 		ruleEnv = celenv.Stored()
 	}
-	if _, stored := r.messages[x.MessageExpression]; stored {
+	if r.messages[x.MessageExpression] {
 		messageEnv = celenv.Stored()
 	}
 	return ruleEnv, messageEnv
@@ -141,7 +135,7 @@ func (r *ratchet) envs(fresh *celenv.Env, x *apiextensionsv1.ValidationRule) (ru
 // and per-version schemas.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/helpers.go, GetSchemaForVersion)
 func (s *spec) schemaFor(version string) (c *apiextensionsv1.CustomResourceValidation, ok bool) {
-	if !s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Schema != nil }) {
+	if !s.anyVersion(func(v *crdVersion) bool { return v.Schema != nil }) {
 		return s.validation, true
 	}
 	if s.validation != nil {
@@ -156,7 +150,7 @@ func (s *spec) schemaFor(version string) (c *apiextensionsv1.CustomResourceValid
 }
 
 func (s *spec) hasVersion(name string) bool {
-	return s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
+	return s.anyVersion(func(v *crdVersion) bool { return v.Name == name })
 }
 
 // fieldsFor returns the selectable fields of a version. "" means those that all versions share. As in upstream, the
@@ -178,7 +172,7 @@ func (s *spec) hasFields(version string, fields []apiextensionsv1.SelectableFiel
 	if version == "" {
 		return schema.Equal(s.selectableFields, fields)
 	}
-	return s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	return s.anyVersion(func(v *crdVersion) bool {
 		return v.Name == version && schema.Equal(v.SelectableFields, fields)
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// position is a schema on the spine during the compilation of rules. It has the maximum number of its values in an object
-// and, computed on demand, the types that rules see. It implements schema.Rules.
+// position is a schema on the spine during the compilation of rules. It has the maximum number of its values in an
+// object and, computed on demand, the types that rules see. It implements schema.Rules.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/cel_validation.go, CELSchemaContext)
 type position struct {
 	c     *ruleCheck

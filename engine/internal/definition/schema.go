@@ -87,7 +87,8 @@ func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 				`only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)}
 		case !slices.Contains(rootKeywords, name):
 			return field.ErrorList{field.Invalid(path.Child("openAPIV3Schema"), *schema.PrintSchema(s),
-				fmt.Sprintf("only %v fields are allowed at the root of the schema if the status subresource is enabled", rootKeywords))}
+				fmt.Sprintf("only %v fields are allowed at the root of the schema if the status subresource is enabled",
+					rootKeywords))}
 		}
 	}
 	return nil
@@ -136,27 +137,15 @@ const maxSelectableFields = 8
 
 // grows fails the room if macro expansion makes a rule of the schema too large, and reports whether it did.
 func (s *spec) grows(p *schema.Props) bool {
-	var limit *value.LimitError
-	if errors.As(expands(p), &limit) {
-		s.room.Fail(limit)
-		return true
-	}
-	return false
-}
-
-// expands returns a *value.LimitError if macro expansion makes a rule of the schema too large.
-func expands(s *schema.Props) error {
-	var err error
-	schema.Any(s, func(s *schema.Props) bool {
-		for i := range s.XValidations {
-			if err = celcheck.CheckExpansion(s.XValidations[i].Rule); err == nil {
-				err = celcheck.CheckExpansion(s.XValidations[i].MessageExpression)
-			}
-			if err != nil {
-				return true
+	return schema.Any(p, func(p *schema.Props) bool {
+		for i := range p.XValidations {
+			for _, text := range [...]string{p.XValidations[i].Rule, p.XValidations[i].MessageExpression} {
+				if limit := new(value.LimitError); errors.As(celcheck.CheckExpansion(text), &limit) {
+					s.room.Fail(limit)
+					return true
+				}
 			}
 		}
 		return false
 	})
-	return err
 }

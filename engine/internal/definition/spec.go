@@ -22,7 +22,7 @@ type spec struct {
 	scope                    apiextensionsv1.ResourceScope
 	validation               *apiextensionsv1.CustomResourceValidation
 	subresources             *apiextensionsv1.CustomResourceSubresources
-	versions                 []apiextensionsv1.CustomResourceDefinitionVersion
+	versions                 []crdVersion
 	additionalPrinterColumns []apiextensionsv1.CustomResourceColumnDefinition
 	selectableFields         []apiextensionsv1.SelectableField
 	conversion               *conversion
@@ -61,7 +61,7 @@ func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
 	if in.Versions == nil {
 		return out
 	}
-	out.versions = append([]apiextensionsv1.CustomResourceDefinitionVersion{}, in.Versions...)
+	out.versions = append([]crdVersion{}, in.Versions...)
 	if len(out.versions) == 0 {
 		return out
 	}
@@ -73,26 +73,29 @@ func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
 	return out
 }
 
+// crdVersion is one version of a CRD.
+type crdVersion = apiextensionsv1.CustomResourceDefinitionVersion
+
 // Parts of a version that all versions may share.
-func subresourcesPart(v *apiextensionsv1.CustomResourceDefinitionVersion) **apiextensionsv1.CustomResourceSubresources {
+func subresourcesPart(v *crdVersion) **apiextensionsv1.CustomResourceSubresources {
 	return &v.Subresources
 }
 
-func schemaPart(v *apiextensionsv1.CustomResourceDefinitionVersion) **apiextensionsv1.CustomResourceValidation {
+func schemaPart(v *crdVersion) **apiextensionsv1.CustomResourceValidation {
 	return &v.Schema
 }
 
-func columnsPart(v *apiextensionsv1.CustomResourceDefinitionVersion) *[]apiextensionsv1.CustomResourceColumnDefinition {
+func columnsPart(v *crdVersion) *[]apiextensionsv1.CustomResourceColumnDefinition {
 	return &v.AdditionalPrinterColumns
 }
 
-func fieldsPart(v *apiextensionsv1.CustomResourceDefinitionVersion) *[]apiextensionsv1.SelectableField {
+func fieldsPart(v *crdVersion) *[]apiextensionsv1.SelectableField {
 	return &v.SelectableFields
 }
 
 // hoist returns a part that is semantically equal in all versions and removes it from them. It returns the zero part if
 // versions differ.
-func hoist[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) *T) (common T) {
+func hoist[T any](versions []crdVersion, part func(*crdVersion) *T) (common T) {
 	if !shared(versions, part) {
 		return common
 	}
@@ -105,7 +108,7 @@ func hoist[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, pa
 }
 
 // shared reports whether a part is semantically equal in all versions.
-func shared[T any](versions []apiextensionsv1.CustomResourceDefinitionVersion, part func(*apiextensionsv1.CustomResourceDefinitionVersion) *T) bool {
+func shared[T any](versions []crdVersion, part func(*crdVersion) *T) bool {
 	if !quirk.On(quirk.SharedVersionPaths) {
 		return false
 	}
@@ -124,10 +127,10 @@ func (s *spec) v1() apiextensionsv1.CustomResourceDefinitionSpec {
 		Group: s.group, Names: s.names, Scope: s.scope, PreserveUnknownFields: s.preserveUnknownFields,
 	}
 	if s.versions != nil {
-		out.Versions = append([]apiextensionsv1.CustomResourceDefinitionVersion{}, s.versions...)
+		out.Versions = append([]crdVersion{}, s.versions...)
 	}
 	if len(out.Versions) == 0 && s.version != "" {
-		out.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: s.version, Served: true, Storage: true}}
+		out.Versions = []crdVersion{{Name: s.version, Served: true, Storage: true}}
 	}
 	for i := range out.Versions {
 		v := &out.Versions[i]

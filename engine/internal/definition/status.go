@@ -26,14 +26,20 @@ type Wants struct {
 	NonStructural, Approval *apiextensionsv1.CustomResourceDefinitionCondition
 }
 
-// Settle reconciles the status of one CRD as the API server's controllers do: approval, structural schema, names, then
-// establishment. taken has the accepted names of all CRDs in the group, including this one, and Settle updates it. It
-// returns whether the status changed; other CRDs of the group may then need reconciliation too. Settle copies the
-// status's slices before it changes them.
-func Settle(status *apiextensionsv1.CustomResourceDefinitionStatus, w Wants, taken Claims, now time.Time) bool {
+// Reconcile updates the status of one CRD as the API server's controllers do: approval, structural schema, names, then
+// establishment. taken has the accepted names of all CRDs in the group, including this one, and is updated. Reconcile
+// returns whether the status changed; other CRDs of the group may then need reconciliation too. It copies the status's
+// slices before it changes them.
+func Reconcile(status *apiextensionsv1.CustomResourceDefinitionStatus, w Wants, taken Claims, now time.Time) bool {
 	s := statusWriter{status: status, now: metav1.NewTime(now).Rfc3339Copy()}
-	s.approval(w.Approval)
-	s.nonStructural(w.NonStructural)
+	if w.Approval != nil { // never removed, because groups are immutable
+		s.set(*w.Approval)
+	}
+	if w.NonStructural != nil {
+		s.set(*w.NonStructural)
+	} else {
+		s.remove(apiextensionsv1.NonStructuralSchema)
+	}
 	s.names(w.Names, taken)
 	s.establish(w.InvalidCABundle)
 	return s.changed
@@ -91,24 +97,6 @@ func (s *statusWriter) own() {
 		s.status.Conditions = slices.Clone(s.status.Conditions)
 	}
 	s.owned, s.changed = true, true
-}
-
-// approval sets the condition KubernetesAPIApprovalPolicyConformant. It is never removed, because groups are immutable.
-// (k8s.io/apiextensions-apiserver/pkg/controller/apiapproval)
-func (s *statusWriter) approval(c *apiextensionsv1.CustomResourceDefinitionCondition) {
-	if c != nil {
-		s.set(*c)
-	}
-}
-
-// nonStructural sets or removes the condition NonStructuralSchema.
-// (k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema)
-func (s *statusWriter) nonStructural(c *apiextensionsv1.CustomResourceDefinitionCondition) {
-	if c == nil {
-		s.remove(apiextensionsv1.NonStructuralSchema)
-		return
-	}
-	s.set(*c)
 }
 
 // establish establishes a CRD whose names are accepted, unless the CA bundle of its webhook is invalid. An established

@@ -40,7 +40,7 @@ func (s *spec) checkVersion(i int, path *field.Path) field.ErrorList {
 
 // subresourcesOf returns the subresources of a version. The first of several versions with the same name counts.
 func (s *spec) subresourcesOf(version string) *apiextensionsv1.CustomResourceSubresources {
-	if !s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Subresources != nil }) {
+	if !s.anyVersion(func(v *crdVersion) bool { return v.Subresources != nil }) {
 		return s.subresources
 	}
 	for i := range s.versions {
@@ -51,7 +51,7 @@ func (s *spec) subresourcesOf(version string) *apiextensionsv1.CustomResourceSub
 	return nil
 }
 
-func (s *spec) anyVersion(has func(*apiextensionsv1.CustomResourceDefinitionVersion) bool) bool {
+func (s *spec) anyVersion(has func(*crdVersion) bool) bool {
 	for i := range s.versions {
 		if has(&s.versions[i]) {
 			return true
@@ -93,9 +93,9 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	add := func(e *field.Error) { errs = append(errs, e) }
 
-	hasSchema := s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Schema != nil })
-	hasSubresources := s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Subresources != nil })
-	hasColumns := s.anyVersion(func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
+	hasSchema := s.anyVersion(func(v *crdVersion) bool { return v.Schema != nil })
+	hasSubresources := s.anyVersion(func(v *crdVersion) bool { return v.Subresources != nil })
+	hasColumns := s.anyVersion(func(v *crdVersion) bool {
 		return len(v.AdditionalPrinterColumns) > 0
 	})
 	parts := []struct {
@@ -103,8 +103,10 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 		above, in, same bool
 	}{
 		{"validation", "schemas", s.validation != nil, hasSchema, hasSchema && shared(s.versions, schemaPart)},
-		{"subresources", "subresources", s.subresources != nil, hasSubresources, hasSubresources && shared(s.versions, subresourcesPart)},
-		{"additionalPrinterColumns", "additionalPrinterColumns", len(s.additionalPrinterColumns) > 0, hasColumns, hasColumns && shared(s.versions, columnsPart)},
+		{"subresources", "subresources", s.subresources != nil, hasSubresources,
+			hasSubresources && shared(s.versions, subresourcesPart)},
+		{"additionalPrinterColumns", "additionalPrinterColumns", len(s.additionalPrinterColumns) > 0, hasColumns,
+			hasColumns && shared(s.versions, columnsPart)},
 	}
 	for _, p := range parts {
 		if p.above && p.in {
@@ -146,7 +148,7 @@ func versions(s *spec, path *field.Path) field.ErrorList {
 // all of them. As in upstream, each version removes its name from the list, so a second storage version of the same
 // name counts as missing. Upstream reports the remaining names in random order.
 // (validation.go, ValidateCustomResourceDefinitionStoredVersions)
-func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDefinitionVersion, path *field.Path) field.ErrorList {
+func storedVersions(stored []string, versions []crdVersion, path *field.Path) field.ErrorList {
 	if len(stored) == 0 {
 		return field.ErrorList{field.Invalid(path, stored, "must have at least one stored version")}
 	}
@@ -172,7 +174,7 @@ func storedVersions(stored []string, versions []apiextensionsv1.CustomResourceDe
 }
 
 // printVersions returns versions in the form that field errors show; see schema.Print.
-func printVersions(versions []apiextensionsv1.CustomResourceDefinitionVersion) (list []apiextensions.CustomResourceDefinitionVersion) {
+func printVersions(versions []crdVersion) (list []apiextensions.CustomResourceDefinitionVersion) {
 	if versions != nil {
 		list = make([]apiextensions.CustomResourceDefinitionVersion, 0, len(versions)) // not nil: [] is not null
 	}

@@ -172,7 +172,8 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 }
 
 // child compiles a schema directly below n.
-func (c *compiler) child(n *Node, name string, s *schema.Props, position Flags, scope *celcheck.Scope, spine *Node) *Node {
+func (c *compiler) child(n *Node, name string, s *schema.Props, position Flags, scope *celcheck.Scope,
+	spine *Node) *Node {
 	before := c.enterMeta(n, name)
 	c.scope = scope
 	child := c.node(s, position, spine)

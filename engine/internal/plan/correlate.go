@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Correlation finds the old values of the values of an updated object, and compares them, like upstream does. Ratcheting
-// (unchanged values may stay invalid) and transition rules (self and oldSelf) use it.
+// Correlation finds the old values of the values of an updated object, and compares them, like upstream does.
+// Ratcheting (unchanged values may stay invalid) and transition rules (self and oldSelf) use it.
 //
 // Members of objects correlate by name if the schema knows them, and elements of map lists by their keys. Elements of
 // other lists do not correlate.

@@ -14,8 +14,9 @@ import (
 
 // goTypes are the types and formats that the typeValidator infers from a value's Go type.
 var goTypes = [...]struct{ name, format string }{
-	value.Null: {"null", ""}, value.False: {"boolean", ""}, value.True: {"boolean", ""}, value.Int: {"integer", "int64"},
-	value.Float: {"number", "float64"}, value.String: {"string", ""}, value.Array: {"array", ""}, value.Object: {"object", ""},
+	value.Null: {"null", ""}, value.False: {"boolean", ""}, value.True: {"boolean", ""},
+	value.Int: {"integer", "int64"}, value.Float: {"number", "float64"},
+	value.String: {"string", ""}, value.Array: {"array", ""}, value.Object: {"object", ""},
 }
 
 // typeOf is the typeValidator. Its count is one, or zero for a wrong type.

@@ -16,8 +16,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// The JSON functions of the API types take quadratic time in the nesting depth of a schema, since the types of items and
-// additionalProperties have their own. Read and Canonical take one pass over the fields of the types.
+// The JSON functions of the API types take quadratic time in the nesting depth of a schema, since the types of items
+// and additionalProperties have their own. Read and Canonical take one pass over the fields of the types.
 
 // apiField is a field of a struct, with its JSON name.
 type apiField struct {
@@ -124,7 +124,9 @@ func (r reader) text(i uint32) string {
 func (r reader) fields(v reflect.Value, i uint32) bool {
 	list := fieldsOf(v.Type())
 	for c := r.d.Nodes[i].First; c != 0; c = r.d.Nodes[c].Next {
-		m, known := slices.BinarySearchFunc(list, r.d.Key(c), func(m apiField, key string) int { return cmp.Compare(m.name, key) })
+		m, known := slices.BinarySearchFunc(list, r.d.Key(c), func(m apiField, key string) int {
+			return cmp.Compare(m.name, key)
+		})
 		if !known || !r.read(v.FieldByIndex(list[m].index), c) {
 			return false
 		}
