@@ -78,7 +78,7 @@ func (s *Server) Start() {
 	dieWithParent(p.Cmd)
 	// etcd would read variables like ETCD_NAME.
 	p.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
-	if err := p.Cmd.Start(); err != nil {
+	if err := p.Start(); err != nil {
 		s.t.Fatalf("starting etcd: %v", err)
 	}
 	go func() {
