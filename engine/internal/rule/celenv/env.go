@@ -165,7 +165,7 @@ func (e *Env) Validate(a *ast.AST, issues *cel.Issues) {
 }
 
 // CanPlan reports whether planning a checked expression succeeds. Planning converts and compiles constants (int('x'),
-// find('[')), and does not know all types and overloads that the checker knows. If it returns false, Plan has the error.
+// find('[')), and does not know all types and overloads that the checker knows. Plan has the error.
 func (e *Env) CanPlan(a *ast.AST) (ok bool) {
 	defer func() { ok = ok && recover() == nil }()
 	_, err := e.Planner().NewInterpretable(a, e.folding...)
