@@ -101,7 +101,7 @@ func (w *Evaluation) operand(a, b int, ok bool) (l Scalar, one bool, why failure
 // compare compares two scalars as upstream does. Both must have the same kind, and integers do not compare with floats.
 // ok is false for different kinds and unknown operators.
 func compare(how string, a, b Scalar) (pass, ok bool) {
-	order := 0
+	var order int
 	switch {
 	case a.Kind == NoScalar || b.Kind == NoScalar:
 		return false, false
