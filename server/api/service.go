@@ -1,8 +1,11 @@
 // Package api has the gRPC handlers of crdeval.v1.
 //
-// Handlers check requests against the published limits, call the registry and the engine, and convert results to messages. They
-// store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates the items of a call in
-// parallel, and the stream files do so for streams.
+// Handlers check requests against the published limits, call the registry and the engine, and convert results to
+// messages. They store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates
+// the items of a call in parallel, and stream.go those of a stream.
+//
+// RegistryService is in crds.go, catalogs.go, diff.go and watch.go, EvaluationService in evaluation.go and
+// PresentationService in presentation.go, table.go and discovery.go.
 package api
 
 import (

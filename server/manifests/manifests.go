@@ -1,4 +1,4 @@
-// Package manifests reads files of manifests: the YAML or JSON documents of a file, and the items of lists. It maps
+// Package manifests splits the content of a file into manifests: its YAML or JSON documents, and the items of lists. It maps
 // positions in a manifest to positions in the file. It does not validate manifests.
 package manifests
 

@@ -11,7 +11,8 @@
 //
 //	model.go, error.go               types that callers see
 //	store.go, record.go              the Store interface, and the entries in a Store
-//	register.go, compile.go          registration: compile, then plan.go and reconcile.go within write.go
+//	register.go, compile.go          registration: the CRD is compiled before it is written
+//	write.go                         commits what proposal.go and reconcile.go propose
 //	apply.go, snapshot.go, group.go  a commit becomes the next snapshot; follow.go does so for a Watcher
 //	view.go, inline.go               evaluation; inline CRDs of a request
 //	token.go, lists.go               consistency tokens and pages

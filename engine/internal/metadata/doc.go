@@ -1,5 +1,5 @@
-// Package metadata coerces and validates ObjectMeta and TypeMeta, of objects and of embedded resources. Coercion does
-// to a document what upstream's round trip through metav1.ObjectMeta does.
+// Package metadata coerces and validates ObjectMeta and TypeMeta, of objects and of embedded resources. Coercion
+// changes metadata as decoding it into metav1.ObjectMeta and encoding it again would.
 //
 // Common metadata is handled on the tree without allocations: Normalize coerces it, Plain reports that it is valid, and
 // Faults returns the common errors. Other metadata goes through apimachinery itself, on a metav1.ObjectMeta, so that

@@ -34,6 +34,44 @@ func (t *walker) field() *field.Path {
 	return p
 }
 
+// bracketed returns the text of field, or of its Child below unless that is "".
+func (t *walker) bracketed(below string) string {
+	return t.texts().Text(func(b []byte) []byte {
+		top := t.at.Field == nil
+		if !top {
+			b = append(b, t.at.Field.String()...)
+		}
+		child := func(name string) {
+			if !top && name != "" {
+				b = append(b, '.')
+			}
+			if b = append(b, name...); name == "" {
+				b = append(b, "[]"...) // a Path prints an empty name like this
+			}
+			top = false
+		}
+		for k := range t.steps {
+			switch s := &t.steps[k]; s.kind {
+			case stepProperty:
+				child(s.name)
+			case stepAdditional:
+				b = append(append(append(b, '['), s.name...), ']')
+				top = false
+			case stepItem:
+				b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
+				top = false
+			}
+		}
+		if below != "" {
+			child(below)
+		}
+		if top {
+			b = append(b, "<nil>"...)
+		}
+		return b
+	})
+}
+
 // dotted returns the path as kube-openapi prints it: without brackets around map keys, and with a dot before a declared
 // property only if something precedes it.
 func (e *explainer) dotted() string {

@@ -152,7 +152,8 @@ func detail(text, at string) string {
 // inferred format, or the text that does not match the format.
 func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
-		t := e.textAt(at, " in body must be of type ", want, ": ", string(violation.AppendQuoted(nil, word)))
+		quoted := e.texts().Text(func(b []byte) []byte { return violation.AppendQuoted(b, word) })
+		t := e.textAt(at, " in body must be of type ", want, ": ", quoted)
 		var bad any
 		if quirk.On(quirk.TypeNameAsBadValue) {
 			bad = e.texts().Clone(word)
@@ -256,7 +257,8 @@ func (e *explainer) notInEnum(i uint32, values []any) {
 		})
 		err := field.Invalid(nil, e.bad(i), supported)
 		err.Type = field.ErrorTypeNotSupported
-		return e.textAt(at, " in body should be one of ", fmt.Sprint(values)), err
+		list := e.texts().Text(func(b []byte) []byte { return fmt.Append(b, values) })
+		return e.textAt(at, " in body should be one of ", list), err
 	})
 }
 

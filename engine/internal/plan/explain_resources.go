@@ -141,11 +141,20 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 	if e.d.Len(i) < 2 {
 		return
 	}
-	seen := make(counter, e.d.Len(i))
 	lookUp := e.d.Field
 	if len(n.ListKeys) > manyNames {
 		lookUp = e.find().Field
 	}
+	keys := func(c uint32) map[string]any {
+		m := map[string]any{}
+		for _, key := range n.ListKeys {
+			if v := lookUp(c, key.Name); v != 0 {
+				m[key.Name] = e.d.Any(v)
+			}
+		}
+		return m
+	}
+	seen, texts := counter{}, map[string]int{}
 	k = -1
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
 		k++
@@ -153,24 +162,25 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 			return
 		}
 		// With one key its value is compared, with several all of them as an object. The error always shows an object.
-		shown := map[string]any{}
-		for _, key := range n.ListKeys {
-			if v := lookUp(c, key.Name); v != 0 {
-				shown[key.Name] = e.d.Any(v)
+		var repeated bool
+		switch v := lookUp(c, n.ListKeys[0].Name); {
+		case len(n.ListKeys) > 1:
+			object := keys(c)
+			if len(object) == 0 && !quirk.On(quirk.MapListKeyCollisions) {
+				continue
 			}
+			repeated = seen.repeats(object)
+		case v == 0:
+			repeated = quirk.On(quirk.MapListKeyCollisions) && seen.repeats(unspecified{})
+		case e.d.Nodes[v].Kind == value.String:
+			text := e.d.Str(v)
+			texts[text]++
+			repeated = texts[text] == 2
+		default:
+			repeated = seen.repeats(e.d.Any(v))
 		}
-		var compared any = shown
-		if len(n.ListKeys) == 1 {
-			compared = unspecified{}
-			if x, specified := shown[n.ListKeys[0].Name]; specified {
-				compared = x
-			}
-		}
-		if len(shown) == 0 && !quirk.On(quirk.MapListKeyCollisions) {
-			continue
-		}
-		if seen.repeats(compared) {
-			e.duplicate(k, c, shown)
+		if repeated {
+			e.duplicate(k, c, keys(c))
 		}
 	}
 }
@@ -203,7 +213,7 @@ func (e *listExplainer) report(k int, c uint32, keyword string, fill func(*field
 	schema := e.pointer(e.steps, keyword)
 	e.enter(step{kind: stepItem, index: k})
 	err := fill(nil)
-	err.Field = e.field().String()
+	err.Field = e.bracketed("")
 	v := e.violation(violation.List, c, err, nil, "")
 	e.take(v.Error, c, false)
 	e.leave()

@@ -45,12 +45,7 @@ type ruleWalk struct {
 }
 
 // Field returns the path in upstream's spelling, or a Child of it.
-func (w *ruleWalk) Field(below string) string {
-	if below == "" {
-		return w.field().String()
-	}
-	return w.field().Child(below).String()
-}
+func (w *ruleWalk) Field(below string) string { return w.bracketed(below) }
 
 // Ratchet reports whether the value, or the nearest one above that correlates, is unchanged.
 func (w *ruleWalk) Ratchet() bool {

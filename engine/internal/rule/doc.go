@@ -5,7 +5,7 @@
 // upstream's texts, costs and limits. Subpackages: celenv has the environments by minor, celcheck compiles rules and
 // estimates costs, interpret is the fallback, trace records sub-expressions.
 //
-// The package neither walks documents nor decides where rules may run: see packages program and admission.
+// Package plan finds the values that have rules. Package admission decides whether rules run.
 //
 // Upstream: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel.
 package rule

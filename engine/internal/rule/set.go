@@ -140,7 +140,22 @@ func setKey(s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) celcheck.
 }
 
 // keyword returns the position of the rule in its schema node.
-func (r *rule) keyword() string { return "x-kubernetes-validations/" + strconv.Itoa(r.index) }
+func (r *rule) keyword() string {
+	if r.index < len(keywords) {
+		return keywords[r.index]
+	}
+	return rulesKeyword + strconv.Itoa(r.index)
+}
+
+const rulesKeyword = "x-kubernetes-validations/"
+
+// keywords contains the positions of the first rules, so that a violation does not allocate one.
+var keywords = func() (list [16]string) {
+	for k := range list {
+		list[k] = rulesKeyword + strconv.Itoa(k)
+	}
+	return list
+}()
 
 // Size returns the heap that the Set retains, in bytes. It excludes the types and texts that sets share (Retained) and
 // the cached programs of the fallback.

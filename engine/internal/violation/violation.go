@@ -1,5 +1,6 @@
 // Package violation defines the errors of an object or a CRD: upstream's field.Error with the object path, the schema
-// pointer and the pipeline step. It formats upstream's texts and bounds the violations of one document.
+// pointer and the pipeline step. It builds the message of a Status and bounds the violations of one document. Package
+// plan has the texts of schema violations (explain_report.go).
 package violation
 
 import (
