@@ -78,6 +78,7 @@ func stream[Q, P, A, R any, M interface {
 	results func(*P) []A, convert func(A) R,
 ) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
+		first := proto.CloneOf(first) // each iteration completes its own
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		fail := func(err error) {

@@ -95,7 +95,7 @@ func (d *Definition) Pruned(body []byte, version string) (object []byte, unknown
 	return object, paths, err
 }
 
-// Defaulted: see Pruned.
+// Defaulted is described at Pruned.
 func (d *Definition) Defaulted(body []byte, version string) ([]byte, error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {

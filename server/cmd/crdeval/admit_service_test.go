@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,6 +23,15 @@ func TestAdmitWithServer(t *testing.T) {
 		fmt.Fprintf(&many, "---\napiVersion: example.com/v%d\nkind: Kite\nmetadata: {name: %s, namespace: %s}\n", i/maxBatch%2+1, strings.Repeat("n", i%70+1)+fmt.Sprint(i), strings.Repeat("s", i%3+1))
 	}
 	long := file(t, many.String())
+	crd, err := os.ReadFile("admit-crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	boats, err := os.ReadFile("boats.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := file(t, "---\n"+string(boats)+"\n---\n"+string(crd)) // several CRDs, each after a marker
 	for _, args := range []string{
 		"--crds " + sampleCRDs + " " + sampleObjects,
 		"--crds " + sampleCRDs + " --explain " + sampleObjects,
@@ -38,6 +48,7 @@ func TestAdmitWithServer(t *testing.T) {
 		"--crds admit-crd.yaml --type json -p [{op:\u00a0replace,path:\u00a0/spec/size,value:\u00a04}] admit-old.yaml -o yaml",
 		"--crds admit-crd.yaml -p {spec:\u00a0{size:\u00a099}} admit-old.yaml",
 		"--crds admit-rejected-crd.yaml admit-new.yaml",
+		"--crds " + marked + " --old admit-old.yaml admit-new.yaml",
 		"--crds admit-crd.yaml -o wide --now 2100-01-01T00:00:00Z " + long,
 		"--crds admit-crd.yaml -o table --no-headers --now 2100-01-01T00:00:00Z --field-selector metadata.namespace=ss " + long,
 	} {

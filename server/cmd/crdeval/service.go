@@ -105,8 +105,11 @@ func (s *service) register(ctx context.Context, crd *source, adopt bool) (regist
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	if err == nil && answer.GetAccepted() {
 		text := crd.Document.JSON
-		if crd.Document.YAML != nil { // the marker makes it YAML, also if it begins with a brace
-			text = append([]byte("---\n"), crd.Document.YAML...)
+		if yaml := crd.Document.YAML; yaml != nil {
+			text = yaml
+			if crdeval.Document(yaml).GetYaml() == nil { // it begins with a brace: the marker makes it YAML
+				text = append([]byte("---\n"), yaml...)
+			}
 		}
 		s.inline = append(s.inline, text)
 	}
