@@ -48,6 +48,7 @@ type difference struct {
 	Diff     inREST[*crdevalv1.DiffCrdResponse] `json:"diff,omitzero"`
 	Replayed []replayed                         `json:"replayed,omitempty"`
 	Error    string                             `json:"error,omitempty"` // why the CRDs could not be compared
+	File     string                             `json:"file,omitempty"`  // that has the error
 	Line     int                                `json:"line,omitempty"`  // of the error, if known
 
 	old, new *source // nil for a registered or missing CRD
@@ -69,7 +70,7 @@ type replayed struct {
 // fail records why the CRDs could not be compared.
 func (d *difference) fail(at *source, err error) {
 	d.Error, d.Line, _ = at.Describe(err)
-	d.failed = at
+	d.failed, d.File = at, at.File
 }
 
 // take records the changes, and what an API server answers to the new CRD.
