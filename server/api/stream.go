@@ -315,9 +315,12 @@ func (t *stream[M, S, P]) sendChunk(ctx context.Context, c *chunk[S]) error {
 		}); err != nil {
 			P(&c.slots[i]).fail(c.itemStatus(ctx, c.addVersion(&r, c.items[i], err)))
 		}
+		result := c.budget.used()
+		t.window.add(0, result)
 		if err := t.sendRange(c, i, i+1); err != nil {
 			return err
 		}
+		t.window.remove(0, result)
 		sent = i + 1
 	}
 	if err := t.sendRange(c, sent, len(c.items)); err != nil {

@@ -241,8 +241,10 @@ func withHint(err error, v any, data []byte) error {
 	if first := s.peek(); first != 0 && first != '{' && first != '[' {
 		at.text += "; if it is YAML, send Content-Type: application/yaml"
 	}
-	_, many := v.(batch)
-	if members, _ := s.members(); many && at.path == "" && (members["apiVersion"] != nil || members["kind"] != nil) {
+	if _, many := v.(batch); !many || at.path != "" {
+		return err
+	}
+	if members, _ := s.members("apiVersion", "kind"); len(members) > 0 {
 		at.text = `the body is an object and not a request: send {"items": [{"object": …}]}, with the object in place of …`
 	}
 	return err

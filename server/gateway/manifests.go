@@ -26,7 +26,7 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 	if s.peek() != '{' {
 		return false, nil
 	}
-	members, err := s.members()
+	members, err := s.members("kind", "items")
 	if err == nil {
 		err = s.end()
 	}

@@ -205,14 +205,18 @@ func (s *scanner) elements(open, closing byte, what string, f func(i int) error)
 	}
 }
 
-// members returns the values of an object, by key, up to the first error.
-func (s *scanner) members() (found map[string][]byte, err error) {
+// members returns the values of the wanted members of an object, up to the first error. It does not keep the others: an
+// object can have millions.
+func (s *scanner) members(wanted ...string) (found map[string][]byte, err error) {
 	found = map[string][]byte{}
 	err = s.elements('{', '}', "an object", func(int) error {
 		name, err := s.key()
 		if err == nil {
 			s.space()
-			found[string(name)], err = s.value()
+			var v []byte
+			if v, err = s.value(); slices.Contains(wanted, string(name)) {
+				found[string(name)] = v
+			}
 		}
 		return err
 	})

@@ -41,7 +41,7 @@ func (r *Registry) follow() {
 			reload = err != nil
 		} else {
 			reload, err = r.watchStore(ctx)
-			atOnce = reload && r.Sequence() != loaded // otherwise the last load did not help
+			atOnce = errors.Is(err, ErrCompacted) && r.Sequence() != loaded // otherwise the last load did not help
 		}
 		if ctx.Err() != nil {
 			return

@@ -122,7 +122,7 @@ func (p *pass) exact(v *Version) error {
 		return nil
 	case p.r.Stage == StageDecode:
 		return p.decoded()
-	case p.r.Patched:
+	case p.r.Patched && !p.r.AsGiven:
 		// Bytes of a storage usually have no resourceVersion; the patched object then has the stored one.
 		p.fillRevision()
 		if p.r.Handler {

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ type locator struct {
 	d      *value.Doc
 	root   uint32
 	finder *value.Finder
-	folded map[uint32]map[string][]uint32 // members of objects by lowercase name
+	folded map[uint32]*foldedKeys // members of objects by lowercase name
 
 	path value.Path // current path of walk
 	// The result of walk: the longest path found, its node, and the rest of the text.
@@ -79,37 +80,48 @@ func (l *locator) walk(node uint32, text string) {
 	}
 }
 
-// members looks up the keys that the text can begin with.
+// members looks up the keys that the text can begin with. It tries the lengths of the node's keys only, so that its work
+// is bounded by their sum.
 func (l *locator) members(node uint32, text string) {
-	for end := 1; text[0] == '[' && end < len(text); end++ {
-		if text[end] == ']' {
-			if c := l.finder.Field(node, text[1:end]); c != 0 {
-				l.try(c, value.Entry(l.d.Key(c)), text[end+1:])
+	keys, plain := l.fold(node), strings.TrimPrefix(text, ".")
+	for _, n := range keys.lengths {
+		if text[0] == '[' && n+1 < len(text) && text[n+1] == ']' {
+			if c := l.finder.Field(node, text[1:n+1]); c != 0 {
+				l.try(c, value.Entry(l.d.Key(c)), text[n+2:])
 			}
 		}
 	}
 	// Upstream names printer columns and selectable fields by Go field names, such as JSONPath.
-	plain, members := strings.TrimPrefix(text, "."), l.fold(node)
-	for end := 0; end <= len(plain); end++ {
-		if end < len(plain) && plain[end] != '.' && plain[end] != '[' {
+	for _, n := range keys.lengths {
+		if n > len(plain) || n < len(plain) && plain[n] != '.' && plain[n] != '[' {
 			continue
 		}
-		for _, c := range members[strings.ToLower(plain[:end])] {
-			l.try(c, value.Name(l.d.Key(c)), plain[end:])
+		for _, c := range keys.members[strings.ToLower(plain[:n])] {
+			l.try(c, value.Name(l.d.Key(c)), plain[n:])
 		}
 	}
 }
 
-func (l *locator) fold(node uint32) map[string][]uint32 {
+// foldedKeys are the keys of an object.
+type foldedKeys struct {
+	members map[string][]uint32 // by key in lower case
+	lengths []int               // of the keys in bytes, ascending, each once
+}
+
+func (l *locator) fold(node uint32) *foldedKeys {
 	known := l.folded[node]
 	if known == nil {
-		known = make(map[string][]uint32, l.d.Len(node))
+		known = &foldedKeys{members: make(map[string][]uint32, l.d.Len(node))}
 		for c := l.d.Nodes[node].First; c != 0; c = l.d.Nodes[c].Next {
-			key := strings.ToLower(l.d.Key(c))
-			known[key] = append(known[key], c)
+			key := l.d.Key(c)
+			lower := strings.ToLower(key)
+			known.members[lower] = append(known.members[lower], c)
+			known.lengths = append(known.lengths, len(key))
 		}
+		slices.Sort(known.lengths)
+		known.lengths = slices.Compact(known.lengths)
 		if l.folded == nil {
-			l.folded = map[uint32]map[string][]uint32{}
+			l.folded = map[uint32]*foldedKeys{}
 		}
 		l.folded[node] = known
 	}

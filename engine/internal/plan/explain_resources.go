@@ -163,8 +163,12 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		}
 		// With one key its value is compared, with several all of them as an object. The error always shows an object.
 		var repeated bool
-		switch v := lookUp(c, n.ListKeys[0].Name); {
-		case len(n.ListKeys) > 1:
+		var v uint32
+		if len(n.ListKeys) == 1 {
+			v = lookUp(c, n.ListKeys[0].Name)
+		}
+		switch {
+		case len(n.ListKeys) != 1:
 			object := keys(c)
 			if len(object) == 0 && !quirk.On(quirk.MapListKeyCollisions) {
 				continue

@@ -89,6 +89,11 @@ func (r reader) read(v reflect.Value, i uint32) bool {
 	case reflect.Map:
 		return kind == value.Object && r.entries(v, i)
 	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			text, err := base64.StdEncoding.DecodeString(r.text(i))
+			v.SetBytes(text)
+			return kind == value.String && err == nil
+		}
 		return kind == value.Array && r.elements(v, i)
 	case reflect.String:
 		v.SetString(strings.Clone(r.text(i)))
@@ -161,11 +166,6 @@ func (r reader) properties(into *map[string]Props, i uint32) bool {
 }
 
 func (r reader) elements(v reflect.Value, i uint32) bool {
-	if v.Type().Elem().Kind() == reflect.Uint8 {
-		text, err := base64.StdEncoding.DecodeString(r.text(i))
-		v.SetBytes(text)
-		return err == nil
-	}
 	v.Set(reflect.MakeSlice(v.Type(), r.d.Len(i), r.d.Len(i)))
 	k := 0
 	for c := r.d.Nodes[i].First; c != 0; c, k = r.d.Nodes[c].Next, k+1 {

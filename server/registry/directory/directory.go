@@ -157,7 +157,8 @@ func (l *Loader) Run(ctx context.Context) {
 			case <-timer.C:
 				waiting = false
 				continue
-			case <-notifications:
+			case changed := <-notifications:
+				l.mustRead(changed.Name)
 			case err := <-failures: // notifications were lost, mostly because there were too many
 				l.log.DebugContext(ctx, "watching the directories of CRDs", "error", err)
 			}

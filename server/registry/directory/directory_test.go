@@ -346,3 +346,28 @@ func TestAThousandFiles(t *testing.T) {
 		t.Errorf("%d deletions", deleted)
 	}
 }
+
+// A notification is enough to read a file again, even if its size and time are as before.
+func TestSameSizeAndTime(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	past := time.Now().Add(-time.Hour)
+	write := func(content string, flag int) {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_WRONLY|flag, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString(content)
+		if err := errors.Join(err, f.Close(), os.Chtimes(path, past, past)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(crd("as", "1"), os.O_CREATE)
+	w := watch(t, newBackend(t), filepath.Dir(path))
+	w.eventually("as:1")
+	put(t, filepath.Join(filepath.Dir(path), "b.yaml"), crd("bs", "1"))
+	w.eventually("as:1 bs:1") // now notifications arrive
+	write(crd("as", "2"), 0)
+	w.eventually("as:2 bs:1")
+}

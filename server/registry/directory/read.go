@@ -170,6 +170,15 @@ func (l *Loader) readAgain(ctx context.Context, f *file) {
 	}
 }
 
+// mustRead makes the next pass read a known file, even if its size and time stay the same.
+func (l *Loader) mustRead(path string) {
+	for _, f := range l.files {
+		if f.path == path {
+			f.info = nil
+		}
+	}
+}
+
 // unchanged reports whether a file with info certainly has the content that was read.
 func (f *file) unchanged(info os.FileInfo) bool {
 	return f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() &&

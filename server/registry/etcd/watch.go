@@ -179,7 +179,8 @@ func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Co
 			}
 		case storeKey:
 			if err := s.check(e.Kv.Value, !deleted); err != nil {
-				return c, false, err
+				// A new watch would get the same event again, also after a repair. The registry must load the store.
+				return c, false, fmt.Errorf("%w: %w", registry.ErrCompacted, err)
 			}
 		case commitKey:
 			ours = true
