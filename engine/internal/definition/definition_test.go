@@ -392,3 +392,18 @@ func FuzzDecodeAndValidate(f *testing.F) {
 		}
 	})
 }
+
+// TestCABundle: a bundle is a string in base64, or an array of bytes as encoding/json reads it.
+func TestCABundle(t *testing.T) {
+	for text, want := range map[string]string{`"Y2E="`: "ca", `[99,97]`: "ca", `["x"]`: "error", `"?"`: "error", `[]`: ""} {
+		m, err := Decode([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.b"},
+			"spec":{"conversion":{"strategy":"Webhook","webhook":{"clientConfig":{"caBundle":` + text + `}}}}}`))
+		got := "error"
+		if err == nil {
+			got = string(m.CRD.Spec.Conversion.Webhook.ClientConfig.CABundle)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q: %v", text, got, want, err)
+		}
+	}
+}

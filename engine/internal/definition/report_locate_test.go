@@ -1,8 +1,11 @@
 package definition
 
 import (
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -37,5 +40,24 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: at %s, want %s", tt.field, d.Raw(node), tt.text)
 		}
 		d.Release()
+	}
+}
+
+// The work for a path is bounded by the lengths of the keys on it, not by their square.
+func TestLocateLongKey(t *testing.T) {
+	dots := strings.Repeat(".", 300_000)
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON([]byte(`{"spec":{"properties":{"`+dots+`":{"type":"x"}}}}`), value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := testenv.CPUTime()
+	p, _, node := newLocator(d, root).locate("spec.properties[" + dots + "].type")
+	if string(d.Raw(node)) != `"x"` {
+		t.Errorf("%d steps, at %.50s", len(p), d.Raw(node))
+	}
+	if took := testenv.CPUTime() - start; took > 10*time.Second { // a few milliseconds, a minute if it is quadratic
+		t.Errorf("took %v of CPU time", took)
 	}
 }
