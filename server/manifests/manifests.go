@@ -1,5 +1,5 @@
-// Package manifests splits the content of a file into manifests: its YAML or JSON documents, and the items of lists. It maps
-// positions in a manifest to positions in the file. It does not validate manifests.
+// Package manifests splits the content of a file into manifests: its YAML or JSON documents, and the items of lists. It
+// maps positions in a manifest to positions in the file. It does not validate manifests.
 package manifests
 
 import (
