@@ -41,8 +41,8 @@ func TestListsAreBoundedWhileRead(t *testing.T) {
 	}
 }
 
-// TestYAMLTakesRoom: what a YAML body becomes in memory counts among the bodies.
-func TestYAMLTakesRoom(t *testing.T) {
+// TestYAMLCountsAsMemory: what a YAML body becomes in memory counts among the bodies.
+func TestYAMLCountsAsMemory(t *testing.T) {
 	held := NewBodies(4000, nil)
 	_, rest := serve(t, Options{MaxBodyBytes: 1000, Bodies: held})
 	held.taken.Add(3000)

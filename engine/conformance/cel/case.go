@@ -172,24 +172,24 @@ func anyValue(r generate.Rand, schema *tree.Node) *tree.Node {
 
 // inflate makes lists and texts long, to test costs that grow with sizes and the limits.
 func inflate(r generate.Rand, v *tree.Node, n int) {
-	room := 4000
+	budget := 4000
 	v.Walk(func(at, _ *tree.Node, _ int) {
-		if room <= 0 || !r.Chance(60) {
+		if budget <= 0 || !r.Chance(60) {
 			return
 		}
 		if at.Kind == tree.Array && len(at.Items) > 0 && len(at.Items) < 10 {
 			items := at.Items
-			for len(at.Items) < n && room > 0 {
+			for len(at.Items) < n && budget > 0 {
 				e := generate.Pick(r, items).Clone()
 				if e.Kind == tree.Scalar && r.Chance(70) { // distinct elements
 					e = varied(e, len(at.Items))
 				}
 				at.Items = append(at.Items, e)
-				room -= e.Size()
+				budget -= e.Size()
 			}
 		} else if text, ok := at.Text(); ok && len(text) > 0 {
 			*at = *tree.Str(strings.Repeat(text, 1+n/len(text)))
-			room -= n
+			budget -= n
 		}
 	})
 }

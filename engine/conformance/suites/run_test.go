@@ -68,13 +68,14 @@ func TestTablesOfCorpus(t *testing.T) {
 	}
 }
 
-// TestSuitesAreReproducible runs each suite twice with one seed: disagreements are reported by seed and number.
+// TestSuitesAreReproducible runs each suite twice with one seed: disagreements are reported by seed and number. Several
+// workers may compare one group more than is asked for.
 func TestSuitesAreReproducible(t *testing.T) {
 	for name, run := range map[string]func(suite.Options) string{
 		"selectors": func(o suite.Options) string { n := selectors.Run(o); return n.Detail() },
 		"scale":     func(o suite.Options) string { n := scale.Run(o); return n.Detail() },
 	} {
-		detail := func(seed uint64) string { return run(suite.Options{N: 20, Seed: seed, Log: t.Output()}) }
+		detail := func(seed uint64) string { return run(suite.Options{N: 20, Seed: seed, Workers: 1, Log: t.Output()}) }
 		if first := detail(3); detail(3) != first || detail(4) == first {
 			t.Errorf("%s: groups do not depend on the seed only: %s", name, first)
 		}

@@ -23,7 +23,7 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	}
 	r := p.run()
 	defer r.Close()
-	r.Room, r.Trace = at.Room, p.r.Trace
+	r.Budget, r.Trace = at.Budget, p.r.Trace
 	if violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules) {
 		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
 		note.Node = p.root

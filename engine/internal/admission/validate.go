@@ -20,8 +20,8 @@ import (
 // ValidateUpdate; registry/rest/update.go, ValidateUpdate.
 func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	d, compiled, update := p.d, v.Plan, p.old.root != 0
-	room := violation.NewBudget(p.r.Limits)
-	at := plan.At{Stop: p.stop, Room: room, Texts: new(value.Slab)}
+	budget := violation.NewBudget(p.r.Limits)
+	at := plan.At{Stop: p.stop, Budget: budget, Texts: new(value.Slab)}
 	var common, own []violation.Violation // those common do not block rules
 	var pair plan.Pair
 	var rules plan.Update
@@ -29,13 +29,13 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 		p.pairs.Init(d, p.stop)
 		pair = p.pairs.Root(compiled.Root, p.root, p.old.root)
 		rules = plan.Update{Old: p.old.root, Pairs: p.pairs, Ratchet: true}
-		common, own = p.updateErrors(room)
+		common, own = p.updateErrors(budget)
 	}
 	types := p.typeErrors(v)
 	found := types
 	if len(types) == 0 {
 		if !update {
-			own = p.metadataErrors(room)
+			own = p.metadataErrors(budget)
 		}
 		var bySchema []violation.Violation
 		if p.r.Status && quirk.On(quirk.StatusUpdateChecksStatusSchema) {
@@ -56,7 +56,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 	if err := expired(p.ctx); err != nil {
 		return nil, err
 	}
-	if err := room.Err(); err != nil {
+	if err := budget.Err(); err != nil {
 		return nil, exceeded(err)
 	}
 	if len(common) == 0 {
@@ -96,7 +96,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 }
 
 // metadataErrors returns the violations about the metadata of a creation.
-func (p *pass) metadataErrors(room *violation.Budget) []violation.Violation {
+func (p *pass) metadataErrors(budget *violation.Budget) []violation.Violation {
 	if p.r.SkipMetadata {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (p *pass) metadataErrors(room *violation.Budget) []violation.Violation {
 			return nil
 		}
 		if found, ok := metadata.Faults(p.d, meta, p.metadataRules()); ok {
-			return within(found, room)
+			return within(found, budget)
 		}
 	}
 	m, errs := metadata.FromTree(p.d, meta)
@@ -117,13 +117,13 @@ func (p *pass) metadataErrors(room *violation.Budget) []violation.Violation {
 		}
 		errs = metadata.Validate(m, p.def.Namespaced)
 	}
-	return p.aboutMetadata(errs, room)
+	return p.aboutMetadata(errs, budget)
 }
 
 // within returns the violations that the limits allow.
-func within(found []violation.Violation, room *violation.Budget) []violation.Violation {
+func within(found []violation.Violation, budget *violation.Budget) []violation.Violation {
 	for i := range found {
-		if !room.Take(violation.Size(found[i].Error), false) {
+		if !budget.Take(violation.Size(found[i].Error), false) {
 			return found[:i]
 		}
 	}
@@ -131,11 +131,11 @@ func within(found []violation.Violation, room *violation.Budget) []violation.Vio
 }
 
 // aboutMetadata returns violations with paths for errors about the object's own metadata.
-func (p *pass) aboutMetadata(errs field.ErrorList, room *violation.Budget) []violation.Violation {
+func (p *pass) aboutMetadata(errs field.ErrorList, budget *violation.Budget) []violation.Violation {
 	found := make([]violation.Violation, 0, len(errs))
 	positions := entries{d: p.d, finder: p.d.Finder(), root: p.root}
 	for _, err := range errs {
-		if !room.Take(violation.Size(err), false) {
+		if !budget.Take(violation.Size(err), false) {
 			break
 		}
 		f := violation.Of(violation.Metadata, err, nil)
@@ -151,9 +151,9 @@ func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation
 	if len(found) == 0 || p.old.root == 0 {
 		return found
 	}
-	room := violation.NewBudget(p.r.Limits)
-	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Room: room}); len(old) == 0 &&
-		room.Err() == nil {
+	budget := violation.NewBudget(p.r.Limits)
+	if old := compiled.ExplainLists(p.d, p.old.root, plan.At{Stop: p.stop, Budget: budget}); len(old) == 0 &&
+		budget.Err() == nil {
 		return found
 	}
 	p.ratcheted = append(p.ratcheted, found...)
@@ -162,19 +162,19 @@ func (p *pass) listErrors(compiled *plan.Plan, at plan.At) []violation.Violation
 
 // updateErrors returns the violations about the object's own metadata: those about any resource, and those of the
 // strategy.
-func (p *pass) updateErrors(room *violation.Budget) (common, own []violation.Violation) {
+func (p *pass) updateErrors(budget *violation.Budget) (common, own []violation.Violation) {
 	if p.r.SkipMetadata {
 		return nil, nil
 	}
 	m, errs := metadata.FromTree(p.d, p.d.Field(p.root, "metadata"))
 	old, oldErrs := metadata.FromTree(p.d, p.d.Field(p.old.root, "metadata"))
 	if errs = append(errs, oldErrs...); len(errs) > 0 {
-		return nil, p.aboutMetadata(errs[:1], room) // upstream stops at the first that cannot be read
+		return nil, p.aboutMetadata(errs[:1], budget) // upstream stops at the first that cannot be read
 	}
 	if p.r.Handler && !p.r.AsGiven {
 		m.ManagedFields = nil // as for a creation
 	}
 	whole, change := metadata.ValidateCommon(m, old, p.def.Namespaced)
-	common = append(p.aboutMetadata(whole, room), p.aboutMetadata(change, room)...)
-	return common, p.aboutMetadata(metadata.ValidateUpdate(m, old, p.def.Namespaced), room)
+	common = append(p.aboutMetadata(whole, budget), p.aboutMetadata(change, budget)...)
+	return common, p.aboutMetadata(metadata.ValidateUpdate(m, old, p.def.Namespaced), budget)
 }

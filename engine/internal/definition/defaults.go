@@ -24,31 +24,31 @@ import (
 //
 // As in upstream, the check changes the schema: it removes unknown fields from embedded metadata in defaults.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go, ValidateDefaults)
-func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, room *violation.Budget, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
+func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, budget *violation.Budget, memory *celcheck.Memory, unprunedToo func() bool) field.ErrorList {
 	resource := *s
 	resource.XEmbeddedResource = true // upstream treats the root as an embedded resource
 	compiled, err := plan.Compile(&resource, plan.Options{ForDefaults: true})
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{ctx: ctx, d: value.Acquire(), room: room, memory: memory, unprunedToo: unprunedToo, stop: interrupt.On(room.Done()), budget: rule.Budget}
+	c := defaultCheck{ctx: ctx, d: value.Acquire(), budget: budget, memory: memory, unprunedToo: unprunedToo, stop: interrupt.On(budget.Done()), left: rule.Budget}
 	c.node(&resource, compiled.Root, path, surroundings{})
 	c.d.Release() // not deferred: after a panic the Doc must not be reused
 	return c.errs
 }
 
 type defaultCheck struct {
-	ctx  context.Context // for rules
-	d    *value.Doc
-	errs field.ErrorList
-	room *violation.Budget
+	ctx    context.Context // for rules
+	d      *value.Doc
+	errs   field.ErrorList
+	budget *violation.Budget
 	// memory caches compiled rules and their types.
 	memory *celcheck.Memory
 	// unprunedToo is described at checkDefaults.
 	unprunedToo func() bool
 	stop        *interrupt.Signal
-	// budget is the remaining cost budget of rules. If it is negative, checking stops.
-	budget int64
+	// left is the remaining cost budget of rules. If it is negative, checking stops.
+	left int64
 }
 
 // surroundings is the resource, at the root or embedded, that contains a schema.
@@ -67,7 +67,7 @@ func (s surroundings) enter(name string) surroundings {
 
 // node checks the default of s and all defaults below it. n is the plan of s.
 func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in surroundings) {
-	if c.budget < 0 || !c.room.Open() {
+	if c.left < 0 || !c.budget.Open() {
 		return
 	}
 	if s.XEmbeddedResource {
@@ -124,11 +124,11 @@ func (c *defaultCheck) outside(s *schema.Props, n *plan.Node, path *field.Path) 
 		// Store the coerced value in the CRD, as upstream does.
 		s.Default.Raw = c.d.AppendJSON(nil, root)
 	}
-	if bad := compiled.ExplainEmbedded(c.d, root, plan.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+	if bad := compiled.ExplainEmbedded(c.d, root, plan.At{Field: path, Budget: c.budget, Stop: c.stop}); len(bad) > 0 {
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
-	if bad := compiled.Explain(c.d, root, plan.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+	if bad := compiled.Explain(c.d, root, plan.At{Field: path, Budget: c.budget, Stop: c.stop}); len(bad) > 0 {
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
@@ -146,7 +146,7 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *plan.Node, path *field.Pat
 	if _, bad, _ := resource.CoerceEmbedded(c.d, object, metadata.Options{}); bad != nil {
 		invalid = bad.Error
 	} else {
-		invalid = violation.Together(violation.Errors(resource.ExplainEmbedded(c.d, object, plan.At{Room: c.room, Stop: c.stop})))
+		invalid = violation.Together(violation.Errors(resource.ExplainEmbedded(c.d, object, plan.At{Budget: c.budget, Stop: c.stop})))
 	}
 	root, ok := c.parse(s.Default.Raw, path)
 	if !ok {
@@ -157,7 +157,7 @@ func (c *defaultCheck) insideMeta(s *schema.Props, n *plan.Node, path *field.Pat
 		return
 	}
 	compiled := plan.Plan{Root: n, Structural: true, HasSchema: true}
-	if bad := compiled.Explain(c.d, root, plan.At{Field: path, Room: c.room, Stop: c.stop}); len(bad) > 0 {
+	if bad := compiled.Explain(c.d, root, plan.At{Field: path, Budget: c.budget, Stop: c.stop}); len(bad) > 0 {
 		c.errs = append(c.errs, violation.Errors(bad)...)
 		return
 	}
@@ -230,13 +230,13 @@ func (c *defaultCheck) rules(s *schema.Props, root uint32, path *field.Path) {
 		left = min(left, asNew)
 	}
 	c.errs = append(c.errs, violation.Errors(found)...)
-	c.budget = left
+	c.left = left
 }
 
 func (c *defaultCheck) run(compiled *plan.Plan, root uint32, u plan.Update, path *field.Path) (found []violation.Violation, left int64) {
 	r := rule.Start(c.d)
 	defer r.Close()
-	r.Context, r.Stop, r.Room, r.Left = c.ctx, c.stop, c.room, c.budget
-	compiled.Rules(r, root, u, plan.At{Field: path, Room: c.room, Stop: c.stop})
+	r.Context, r.Stop, r.Budget, r.Left = c.ctx, c.stop, c.budget, c.left
+	compiled.Rules(r, root, u, plan.At{Field: path, Budget: c.budget, Stop: c.stop})
 	return r.Found, r.Left
 }

@@ -54,7 +54,7 @@ type ruleCheck struct {
 	ratchet *ratchet
 	// version is the name of the version with the schema.
 	version string
-	room    *violation.Budget
+	budget  *violation.Budget
 	errs    field.ErrorList
 	rules   []Rule
 	total   uint64
@@ -143,7 +143,7 @@ func (c *ruleCheck) compile(p *position, path, uncorrelatable *field.Path) {
 	at := path.Child("x-kubernetes-validations")
 	add := func(e *field.Error) {
 		c.errs = append(c.errs, e)
-		c.room.Take(violation.Size(e), false)
+		c.budget.Take(violation.Size(e), false)
 	}
 	scope, err := p.scope()
 	switch {
@@ -157,7 +157,7 @@ func (c *ruleCheck) compile(p *position, path, uncorrelatable *field.Path) {
 		return
 	}
 	for i := range p.props.XValidations {
-		if c.ctx.Err() != nil || c.room.Err() != nil {
+		if c.ctx.Err() != nil || c.budget.Err() != nil {
 			return // check for each rule, because one rule can be as slow as hundreds of schemas
 		}
 		r, at := &p.props.XValidations[i], at.Index(i)

@@ -30,7 +30,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	if s.grows(p) {
 		return nil
 	}
-	rules := &ruleCheck{ctx: s.ctx, env: s.env, memory: s.memory, ratchet: s.ratchet, version: version, room: s.room}
+	rules := &ruleCheck{ctx: s.ctx, env: s.env, memory: s.memory, ratchet: s.ratchet, version: version, budget: s.budget}
 	var positions schema.Rules
 	if schema.HasRules(p) {
 		positions = rootPosition(rules, p)
@@ -43,9 +43,9 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	case !s.structural || unsupported != nil:
 		positions = nil
 	default:
-		found := schema.Structural(at, p, s.room)
+		found := schema.Structural(at, p, s.budget)
 		if len(found) == 0 && quirk.On(quirk.NullDefaultIgnored) && schema.HasDefaults(p) {
-			found = checkDefaults(s.ctx, p, at, s.room, s.memory, s.ratchet.unprunedDefaults)
+			found = checkDefaults(s.ctx, p, at, s.budget, s.memory, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {
 			positions = nil // upstream compiles no rules for such a schema
@@ -56,7 +56,7 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 		// Its errors come first, but show the schema after the check of defaults.
 		root = statusRoot(p, path)
 	}
-	errs = append(append(root, errs...), schema.Keywords(at, p, positions, s.room, s.ratchet.Lenient)...)
+	errs = append(append(root, errs...), schema.Keywords(at, p, positions, s.budget, s.ratchet.Lenient)...)
 	errs = append(errs, rules.errs...)
 	if unsupported != nil && len(errs) == 0 {
 		// Report it only if the keyword checks report no error, which would have a better text.
@@ -135,13 +135,13 @@ func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, paren
 // maxSelectableFields is the maximum number of distinct selectable fields of one version.
 const maxSelectableFields = 8
 
-// grows fails the room if macro expansion makes a rule of the schema too large, and reports whether it did.
+// grows fails the budget if macro expansion makes a rule of the schema too large, and reports whether it did.
 func (s *spec) grows(p *schema.Props) bool {
 	return schema.Any(p, func(p *schema.Props) bool {
 		for i := range p.XValidations {
 			for _, text := range [...]string{p.XValidations[i].Rule, p.XValidations[i].MessageExpression} {
 				if limit := new(value.LimitError); errors.As(celcheck.CheckExpansion(text), &limit) {
-					s.room.Fail(limit)
+					s.budget.Fail(limit)
 					return true
 				}
 			}

@@ -30,7 +30,7 @@ type spec struct {
 
 	// The following fields are set during validation.
 	ctx        context.Context
-	room       *violation.Budget // bounds the errors
+	budget     *violation.Budget // bounds the errors
 	env        *celenv.Env       // environment of new rules
 	memory     *celcheck.Memory
 	ratchet    *ratchet

@@ -127,7 +127,7 @@ func NonStructuralCondition(
 	}
 	c := &apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue}
 	errs := field.ErrorList{field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false")}
-	room := violation.NewBudget(l).Until(ctx.Done())
+	budget := violation.NewBudget(l).Until(ctx.Done())
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		s := schema.Of(v)
@@ -140,9 +140,9 @@ func NonStructuralCondition(
 			return c, nil
 		}
 		path := field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
-		errs = append(errs, schema.Structural(path, s, room)...)
+		errs = append(errs, schema.Structural(path, s, budget)...)
 	}
-	if err := room.Err(); err != nil {
+	if err := budget.Err(); err != nil {
 		return nil, err
 	}
 	c.Reason, c.Message = "Violations", violation.Together(errs).Error()

@@ -89,7 +89,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	m.spec.ctx, m.spec.room, m.spec.env, m.spec.memory = ctx, violation.NewBudget(o.Limits).Until(ctx.Done()), env, o.Memory
+	m.spec.ctx, m.spec.budget, m.spec.env, m.spec.memory = ctx, violation.NewBudget(o.Limits).Until(ctx.Done()), env, o.Memory
 	if m.spec.memory == nil {
 		m.spec.memory = celcheck.NewMemory()
 	}
@@ -150,16 +150,16 @@ func (s *spec) preserves() field.ErrorList {
 
 // fits returns a *value.LimitError if the errors exceed the limits. The schema checks already count theirs.
 func (s *spec) fits(errs field.ErrorList, l value.Limits) error {
-	if err := s.room.Err(); err != nil {
+	if err := s.budget.Err(); err != nil {
 		return err
 	}
-	room := violation.NewBudget(l)
+	budget := violation.NewBudget(l)
 	for _, err := range errs {
-		if !room.Take(violation.Size(err), false) {
+		if !budget.Take(violation.Size(err), false) {
 			break
 		}
 	}
-	return room.Err()
+	return budget.Err()
 }
 
 // checkMetadata checks the CRD's metadata after the API server has set its fields.

@@ -120,7 +120,7 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 			first++
 		}
 	}
-	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*roomPerSegment)
+	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*bytesPerSegment)
 	list := make([]Change, len(e.List))
 	pruned, defaulted = list[:0:first], list[first:first]
 	for _, x := range e.List {
@@ -141,8 +141,8 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	return pruned, defaulted
 }
 
-// roomPerSegment is the usual length of a path segment.
-const roomPerSegment = 12
+// bytesPerSegment is the usual length of a path segment.
+const bytesPerSegment = 12
 
 // appendPath appends the path of an edit. It follows the schema, which tells keys of maps from names, and whose names
 // outlive the Doc.

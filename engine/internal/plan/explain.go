@@ -20,9 +20,9 @@ type At struct {
 	Schema string
 	// Stop aborts the walk. The result of an aborted walk is incomplete and must not be used.
 	Stop *interrupt.Signal
-	// Room bounds the size of the result. It may be nil. If it is exceeded, the result is incomplete and must not be
+	// Budget bounds the size of the result. It may be nil. If it is exceeded, the result is incomplete and must not be
 	// used.
-	Room *violation.Budget
+	Budget *violation.Budget
 	// Texts is memory for the result. It may be nil.
 	Texts *value.Slab
 }

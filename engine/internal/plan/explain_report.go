@@ -73,7 +73,7 @@ func (e *explainer) keep(found []draft) {
 func (e *explainer) drop(found []draft) {
 	for k := range found {
 		if found[k].Error != nil {
-			e.at.Room.Give(found[k].cost)
+			e.at.Budget.Give(found[k].cost)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (e *explainer) cut(start int) {
 func (e *explainer) try() { e.trial++ }
 
 func (e *explainer) tried() {
-	if e.trial--; e.trial == 0 && !e.at.Room.Fits() {
+	if e.trial--; e.trial == 0 && !e.at.Budget.Fits() {
 		e.done = true
 	}
 }

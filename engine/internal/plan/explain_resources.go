@@ -43,7 +43,7 @@ func (e *embeddedExplainer) judge(n *Node, i uint32) {
 // resource validates an object as a resource. The structured path leads to the member at or above the error.
 func (e *embeddedExplainer) resource(i uint32) {
 	if limit := new(value.LimitError); errors.As(metadata.Fits(e.d, e.d.Field(i, "metadata")), &limit) {
-		e.at.Room.Fail(limit)
+		e.at.Budget.Fail(limit)
 		e.done = true
 		return
 	}

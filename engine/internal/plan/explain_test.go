@@ -277,9 +277,9 @@ func TestFindingsAreBoundedInBytes(t *testing.T) {
 	enum := `"` + strings.Repeat("e", 10_000) + `"`
 	p := compileText(t, `v:{"type":"array","items":{"type":"string","enum":[`+enum+`]}}`, Options{})
 	d, root := parseText(t, `v:["`+strings.Repeat(`x","`, 1_000)+`x"]`)
-	room := violation.NewBudget(value.Limits{})
-	if p.Explain(d, root, At{Room: room}); room.Err() == nil {
-		t.Error("room for 10 MB")
+	budget := violation.NewBudget(value.Limits{})
+	if p.Explain(d, root, At{Budget: budget}); budget.Err() == nil {
+		t.Error("budget for 10 MB")
 	}
 }
 
@@ -299,10 +299,10 @@ func TestFindingsAreBoundedInNumber(t *testing.T) {
 		{"one more that does not", `{"o":[` + strings.Repeat(`{"c":1},`, 50) + `{"c":1}]}`, 102, false},
 	} {
 		d, root := parseText(t, c.text)
-		room := violation.NewBudget(limits)
-		found := p.Explain(d, root, At{Room: room})
-		if fits := room.Err() == nil; fits != c.fits || fits && len(found) != c.found {
-			t.Errorf("%s: %d findings, %v", c.name, len(found), room.Err())
+		budget := violation.NewBudget(limits)
+		found := p.Explain(d, root, At{Budget: budget})
+		if fits := budget.Err() == nil; fits != c.fits || fits && len(found) != c.found {
+			t.Errorf("%s: %d findings, %v", c.name, len(found), budget.Err())
 		}
 		if got := len(p.Explain(d, root, At{})); got != c.found {
 			t.Errorf("%s: %d findings without a bound, want %d", c.name, got, c.found)

@@ -38,7 +38,7 @@ func (t *walker) take(err *field.Error, i uint32, trial bool) (cost int) {
 		cost += t.textOf(i)
 	}
 	cost += max(0, len(t.steps)-ordinaryDepth) * bytesPerStep
-	if t.tick(1 + cost/256); !t.at.Room.Take(cost, trial) {
+	if t.tick(1 + cost/256); !t.at.Budget.Take(cost, trial) {
 		t.done = true
 	}
 	return cost

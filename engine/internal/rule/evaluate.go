@@ -117,7 +117,7 @@ func (e *evaluation) interpret(text string, declared, given bool) interpret.Resu
 	}
 	result := e.interpreter.Eval(text, declared, given)
 	if result.Bound != nil {
-		e.run.Room.Fail(result.Bound)
+		e.run.Budget.Fail(result.Bound)
 	}
 	return result
 }
@@ -268,7 +268,7 @@ func (e *evaluation) addOrRatchet(c *rule, err *field.Error) (more bool) {
 	if c.usesOldSelf && quirk.On(quirk.TransitionRulesNotRatcheted) || !e.at.Ratchet() {
 		return e.add(c, err, len(c.steps))
 	}
-	if !e.run.Room.Take(violation.Size(err), false) {
+	if !e.run.Budget.Take(violation.Size(err), false) {
 		return false
 	}
 	e.run.Ratcheted = append(e.run.Ratcheted, e.violation(c, err, len(c.steps)))
@@ -277,7 +277,7 @@ func (e *evaluation) addOrRatchet(c *rule, err *field.Error) (more bool) {
 
 // add adds a violation. steps is the length of the rule's field path to apply.
 func (e *evaluation) add(c *rule, err *field.Error, steps int) (more bool) {
-	if !e.run.Room.Take(violation.Size(err), false) {
+	if !e.run.Budget.Take(violation.Size(err), false) {
 		return false
 	}
 	e.run.Found = append(e.run.Found, e.violation(c, err, steps))

@@ -37,8 +37,8 @@ type Run struct {
 	Found []violation.Violation
 	// Ratcheted are violations that ratcheting turned into warnings.
 	Ratcheted []violation.Violation
-	// Room bounds the violations; nil is no bound. Nothing further runs when it is full.
-	Room *violation.Budget
+	// Budget bounds the violations; nil is no bound. Nothing further runs when it is full.
+	Budget *violation.Budget
 	// Trace selects the rules to trace: see Traces.
 	Trace Tracing
 	// Skip is why no rule is evaluated, "" if they are. It is for runs that trace all rules.

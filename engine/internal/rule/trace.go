@@ -137,7 +137,7 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 // continueTracing is called when a rule ended the evaluation. If all rules are traced, the walk continues, and the
 // remaining rules are skipped.
 func (e *evaluation) continueTracing(from int) (more bool) {
-	if e.run.Trace != TraceAll || e.run.Stopped() || e.run.Room.Err() != nil {
+	if e.run.Trace != TraceAll || e.run.Stopped() || e.run.Budget.Err() != nil {
 		return false
 	}
 	e.run.Skip = fmt.Sprintf("the rules before it used up the %d that all rules of an object may cost", Budget)

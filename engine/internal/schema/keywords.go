@@ -14,14 +14,14 @@ var types = []string{"array", "boolean", "integer", "number", "object", "string"
 
 // Keywords returns errors for rejected and mutually exclusive keywords in a schema and all schemas below it. It visits
 // properties in name order. A nil schema has no errors. Checks that lenient names are skipped. The search stops when
-// the room is exhausted, and the result is then incomplete.
+// the budget is exhausted, and the result is then incomplete.
 //
 // Keywords checks only the form of x-kubernetes-validations. It calls rules to compile them; nil means that they are
 // not compiled.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
 // ValidateCustomResourceDefinitionOpenAPISchema)
-func Keywords(path *field.Path, s *Props, rules Rules, room *violation.Budget, lenient Lenient) field.ErrorList {
-	c := keywordCheck{room: room, lenient: lenient}
+func Keywords(path *field.Path, s *Props, rules Rules, budget *violation.Budget, lenient Lenient) field.ErrorList {
+	c := keywordCheck{budget: budget, lenient: lenient}
 	c.node(s, path, position{root: true, rules: rules})
 	return c.errs
 }
@@ -59,17 +59,17 @@ func (p position) off() position {
 
 type keywordCheck struct {
 	errs    field.ErrorList
-	room    *violation.Budget
+	budget  *violation.Budget
 	lenient Lenient
 }
 
 func (c *keywordCheck) add(e *field.Error) {
 	c.errs = append(c.errs, e)
-	c.room.Take(violation.Size(e), false)
+	c.budget.Take(violation.Size(e), false)
 }
 
 func (c *keywordCheck) node(s *Props, path *field.Path, at position) {
-	if s == nil || !c.room.Open() {
+	if s == nil || !c.budget.Open() {
 		return
 	}
 	before, below := len(c.errs), at.off()

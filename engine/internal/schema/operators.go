@@ -34,7 +34,7 @@ func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *fi
 
 // clause checks a schema below a logical operator. It may contain value validation only.
 func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
-	if s == nil || !c.room.Open() {
+	if s == nil || !c.budget.Open() {
 		return
 	}
 	c.values(s, plainAnyOf, false, path)
@@ -83,7 +83,7 @@ func (c *structuralCheck) complete(v, s *Props, spinePath, path *field.Path) {
 
 // counterpart checks that clause v has a spine schema s, and does the same for all schemas below v.
 func (c *structuralCheck) counterpart(v, s *Props, spinePath, path *field.Path) {
-	if v == nil || !c.room.Open() {
+	if v == nil || !c.budget.Open() {
 		return
 	}
 	if s == nil {

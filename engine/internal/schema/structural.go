@@ -28,10 +28,10 @@ const (
 //     checked.
 //   - metadata at the root restricts only name and generateName.
 //
-// The schema must not be Unsupported. The search stops when the room is exhausted, and the result is then incomplete.
+// The schema must not be Unsupported. The search stops when the budget is exhausted, and the result is then incomplete.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, ValidateStructural)
-func Structural(path *field.Path, s *Props, room *violation.Budget) field.ErrorList {
-	c := structuralCheck{room: room}
+func Structural(path *field.Path, s *Props, budget *violation.Budget) field.ErrorList {
+	c := structuralCheck{budget: budget}
 	c.spine(s, root, path)
 	c.complete(s, s, path, path)
 	texts := make(map[*field.Error]string, len(c.errs))
@@ -43,18 +43,18 @@ func Structural(path *field.Path, s *Props, room *violation.Budget) field.ErrorL
 }
 
 type structuralCheck struct {
-	errs field.ErrorList
-	room *violation.Budget
+	errs   field.ErrorList
+	budget *violation.Budget
 }
 
 func (c *structuralCheck) add(e *field.Error) {
 	c.errs = append(c.errs, e)
-	c.room.Take(violation.Size(e), false)
+	c.budget.Take(violation.Size(e), false)
 }
 
 // spine checks a schema on the spine and all schemas below it.
 func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
-	if s == nil || !c.room.Open() {
+	if s == nil || !c.budget.Open() {
 		return
 	}
 	if s.Type == "array" && items(s) == nil {

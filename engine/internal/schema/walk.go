@@ -160,8 +160,8 @@ func Publishable(s *Props) bool {
 	if Any(s, func(s *Props) bool { return s.Type != "" && !slices.Contains(types, s.Type) }) || Unsupported(s) != nil {
 		return false
 	}
-	room := violation.NewBudget(value.Limits{})
-	return len(Structural(nil, s, room)) == 0
+	budget := violation.NewBudget(value.Limits{})
+	return len(Structural(nil, s, budget)) == 0
 }
 
 // SaysIntOrString reports whether a schema contains one of the two int-or-string patterns of structural schemas.
