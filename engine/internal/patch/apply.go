@@ -1,3 +1,16 @@
+// Package patch applies the two patch languages that API servers accept for custom resources: JSON merge patches (RFC
+// 7386) and JSON patches (RFC 6902). It behaves like the library that API servers use. It does not know Kubernetes
+// objects. It returns HTTP status codes, but uses nothing else of HTTP.
+//
+// That library parses texts lazily, along the paths of operations, and this is visible: the operation "test" compares
+// unparsed texts, and parsing changes how texts are printed. So a Tree has closed, opened and copied nodes over the two
+// documents, without copies of their texts. Read apply.go first, then node.go and operation.go.
+//
+// Cost and memory are bounded: a node is opened once, copies may take 3 MiB as upstream, and moves of list elements and
+// the depth of nested copies are counted. A merge patch opens nothing: it is merged while the result is printed.
+//
+// Upstream: gopkg.in/evanphx/json-patch.v4 patch.go and merge.go; k8s.io/apiserver pkg/endpoints/handlers/patch.go,
+// applyJSPatch.
 package patch
 
 import (
@@ -79,12 +92,17 @@ func Apply(o Object, p Document, s *interrupt.Signal) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{old: o.Doc, printed: o.Printed, patch: p.Doc, stop: s}
-	t.root = node{kind: ofOld, at: o.Root}
 	var err error
-	if p.Type == Merge {
-		err = t.mergeInto(p.Root)
-	} else {
+	switch kind := p.Doc.Nodes[p.Root].Kind; {
+	case p.Type == JSON:
+		t.root = node{kind: ofOld, at: o.Root}
 		err = t.run(p)
+	case kind == value.Object:
+		t.root = node{kind: merged, at: p.Root, into: o.Root}
+	case kind == value.Array:
+		t.root = node{kind: merged, at: p.Root} // the list replaces the object, and the caller reports that
+	default:
+		err = badRequest("Invalid JSON Patch")
 	}
 	switch {
 	case err != nil:

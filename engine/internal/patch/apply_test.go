@@ -3,11 +3,13 @@ package patch_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/patch"
 	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/engine/value"
@@ -151,5 +153,44 @@ func TestHostile(t *testing.T) {
 	}
 	if a := ours(t, patch.JSON, fmt.Sprintf(`{"a":%s}`, list), operations(10_000, fmt.Sprintf(`{"op":"test","path":"/a","value":%s}`, "[1,2]"))); a.code != 422 {
 		t.Errorf("tests of a long list: %+v", a)
+	}
+}
+
+// TestMergeMemory checks that merging a large patch of small containers takes little more than its text, and that it
+// can be interrupted.
+func TestMergeMemory(t *testing.T) {
+	old, doc := value.Acquire(), value.Acquire()
+	defer old.Release()
+	defer doc.Release()
+	var text strings.Builder
+	text.WriteString(`{"a":{"b":[`)
+	for text.Len() < 3<<20-20 {
+		text.WriteString(`{"a":[]},`)
+	}
+	text.WriteString(`{"a":null}]}}`)
+	root, _ := old.Parse([]byte(`{"a":{"c":1}}`), value.Old, value.Limits{})
+	at, err := doc.Parse([]byte(text.String()), value.Request, value.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := patch.Document{Type: patch.Merge, Doc: doc, Root: at, Text: []byte(text.String())}
+	done := make(chan struct{})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tree, err := patch.Apply(patch.Object{Doc: old, Root: root}, p, interrupt.On(done))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := tree.AppendJSON(make([]byte, 0, text.Len()+100))
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 {
+		t.Errorf("%d bytes allocated for a patch of %d", took, text.Len())
+	}
+	if want := text.Len() - len(`"a":null`) + len(`"c":1,`); len(made) != want {
+		t.Errorf("%d bytes, want %d", len(made), want)
+	}
+	close(done)
+	if stopped := tree.AppendJSON(nil); len(stopped) > 0 {
+		t.Errorf("%d bytes after the signal", len(stopped))
 	}
 }

@@ -1,6 +1,8 @@
 package patch
 
 import (
+	"slices"
+
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -23,6 +25,7 @@ type Tree struct {
 type node struct {
 	kind kind
 	at   uint32 // in the Doc of its kind, or the index of its container
+	into uint32 // of a merged node: the object of old that it changes, or 0
 }
 
 // kind is the origin of a node. It determines the text of the value; see package value and equal.go.
@@ -33,6 +36,7 @@ const (
 	ofOld                  // a value of the old object, which upstream prints before it patches
 	ofPatch                // a value of the patch, as it is written
 	ofCopy                 // a value of the patch that was copied, and printed
+	merged                 // a value of a merge patch: it changes an object, or is new and has no nulls in its objects
 	opened                 // an opened list or object
 	given                  // a null as the value of an operation; it equals only such nulls
 	copiedNull             // a copy of that: an empty object to which nothing can be added
@@ -90,7 +94,7 @@ func (t *Tree) doc(k kind) *value.Doc {
 	switch k {
 	case ofOld:
 		return t.old
-	case ofPatch, ofCopy:
+	case ofPatch, ofCopy, merged:
 		return t.patch
 	}
 	return nil
@@ -127,25 +131,60 @@ func (t *Tree) opens(n *node) *container {
 	case copiedNull:
 		return t.add(n, container{sealed: true})
 	}
-	d := t.doc(n.kind)
-	if d == nil {
+	if t.doc(n.kind) == nil || !isContainer(t.shape(*n)) {
 		return nil
 	}
-	switch d.Nodes[n.at].Kind {
-	case value.Object:
-		members := make([]member, 0, d.Len(n.at))
-		for c := d.Nodes[n.at].First; c != 0; c = d.Nodes[c].Next {
-			members = append(members, member{key: d.Key(c), node: child(n.kind, d, c)})
-		}
-		return t.add(n, container{members: members, live: len(members)})
-	case value.Array:
-		elements := make([]node, 0, d.Len(n.at))
-		for c := d.Nodes[n.at].First; c != 0; c = d.Nodes[c].Next {
-			elements = append(elements, child(n.kind, d, c))
-		}
-		return t.add(n, container{list: true, elements: elements})
+	return t.add(n, t.contents(*n))
+}
+
+// contents returns the elements or members of a list or an object that is not opened.
+func (t *Tree) contents(n node) container {
+	d := t.doc(n.kind)
+	c := container{list: d.Nodes[n.at].Kind == value.Array, live: d.Len(n.at)}
+	if c.list {
+		c.elements = make([]node, 0, c.live)
+	} else {
+		c.members = make([]member, 0, c.live)
 	}
-	return nil
+	for i := d.Nodes[n.at].First; i != 0; i = d.Nodes[i].Next {
+		if c.list {
+			c.elements = append(c.elements, child(n.kind, d, i))
+		} else {
+			c.members = append(c.members, member{key: d.Key(i), node: child(n.kind, d, i)})
+		}
+	}
+	return c
+}
+
+// merge returns the contents of a merged list or object. Nulls are dropped from the objects of new values, but stay in a
+// value that replaces an object.
+//
+// Upstream: merge.go, mergeDocs and merge.
+func (t *Tree) merge(n node) (c container) {
+	d := t.patch
+	if n.into == 0 {
+		c = t.contents(n)
+		c.members = slices.DeleteFunc(c.members, func(m member) bool { return m.kind == null })
+		return c
+	}
+	c = t.contents(node{kind: ofOld, at: n.into})
+	for p := d.Nodes[n.at].First; p != 0; p = d.Nodes[p].Next {
+		switch i, made := c.member(d.Key(p)), child(merged, d, p); {
+		case made.kind == null && i >= 0:
+			c.drop(i)
+		case made.kind == null:
+		case i < 0:
+			c.members = append(c.members, member{key: d.Key(p), node: made})
+		default:
+			if old := c.members[i].node; t.shape(old) == value.Object && t.shape(made) == value.Object {
+				made.into = old.at
+			} else if t.shape(old) == value.Object {
+				made.kind = ofPatch
+			}
+			c.members[i].node = made
+		}
+	}
+	return c
 }
 
 func (t *Tree) add(n *node, c container) *container {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -60,33 +61,22 @@ func (t *Tree) run(p Document) error {
 		}
 		op := t.read(c)
 		err := t.apply(&op)
-		at := func(text string) string { return fmt.Sprintf("operation %d%s: %s", k, op.describe(), text) }
-		switch limit := new(value.LimitError); {
-		case t.crashed:
-			return &Error{Code: http.StatusInternalServerError, Text: Crash,
-				Detail: at("API servers panic on it: " + textOf(err))}
-		case errors.As(err, &limit):
+		if limit := new(value.LimitError); errors.As(err, &limit) {
 			return err
-		case err != nil:
-			return &Error{Code: http.StatusUnprocessableEntity, Text: notApplied, Detail: at(err.Error())}
+		}
+		if t.crashed || err != nil {
+			return t.rejection(k, &op, err)
 		}
 		k++
 	}
 	return nil
 }
 
-func textOf(err error) string {
-	if err == nil {
-		return "it compares or changes a null"
-	}
-	return err.Error()
-}
-
-// describe returns the operation for messages.
-func (op *operation) describe() string {
-	text := ""
+// rejection returns the error of an operation that was not applied.
+func (t *Tree) rejection(k int, op *operation, err error) error {
+	text := fmt.Sprintf("operation %d", k)
 	if op.name != "" {
-		text = " (" + shortened(op.name)
+		text += " (" + shortened(op.name)
 		if op.from != nil {
 			text += " from " + shortened(*op.from)
 		}
@@ -95,173 +85,162 @@ func (op *operation) describe() string {
 		}
 		text += ")"
 	}
-	return text
+	if err == nil {
+		err = errors.New("it compares or changes a null")
+	}
+	if t.crashed {
+		return &Error{Code: http.StatusInternalServerError, Text: Crash,
+			Detail: text + ": API servers panic on it: " + err.Error()}
+	}
+	return &Error{Code: http.StatusUnprocessableEntity, Text: notApplied, Detail: text + ": " + err.Error()}
 }
 
-// shownBytes is how many bytes of a path a message has.
-const shownBytes = 200
+// maxShown bounds a path in a message, in bytes.
+const maxShown = 200
 
 func shortened(text string) string {
-	if len(text) <= shownBytes {
+	if len(text) <= maxShown {
 		return text
 	}
-	end := shownBytes
+	end := maxShown
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end] + "…"
 }
 
-var (
-	errNoPath = errors.New("it has no path that is a text")
-	errNoFrom = errors.New("it has no from that is a text")
-)
-
 func (t *Tree) apply(op *operation) error {
-	switch op.name {
-	case "add":
-		at, err := t.slot(op.path, errNoPath)
-		if err != nil {
-			return err
-		}
-		return t.insert(at, op.value) // null if there is no value
-	case "remove":
-		at, err := t.slot(op.path, errNoPath)
-		if err != nil {
-			return err
-		}
-		return t.take(at)
-	case "replace":
-		return t.replace(op)
-	case "move":
-		return t.move(op)
-	case "test":
-		return t.test(op)
-	case "copy":
-		return t.copy(op)
-	case "":
+	whole := op.path != nil && *op.path == ""
+	switch {
+	case op.name == "move" || op.name == "copy":
+		return t.transfer(op)
+	case whole && op.name == "replace":
+		return t.replaceWhole(op)
+	case whole && op.name == "test":
+		return t.test(op, &t.root)
+	case op.name == "":
 		return errors.New("it has no op that is a text: add, remove, replace, move, copy and test are known")
+	case !slices.Contains([]string{"add", "remove", "replace", "test"}, op.name):
+		return errors.New("no such operation: add, remove, replace, move, copy and test are known")
 	}
-	return errors.New("no such operation: add, remove, replace, move, copy and test are known")
-}
-
-// replace sets the value at the path. A member of an object need not exist. At the empty path the value must be an
-// object or a list.
-func (t *Tree) replace(op *operation) error {
-	if op.path != nil && *op.path == "" {
-		if !op.hasValue {
-			t.crashed = true
-			return errors.New("it has no value")
-		}
-		if k := t.shape(op.value); k != value.Object && k != value.Array {
-			return errors.New("the whole can be replaced by an object or a list alone")
-		}
-		t.root = op.value
-		t.opens(&t.root)
-		return nil
-	}
-	at, err := t.slot(op.path, errNoPath)
+	at, err := t.slot(op.path, "path")
 	if err != nil {
 		return err
 	}
+	switch op.name {
+	case "add":
+		return t.insert(at, op.value) // null if there is no value
+	case "remove":
+		return t.take(at)
+	case "replace":
+		return t.replace(at, op.value)
+	}
+	n, err := t.get(at)
+	if err != nil {
+		return err
+	}
+	return t.test(op, n)
+}
+
+// replaceWhole replaces the root. The value must be an object or a list.
+func (t *Tree) replaceWhole(op *operation) error {
+	if !op.hasValue {
+		return t.crash("it has no value")
+	}
+	if !isContainer(t.shape(op.value)) {
+		return errors.New("the whole can be replaced by an object or a list alone")
+	}
+	t.root = op.value
+	t.opens(&t.root)
+	return nil
+}
+
+// replace sets the value in a slot. A member of an object need not exist.
+func (t *Tree) replace(at slot, n node) error {
 	c := &t.open[at.in]
 	switch {
-	case !c.list && c.sealed:
-		t.crashed = true
-		return errors.New("it changes a null that was copied")
+	case c.sealed:
+		return t.crash("it changes a null that was copied")
 	case !c.list && c.member(at.key) < 0 && !quirk.On(quirk.ReplaceAddsMissingMember):
 		return fmt.Errorf("there is no member %q", at.key)
 	case !c.list:
-		c.set(at.key, op.value)
+		c.set(at.key, n)
 		return nil
 	}
-	i, err := c.element(at.key)
-	if err != nil {
-		return err
+	replaced, err := t.get(at)
+	if err == nil {
+		*replaced = n
 	}
-	c.elements[i] = op.value
-	return nil
+	return err
 }
 
-func (t *Tree) move(op *operation) error {
-	from, err := t.slot(op.from, errNoFrom)
+// transfer moves or copies a value.
+func (t *Tree) transfer(op *operation) error {
+	from, err := t.slot(op.from, "from")
 	if err != nil {
 		return err
 	}
-	moved, err := t.get(from)
+	found, err := t.get(from)
 	if err != nil {
 		return err
 	}
-	n := *moved
-	if err := t.take(from); err != nil {
-		return err
+	n := *found
+	if op.name == "move" {
+		if err := t.take(from); err != nil {
+			return err
+		}
 	}
-	at, err := t.slot(op.path, errNoPath)
+	at, err := t.slot(op.path, "path")
 	if err != nil {
 		return err
+	}
+	if op.name == "copy" {
+		// Finding the path may have opened the value, which changes how it is printed.
+		if found, err = t.get(from); err != nil {
+			return err
+		}
+		if n, err = t.copyOf(*found); err != nil {
+			return err
+		}
 	}
 	return t.insert(at, n)
 }
 
-func (t *Tree) copy(op *operation) error {
-	from, err := t.slot(op.from, errNoFrom)
-	if err != nil {
-		return err
+// copyOf returns a copy of a value, and counts its bytes.
+func (t *Tree) copyOf(n node) (node, error) {
+	if n.kind == null {
+		return n, nil
 	}
-	if _, err := t.get(from); err != nil {
-		return err
+	if t.nested(n, MaxNested) {
+		return n, tooNested()
 	}
-	at, err := t.slot(op.path, errNoPath)
-	if err != nil {
-		return err
+	t.scratch = t.print(t.scratch[:0], n, true)
+	if t.copied += len(t.scratch); t.copied > MaxCopied {
+		return n, fmt.Errorf("the copies of the patch take %d bytes so far, more than the %d that they may", t.copied,
+			MaxCopied)
 	}
-	copied, err := t.get(from) // again, since finding the path may have opened it, which changes how it is printed
-	if err != nil {
-		return err
-	}
-	n := *copied
-	if n.kind != null {
-		if t.nested(n, MaxNested) {
-			return tooNested()
-		}
-		t.copied += t.printedLen(n)
-		if t.copied > MaxCopied {
-			return fmt.Errorf("the copies of the patch take %d bytes so far, more than the %d that they may", t.copied,
-				MaxCopied)
-		}
-		n = t.duplicate(n)
-	}
-	return t.insert(at, n)
+	return t.duplicate(n), nil
 }
 
-func (t *Tree) test(op *operation) error {
+// test compares a value with that of the operation.
+func (t *Tree) test(op *operation, n *node) error {
 	same := false
-	if op.path != nil && *op.path == "" {
-		if !op.hasValue {
-			t.crashed = true
-			return errors.New("it has no value")
-		}
-		same = t.equal(&t.root, op.value)
-	} else {
-		at, err := t.slot(op.path, errNoPath)
-		if err != nil {
-			return err
-		}
-		n, err := t.get(at)
-		switch {
-		case err != nil:
-			return err
-		case n.kind == null:
-			same = !op.hasValue || op.value.kind == given
-		case op.hasValue:
-			same = t.equal(n, op.value)
-		}
+	switch {
+	case n == &t.root && !op.hasValue:
+		return t.crash("it has no value")
+	case n.kind == null:
+		same = !op.hasValue || op.value.kind == given
+	case op.hasValue:
+		same = t.equal(n, op.value)
 	}
-	if t.crashed {
+	if same || t.crashed {
 		return nil
 	}
-	if !same {
-		return errors.New("the value is another one, or is written in another way")
-	}
-	return nil
+	return errors.New("the value is another one, or is written in another way")
+}
+
+// crash records that upstream's handler would panic.
+func (t *Tree) crash(text string) error {
+	t.crashed = true
+	return errors.New(text)
 }

@@ -29,12 +29,13 @@ func Keys(path string) []string {
 	return keys
 }
 
-// slot follows a path to its last container, and opens all containers on it. It returns missing if there is no path.
+// slot follows a path to its last container, and opens all containers on it. name is that of the path in
+// the operation.
 //
 // Upstream: patch.go, findObject.
-func (t *Tree) slot(path *string, missing error) (slot, error) {
+func (t *Tree) slot(path *string, name string) (slot, error) {
 	if path == nil {
-		return slot{}, missing
+		return slot{}, fmt.Errorf("it has no %s that is a text", name)
 	}
 	keys := Keys(*path)
 	if len(keys) == 0 || t.opens(&t.root) == nil {
@@ -91,8 +92,7 @@ func (t *Tree) insert(at slot, n node) error {
 	c := &t.open[at.in]
 	switch {
 	case c.sealed:
-		t.crashed = true
-		return errors.New("it adds to a null that was copied")
+		return t.crash("it adds to a null that was copied")
 	case !c.list:
 		c.set(at.key, n)
 		return nil

@@ -9,15 +9,17 @@ import (
 )
 
 // AppendJSON appends the patched object as JSON: first the old keys in their order, then those of the patch. Values of
-// the patch are appended as they are written, including duplicate keys.
+// the patch are appended as they are written, including duplicate keys. The text is incomplete if the signal of Apply
+// fires.
 func (t *Tree) AppendJSON(dst []byte) []byte { return t.print(dst, t.root, false) }
 
 // Printed returns the patched object exactly as upstream prints it in messages: keys of opened nodes are sorted, and <,
-// > and & are escaped.
+// > and & are escaped. The text is incomplete if the signal of Apply fires.
 func (t *Tree) Printed() []byte { return t.print(nil, t.root, true) }
 
 // print appends a node, as upstream prints it in messages or in the order of the documents.
 func (t *Tree) print(dst []byte, n node, upstream bool) []byte {
+	var c container
 	switch {
 	case n.kind == ofOld && upstream && !t.printed:
 		return t.old.AppendCanonical(dst, n.at)
@@ -25,14 +27,20 @@ func (t *Tree) print(dst []byte, n node, upstream bool) []byte {
 		return append(dst, t.old.Raw(n.at)...)
 	case n.kind == ofOld:
 		return t.old.AppendJSON(dst, n.at)
-	case (n.kind == ofPatch || n.kind == ofCopy) && upstream:
+	case n.kind == merged && isContainer(t.shape(n)):
+		c = t.merge(n)
+	case t.doc(n.kind) != nil && upstream:
 		return appendEscaped(dst, t.patch.Raw(n.at))
-	case n.kind == ofPatch || n.kind == ofCopy:
+	case t.doc(n.kind) != nil:
 		return append(dst, t.patch.Raw(n.at)...)
 	case n.kind != opened || t.open[n.at].sealed:
 		return append(dst, "null"...)
+	default:
+		c = t.open[n.at]
 	}
-	c := &t.open[n.at]
+	if t.stop.Stopped() {
+		return dst
+	}
 	if c.list {
 		dst = append(dst, '[')
 		for i := range c.elements {
@@ -43,17 +51,19 @@ func (t *Tree) print(dst []byte, n node, upstream bool) []byte {
 		}
 		return append(dst, ']')
 	}
-	members := slices.DeleteFunc(slices.Clone(c.members), func(m member) bool { return m.removed })
+	members := c.members
 	if upstream {
-		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+		members = slices.SortedFunc(slices.Values(members), func(a, b member) int { return strings.Compare(a.key, b.key) })
 	}
 	dst = append(dst, '{')
 	for i := range members {
-		if i > 0 {
-			dst = append(dst, ',')
+		if m := &members[i]; !m.removed {
+			if dst[len(dst)-1] != '{' {
+				dst = append(dst, ',')
+			}
+			dst = append(value.AppendCanonicalString(dst, m.key), ':')
+			dst = t.print(dst, m.node, upstream)
 		}
-		dst = append(value.AppendCanonicalString(dst, members[i].key), ':')
-		dst = t.print(dst, members[i].node, upstream)
 	}
 	return append(dst, '}')
 }
@@ -68,12 +78,6 @@ func appendEscaped(dst, raw []byte) []byte {
 		return append(dst, raw...) // cannot fail, since it was parsed before
 	}
 	return append(dst, made...)
-}
-
-// printedLen returns the length of a printed node.
-func (t *Tree) printedLen(n node) int {
-	t.scratch = t.print(t.scratch[:0], n, true)
-	return len(t.scratch)
 }
 
 // duplicate copies a node, as if it were printed and parsed again.

@@ -6,6 +6,8 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // jsonPatchOp is the type that API servers decode operations into for field validation. Its name is part of their
@@ -24,6 +26,9 @@ var upstreamNames = strings.NewReplacer("patch.jsonPatchOp", "handlers.jsonPatch
 // patch itself: duplicate fields, and unknown fields of operations. There are at most 100, as upstream. The error is an
 // *Error.
 func (p Document) Decode() (unknown []string, err error) {
+	if p.Type == Merge && p.Doc.Nodes[p.Root].Kind == value.Object && !p.Doc.HasDuplicates(value.Request) {
+		return nil, nil
+	}
 	found, err := p.unmarshal()
 	if err != nil {
 		return nil, badRequest("error decoding patch: " + upstreamNames.Replace(err.Error()))
