@@ -2,9 +2,9 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,62 +14,28 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// ChangeClass says how severe a change of a CRD is.
-type ChangeClass string
+// Change is one difference between two CRDs.
+type Change = compare.Change
+
+// ChangeClass says how severe the effect of a change is. Classes are ordered.
+type ChangeClass = compare.Class
 
 // The classes, from the least to the most severe.
 const (
-	// Compatible: nothing that worked is affected.
-	Compatible ChangeClass = "Compatible"
-	// NeedsCare: nothing is rejected or lost at once, but stored objects or clients may be affected.
-	NeedsCare ChangeClass = "NeedsCare"
-	// Breaking: something that worked is rejected or lost.
-	Breaking ChangeClass = "Breaking"
+	Compatible = compare.Compatible // nothing that worked is affected
+	NeedsCare  = compare.NeedsCare  // nothing is rejected or lost at once, but stored objects or clients may be affected
+	Breaking   = compare.Breaking   // something that worked is rejected or lost
 )
 
 // ChangeSide says what the class of a change concerns.
-type ChangeSide string
+type ChangeSide = compare.Side
 
 // The sides.
 const (
-	StoredObjects ChangeSide = "StoredObjects" // objects in storage
-	Clients       ChangeSide = "Clients"       // programs that write or read objects
-	BothSides     ChangeSide = "Both"
+	StoredObjects = compare.StoredObjects // objects in storage
+	Clients       = compare.Clients       // programs that write or read objects
+	BothSides     = compare.BothSides
 )
-
-// ChangeKind is a stable identifier of what changed, such as RequiredAdded. docs/diff.md lists all kinds.
-type ChangeKind string
-
-// Change is one difference between two CRDs.
-type Change struct {
-	// Class is the most severe of Stored, Writers and Readers. Side is what it concerns, BothSides for a compatible
-	// change.
-	Class ChangeClass
-	Side  ChangeSide
-	// Stored is the effect on objects in storage, as written under the old CRD: whether they stay valid, lose
-	// something, or can no longer be updated.
-	Stored ChangeClass
-	// Writers is the effect on clients whose writes the old CRD accepted, Readers that on clients that rely on what the
-	// old CRD returned.
-	Writers, Readers ChangeClass
-	// Kind is what changed.
-	Kind ChangeKind
-	// Version is the version that changed, "" for what all versions share.
-	Version string
-	// SchemaPointer is the JSON pointer (RFC 6901) of the changed keyword in the version's openAPIV3Schema, "" for
-	// changes outside of schemas.
-	SchemaPointer string
-	// ManifestPointer is its JSON pointer in the new CRD as apiextensions.k8s.io/v1, or in the old one if the new one
-	// lacks it.
-	ManifestPointer string
-	// Message says in a sentence what changed and what follows from it.
-	Message string
-	// Old and New are the values as JSON, nil where there is none. Values of more than 4 KiB are left out.
-	Old, New json.RawMessage
-	// OldPosition and NewPosition are its positions in the two manifests, or those of the nearest parent. They are nil
-	// if not known.
-	OldPosition, NewPosition *Position
-}
 
 // Diff is the result of Compare.
 type Diff struct {
@@ -91,7 +57,7 @@ const MaxChanges = 1000
 
 // Compare returns the changes for stored objects and for clients if the new CRD replaced the old one. Both may be v1 or
 // v1beta1. Versions are compared with those of the same name. The old CRD counts as registered and established and is
-// not judged.
+// not checked.
 //
 // The new CRD is judged as an update of the old one. The stored versions are those of the old one's status, or its
 // storage version if it has no status. If o.Existing returns a CRD of the name, its status is used instead.
@@ -160,43 +126,15 @@ func (diff *Diff) fill(ctx context.Context, old, new *compared, o Options, store
 	if diff.Identical = bytes.Equal(old.canonical, new.canonical); diff.Identical {
 		return nil
 	}
-	minor := o.KubernetesMinor
-	if minor == 0 {
-		minor = LatestMinor
-	}
-	found, err := compare.CRDs(ctx, old.crd, new.crd, compare.Options{Minor: minor, Most: MaxChanges, Stored: stored})
+	minor := cmp.Or(o.KubernetesMinor, LatestMinor)
+	found, err := compare.CRDs(ctx, old.crd, new.crd, compare.Options{
+		Minor: minor, Most: MaxChanges, Stored: stored, OldPosition: old.position, NewPosition: new.position,
+	})
 	if err != nil {
 		return failed(ReasonItemDeadline, "the call ended before the CRDs were compared", err)
 	}
-	diff.Class, diff.OmittedChanges = classes[found.Worst], found.Omitted
-	for i := range found.Changes {
-		diff.Changes = append(diff.Changes, newChange(&found.Changes[i], old, new))
-	}
+	diff.Class, diff.Changes, diff.OmittedChanges = found.Worst, found.Changes, found.Omitted
 	return nil
-}
-
-var classes = [...]ChangeClass{compare.Compatible: Compatible, compare.Care: NeedsCare, compare.Breaking: Breaking}
-
-func newChange(c *compare.Change, old, new *compared) Change {
-	out := Change{
-		Class: classes[c.Worst()], Side: BothSides, Kind: ChangeKind(c.Kind), Version: c.Version,
-		Stored: classes[c.Stored], Writers: classes[c.Writers], Readers: classes[c.Readers],
-		Message: c.Message, Old: c.Old, New: c.New, OldPosition: old.position(c.OldAt), NewPosition: new.position(c.NewAt),
-	}
-	switch clients := max(c.Writers, c.Readers); {
-	case c.Stored > clients:
-		out.Side = StoredObjects
-	case c.Stored < clients:
-		out.Side = Clients
-	}
-	out.ManifestPointer = c.NewAt.Pointer()
-	if c.InOld && !c.InNew {
-		out.ManifestPointer = c.OldAt.Pointer()
-	}
-	if c.Schema != nil {
-		out.SchemaPointer = c.Schema.Pointer()
-	}
-	return out
 }
 
 // compared is one of the two manifests of a comparison.
@@ -218,11 +156,8 @@ func readCompared(manifest Document, what string, l Limits) (_ *compared, err er
 			return
 		}
 		c.doc.Release()
-		var e *Error
-		if what != "manifest" && errors.As(err, &e) {
-			named := *e
-			named.Message = what + ": " + named.Message
-			err = &named
+		if what != "manifest" {
+			err = within(what, err)
 		}
 	}()
 	m, text, root, err := decodeManifest(c.doc, manifest, l)

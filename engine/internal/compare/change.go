@@ -9,53 +9,79 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Class says how much a change affects somebody.
+// Class says how severe the effect of a change is. Classes are ordered.
 type Class uint8
 
 // The classes, in ascending order.
 const (
+	// Compatible: nothing that worked is affected.
 	Compatible Class = iota
-	Care
+	// NeedsCare: nothing is rejected or lost at once, but stored objects or clients may be affected.
+	NeedsCare
+	// Breaking: something that worked is rejected or lost.
 	Breaking
 )
 
-// Impact has the class of a change for each of those that it can affect.
-type Impact struct {
-	Stored  Class // objects in storage
-	Writers Class // clients whose writes were accepted
-	Readers Class // clients that read objects
-}
+// String returns the name of the constant.
+func (c Class) String() string { return [...]string{"Compatible", "NeedsCare", "Breaking"}[c] }
 
-// Worst returns the highest of the three classes.
-func (i Impact) Worst() Class { return max(i.Stored, i.Writers, i.Readers) }
+// Side says what the class of a change concerns.
+type Side string
+
+// The sides.
+const (
+	StoredObjects Side = "StoredObjects" // objects in storage
+	Clients       Side = "Clients"       // programs that write or read objects
+	BothSides     Side = "Both"
+)
+
+// Impact has the class of a change for each party.
+type Impact struct {
+	// Stored is the effect on objects in storage, as written under the old CRD: whether they stay valid, lose
+	// something, or can no longer be updated.
+	Stored Class
+	// Writers is the effect on clients whose writes the old CRD accepted, Readers that on clients that rely on what the
+	// old CRD returned.
+	Writers, Readers Class
+}
 
 var (
 	harmless       = Impact{}
 	breaksAll      = Impact{Breaking, Breaking, Breaking}
-	careForAll     = Impact{Care, Care, Care}
+	careForAll     = Impact{NeedsCare, NeedsCare, NeedsCare}
 	breaksWrites   = Impact{Breaking, Breaking, Compatible}
-	careForWrites  = Impact{Care, Care, Compatible}
+	careForWrites  = Impact{NeedsCare, NeedsCare, Compatible}
 	breaksClients  = Impact{Compatible, Breaking, Breaking}
-	careForClients = Impact{Compatible, Care, Care}
+	careForClients = Impact{Compatible, NeedsCare, NeedsCare}
 	breaksWriters  = Impact{Writers: Breaking}
 	breaksReaders  = Impact{Readers: Breaking}
-	careForReaders = Impact{Readers: Care}
+	careForReaders = Impact{Readers: NeedsCare}
 )
 
-// Change is one difference.
+// Change is one difference between two CRDs.
 type Change struct {
+	// Class is the most severe of Stored, Writers and Readers. Side is what it concerns, BothSides for a compatible
+	// change.
+	Class Class
+	Side  Side
 	Impact
-	Kind    string // docs/diff.md lists the kinds
-	Version string // the version that changed, "" for what all versions share
-	// Schema is the path of the keyword in the version's schema, nil outside of schemas.
-	Schema value.Path
-	// OldAt and NewAt are the paths in the two CRDs as v1 writes them. The value may be missing there.
-	OldAt, NewAt value.Path
-	// InOld and InNew say which of the two CRDs have the value.
-	InOld, InNew bool
-	Message      string
-	// Old and New are the values as JSON, nil if they are missing or longer than maxValueBytes.
+	// Kind is a stable identifier of what changed, such as RequiredAdded. docs/diff.md lists all kinds.
+	Kind string
+	// Version is the version that changed, "" for what all versions share.
+	Version string
+	// SchemaPointer is the JSON pointer (RFC 6901) of the changed keyword in the version's openAPIV3Schema, "" for
+	// changes outside of schemas.
+	SchemaPointer string
+	// ManifestPointer is its JSON pointer in the new CRD as apiextensions.k8s.io/v1, or in the old one if the new one
+	// lacks it.
+	ManifestPointer string
+	// Message says in a sentence what changed and what follows from it.
+	Message string
+	// Old and New are the values as JSON, nil if they are missing or longer than 4 KiB.
 	Old, New json.RawMessage
+	// OldPosition and NewPosition are its positions in the two manifests, or those of the nearest parent. They are nil
+	// if not known.
+	OldPosition, NewPosition *value.Position
 }
 
 const maxValueBytes = 4 << 10
@@ -65,6 +91,8 @@ type Options struct {
 	Minor  int      // the Kubernetes minor whose formats are known
 	Most   int      // maximum number of changes in the result
 	Stored []string // the versions at which objects may be stored
+	// OldPosition and NewPosition return the positions of paths in the two manifests, for Change.
+	OldPosition, NewPosition func(value.Path) *value.Position
 }
 
 // Result is the result of a comparison.
@@ -95,20 +123,34 @@ func (c *comparison) report(kind string, impact Impact, at value.Path, old, new 
 func (c *comparison) reportMoved(
 	kind string, impact Impact, oldAt, newAt value.Path, old, new any, format string, args ...any,
 ) {
-	c.Worst = max(c.Worst, impact.Worst())
+	clients := max(impact.Writers, impact.Readers)
+	class, side := max(impact.Stored, clients), BothSides
+	c.Worst = max(c.Worst, class)
 	if len(c.Changes) >= c.Most {
 		c.Omitted++
 		return
 	}
+	switch {
+	case impact.Stored > clients:
+		side = StoredObjects
+	case impact.Stored < clients:
+		side = Clients
+	}
+	oldPath, newPath := c.oldBase.With(oldAt...), c.newBase.With(newAt...)
+	at, path := newAt, newPath
+	if new == nil {
+		at = oldAt
+		if old != nil {
+			path = oldPath
+		}
+	}
 	change := Change{
-		Impact: impact, Kind: kind, Version: c.version, Message: fmt.Sprintf(format, args...),
-		OldAt: c.oldBase.With(oldAt...), NewAt: c.newBase.With(newAt...), InOld: old != nil, InNew: new != nil,
-		Old: valueJSON(old), New: valueJSON(new),
+		Class: class, Side: side, Impact: impact, Kind: kind, Version: c.version, ManifestPointer: path.Pointer(),
+		Message: fmt.Sprintf(format, args...), Old: valueJSON(old), New: valueJSON(new),
+		OldPosition: c.OldPosition(oldPath), NewPosition: c.NewPosition(newPath),
 	}
 	if c.schema {
-		if change.Schema = newAt.Clone(); new == nil {
-			change.Schema = oldAt.Clone()
-		}
+		change.SchemaPointer = at.Pointer()
 	}
 	c.Changes = append(c.Changes, change)
 }

@@ -3,7 +3,7 @@
 //
 // A change is Compatible for stored objects only if every object that is valid under the old schema is valid under the
 // new one and keeps its value. A property test of package engine checks this. If two schemas do not suffice to decide,
-// for example about patterns, the class is Care.
+// for example about patterns, the class is NeedsCare.
 //
 // The package does not check whether the new CRD is acceptable; package definition does.
 package compare

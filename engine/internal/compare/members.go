@@ -152,7 +152,7 @@ func (w *walk) removedProperty(p *Props, is policy, at, below node) {
 	case is == emptied && w.kindsOf(p)&(objects|lists) != 0:
 		message = "the field is kept, but objects in it lose all their fields"
 	default:
-		impact, message = at.seen(Care), "the field is kept, but neither validated nor defaulted"
+		impact, message = at.seen(NeedsCare), "the field is kept, but neither validated nor defaulted"
 	}
 	w.report("PropertyRemoved", impact, below.path, p, nil, "%s", message)
 }
@@ -181,7 +181,7 @@ func (w *walk) undeclared(old, new *Props, was, is policy, at node) {
 	} else {
 		kind = "MapValuesRemoved"
 	}
-	impact := at.seen(Care)
+	impact := at.seen(NeedsCare)
 	var message string
 	switch {
 	case is == forbidden:
@@ -217,7 +217,7 @@ func (w *walk) preserving(old, new *Props, was, is policy, at node) {
 	case after && was == preserved && is == preserved:
 		w.report("PreserveUnknownAdded", at.seen(Compatible), keyword, nil, true, same)
 	case after:
-		w.report("PreserveUnknownAdded", at.seen(Care), keyword, nil, true, "undeclared fields are kept: readers get them")
+		w.report("PreserveUnknownAdded", at.seen(NeedsCare), keyword, nil, true, "undeclared fields are kept: readers get them")
 	case is == preserved:
 		w.report("PreserveUnknownRemoved", at.seen(Compatible), keyword, true, nil, same)
 	case is != pruned:

@@ -49,7 +49,7 @@ func (p node) stored() Class {
 	if p.root {
 		return Breaking
 	}
-	return Care
+	return NeedsCare
 }
 
 // tightened is the impact of a stricter constraint.
@@ -58,7 +58,7 @@ func (p node) tightened() Impact { return Impact{Stored: p.stored(), Writers: Br
 // seen is the impact of a change that affects only how rules see values.
 func (p node) seen(readers Class) Impact {
 	if p.ruled {
-		return Impact{Care, Care, readers}
+		return Impact{NeedsCare, NeedsCare, readers}
 	}
 	return Impact{Readers: readers}
 }

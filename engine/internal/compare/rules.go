@@ -95,10 +95,10 @@ func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
 	var message string
 	switch {
 	case optional(n):
-		impact.Stored = Care
+		impact.Stored = NeedsCare
 		message = "objects that violate it are rejected, also by updates that do not change them, unless the rule allows that"
 	case isTransition(n):
-		impact.Stored = Care
+		impact.Stored = NeedsCare
 		message = "updates that violate it are rejected"
 	case at.root:
 		message = "objects that violate it are rejected, also by updates that do not change the violation"

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func crdOf(v *Props) *CRD {
@@ -21,9 +22,13 @@ func crdOf(v *Props) *CRD {
 	return crd
 }
 
+func noPosition(value.Path) *value.Position { return nil }
+
 func compared(t *testing.T, old, new *CRD) *Result {
 	t.Helper()
-	r, err := CRDs(t.Context(), old, new, Options{Minor: format.LatestMinor, Most: 100, Stored: []string{"v1"}})
+	r, err := CRDs(t.Context(), old, new, Options{
+		Minor: format.LatestMinor, Most: 100, Stored: []string{"v1"}, OldPosition: noPosition, NewPosition: noPosition,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +59,7 @@ func TestSchemas(t *testing.T) {
 		r := compared(t, crdOf(&tc.Old), crdOf(&tc.New))
 		var got []string
 		for _, c := range r.Changes {
-			got = append(got, fmt.Sprintf("%s %s: %s", c.Kind, strings.TrimPrefix(c.Schema.Pointer(), "/properties/v"), c.Impact))
+			got = append(got, fmt.Sprintf("%s %s: %s", c.Kind, strings.TrimPrefix(c.SchemaPointer, "/properties/v"), c.Impact))
 			if c.Message == "" || c.Version != "v1" {
 				t.Errorf("%s: %+v", tc.Name, c)
 			}

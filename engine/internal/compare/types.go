@@ -90,7 +90,7 @@ func (w *walk) types(old, new *Props, at node) bool {
 		switch after &^ before {
 		case 0:
 		case fractions:
-			impact.Readers = Care
+			impact.Readers = NeedsCare
 			message += "; readers can get values of other types"
 		default:
 			impact.Readers = Breaking
@@ -174,7 +174,7 @@ func (w *walk) formats(old, new *Props, at node) {
 	case oldName == newName:
 		impact, message = at.seen(Compatible), "another name of the same format"
 	case wider[oldName] == newName:
-		impact, message = at.seen(Care), fmt.Sprintf("readers can get values that are not a valid %s", old.Format)
+		impact, message = at.seen(NeedsCare), fmt.Sprintf("readers can get values that are not a valid %s", old.Format)
 	case wider[newName] == oldName:
 		impact, message = at.tightened(), rejected
 	default:
@@ -205,7 +205,7 @@ func (w *walk) listTypes(old, new *Props, at node) {
 		atomicMessage, mergedMessage string
 	}{
 		{"x-kubernetes-list-type", "ListTypeChanged", "lists", "atomic", old.XListType, new.XListType,
-			careForAll, Impact{Stored: Care, Writers: Breaking},
+			careForAll, Impact{Stored: NeedsCare, Writers: Breaking},
 			"items may be equal, and one applier owns the whole list; as a " + stringOf(old.XListType, "") + " it was merged",
 			"duplicate " + what + " are rejected, except in objects that already have them; appliers own and merge single items"},
 		{"x-kubernetes-map-type", "MapTypeChanged", "objects", "granular", old.XMapType, new.XMapType,
@@ -232,10 +232,10 @@ func (w *walk) listMapKeys(old, new []string, at value.Path) {
 	switch missing := slices.ContainsFunc(old, func(k string) bool { return !slices.Contains(new, k) }); {
 	case slices.Equal(old, new):
 	case missing:
-		w.report("ListMapKeysChanged", Impact{Stored: Care, Writers: Breaking}, at, old, new,
+		w.report("ListMapKeysChanged", Impact{Stored: NeedsCare, Writers: Breaking}, at, old, new,
 			"other keys identify items: items with equal keys are rejected, except in objects that already have them")
 	case len(old) == len(new):
-		w.report("ListMapKeysChanged", Impact{Stored: Care}, at, old, new, "the same keys in another order")
+		w.report("ListMapKeysChanged", Impact{Stored: NeedsCare}, at, old, new, "the same keys in another order")
 	default:
 		w.report("ListMapKeysChanged", careForAll, at, old, new,
 			"more keys identify items: appliers and their managedFields use fewer")

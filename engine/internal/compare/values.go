@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -60,12 +59,6 @@ func canonicals(enum []apiextensionsv1.JSON) []string {
 	return list
 }
 
-// isSubset reports whether all contains each of some.
-func isSubset(some, all []apiextensionsv1.JSON) bool {
-	known := setOf(canonicals(all))
-	return !slices.ContainsFunc(canonicals(some), func(v string) bool { return !known[v] })
-}
-
 func truncated(text string) string {
 	const most = 80
 	if runes := []rune(text); len(runes) > most {
@@ -83,7 +76,7 @@ func (w *walk) defaults(old, new *Props, at node) {
 		w.report("DefaultAdded", careForWrites, keyword, nil, raw(new.Default),
 			"objects without a value get this one when they are read, and store it with their next write")
 	case !is && at.isRequired:
-		w.report("DefaultRemoved", Impact{Care, Breaking, Care}, keyword, raw(old.Default), nil,
+		w.report("DefaultRemoved", Impact{NeedsCare, Breaking, NeedsCare}, keyword, raw(old.Default), nil,
 			"the value is required: objects without it are rejected")
 	case !is:
 		w.report("DefaultRemoved", careForAll, keyword, raw(old.Default), nil, "objects without a value no longer get one")
@@ -142,7 +135,7 @@ func (w *walk) bounds(old, new *Props, at node) {
 // loosened reports a bound that is removed or less strict.
 func (w *walk) loosened(keyword string, old, new any, at node) {
 	if new == nil {
-		w.report("BoundLoosened", harmless, at.at(keyword), old, nil, "there is no %s any more", keyword)
+		w.report("BoundLoosened", harmless, at.at(keyword), old, nil, "%s is removed", keyword)
 		return
 	}
 	w.report("BoundLoosened", harmless, at.at(keyword), old, new, "%s is %v", keyword, new)
@@ -211,7 +204,7 @@ func (w *walk) limits(old, new *Props, at node) {
 		integer := new.Type == "integer" && fraction(b.new)
 		switch {
 		case b.new == nil:
-			kind, impact, message = "BoundLoosened", harmless, "there is no "+b.keyword+" any more"
+			kind, impact, message = "BoundLoosened", harmless, b.keyword+" is removed"
 		case b.loose(b.old, b.oldOpen, b.new, b.newOpen) && (!integer || fraction(b.old)):
 			kind, impact, message = "BoundLoosened", harmless, fmt.Sprintf("%s is %v", b.keyword, *b.new)
 		case integer:

@@ -36,7 +36,7 @@ func (c *comparison) versions(old, new *CRD) {
 	}
 	if o, n := schema.Storage(old), schema.Storage(new); o != nil && n != nil && o.Name != n.Name {
 		c.enter(n.Name, index(old, n.Name), index(new, n.Name))
-		c.report("StorageMoved", Impact{Stored: Care}, path("storage"), o.Name, n.Name,
+		c.report("StorageMoved", Impact{Stored: NeedsCare}, path("storage"), o.Name, n.Name,
 			"objects are stored at %s instead of %s from their next write on; both versions must remain until all objects "+
 				"have been written", n.Name, o.Name)
 	}
@@ -68,9 +68,9 @@ func (c *comparison) enter(version string, old, new int) {
 }
 
 func (c *comparison) removed(v *version) {
-	impact, served := Impact{Stored: Care}, "was not served"
+	impact, served := Impact{Stored: NeedsCare}, "was not served"
 	if v.Served {
-		impact, served = Impact{Care, Breaking, Breaking}, "clients that use it get 404"
+		impact, served = Impact{NeedsCare, Breaking, Breaking}, "clients that use it get 404"
 	}
 	stored := "make sure that no object is stored at it"
 	if v.Storage || slices.Contains(c.Stored, v.Name) {
