@@ -60,13 +60,7 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, me
 	report := &Report{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
 		Update: stored != nil, Generation: crd.Generation, Accepted: r.Accepted(), Warnings: admission.Sent(r.Warnings),
-		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
-	}
-	for i, v := range r.Versions {
-		info := versionInfo(i, v)
-		info.LowestMinor, info.LowestMinorBecause = v.LowestMinor, v.LowestBecause
-		info.Rules, info.EstimatedCost, info.CostLimit = ruleReports(v.Rules), v.Cost, celcheck.EstimateLimitTotal
-		report.Versions = append(report.Versions, info)
+		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause, Versions: r.Versions,
 	}
 	if report.Accepted {
 		return report, crd, nil
@@ -188,37 +182,4 @@ func undecodable(d *value.Doc, root uint32, err error) (*Report, *apiextensionsv
 	status := apierrors.NewBadRequest(err.Error()).ErrStatus
 	report.Rejection = &Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}
 	return report, nil, nil
-}
-
-func versionInfo(priority int, v definition.VersionReport) VersionInfo {
-	return VersionInfo{
-		Name: v.Name, Served: v.Served, Storage: v.Storage, Priority: priority, Index: v.Index,
-		Deprecated: v.Deprecated, DeprecationWarning: v.Deprecation,
-		HasRules: v.HasRules, HasStatus: v.HasStatus, HasScale: v.HasScale,
-	}
-}
-
-func ruleReports(rules []definition.RuleReport) []RuleReport {
-	if len(rules) == 0 {
-		return nil
-	}
-	list := make([]RuleReport, len(rules))
-	for i := range rules {
-		r := &rules[i]
-		reason := apiextensionsv1.FieldValueInvalid
-		if r.Reason != nil {
-			reason = *r.Reason
-		}
-		list[i] = RuleReport{
-			SchemaPointer: r.Pointer, Index: r.Index, Text: r.Rule, Reason: string(reason),
-			EstimatedCost: r.Cost, Cardinality: r.Cardinality, MessageEstimatedCost: r.MessageCost,
-			Limit: celcheck.EstimateLimit, ShareOfLimit: float64(max(r.Cost, r.MessageCost)) / celcheck.EstimateLimit,
-			UsesOldSelf: r.UsesOldSelf, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestBecause,
-		}
-		for _, c := range r.Culprits {
-			list[i].Culprits = append(list[i].Culprits,
-				CostCulprit{SchemaPointer: c.Pointer, Keyword: c.Keyword, Suggested: c.Suggested})
-		}
-	}
-	return list
 }

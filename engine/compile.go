@@ -102,7 +102,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	}
 	d := &Definition{
 		plural: crd.Spec.Names.Plural, scope: crd.Spec.Scope, observer: o.Observer, limits: o.Limits,
-		inner: admission.Describe(crd), revision: schema.Revision(canonical, parts...), manifest: canonical,
+		versions: definition.DescribeVersions(crd), inner: admission.Describe(crd), revision: schema.Revision(canonical, parts...), manifest: canonical,
 		size: int64(len(canonical)) + definitionSize,
 	}
 	if c := o.Converter; c != nil {
@@ -113,13 +113,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		}
 	}
 	d.inner.Terminating = o.Terminating
-	for _, v := range definition.DescribeVersions(crd) {
-		d.versions = append(d.versions, versionInfo(len(d.versions), v))
-	}
-	if v := schema.Storage(crd); v != nil {
-		d.storage = v.Name
-	}
-	if d.desired, err = desiredStatus(ctx, crd, d.storage, o); err != nil {
+	if d.desired, err = definition.NewDesiredStatus(ctx, crd, o.Limits); err != nil {
 		return nil, unreadable("CRD "+crd.Name, ReasonManifestUnreadable, err)
 	}
 	for i := range crd.Spec.Versions {

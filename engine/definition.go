@@ -14,7 +14,6 @@ type Definition struct {
 	plural   string
 	scope    Scope
 	versions []VersionInfo
-	storage  string
 	desired  DesiredStatus
 	revision string
 	manifest []byte
@@ -44,7 +43,7 @@ func (d *Definition) Scope() Scope { return d.scope }
 func (d *Definition) Versions() []VersionInfo { return d.versions }
 
 // StorageVersion returns the version in which objects are stored.
-func (d *Definition) StorageVersion() string { return d.storage }
+func (d *Definition) StorageVersion() string { return d.desired.StorageVersion }
 
 // DesiredStatus returns what the manifest determines of the CRD's status. The caller must not modify it.
 func (d *Definition) DesiredStatus() DesiredStatus { return d.desired }

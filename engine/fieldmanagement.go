@@ -59,7 +59,7 @@ func (d *Definition) FieldManagement(version string) (_ FieldManagement, err err
 		add("", v, resetByObject)
 	}
 	for _, other := range d.inner.Versions {
-		if v.HasStatus && other.HasStatus && (other.Served || other.Name == d.storage) {
+		if v.HasStatus && other.HasStatus && (other.Served || other.Name == d.StorageVersion()) {
 			add("status", other, resetByStatus)
 		}
 	}

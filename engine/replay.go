@@ -310,14 +310,14 @@ func (r *replay) results() {
 			})
 		}
 	}
-	if r.old.storage == own && r.new.storage == own {
+	if r.old.StorageVersion() == own && r.new.StorageVersion() == own {
 		return
 	}
-	r.converted(own, func(d *Definition) string { return "stored at " + d.storage }, func(d *Definition) (*Transformed, error) {
-		if d.storage == own {
+	r.converted(own, func(d *Definition) string { return "stored at " + d.StorageVersion() }, func(d *Definition) (*Transformed, error) {
+		if d.StorageVersion() == own {
 			return d.Read(r.ctx, item, EvaluationOptions{})
 		}
-		stored, err := d.Read(r.ctx, item, EvaluationOptions{TargetVersion: d.storage})
+		stored, err := d.Read(r.ctx, item, EvaluationOptions{TargetVersion: d.StorageVersion()})
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,10 @@
 package engine
 
-import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/definition"
+)
 
 // Report is the API server's answer to the creation or update of a CRD, with estimates of its rules.
 type Report struct {
@@ -33,71 +37,13 @@ type Report struct {
 }
 
 // VersionInfo describes one version of a CRD.
-type VersionInfo struct {
-	Name            string
-	Served, Storage bool
-	// Priority is the position in Kubernetes' order of versions (GA, beta, alpha; newer first), from 0.
-	Priority int
-	// Index is the position in spec.versions, from 0.
-	Index int
-	// Deprecated reports whether every request to the version is answered with DeprecationWarning.
-	Deprecated         bool
-	DeprecationWarning string
-	// HasRules reports whether the schema has x-kubernetes-validations.
-	HasRules bool
-	// HasStatus and HasScale report which subresources the version has.
-	HasStatus, HasScale bool
-
-	// The following fields are set in a Report only.
-
-	// LowestMinor and LowestMinorBecause are as in Report, for this version.
-	LowestMinor        int
-	LowestMinorBecause string
-	// Rules are sorted by pointer. Rules of a schema with other violations are missing, since they are not checked.
-	Rules []RuleReport
-	// EstimatedCost is the estimated cost of all rules and message expressions for one object, in CEL cost units. It is
-	// math.MaxUint64 on overflow. CostLimit is its limit.
-	EstimatedCost, CostLimit uint64
-}
+type VersionInfo = definition.VersionInfo
 
 // RuleReport describes one rule of x-kubernetes-validations and its estimated cost.
-type RuleReport struct {
-	// SchemaPointer is the JSON pointer (RFC 6901) of the rule in the version's schema:
-	// /properties/spec/x-kubernetes-validations/0.
-	SchemaPointer string
-	// Index is the position in the list of its schema, Text the expression, Reason the reason, FieldValueInvalid by
-	// default.
-	Index        int
-	Text, Reason string
-	// EstimatedCost is Kubernetes' estimate for one object, in CEL cost units: the cost for one value, times
-	// Cardinality, which is the number of values. It is math.MaxUint64 on overflow, and 0 for a rule that does not
-	// compile.
-	EstimatedCost, Cardinality uint64
-	// MessageEstimatedCost is the estimate for its messageExpression, which Kubernetes does not multiply.
-	MessageEstimatedCost uint64
-	// Limit is the limit of either estimate. ShareOfLimit is the larger one divided by it.
-	Limit        uint64
-	ShareOfLimit float64
-	// UsesOldSelf reports whether it is a transition rule.
-	UsesOldSelf bool
-	// Culprits are the bounds that cause a high estimate, the most important first. They are determined for estimates
-	// of at least a tenth of the limit, or if all rules together exceed theirs: for the 256 costliest rules of a
-	// version, within about a second.
-	Culprits []CostCulprit
-	// LowestMinor is the oldest minor release that compiles the rule and its message, 0 for none. LowestMinorBecause
-	// says what the release before lacks.
-	LowestMinor        int
-	LowestMinorBecause string
-}
+type RuleReport = definition.RuleReport
 
 // CostCulprit is a bound in a schema that is too high or missing.
-type CostCulprit struct {
-	// SchemaPointer is the JSON pointer of the list, map or string; Keyword is maxItems, maxProperties or maxLength.
-	SchemaPointer, Keyword string
-	// Suggested is the largest value of Keyword with which the rule keeps to its limit, if all suggestions are
-	// followed. It is 0 if there is no such value, or if none is needed.
-	Suggested int64
-}
+type CostCulprit = definition.CostCulprit
 
 // Scope says whether the objects of a CRD are namespaced.
 type Scope = apiextensionsv1.ResourceScope

@@ -97,10 +97,10 @@ func TestFactsOfTheCorpus(t *testing.T) {
 			for k := range rules.List {
 				ours := &rules.List[k]
 				if ours.Props != last {
-					last, theirs = ours.Props, compiled(t, ours.Props, len(ours.Way) == 0 || ours.Props.XEmbeddedResource, celenv.NewMinor)
+					last, theirs = ours.Props, compiled(t, ours.Props, len(ours.Path) == 0 || ours.Props.XEmbeddedResource, celenv.NewMinor)
 				}
 				n++
-				compareFacts(t, crd.Path+" "+m.CRD.Spec.Versions[i].Name+" "+strings.Join(ours.Way, "/"), &ours.Facts, &theirs[ours.Index])
+				compareFacts(t, crd.Path+" "+m.CRD.Spec.Versions[i].Name+" "+strings.Join(ours.Path, "/"), &ours.Facts, &theirs[ours.Index])
 			}
 		}
 	}

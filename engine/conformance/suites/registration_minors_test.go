@@ -191,7 +191,7 @@ func TestMinorsOfTheCorpus(t *testing.T) {
 				lowest, lacking := r.Facts.Rule.Lowest()
 				found[lowest]++
 				for minor := max(lowest-1, celenv.OldestMinor); minor <= lowest; minor++ {
-					theirs := compiled(t, r.Props, len(r.Way) == 0 || r.Props.XEmbeddedResource, uint(minor))[r.Index]
+					theirs := compiled(t, r.Props, len(r.Path) == 0 || r.Props.XEmbeddedResource, uint(minor))[r.Index]
 					if (theirs.Error == nil) != (minor == lowest) {
 						t.Errorf("%q at 1.%d, lowest 1.%d (%s): %s", text, minor, lowest, lacking, textOf(theirs.Error))
 					}

@@ -31,9 +31,9 @@ func approval(meta, old *metav1.ObjectMeta, group string) field.ErrorList {
 	return nil
 }
 
-// ApprovalCondition returns the condition KubernetesAPIApprovalPolicyConformant, or nil if the CRD needs no approval.
+// approvalCondition returns the condition KubernetesAPIApprovalPolicyConformant, or nil if the CRD needs no approval.
 // (k8s.io/apiextensions-apiserver/pkg/controller/apiapproval)
-func ApprovalCondition(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionCondition {
+func approvalCondition(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionCondition {
 	if !apihelpers.IsProtectedCommunityGroup(crd.Spec.Group) {
 		return nil
 	}

@@ -96,17 +96,12 @@ func oneOf(path *field.Path, text string, accepted ...string) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, text, accepted)}
 }
 
-// stored appends the storage version to the stored versions of the status, unless it is among them. If several versions
-// have storage set, the first counts.
-// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate,
-// PrepareForUpdate)
+// stored returns the stored versions of the status with the storage version. If several versions have storage set, the
+// first counts.
 func (s *spec) stored(before []string) []string {
 	for i := range s.versions {
-		if v := &s.versions[i]; v.Storage {
-			if slices.Contains(before, v.Name) {
-				break
-			}
-			return append(slices.Clip(before), v.Name)
+		if s.versions[i].Storage {
+			return withStored(before, s.versions[i].Name)
 		}
 	}
 	return before

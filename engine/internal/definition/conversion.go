@@ -174,9 +174,9 @@ func noCertificate(bundle []byte) error {
 	return errors.New("no valid certificate authority data seen")
 }
 
-// InvalidCABundle reports whether the CA bundle of the conversion webhook prevents the CRD from being established.
+// invalidCABundle reports whether the CA bundle of the conversion webhook prevents the CRD from being established.
 // (k8s.io/apiextensions-apiserver/pkg/controller/establish)
-func InvalidCABundle(crd *apiextensionsv1.CustomResourceDefinition) bool {
+func invalidCABundle(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	c := crd.Spec.Conversion
 	return c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil && len(caBundle(c.Webhook.ClientConfig.CABundle, nil)) > 0
 }

@@ -12,21 +12,13 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Claims counts the accepted names of all CRDs in one group. The zero value is empty.
-type Claims struct {
+// claims counts the accepted names of all CRDs in one group.
+type claims struct {
 	// resources counts plural, singular and short names. kinds counts kind and listKind.
 	resources, kinds map[string]int
 }
 
-// Add counts the accepted names of one more CRD.
-func (c *Claims) Add(n *apiextensionsv1.CustomResourceDefinitionNames) {
-	if c.resources == nil {
-		c.resources, c.kinds = map[string]int{}, map[string]int{}
-	}
-	c.count(n, 1)
-}
-
-func (c *Claims) count(n *apiextensionsv1.CustomResourceDefinitionNames, by int) {
+func (c claims) count(n *apiextensionsv1.CustomResourceDefinitionNames, by int) {
 	c.resources[n.Plural] += by
 	c.resources[n.Singular] += by
 	for _, name := range n.ShortNames {
@@ -40,7 +32,7 @@ func (c *Claims) count(n *apiextensionsv1.CustomResourceDefinitionNames, by int)
 // condition reports the last conflict. As in upstream, a CRD's accepted names conflict with its own other names, for
 // example its short name with its singular. A CRD that returns to its accepted names keeps its old conflict condition.
 // (k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go)
-func (s *statusWriter) names(asked *apiextensionsv1.CustomResourceDefinitionNames, taken Claims) {
+func (s *statusWriter) names(asked *apiextensionsv1.CustomResourceDefinitionNames, taken claims) {
 	had := s.status.AcceptedNames
 	if schema.Equal(*asked, had) {
 		return
@@ -75,7 +67,7 @@ func (s *statusWriter) names(asked *apiextensionsv1.CustomResourceDefinitionName
 
 // accept returns the accepted names and the condition NamesAccepted.
 func accept(
-	asked *apiextensionsv1.CustomResourceDefinitionNames, had apiextensionsv1.CustomResourceDefinitionNames, taken Claims,
+	asked *apiextensionsv1.CustomResourceDefinitionNames, had apiextensionsv1.CustomResourceDefinitionNames, taken claims,
 ) (apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
 	accepted := had
 	verdict := apiextensionsv1.CustomResourceDefinitionCondition{

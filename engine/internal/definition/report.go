@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -19,47 +20,57 @@ type Report struct {
 	Violations []violation.Violation
 	// Warnings are those of decoding, then those of validation, without duplicates.
 	Warnings []string
-	Versions []VersionReport
+	Versions []VersionInfo
 	HasRules bool
-	// LowestMinor and LowestBecause are those of the version with the highest LowestMinor.
-	LowestMinor   int
-	LowestBecause string
+	// LowestMinor and LowestMinorBecause are those of the version with the highest LowestMinor.
+	LowestMinor        int
+	LowestMinorBecause string
 }
 
 // Accepted reports whether an API server would accept the CRD.
 func (r *Report) Accepted() bool { return len(r.Violations) == 0 }
 
-// VersionReport describes one version.
-type VersionReport struct {
-	// Index is the index in spec.versions.
+// VersionInfo describes one version of a CRD.
+type VersionInfo struct {
+	Name            string
+	Served, Storage bool
+	// Priority is the position in Kubernetes' order of versions (GA, beta, alpha; newer first), from 0.
+	Priority int
+	// Index is the position in spec.versions, from 0.
 	Index int
-	// Deprecation is the warning for each request, or "".
-	Deprecation         string
-	HasRules            bool
+	// Deprecated reports whether every request to the version is answered with DeprecationWarning.
+	Deprecated         bool
+	DeprecationWarning string
+	// HasRules reports whether the schema has x-kubernetes-validations.
+	HasRules bool
+	// HasStatus and HasScale report which subresources the version has.
 	HasStatus, HasScale bool
-	*apiextensionsv1.CustomResourceDefinitionVersion
 
-	// Rules are the rules of the schema, and Cost is their total estimated cost for one object, including messages.
-	// Rules, Cost, LowestMinor and LowestBecause are set only in a Report.
+	// The following fields are set in a Report only.
+
+	// LowestMinor is the oldest Kubernetes minor release, from OldestMinor to LatestMinor, that has all formats and
+	// compiles all rules, except rules that no release compiles. LowestMinorBecause says what the release before lacks,
+	// "" for nothing.
+	LowestMinor        int
+	LowestMinorBecause string
+	// Rules are sorted by pointer. Rules of a schema with other violations are missing, since they are not checked.
 	Rules []RuleReport
-	Cost  uint64
-	// LowestMinor is the oldest Kubernetes minor that knows all formats and compiles all rules, from format.OldestMinor
-	// to format.LatestMinor. Rules that no minor compiles are ignored. LowestBecause says what older minors lack, and
-	// where.
-	LowestMinor   int
-	LowestBecause string
+	// EstimatedCost is the estimated cost of all rules and message expressions for one object, in CEL cost units. It is
+	// math.MaxUint64 on overflow. CostLimit is its limit.
+	EstimatedCost, CostLimit uint64
 }
 
 // describe adds the results of validation.
-func (v *VersionReport) describe(known *Rules, rules []RuleReport) {
-	v.LowestMinor, v.LowestBecause = lowestMinor(schema.Of(v.CustomResourceDefinitionVersion))
+func (v *VersionInfo) describe(s *schema.Props, known *Rules, rules []RuleReport) {
+	v.CostLimit = celcheck.EstimateLimitTotal
+	v.LowestMinor, v.LowestMinorBecause = lowestMinor(s)
 	if known == nil {
 		return
 	}
-	v.Rules, v.Cost = rules, known.Cost
+	v.Rules, v.EstimatedCost = rules, known.Cost
 	for i := range rules {
 		if r := &rules[i]; r.LowestMinor > v.LowestMinor {
-			v.LowestMinor, v.LowestBecause = r.LowestMinor, r.Pointer+": "+r.LowestBecause
+			v.LowestMinor, v.LowestMinorBecause = r.LowestMinor, r.SchemaPointer+": "+r.LowestMinorBecause
 		}
 	}
 }
@@ -100,10 +111,10 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 			rules = rulesOf(ctx, known)
 			shared[known] = rules
 		}
-		v.describe(known, rules)
+		v.describe(schema.Of(&m.CRD.Spec.Versions[v.Index]), known, rules)
 		r.HasRules = r.HasRules || v.HasRules
 		if v.LowestMinor > r.LowestMinor {
-			r.LowestMinor, r.LowestBecause = v.LowestMinor, v.LowestBecause
+			r.LowestMinor, r.LowestMinorBecause = v.LowestMinor, v.LowestMinorBecause
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -126,17 +137,15 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 }
 
 // DescribeVersions describes the versions of a CRD in order of priority.
-func DescribeVersions(crd *apiextensionsv1.CustomResourceDefinition) []VersionReport {
-	list := make([]VersionReport, 0, len(crd.Spec.Versions))
+func DescribeVersions(crd *apiextensionsv1.CustomResourceDefinition) []VersionInfo {
+	list := make([]VersionInfo, 0, len(crd.Spec.Versions))
 	for _, i := range schema.Priority(crd.Spec.Versions) {
 		v := &crd.Spec.Versions[i]
-		s := schema.Of(v)
-		list = append(list, VersionReport{
-			Index: i, CustomResourceDefinitionVersion: v,
-			Deprecation: schema.Deprecation(crd, v),
-			HasRules:    schema.HasRules(s),
-			HasStatus:   schema.HasStatus(v),
-			HasScale:    v.Subresources != nil && v.Subresources.Scale != nil,
+		list = append(list, VersionInfo{
+			Name: v.Name, Served: v.Served, Storage: v.Storage, Priority: len(list), Index: i,
+			Deprecated: v.Deprecated, DeprecationWarning: schema.Deprecation(crd, v),
+			HasRules: schema.HasRules(schema.Of(v)), HasStatus: schema.HasStatus(v),
+			HasScale: v.Subresources != nil && v.Subresources.Scale != nil,
 		})
 	}
 	return list

@@ -13,32 +13,42 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// RuleReport describes one rule of a version.
+// RuleReport describes one rule of x-kubernetes-validations and its estimated cost.
 type RuleReport struct {
-	// Pointer is an RFC 6901 pointer from the schema of the version to the rule.
-	Pointer string
-	// Index is the index in x-kubernetes-validations.
-	Index int
-	*apiextensionsv1.ValidationRule
-	// Cost and MessageCost are the estimated costs of rule and message expression for one object. Cardinality is the
-	// maximum number of evaluations of the rule. All are 0 if the rule does not compile.
-	Cost, MessageCost, Cardinality uint64
-	UsesOldSelf                    bool
-	// Culprits are the bounds that cause a high cost, worst first. They are computed for costs of at least a tenth of
-	// the limit.
-	Culprits []Culprit
-	// LowestMinor is the oldest minor that compiles rule and message expression, or 0. LowestBecause says what older
-	// minors lack.
-	LowestMinor   int
-	LowestBecause string
+	// SchemaPointer is the JSON pointer (RFC 6901) of the rule in the version's schema:
+	// /properties/spec/x-kubernetes-validations/0.
+	SchemaPointer string
+	// Index is the position in the list of its schema, Text the expression, Reason the reason, FieldValueInvalid by
+	// default.
+	Index        int
+	Text, Reason string
+	// EstimatedCost is Kubernetes' estimate for one object, in CEL cost units: the cost for one value, times
+	// Cardinality, which is the number of values. It is math.MaxUint64 on overflow, and 0 for a rule that does not
+	// compile.
+	EstimatedCost, Cardinality uint64
+	// MessageEstimatedCost is the estimate for its messageExpression, which Kubernetes does not multiply.
+	MessageEstimatedCost uint64
+	// Limit is the limit of either estimate. ShareOfLimit is the larger one divided by it.
+	Limit        uint64
+	ShareOfLimit float64
+	// UsesOldSelf reports whether it is a transition rule.
+	UsesOldSelf bool
+	// Culprits are the bounds that cause a high estimate, the most important first. They are determined for estimates
+	// of at least a tenth of the limit, or if all rules together exceed theirs: for the 256 costliest rules of a
+	// version, within about a second.
+	Culprits []CostCulprit
+	// LowestMinor is the oldest minor release that compiles the rule and its message, 0 for none. LowestMinorBecause
+	// says what the release before lacks.
+	LowestMinor        int
+	LowestMinorBecause string
 }
 
-// Culprit is a bound that is too high or missing.
-type Culprit struct {
-	Pointer string
-	Keyword string
-	// Suggested is the largest value that brings the rule within its limit if all suggestions are applied. It is 0 if
-	// no such value exists or none is needed.
+// CostCulprit is a bound in a schema that is too high or missing.
+type CostCulprit struct {
+	// SchemaPointer is the JSON pointer of the list, map or string; Keyword is maxItems, maxProperties or maxLength.
+	SchemaPointer, Keyword string
+	// Suggested is the largest value of Keyword with which the rule keeps to its limit, if all suggestions are
+	// followed. It is 0 if there is no such value, or if none is needed.
 	Suggested int64
 }
 
@@ -61,21 +71,26 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 			return nil // the result is not used
 		}
 		k := &known.List[i]
+		r, most := &k.Props.XValidations[k.Index], max(k.Cost, k.MessageCost)
 		list[i] = RuleReport{
-			Pointer: pointer(k.Way) + "/x-kubernetes-validations/" + strconv.Itoa(k.Index), Index: k.Index,
-			ValidationRule: &k.Props.XValidations[k.Index],
-			Cost:           k.Cost, MessageCost: k.MessageCost, UsesOldSelf: k.Facts.UsesOldSelf,
+			SchemaPointer: pointer(k.Path) + "/x-kubernetes-validations/" + strconv.Itoa(k.Index), Index: k.Index,
+			Text: r.Rule, Reason: string(apiextensionsv1.FieldValueInvalid),
+			EstimatedCost: k.Cost, MessageEstimatedCost: k.MessageCost, UsesOldSelf: k.Facts.UsesOldSelf,
+			Limit: celcheck.EstimateLimit, ShareOfLimit: float64(most) / celcheck.EstimateLimit,
+		}
+		if r.Reason != nil {
+			list[i].Reason = string(*r.Reason)
 		}
 		if k.Facts.Rule != nil {
 			list[i].Cardinality = k.Cardinality
 		}
-		list[i].LowestMinor, list[i].LowestBecause = lowestOfRule(ctx, k, known.Env.Minor)
-		if max(k.Cost, k.MessageCost) >= celcheck.EstimateLimit/shareSuspected || known.Cost > celcheck.EstimateLimitTotal {
+		list[i].LowestMinor, list[i].LowestMinorBecause = lowestOfRule(ctx, k, known.Env.Minor)
+		if most >= celcheck.EstimateLimit/shareSuspected || known.Cost > celcheck.EstimateLimitTotal {
 			costliest = append(costliest, i)
 		}
 	}
 	slices.SortStableFunc(costliest, func(a, b int) int {
-		return cmp.Compare(max(list[b].Cost, list[b].MessageCost), max(list[a].Cost, list[a].MessageCost))
+		return cmp.Compare(list[b].ShareOfLimit, list[a].ShareOfLimit)
 	})
 	costliest = costliest[:min(len(costliest), mostSuspicious)]
 	part, left := partOfTotal(known, costliest), patience
@@ -91,7 +106,9 @@ func rulesOf(ctx context.Context, known *Rules) []RuleReport {
 	return list
 }
 
-func schemaOf(r *RuleReport) string { return r.Pointer[:len(r.Pointer)-len(strconv.Itoa(r.Index))] }
+func schemaOf(r *RuleReport) string {
+	return r.SchemaPointer[:len(r.SchemaPointer)-len(strconv.Itoa(r.Index))]
+}
 
 // partOfTotal returns the factor that brings the costliest rules within the total limit of a version. It is 1 if the
 // total fits, or if the other rules alone exceed the limit.
@@ -115,12 +132,12 @@ func partOfTotal(known *Rules, costliest []int) float64 {
 }
 
 // culprits returns the bounds that cause a high cost of a rule, or of its message expression if that costs more.
-func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []Culprit {
+func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []CostCulprit {
 	limit := uint64(min(float64(k.Cost), celcheck.EstimateLimit) * part)
 	if part == 1 {
 		limit = celcheck.EstimateLimit
 	}
-	e := celcheck.Estimate{Env: k.Env, Rule: k.Facts.Rule, Scope: k.Scope, Path: k.Way, Around: k.Around, Cardinality: k.Cardinality}
+	e := celcheck.Estimate{Env: k.Env, Rule: k.Facts.Rule, Scope: k.Scope, Path: k.Path, Around: k.Around, Cardinality: k.Cardinality}
 	if k.Cost < k.MessageCost && k.Cost <= celcheck.EstimateLimit {
 		limit = uint64(min(float64(k.MessageCost), celcheck.EstimateLimit) * part)
 		e.Env, e.Rule, e.Around, e.Cardinality = k.MessageEnv, k.Facts.Message, nil, 1
@@ -128,9 +145,9 @@ func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []Culprit {
 	if e.Rule == nil {
 		return nil
 	}
-	var list []Culprit
+	var list []CostCulprit
 	for _, c := range e.CostlyBounds(limit, left) {
-		list = append(list, Culprit{Pointer: pointer(c.Path), Keyword: c.Keyword, Suggested: c.Suggested})
+		list = append(list, CostCulprit{SchemaPointer: pointer(c.Path), Keyword: c.Keyword, Suggested: c.Suggested})
 	}
 	return list
 }

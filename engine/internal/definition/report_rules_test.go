@@ -24,34 +24,34 @@ func TestRules(t *testing.T) {
 	v := &r.Versions[0]
 	var pointers []string
 	for _, r := range v.Rules {
-		pointers = append(pointers, r.Pointer)
+		pointers = append(pointers, r.SchemaPointer)
 	}
 	const spec = "/properties/spec/x-kubernetes-validations/"
 	if got, want := strings.Join(pointers, " "), "/properties/spec/properties/l/items/x-kubernetes-validations/0 "+spec+"0 "+spec+"1 "+spec+"2 "+spec+"3"; got != want {
 		t.Fatalf("%s\nwant %s", got, want)
 	}
 	element, nested, quantity, nope, includes := &v.Rules[0], &v.Rules[1], &v.Rules[2], &v.Rules[3], &v.Rules[4]
-	if element.Cost == 0 || element.Cardinality != 3<<20/3 || element.LowestMinor != 25 || element.UsesOldSelf {
+	if element.EstimatedCost == 0 || element.Cardinality != 3<<20/3 || element.LowestMinor != 25 || element.UsesOldSelf {
 		t.Errorf("%+v", element)
 	}
-	if nested.Cost <= celcheck.EstimateLimit || len(nested.Culprits) != 2 || nested.Culprits[0].Suggested == 0 || nested.Cardinality != 1 {
+	if nested.EstimatedCost <= celcheck.EstimateLimit || len(nested.Culprits) != 2 || nested.Culprits[0].Suggested == 0 || nested.Cardinality != 1 {
 		t.Errorf("%+v", nested)
 	}
-	if quantity.LowestMinor != 29 || quantity.LowestBecause != "the function format came with Kubernetes 1.29" || !quantity.UsesOldSelf || quantity.MessageCost == 0 {
+	if quantity.LowestMinor != 29 || quantity.LowestMinorBecause != "the function format came with Kubernetes 1.29" || !quantity.UsesOldSelf || quantity.MessageEstimatedCost == 0 {
 		t.Errorf("%+v", quantity)
 	}
-	if nope.LowestMinor != 0 || nope.Cost != 0 || nope.Cardinality != 0 {
+	if nope.LowestMinor != 0 || nope.EstimatedCost != 0 || nope.Cardinality != 0 {
 		t.Errorf("%+v", nope)
 	}
-	if includes.LowestMinor != 37 || includes.Cost != 0 {
+	if includes.LowestMinor != 37 || includes.EstimatedCost != 0 {
 		t.Errorf("%+v", includes)
 	}
-	if v.LowestMinor != 37 || v.LowestBecause != includes.Pointer+": the function includes came with Kubernetes 1.37" || r.LowestBecause != v.LowestBecause {
-		t.Errorf("1.%d: %s", v.LowestMinor, v.LowestBecause)
+	if v.LowestMinor != 37 || v.LowestMinorBecause != includes.SchemaPointer+": the function includes came with Kubernetes 1.37" || r.LowestMinorBecause != v.LowestMinorBecause {
+		t.Errorf("1.%d: %s", v.LowestMinor, v.LowestMinorBecause)
 	}
 }
 
-func TestPlacesOfRules(t *testing.T) {
+func TestPositionsOfRules(t *testing.T) {
 	text := manifest("v1", `{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-validations":[{"rule":"true"},{"rule":
 "self.nope"}]}}}`)
 	r := of(t, text, true)
@@ -76,8 +76,8 @@ func TestLowestMinorOfFormats(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := reported(t, tt.schema)
-		if r.LowestMinor != tt.minor || r.LowestBecause != tt.because {
-			t.Errorf("%s: 1.%d %q, want 1.%d %q", tt.schema, r.LowestMinor, r.LowestBecause, tt.minor, tt.because)
+		if r.LowestMinor != tt.minor || r.LowestMinorBecause != tt.because {
+			t.Errorf("%s: 1.%d %q, want 1.%d %q", tt.schema, r.LowestMinor, r.LowestMinorBecause, tt.minor, tt.because)
 		}
 	}
 }

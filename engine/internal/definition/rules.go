@@ -27,9 +27,9 @@ type Rules struct {
 
 // Rule is one checked rule.
 type Rule struct {
-	// Way is the path from the root to the schema of the rule, by keywords and property names. Index is the index in
+	// Path is the path from the root to the schema of the rule, by keywords and property names. Index is the index in
 	// its x-kubernetes-validations.
-	Way   []string
+	Path  []string
 	Index int
 	// Props is the schema of the rule.
 	Props *schema.Props
@@ -173,7 +173,7 @@ func (c *ruleCheck) compile(p *position, path, uncorrelatable *field.Path) {
 		cost := celcheck.MultiplyCost(f.MaxCost, cardinality)
 		// As in upstream, the cost of the message is not multiplied by the cardinality.
 		c.rules = append(c.rules, Rule{
-			Way: p.path(), Index: i, Props: p.props, Env: env, MessageEnv: messageEnv, Scope: scope, Facts: f,
+			Path: p.path(), Index: i, Props: p.props, Env: env, MessageEnv: messageEnv, Scope: scope, Facts: f,
 			Cardinality: cardinality, Cost: cost, MessageCost: f.MessageMaxCost, Around: p.around(),
 		})
 		if cost > celcheck.EstimateLimit && !c.ratchet.sameSchema(c.version) {

@@ -1,9 +1,11 @@
 package definition
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -16,32 +18,128 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Wants is the part of a CRD that determines its status.
-type Wants struct {
-	// Names are the requested names.
-	Names *apiextensionsv1.CustomResourceDefinitionNames
-	// InvalidCABundle is set if the conversion webhook has a CA bundle without a valid certificate.
-	InvalidCABundle bool
-	// NonStructural and Approval are conditions without times, or nil.
-	NonStructural, Approval *apiextensionsv1.CustomResourceDefinitionCondition
+// DesiredStatus is the part of a CRD's status that its manifest determines. Stored with the manifest, it allows
+// ReconcileStatus to work without decoding manifests.
+type DesiredStatus struct {
+	// Group is the API group, within which names are unique.
+	Group string `json:"group"`
+	// Names are the names in the spec.
+	Names apiextensionsv1.CustomResourceDefinitionNames `json:"names"`
+	// StorageVersion is the version in which objects are stored.
+	StorageVersion string `json:"storageVersion"`
+	// InvalidCABundle reports whether the CA bundle of the conversion webhook has no certificate, so that the CRD
+	// cannot be established.
+	InvalidCABundle bool `json:"invalidCABundle,omitempty"`
+	// NonStructural and Approval are the conditions NonStructuralSchema and KubernetesAPIApprovalPolicyConformant
+	// without times, nil if the CRD does not have them.
+	NonStructural *apiextensionsv1.CustomResourceDefinitionCondition `json:"nonStructural,omitempty"`
+	Approval      *apiextensionsv1.CustomResourceDefinitionCondition `json:"approval,omitempty"`
 }
 
-// Reconcile updates the status of one CRD as the API server's controllers do: approval, structural schema, names, then
-// establishment. taken has the accepted names of all CRDs in the group, including this one, and is updated. Reconcile
+// NewDesiredStatus returns the DesiredStatus of an accepted CRD. The error is a *value.LimitError if the errors of
+// NonStructural exceed the limits.
+func NewDesiredStatus(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, l value.Limits) (s DesiredStatus, err error) {
+	s = DesiredStatus{
+		Group: crd.Spec.Group, Names: crd.Spec.Names, InvalidCABundle: invalidCABundle(crd), Approval: approvalCondition(crd),
+	}
+	if v := schema.Storage(crd); v != nil {
+		s.StorageVersion = v.Name
+	}
+	if len(s.Names.ShortNames) == 0 {
+		s.Names.ShortNames = nil
+	}
+	if len(s.Names.Categories) == 0 {
+		s.Names.Categories = nil
+	}
+	s.NonStructural, err = nonStructuralCondition(ctx, crd, l)
+	return s, err
+}
+
+// AddStoredVersion returns a status with the storage version in its storedVersions. Pass the zero Status for a new CRD.
+// status is not modified.
+func (s DesiredStatus) AddStoredVersion(
+	status apiextensionsv1.CustomResourceDefinitionStatus,
+) apiextensionsv1.CustomResourceDefinitionStatus {
+	if s.StorageVersion != "" {
+		status.StoredVersions = withStored(status.StoredVersions, s.StorageVersion)
+	}
+	return status
+}
+
+// withStored appends the storage version to the stored versions, unless it is among them.
+// (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, PrepareForCreate,
+// PrepareForUpdate)
+func withStored(before []string, storage string) []string {
+	if slices.Contains(before, storage) {
+		return before
+	}
+	return append(slices.Clip(before), storage)
+}
+
+// CRDStatus is a CRD with its status.
+type CRDStatus struct {
+	// Name is the name of the CRD: crontabs.stable.example.com.
+	Name string
+	// Created decides which of several CRDs gets a name.
+	Created time.Time
+	// Desired is what its manifest determines.
+	Desired DesiredStatus
+	// Status is the status. ReconcileStatus changes it.
+	Status apiextensionsv1.CustomResourceDefinitionStatus
+}
+
+// ReconcileStatus updates the status of the CRDs of one group, see package engine.
+// (k8s.io/apiextensions-apiserver/pkg/controller/{status,establish,nonstructuralschema,apiapproval})
+func ReconcileStatus(group []CRDStatus, first string, now time.Time) (changed []string) {
+	order := make([]*CRDStatus, len(group))
+	for i := range group {
+		order[i] = &group[i]
+	}
+	slices.SortStableFunc(order, func(a, b *CRDStatus) int {
+		if isFirst := a.Name == first; isFirst != (b.Name == first) {
+			if isFirst {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.Name, b.Name))
+	})
+	taken := claims{resources: map[string]int{}, kinds: map[string]int{}}
+	for _, c := range order {
+		taken.count(&c.Status.AcceptedNames, 1)
+	}
+	touched := map[string]bool{}
+	for again := true; again; {
+		again = false
+		for _, c := range order {
+			if c.reconcile(taken, now) {
+				touched[c.Name], again = true, true
+			}
+		}
+	}
+	for name := range touched {
+		changed = append(changed, name)
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+// reconcile updates the status as the API server's controllers do: approval, structural schema, names, then
+// establishment. taken has the accepted names of all CRDs in the group, including this one, and is updated. reconcile
 // returns whether the status changed; other CRDs of the group may then need reconciliation too. It copies the status's
 // slices before it changes them.
-func Reconcile(status *apiextensionsv1.CustomResourceDefinitionStatus, w Wants, taken Claims, now time.Time) bool {
-	s := statusWriter{status: status, now: metav1.NewTime(now).Rfc3339Copy()}
-	if w.Approval != nil { // never removed, because groups are immutable
-		s.set(*w.Approval)
+func (c *CRDStatus) reconcile(taken claims, now time.Time) bool {
+	s := statusWriter{status: &c.Status, now: metav1.NewTime(now).Rfc3339Copy()}
+	if c.Desired.Approval != nil { // never removed, because groups are immutable
+		s.set(*c.Desired.Approval)
 	}
-	if w.NonStructural != nil {
-		s.set(*w.NonStructural)
+	if c.Desired.NonStructural != nil {
+		s.set(*c.Desired.NonStructural)
 	} else {
 		s.remove(apiextensionsv1.NonStructuralSchema)
 	}
-	s.names(w.Names, taken)
-	s.establish(w.InvalidCABundle)
+	s.names(&c.Desired.Names, taken)
+	s.establish(c.Desired.InvalidCABundle)
 	return s.changed
 }
 
@@ -116,10 +214,10 @@ func (s *statusWriter) establish(invalidCABundle bool) {
 	s.set(c)
 }
 
-// NonStructuralCondition returns the condition NonStructuralSchema of an accepted CRD, or nil if the CRD prunes. The
+// nonStructuralCondition returns the condition NonStructuralSchema of an accepted CRD, or nil if the CRD prunes. The
 // message lists all errors in the order of spec.versions. It returns a *value.LimitError if they exceed the limits.
 // (k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema)
-func NonStructuralCondition(
+func nonStructuralCondition(
 	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, l value.Limits,
 ) (*apiextensionsv1.CustomResourceDefinitionCondition, error) {
 	if !crd.Spec.PreserveUnknownFields {
