@@ -92,7 +92,7 @@ func newViolation(v *violation.Violation, at value.Position, texts *value.Slab) 
 		Pointer: texts.Text(v.Path.AppendPointer),
 	}
 	if _, omitted := v.BadValue.(field.OmitValueType); !omitted {
-		out.BadValue = texts.Bytes(func(dst []byte) []byte { return violation.AppendValue(dst, v.BadValue) })
+		out.BadValue = texts.Bytes(func(dst []byte) []byte { return value.AppendAny(dst, v.BadValue) })
 	}
 	if at != (value.Position{}) {
 		out.Position = &at

@@ -85,7 +85,7 @@ func TestEdits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := Acquire()
 			defer d.Release()
-			d.SetSource(Defaults, defaults.Text())
+			d.SetSource(Defaults, defaults.Text)
 			root := mustParse(t, d, []byte(c.in))
 			c.edit(d, root)
 			got := string(d.AppendJSON(nil, root))
@@ -120,8 +120,8 @@ func TestFragmentsRejectOtherText(t *testing.T) {
 			t.Errorf("%.20q became %d nodes", text, f.Len())
 		}
 	}
-	if len(s.Text()) != 0 {
-		t.Errorf("the text is %q", s.Text())
+	if len(s.Text) != 0 {
+		t.Errorf("the text is %q", s.Text)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestGraftAllocatesNothing(t *testing.T) {
 	empty := []byte(`{}`)
 	do := func() {
 		d.Reset()
-		d.SetSource(Defaults, s.Text())
+		d.SetSource(Defaults, s.Text)
 		root := mustParse(t, d, empty)
 		d.Append(root, d.Graft(f))
 	}

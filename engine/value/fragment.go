@@ -19,11 +19,8 @@ func (f *Fragment) Size() int { return int(f.nodes[0].End - f.nodes[0].Off) }
 // Fragments collects the fragments of one compiled plan. Set its Text as the Defaults source of each Doc before
 // grafting.
 type Fragments struct {
-	text []byte
+	Text []byte // the text that the fragments refer to, complete after the last Add
 }
-
-// Text returns the text that the fragments refer to. It is complete after the last Add.
-func (s *Fragments) Text() []byte { return s.text }
 
 // Add parses a value and adds it to the set under the key. It returns the errors of Parse.
 func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
@@ -33,8 +30,8 @@ func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 	if _, err := d.Parse(json, Request, limits); err != nil {
 		return nil, err
 	}
-	base := len(s.text)
-	text := append(appendString(append(s.text, '{'), key, false), ':')
+	base := len(s.Text)
+	text := append(appendString(append(s.Text, '{'), key, false), ':')
 	text = append(append(text, json...), '}')
 	if len(text) > maxSource {
 		return nil, tooLarge(len(text), maxSource)
@@ -44,7 +41,7 @@ func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("value under %q: %w", key, err) // the key adds one level of nesting
 	}
-	s.text = text
+	s.Text = text
 	member := d.Nodes[root].First
 	f := &Fragment{nodes: append([]Node(nil), d.Nodes[member:]...), strings: append([]byte(nil), d.Src[Arena]...)}
 	for i := range f.nodes {

@@ -11,7 +11,7 @@ func TestOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := Acquire()
-		d.SetSource(Defaults, set.Text())
+		d.SetSource(Defaults, set.Text)
 		root, err := d.Parse([]byte(`{}`), Request, Limits{})
 		if err != nil {
 			t.Fatal(err)

@@ -27,8 +27,8 @@ type Limits struct {
 }
 
 // DefaultLimits holds the default of each limit.
-var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20, MaxDefaultBytes: 8 << 20,
-	MaxViolations: 10_000, MaxViolationBytes: 8 << 20}
+var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20,
+	MaxDefaultBytes: 8 << 20, MaxViolations: 10_000, MaxViolationBytes: 8 << 20}
 
 // upstreamDepth is maxNestingDepth of sigs.k8s.io/json.
 const upstreamDepth = 10000
@@ -37,30 +37,22 @@ const upstreamDepth = 10000
 // byte becomes the three bytes of U+FFFD.
 const maxSource = math.MaxUint32 / 4
 
-// or returns a limit, or its default if it is not set. maximum bounds both.
-func or(limit, otherwise, maximum int) int {
-	if limit <= 0 {
-		limit = otherwise
+// WithDefaults returns the limits with the default for each limit that is not set, and within what this package supports.
+func (l Limits) WithDefaults() Limits {
+	or := func(limit *int, otherwise, maximum int) {
+		if *limit <= 0 {
+			*limit = otherwise
+		}
+		*limit = min(*limit, maximum)
 	}
-	return min(limit, maximum)
-}
-
-func (l Limits) withDefaults() Limits {
-	l.MaxBytes = or(l.MaxBytes, DefaultLimits.MaxBytes, maxSource)
-	l.MaxDepth = or(l.MaxDepth, upstreamDepth, upstreamDepth)
-	l.MaxAliasFactor = or(l.MaxAliasFactor, DefaultLimits.MaxAliasFactor, math.MaxInt)
-	l.MaxAliasBytes = or(l.MaxAliasBytes, DefaultLimits.MaxAliasBytes, math.MaxInt)
+	or(&l.MaxBytes, DefaultLimits.MaxBytes, maxSource)
+	or(&l.MaxDepth, DefaultLimits.MaxDepth, upstreamDepth)
+	or(&l.MaxAliasFactor, DefaultLimits.MaxAliasFactor, math.MaxInt)
+	or(&l.MaxAliasBytes, DefaultLimits.MaxAliasBytes, math.MaxInt)
+	or(&l.MaxDefaultBytes, DefaultLimits.MaxDefaultBytes, maxSource)
+	or(&l.MaxViolations, DefaultLimits.MaxViolations, maxSource)
+	or(&l.MaxViolationBytes, DefaultLimits.MaxViolationBytes, maxSource)
 	return l
-}
-
-// Violations returns MaxViolations and MaxViolationBytes, or their defaults.
-func (l Limits) Violations() (count, bytes int) {
-	return or(l.MaxViolations, DefaultLimits.MaxViolations, maxSource), or(l.MaxViolationBytes, DefaultLimits.MaxViolationBytes, maxSource)
-}
-
-// DefaultBytes returns MaxDefaultBytes, or its default.
-func (l Limits) DefaultBytes() int {
-	return or(l.MaxDefaultBytes, DefaultLimits.MaxDefaultBytes, maxSource)
 }
 
 // LimitError reports that a document exceeds one of the Limits.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -41,16 +41,24 @@ func (d *Doc) AppendJSON(dst []byte, i uint32) []byte {
 		}
 		return append(dst, '}')
 	case Array:
-		dst = append(dst, '[')
-		for c := n.First; c != 0; c = d.Nodes[c].Next {
-			if c != n.First {
-				dst = append(dst, ',')
-			}
-			dst = d.AppendJSON(dst, c)
-		}
-		return append(dst, ']')
+		return d.appendArray(dst, n, false)
 	}
 	return d.appendScalar(dst, n, false)
+}
+
+func (d *Doc) appendArray(dst []byte, n *Node, canonical bool) []byte {
+	dst = append(dst, '[')
+	for c := n.First; c != 0; c = d.Nodes[c].Next {
+		if c != n.First {
+			dst = append(dst, ',')
+		}
+		if canonical {
+			dst = d.AppendCanonical(dst, c)
+		} else {
+			dst = d.AppendJSON(dst, c)
+		}
+	}
+	return append(dst, ']')
 }
 
 // AppendDecoded is like AppendJSON, but prints Floats so that they parse as Floats again: 1.0 stays 1.0.
@@ -180,7 +188,7 @@ func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
 			members = append(members, c)
 		}
-		sort.Slice(members, func(a, b int) bool { return d.Key(members[a]) < d.Key(members[b]) })
+		slices.SortFunc(members, func(a, b uint32) int { return strings.Compare(d.Key(a), d.Key(b)) })
 		dst = append(dst, '{')
 		for k, c := range members {
 			if k > 0 {
@@ -191,71 +199,24 @@ func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
 		}
 		return append(dst, '}')
 	case Array:
-		dst = append(dst, '[')
-		for c := n.First; c != 0; c = d.Nodes[c].Next {
-			if c != n.First {
-				dst = append(dst, ',')
-			}
-			dst = d.AppendCanonical(dst, c)
-		}
-		return append(dst, ']')
+		return d.appendArray(dst, n, true)
 	}
 	return d.appendScalar(dst, n, true)
 }
 
-// AppendAny appends the bytes that json.Marshal returns for a result of Any: sorted keys, with <, > and & escaped. It
-// passes other types to json.Marshal and appends null for a value that cannot be marshaled.
+// AppendAny appends the bytes that json.Marshal returns for a value. It appends null for a value that cannot be marshaled.
 func AppendAny(dst []byte, v any) []byte {
 	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...)
-	case bool:
-		return strconv.AppendBool(dst, v)
 	case int64:
 		return strconv.AppendInt(dst, v, 10)
 	case float64:
 		return appendFloat(dst, v)
 	case string:
 		return appendString(dst, v, true)
-	case []any:
-		if v == nil {
-			break
-		}
-		dst = append(dst, '[')
-		for i := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = AppendAny(dst, v[i])
-		}
-		return append(dst, ']')
-	case map[string]any:
-		if v == nil {
-			break
-		}
-		return appendMap(dst, v)
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return append(dst, "null"...)
 	}
 	return append(dst, text...)
-}
-
-func appendMap(dst []byte, m map[string]any) []byte {
-	var few [16]string
-	keys := few[:0]
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	dst = append(dst, '{')
-	for i, key := range keys {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendString(dst, key, true), ':')
-		dst = AppendAny(dst, m[key])
-	}
-	return append(dst, '}')
 }

@@ -21,7 +21,7 @@ func (d *Doc) ParseJSON(src []byte, l Limits) (root uint32, err error) {
 //
 // The error is a *LimitError, a *SyntaxError (also for numbers out of range) or ErrStopped. On error no node is added.
 func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
-	l = l.withDefaults()
+	l = l.WithDefaults()
 	if len(src) > l.MaxBytes {
 		return 0, tooLarge(len(src), l.MaxBytes)
 	}

@@ -15,18 +15,12 @@ func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
 	if i >= len(src) || src[i] != '{' {
 		return "", "", false
 	}
-	i = skipSpace(src, i+1)
 	var haveVersion, haveKind bool
 	for {
-		key, next := plainString(src, i)
-		if next < 0 {
+		key, next := peekKey(src, i+1)
+		if i = next; i < 0 {
 			return "", "", false
 		}
-		i = skipSpace(src, next)
-		if i >= len(src) || src[i] != ':' {
-			return "", "", false
-		}
-		i = skipSpace(src, i+1)
 		switch key {
 		case "apiVersion":
 			apiVersion, next = plainString(src, i)
@@ -50,8 +44,19 @@ func PeekTypeMeta(src []byte) (apiVersion, kind string, ok bool) {
 		if src[i] != ',' {
 			return "", "", false
 		}
-		i = skipSpace(src, i+1)
 	}
+}
+
+// peekKey reads a member's key without escapes and its colon. It returns the index of the value, or -1.
+func peekKey(src []byte, i int) (key string, value int) {
+	key, i = plainString(src, skipSpace(src, i))
+	if i < 0 {
+		return "", -1
+	}
+	if i = skipSpace(src, i); i >= len(src) || src[i] != ':' {
+		return "", -1
+	}
+	return key, skipSpace(src, i+1)
 }
 
 // TypeMetaHead returns the length of the text up to and including apiVersion and kind. It returns 0 unless these are
@@ -64,14 +69,11 @@ func TypeMetaHead(src []byte) int {
 	}
 	var first string
 	for {
-		key, next := plainString(src, skipSpace(src, i+1))
+		key, next := peekKey(src, i+1)
 		if next < 0 || key != "apiVersion" && key != "kind" || key == first {
 			return 0
 		}
-		if i = skipSpace(src, next); i >= len(src) || src[i] != ':' {
-			return 0
-		}
-		if _, next = plainString(src, skipSpace(src, i+1)); next < 0 {
+		if _, next = plainString(src, next); next < 0 {
 			return 0
 		}
 		if first != "" {

@@ -74,14 +74,9 @@ func (d *Doc) positionOf(s Source, offset uint32) Position {
 	}
 	text, x := d.Src[s], &d.index[s]
 	if x.lines == nil {
-		x.lines = append(x.lines, 0)
-		for i := 0; ; {
-			next := bytes.IndexByte(text[i:], '\n')
-			if next < 0 {
-				break
-			}
-			i += next + 1
-			x.lines = append(x.lines, uint32(i))
+		x.lines = []uint32{0}
+		for line := range bytes.Lines(text) {
+			x.lines = append(x.lines, x.lines[len(x.lines)-1]+uint32(len(line)))
 		}
 		x.count(text)
 	}

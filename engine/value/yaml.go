@@ -42,7 +42,7 @@ func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (roo
 // The error is a *LimitError (size, or depth and size with expanded aliases) or a *SyntaxError with the YAML library's
 // text. A stream of several documents is a *SyntaxError too, while upstream silently reads the first.
 func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
-	l = l.withDefaults()
+	l = l.WithDefaults()
 	if len(src) > l.MaxBytes {
 		return nil, nil, tooLarge(len(src), l.MaxBytes)
 	}

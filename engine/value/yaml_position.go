@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	yamlv2 "go.yaml.in/yaml/v2"
 	yamlv3 "go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // YAMLSource is the YAML text of a document. It returns positions, which it computes on first use, and duplicate keys.
@@ -182,30 +182,11 @@ func keyText(n *yamlv3.Node) string {
 	if n.Style&(quotedStyle|yamlv3.TaggedStyle) != 0 || n.Value == "" || !strings.ContainsRune("+-.0123456789yYnNtTfFoO~", rune(n.Value[0])) {
 		return n.Value
 	}
-	var key any
-	if _, err := convert([]byte(n.Value), func(text []byte) ([]byte, error) { return nil, yamlv2.Unmarshal(text, &key) }); err != nil {
+	json, err := convert([]byte(n.Value+": 0"), sigsyaml.YAMLToJSON)
+	if err != nil || bytes.IndexByte(json, '\\') >= 0 { // only strings have escapes
 		return n.Value
 	}
-	switch key := key.(type) {
-	case bool:
-		return strconv.FormatBool(key)
-	case int:
-		return strconv.Itoa(key)
-	case int64:
-		return strconv.FormatInt(key, 10)
-	case float64:
-		switch text := strconv.FormatFloat(key, 'g', -1, 32); text {
-		case "+Inf":
-			return ".inf"
-		case "-Inf":
-			return "-.inf"
-		case "NaN":
-			return ".nan"
-		default:
-			return text
-		}
-	}
-	return n.Value
+	return string(json[len(`{"`) : len(json)-len(`":0}`)])
 }
 
 // position returns the position of a node. It adds the offset to the line and column of the library.

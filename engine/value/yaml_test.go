@@ -181,10 +181,10 @@ func TestYAMLBounds(t *testing.T) {
 		t.Error("the factor does not hold above the bytes")
 	}
 	// A text that only one of the two libraries can parse is measured after expansion.
-	if err := checkExpanded([]byte(long), Limits{}.withDefaults()); err == nil || !strings.HasPrefix(err.Error(), "alias expansion") {
+	if err := checkExpanded([]byte(long), Limits{}.WithDefaults()); err == nil || !strings.HasPrefix(err.Error(), "alias expansion") {
 		t.Errorf("expanded: %v", err)
 	}
-	if err := checkExpanded([]byte("a: &a [[[1]]]\nb: [[*a]]\n"), Limits{MaxDepth: 5}.withDefaults()); err == nil || !strings.HasPrefix(err.Error(), "nesting depth") {
+	if err := checkExpanded([]byte("a: &a [[[1]]]\nb: [[*a]]\n"), Limits{MaxDepth: 5}.WithDefaults()); err == nil || !strings.HasPrefix(err.Error(), "nesting depth") {
 		t.Errorf("expanded: %v", err)
 	}
 }

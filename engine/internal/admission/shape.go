@@ -95,15 +95,11 @@ func (p *pass) changes(list []plan.Change) []Change {
 	if len(list) == 0 {
 		return nil
 	}
-	size := 0
-	for _, c := range list {
-		n := &p.d.Nodes[c.Node]
-		size += len(c.Text) + int(n.End-n.Off) + 2 // a pointer is usually longer than upstream's text
-	}
-	slab := value.NewSlab(size)
+	var texts value.Slab
 	all := make([]Change, len(list))
 	for i, c := range list {
-		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: slab.Pointer(c.Path), Value: slab.JSON(p.d, c.Node),
+		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: texts.Text(c.Path.AppendPointer),
+			Value:    texts.Bytes(func(dst []byte) []byte { return p.d.AppendJSON(dst, c.Node) }),
 			Position: p.keyPosition(p.d, c.Node, c.Path)}
 	}
 	return all

@@ -13,7 +13,7 @@ func FuzzValid(f *testing.F) {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for id := BSONObjectID; id <= last; id++ {
+		for id := None + 1; int(id) < len(names); id++ {
 			if got, want := id.Valid(s), strfmt.Default.Validates(id.String(), s); got != want {
 				t.Errorf("%s.Valid(%q) = %v, strfmt says %v", id, s, got, want)
 			}
@@ -25,7 +25,7 @@ func FuzzValid(f *testing.F) {
 func TestMutants(t *testing.T) {
 	const alphabet = "0019aAbfFgGzZtT -+:.,/=#%@[]()_\x00\n\u00e9µ\u212aſ٣"
 	check := func(s string) {
-		for id := BSONObjectID; id <= last; id++ {
+		for id := None + 1; id <= ShortName; id++ { // the other formats are left to strfmt
 			if got, want := id.Valid(s), strfmt.Default.Validates(id.String(), s); got != want {
 				t.Errorf("%s.Valid(%q) = %v, strfmt says %v", id, s, got, want)
 			}
@@ -60,7 +60,7 @@ var texts = []string{
 	strings.Repeat("a.", 127) + "bc", strings.Repeat("ab.", 84) + "com", strings.Repeat("x", 63) + ".com", strings.Repeat("x", 64) + ".com",
 	"QQ==", "QUI=", "QUJD", "+/+/", "-_-_", "QQ=", "Q===", "====", "QR==", "QUJDRA==",
 	"2014-02-28", "2014-02-29", "2016-02-29", "2014-13-01", "2014-00-10", "2014-01-31", "2014-1-1", "0000-01-01",
-	"2014-12-15T19:30:20Z", "2014-12-15T19:30:20.000Z", "2014-12-15t19:30:20z", "2014-12-15T19:30:20,123Z", "2014-12-15T19:30:20+99:99",
+	"2014-12-15T19:30:20Z", "2014-12-15T9:30:20Z", "2014-12-15T19:30:20.000Z", "2014-12-15t19:30:20z", "2014-12-15T19:30:20,123Z", "2014-12-15T19:30:20+99:99",
 	"2014-12-15T19:30:20ZTjunk", "2014-12-15T19:30:60Z", "2014-12-15T24:30:20Z", "2014-12-15T19:30:20", "2014-12-31T19:30:20Z",
 	"1h", "-1h", "1 w", "2 days", "junk 5 days !!", "1h garbage 2m", "1", "1.5h", "22 ns", "1µs", "99999999999999999999 s", "٣h",
 	"12 3s", "1 2 3", "5 MINUTELY", "3\tWeeks!", "7 xs 9 hrs", "1s 99999999999999999999 x", "1s 99999999999999999999", "8µ", "8µſ", "4 \v s", "1 μs", "12ſ", "3K", "1d2w",

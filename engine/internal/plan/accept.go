@@ -45,7 +45,7 @@ func (p *Plan) accept(d *value.Doc, root uint32, m Mode, w acceptor) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
 	}
-	w.d, w.p, w.stop, w.edits, w.budget = d, p, m.Stop, m.Edits, newBudget(m.Limits.DefaultBytes())
+	w.d, w.p, w.stop, w.edits, w.budget = d, p, m.Stop, m.Edits, newBudget(m.Limits.WithDefaults().MaxDefaultBytes)
 	if !w.undefaulted {
 		d.SetSource(value.Defaults, p.defaults)
 	}

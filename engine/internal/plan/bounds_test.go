@@ -72,7 +72,7 @@ func TestDefaultsAddNoMoreThanTheyMay(t *testing.T) {
 				}
 				return
 			}
-			if l := limit(t, err); l.Limit != "expansion by defaults" || l.Maximum != int64(c.l.DefaultBytes()) || l.Actual <= l.Maximum {
+			if l := limit(t, err); l.Limit != "expansion by defaults" || l.Maximum != int64(c.l.WithDefaults().MaxDefaultBytes) || l.Actual <= l.Maximum {
 				t.Errorf("%+v", l)
 			}
 		})

@@ -27,7 +27,7 @@ func (c *compiler) finishDefaults(p *Plan) error {
 		n.Default.Fragment, n.Default.Nulls, n.Default.raw = f, nulls, nil
 		c.size += defaultSize + fragmentSize + int64(f.Len())*valueNodeSize
 	}
-	p.defaults = fragments.Text()
+	p.defaults = fragments.Text
 	return nil
 }
 
@@ -40,7 +40,7 @@ func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n
 		return f, first == '{' || first == '[', err
 	}
 	d.Reset()
-	d.SetSource(value.Defaults, fragments.Text())
+	d.SetSource(value.Defaults, fragments.Text)
 	root, err := d.Parse(raw, value.Request, value.Limits{})
 	if err != nil {
 		return nil, false, err

@@ -120,14 +120,14 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 			first++
 		}
 	}
-	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*bytesPerSegment)
+	all, texts := make(value.Path, 0, segments), value.Slab{}
 	list := make([]Change, len(e.List))
 	pruned, defaulted = list[:0:first], list[first:first]
 	for _, x := range e.List {
 		from := len(all)
 		all = p.appendPath(all, d, e, x)
 		path := all[from:len(all):len(all)]
-		c := Change{Path: path, Text: texts.Dotted(path), Node: x.Node}
+		c := Change{Path: path, Text: texts.Text(path.AppendDotted), Node: x.Node}
 		if x.Kind == Pruned {
 			pruned = append(pruned, c)
 		} else {
@@ -140,9 +140,6 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	slices.SortStableFunc(pruned, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
 	return pruned, defaulted
 }
-
-// bytesPerSegment is the usual length of a path segment.
-const bytesPerSegment = 12
 
 // appendPath appends the path of an edit. It follows the schema, which tells keys of maps from names, and whose names
 // outlive the Doc.

@@ -269,7 +269,7 @@ func appendListed(text []byte, v any) []byte {
 	if !quirk.On(quirk.EnumValuesQuotedTwice) {
 		return violation.AppendQuoted(text, fmt.Sprint(v))
 	}
-	return violation.AppendQuoted(text, string(violation.AppendValue(nil, v)))
+	return violation.AppendQuoted(text, string(value.AppendAny(nil, v)))
 }
 
 // violations returns the reported or the ratcheted errors, each text once.

@@ -177,7 +177,7 @@ func (p *Plan) Default(d *value.Doc, root uint32, track bool, l value.Limits) ([
 	}
 	d.SetSource(value.Defaults, p.defaults)
 	s := newShaper(d, track)
-	s.budget = newBudget(l.DefaultBytes())
+	s.budget = newBudget(l.WithDefaults().MaxDefaultBytes)
 	s.fill(p.Root, root)
 	_, defaulted, err := s.changes(p)
 	return defaulted, err

@@ -23,8 +23,8 @@ const trials = 4
 
 // NewBudget returns a Budget with the limits for one document.
 func NewBudget(l value.Limits) *Budget {
-	violations, bytes := l.Violations()
-	return &Budget{maxCount: violations, maxBytes: bytes}
+	l = l.WithDefaults()
+	return &Budget{maxCount: l.MaxViolations, maxBytes: l.MaxViolationBytes}
 }
 
 // Until makes Open return false after the channel is closed. It returns b.

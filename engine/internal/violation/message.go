@@ -2,7 +2,6 @@ package violation
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -149,7 +148,7 @@ func appendBad(dst []byte, bad any) (_ []byte, ok bool) {
 	case bool:
 		return strconv.AppendBool(dst, bad), true
 	case map[string]any, []any, nil:
-		return AppendValue(dst, bad), true
+		return value.AppendAny(dst, bad), true
 	}
 	return dst, false
 }
@@ -162,19 +161,4 @@ func AppendQuoted(dst []byte, text string) []byte {
 		}
 	}
 	return append(append(append(dst, '"'), text...), '"')
-}
-
-// AppendValue appends a bad value as json.Marshal encodes it.
-func AppendValue(dst []byte, bad any) []byte {
-	switch bad := bad.(type) {
-	case nil, string, int64, float64, bool, map[string]any, []any:
-		return value.AppendAny(dst, bad)
-	case int:
-		return strconv.AppendInt(dst, int64(bad), 10)
-	}
-	text, err := json.Marshal(bad)
-	if err != nil {
-		text, _ = json.Marshal(err.Error()) // cannot happen for values decoded from JSON
-	}
-	return append(dst, text...)
 }

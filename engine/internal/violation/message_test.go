@@ -66,8 +66,8 @@ func TestTextIsUpstreams(t *testing.T) {
 		}
 	}
 	for _, v := range bad {
-		if want, err := json.Marshal(v); err == nil && string(AppendValue(nil, v)) != string(want) {
-			t.Errorf("%s, want %s", AppendValue(nil, v), want)
+		if want, err := json.Marshal(v); err == nil && string(value.AppendAny(nil, v)) != string(want) {
+			t.Errorf("%s, want %s", value.AppendAny(nil, v), want)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestBudget(t *testing.T) {
 	if !r.Take(1<<40, false) || !r.Fits() || r.Err() != nil {
 		t.Error("the nil Budget has a bound")
 	}
-	if n, b := (value.Limits{}).Violations(); n != 10_000 || b != 8<<20 {
-		t.Errorf("by default %d violations, %d bytes", n, b)
+	if l := (value.Limits{}).WithDefaults(); l.MaxViolations != 10_000 || l.MaxViolationBytes != 8<<20 {
+		t.Errorf("by default %d violations, %d bytes", l.MaxViolations, l.MaxViolationBytes)
 	}
 }

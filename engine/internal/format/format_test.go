@@ -7,7 +7,7 @@ import (
 )
 
 func TestLookup(t *testing.T) {
-	for id := BSONObjectID; id <= last; id++ {
+	for id := None + 1; int(id) < len(names); id++ {
 		if !strfmt.Default.ContainsName(id.String()) {
 			t.Errorf("strfmt has no %q", id)
 		}
@@ -25,9 +25,6 @@ func TestLookup(t *testing.T) {
 		if known := strfmt.Default.ContainsName(name); known != (want != None) {
 			t.Errorf("strfmt.ContainsName(%q) = %v", name, known)
 		}
-	}
-	if s := ID(200).String(); s != "" {
-		t.Errorf("String of an unknown format = %q", s)
 	}
 }
 
@@ -66,10 +63,8 @@ func TestSupported(t *testing.T) {
 
 func TestValidAllocatesNothing(t *testing.T) {
 	for id, s := range map[ID]string{
-		Byte: "QUJD", Date: "2024-02-03", DateTime: "2024-02-03T04:05:06.789Z", Duration: "1h30m", URI: "https://example.com/a/b",
-		Hostname: "www.example.com", IPv4: "10.0.0.1", IPv6: "fe80::1", CIDR: "10.0.0.0/8", MAC: "01:23:45:67:89:ab",
-		UUID: "a8098c1a-f86e-11da-bd1a-00112444be1e", ShortName: "a-b", LongName: "a.b-c", Password: "x",
-		BSONObjectID: "507f1f77bcf86cd799439011",
+		Byte: "QUJD", Date: "2024-02-03", DateTime: "2024-02-03T04:05:06.789Z", Duration: "1h30m", IPv4: "10.0.0.1",
+		IPv6: "fe80::1", CIDR: "10.0.0.0/8", Password: "x", Lookup("uuid"): "a8098c1a-f86e-11da-bd1a-00112444be1e",
 	} {
 		if n := testing.AllocsPerRun(20, func() {
 			if !id.Valid(s) {
