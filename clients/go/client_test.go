@@ -346,18 +346,18 @@ func counter(rest string) []byte {
 	return []byte(`{"apiVersion":"example.com/v1","kind":"Counter","metadata":{"name":"a","resourceVersion":"1"},` + rest + `}`)
 }
 
-// TestValidateUpdates checks transition rules, and that unchanged violations are ratcheted.
-func TestValidateUpdates(t *testing.T) {
+// TestValidateWrites checks transition rules, and that unchanged violations are ratcheted.
+func TestValidateWrites(t *testing.T) {
 	c, _ := dial(t, serve(t))
 	if _, err := c.RegisterCRD(t.Context(), []byte(counting)); err != nil {
 		t.Fatal(err)
 	}
-	results, err := c.ValidateUpdates(t.Context(),
-		crdeval.Update{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":200,"step":2}`)},
-		crdeval.Update{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":300}`)},
-		crdeval.Update{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`)},
-		crdeval.Update{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`), Status: true},
-		crdeval.Update{New: counter(`"spec":{}`), Status: true},
+	results, err := c.ValidateWrites(t.Context(),
+		crdeval.Write{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":200,"step":2}`)},
+		crdeval.Write{Old: counter(`"spec":{"limit":200}`), New: counter(`"spec":{"limit":300}`)},
+		crdeval.Write{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`)},
+		crdeval.Write{Old: counter(`"status":{"count":5}`), New: counter(`"status":{"count":4}`), Subresource: "status"},
+		crdeval.Write{New: counter(`"spec":{}`), Subresource: "status"},
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package crdeval
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,71 +19,65 @@ const crdKind = "CustomResourceDefinition"
 // sorted by name, but no subdirectories, as `kubectl apply -f` does. A file may have several documents and lists of
 // CRDs. Documents of another kind are ignored. A document that cannot be parsed has a result with an error.
 func (c *Client) RegisterDir(ctx context.Context, dir string) ([]Registered, error) {
-	found, err := readDir(dir)
+	sources, manifests, err := readDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: register: %w", err)
 	}
-	texts := make([][]byte, len(found))
-	for i, m := range found {
-		texts[i] = m.text
-	}
-	all, err := c.RegisterAll(ctx, texts...)
+	all, err := c.RegisterAll(ctx, manifests...)
 	for i := range all {
-		all[i].Source = found[i].source
+		all[i].Source = sources[i]
 	}
 	return all, err
 }
 
-// manifest is a document of a file, or an item of a list in a file.
-type manifest struct {
-	source string
-	text   []byte
-}
-
-func readDir(dir string) ([]manifest, error) {
+// readDir returns the manifests of the files of a directory, and the Source of each.
+func readDir(dir string) (sources []string, manifests [][]byte, err error) {
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []manifest
 	for _, e := range entries {
 		if !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
 		if info, err := os.Stat(path); err != nil { // follows symbolic links
-			return nil, err
+			return nil, nil, err
 		} else if info.IsDir() {
 			continue
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		found := crdsOf(text)
-		for i, m := range found {
+		for i := range found {
 			source := path
 			if len(found) > 1 {
 				source = fmt.Sprintf("%s#%d", path, i+1)
 			}
-			all = append(all, manifest{source, m})
+			sources = append(sources, source)
 		}
+		manifests = append(manifests, found...)
 	}
-	return all, nil
+	return sources, manifests, nil
 }
+
+// marker matches the line between two YAML documents.
+var marker = regexp.MustCompile(`(?m)^---([ \t].*)?\r?$`)
 
 // crdsOf returns the CRDs of a file and the documents that cannot be parsed. The server reports the errors of the
 // latter.
 func crdsOf(text []byte) (all [][]byte) {
-	for _, document := range documentsOf(text) {
+	for _, document := range marker.Split(string(text), -1) {
 		var d struct {
 			Kind  string
 			Items []json.RawMessage
 		}
-		asJSON, err := yaml.YAMLToJSON(document) // JSON is YAML too
+		asJSON, err := yaml.YAMLToJSON([]byte(document)) // JSON is YAML too
 		switch {
 		case err != nil || json.Unmarshal(asJSON, &d) != nil || d.Kind == crdKind:
-			all = append(all, document)
+			all = append(all, []byte(document))
 		case d.Kind == "List" || d.Kind == crdKind+"List":
 			for _, item := range d.Items {
 				var of struct{ Kind string }
@@ -94,27 +87,5 @@ func crdsOf(text []byte) (all [][]byte) {
 			}
 		}
 	}
-	return all
-}
-
-// marker matches the line between two YAML documents.
-var marker = regexp.MustCompile(`(?m)^---([ \t].*)?\r?$`)
-
-// documentsOf splits a file into its documents. It drops documents that only have comments.
-func documentsOf(text []byte) (all [][]byte) {
-	from := 0
-	add := func(document []byte) {
-		for line := range bytes.Lines(document) {
-			if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-				all = append(all, document)
-				return
-			}
-		}
-	}
-	for _, at := range marker.FindAllIndex(text, -1) {
-		add(text[from:at[0]])
-		from = at[1]
-	}
-	add(text[from:])
 	return all
 }

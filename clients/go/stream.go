@@ -8,7 +8,6 @@ import (
 	"iter"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -22,14 +21,6 @@ type ReadOptions struct {
 	TargetVersion string
 	// Include requests what to present in addition to each object. Nil requests nothing.
 	Include *crdevalv1.PresentationOptions
-}
-
-// TransformedResult is the result of ReadStream for one object. Exactly one field is set.
-type TransformedResult struct {
-	// Transformed is the transformed object, or its rejection.
-	Transformed *crdevalv1.TransformedObject
-	// Err is a gRPC status if crdeval could not evaluate the object.
-	Err error
 }
 
 // The limits of one message of a stream.
@@ -59,12 +50,10 @@ func (c *Client) AdmitStream(
 // ReadStream reads any number of objects as an API server reads them from storage. It works as AdmitStream does.
 func (c *Client) ReadStream(
 	ctx context.Context, items iter.Seq[*crdevalv1.EvaluationItem], o ReadOptions,
-) iter.Seq2[TransformedResult, error] {
+) iter.Seq2[Transformed, error] {
 	first := &crdevalv1.ReadStreamRequest{Options: o.Evaluation, TargetVersion: o.TargetVersion, Include: o.Include}
 	return stream(ctx, c, "read", items, c.Evaluation().ReadStream, first, (*crdevalv1.ReadStreamResponse).GetResults,
-		func(r *crdevalv1.TransformResult) TransformedResult {
-			return TransformedResult{r.GetTransformed(), status.ErrorProto(r.GetError())}
-		})
+		transformedOf)
 }
 
 // stream opens a stream with its first message, sends items and yields their results, up to the error that ends the

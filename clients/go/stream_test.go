@@ -100,7 +100,7 @@ func TestReadStream(t *testing.T) {
 	var taken atomic.Int64
 	i := 0
 	for r, err := range c.ReadStream(t.Context(), things(250, &taken), crdeval.ReadOptions{TargetVersion: "v1"}) {
-		if err != nil || (r.Err != nil) != (i%10 == 3) || r.Err == nil && !r.Transformed.GetChanged() {
+		if err != nil || (r.Err != nil) != (i%10 == 3) || r.Err == nil && !r.GetChanged() {
 			t.Fatalf("%d: %v, %v", i, r, err)
 		}
 		i++

@@ -11,7 +11,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Transformed is the result of Prune, Default, Read or Convert for one object. Exactly one field is set.
+// Transformed is the result of Prune, Default, Read, ReadStream or Convert for one object. Exactly one field is set.
 type Transformed struct {
 	// TransformedObject has the object, or the rejection if an API server cannot decode or convert it.
 	*crdevalv1.TransformedObject
@@ -58,7 +58,9 @@ func (c *Client) Convert(ctx context.Context, version string, objects ...[]byte)
 func transform[Q proto.Message, P response[*crdevalv1.TransformResult]](
 	ctx context.Context, c *Client, about string, m method[Q, P], request Q, objects [][]byte,
 ) ([]Transformed, error) {
-	return inBatches(ctx, c, about, m, request, "items", itemsOf(objects), func(r *crdevalv1.TransformResult) Transformed {
-		return Transformed{r.GetTransformed(), status.ErrorProto(r.GetError())}
-	})
+	return inBatches(ctx, c, about, m, request, "items", itemsOf(objects), transformedOf)
+}
+
+func transformedOf(r *crdevalv1.TransformResult) Transformed {
+	return Transformed{r.GetTransformed(), status.ErrorProto(r.GetError())}
 }

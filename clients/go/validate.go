@@ -19,30 +19,16 @@ type Result struct {
 // Allowed reports whether the object was evaluated and would be accepted.
 func (r Result) Allowed() bool { return r.Err == nil && r.Verdict.GetAllowed() }
 
-// Update is a write to an existing object.
-type Update struct {
-	// Old is the stored object, at any version that the CRD lists. New is the new object. JSON or YAML.
-	Old, New []byte
-	// Status makes it a write to the subresource status, which only takes the status from New.
-	Status bool
-}
-
 // Validate reports for each object, JSON or YAML, whether an API server would accept its creation. Result i belongs to
 // object i. The objects are sent in as many calls as needed. If a call fails, Validate returns its error.
 func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, error) {
 	return c.ValidateItems(ctx, itemsOf(objects), nil)
 }
 
-// ValidateUpdates is Validate for updates. It runs transition rules. Invalid values that an update does not change may
+// ValidateWrites is Validate for writes. Updates run transition rules. Invalid values that an update does not change may
 // stay (ratcheting); Verdict.Ratcheted lists their violations.
-func (c *Client) ValidateUpdates(ctx context.Context, updates ...Update) ([]Result, error) {
-	return c.ValidateItems(ctx, mapped(updates, func(u Update) *crdevalv1.EvaluationItem {
-		item := &crdevalv1.EvaluationItem{Object: Document(u.New), OldObject: Document(u.Old)}
-		if u.Status {
-			item.Subresource = "status"
-		}
-		return item
-	}), nil)
+func (c *Client) ValidateWrites(ctx context.Context, writes ...Write) ([]Result, error) {
+	return c.ValidateItems(ctx, mapped(writes, Write.Item), nil)
 }
 
 // ValidateItems is Validate for complete items: with the version of the endpoint, a namespace, a revision. Nil options
