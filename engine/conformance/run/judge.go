@@ -39,10 +39,11 @@ const (
 // make an answer rare.
 const (
 	leastReruns = 128
-	mostReruns  = 4096
 	rerunTime   = 2 * time.Second
 	quickReruns = 32
 )
+
+var mostReruns = 4096 // a variable for tests
 
 // again calls f until it succeeds or has been called often enough. A quick run calls it less often.
 func (j *judge) again(try func() bool) bool {

@@ -1,15 +1,8 @@
 package main
 
-import (
-	"path/filepath"
-	"testing"
-
-	"github.com/rogpeppe/go-internal/testscript"
-)
+import "testing"
 
 // TestExplain runs the scripts in testdata/explain, with the output of kubectl. engine/conformance compares many more.
 func TestExplain(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "explain"), UpdateScripts: *updatePages, RequireExplicitExec: true, RequireUniqueNames: true,
-	})
+	runScripts(t, "explain", nil)
 }

@@ -19,12 +19,22 @@ var updatePages = flag.Bool("update-pages", false, "update the scripts in testda
 func TestPages(t *testing.T) {
 	for _, page := range pages(t) {
 		t.Run(page, func(t *testing.T) {
-			testscript.Run(t, testscript.Params{
-				Dir: filepath.Join("testdata", "pages", page), UpdateScripts: *updatePages, RequireExplicitExec: true, RequireUniqueNames: true,
-				Cmds: restCommands(),
-			})
+			runScripts(t, filepath.Join("pages", page), restCommands())
 		})
 	}
+}
+
+// runScripts runs the scripts of a folder in testdata, with additional commands.
+func runScripts(t *testing.T, dir string, commands map[string]func(*testscript.TestScript, bool, []string)) {
+	t.Helper()
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", dir), Cmds: commands, UpdateScripts: *updatePages,
+		RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "GOGC=off", "GOMAXPROCS=1") // hundreds of short processes: a third less CPU time
+			return nil
+		},
+	})
 }
 
 // pages returns the folders of scripts.

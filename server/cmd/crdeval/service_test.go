@@ -16,7 +16,5 @@ func TestService(t *testing.T) {
 		serve(ts, neg, args)
 		ts.Setenv("SERVER", "unix://"+filepath.Join(filepath.Dir(ts.Getenv(socketVariable)), "g"))
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "service"), UpdateScripts: *updatePages, RequireExplicitExec: true, RequireUniqueNames: true, Cmds: commands,
-	})
+	runScripts(t, "service", commands)
 }
