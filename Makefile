@@ -16,6 +16,7 @@ SEED        ?= 1
 VOLUME      ?= 16
 FUZZTIME    ?= 60s
 LOOPS       ?= 8
+JOBS        ?= 1
 GRPC_PORT   ?= 9090
 REST_PORT   ?= 8080
 CRDS        ?= 10000
@@ -45,8 +46,8 @@ test: ## Run the tests of both modules; TESTFLAGS=…
 	cd engine/conformance && $(GOTEST) ./...
 
 .PHONY: steady
-steady: ## Run `make test` N (20) times beside LOOPS (8) busy loops and count the passes
-	@.ci/steady $(N) $(LOOPS)
+steady: ## Run `make test` N (20) times, JOBS (1) at a time, beside LOOPS (8) busy loops and count the passes
+	@.ci/steady $(N) $(LOOPS) $(JOBS)
 
 # -short limits tests of the engine to those with goroutines: the others test one goroutine at length.
 .PHONY: race
