@@ -106,18 +106,17 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 	}
 	m := &crdevalv1.Crd{
 		Catalog: c.Catalog, Name: c.Name, Revision: c.Revision, Etag: c.Etag, Generation: c.Generation,
-		CreateTime: timestamp(c.Created), UpdateTime: timestamp(c.Updated), Group: c.Group, Scope: c.Scope,
-		Versions: convertAll(c.Versions, version), StorageVersion: c.StorageVersion,
-		Names: &crdevalv1.CrdNames{
-			Plural: c.Plural, Singular: c.Singular, ShortNames: c.ShortNames, Kind: c.Kind, ListKind: c.ListKind, Categories: c.Categories,
-		},
+		CreateTime: timestamp(c.Created), UpdateTime: timestamp(c.Updated), Group: c.Desired.Group, Scope: c.Scope,
+		Versions: convertAll(c.Versions, version), StorageVersion: c.Desired.StorageVersion,
+		Names: names(&c.Desired.Names),
 		Status: &crdevalv1.CrdStatus{
-			Established: c.Established, Conditions: convertAll(c.Conditions, condition), StoredVersions: c.StoredVersions,
-			AcceptedNames: names(&c.AcceptedNames), ObservedGeneration: c.ObservedGeneration,
+			Established: c.Established, Conditions: convertAll(c.Status.Conditions, condition),
+			StoredVersions: c.Status.StoredVersions, AcceptedNames: names(&c.Status.AcceptedNames),
+			ObservedGeneration: c.Status.ObservedGeneration,
 		},
 	}
 	if withManifest {
-		m.Manifest, m.Status.Json = json(c.Manifest), json(c.Status)
+		m.Manifest, m.Status.Json = json(c.Manifest), json(c.StatusJSON)
 	}
 	return m
 }

@@ -38,9 +38,9 @@ func (w *watched) Watch(ctx context.Context, catalog, from string, tell func(reg
 func (w *watched) CRD(_ context.Context, _, name, revision, _ string) (*registry.CRD, error) {
 	switch revision {
 	case "r1":
-		return &registry.CRD{Name: name, Etag: "1", Revision: revision, Manifest: []byte(`{"a":1.0}`), Status: []byte(`{}`)}, nil
+		return &registry.CRD{Name: name, Etag: "1", Revision: revision, Manifest: []byte(`{"a":1.0}`), StatusJSON: []byte(`{}`)}, nil
 	case "r2":
-		return &registry.CRD{Name: name, Etag: "3", Revision: revision, Manifest: []byte(`{"a":2}`), Status: []byte(`{"of": 3}`)}, nil
+		return &registry.CRD{Name: name, Etag: "3", Revision: revision, Manifest: []byte(`{"a":2}`), StatusJSON: []byte(`{"of": 3}`)}, nil
 	}
 	return nil, &registry.Error{Reason: registry.CRDNotFound, Message: "deleted again"}
 }

@@ -20,8 +20,8 @@ func (c *change) name() string {
 	return c.before.name
 }
 
-// apply returns the snapshot after a commit, and the changes: created catalogs, CRDs by name, deleted catalogs. The
-// entries put have their versions.
+// apply returns the snapshot after a commit, and the changes: deleted catalogs after their CRDs, created catalogs, then
+// CRDs by name. The entries put have their versions. Entries whose version is known already change nothing.
 func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 	next := *s
 	next.sequence = commit.Sequence
@@ -40,13 +40,11 @@ func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 			return nil, nil, err
 		}
 	}
-	// Catalogs before groups and CRDs, revisions before the records that list them.
+	// Catalogs before CRDs, revisions before the records that list them.
 	for _, step := range []struct {
 		kind string
 		put  func(entryKey, Entry) error
-	}{
-		{catalogPrefix, d.putCatalog}, {revisionPrefix, d.putRevision}, {crdPrefix, d.putCRD}, {groupPrefix, d.putGroup},
-	} {
+	}{{catalogPrefix, d.putCatalog}, {revisionPrefix, d.putRevision}, {crdPrefix, d.putCRD}} {
 		for i, key := range put {
 			if key.kind == step.kind {
 				if err := step.put(key, commit.Put[i]); err != nil {
@@ -55,8 +53,8 @@ func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 			}
 		}
 	}
-	// Revisions are dropped with the record that no longer lists them.
-	for _, kind := range []string{catalogPrefix, crdPrefix, groupPrefix} {
+	// Revisions are dropped with the record that no longer lists them. Removals come first: they may free names.
+	for _, kind := range []string{catalogPrefix, crdPrefix} {
 		for _, key := range deleted {
 			if key.kind == kind {
 				d.remove(key)
@@ -72,7 +70,7 @@ func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 		next.catalogs = next.catalogs.Set(c.name, c)
 	}
 	slices.SortStableFunc(d.changes, func(a, b change) int { return strings.Compare(a.name(), b.name()) })
-	return &next, slices.Concat(d.created, d.changes, d.deleted), nil
+	return &next, slices.Concat(d.deleted, d.created, d.changes), nil
 }
 
 // draft is a snapshot under construction.
@@ -104,7 +102,12 @@ func (d *draft) putCatalog(key entryKey, e Entry) error {
 	if _, err := decodeRecord(e.Value, &record); err != nil {
 		return fmt.Errorf("catalog %s: %w", key.catalog, err)
 	}
-	if _, ok := d.next.catalogs.Get(key.catalog); !ok {
+	old, ok := d.next.catalogs.Get(key.catalog)
+	if ok && !old.record.Created.Equal(record.Created) { // it was deleted and created again
+		d.remove(key)
+		ok = false
+	}
+	if !ok {
 		d.touched[key.catalog] = &catalog{name: key.catalog}
 		d.created = append(d.created, change{catalog: key.catalog, created: true})
 	}
@@ -130,6 +133,10 @@ func (d *draft) putCRD(key entryKey, e Entry) error {
 	if err != nil {
 		return err
 	}
+	old, _ := c.crds.Get(key.name)
+	if old != nil && old.version == e.Version {
+		return nil
+	}
 	next := &crd{catalog: c.name, name: key.name, version: e.Version}
 	if _, err := decodeRecord(e.Value, &next.record); err != nil {
 		return fmt.Errorf("CRD %s in catalog %s: %w", key.name, key.catalog, err)
@@ -137,7 +144,6 @@ func (d *draft) putCRD(key entryKey, e Entry) error {
 	if len(next.record.Revisions) == 0 || next.record.Status == nil {
 		return fmt.Errorf("CRD %s in catalog %s: the record has no revision or no status", key.name, key.catalog)
 	}
-	old, _ := c.crds.Get(key.name)
 	for _, ref := range next.record.Revisions {
 		rev := d.revisions[revisionKey(key.catalog, key.name, ref.Digest)]
 		if rev == nil && old != nil {
@@ -160,23 +166,17 @@ func (d *draft) index(next *crd) error {
 	}
 	old, _ := c.crds.Get(next.name)
 	if old != nil {
-		c.removeFromGroup(old)
+		d.removeCRD(c, old)
+		if !old.record.Created.Equal(next.record.Created) { // it was deleted and created again
+			d.changes = append(d.changes, change{catalog: c.name, before: old})
+			old = nil
+		}
 	}
 	c.crds = c.crds.Set(next.name, next)
 	name := next.desired().Group
 	c.groups = c.groups.Set(name, c.group(name).add(next))
+	d.next.counts.add(next, 1)
 	d.changes = append(d.changes, change{catalog: c.name, before: old, after: next})
-	return nil
-}
-
-func (d *draft) putGroup(key entryKey, e Entry) error {
-	c, err := d.touch(key.catalog)
-	if err != nil {
-		return err
-	}
-	g := c.group(key.name)
-	g.version = e.Version
-	c.groups = c.groups.Set(key.name, &g)
 	return nil
 }
 
@@ -185,82 +185,30 @@ func (d *draft) remove(key entryKey) {
 	if err != nil {
 		return // the catalog was deleted, too
 	}
-	switch key.kind {
-	case catalogPrefix:
-		for _, old := range c.crds.All() {
-			d.changes = append(d.changes, change{catalog: c.name, before: old})
-		}
-		d.deleted = append(d.deleted, change{catalog: c.name, deleted: true})
-		d.next.catalogs = d.next.catalogs.Delete(c.name)
-		delete(d.touched, c.name)
-	case crdPrefix:
+	if key.kind == crdPrefix {
 		if old, ok := c.crds.Get(key.name); ok {
-			c.removeFromGroup(old)
-			c.crds = c.crds.Delete(old.name)
+			d.removeCRD(c, old)
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 		}
-	case groupPrefix:
-		g := c.group(key.name)
-		g.version = 0
-		if c.groups = c.groups.Set(key.name, &g); g.crds == 0 {
-			c.groups = c.groups.Delete(key.name)
-		}
+		return
 	}
+	for _, old := range c.crds.All() {
+		d.next.counts.add(old, -1)
+		d.deleted = append(d.deleted, change{catalog: c.name, before: old})
+	}
+	d.deleted = append(d.deleted, change{catalog: c.name, deleted: true})
+	d.next.catalogs = d.next.catalogs.Delete(c.name)
+	delete(d.touched, c.name)
 }
 
-// group returns a copy of a group, which is empty if the catalog does not have it.
-func (c *catalog) group(name string) group {
-	if g, ok := c.groups.Get(name); ok {
-		return *g
-	}
-	return group{}
-}
-
-func (c *catalog) removeFromGroup(d *crd) {
-	name := d.desired().Group
-	if g := c.group(name).remove(d); g.crds == 0 && g.version == 0 {
+// removeCRD removes a CRD from a catalog and from its group.
+func (d *draft) removeCRD(c *catalog, old *crd) {
+	c.crds = c.crds.Delete(old.name)
+	name := old.desired().Group
+	if g := c.group(name).remove(old); g.empty() {
 		c.groups = c.groups.Delete(name)
 	} else {
 		c.groups = c.groups.Set(name, g)
 	}
-}
-
-// difference returns the changes between two snapshots, without those that were reverted in between.
-func difference(before, after *snapshot) []change {
-	var created, changes, deleted []change
-	for name, old := range before.catalogs.All() {
-		if current, ok := after.catalogs.Get(name); !ok || !current.record.Created.Equal(old.record.Created) {
-			deleted = append(append(deleted, old.difference(&catalog{})...), change{catalog: name, deleted: true})
-		}
-	}
-	for name, current := range after.catalogs.All() {
-		old, ok := before.catalogs.Get(name)
-		if !ok || !current.record.Created.Equal(old.record.Created) {
-			old = &catalog{name: name}
-			created = append(created, change{catalog: name, created: true})
-		}
-		changes = append(changes, old.difference(current)...)
-	}
-	// A catalog that was created again is deleted first.
-	return slices.Concat(deleted, created, changes)
-}
-
-// difference returns the changes of CRDs: deletions, then the others.
-func (c *catalog) difference(after *catalog) (changes []change) {
-	for name, old := range c.crds.All() {
-		if current, ok := after.crds.Get(name); !ok || !current.record.Created.Equal(old.record.Created) {
-			changes = append(changes, change{catalog: c.name, before: old})
-		}
-	}
-	for name, current := range after.crds.All() {
-		old, ok := c.crds.Get(name)
-		if ok && current.version == old.version {
-			continue
-		}
-		if ok && !current.record.Created.Equal(old.record.Created) {
-			old = nil
-		}
-		changes = append(changes, change{catalog: c.name, before: old, after: current})
-	}
-	return changes
+	d.next.counts.add(old, -1)
 }

@@ -82,10 +82,10 @@ func (r *Registry) DeleteCatalog(
 			return p, errorf(CatalogNotEmpty, metadata{"catalog": name, "crds": fmt.Sprint(crds)},
 				"catalog %q has %d CRDs: delete them first, or use force", name, crds)
 		}
-		// The first registration of each CRD puts the catalog's entry, so no CRD is left without its catalog.
+		// Each registration puts the catalog's entry, so no CRD is left without its catalog.
 		p.expect(catalogKey(name), c.version)
 		p.Delete = []string{catalogKey(name)}
-		p.DeletePrefix = []string{crdKey(name, ""), groupKey(name, ""), revisionPrefix + name + "/"}
+		p.DeletePrefix = []string{crdKey(name, ""), revisionPrefix + name + "/"}
 		return p, nil
 	})
 	if err != nil {
@@ -111,19 +111,15 @@ func (r *Registry) CRD(ctx context.Context, catalog, name, revision, atLeast str
 	return d.describeWithManifest(rev)
 }
 
-// describe describes a CRD at one of its revisions, without manifest and status.
+// describe describes a CRD at one of its revisions, without manifest and status JSON.
 func (c *crd) describe(rev *revision) *CRD {
-	desired, status := &rev.summary.Desired, c.record.Status
-	names := &desired.Names
-	return &CRD{
+	out := &CRD{
 		Catalog: c.catalog, Name: c.name, Revision: rev.digest, Etag: c.record.Etag, Generation: c.record.Generation,
-		Created: c.record.Created, Updated: c.record.Updated,
-		Group: desired.Group, Kind: names.Kind, ListKind: names.ListKind, Plural: names.Plural, Singular: names.Singular,
-		ShortNames: names.ShortNames, Categories: names.Categories, Scope: rev.summary.Scope,
-		Versions: rev.summary.Versions, StorageVersion: desired.StorageVersion, StoredVersions: status.StoredVersions,
-		AcceptedNames: status.AcceptedNames, ObservedGeneration: status.ObservedGeneration, Established: c.established(),
-		Conditions: slices.Clone(status.Conditions),
+		Created: c.record.Created, Updated: c.record.Updated, Scope: rev.summary.Scope, Versions: rev.summary.Versions,
+		Desired: rev.summary.Desired, Status: *c.record.Status, Established: c.established(),
 	}
+	out.Status.Conditions = slices.Clone(out.Status.Conditions)
+	return out
 }
 
 func (c *crd) describeWithManifest(rev *revision) (*CRD, error) {
@@ -132,7 +128,7 @@ func (c *crd) describeWithManifest(rev *revision) (*CRD, error) {
 	if out.Manifest, err = rev.unpack(c); err != nil {
 		return nil, err
 	}
-	if out.Status, err = json.Marshal(c.record.Status); err != nil {
+	if out.StatusJSON, err = json.Marshal(c.record.Status); err != nil {
 		return nil, fmt.Errorf("encoding the status of CRD %q in catalog %q: %w", c.name, c.catalog, err)
 	}
 	return out, nil

@@ -53,26 +53,39 @@ func (r *Registry) compare(
 		return nil, nil, nil, err
 	}
 	defer slot.release()
-	b, err := r.base(ctx, in, c)
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	o := r.options(in)
-	o.Existing, o.Heavy = b.existing, slot.heavy
+	o.Heavy = slot.heavy
 	out = &Compared{}
-	if out.Diff, err = engine.Compare(ctx, b.manifest, c.New, o); err != nil {
+	var d *crd // nil if the old CRD is not registered
+	var rev *revision
+	if c.Base.Absent() {
+		if d, rev, err = r.selected(ctx, in, c); err != nil {
+			return nil, nil, nil, err
+		}
+		manifest, err := rev.unpack(d)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		c.Base, out.Base = engine.JSON(manifest), d.describe(rev)
+		o.Existing = existing(d.name, d.existing(manifest))
+	}
+	if out.Diff, err = engine.Compare(ctx, c.Base, c.New, o); err != nil {
 		return nil, nil, nil, err
 	}
-	if b.crd != nil {
-		out.Base = b.crd.describe(b.revision)
-		for i := range out.Diff.Changes {
+	for i := range out.Diff.Changes {
+		if d != nil {
 			out.Diff.Changes[i].OldPosition = nil // the canonical manifest is not what the caller has
 		}
 	}
 	if len(c.Objects) == 0 || !out.Diff.Report.Accepted {
 		return out, nil, nil, nil
 	}
-	if old, err = r.compileBase(ctx, in, b, &o); err != nil {
+	if d != nil {
+		old, err = r.program(ctx, in, d, rev)
+	} else {
+		old, err = r.compileBase(ctx, in, c.Base, &o)
+	}
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	fresh, report, err := engine.Compile(ctx, c.New, o)
@@ -82,75 +95,45 @@ func (r *Registry) compare(
 	return out, old, fresh, err
 }
 
-// base is the old side of a comparison. crd and revision are nil if it is not registered.
-type base struct {
-	manifest engine.Document
-	crd      *crd
-	revision *revision
-}
-
-func (r *Registry) base(ctx context.Context, c *catalog, comparison Comparison) (*base, error) {
-	name := comparison.Name
-	if !comparison.Base.Absent() {
-		if name != "" || comparison.Revision != "" {
-			return nil, errorf(InvalidArgument, metadata{"field": "base"},
-				"base: compare either with a manifest or with a registered CRD, not with both")
-		}
-		return &base{manifest: comparison.Base}, nil
-	}
-	if name == "" {
-		report, err := engine.Check(ctx, comparison.New, r.options(c))
+// selected returns the registered CRD of a comparison and its revision.
+func (r *Registry) selected(ctx context.Context, in *catalog, c Comparison) (*crd, *revision, error) {
+	if c.Name == "" {
+		report, err := engine.Check(ctx, c.New, r.options(in))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		name = report.Name
+		c.Name = report.Name
 	}
-	d, err := c.crd(name)
+	d, err := in.crd(c.Name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rev, err := d.revisionAt(comparison.Revision)
-	if err != nil {
-		return nil, err
-	}
-	manifest, err := rev.unpack(d)
-	if err != nil {
-		return nil, err
-	}
-	return &base{engine.JSON(manifest), d, rev}, nil
+	rev, err := d.revisionAt(c.Revision)
+	return d, rev, err
 }
 
-// existing implements engine.Options.Existing: the new CRD updates the registered one with its name, which has the
-// revision of the comparison and the current status.
-func (b *base) existing(name string) *engine.Existing {
-	if b.crd == nil || b.crd.name != name {
-		return nil
-	}
-	return &engine.Existing{
-		Manifest: b.manifest.JSON, Generation: b.crd.record.Generation, Status: *b.crd.record.Status,
-	}
-}
-
-// compileBase compiles the old side. If it is not registered, it becomes the Existing of o.
+// compileBase compiles an old CRD that is not registered. It becomes the Existing of o.
 func (r *Registry) compileBase(
-	ctx context.Context, c *catalog, b *base, o *engine.Options,
+	ctx context.Context, in *catalog, base engine.Document, o *engine.Options,
 ) (*engine.Definition, error) {
-	if b.crd != nil {
-		return r.program(ctx, c, b.crd, b.revision)
-	}
-	old, report, err := engine.Compile(ctx, b.manifest, r.options(c))
+	old, report, err := engine.Compile(ctx, base, r.options(in))
 	if err != nil {
 		return nil, err
 	}
 	if old == nil {
 		return nil, rejected(report, "base", "base: ")
 	}
-	oldName, existing, err := engine.ExistingFrom(b.manifest, o.Limits)
-	o.Existing = func(name string) *engine.Existing {
-		if name != oldName {
+	name, e, err := engine.ExistingFrom(base, o.Limits)
+	o.Existing = existing(name, e)
+	return old, err
+}
+
+// existing returns an engine.Options.Existing with one CRD.
+func existing(name string, e *engine.Existing) func(string) *engine.Existing {
+	return func(wanted string) *engine.Existing {
+		if wanted != name {
 			return nil
 		}
-		return existing
+		return e
 	}
-	return old, err
 }

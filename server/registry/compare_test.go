@@ -84,7 +84,6 @@ func TestCompare(t *testing.T) {
 	}{
 		{Comparison{New: widget("Widget", "", "v1")}, CRDNotFound},
 		{Comparison{New: crontabs(9), Revision: "sha256:none"}, RevisionNotFound},
-		{Comparison{New: crontabs(9), Base: crontabs(9), Name: "x"}, InvalidArgument},
 	} {
 		_, err := r.Compare(t.Context(), "default", tc.c, "")
 		wantReason(t, err, tc.want)

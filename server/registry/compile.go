@@ -51,12 +51,23 @@ func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Docu
 	}
 	defer slot.release()
 	j := &candidate{catalogEtag: c.record.Etag}
-	existing := existing{catalog: c}
 	o := r.options(c)
-	o.Existing, o.Heavy = existing.find, slot.heavy
+	o.Heavy = slot.heavy
+	var unpacking error
+	o.Existing = func(name string) *engine.Existing {
+		d, ok := c.crds.Get(name)
+		if !ok {
+			return nil
+		}
+		var manifest []byte
+		if manifest, unpacking = d.current().unpack(d); unpacking != nil {
+			return nil
+		}
+		return d.existing(manifest)
+	}
 	j.definition, j.report, err = engine.Compile(ctx, manifest, o)
-	if err != nil || existing.err != nil {
-		return nil, cmp.Or(existing.err, err)
+	if err != nil || unpacking != nil {
+		return nil, cmp.Or(unpacking, err)
 	}
 	if j.definition != nil {
 		j.name, j.revision, j.generation = j.definition.Name(), revisionOf(j.definition), j.report.Generation
@@ -72,26 +83,9 @@ func (r *Registry) options(c *catalog) engine.Options {
 	return o
 }
 
-// existing implements engine.Options.Existing.
-type existing struct {
-	catalog  *catalog
-	name     string // of the CRD that manifest belongs to
-	manifest []byte
-	err      error // of unpacking a manifest
-}
-
-func (e *existing) find(name string) *engine.Existing {
-	d, ok := e.catalog.crds.Get(name)
-	if !ok {
-		return nil
-	}
-	if e.name != name {
-		if e.manifest, e.err = d.current().unpack(d); e.err != nil {
-			return nil
-		}
-		e.name = name
-	}
-	return &engine.Existing{Manifest: e.manifest, Generation: d.record.Generation, Status: *d.record.Status}
+// existing describes the CRD, with one of its manifests, as the one that a manifest of its name updates.
+func (c *crd) existing(manifest []byte) *engine.Existing {
+	return &engine.Existing{Manifest: manifest, Generation: c.record.Generation, Status: *c.record.Status}
 }
 
 // longManifest is the size above which manifests have slots of their own. Most manifests have some 10 KiB.
@@ -101,15 +95,14 @@ func size(d engine.Document) int { return len(d.JSON) + len(d.YAML) }
 
 // slot is the right to compile.
 type slot struct {
-	r    *Registry
-	held chan struct{} // the semaphore; nil if none is held
+	held, long chan struct{} // the semaphores of which a slot is held, or nil, and of long manifests
 }
 
 // compileSlot waits for a slot to compile documents of so many bytes.
 func (r *Registry) compileSlot(ctx context.Context, bytes int) (*slot, error) {
-	s := &slot{r: r}
+	s := &slot{long: r.compilingLong}
 	if bytes > longManifest {
-		return s, s.acquire(ctx, r.compilingLong)
+		return s, s.heavy(ctx)
 	}
 	return s, s.acquire(ctx, r.compiling)
 }
@@ -126,11 +119,11 @@ func (s *slot) acquire(ctx context.Context, semaphore chan struct{}) error {
 
 // heavy implements engine.Options.Heavy: it exchanges the slot for one of long manifests.
 func (s *slot) heavy(ctx context.Context) error {
-	if s.held == s.r.compilingLong {
+	if s.held == s.long {
 		return nil
 	}
 	s.release()
-	return s.acquire(ctx, s.r.compilingLong)
+	return s.acquire(ctx, s.long)
 }
 
 func (s *slot) release() {

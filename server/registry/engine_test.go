@@ -56,9 +56,12 @@ func TestRegister(t *testing.T) {
 		t.Fatalf("%+v, %v", done.Report, err)
 	}
 	c := done.CRD
-	if c.Name != "crontabs.stable.example.com" || c.Group != "stable.example.com" || c.Kind != "CronTab" || c.ListKind != "CronTabList" || c.Plural != "crontabs" ||
-		c.Singular != "crontab" || fmt.Sprint(c.ShortNames, c.Categories, c.StoredVersions) != "[ct] [all] [v1]" || c.Scope != "Namespaced" || c.StorageVersion != "v1" ||
-		len(c.Versions) != 2 || c.Versions[0].Name != "v1" || !strings.HasPrefix(c.Revision, "sha256:") || !c.Established || c.Manifest != nil {
+	n := c.Desired.Names
+	if c.Name != "crontabs.stable.example.com" || c.Desired.Group != "stable.example.com" || n.Kind != "CronTab" ||
+		n.ListKind != "CronTabList" || n.Plural != "crontabs" || n.Singular != "crontab" ||
+		fmt.Sprint(n.ShortNames, n.Categories, c.Status.StoredVersions) != "[ct] [all] [v1]" || c.Scope != "Namespaced" ||
+		c.Desired.StorageVersion != "v1" || len(c.Versions) != 2 || c.Versions[0].Name != "v1" ||
+		!strings.HasPrefix(c.Revision, "sha256:") || !c.Established || c.Manifest != nil {
 		t.Errorf("%+v", c)
 	}
 	got, err := r.CRD(t.Context(), "default", c.Name, "", done.Token)

@@ -233,7 +233,7 @@ func TestRacingReplicas(t *testing.T) {
 		}
 		holders := map[string]string{}
 		for _, d := range page.CRDs {
-			for _, short := range d.AcceptedNames.ShortNames {
+			for _, short := range d.Status.AcceptedNames.ShortNames {
 				if other := holders[short]; other != "" {
 					t.Errorf("%s and %s have %s", other, d.Name, short)
 				}

@@ -9,8 +9,6 @@ import (
 
 // group indexes the CRDs of one API group of a catalog by their names. It is immutable.
 type group struct {
-	version uint64 // of its entry; 0 if the store has none
-	crds    int
 	waiting immutable.Map[string, *crd] // CRDs that other CRDs of the group can affect, by name
 	// The names of CRDs by the names that they hold: as a resource, and as a kind.
 	resources, kinds immutable.Map[string, string]
@@ -40,7 +38,6 @@ func (g *group) holders(c claim) *immutable.Map[string, string] {
 
 // add returns the group with one more CRD.
 func (g group) add(d *crd) *group {
-	g.crds++
 	for _, c := range claims(&d.record.Status.AcceptedNames) {
 		holders := g.holders(c)
 		*holders = holders.Set(c.name, d.name)
@@ -53,7 +50,6 @@ func (g group) add(d *crd) *group {
 
 // remove returns the group without one of its CRDs.
 func (g group) remove(d *crd) *group {
-	g.crds--
 	for _, c := range claims(&d.record.Status.AcceptedNames) {
 		holders := g.holders(c)
 		if holder, _ := holders.Get(c.name); holder == d.name {
@@ -62,6 +58,16 @@ func (g group) remove(d *crd) *group {
 	}
 	g.waiting = g.waiting.Delete(d.name)
 	return &g
+}
+
+func (g *group) empty() bool { return g.waiting.Len()+g.resources.Len()+g.kinds.Len() == 0 }
+
+// group returns a copy of a group, which is empty if the catalog does not have it.
+func (c *catalog) group(name string) group {
+	if g, ok := c.groups.Get(name); ok {
+		return *g
+	}
+	return group{}
 }
 
 // established returns the established CRD with a kind of the group, or nil.

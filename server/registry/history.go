@@ -36,17 +36,8 @@ type event struct {
 	bytes    int
 }
 
-// begin begins the log of a catalog after a sequence.
-func (h *history) begin(catalog string, sequence uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.open(catalog, sequence)
-}
-
+// open begins the log of a catalog after a sequence. The caller holds mu.
 func (h *history) open(catalog string, sequence uint64) *eventLog {
-	if h.logs == nil {
-		h.logs = map[string]*eventLog{}
-	}
 	l := &eventLog{history: h, floor: sequence}
 	h.logs[catalog] = l
 	return l

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // All pages of a list come from one snapshot. A snapshot with further pages is pinned for pinnedFor, and at most
@@ -34,20 +37,35 @@ type pin struct {
 	used     time.Time
 }
 
-// pinned returns the pinned snapshot of a sequence, or nil.
-func (r *Registry) pinned(sequence uint64) *snapshot {
-	if p, ok := r.pins.Get(sequence); ok && r.Now().Sub(p.used) <= pinnedFor {
-		return p.snapshot
+// pins has the pinned snapshots by sequence, in the order of their use.
+type pins struct {
+	mu  sync.Mutex
+	lru *simplelru.LRU[uint64, pin]
+}
+
+// add pins a snapshot, or renews its pin.
+func (p *pins) add(s *snapshot, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lru.Add(s.sequence, pin{s, now})
+}
+
+// get returns the pinned snapshot of a sequence, or nil.
+func (p *pins) get(sequence uint64, now time.Time) *snapshot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pin, ok := p.lru.Peek(sequence); ok && now.Sub(pin.used) <= pinnedFor {
+		return pin.snapshot
 	}
 	return nil
 }
 
-// sweepPins releases the snapshots whose time is over.
-func (r *Registry) sweepPins() {
-	for _, sequence := range r.pins.Keys() {
-		if p, ok := r.pins.Peek(sequence); ok && r.Now().Sub(p.used) > pinnedFor {
-			r.pins.Remove(sequence)
-		}
+// sweep releases the snapshots whose time is over.
+func (p *pins) sweep(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, pin, ok := p.lru.GetOldest(); ok && now.Sub(pin.used) > pinnedFor; _, pin, ok = p.lru.GetOldest() {
+		p.lru.RemoveOldest()
 	}
 }
 
@@ -72,7 +90,7 @@ func (r *Registry) page(
 			"page_token does not belong to this list: pass on its next_page_token unchanged")
 	}
 	if s = r.snapshot.Load(); s.sequence != t.Sequence {
-		s = r.pinned(t.Sequence)
+		s = r.pins.get(t.Sequence, r.Now())
 	}
 	if s == nil {
 		return nil, "", 0, errorf(WatchExpired, nil,
@@ -84,7 +102,7 @@ func (r *Registry) page(
 
 // nextPage pins the snapshot and returns the token of the page after last.
 func (r *Registry) nextPage(s *snapshot, catalog, last string) string {
-	r.pins.Add(s.sequence, pin{s, r.Now()})
+	r.pins.add(s, r.Now())
 	b, _ := json.Marshal(pageToken{Store: r.tag, Sequence: s.sequence, Catalog: catalog, After: last}) // cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }

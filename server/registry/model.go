@@ -22,22 +22,13 @@ type CRD struct {
 	Revision, Etag   string
 	Generation       int64
 	Created, Updated time.Time
-	Group, Kind      string
-	ListKind         string
-	Plural, Singular string
-	ShortNames       []string
-	Categories       []string
 	Scope            string
 	Versions         []engine.VersionInfo // in order of priority
-	StorageVersion   string
-	StoredVersions   []string
-	// AcceptedNames differ from those of the manifest while another CRD of the group holds one of its names.
-	AcceptedNames      engine.Names
-	ObservedGeneration int64
-	Established        bool
-	Conditions         []engine.Condition
-	Manifest           []byte // canonical JSON; nil unless requested
-	Status             []byte // JSON, as an API server shows it; nil unless the manifest is requested
+	Desired          engine.DesiredStatus // of the manifest: group, names, storage version
+	Status           engine.Status        // names that another CRD of the group holds are not accepted
+	Established      bool
+	Manifest         []byte // canonical JSON; nil unless requested
+	StatusJSON       []byte // as an API server shows it; nil unless the manifest is requested
 }
 
 // Registration is the result of registering or checking a manifest.

@@ -39,7 +39,6 @@ func (c *catalog) registration(name string, rev *revision, generation int64, now
 	next := &crd{catalog: c.name, name: name, revisions: []*revision{rev}, record: crdRecord{
 		Etag: newEtag(), Generation: generation, Created: now, Updated: now,
 	}}
-	p.expect(catalogKey(c.name), c.version)
 	var status engine.Status
 	if old == nil {
 		p.expect(crdKey(c.name, name), 0)
@@ -59,12 +58,6 @@ func (c *catalog) registration(name string, rev *revision, generation int64, now
 	p.dropRevisions(c.name, name, dropped)
 	if old == nil || old.revision(rev.digest) == nil {
 		if err := p.put(revisionKey(c.name, name, rev.digest), rev.summary, rev.manifest); err != nil {
-			return p, err
-		}
-	}
-	if old == nil && c.name != DefaultCatalog {
-		// The new version of the catalog's entry makes a concurrent deletion of the catalog fail.
-		if err := p.put(catalogKey(c.name), c.record, nil); err != nil {
 			return p, err
 		}
 	}
@@ -92,9 +85,8 @@ func (c *catalog) reconciliation(group string, now time.Time) (plan, error) {
 		return plan{}, nil
 	}
 	var p plan
-	p.expect(catalogKey(c.name), c.version)
 	err := p.reconcile(c, group, nil, "", now)
-	if len(p.Put) == 1 { // only the group's entry
+	if len(p.Put) == 1 { // only the catalog's entry
 		return plan{}, err
 	}
 	return p, err
@@ -119,13 +111,8 @@ func (p *plan) reconcile(c *catalog, group string, changed *crd, deleted string,
 			return err
 		}
 	}
-	g := c.group(group)
-	p.expect(groupKey(c.name, group), g.version)
-	if deleted == "" || g.crds > 1 {
-		return p.put(groupKey(c.name, group), struct{}{}, nil)
-	}
-	if g.version > 0 {
-		p.Delete = append(p.Delete, groupKey(c.name, group))
-	}
-	return nil
+	// Which CRD gets a name depends on the other CRDs, so such writes of replicas to one catalog are serialized by its
+	// entry. A concurrent deletion of the catalog fails, too.
+	p.expect(catalogKey(c.name), c.version)
+	return p.put(catalogKey(c.name), c.record, nil)
 }

@@ -15,12 +15,10 @@ import (
 //
 //	catalog/CATALOG                    catalogRecord
 //	crd/CATALOG/CRD                    crdRecord
-//	group/CATALOG/GROUP                an empty record, see groupKey
 //	revision/CATALOG/CRD/DIGEST        summary, then the packed manifest
 const (
 	catalogPrefix  = "catalog/"
 	crdPrefix      = "crd/"
-	groupPrefix    = "group/"
 	revisionPrefix = "revision/"
 )
 
@@ -29,10 +27,6 @@ func crdKey(catalog, crd string) string { return crdPrefix + catalog + "/" + crd
 func revisionKey(catalog, crd, digest string) string {
 	return revisionPrefix + catalog + "/" + crd + "/" + digest
 }
-
-// groupKey serializes writes of replicas to one group. Which CRD gets a name depends on all CRDs of the group, so each
-// write that affects this expects the version of this entry and puts it.
-func groupKey(catalog, group string) string { return groupPrefix + catalog + "/" + group }
 
 type catalogRecord struct {
 	KubernetesMinor int       `json:"kubernetesMinor,omitempty"`
@@ -76,7 +70,7 @@ func decodeRecord(value []byte, record any) (rest packed, err error) {
 	return packed(value[n+int(size):]), nil
 }
 
-// entryKey is a parsed key. name is that of the CRD or group.
+// entryKey is a parsed key. name is that of the CRD.
 type entryKey struct{ kind, catalog, name, digest string }
 
 func parseKey(key string) (entryKey, error) {
@@ -84,7 +78,7 @@ func parseKey(key string) (entryKey, error) {
 	switch kind := parts[0] + "/"; {
 	case kind == catalogPrefix && len(parts) == 2:
 		return entryKey{kind: kind, catalog: parts[1]}, nil
-	case (kind == crdPrefix || kind == groupPrefix) && len(parts) == 3:
+	case kind == crdPrefix && len(parts) == 3:
 		return entryKey{kind: kind, catalog: parts[1], name: parts[2]}, nil
 	case kind == revisionPrefix && len(parts) == 4:
 		return entryKey{kind: kind, catalog: parts[1], name: parts[2], digest: parts[3]}, nil

@@ -17,30 +17,11 @@ var errOutdated = errors.New("registry: the CRD has changed since the manifest w
 func (r *Registry) Register(
 	ctx context.Context, catalog string, manifest engine.Document, p Precondition,
 ) (Registration, error) {
-	if err := p.validate(); err != nil {
+	done, _, err := r.RegisterAll(ctx, catalog, []Submission{{manifest, p}})
+	if err != nil {
 		return Registration{}, err
 	}
-	if err := r.awaitLatest(ctx); err != nil {
-		return Registration{}, err
-	}
-	for {
-		// Compiling is slow, so it happens before the write begins.
-		c, err := r.snapshot.Load().catalog(catalog)
-		if err != nil {
-			return Registration{}, err
-		}
-		j, err := r.compile(ctx, c, manifest)
-		if err != nil {
-			return Registration{}, err
-		}
-		done, err := r.writeCandidate(ctx, catalog, j, p)
-		switch {
-		case !errors.Is(err, errOutdated):
-			return done, err
-		case ctx.Err() != nil:
-			return Registration{}, context.Cause(ctx)
-		}
-	}
+	return done[0].Registration, done[0].Err
 }
 
 // writeCandidate registers a compiled manifest, or returns errOutdated.
@@ -131,8 +112,8 @@ func (r *Registry) Check(
 	// Only a write sets these.
 	done.CRD = d.describe(d.current())
 	done.CRD.Etag, done.CRD.Generation, done.CRD.Created, done.CRD.Updated = "", 0, time.Time{}, time.Time{}
-	for i := range done.CRD.Conditions {
-		done.CRD.Conditions[i].LastTransitionTime.Time = time.Time{}
+	for i := range done.CRD.Status.Conditions {
+		done.CRD.Status.Conditions[i].LastTransitionTime.Time = time.Time{}
 	}
 	return done, nil
 }

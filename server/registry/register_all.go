@@ -37,16 +37,16 @@ func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submi
 	var failed error // of the store or of ctx
 	for i := range list {
 		c := <-<-compiled
+		j, err := c.candidate, c.err
 		var done Registration
-		err := c.err
-		switch {
-		case failed != nil:
-			err = notTried(failed)
-		case err == nil:
-			done, err = r.writeCandidate(ctx, catalog, c.candidate, list[i].Precondition)
-			if errors.Is(err, errOutdated) {
-				done, err = r.Register(ctx, catalog, list[i].Manifest, list[i].Precondition)
+		for err == nil && failed == nil {
+			if done, err = r.writeCandidate(ctx, catalog, j, list[i].Precondition); !errors.Is(err, errOutdated) {
+				break
 			}
+			j, err = r.compileSubmission(ctx, catalog, list[i])
+		}
+		if failed != nil {
+			err = notTried(failed)
 		}
 		if err != nil {
 			out[i].Err = err

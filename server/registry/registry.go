@@ -30,7 +30,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
@@ -65,8 +65,8 @@ type Registry struct {
 	tag     storeTag
 
 	snapshot atomic.Pointer[snapshot]
-	changed  broadcast               // wakes after each publish
-	pins     *lru.Cache[uint64, pin] // by sequence, see lists.go
+	changed  broadcast // wakes after each publish
+	pins     pins
 	history  history
 	inline   *cache.Cache[inlineKey, *candidate]
 
@@ -106,18 +106,18 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	r := &Registry{
 		Options: o, store: store, tag: tagOf(store.ID()), inline: newInlineCache(),
 		compiling: make(chan struct{}, o.MaxCompiles), compilingLong: make(chan struct{}, o.MaxCompiles),
-		writing: make(chan struct{}, 1),
+		writing: make(chan struct{}, 1), history: history{logs: map[string]*eventLog{}},
 	}
 	var err error
-	if r.pins, err = lru.New[uint64, pin](maxPinned); err != nil {
+	if r.pins.lru, err = simplelru.NewLRU[uint64, pin](maxPinned, nil); err != nil {
 		return nil, err
 	}
-	s, err := r.load(ctx)
+	s, _, err := r.load(ctx, emptySnapshot())
 	if err != nil {
 		return nil, err
 	}
 	for name := range s.catalogs.All() {
-		r.history.begin(name, s.sequence)
+		r.history.open(name, s.sequence)
 	}
 	r.snapshot.Store(s)
 	r.lifetime, r.end = context.WithCancel(context.Background())
@@ -152,18 +152,10 @@ func (r *Registry) Close(ctx context.Context) error {
 func (r *Registry) Sequence() uint64 { return r.snapshot.Load().sequence }
 
 // Counts returns how much is registered, for metrics.
-func (r *Registry) Counts() (n Counts) {
+func (r *Registry) Counts() Counts {
 	s := r.snapshot.Load()
+	n := s.counts
 	n.Catalogs = s.catalogs.Len()
-	for _, c := range s.catalogs.All() {
-		n.CRDs += c.crds.Len()
-		for _, d := range c.crds.All() {
-			n.Revisions += len(d.revisions)
-			for _, rev := range d.revisions {
-				n.ManifestBytes += int64(len(rev.manifest))
-			}
-		}
-	}
 	return n
 }
 
@@ -174,29 +166,46 @@ func (r *Registry) publish(s *snapshot, changes []change) {
 	r.changed.wake()
 }
 
-func (r *Registry) load(ctx context.Context) (*snapshot, error) {
+// load returns current as changed to the contents of the store, and the changes without those that were reverted in
+// between.
+func (r *Registry) load(ctx context.Context, current *snapshot) (*snapshot, []change, error) {
 	state, err := r.store.Load(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("loading the registry: %w", err)
+		return nil, nil, fmt.Errorf("loading the registry: %w", err)
 	}
-	s, _, err := emptySnapshot().apply(Commit{Sequence: state.Sequence, Put: state.Entries})
+	if state.Sequence < current.sequence {
+		return nil, nil, fmt.Errorf(
+			"the store is at sequence %d, but was at %d: it was restored from a backup; restart this process",
+			state.Sequence, current.sequence)
+	}
+	deleted := map[string]bool{}
+	for name, c := range current.catalogs.All() {
+		deleted[catalogKey(name)] = name != DefaultCatalog
+		for crd := range c.crds.All() {
+			deleted[crdKey(name, crd)] = true
+		}
+	}
+	for i := range state.Entries {
+		delete(deleted, state.Entries[i].Key)
+	}
+	commit := Commit{Sequence: state.Sequence, Put: state.Entries}
+	for key, is := range deleted {
+		if is {
+			commit.Delete = append(commit.Delete, key)
+		}
+	}
+	next, changes, err := current.apply(commit)
 	if err != nil {
-		return nil, fmt.Errorf("loading the registry: %w", err)
+		return nil, nil, fmt.Errorf("loading the registry: %w", err)
 	}
-	return s, nil
+	return next, changes, nil
 }
 
 // reload replaces the snapshot by the contents of the store.
 func (r *Registry) reload(ctx context.Context) error {
-	next, err := r.load(ctx)
-	if err != nil {
-		return err
+	next, changes, err := r.load(ctx, r.snapshot.Load())
+	if err == nil {
+		r.publish(next, changes)
 	}
-	current := r.snapshot.Load()
-	if next.sequence < current.sequence {
-		return fmt.Errorf("the store is at sequence %d, but was at %d: it was restored from a backup; restart this process",
-			next.sequence, current.sequence)
-	}
-	r.publish(next, difference(current, next))
-	return nil
+	return err
 }

@@ -124,7 +124,7 @@ func TestRegistrationsAndPreconditions(t *testing.T) {
 	}
 	_, err = r.Delete(t.Context(), "default", "foos.g.io", "")
 	wantReason(t, err, CRDNotFound)
-	if len(store.entries) != 0 {
+	if _, ok := store.entries[catalogKey("default")]; !ok || len(store.entries) != 1 {
 		t.Errorf("left behind: %v", store.entries)
 	}
 	if reborn := mustRegister(t, r, "default", one); reborn.Etag == first.Etag || reborn.Generation != 1 {
@@ -139,8 +139,8 @@ func TestStoredVersionsAccumulate(t *testing.T) {
 		rev.summary.Desired.StorageVersion = storage
 		mustRegister(t, r, "default", rev)
 	}
-	if d, _ := r.CRD(t.Context(), "default", "foos.g.io", "", ""); fmt.Sprint(d.StoredVersions) != "[v1alpha1 v1]" || d.StorageVersion != "v1alpha1" {
-		t.Errorf("%v, %s", d.StoredVersions, d.StorageVersion)
+	if d, _ := r.CRD(t.Context(), "default", "foos.g.io", "", ""); fmt.Sprint(d.Status.StoredVersions) != "[v1alpha1 v1]" || d.Desired.StorageVersion != "v1alpha1" {
+		t.Errorf("%v, %s", d.Status.StoredVersions, d.Desired.StorageVersion)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestNames(t *testing.T) {
 		d := add(tc.group, tc.names)
 		got := d.condition("NamesAccepted")
 		if accepted := tc.reason == "NoConflicts"; got.Reason != tc.reason || got.Message != tc.message || d.Established != accepted || (d.condition("Established").Status == "True") != accepted {
-			t.Errorf("%s: %+v", tc.name, d.Conditions)
+			t.Errorf("%s: %+v", tc.name, d.Status.Conditions)
 		}
 	}
 
@@ -268,7 +268,7 @@ func TestRenamingIsNoTheft(t *testing.T) {
 	mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "olds", Kind: "Old", ShortNames: []string{"o"}}))
 	mustRegister(t, r, "default", testRevision("2", "g.io", engine.Names{Plural: "youngs", Kind: "Young", ShortNames: []string{"y"}}))
 	d := mustRegister(t, r, "default", testRevision("3", "g.io", engine.Names{Plural: "youngs", Kind: "Young", ShortNames: []string{"o"}}))
-	if !d.Established || fmt.Sprint(d.ShortNames, d.AcceptedNames.ShortNames) != "[o] [y]" || d.condition("NamesAccepted").Reason != "ShortNamesConflict" {
+	if !d.Established || fmt.Sprint(d.Desired.Names.ShortNames, d.Status.AcceptedNames.ShortNames) != "[o] [y]" || d.condition("NamesAccepted").Reason != "ShortNamesConflict" {
 		t.Errorf("%+v", d)
 	}
 	if d, _ := r.CRD(t.Context(), "default", "olds.g.io", "", ""); d.condition("NamesAccepted").Status != "True" {
@@ -278,7 +278,7 @@ func TestRenamingIsNoTheft(t *testing.T) {
 	sequence := r.snapshot.Load().sequence
 	mustRegister(t, r, "default", testRevision("4", "g.io", engine.Names{Plural: "olds", Kind: "Old", ShortNames: []string{"ol"}}))
 	after, _ := r.CRD(t.Context(), "default", "youngs.g.io", "", "")
-	if fmt.Sprint(after.AcceptedNames.ShortNames) != "[o]" || after.condition("NamesAccepted").Status != "True" || after.Etag == d.Etag || after.Generation != d.Generation {
+	if fmt.Sprint(after.Status.AcceptedNames.ShortNames) != "[o]" || after.condition("NamesAccepted").Status != "True" || after.Etag == d.Etag || after.Generation != d.Generation {
 		t.Errorf("%+v", after)
 	}
 	if r.snapshot.Load().sequence != sequence+1 {
@@ -288,7 +288,7 @@ func TestRenamingIsNoTheft(t *testing.T) {
 
 // condition returns a CRD's condition, an empty one if there is none.
 func (c *CRD) condition(name string) engine.Condition {
-	for _, condition := range c.Conditions {
+	for _, condition := range c.Status.Conditions {
 		if string(condition.Type) == name {
 			return condition
 		}
@@ -420,8 +420,25 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	c.advance(pinnedFor + time.Second)
 	_, err = r.CRDs(t.Context(), "default", Page{Token: next}, "")
 	wantReason(t, err, WatchExpired)
-	if _, err := r.Sweep(t.Context()); err != nil || r.pins.Len() != 0 {
-		t.Errorf("after a sweep %d old states are kept, %v", r.pins.Len(), err)
+	if _, err := r.Sweep(t.Context()); err != nil || r.pins.lru.Len() != 0 {
+		t.Errorf("after a sweep %d old states are kept, %v", r.pins.lru.Len(), err)
+	}
+}
+
+// A pin that is renewed while a sweep runs is kept.
+func TestPinRenewedBesideSweep(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	s, now := r.snapshot.Load(), time.Unix(1000, 0)
+	for range 1000 {
+		r.pins.add(s, now)
+		now = now.Add(pinnedFor + time.Second)
+		var wg sync.WaitGroup
+		wg.Go(func() { r.pins.sweep(now) })
+		wg.Go(func() { r.pins.add(s, now) })
+		wg.Wait()
+		if r.pins.get(s.sequence, now) != s {
+			t.Fatal("the sweep dropped a renewed pin")
+		}
 	}
 }
 

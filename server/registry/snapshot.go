@@ -16,6 +16,7 @@ const initialEtag = "initial"
 type snapshot struct {
 	sequence uint64
 	catalogs immutable.Map[string, *catalog] // by name
+	counts   Counts                          // but Catalogs
 }
 
 type catalog struct {
@@ -23,7 +24,7 @@ type catalog struct {
 	version uint64 // of its entry; 0 for a default catalog without one
 	record  catalogRecord
 	crds    immutable.Map[string, *crd]   // by name
-	groups  immutable.Map[string, *group] // groups with CRDs or with an entry, by name
+	groups  immutable.Map[string, *group] // by name
 }
 
 // crd is a CRD with the revisions that its record lists, in the same order.
@@ -101,4 +102,13 @@ func (s *snapshot) crd(catalog, name string) (*crd, error) {
 type Counts struct {
 	Catalogs, CRDs, Revisions int
 	ManifestBytes             int64 // of all revisions, compressed
+}
+
+// add counts a CRD n times.
+func (c *Counts) add(d *crd, n int) {
+	c.CRDs += n
+	c.Revisions += n * len(d.revisions)
+	for _, rev := range d.revisions {
+		c.ManifestBytes += int64(n * len(rev.manifest))
+	}
 }

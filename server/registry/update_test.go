@@ -43,7 +43,7 @@ func mustAccept(t *testing.T, r *Registry, manifest engine.Document, want Outcom
 func TestUpdates(t *testing.T) {
 	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
 	first := mustAccept(t, r, widget("Widget", "", "v1"), Created)
-	if first.Report.Update || first.CRD.Generation != 1 || first.CRD.AcceptedNames.Kind != "Widget" {
+	if first.Report.Update || first.CRD.Generation != 1 || first.CRD.Status.AcceptedNames.Kind != "Widget" {
 		t.Errorf("%+v, %+v", first.Report, first.CRD)
 	}
 	if c := first.CRD.condition("Established"); c.Status != "True" || !c.LastTransitionTime.Time.Equal(time.Unix(1000, 0)) {
@@ -66,7 +66,7 @@ func TestUpdates(t *testing.T) {
 	if d := mustAccept(t, r, widget("Widget", "other", "v1"), Updated).CRD; d.Generation != 1 || d.Revision == first.CRD.Revision || d.Etag == first.CRD.Etag {
 		t.Errorf("%+v", d)
 	}
-	if d := mustAccept(t, r, widget("Widget", "", "v1", "v2"), Updated).CRD; d.Generation != 2 || fmt.Sprint(d.StoredVersions) != "[v1 v2]" {
+	if d := mustAccept(t, r, widget("Widget", "", "v1", "v2"), Updated).CRD; d.Generation != 2 || fmt.Sprint(d.Status.StoredVersions) != "[v1 v2]" {
 		t.Errorf("%+v", d)
 	}
 	// What was stored may not vanish before it is migrated.
@@ -79,7 +79,7 @@ func TestUpdates(t *testing.T) {
 	}
 
 	d, token, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, "")
-	if err != nil || token == "" || fmt.Sprint(d.StoredVersions) != "[v2]" || d.Generation != 2 {
+	if err != nil || token == "" || fmt.Sprint(d.Status.StoredVersions) != "[v2]" || d.Generation != 2 {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if same, again, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, d.Etag); err != nil || again != token || same.Etag != d.Etag {
@@ -87,8 +87,8 @@ func TestUpdates(t *testing.T) {
 	}
 	mustAccept(t, r, widget("Widget", "", "v2"), Updated)
 	whole, err := r.CRD(t.Context(), "default", "widgets.example.com", "", "")
-	if err != nil || !strings.Contains(string(whole.Status), `"storedVersions":["v2"]`) || !strings.Contains(string(whole.Status), `"lastTransitionTime":"1970-01-01T00:16:40Z"`) {
-		t.Errorf("%s, %v", whole.Status, err)
+	if err != nil || !strings.Contains(string(whole.StatusJSON), `"storedVersions":["v2"]`) || !strings.Contains(string(whole.StatusJSON), `"lastTransitionTime":"1970-01-01T00:16:40Z"`) {
+		t.Errorf("%s, %v", whole.StatusJSON, err)
 	}
 }
 
@@ -245,7 +245,7 @@ spec:
 `))
 	done := mustAccept(t, r, manifest, Created)
 	if c := done.CRD.condition("NonStructuralSchema"); c.Status != "True" || c.Reason != "Violations" || !done.CRD.Established {
-		t.Errorf("%+v", done.CRD.Conditions)
+		t.Errorf("%+v", done.CRD.Status.Conditions)
 	}
 	if again := mustAccept(t, r, manifest, Unchanged); !again.Report.Update {
 		t.Errorf("%+v", again.Report)
@@ -263,6 +263,6 @@ spec:
 	}
 	// An update to a structural schema takes the condition away.
 	if d := mustAccept(t, r, crontabs(10), Updated).CRD; d.condition("NonStructuralSchema").Type != "" {
-		t.Errorf("%+v", d.Conditions)
+		t.Errorf("%+v", d.Status.Conditions)
 	}
 }

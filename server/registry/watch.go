@@ -49,31 +49,23 @@ func (r *Registry) Watch(ctx context.Context, catalog, from string, send func(Ev
 	if err != nil {
 		return err
 	}
-	w := watch{registry: r, log: log, next: next, send: send}
+	deliver := func(e Event) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return send(e)
+	}
 	if from == "" {
 		for _, d := range c.crds.All() {
-			if err := w.sendEvent(ctx, Event{Type: Added, CRD: d.describe(d.current())}); err != nil {
+			if err := deliver(Event{Type: Added, CRD: d.describe(d.current())}); err != nil {
 				return err
 			}
 		}
 	}
-	return w.run(ctx, catalog, s.sequence)
-}
-
-// watch is a running Watch.
-type watch struct {
-	registry *Registry
-	log      *eventLog
-	next     uint64 // the number of the next event
-	send     func(Event) error
-}
-
-// run sends the events in the log, then Synced with the token of the state reached, then new events.
-func (w *watch) run(ctx context.Context, catalog string, sequence uint64) error {
-	synced := false
+	sequence, synced := s.sequence, false
 	for {
-		added := w.log.added.next()
-		events, err := w.log.since(w.next)
+		added := log.added.next()
+		events, err := log.since(next)
 		if err != nil {
 			return err
 		}
@@ -81,11 +73,11 @@ func (w *watch) run(ctx context.Context, catalog string, sequence uint64) error 
 			if e.kind == "" {
 				return catalogNotFound(catalog)
 			}
-			out := Event{Type: e.kind, CRD: e.crd.describe(e.crd.current()), Token: w.registry.tag.token(e.resume)}
-			if err := w.sendEvent(ctx, out); err != nil {
+			out := Event{Type: e.kind, CRD: e.crd.describe(e.crd.current()), Token: r.tag.token(e.resume)}
+			if err := deliver(out); err != nil {
 				return err
 			}
-			w.next++
+			next++
 			sequence = max(sequence, e.sequence)
 		}
 		if len(events) > 0 {
@@ -93,7 +85,7 @@ func (w *watch) run(ctx context.Context, catalog string, sequence uint64) error 
 		}
 		if !synced {
 			synced = true
-			if err := w.sendEvent(ctx, Event{Type: Synced, Token: w.registry.tag.token(sequence)}); err != nil {
+			if err := deliver(Event{Type: Synced, Token: r.tag.token(sequence)}); err != nil {
 				return err
 			}
 		}
@@ -101,17 +93,10 @@ func (w *watch) run(ctx context.Context, catalog string, sequence uint64) error 
 		case <-added:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-w.registry.lifetime.Done():
+		case <-r.lifetime.Done():
 			return errorf(Overloaded, nil, "this server is shutting down: resume the watch at another one, from the last token")
 		}
 	}
-}
-
-func (w *watch) sendEvent(ctx context.Context, e Event) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return w.send(e)
 }
 
 func expired() error {

@@ -47,7 +47,7 @@ func (a *audience) heard() string {
 			all = append(all, string(e.Type))
 			continue
 		}
-		all = append(all, fmt.Sprintf("%s %s %s", e.Type, e.CRD.Plural, strings.TrimPrefix(e.CRD.Revision, "sha256:")))
+		all = append(all, fmt.Sprintf("%s %s %s", e.Type, e.CRD.Desired.Names.Plural, strings.TrimPrefix(e.CRD.Revision, "sha256:")))
 	}
 	a.events = nil
 	return strings.Join(all, ", ")
@@ -176,11 +176,11 @@ func TestWatchTellsWholeCommits(t *testing.T) {
 		err := r.Watch(t.Context(), "default", before, func(e Event) error {
 			switch {
 			case first == "":
-				if first = e.Token; e.Type != Deleted || e.CRD.Name != "a.g.io" || len(e.CRD.AcceptedNames.ShortNames) != 1 {
+				if first = e.Token; e.Type != Deleted || e.CRD.Name != "a.g.io" || len(e.CRD.Status.AcceptedNames.ShortNames) != 1 {
 					t.Errorf("%+v", e)
 				}
 				return nil
-			case e.Type != Modified || e.CRD.Name != "b.g.io" || len(e.CRD.AcceptedNames.ShortNames) != 1:
+			case e.Type != Modified || e.CRD.Name != "b.g.io" || len(e.CRD.Status.AcceptedNames.ShortNames) != 1:
 				t.Errorf("%+v", e)
 			}
 			last = e.Token
@@ -272,9 +272,9 @@ func bare(i int) *crd {
 
 // All catalogs together have a bound, too: it is the one with most that forgets.
 func TestNewsOfAllCatalogs(t *testing.T) {
-	var c history
+	c := history{logs: map[string]*eventLog{}}
 	for i := range 10 {
-		c.begin(fmt.Sprint(i), 0)
+		c.open(fmt.Sprint(i), 0)
 	}
 	big := bare(1)
 	big.revisions[0].summary.Versions = make([]engine.VersionInfo, 4000) // 1 MB
@@ -320,24 +320,42 @@ func TestWatchAcrossCompaction(t *testing.T) {
 		synctest.Wait()
 		pr, _ := watching(t, r[1], "pr", r[1].last())
 		gone, _ := watching(t, r[1], "gone", r[1].last())
-		pr.want(t, "SYNCED")
-		gone.want(t, "SYNCED")
+		again, _ := watching(t, r[1], "again", r[1].last())
+		for _, a := range []*audience{pr, gone, again} {
+			a.want(t, "SYNCED")
+		}
 		links[1].set(true)
 		mustRegister(t, r[0], "pr", short("4", "changes"))
 		mustRegister(t, r[0], "pr", short("5", "comes"))
 		if _, err := r[0].Delete(t.Context(), "pr", "goes.g.io", ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := r[0].DeleteCatalog(t.Context(), "gone", true, ""); err != nil {
+		for _, catalog := range []string{"gone", "again"} {
+			if _, _, err := r[0].DeleteCatalog(t.Context(), catalog, true, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// What is created again is another object.
+		r[0].Now = func() time.Time { return time.Unix(2000, 0) }
+		if _, _, err := r[0].CreateCatalog(t.Context(), "again", 0); err != nil {
 			t.Fatal(err)
 		}
+		mustRegister(t, r[0], "again", short("6", "comes"))
+		if _, err := r[0].Delete(t.Context(), "pr", "stays.g.io", ""); err != nil {
+			t.Fatal(err)
+		}
+		mustRegister(t, r[0], "pr", short("1", "stays"))
 		c.compact()
 		pr.want(t, "")
 		links[1].set(false)
 		time.Sleep(maxPause)
-		pr.want(t, "DELETED goes 3, MODIFIED changes 4, ADDED comes 5")
-		gone.want(t, "DELETED changes 2, DELETED goes 3, DELETED stays 1")
-		wantReason(t, <-gone.done, CatalogNotFound)
+		pr.want(t, "MODIFIED changes 4, ADDED comes 5, DELETED goes 3, DELETED stays 1, ADDED stays 1")
+		for _, a := range []*audience{gone, again} {
+			a.want(t, "DELETED changes 2, DELETED goes 3, DELETED stays 1")
+			wantReason(t, <-a.done, CatalogNotFound)
+		}
+		again, _ = watching(t, r[1], "again", "")
+		again.want(t, "ADDED comes 6, SYNCED")
 		if r[1].Counts() != r[0].Counts() {
 			t.Errorf("%+v, the other has %+v", r[1].Counts(), r[0].Counts())
 		}

@@ -103,9 +103,10 @@ func (r *localRegistry) Register(
 		existing.Status = known.existing.Status
 	}
 	r.add(d, existing)
-	crd := &registry.CRD{Name: d.Name(), Conditions: slices.Clone(existing.Status.Conditions)}
-	for i := range crd.Conditions {
-		crd.Conditions[i].LastTransitionTime.Time = time.Time{}
+	crd := &registry.CRD{Name: d.Name()}
+	crd.Status.Conditions = slices.Clone(existing.Status.Conditions)
+	for i := range crd.Status.Conditions {
+		crd.Status.Conditions[i].LastTransitionTime.Time = time.Time{}
 	}
 	return registry.Registration{Report: report, CRD: crd, Outcome: registry.Created}, nil
 }

@@ -99,7 +99,7 @@ func picture(ctx context.Context, r *registry.Registry) (string, error) {
 			return "", err
 		}
 		for _, d := range crds.CRDs {
-			fmt.Fprintf(&b, "  %s %s %d %v %v %d", d.Name, d.Revision, d.Generation, d.StoredVersions, d.Established, len(d.Manifest))
+			fmt.Fprintf(&b, "  %s %s %d %v %v %d", d.Name, d.Revision, d.Generation, d.Status.StoredVersions, d.Established, len(d.Manifest))
 			for _, digest := range known[d.Name] {
 				if old, err := r.CRD(ctx, c.Name, d.Name, digest, ""); err == nil {
 					fmt.Fprintf(&b, " %s:%d", digest[:15], len(old.Manifest))

@@ -167,7 +167,7 @@ func (w *watched) names() string {
 	for _, d := range page.CRDs {
 		_, text, _ := strings.Cut(string(d.Manifest), `"description":"`)
 		text, _, _ = strings.Cut(text, `"`)
-		all = append(all, d.Plural+":"+text)
+		all = append(all, d.Desired.Names.Plural+":"+text)
 	}
 	return strings.Join(all, " ")
 }
