@@ -12,8 +12,7 @@ import (
 // Evaluator is the part of crdevalv1.EvaluationServiceClient that the webhooks use.
 type Evaluator interface {
 	Validate(context.Context, *crdevalv1.ValidateRequest, ...grpc.CallOption) (*crdevalv1.ValidateResponse, error)
-	Prune(context.Context, *crdevalv1.PruneRequest, ...grpc.CallOption) (*crdevalv1.PruneResponse, error)
-	Default(context.Context, *crdevalv1.DefaultRequest, ...grpc.CallOption) (*crdevalv1.DefaultResponse, error)
+	Admit(context.Context, *crdevalv1.AdmitRequest, ...grpc.CallOption) (*crdevalv1.AdmitResponse, error)
 }
 
 // errUnaligned is the error of an answer that does not have one result for the one item.
@@ -25,30 +24,35 @@ func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*A
 	if why := r.skipReason(); why != "" {
 		return r.allowSkipped(why), nil
 	}
-	return r.validate(ctx, to, catalog)
+	response, err := to.Validate(ctx, &crdevalv1.ValidateRequest{
+		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item()},
+		Options: &crdevalv1.EvaluationOptions{
+			View: crdevalv1.ObjectView_OBJECT_VIEW_NONE, FieldValidation: fieldValidations[r.fieldValidation()],
+		},
+	})
+	_, answer, err := r.answer(catalog, response.GetResults(), err)
+	return answer, err
 }
 
-// validate validates the object.
-func (r *Request) validate(ctx context.Context, to Evaluator, catalog string) (*Answer, error) {
-	answer, err := to.Validate(ctx, &crdevalv1.ValidateRequest{
-		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item(true)},
-		Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE, FieldValidation: fieldValidations[r.fieldValidation()]},
-	})
+// answer returns the verdict on the only item of a call, and the answer that it stands for.
+func (r *Request) answer(
+	catalog string, results []*crdevalv1.VerdictResult, err error,
+) (*crdevalv1.Verdict, *Answer, error) {
 	switch {
 	case err != nil:
-		return nil, err
-	case len(answer.GetResults()) != 1:
-		return nil, errUnaligned
+		return nil, nil, err
+	case len(results) != 1:
+		return nil, nil, errUnaligned
 	}
-	result := answer.GetResults()[0]
-	if failed := result.GetError(); failed != nil {
-		return r.failed(catalog, failed)
+	if failed := results[0].GetError(); failed != nil {
+		answer, err := r.failed(catalog, failed)
+		return nil, answer, err
 	}
-	v := result.GetVerdict()
+	v := results[0].GetVerdict()
 	if v.GetAllowed() {
-		return r.allow(v.GetRevision(), v.GetWarnings()), nil
+		return v, r.allow(v.GetRevision(), v.GetWarnings()), nil
 	}
-	return r.deny(r.rejection(v.GetRejection(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
+	return v, r.deny(r.rejection(v.GetRejection(), v.GetViolations()), v.GetRevision(), v.GetWarnings()), nil
 }
 
 // fieldValidations are the values of the API server's parameter fieldValidation. Its default is Warn.
@@ -58,15 +62,15 @@ var fieldValidations = map[string]crdevalv1.FieldValidation{
 	"Strict": crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
 }
 
-// item returns the object of a request, at the version to which the API server has converted it; of a write with the old object.
-func (r *Request) item(write bool) *crdevalv1.EvaluationItem {
+// item returns the write of a request, at the version to which the API server has converted the object.
+func (r *Request) item() *crdevalv1.EvaluationItem {
 	q := r.inner
-	m := &crdevalv1.EvaluationItem{Crd: r.crd(), Version: q.Resource.Version, Object: document(q.Object.Raw), Namespace: q.Namespace, Name: q.Name}
-	if write {
-		m.Subresource = q.SubResource
-		if len(q.OldObject.Raw) > 0 {
-			m.OldObject = document(q.OldObject.Raw)
-		}
+	m := &crdevalv1.EvaluationItem{
+		Crd: r.crd(), Version: q.Resource.Version, Object: document(q.Object.Raw), Namespace: q.Namespace, Name: q.Name,
+		Subresource: q.SubResource,
+	}
+	if len(q.OldObject.Raw) > 0 {
+		m.OldObject = document(q.OldObject.Raw)
 	}
 	return m
 }

@@ -231,8 +231,8 @@ func parsed(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// TestWebhooks: for every CRD and object, the result of the webhook is that of Prune followed by Default, and it
-// rejects what Validate rejects, with the same message.
+// TestWebhooks: for every CRD and object, the result of the webhook is the object that a server passes to mutating
+// admission, and the webhook rejects what Validate rejects, with the same message.
 func TestWebhooks(t *testing.T) {
 	f := startWebhook(t, admissionregistrationv1.Fail)
 	groups := testenv.Volume(20)
@@ -274,16 +274,16 @@ func TestWebhooks(t *testing.T) {
 // checkMutate lets the plugin change the object and reports whether it did.
 func (f *fixture) checkMutate(t *testing.T, label string, d *engine.Definition, object *unstructured.Unstructured, sent []byte) (changed bool) {
 	t.Helper()
-	item := engine.Item{Version: "v1", Object: engine.JSON(sent)}
-	want, rejected := d.Prune(t.Context(), item, engine.EvaluationOptions{})
-	if rejected == nil {
-		item.Object = engine.JSON(want.Object)
-		want, rejected = d.Default(t.Context(), item, engine.EvaluationOptions{})
+	item := engine.Item{
+		Version: "v1", Object: engine.JSON(sent), Name: object.GetName(), Namespace: object.GetNamespace(),
 	}
-	_, err := f.admit(t, write{object: object, operation: admission.Create})
-	if rejected != nil || err != nil {
-		if (rejected == nil) != (err == nil) {
-			t.Errorf("%s: %v, want %v", label, err, rejected)
+	want, failed := d.Admit(t.Context(), item, engine.EvaluationOptions{Stage: engine.StageDecode})
+	if failed != nil {
+		t.Fatalf("%s: %v", label, failed)
+	}
+	if _, err := f.admit(t, write{object: object, operation: admission.Create}); !want.Allowed || err != nil {
+		if want.Allowed == (err != nil) {
+			t.Errorf("%s: %v, want %v", label, err, want.Rejection)
 		}
 		return false
 	}
