@@ -208,9 +208,9 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	case errors.As(err, &p):
 		b.faults.log.ErrorContext(ctx, "panic during the evaluation of an item",
 			slog.Int("item", p.item), slog.Any("panic", p.value), slog.String("stack", string(p.stack)))
-		err = &problem{
-			reason:  crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
-			message: "internal error during the evaluation of this item: see the log of the server",
+		err = &Error{
+			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
+			Message: "internal error during the evaluation of this item: see the log of the server",
 		}
 	case errors.As(err, &fromEngine):
 	case errors.Is(err, context.DeadlineExceeded):
@@ -218,7 +218,7 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 		if b.timeout > 0 {
 			text = fmt.Sprintf("item_timeout, %s, or the deadline of the call expired before the item was done", b.timeout)
 		}
-		err = &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, message: text}
+		err = &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, Message: text}
 	}
 	return b.faults.item(ctx, err)
 }

@@ -63,12 +63,12 @@ func (b *budget) takeBeyond(result proto.Message, reserved int) bool {
 
 // exceeded returns the error of an item whose result does not fit.
 func (b *budget) exceeded() error {
-	return limitExceeded("max_message_bytes", b.max, "the result of this item does not fit in the response, whose limit max_message_bytes is %d: "+
+	return LimitExceeded("max_message_bytes", b.max, "the result of this item does not fit in the response, whose limit max_message_bytes is %d: "+
 		"send it in another call with fewer items, or set options.view to receive less of each", b.max)
 }
 
 // isBudgetError reports whether an error is that of budget.exceeded.
 func isBudgetError(err error) bool {
-	var p *problem
-	return errors.As(err, &p) && p.reason == crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED && p.metadata["limit"] == "max_message_bytes"
+	var p *Error
+	return errors.As(err, &p) && p.Reason == crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED && p.Metadata["limit"] == "max_message_bytes"
 }

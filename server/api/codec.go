@@ -80,8 +80,8 @@ func checkDecoded(m any) error {
 		return nil
 	}
 	text, _ := protowire.ConsumeString(unknown[n:])
-	return &problem{
-		reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, message: "the message cannot be decoded: " + text,
+	return &Error{
+		Reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, Message: "the message cannot be decoded: " + text,
 	}
 }
 

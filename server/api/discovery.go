@@ -55,14 +55,14 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 }
 
 func groupVersionNotFound(catalog string, key documentKey) error {
-	p := &problem{
-		reason:   crdevalv1.ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND,
-		message:  fmt.Sprintf("catalog %q does not serve API group %s", catalog, quoted(key.group)),
-		metadata: map[string]string{"catalog": catalog, "group": key.group},
+	p := &Error{
+		Reason:   crdevalv1.ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND,
+		Message:  fmt.Sprintf("catalog %q does not serve API group %s", catalog, quoted(key.group)),
+		Metadata: map[string]string{"catalog": catalog, "group": key.group},
 	}
 	if key.version != "" {
-		p.message = fmt.Sprintf("catalog %q does not serve version %s of API group %s", catalog, quoted(key.version), quoted(key.group))
-		p.metadata["version"] = key.version
+		p.Message = fmt.Sprintf("catalog %q does not serve version %s of API group %s", catalog, quoted(key.version), quoted(key.group))
+		p.Metadata["version"] = key.version
 	}
 	return p
 }

@@ -36,81 +36,77 @@ const (
 )
 
 // codeOf has the gRPC code of each reason, as error_reason.proto documents it.
-var codeOf = map[crdevalv1.ErrorReason]codes.Code{
-	crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT:         codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY:           codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE:      codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND:        codes.NotFound,
-	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_EXISTS:           codes.AlreadyExists,
-	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_NOT_EMPTY:        codes.FailedPrecondition,
-	crdevalv1.ErrorReason_ERROR_REASON_CATALOG_PROTECTED:        codes.FailedPrecondition,
-	crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_FOUND:            codes.NotFound,
-	crdevalv1.ErrorReason_ERROR_REASON_CRD_EXISTS:               codes.AlreadyExists,
-	crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_ESTABLISHED:      codes.FailedPrecondition,
-	crdevalv1.ErrorReason_ERROR_REASON_VERSION_NOT_FOUND:        codes.NotFound,
-	crdevalv1.ErrorReason_ERROR_REASON_VERSION_NOT_SERVED:       codes.FailedPrecondition,
-	crdevalv1.ErrorReason_ERROR_REASON_REVISION_NOT_FOUND:       codes.NotFound,
-	crdevalv1.ErrorReason_ERROR_REASON_ETAG_MISMATCH:            codes.Aborted,
-	crdevalv1.ErrorReason_ERROR_REASON_REPLICA_BEHIND:           codes.Unavailable,
-	crdevalv1.ErrorReason_ERROR_REASON_TOKEN_INVALID:            codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:            codes.OutOfRange,
-	crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:           codes.ResourceExhausted,
-	crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE:            codes.DeadlineExceeded,
-	crdevalv1.ErrorReason_ERROR_REASON_DEADLINE:                 codes.DeadlineExceeded,
-	crdevalv1.ErrorReason_ERROR_REASON_CANCELLED:                codes.Canceled,
-	crdevalv1.ErrorReason_ERROR_REASON_STORE_UNAVAILABLE:        codes.Unavailable,
-	crdevalv1.ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE:   codes.Unavailable,
-	crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED:               codes.Unavailable,
-	crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED:          codes.Unauthenticated,
-	crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED:        codes.PermissionDenied,
-	crdevalv1.ErrorReason_ERROR_REASON_INTERNAL:                 codes.Internal,
-	crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND:           codes.NotFound,
-	crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:       codes.Unimplemented,
-	crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED: codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE:        codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_CRD_REJECTED:             codes.InvalidArgument,
-	crdevalv1.ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND:  codes.NotFound,
+var codeOf = codesByName(map[codes.Code]string{
+	codes.InvalidArgument: "INVALID_ARGUMENT MALFORMED_BODY MANIFEST_UNREADABLE TOKEN_INVALID MEDIA_TYPE_NOT_SUPPORTED " +
+		"OBJECT_UNREADABLE CRD_REJECTED",
+	codes.NotFound: "CATALOG_NOT_FOUND CRD_NOT_FOUND VERSION_NOT_FOUND REVISION_NOT_FOUND PATH_NOT_FOUND " +
+		"GROUP_VERSION_NOT_FOUND",
+	codes.AlreadyExists:      "CATALOG_EXISTS CRD_EXISTS",
+	codes.FailedPrecondition: "CATALOG_NOT_EMPTY CATALOG_PROTECTED CRD_NOT_ESTABLISHED VERSION_NOT_SERVED",
+	codes.Aborted:            "ETAG_MISMATCH",
+	codes.Unavailable:        "REPLICA_BEHIND STORE_UNAVAILABLE CONVERSION_UNAVAILABLE OVERLOADED",
+	codes.OutOfRange:         "WATCH_EXPIRED",
+	codes.ResourceExhausted:  "LIMIT_EXCEEDED",
+	codes.DeadlineExceeded:   "ITEM_DEADLINE DEADLINE",
+	codes.Canceled:           "CANCELLED",
+	codes.Unauthenticated:    "UNAUTHENTICATED",
+	codes.PermissionDenied:   "PERMISSION_DENIED",
+	codes.Unimplemented:      "METHOD_NOT_ALLOWED",
+	codes.Internal:           "INTERNAL",
+})
+
+func codesByName(names map[codes.Code]string) map[string]codes.Code {
+	all := map[string]codes.Code{}
+	for code, list := range names {
+		for name := range strings.FieldsSeq(list) {
+			all[name] = code
+		}
+	}
+	return all
 }
 
-// problem is an error with its reason.
-type problem struct {
-	reason       crdevalv1.ErrorReason
-	message      string
-	metadata     map[string]string
+// Error is an error with its reason. gRPC converts it to a status with an ErrorInfo.
+type Error struct {
+	Reason       crdevalv1.ErrorReason
+	Message      string
+	Metadata     map[string]string
 	report       *engine.Report // of a rejected CRD; nil otherwise
 	shuttingDown bool           // OVERLOADED because the server shuts down
 }
 
 // Error returns the message.
-func (p *problem) Error() string { return p.message }
+func (e *Error) Error() string { return e.Message }
+
+// GRPCStatus returns the status. gRPC calls it.
+func (e *Error) GRPCStatus() *status.Status { return status.FromProto(e.status()) }
 
 // invalid returns an INVALID_ARGUMENT about a field.
 func invalid(field, format string, args ...any) error {
-	return &problem{
-		reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, message: fmt.Sprintf(format, args...),
-		metadata: map[string]string{"field": field},
+	return &Error{
+		Reason: crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, Message: fmt.Sprintf(format, args...),
+		Metadata: map[string]string{"field": field},
 	}
 }
 
-// limitExceeded returns a LIMIT_EXCEEDED. It names the limit in its metadata.
-func limitExceeded(limit string, maximum int, format string, args ...any) *problem {
-	return &problem{
-		reason: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, message: fmt.Sprintf(format, args...),
-		metadata: map[string]string{"limit": limit, "maximum": strconv.Itoa(maximum)},
+// LimitExceeded returns a LIMIT_EXCEEDED. It names the limit in its metadata.
+func LimitExceeded(limit string, maximum int, format string, args ...any) *Error {
+	return &Error{
+		Reason: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, Message: fmt.Sprintf(format, args...),
+		Metadata: map[string]string{"limit": limit, "maximum": strconv.Itoa(maximum)},
 	}
 }
 
 // overloaded returns an OVERLOADED because of a limit.
-func overloaded(limit string, maximum int, format string, args ...any) *problem {
-	p := limitExceeded(limit, maximum, format, args...)
-	p.reason = crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED
+func overloaded(limit string, maximum int, format string, args ...any) *Error {
+	p := LimitExceeded(limit, maximum, format, args...)
+	p.Reason = crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED
 	return p
 }
 
 // shuttingDown returns an OVERLOADED because of a shutdown.
-func shuttingDown(advice string) *problem {
-	return &problem{
-		reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message: "the server is shutting down: " + advice, shuttingDown: true,
+func shuttingDown(advice string) *Error {
+	return &Error{
+		Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, Message: "the server is shutting down: " + advice, shuttingDown: true,
 	}
 }
 
@@ -122,26 +118,26 @@ func isAboutVersion(err error) (*engine.Error, bool) {
 }
 
 // classify returns the problem that an error is, or nil for an internal error.
-func classify(err error) *problem {
-	var known *problem
+func classify(err error) *Error {
+	var known *Error
 	var fromRegistry *registry.Error
 	var fromEngine *engine.Error
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &fromRegistry):
-		return &problem{
-			reason: reasonNamed(string(fromRegistry.Reason)), message: fromRegistry.Message,
-			metadata: fromRegistry.Metadata, report: fromRegistry.Report,
+		return &Error{
+			Reason: reasonNamed(string(fromRegistry.Reason)), Message: fromRegistry.Message,
+			Metadata: fromRegistry.Metadata, report: fromRegistry.Report,
 		}
 	case errors.As(err, &fromEngine) && fromEngine.Reason == engine.ReasonInternal:
 		return nil
 	case errors.As(err, &fromEngine):
 		return engineProblem(fromEngine)
 	case errors.Is(err, context.Canceled):
-		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, message: "the call was cancelled"}
+		return &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_CANCELLED, Message: "the call was cancelled"}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, message: "the deadline of the call expired"}
+		return &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, Message: "the deadline of the call expired"}
 	case errors.Is(err, cache.ErrClosed):
 		return shuttingDown("try again or call another replica")
 	}
@@ -163,16 +159,16 @@ func reasonNamed(name string) crdevalv1.ErrorReason {
 var limitNames = map[string]string{"max_table_bytes": "max_message_bytes", "max_openapi_bytes": "max_message_bytes"}
 
 // engineProblem converts an error of the engine.
-func engineProblem(e *engine.Error) *problem {
-	p := &problem{reason: reasonNamed(string(e.Reason)), message: e.Message, metadata: map[string]string{}}
+func engineProblem(e *engine.Error) *Error {
+	p := &Error{Reason: reasonNamed(string(e.Reason)), Message: e.Message, Metadata: map[string]string{}}
 	if e.Reason == engine.ReasonObjectRejected { // an old object that no API server could have stored
-		p.reason, p.metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
+		p.Reason, p.Metadata["field"] = crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, "old_object"
 	}
 	var limit *value.LimitError
 	if errors.As(e, &limit) {
 		name := cmp.Or(limitNames[limit.Name], limit.Name)
-		p.metadata["limit"] = name
-		p.message += " (the limit " + name + ")"
+		p.Metadata["limit"] = name
+		p.Message += " (the limit " + name + ")"
 	}
 	numbers := map[string]int64{"maximum": e.Limit, "actual": e.Actual}
 	if e.Position != nil {
@@ -180,7 +176,7 @@ func engineProblem(e *engine.Error) *problem {
 	}
 	for name, n := range numbers {
 		if n != 0 {
-			p.metadata[name] = strconv.FormatInt(n, 10)
+			p.Metadata[name] = strconv.FormatInt(n, 10)
 		}
 	}
 	return p
@@ -194,12 +190,12 @@ type faults struct {
 }
 
 // problem returns the problem that an error is. It logs an internal error.
-func (f faults) problem(ctx context.Context, err error) *problem {
+func (f faults) problem(ctx context.Context, err error) *Error {
 	if p := classify(err); p != nil {
 		return p
 	}
 	f.log.ErrorContext(ctx, "internal error", slog.Any("error", err))
-	return &problem{reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, message: "internal error: see the log of the server"}
+	return &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_INTERNAL, Message: "internal error: see the log of the server"}
 }
 
 // status returns the status of an error.
@@ -215,21 +211,18 @@ func (f faults) item(ctx context.Context, err error) *statusv1.Status {
 }
 
 // reasonName returns the reason for an ErrorInfo.
-func (p *problem) reasonName() string { return strings.TrimPrefix(p.reason.String(), reasonPrefix) }
+func (p *Error) reasonName() string { return strings.TrimPrefix(p.Reason.String(), reasonPrefix) }
 
 // status returns the status: its code, bounded text and details.
-func (p *problem) status() *statusv1.Status {
-	st := &statusv1.Status{Code: int32(codes.Internal), Message: bounded(p.message, maxErrorBytes)}
-	if code, ok := codeOf[p.reason]; ok {
-		st.Code = int32(code)
-	}
-	info := &errdetails.ErrorInfo{Reason: p.reasonName(), Domain: domain, Metadata: make(map[string]string, len(p.metadata))}
-	for k, v := range p.metadata {
+func (p *Error) status() *statusv1.Status {
+	st := &statusv1.Status{Code: int32(codeOf[p.reasonName()]), Message: bounded(p.Message, maxErrorBytes)}
+	info := &errdetails.ErrorInfo{Reason: p.reasonName(), Domain: domain, Metadata: make(map[string]string, len(p.Metadata))}
+	for k, v := range p.Metadata {
 		info.Metadata[k] = bounded(v, maxErrorBytes/8)
 	}
 	details := []proto.Message{info}
 	if p.report != nil {
-		st.Message = bounded(p.message, maxErrorBytes/4) // the report has the violations
+		st.Message = bounded(p.Message, maxErrorBytes/4) // the report has the violations
 		excerpt, omitted := reportExcerpt(p.report)
 		info.Metadata["omitted_violations"] = strconv.Itoa(omitted)
 		details = append(details, excerpt)
@@ -244,14 +237,24 @@ func (p *problem) status() *statusv1.Status {
 
 // call returns the status of a whole call as an error. Errors of gRPC are statuses already.
 func (f faults) call(ctx context.Context, err error) error {
-	if _, is := err.(interface{ GRPCStatus() *status.Status }); is || err == nil {
+	var own *Error
+	if !errors.As(err, &own) && status.Code(err) != codes.Unknown {
 		return err
 	}
 	p := f.problem(ctx, err)
-	if p.reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED && !p.shuttingDown {
+	if p.Reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED && !p.shuttingDown {
 		f.rejected()
 	}
-	return status.FromProto(p.status()).Err()
+	return p.GRPCStatus().Err()
+}
+
+// ErrorInfoOf returns the first detail of a status if it is an ErrorInfo, else nil.
+func ErrorInfoOf(st *statusv1.Status) *errdetails.ErrorInfo {
+	info := &errdetails.ErrorInfo{}
+	if len(st.GetDetails()) == 0 || st.GetDetails()[0].UnmarshalTo(info) != nil {
+		return nil
+	}
+	return info
 }
 
 // A registrar registers services whose handlers return plain errors. It makes statuses of them, inside of all interceptors.

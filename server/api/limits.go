@@ -36,7 +36,8 @@ type Limits struct {
 const (
 	maxInlineCrds     = 16
 	maxStoredVersions = 1000
-	maxYAMLNodes      = 500_000 // enforced by the gateway
+	// MaxYAMLNodes bounds a YAML body that the gateway converts to JSON.
+	MaxYAMLNodes = 500_000
 )
 
 // fieldsShare is the part of a message that a large document or page leaves to the other fields: an eighth.
@@ -83,7 +84,7 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxErrorBytes:       maxErrorBytes,
 		MaxViolations:       int32(l.Documents.MaxViolations),
 		MaxViolationBytes:   int64(l.Documents.MaxViolationBytes),
-		MaxYamlNodes:        maxYAMLNodes,
+		MaxYamlNodes:        MaxYAMLNodes,
 		MaxTraces:           engine.MaxTraces,
 		MaxTraceSteps:       engine.MaxTraceSteps,
 		MaxTraceValueBytes:  engine.MaxTraceValueBytes,
@@ -121,7 +122,7 @@ func checkLength[E any](list []E, unit, limit string, maximum int) error {
 	if len(list) <= maximum {
 		return nil
 	}
-	return limitExceeded(limit, maximum, "there are more %s than the limit %s, which is %d: send them in several calls", unit, limit, maximum)
+	return LimitExceeded(limit, maximum, "there are more %s than the limit %s, which is %d: send them in several calls", unit, limit, maximum)
 }
 
 // pageSize returns the size of a page for the requested size. A size above the maximum becomes the maximum.
@@ -140,6 +141,6 @@ func (l Limits) checkResponse(what string, size int) error {
 	if size <= l.maxDocumentBytes() {
 		return nil
 	}
-	return limitExceeded("max_message_bytes", l.MaxMessageBytes, "%s of %d bytes is too large for a response, whose limit max_message_bytes is %d",
+	return LimitExceeded("max_message_bytes", l.MaxMessageBytes, "%s of %d bytes is too large for a response, whose limit max_message_bytes is %d",
 		what, size, l.MaxMessageBytes)
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // TestPositionsPointIntoWhatWasSent: over REST into the body, over gRPC into the document.
@@ -74,7 +74,7 @@ func TestPositionsPointIntoWhatWasSent(t *testing.T) {
 // TestPublishedYAMLNodes: what GetServerInfo says of YAML bodies is what the gateway does.
 func TestPublishedYAMLNodes(t *testing.T) {
 	info, err := start(t, nil).server.GetServerInfo(context.Background(), &crdevalv1.GetServerInfoRequest{})
-	if err != nil || info.GetLimits().GetMaxYamlNodes() != gateway.MaxYAMLNodes {
+	if err != nil || info.GetLimits().GetMaxYamlNodes() != api.MaxYAMLNodes {
 		t.Errorf("%d, %v", info.GetLimits().GetMaxYamlNodes(), err)
 	}
 }

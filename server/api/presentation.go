@@ -111,7 +111,7 @@ func (s *subject) addVersion(err error) error {
 		return err
 	}
 	p := engineProblem(e)
-	p.metadata["catalog"], p.metadata["crd"], p.metadata["version"] = s.catalog, s.definition.Name(), s.version
+	p.Metadata["catalog"], p.Metadata["crd"], p.Metadata["version"] = s.catalog, s.definition.Name(), s.version
 	return p
 }
 

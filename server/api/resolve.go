@@ -34,11 +34,11 @@ func (r *resolver) definition(
 			return nil, err
 		}
 		if t.apiVersion == "" || t.kind == "" {
-			return nil, &problem{
-				reason: crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE,
-				message: "the CRD is unknown: the object has no apiVersion and kind, and the item has no crd; " +
+			return nil, &Error{
+				Reason: crdevalv1.ErrorReason_ERROR_REASON_OBJECT_UNREADABLE,
+				Message: "the CRD is unknown: the object has no apiVersion and kind, and the item has no crd; " +
 					"set crd to evaluate the object as a request for that CRD",
-				metadata: map[string]string{"field": "crd"},
+				Metadata: map[string]string{"field": "crd"},
 			}
 		}
 	}
@@ -179,11 +179,11 @@ func (b *batch) addVersion(r *resolver, item *crdevalv1.EvaluationItem, err erro
 		return err
 	}
 	p := engineProblem(e)
-	p.metadata["catalog"], p.metadata["crd"] = b.catalog, r.found.Name()
+	p.Metadata["catalog"], p.Metadata["crd"] = b.catalog, r.found.Name()
 	_, own, _ := strings.Cut(r.last.apiVersion, "/")
 	for _, version := range []string{item.GetVersion(), b.options.TargetVersion, own} {
 		if version != "" && !hasVersion(r.found, version, e.Reason == engine.ReasonVersionNotServed) {
-			p.metadata["version"] = version
+			p.Metadata["version"] = version
 			break
 		}
 	}

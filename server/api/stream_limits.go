@@ -133,9 +133,9 @@ func newStreamMemory(maxMessageBytes int, short func() bool) streamMemory {
 }
 
 // errMemoryShort ends a stream for which there is no memory.
-var errMemoryShort = &problem{
-	reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-	message: "the server is short of memory: send the items without results again later, or to another replica, " +
+var errMemoryShort = &Error{
+	Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+	Message: "the server is short of memory: send the items without results again later, or to another replica, " +
 		"or give the server more memory",
 }
 

@@ -92,8 +92,8 @@ func wantLost(t *testing.T, slot *streamSlot, limit string) {
 	t.Helper()
 	select {
 	case err := <-slot.lost:
-		if p := classify(err); p.metadata["limit"] != limit {
-			t.Errorf("lost because of %s, want %s: %v", p.metadata["limit"], limit, err)
+		if p := classify(err); p.Metadata["limit"] != limit {
+			t.Errorf("lost because of %s, want %s: %v", p.Metadata["limit"], limit, err)
 		}
 	default:
 		t.Error("the stream has its slot")

@@ -14,19 +14,15 @@ func (a *App) startWeb(ctx context.Context) error {
 	bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.rejected)
 	context.AfterFunc(a.draining, bodies.Drain)
 	a.telemetry.ObserveBodies(bodies.Taken)
-	lists := map[string]gateway.ListLimit{}
-	for name, l := range a.config.limits().Lists() {
-		lists[name] = gateway.ListLimit(l)
-	}
 	metrics := a.telemetry.Handler()
 	pages := map[string]http.Handler{}
 	if a.config.MetricsAddress == "" {
 		pages["/metrics"] = metrics
 	}
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
-		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: lists, Pages: pages, Trouble: a.trouble,
-		Reviewed: a.telemetry.CountReviews(), UnderPressure: a.short,
-		Before: func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
+		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Trouble: a.trouble,
+		Reviewed: a.telemetry.CountReviews(),
+		Before:   func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
 		Limits: value.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},

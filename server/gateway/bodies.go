@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -108,7 +106,7 @@ func (b *Bodies) largePart(taken int64) int64 {
 
 func (b *Bodies) reject(why string) error {
 	b.rejected()
-	return failure(codes.Unavailable, crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+	return failure(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 		fmt.Sprintf("there is no memory for the body: %s: try again later, or send fewer items in a call", why),
 		map[string]string{"limit": "rest_body_bytes", "maximum": fmt.Sprint(b.max)})
 }
@@ -188,8 +186,8 @@ func (p *pacedBody) done() {
 // late returns the status of a body that has not arrived in time.
 func (p *pacedBody) late(text string) error {
 	if time.Now().Before(p.next) && p.of.draining() {
-		return failure(codes.Unavailable, crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
+		return failure(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 			"the server is shutting down before the body has arrived: send it to another replica, or again", nil)
 	}
-	return failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, text, nil)
+	return failure(crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, text, nil)
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -169,7 +167,7 @@ func TestSlowCalls(t *testing.T) {
 func TestBefore(t *testing.T) {
 	r, rest := serve(t, Options{Before: func(r *http.Request) error {
 		if r.Header.Get("Authorization") == "" {
-			return failure(codes.Unauthenticated, crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
+			return failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
 		}
 		return nil
 	}})
@@ -206,7 +204,7 @@ func TestRejectedAtOnce(t *testing.T) {
 	held := NewBodies(1<<20, nil)
 	_, rest := serve(t, Options{MaxBodyBytes: 100 << 10, Bodies: held, Before: func(r *http.Request) error {
 		if r.Header.Get("Authorization") == "none" {
-			return failure(codes.Unauthenticated, crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
+			return failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
 		}
 		return nil
 	}})

@@ -13,13 +13,13 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -33,7 +33,7 @@ type body struct {
 	data   []byte
 	yaml   bool
 	limits value.Limits
-	lists  map[string]ListLimit
+	lists  map[string]api.ListLimit
 	params map[string]string // of the path: the message may have the same values and no others
 	form   *form             // of the answer; nil where there is only one
 	held   *reservation
@@ -41,7 +41,6 @@ type body struct {
 	request   any                  // what it was decoded into, whose documents are slices of data unless there is a source
 	source    *value.YAMLSource    // of a YAML body that was converted to JSON
 	manifests []manifests.Manifest // of a YAML body of manifests, in the order of the entries
-	shifts    map[int]int          // by item: what to add to offsets of errors about an object that stayed YAML
 	err       error                // of decoding
 }
 
@@ -93,34 +92,25 @@ func readInto(from io.Reader, length, limit int64, held *reservation) (data []by
 		_, err = io.ReadFull(from, data)
 		return data, err
 	}
-	const firstStep = 64 << 10
+	const step = 64 << 10
+	var text bytes.Buffer
 	for {
-		if len(data) == cap(data) {
-			more := min(max(firstStep, int64(cap(data))), limit+1-int64(cap(data)))
-			if more == 0 {
-				return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
-			}
-			if err := held.take(min(more, limit-held.taken)); err != nil {
-				return nil, err
-			}
-			data = append(make([]byte, 0, int64(cap(data))+more), data...)
+		if err := held.take(min(step, limit-held.taken)); err != nil {
+			return nil, err
 		}
-		n, err := from.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		switch {
-		case err == nil:
-		case err == io.EOF && int64(len(data)) <= limit:
-			return data, nil
-		case err == io.EOF:
+		switch _, err = io.CopyN(&text, from, min(step, limit+1-int64(text.Len()))); {
+		case int64(text.Len()) > limit:
 			return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
-		default:
+		case err == io.EOF:
+			return text.Bytes(), nil
+		case err != nil:
 			return nil, err
 		}
 	}
 }
 
 func tooLarge(size string, limit int64) error {
-	return overLimit("max_message_bytes", limit, "the body has %s and the limit max_message_bytes is %d: send fewer items in a call", size, limit)
+	return api.LimitExceeded("max_message_bytes", int(limit), "the body has %s and the limit max_message_bytes is %d: send fewer items in a call", size, limit)
 }
 
 // unreadable returns the status of an error of reading a body.
@@ -161,7 +151,7 @@ func checkTimeout(h http.Header) error {
 			return invalid("the header %s is %q: it is a number of at most eight digits and a unit, H (hours), M (minutes), S (seconds), "+
 				"m (milliseconds), u (microseconds) or n (nanoseconds), such as 500m", name, given)
 		case strings.Trim(given[:len(given)-1], "0") == "":
-			return failure(codes.DeadlineExceeded, crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
+			return failure(crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
 				fmt.Sprintf("the call's deadline came before it began: the header %s is %q", name, given), nil)
 		}
 	}
@@ -280,10 +270,10 @@ func (b *body) status() error {
 		return b.err
 	}
 	if list, ok := errors.AsType[*listError](b.err); ok {
-		return overLimit(list.limit.Name, int64(list.limit.Maximum), "%v", list)
+		return api.LimitExceeded(list.limit.Name, list.limit.Maximum, "%v", list)
 	}
 	if limit, ok := errors.AsType[*value.LimitError](b.err); ok {
-		return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
+		return failure(crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, "the body: "+limit.Error(),
 			map[string]string{"maximum": strconv.FormatInt(limit.Maximum, 10)})
 	}
 	text := b.err.Error()

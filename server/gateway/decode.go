@@ -14,13 +14,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // decoder reads a JSON body into a message of our own package. Documents in the message are slices of the body.
 type decoder struct {
 	scanner
 	path  []step
-	lists map[string]ListLimit // of the message that is the body; nil: no limits
+	lists map[string]api.ListLimit // of the message that is the body; nil: no limits
 }
 
 // step is a field or, with an empty name, an index.
@@ -31,7 +32,7 @@ type step struct {
 
 // decodeMessage reads src, which is one JSON value, into the struct m. It rejects unknown fields, fields given twice, values of a wrong type, and lists
 // beyond their limits, at the first element too many.
-func decodeMessage(src []byte, m reflect.Value, lists map[string]ListLimit) error {
+func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit) error {
 	d := decoder{scanner: scanner{src: src}, lists: lists}
 	err := d.start()
 	if err == nil {
@@ -157,7 +158,7 @@ func (d *decoder) field(t *messageType, f *field, m reflect.Value) error {
 }
 
 func (d *decoder) list(f *field, l reflect.Value) error {
-	limit, limited := ListLimit{}, false
+	limit, limited := api.ListLimit{}, false
 	if len(d.path) == 1 {
 		limit, limited = d.lists[f.name]
 	}
@@ -317,24 +318,10 @@ func parseEnum(ed protoreflect.EnumDescriptor, text string, quoted bool) (v prot
 	return v, "one of " + strings.Join(names, ", ")
 }
 
-// ListLimit bounds a list of a request.
-type ListLimit struct {
-	Name    string // as errors and GetServerInfo have it
-	Maximum int
-}
-
-// DefaultLists returns the default of Options.Lists.
-func DefaultLists() map[string]ListLimit {
-	return map[string]ListLimit{
-		"items": {"max_batch_items", 1000}, "crds": {"max_inline_crds", 16}, "entries": {"max_register_crds", 1000},
-		"objects": {"max_batch_items", 1000}, "storedVersions": {"max_stored_versions", 1000},
-	}
-}
-
 // A listError is a list with more elements than its limit. The elements beyond the limit are not read.
 type listError struct {
 	field string
-	limit ListLimit
+	limit api.ListLimit
 }
 
 // Error names the limit.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,97 +10,52 @@ import (
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-)
-
-const (
-	domain       = "crdeval.dev"   // of every ErrorInfo of the service
-	reasonPrefix = "ERROR_REASON_" // which the enum has, and reasons on the wire have not
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // failure returns the error of a request that does not reach a handler.
-func failure(code codes.Code, reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
-	return withReason(status.New(code, bounded(message)), reason, metadata).Err()
-}
-
-// maxErrorBytes bounds the text of an error: the limit max_error_bytes. Texts quote names and keys of bodies.
-const maxErrorBytes = 4 << 10
-
-// bounded cuts a text to maxErrorBytes, and says how many bytes it left out.
-func bounded(text string) string {
-	const noteBytes = 40
-	if len(text) <= maxErrorBytes {
-		return text
-	}
-	cut := strings.ToValidUTF8(text[:maxErrorBytes-noteBytes], "")
-	return fmt.Sprintf("%s… (%d bytes left out)", cut, len(text)-len(cut))
+func failure(reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
+	return &api.Error{Reason: reason, Message: message, Metadata: metadata}
 }
 
 // invalid returns an INVALID_ARGUMENT error.
 func invalid(format string, args ...any) error {
-	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, fmt.Sprintf(format, args...), nil)
+	return failure(crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT, fmt.Sprintf(format, args...), nil)
 }
 
 // malformed returns a MALFORMED_BODY error.
 func malformed(message string, metadata map[string]string) error {
-	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, message, metadata)
+	return failure(crdevalv1.ErrorReason_ERROR_REASON_MALFORMED_BODY, message, metadata)
 }
 
 // unsupported returns a MEDIA_TYPE_NOT_SUPPORTED error.
 func unsupported(format string, args ...any) error {
-	return failure(codes.InvalidArgument, crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED, fmt.Sprintf(format, args...), nil)
-}
-
-// overLimit returns a LIMIT_EXCEEDED error.
-func overLimit(limit string, maximum int64, format string, args ...any) error {
-	return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, fmt.Sprintf(format, args...),
-		map[string]string{"limit": limit, "maximum": fmt.Sprint(maximum)})
-}
-
-func withReason(st *status.Status, reason crdevalv1.ErrorReason, metadata map[string]string) *status.Status {
-	detailed, err := st.WithDetails(&errdetails.ErrorInfo{
-		Reason: strings.TrimPrefix(reason.String(), reasonPrefix), Domain: domain, Metadata: metadata,
-	})
-	if err != nil {
-		return st
-	}
-	return detailed
+	return failure(crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED, fmt.Sprintf(format, args...), nil)
 }
 
 // httpStatuses are the HTTP statuses of reasons for which the status of the code is not specific enough.
-var httpStatuses = map[crdevalv1.ErrorReason]int{
-	crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED:           http.StatusRequestEntityTooLarge,
-	crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED:       http.StatusMethodNotAllowed,
-	crdevalv1.ErrorReason_ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED: http.StatusUnsupportedMediaType,
-	crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED:            http.StatusGone,
-	crdevalv1.ErrorReason_ERROR_REASON_CRD_REJECTED:             http.StatusUnprocessableEntity,
+var httpStatuses = map[string]int{
+	"LIMIT_EXCEEDED":           http.StatusRequestEntityTooLarge,
+	"METHOD_NOT_ALLOWED":       http.StatusMethodNotAllowed,
+	"MEDIA_TYPE_NOT_SUPPORTED": http.StatusUnsupportedMediaType,
+	"WATCH_EXPIRED":            http.StatusGone,
+	"CRD_REJECTED":             http.StatusUnprocessableEntity,
 }
 
 func httpStatus(st *status.Status) int {
-	if code := httpStatuses[reasonOf(st)]; code != 0 {
-		return code
-	}
-	return runtime.HTTPStatusFromCode(st.Code())
+	return cmp.Or(httpStatuses[reasonOf(st)], runtime.HTTPStatusFromCode(st.Code()))
 }
 
-func reasonOf(st *status.Status) crdevalv1.ErrorReason {
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == domain {
-			return crdevalv1.ErrorReason(crdevalv1.ErrorReason_value[reasonPrefix+info.GetReason()])
-		}
-	}
-	return crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED
-}
+func reasonOf(st *status.Status) string { return api.ErrorInfoOf(st.Proto()).GetReason() }
 
 // codeReasons are the reasons of statuses that have none, such as those of gRPC itself. Others are INTERNAL.
 var codeReasons = map[codes.Code]crdevalv1.ErrorReason{
 	codes.InvalidArgument:   crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
-	codes.OutOfRange:        crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
 	codes.ResourceExhausted: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
 	codes.DeadlineExceeded:  crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
 	codes.Canceled:          crdevalv1.ErrorReason_ERROR_REASON_CANCELLED,
@@ -111,20 +67,17 @@ var codeReasons = map[codes.Code]crdevalv1.ErrorReason{
 // statusOf returns the status of an error, with a reason.
 func statusOf(err error) *status.Status {
 	if escape, ok := errors.AsType[*runtime.HTTPStatusError](err); ok && escape.HTTPStatus == http.StatusBadRequest {
-		err = status.Error(codes.InvalidArgument, escape.Error())
+		err = invalid("%v", escape)
 	}
 	st := status.Convert(err)
-	if reasonOf(st) != crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+	if reasonOf(st) != "" {
 		return st
 	}
-	reason := codeReasons[st.Code()]
-	if reason == crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED {
-		reason = crdevalv1.ErrorReason_ERROR_REASON_INTERNAL
-	}
+	own := api.Error{Reason: cmp.Or(codeReasons[st.Code()], crdevalv1.ErrorReason_ERROR_REASON_INTERNAL), Message: st.Message()}
 	if st.Code() == codes.DeadlineExceeded {
-		st = status.New(st.Code(), "the call's deadline came before an answer")
+		own.Message = "the call's deadline came before an answer"
 	}
-	return withReason(st, reason, nil)
+	return own.GRPCStatus()
 }
 
 // writeError answers with the JSON of a status, and the HTTP status that stands for it.
@@ -149,13 +102,13 @@ func errorLine(err error) []byte {
 	return append(appendStatus([]byte(`{"error":`), statusOf(err)), '}', '\n')
 }
 
-// reject answers a request whose body may not have been read to its end.
+// reject answers a request whose body may not have been read to its end. It writes the error at once, so that a client that is
+// still sending may read it and stop.
 func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
-	g.rejectWith(w, r, err, writeError)
-}
-
-// rejectWith is reject for a format of errors. It writes the error at once, so that a client that is still sending may read it and stop.
-func (g *gateway) rejectWith(w http.ResponseWriter, r *http.Request, err error, write func(http.ResponseWriter, error)) {
+	write := writeError
+	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
+		write = writeReviewError
+	}
 	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 tells clients itself to stop sending
 		write(w, err)
 		return

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/webhook"
 )
 
 const (
@@ -187,22 +188,12 @@ const maxWarning = 4096
 
 // warningHeader returns a warning as API servers send it. Control characters become spaces.
 func warningHeader(text string) string {
-	var b strings.Builder
-	count := 0
-	for _, r := range text {
-		if count++; count > maxWarning {
-			b.WriteString("...")
-			break
-		}
-		if unicode.IsControl(r) {
-			r = ' '
-		}
-		if r == '"' || r == '\\' {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
+	text = webhook.Printable(text)
+	if short := webhook.Cut(text, maxWarning); short != text {
+		text = short + "..."
 	}
-	return `299 - "` + b.String() + `"`
+	header, _ := utilnet.NewWarningHeader(299, "-", text) // rejects only texts that are not printable
+	return header
 }
 
 // kubernetesStatus returns the metav1.Status of a rejection. apimachinery's NewInternalError has the wrapped error as its cause.

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +29,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // DefaultMaxBodyBytes is the default of Options.MaxBodyBytes: 64 MiB.
@@ -41,10 +43,8 @@ type Options struct {
 	Bodies *Bodies
 	// Before is called before a body is read. Its error, a status, is the answer. Default: every body is read.
 	Before func(*http.Request) error
-	// UnderPressure reports whether memory is short. No stream is read while it is. Default: it never is.
-	UnderPressure func() bool
-	// Lists bound the lists of a request, by the JSON name of the field. A longer list gets LIMIT_EXCEEDED. Default: DefaultLists.
-	Lists map[string]ListLimit
+	// Lists bound the lists of a request, by the JSON name of the field. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
+	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
 	Limits value.Limits
 	// Pages are further paths, each for GET and HEAD.
@@ -57,7 +57,8 @@ type Options struct {
 
 type gateway struct {
 	options    Options
-	routes     map[string]route // by the method and grpc-gateway's pattern
+	routes     map[string]route            // by the method and grpc-gateway's pattern
+	paths      map[string][]*regexp.Regexp // by method
 	mux        *runtime.ServeMux
 	conn       grpc.ClientConnInterface
 	health     healthv1.HealthClient
@@ -74,11 +75,20 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		o.Bodies = NewBodies(4*o.MaxBodyBytes, nil)
 	}
 	if o.Lists == nil {
-		o.Lists = DefaultLists()
+		o.Lists = api.Limits{}.Lists()
+	}
+	if o.Before == nil {
+		o.Before = func(*http.Request) error { return nil }
+	}
+	if o.Trouble == nil {
+		o.Trouble = func() string { return "" }
+	}
+	if o.Reviewed == nil {
+		o.Reviewed = func(string, string) {}
 	}
 	o.Limits.MaxBytes = int(o.MaxBodyBytes)
 	g := &gateway{
-		options: o, routes: map[string]route{}, conn: conn, health: healthv1.NewHealthClient(conn),
+		options: o, routes: map[string]route{}, paths: map[string][]*regexp.Regexp{}, conn: conn, health: healthv1.NewHealthClient(conn),
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 	}
 	g.mux = runtime.NewServeMux(
@@ -102,6 +112,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	)
 	for _, r := range routes() {
 		g.routes[r.method+" "+strings.ReplaceAll(r.path, "}", "=*}")] = r
+		g.addTemplate(r.method, r.path)
 	}
 	for _, register := range []func() error{
 		func() error { return crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry) },
@@ -168,6 +179,7 @@ func (g *gateway) handlePaths() error {
 		paths  paths
 	}{{http.MethodPost, post}, {http.MethodGet, get}, {http.MethodHead, get}, {http.MethodGet, watch}} {
 		for path, handle := range p.paths {
+			g.addTemplate(p.method, path)
 			if err := g.mux.HandlePath(p.method, path, handle); err != nil {
 				return err
 			}
@@ -216,10 +228,8 @@ func (g *gateway) ready(w http.ResponseWriter, r *http.Request) {
 		state, code = healthv1.HealthCheckResponse_NOT_SERVING, http.StatusServiceUnavailable
 	}
 	fields := map[string]string{"status": state.String()}
-	if g.options.Trouble != nil {
-		if trouble := g.options.Trouble(); trouble != "" {
-			fields["trouble"] = trouble
-		}
+	if trouble := g.options.Trouble(); trouble != "" {
+		fields["trouble"] = trouble
 	}
 	text, _ := json.Marshal(fields) // texts always encode
 	writeJSON(w, code, text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // TestListsAreBoundedWhileRead: the elements beyond a limit cost nothing, whatever the body's language and style.
@@ -26,13 +27,13 @@ func TestListsAreBoundedWhileRead(t *testing.T) {
 		"YAML dashes":       {"x:\n  " + strings.Repeat("- ", many) + "\n", true, "max_yaml_nodes"},
 		"JSON that is YAML": {`{"items":[` + strings.Repeat("{},", many) + `{}]}`, true, "max_yaml_nodes"},
 	} {
-		b := &body{data: []byte(c.body), yaml: c.yaml, lists: DefaultLists(), limits: value.Limits{MaxBytes: 64 << 20}}
+		b := &body{data: []byte(c.body), yaml: c.yaml, lists: api.Limits{}.Lists(), limits: value.Limits{MaxBytes: 64 << 20}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var r crdevalv1.ValidateRequest
 		_ = b.decode(&r)
 		runtime.ReadMemStats(&after)
-		if st := statusOf(b.status()); reasonOf(st) != crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED || !strings.Contains(st.Message(), c.want) {
+		if st := statusOf(b.status()); reasonOf(st) != "LIMIT_EXCEEDED" || !strings.Contains(st.Message(), c.want) {
 			t.Errorf("%s: %v, want %s", name, st, c.want)
 		}
 		if taken := after.TotalAlloc - before.TotalAlloc; taken > uint64(len(c.body)) {

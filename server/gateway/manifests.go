@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -127,7 +128,7 @@ func (b *body) restoreManifests(answer proto.Message) {
 
 // restoreManifestError makes an error about a manifest that cannot be read name the line in the body.
 func restoreManifestError(st *statusv1.Status, m *manifests.Manifest) {
-	info := errorInfoOf(st)
+	info := api.ErrorInfoOf(st)
 	if info.GetReason() != "MANIFEST_UNREADABLE" {
 		return
 	}
@@ -137,15 +138,6 @@ func restoreManifestError(st *statusv1.Status, m *manifests.Manifest) {
 		info.Metadata["line"] = strconv.Itoa(m.Position("", engine.Position{Line: n}).Line)
 		setErrorInfo(st, info)
 	}
-}
-
-// errorInfoOf returns the first detail of a status if it is an ErrorInfo, else nil.
-func errorInfoOf(st *statusv1.Status) *errdetails.ErrorInfo {
-	info := &errdetails.ErrorInfo{}
-	if len(st.GetDetails()) == 0 || st.GetDetails()[0].UnmarshalTo(info) != nil {
-		return nil
-	}
-	return info
 }
 
 // setErrorInfo replaces the first detail of a status.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // FuzzManifests: whatever a body of RegisterCrds holds, it is a request within the limits or an error, and every entry of a YAML body of manifests is
@@ -18,7 +19,7 @@ func FuzzManifests(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, yaml bool) {
 		request := &crdevalv1.RegisterCrdsRequest{}
-		b := &body{data: text, yaml: yaml, lists: DefaultLists(), request: request}
+		b := &body{data: text, yaml: yaml, lists: api.Limits{}.Lists(), request: request}
 		b.limits.MaxBytes = 1 << 20
 		err := b.decode(request)
 		if n := len(request.GetEntries()); n > 1000 || b.manifests != nil && err == nil && n != len(b.manifests) {

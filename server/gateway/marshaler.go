@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // Marshaler is the JSON codec of the API. It differs from protojson in one respect: a Document is the JSON value itself, inline. Documents of
@@ -68,7 +69,7 @@ func appendAny(dst []byte, m proto.Message) ([]byte, error) {
 // Unmarshal implements runtime.Marshaler for messages and for a **crdevalv1.Document, which becomes nil for null.
 func (Marshaler) Unmarshal(data []byte, v any) error { return unmarshal(data, v, nil) }
 
-func unmarshal(data []byte, v any, lists map[string]ListLimit) error {
+func unmarshal(data []byte, v any, lists map[string]api.ListLimit) error {
 	switch v := v.(type) {
 	case **crdevalv1.Document:
 		d, err := decodeDocument(data)

@@ -114,7 +114,13 @@ func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *me
 		case sub.FullName() == documentName:
 			f.class = document
 		case sub.ParentFile().Package() == ownPackage:
-			f.class, f.sub = message, newMessageType(reflect.TypeOf(f.create(m)).Elem(), made)
+			of := goType.Field(f.index).Type
+			if f.wrapper != nil {
+				of = f.wrapper.Field(0).Type
+			} else if f.list {
+				of = of.Elem()
+			}
+			f.class, f.sub = message, newMessageType(of.Elem(), made)
 		default:
 			f.class = foreign
 		}
@@ -123,14 +129,6 @@ func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *me
 		t.byName[fd.TextName()] = f
 	}
 	return t
-}
-
-// create returns an empty message of the type of the field.
-func (f *field) create(m protoreflect.Message) proto.Message {
-	if f.list {
-		return m.NewField(f.FieldDescriptor).List().NewElement().Message().Interface()
-	}
-	return m.NewField(f.FieldDescriptor).Message().Interface()
 }
 
 // fieldNames lists the fields, for errors.

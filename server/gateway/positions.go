@@ -60,22 +60,22 @@ func (b *body) restorePositions(answer proto.Message) {
 		return // the body is the document
 	}
 	o := origin{text: b.data, line: 1}
-	restore := func(m proto.Message, i int, document *crdevalv1.Document, path ...value.Segment) {
+	restore := func(m proto.Message, document *crdevalv1.Document, path ...value.Segment) {
 		if r, ok := m.(*crdevalv1.VerdictResult); ok && isPlain(r.GetVerdict()) {
 			return
 		}
-		b.restore(&o, positionsIn(m.ProtoReflect(), "position"), i, document, path)
+		b.restore(&o, positionsIn(m.ProtoReflect(), "position"), document, path)
 	}
 	switch request := b.request.(type) {
 	case **crdevalv1.Document:
-		restore(answer, -1, *request)
+		restore(answer, *request)
 	case *crdevalv1.RegisterCrdsRequest:
 		for i, m := range aligned(answer, "Results", len(request.GetEntries())) {
-			restore(m, i, request.GetEntries()[i].GetManifest(), value.Name("entries"), value.At(i), value.Name("manifest"))
+			restore(m, request.GetEntries()[i].GetManifest(), value.Name("entries"), value.At(i), value.Name("manifest"))
 		}
 	case batch:
 		for i, m := range aligned(answer, "Results", len(request.GetItems())) {
-			restore(m, i, request.GetItems()[i].GetObject(), value.Name("items"), value.At(i), value.Name("object"))
+			restore(m, request.GetItems()[i].GetObject(), value.Name("items"), value.At(i), value.Name("object"))
 		}
 	case *crdevalv1.DiffCrdRequest:
 		a, ok := answer.(*crdevalv1.DiffCrdResponse)
@@ -83,13 +83,13 @@ func (b *body) restorePositions(answer proto.Message) {
 			return
 		}
 		for i, m := range aligned(answer, "ReplayResults", len(request.GetObjects())) {
-			restore(m, i, request.GetObjects()[i], value.Name("objects"), value.At(i))
+			restore(m, request.GetObjects()[i], value.Name("objects"), value.At(i))
 		}
-		restore(a.GetReport(), -1, request.GetManifest(), value.Name("manifest"))
+		restore(a.GetReport(), request.GetManifest(), value.Name("manifest"))
 		for _, c := range a.GetChanges() {
 			changed := c.ProtoReflect()
-			b.restore(&o, positionsIn(changed, "new_position"), -1, request.GetManifest(), value.Path{value.Name("manifest")})
-			b.restore(&o, positionsIn(changed, "old_position"), -1, request.GetBase(), value.Path{value.Name("base")})
+			b.restore(&o, positionsIn(changed, "new_position"), request.GetManifest(), value.Path{value.Name("manifest")})
+			b.restore(&o, positionsIn(changed, "old_position"), request.GetBase(), value.Path{value.Name("base")})
 		}
 	}
 }
@@ -120,17 +120,14 @@ func aligned(answer proto.Message, list string, n int) []proto.Message {
 	return nil
 }
 
-// restore moves positions in one document of the request to those in the body. i is the number of its item, path its path in a YAML body.
-func (b *body) restore(o *origin, positions []located, i int, document *crdevalv1.Document, path value.Path) {
+// restore moves positions in one document of the request to those in the body. path is its
+// path in a YAML body.
+func (b *body) restore(o *origin, positions []located, document *crdevalv1.Document, path value.Path) {
 	if b.source == nil {
 		o.shift(positions, document.GetJson())
 		return
 	}
 	for _, p := range positions {
-		if shift, isYAML := b.shifts[i]; isYAML {
-			p.Offset += int64(shift) // lines and columns are those of the body already
-			continue
-		}
 		found := b.source.Follow(path, p.pointer)
 		p.Line, p.Column, p.Offset = int32(found.Line), int32(found.Column), int64(found.Offset)
 	}

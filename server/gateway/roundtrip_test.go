@@ -56,7 +56,7 @@ func (g generator) message(mt protoreflect.MessageType) protoreflect.Message {
 		return m
 	case *statusv1.Status:
 		v.Code, v.Message = int32(g.IntN(17)), texts[g.IntN(len(texts))]
-		detail, _ := anypb.New(&errdetails.ErrorInfo{Reason: "CRD_NOT_FOUND", Domain: domain, Metadata: map[string]string{"crd": texts[g.IntN(len(texts))]}})
+		detail, _ := anypb.New(&errdetails.ErrorInfo{Reason: "CRD_NOT_FOUND", Domain: "crdeval.dev", Metadata: map[string]string{"crd": texts[g.IntN(len(texts))]}})
 		v.Details = append(v.Details, detail)
 		return m
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/annotations"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -48,22 +49,14 @@ func routes() []route {
 	return all
 }
 
-// probeKey is the key of a *bool in the context of a request that only asks whether there is a route for it.
-type probeKey struct{}
-
 // prepare is the middleware of all routes: it checks a request and reads its body before grpc-gateway decodes it.
 func (g *gateway) prepare(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
-		probe, probing := r.Context().Value(probeKey{}).(*bool)
 		pattern, _ := runtime.HTTPPattern(r.Context())
 		rt, ofAPI := g.routes[r.Method+" "+pattern.String()]
 		switch {
 		case !plausible(params):
-			if !probing {
-				g.rejectPath(w, r)
-			}
-		case probing:
-			*probe = true
+			g.rejectPath(w, r)
 		case !ofAPI:
 			next(w, r, params)
 		case rt.body == "*" && r.URL.RawQuery != "":
@@ -87,47 +80,47 @@ func plausible(params map[string]string) bool {
 
 // handleRoutingError answers a request that grpc-gateway has no route for.
 func (g *gateway) handleRoutingError(
-	ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int,
+	_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int,
 ) {
-	switch {
-	case ctx.Value(probeKey{}) != nil:
-	case code == http.StatusBadRequest:
+	if code == http.StatusBadRequest {
 		g.reject(w, r, invalid("the path %s is not escaped correctly", r.URL.EscapedPath()))
-	default:
-		g.rejectPath(w, r)
+		return
 	}
+	g.rejectPath(w, r)
+}
+
+// parameterInTemplate matches a parameter in a quoted template.
+var parameterInTemplate = regexp.MustCompile(`\\\{\w+\\\}`)
+
+// addTemplate makes rejectPath know a path. Only paths of fields may have colons in parameters.
+func (g *gateway) addTemplate(method, template string) {
+	text := strings.ReplaceAll(regexp.QuoteMeta(template), `\{path\}`, `[^/]+`)
+	text = parameterInTemplate.ReplaceAllLiteralString(text, `[^/:]+`)
+	g.paths[method] = append(g.paths[method], regexp.MustCompile("^"+text+"$"))
 }
 
 // rejectPath answers a request without a route: METHOD_NOT_ALLOWED if other methods have one, else PATH_NOT_FOUND.
 func (g *gateway) rejectPath(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPost} {
-		found := false
-		probe := r.WithContext(context.WithValue(r.Context(), probeKey{}, &found))
-		probe.Method = method
-		g.mux.ServeHTTP(discard{}, probe)
-		if found {
+	for method, paths := range g.paths {
+		if slices.ContainsFunc(paths, func(p *regexp.Regexp) bool { return p.MatchString(r.URL.EscapedPath()) }) {
 			allowed = append(allowed, method)
 		}
 	}
-	ofWebhook := strings.HasPrefix(r.URL.Path, webhookPrefix)
-	write := writeError
-	if ofWebhook {
-		write = writeReviewError
-	}
 	if len(allowed) > 0 {
+		slices.Sort(allowed)
 		takes := strings.Join(allowed, ", ")
 		w.Header().Set("Allow", takes)
-		g.rejectWith(w, r, failure(codes.Unimplemented, crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED,
-			fmt.Sprintf("%s does not support %s: it supports %s", r.URL.Path, r.Method, takes), nil), write)
+		g.reject(w, r, failure(crdevalv1.ErrorReason_ERROR_REASON_METHOD_NOT_ALLOWED,
+			fmt.Sprintf("%s does not support %s: it supports %s", r.URL.Path, r.Method, takes), nil))
 		return
 	}
 	hint := "/openapi.json lists the paths"
-	if ofWebhook {
+	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
 		hint = "webhooks are at /webhooks/catalogs/{catalog}/mutate and /webhooks/catalogs/{catalog}/validate"
 	}
-	g.rejectWith(w, r, failure(codes.NotFound, crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND,
-		fmt.Sprintf("there is nothing at %s: %s", r.URL.Path, hint), nil), write)
+	g.reject(w, r, failure(crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND,
+		fmt.Sprintf("there is nothing at %s: %s", r.URL.Path, hint), nil))
 }
 
 // call reads the body of a request and passes the request on to grpc-gateway.
@@ -158,7 +151,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		next(w, r, params)
 		return
 	}
-	if err := g.before(r); err != nil {
+	if err := g.options.Before(r); err != nil {
 		g.reject(w, r, err)
 		return
 	}
@@ -177,27 +170,10 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 	next(w, r, params)
 }
 
-func (g *gateway) before(r *http.Request) error {
-	if g.options.Before == nil {
-		return nil
-	}
-	return g.options.Before(r)
-}
-
 // handleError answers with the error of a call. grpc-gateway keeps only the text of a decoding error; the body has the error itself.
 func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Value(probeKey{}) != nil {
-		return
-	}
 	if b, ok := r.Body.(*body); ok && b.err != nil {
 		err = b.status()
 	}
 	writeError(w, err)
 }
-
-// discard is the http.ResponseWriter of a probe.
-type discard struct{}
-
-func (discard) Header() http.Header         { return http.Header{} }
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) WriteHeader(int)             {}

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 
-	"google.golang.org/grpc/codes"
-
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // piece is an element of a streamed body: a line of JSON, or a document of YAML.
@@ -133,9 +131,10 @@ func (s *splitter) end(next piece) (ended piece, ok bool) {
 }
 
 func (s *splitter) tooLong(line int) error {
-	return failure(codes.ResourceExhausted, crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,
-		fmt.Sprintf("line %d: what begins here has more bytes than the limit max_message_bytes, which is %d", line, s.max),
-		map[string]string{"limit": "max_message_bytes", "maximum": fmt.Sprint(s.max), "line": fmt.Sprint(line)})
+	err := api.LimitExceeded("max_message_bytes", s.max,
+		"line %d: what begins here has more bytes than the limit max_message_bytes, which is %d", line, s.max)
+	err.Metadata["line"] = strconv.Itoa(line)
+	return err
 }
 
 // yamlMarker returns the character of a --- or ... that begins a line, and what follows it; 0 if there is none.

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // streamCall is a method that takes a stream of items and returns a stream of results.
@@ -132,7 +133,7 @@ func (g *gateway) openStream(
 ) (*streamReader, error) {
 	yaml, err := isYAMLStream(r.Header)
 	for _, check := range []func() error{
-		func() error { return checkTimeout(r.Header) }, func() error { return g.before(r) }, func() error { return checkEncoding(r.Header) },
+		func() error { return checkTimeout(r.Header) }, func() error { return g.options.Before(r) }, func() error { return checkEncoding(r.Header) },
 		func() error { return err },
 	} {
 		if err := check(); err != nil {
@@ -149,7 +150,6 @@ func (g *gateway) openStream(
 	}
 	paced := held.of.newPaced(r, control)
 	from := newStreamReader(paced, g.options.MaxBodyBytes, held, yaml, bare)
-	from.short = g.options.UnderPressure
 	crds, err := from.readCRDs(n, g.options.Lists["crds"])
 	if err != nil {
 		return nil, err
@@ -171,13 +171,13 @@ func (g *gateway) openStream(
 }
 
 // readCRDs reads the first n pieces of a body, which have to arrive in the time of a body that is not a stream. Errors are statuses.
-func (s *streamReader) readCRDs(n int, limit ListLimit) (crds []*crdevalv1.Document, err error) {
+func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.Document, err error) {
 	s.paced.unpaced = n == 0
 	if n == 0 {
 		return nil, nil
 	}
 	if limit.Maximum > 0 && n > limit.Maximum {
-		return nil, overLimit(limit.Name, int64(limit.Maximum), `the query parameter "crds" is %d, and the limit %s is %d`, n, limit.Name, limit.Maximum)
+		return nil, api.LimitExceeded(limit.Name, limit.Maximum, `the query parameter "crds" is %d, and the limit %s is %d`, n, limit.Name, limit.Maximum)
 	}
 	s.begun = true
 	defer func() {
@@ -198,7 +198,7 @@ func (s *streamReader) readCRDs(n int, limit ListLimit) (crds []*crdevalv1.Docum
 			return nil, unreadable(err)
 		}
 		if total += int64(len(p.text)); total > s.max/2 {
-			return nil, overLimit("max_message_bytes", s.max,
+			return nil, api.LimitExceeded("max_message_bytes", int(s.max),
 				"the CRDs at the beginning of the body have more bytes than half of the limit max_message_bytes, which is %d", s.max)
 		}
 		document := yamlDocument(p.text)

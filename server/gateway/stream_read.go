@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
@@ -18,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 const (
@@ -26,8 +26,6 @@ const (
 	messageBytes = 1 << 20
 	// maxRecords is how many items may wait for their results before reading pauses.
 	maxRecords = 4096
-	// memoryInterval is how often a stream that waits for memory checks whether there is some.
-	memoryInterval = 50 * time.Millisecond
 )
 
 // record is where an item is in the body, for its result.
@@ -51,7 +49,6 @@ type streamReader struct {
 	max        int64 // bytes of a piece
 	yaml, bare bool
 	begun      bool        // some of the body was read before the call began
-	short      func() bool // reports that memory is short; nil: it never is
 	records    chan record // of the items in their order
 	ended      chan error  // receives why the body was not read to its end, a status, or nil
 	items      []*crdevalv1.EvaluationItem
@@ -78,9 +75,6 @@ func (s *streamReader) read(ctx context.Context) {
 // readItems returns nil at the end of the body, and when the call has ended: receiving returns why.
 func (s *streamReader) readItems(ctx context.Context) error {
 	for {
-		if s.waitForMemory(ctx) != nil {
-			return nil //nolint:nilerr // the call has ended
-		}
 		if len(s.items) > 0 && (len(s.items) == messageItems || s.bytes >= messageBytes || !s.from.ready()) && s.flush() != nil {
 			return nil //nolint:nilerr // the call has ended
 		}
@@ -105,18 +99,6 @@ func (s *streamReader) readItems(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// waitForMemory waits while memory is short. The server waits as well, and ends the stream if that does not help.
-func (s *streamReader) waitForMemory(ctx context.Context) error {
-	for s.short != nil && s.short() {
-		select {
-		case <-time.After(memoryInterval):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }
 
 // flush sends the items that were read.
@@ -180,7 +162,7 @@ func (r *record) restore(result proto.Message) {
 var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
 
 func (r *record) restoreError(st *statusv1.Status) {
-	info := errorInfoOf(st)
+	info := api.ErrorInfoOf(st)
 	line, err := strconv.Atoi(info.GetMetadata()["line"])
 	if err != nil || info.GetReason() != "OBJECT_UNREADABLE" {
 		return

@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"context"
 	"io"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -57,47 +55,6 @@ func TestMemoryOfStreams(t *testing.T) {
 		}
 		if held.release(); bodies.Taken() != 0 {
 			t.Errorf("%s: %d bytes stay taken", c.name, bodies.Taken())
-		}
-	}
-}
-
-// TestReadingWaitsForMemory: while memory is short nothing of a stream is read; then everything is, unless the stream has ended.
-func TestReadingWaitsForMemory(t *testing.T) {
-	for _, ends := range []bool{false, true} {
-		var looks atomic.Int64
-		short := make(chan struct{})
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		held, to := newReservation(), &sink{}
-		body := strings.NewReader(strings.Repeat(`{"object":{}}`+"\n", 10))
-		whole := body.Len()
-		from := newStreamReader(unpaced(body), 1<<10, held, false, false)
-		from.to = to
-		from.short = func() bool {
-			select {
-			case <-short:
-				return false
-			default:
-				if looks.Add(1) == 3 {
-					if body.Len() != whole {
-						t.Error("the body was read while memory was short")
-					}
-					if ends {
-						end()
-					} else {
-						close(short)
-					}
-				}
-				return true
-			}
-		}
-		from.read(ctx)
-		want := 10
-		if ends {
-			want = 0
-		}
-		if err := <-from.ended; err != nil || to.items != want {
-			t.Errorf("it ends: %v: %d items, %v", ends, to.items, err)
 		}
 	}
 }

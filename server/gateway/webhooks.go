@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -30,15 +29,13 @@ var admissionWebhooks = map[string]func(context.Context, webhook.Evaluator, stri
 // webhook decides.
 func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog string) {
 	outcome := "error"
-	if reviewed := g.options.Reviewed; reviewed != nil {
-		defer func() { reviewed(name, outcome) }()
-	}
+	defer func() { g.options.Reviewed(name, outcome) }()
 	held := &reservation{of: g.options.Bodies}
 	defer held.release()
 	request, err := g.readReview(w, r, held)
 	if err != nil {
 		held.release()
-		g.rejectWith(w, r, err, writeReviewError)
+		g.reject(w, r, err)
 		return
 	}
 	answer, err := g.answerReview(r, name, catalog, request)
@@ -56,7 +53,7 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog 
 
 // readReview reads the review of a request. Errors are statuses.
 func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reservation) (*webhook.Request, error) {
-	err := g.before(r)
+	err := g.options.Before(r)
 	if err == nil {
 		err = checkTimeout(r.Header)
 	}
@@ -125,11 +122,11 @@ func writeReviewError(w http.ResponseWriter, err error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: kubernetesReasons[code],
 		Message: "crdeval: " + st.Message(),
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
-			{Type: metav1.CauseType(strings.TrimPrefix(reason.String(), reasonPrefix)), Message: st.Message()},
+			{Type: metav1.CauseType(reason), Message: st.Message()},
 		}},
 	}
 	switch {
-	case reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED:
+	case reason == "OVERLOADED":
 		s.Details.RetryAfterSeconds = retryAfter
 		w.Header().Set("Retry-After", fmt.Sprint(retryAfter))
 	case st.Code() == codes.Unauthenticated:

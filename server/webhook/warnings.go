@@ -19,7 +19,7 @@ func bounded(all []string) []string {
 	unique, length := make([]string, 0, len(all)), 0
 	seen := make(map[string]bool, len(all))
 	for _, w := range all {
-		if w = printable(w); w == "" || seen[w] {
+		if w = Printable(w); w == "" || seen[w] {
 			continue
 		}
 		seen[w] = true
@@ -35,7 +35,7 @@ func bounded(all []string) []string {
 	const noteLength = 64
 	length = 0
 	for i, w := range unique {
-		unique[i] = cut(w, maxWarning)
+		unique[i] = Cut(w, maxWarning)
 		length += utf8.RuneCountInString(unique[i])
 		if length > maxWarnings-noteLength {
 			return append(unique[:i], fmt.Sprintf("%d more warnings were left out", len(unique)-i))
@@ -44,8 +44,8 @@ func bounded(all []string) []string {
 	return unique
 }
 
-// printable replaces control characters and invalid UTF-8.
-func printable(text string) string {
+// Printable replaces control characters and invalid UTF-8.
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
@@ -54,8 +54,8 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, "\ufffd"))
 }
 
-// cut shortens a text to most code points.
-func cut(text string, most int) string {
+// Cut shortens a text to most code points.
+func Cut(text string, most int) string {
 	for i := range text {
 		if most == 0 {
 			return text[:i]
