@@ -3,6 +3,8 @@ package closure
 import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // attr is a variable, or the value of an operand, with the selectors and indexes behind it. cel-go resolves it as one
@@ -29,22 +31,13 @@ type branches struct {
 	yes, no *expr
 }
 
-type stepKind uint8
-
-const (
-	stepMember  stepKind = iota // a member of an object or of a map, by name
-	stepElement                 // an element of a list, by a constant
-	stepIndex                   // an element or a member by the value of an expression
-)
-
 // step is one selector or index.
 type step struct {
-	kind     stepKind
 	optional bool
-	name     string // as expressions spell it; the property name of a declared member
-	slot     int32  // of a declared member, NoSlot otherwise
-	at       int64
-	by       valFn
+	// by is an index: an element of a list or a member of a map. If it is nil, the step leads to the member name.
+	by   valFn
+	name string // as expressions spell it; the property name of a declared member
+	slot int32  // of a declared member, NoSlot otherwise
 
 	// from is the type of the node that the step starts from, nil if it is unknown or not a node. to is then the type of
 	// the member or element.
@@ -94,7 +87,7 @@ func (c *compiler) bind(s *step, from *shape) *shape {
 	s.from = from.typ
 	switch from.kind {
 	case kindObject:
-		if s.kind != stepMember {
+		if s.by != nil {
 			c.unsupported("an index into an object")
 		}
 		m := s.from.identified(s.name)
@@ -126,28 +119,13 @@ func (c *compiler) index(call ast.CallExpr, optional bool) *expr {
 	s := step{optional: optional}
 	switch {
 	case by.isConst && by.constant.kind == kindString:
-		s.kind, s.name = stepMember, by.constant.text
-	case by.isConst && by.constant.kind == kindInt:
-		s.kind, s.at = stepElement, int64(by.constant.word)
-	default:
-		if by.attr != nil && by.attr.optional || by.shape.kind == kindOptional {
-			c.unsupported("an index that is optional")
-		}
-		// The index itself is observed as a step.
-		s.kind, s.by = stepIndex, notOptional(c.resolve(by, 0).val(), by.shape)
+		s.name = by.constant.text()
+	case by.attr != nil && by.attr.optional || by.shape.kind == kindOptional:
+		c.unsupported("an index that is optional")
+	default: // the index itself is observed as a step
+		s.by = c.resolve(by, 0).val()
 	}
 	return c.selected(x, s)
-}
-
-// notOptional rejects indexes that turn out to be optionals, for which cel-go has no qualifier.
-func notOptional(index valFn, s *shape) valFn {
-	if s.kind != kindDyn {
-		return index
-	}
-	return func(f *Frame) (val, bool) {
-		v, ok := index(f)
-		return v, ok && !v.opt
-	}
 }
 
 // optionalSelect compiles object.?member.
@@ -156,7 +134,7 @@ func (c *compiler) optionalSelect(call ast.CallExpr) *expr {
 	if !ok {
 		c.unsupported("an optional selector that is no name")
 	}
-	return c.selected(c.compile(call.Args()[0]), step{kind: stepMember, name: string(name), optional: true})
+	return c.selected(c.compile(call.Args()[0]), step{name: string(name), optional: true})
 }
 
 // resolve compiles the closures of an attribute. extra is 1 where cel-go observes it, 0 for a branch or an index.
@@ -183,21 +161,17 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 
 // typed returns the value of the node that an attribute leads to.
 func typed(n nodeFn, t *Type) *expr {
-	x := &expr{shape: shapeOfType(t), nullable: t.Nullable}
-	x.v = func(f *Frame) (val, bool) {
+	x := &expr{shape: shapeOfType(t), v: func(f *Frame) (val, bool) {
 		i, ok := n(f)
-		if !ok {
+		switch m := &f.Doc.Nodes[i]; {
+		case !ok:
 			return val{}, false
+		case t.Kind == String && m.Kind == value.String: // the most frequent, faster
+			return textVal(kindString, f.Doc.Str(i), m.Flags&value.Wide != 0), true
 		}
 		return f.read(i, t)
-	}
+	}}
 	switch t.Kind {
-	case Bool:
-		x.b = readBool(n)
-	case Int:
-		x.w = readInt(n)
-	case String:
-		x.s = readString(n)
 	case List, Map, Object:
 		kinds := nodeKinds[t.Kind]
 		x.n = func(f *Frame) (uint32, bool) {
@@ -210,26 +184,14 @@ func typed(n nodeFn, t *Type) *expr {
 
 // charged adds a cost to an expression.
 func charged(x *expr, cost uint64) *expr {
-	if cost == 0 {
-		return x
-	}
-	return &expr{
-		shape: x.shape, nullable: x.nullable, b: withCost(x.b, cost), w: withCost(x.w, cost), s: withCost(x.s, cost),
-		n: withCost(x.n, cost), v: withCost(x.v, cost),
-	}
-}
-
-func withCost[T any](of func(*Frame) (T, bool), cost uint64) func(*Frame) (T, bool) {
-	if of == nil {
-		return nil
-	}
-	return func(f *Frame) (T, bool) {
+	v := x.val()
+	return &expr{shape: x.shape, v: func(f *Frame) (val, bool) {
 		f.Cost += cost
-		return of(f)
-	}
+		return v(f)
+	}}
 }
 
 // dynOf compiles dyn, which changes nothing and costs 1.
 func dynOf(_ *compiler, _ callee, args []*expr) *expr {
-	return &expr{shape: dynShape, v: charged(args[0], 1).val()}
+	return &expr{shape: dynShape, v: charged(args[0], 1).v}
 }

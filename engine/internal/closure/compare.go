@@ -9,31 +9,38 @@ import (
 )
 
 // comparison compiles <, <=, > and >=. Comparing two values that the checker knows to be strings costs a tenth of the
-// shorter one, everything else costs 1.
+// shorter one, everything else costs 1. The checker does not know all types, such as that of an int-or-string.
 func comparison(_ *compiler, k callee, args []*expr) *expr {
-	a, b := args[0], args[1]
-	x := &expr{shape: boolShape}
-	holds := signTests[k.name]
-	switch kind := a.shape.kind; {
-	case kind == kindString && b.shape.kind == kindString:
-		l, r := a.str(), b.str()
-		x.b = func(f *Frame) (bool, bool) {
-			s, ok := l(f)
-			t, also := r(f)
-			f.Cost += tenth(min(s.size(), t.size()))
-			return holds(cmp.Compare(s.text, t.text)), ok && also
-		}
-	case kind == b.shape.kind && (kind == kindInt || kind == kindDuration):
-		x.b = comparedInts(a.word(), b, holds)
-	case k.overload == "" || a.isNumber() && b.isNumber():
-		x.b = comparedValues(a.val(), b.val(), holds)
-	default:
+	a, b := args[0].shape.kind, args[1].shape.kind
+	strings := a == kindString && b == kindString
+	numbers := (a == kindInt || a == kindDouble) && (b == kindInt || b == kindDouble)
+	if !strings && !numbers && !(a == kindDuration && b == kindDuration) && k.overload != "" {
 		return nil
 	}
-	return x
+	l, r, holds := args[0].val(), args[1].val(), signTests[k.name]
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		x, ok := l(f)
+		y, also := r(f)
+		if strings {
+			f.Cost += tenth(min(x.chars(), y.chars()))
+		} else {
+			f.Cost++
+		}
+		if !ok || !also || x.opt || y.opt {
+			return false, false
+		}
+		switch {
+		case x.kind == y.kind && (x.kind == kindInt || x.kind == kindDuration):
+			return holds(cmp.Compare(int64(x.word), int64(y.word))), true
+		case x.kind == kindDouble && y.kind == kindDouble && x.float() == x.float() && y.float() == y.float():
+			return holds(cmp.Compare(x.float(), y.float())), true
+		case x.kind == kindString && y.kind == kindString:
+			return holds(cmp.Compare(x.text(), y.text())), true
+		}
+		sign, ok := f.compareRefs(x, y)
+		return holds(sign), ok
+	}}
 }
-
-func (x *expr) isNumber() bool { return x.shape.kind == kindInt || x.shape.kind == kindDouble }
 
 // signTests report whether an operator holds for the sign of a comparison.
 var signTests = map[string]func(sign int) bool{
@@ -41,40 +48,6 @@ var signTests = map[string]func(sign int) bool{
 	operators.LessEquals:    func(sign int) bool { return sign <= 0 },
 	operators.Greater:       func(sign int) bool { return sign > 0 },
 	operators.GreaterEquals: func(sign int) bool { return sign >= 0 },
-}
-
-func comparedInts(l wordFn, b *expr, holds func(sign int) bool) boolFn {
-	if b.isConst {
-		y := int64(b.constant.word)
-		return func(f *Frame) (bool, bool) {
-			x, ok := l(f)
-			f.Cost++
-			return holds(cmp.Compare(int64(x), y)), ok
-		}
-	}
-	return binary(l, b.word(), func(x, y uint64) (bool, bool) { return holds(cmp.Compare(int64(x), int64(y))), true })
-}
-
-// comparedValues compares operands of other types, and of types that the checker does not know, such as int-or-string.
-func comparedValues(l, r valFn, holds func(sign int) bool) boolFn {
-	return func(f *Frame) (bool, bool) {
-		x, ok := l(f)
-		y, also := r(f)
-		f.Cost++
-		if !ok || !also || x.opt || y.opt {
-			return false, false
-		}
-		switch {
-		case x.kind == kindInt && y.kind == kindInt:
-			return holds(cmp.Compare(int64(x.word), int64(y.word))), true
-		case x.kind == kindDouble && y.kind == kindDouble && x.float() == x.float() && y.float() == y.float():
-			return holds(cmp.Compare(x.float(), y.float())), true
-		case x.kind == kindString && y.kind == kindString:
-			return holds(cmp.Compare(x.text, y.text)), true
-		}
-		sign, ok := f.compareRefs(x, y)
-		return holds(sign), ok
-	}
 }
 
 // compareRefs compares cel-go's own values.

@@ -63,12 +63,9 @@ func (c *compiler) unsupported(format string, args ...any) {
 	panic(&Unsupported{fmt.Sprintf(format, args...)})
 }
 
-// node, variable and so on reserve a slot in the frame.
+// node and variable reserve a slot in the frame.
 func (c *compiler) node() int     { c.program.nodes++; return c.program.nodes - 1 }
 func (c *compiler) variable() int { c.program.vals++; return c.program.vals - 1 }
-func (c *compiler) flag() int     { c.program.bools++; return c.program.bools - 1 }
-func (c *compiler) counter() int  { c.program.ints++; return c.program.ints - 1 }
-func (c *compiler) list() int     { c.program.lists++; return c.program.lists - 1 }
 
 // observed compiles an expression whose value cel-go's cost tracker observes: an argument, an operand, a result.
 func (c *compiler) observed(e ast.Expr) *expr { return c.resolve(c.compile(e), 1) }
@@ -89,7 +86,7 @@ func (c *compiler) compile(e ast.Expr) *expr {
 		if s.IsTestOnly() {
 			return c.presence(c.compile(s.Operand()), s.FieldName())
 		}
-		return c.selected(c.compile(s.Operand()), step{kind: stepMember, name: s.FieldName()})
+		return c.selected(c.compile(s.Operand()), step{name: s.FieldName()})
 	case ast.ListKind:
 		return c.listLiteral(e)
 	case ast.CallKind:
@@ -108,13 +105,8 @@ func (c *compiler) literal(l ref.Val) *expr {
 	if !ok {
 		c.unsupported("a literal of type %v", l.Type())
 	}
-	s := shapeOf(literalType(l))
-	return constExpr(s, v)
-}
-
-func literalType(l ref.Val) *types.Type {
 	t, _ := l.Type().(*types.Type)
-	return t
+	return constExpr(shapeOf(t), v)
 }
 
 // ident compiles a variable or the name of a type.

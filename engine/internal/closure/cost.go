@@ -24,17 +24,15 @@ func tenth(size uint64) uint64 {
 func (f *Frame) size(v val) uint64 {
 	switch v.kind {
 	case kindString:
-		return v.str().size()
+		return v.chars()
 	case kindBytes:
-		return uint64(len(v.text))
+		return uint64(len(v.text()))
 	case kindNode:
 		return uint64(f.Doc.Nodes[uint32(v.word)].Live)
 	case kindList:
 		return uint64(len(v.span(f)))
 	case kindRef:
-		if r, ok := v.of.(ref.Val); ok {
-			return sizeOf(r)
-		}
+		return sizeOf(v.ref())
 	}
 	return 1
 }

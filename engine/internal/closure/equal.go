@@ -42,7 +42,7 @@ func (f *Frame) equal(a, b val, top bool) (same, ok bool) {
 			return a.float() == b.float(), true
 		}
 	case kindString, kindBytes:
-		return a.kind == b.kind && a.text == b.text, true
+		return a.kind == b.kind && a.text() == b.text(), true
 	case kindNode:
 		if b.kind == kindNode || b.kind == kindList {
 			return f.equalNodes(a, b)
@@ -76,7 +76,7 @@ func (f *Frame) equalNodes(a, b val) (same, ok bool) {
 // equalLists compares element by element, in order. Upstream's lists return the first result that is not true; cel-go's
 // lists continue after an error.
 func (f *Frame) equalLists(a, b val) (same, ok bool) {
-	if b.kind != kindList && (b.kind != kindNode || b.of.(*Type).Kind != List) {
+	if b.kind != kindList && (b.kind != kindNode || b.typ().Kind != List) {
 		return false, a.kind == kindList
 	}
 	if f.size(a) != f.size(b) {
@@ -114,7 +114,9 @@ func (f *Frame) equalObjects(i uint32, t *Type, j uint32, u *Type) (same, ok boo
 		key := d.Key(c)
 		other := next
 		if other == 0 || d.Key(other) != key {
-			other = f.find(j, key)
+			if other, ok = f.find(j, key); !ok {
+				return false, false
+			}
 		}
 		if other != 0 {
 			next = d.Nodes[other].Next
@@ -188,7 +190,7 @@ func (f *Frame) equalRefs(a, b val) (same, ok bool) {
 // others are compared by upstream's own values.
 func (f *Frame) equalUnordered(a, b val) (same, ok bool) {
 	i, t := a.node()
-	if b.kind == kindNode && b.of.(*Type).Kind != List {
+	if b.kind == kindNode && b.typ().Kind != List {
 		return false, false
 	}
 	n := f.size(b)
@@ -200,7 +202,7 @@ func (f *Frame) equalUnordered(a, b val) (same, ok bool) {
 	}
 	stringSet := t.List == Set && t.Elem.Kind == String && !t.Elem.Nullable
 	objectList := t.List == MapList && t.Elem.Kind == Object && hasPlainKeys(t)
-	if b.kind != kindNode || b.of != a.of || !stringSet && !objectList {
+	if b.kind != kindNode || b.typ() != t || !stringSet && !objectList {
 		return f.equalRefs(a, b)
 	}
 	j, _ := b.node()

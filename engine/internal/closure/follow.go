@@ -59,25 +59,20 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 		to, ok = f.read(m, known.to)
 		return to, true, ok
 	case kindList:
-		key, ok := s.key(f)
-		if !ok {
+		if s.by == nil {
 			return val{}, false, false
 		}
-		return f.lookup(v, key)
+		key, ok := s.by(f)
+		if !ok || !key.is(kindInt) {
+			return val{}, false, false
+		}
+		cells, at := v.span(f), int64(key.word)
+		if at < 0 || at >= int64(len(cells)) {
+			return val{}, false, true
+		}
+		return cells[at], true, true
 	}
 	return val{}, false, false
-}
-
-// key returns the index or key of the step.
-func (s *step) key(f *Frame) (val, bool) {
-	switch s.kind {
-	case stepMember:
-		return keyVal(s.name), true
-	case stepElement:
-		return intVal(s.at), true
-	}
-	v, ok := s.by(f)
-	return v, ok && !v.opt
 }
 
 // on binds the step to the type of a value. It is nil if there is no such member or element.
@@ -86,7 +81,7 @@ func (s *step) on(t *Type) *step {
 	known.slot, known.from, known.to = NoSlot, t, t.Elem
 	if t.Kind == Object {
 		m := t.identified(s.name)
-		if s.kind != stepMember || m == nil {
+		if s.by != nil || m == nil {
 			return nil
 		}
 		known.name, known.slot, known.to = m.Name, m.Slot, m.Type
@@ -95,17 +90,4 @@ func (s *step) on(t *Type) *step {
 		return nil
 	}
 	return &known
-}
-
-// lookup returns an element of a computed list.
-func (f *Frame) lookup(v, key val) (to val, present, ok bool) {
-	cells := v.span(f)
-	at := int64(key.word)
-	if key.kind != kindInt {
-		return val{}, false, false
-	}
-	if at < 0 || at >= int64(len(cells)) {
-		return val{}, false, true
-	}
-	return cells[at], true, true
 }

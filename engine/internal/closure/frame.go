@@ -35,15 +35,9 @@ type Frame struct {
 
 	nodes []uint32 // variables that are nodes: self, oldSelf, elements of the document
 	vals  []val    // other variables
-	bools []bool   // accumulators
-	ints  []int64  // accumulators and indexes
-	lists [][]val  // accumulators of lists
-	cells []val    // elements of computed lists
+	stack []val    // elements of the lists that are being made, the innermost list last
+	cells []val    // elements of the lists that were made
 	ticks uint32   // iterations since the last poll of Stop
-
-	indexed   bool           // members or positions are in use
-	members   [4]memberIndex // of objects that rules access by key
-	positions [4]position    // in lists that rules access by index
 }
 
 // The slots of every frame.
@@ -55,9 +49,8 @@ const (
 
 // Bounds of what one evaluation may compute and of what a frame retains for the next one.
 const (
-	maxCells     = 1 << 17 // 8 MiB; the cost limit ends most evaluations before
+	maxCells     = 1 << 17 // 6 MiB; the cost limit ends most evaluations before
 	maxKept      = 1 << 12
-	maxListsKept = 1 << 4 // each has up to maxKept elements
 	ticksPerPoll = 64
 )
 
@@ -78,71 +71,36 @@ func (p *Program) Eval(f *Frame) Outcome {
 // prepare makes slots for the program's variables. A rule takes a few dozen nanoseconds, so it does little.
 func (f *Frame) prepare(p *Program) {
 	f.Cost = 0
-	if len(f.nodes) < p.nodes {
-		f.nodes = append(f.nodes, make([]uint32, p.nodes-len(f.nodes))...)
+	if missing := p.nodes - len(f.nodes); missing > 0 {
+		f.nodes = append(f.nodes, make([]uint32, missing)...)
+	}
+	if missing := p.vals - len(f.vals); missing > 0 {
+		f.vals = append(f.vals, make([]val, missing)...)
 	}
 	f.nodes[nodeSelf], f.nodes[nodeOld] = f.Self, f.Old
 	if f.value == nil {
 		f.value = p.value
 	}
-	if f.indexed {
-		f.dropIndexes()
-	}
-	if p.vals+p.bools+p.ints+p.lists == 0 {
-		return
-	}
-	f.vals = withLen(f.vals, p.vals)
-	f.bools = withLen(f.bools, p.bools)
-	f.ints = withLen(f.ints, p.ints)
-	f.lists = withLen(f.lists, p.lists)
 }
 
 // tidy drops computed values, which refer to the document.
 func (f *Frame) tidy(p *Program) {
-	if cap(f.cells) > maxKept {
-		f.cells = nil
-	} else if len(f.cells) > 0 {
-		clear(f.cells)
-		f.cells = f.cells[:0]
-	}
-	for i := range p.lists {
-		if l := f.lists[i]; cap(l) > maxKept {
-			f.lists[i] = nil
-		} else if len(l) > 0 {
-			clear(l)
-			f.lists[i] = l[:0]
-		}
-	}
-	for i := range p.vals {
-		f.vals[i] = val{}
+	if p.vals+len(f.stack)+len(f.cells) > 0 {
+		clear(f.vals[:p.vals])
+		f.stack, f.cells = emptied(f.stack), emptied(f.cells)
 	}
 }
 
-// Forget drops the document and scratch space that only large evaluations need, before the Frame returns to a pool.
-func (f *Frame) Forget() {
-	f.Doc, f.Stop = nil, nil
-	if f.indexed {
-		f.dropIndexes()
+func emptied(list []val) []val {
+	if cap(list) > maxKept {
+		return nil
 	}
-	if len(f.lists) > maxListsKept {
-		f.lists = nil
-	}
+	clear(list)
+	return list[:0]
 }
 
-// dropIndexes drops what refers to the members and elements of the document.
-func (f *Frame) dropIndexes() {
-	f.indexed, f.members, f.positions = false, [4]memberIndex{}, [4]position{}
-}
-
-func withLen[T any](s []T, n int) []T {
-	if len(s) < n {
-		s = append(s, make([]T, n-len(s))...)
-	}
-	return s
-}
-
-// pollSoon makes the next tick poll, after work that took long.
-func (f *Frame) pollSoon() { f.ticks |= ticksPerPoll - 1 }
+// Forget drops the document before the Frame returns to a pool.
+func (f *Frame) Forget() { f.Doc, f.Stop = nil, nil }
 
 // tick counts an iteration. It is false when the evaluation must end: the limit is exceeded, or Stop has fired.
 func (f *Frame) tick() bool {

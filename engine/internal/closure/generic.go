@@ -23,7 +23,10 @@ func (c *compiler) generic(k callee, args []*expr) *expr {
 		refs, length := buf[:0], 0
 		for _, a := range vals {
 			v, ok := a(f)
-			if length += len(v.text); !ok || length > maxCallBytes {
+			if v.kind == kindString || v.kind == kindBytes {
+				length += len(v.text())
+			}
+			if !ok || length > maxCallBytes {
 				return val{}, false
 			}
 			r, ok := f.ref(v)

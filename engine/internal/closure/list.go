@@ -8,12 +8,12 @@ import (
 // listLiteral compiles [a, b]. It costs 10, or nothing if all elements are constants.
 func (c *compiler) listLiteral(e ast.Expr) *expr {
 	l := e.AsList()
-	s := shapeOf(c.ast.GetType(e.ID()))
-	var constants []val
-	elems := make([]valFn, 0, len(l.Elements()))
 	if len(l.OptionalIndices()) > 0 {
 		c.unsupported("a list with optional elements")
 	}
+	s := &shape{kind: kindList}
+	var constants []val
+	elems := make([]valFn, 0, len(l.Elements()))
 	for i, x := range l.Elements() {
 		y := c.observed(x)
 		if y.isConst {
@@ -28,45 +28,38 @@ func (c *compiler) listLiteral(e ast.Expr) *expr {
 	if len(constants) == len(elems) {
 		return constExpr(s, constantList(constants))
 	}
-	slot := c.list()
 	return &expr{shape: s, v: func(f *Frame) (val, bool) {
-		acc := f.lists[slot][:0]
+		from := len(f.stack)
 		for _, x := range elems {
-			v, ok := x(f)
-			if !ok {
+			if v, ok := x(f); !ok || !f.push(v) {
 				return val{}, false
 			}
-			acc = append(acc, v)
 		}
-		f.lists[slot] = acc
 		f.Cost += common.ListCreateBaseCost
-		return f.store(acc)
+		return f.store(from)
 	}}
 }
 
 // concatenatedLists compiles + of lists. Sets and map lists, which upstream joins, are left to the fallback.
-func (c *compiler) concatenatedLists(a, b *expr) *expr {
-	l, r, slot := a.val(), b.val(), c.list()
+func concatenatedLists(a, b *expr) *expr {
+	l, r := a.val(), b.val()
 	s := &shape{kind: kindList, elem: join(a.shape.element(), b.shape.element())}
 	return &expr{shape: s, v: func(f *Frame) (val, bool) {
 		x, ok := l(f)
 		y, also := r(f)
 		f.Cost++
-		if !ok || !also || !isList(x) || !isList(y) || x.kind == kindNode && x.of.(*Type).unordered() {
+		if !ok || !also || !isList(x) || !isList(y) || x.kind == kindNode && x.typ().unordered() {
 			return val{}, false
 		}
-		acc := f.lists[slot][:0]
+		from := len(f.stack)
 		for _, list := range [2]val{x, y} {
 			for p := f.elements(list); !p.done(); {
-				e, ok := p.take(f)
-				if !ok || !f.tick() || len(acc) > maxCells {
+				if e, ok := p.take(f); !ok || !f.tick() || !f.push(e) {
 					return val{}, false
 				}
-				acc = append(acc, e)
 			}
 		}
-		f.lists[slot] = acc
-		return f.store(acc)
+		return f.store(from)
 	}}
 }
 
@@ -75,19 +68,22 @@ type elements struct {
 	node  uint32
 	typ   *Type
 	cells []val
+
+	taken int64 // by a loop with an index
+	ok    bool  // false when the outcome is Unknown
 }
 
 func (f *Frame) elements(list val) elements {
 	if list.kind == kindNode {
 		i, t := list.node()
-		return elements{node: f.Doc.Nodes[i].First, typ: t.Elem}
+		return elements{node: f.Doc.Nodes[i].First, typ: t.Elem, ok: true}
 	}
-	return elements{cells: list.span(f)}
+	return elements{cells: list.span(f), ok: true}
 }
 
 // isList reports whether a value is a list of the document or a computed one.
 func isList(v val) bool {
-	return !v.opt && (v.kind == kindList || v.kind == kindNode && v.of.(*Type).Kind == List)
+	return !v.opt && (v.kind == kindList || v.kind == kindNode && v.typ().Kind == List)
 }
 
 func (e *elements) done() bool { return e.node == 0 && len(e.cells) == 0 }

@@ -24,12 +24,8 @@ func (c *compiler) choice(b *branches) *expr {
 	yes, no, test := c.resolve(b.yes, 0), c.resolve(b.no, 0), b.test
 	x := &expr{shape: join(yes.shape, no.shape)}
 	switch {
-	case yes.b != nil && no.b != nil:
-		x.b = choose(test, yes.b, no.b)
-	case yes.w != nil && no.w != nil && yes.shape.kind == no.shape.kind:
-		x.w = choose(test, yes.w, no.w)
-	case yes.s != nil && no.s != nil:
-		x.s = choose(test, yes.s, no.s)
+	case x.shape.kind == kindBool && (yes.b != nil || no.b != nil):
+		x.b = choose(test, yes.bool(), no.bool())
 	case yes.n != nil && no.n != nil && yes.shape.typ == no.shape.typ:
 		x.n = choose(test, yes.n, no.n)
 	default:

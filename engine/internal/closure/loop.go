@@ -9,99 +9,79 @@ type loop struct {
 	first, second *attr
 
 	nodes nodeFn // of the document; nil: computed
-	list  bool   // nodes is a list
 	vals  valFn
-	// The slots of the element's node, of its index, and of a computed element.
-	node, count, at int
-	elem            *Type
+	// The slots of the element's node or of a computed element, and of its index; noIndex without one.
+	at, index int
 }
+
+const noIndex = -1
 
 // loop prepares the loop over a macro's range and its variables.
 func (c *compiler) loop(m ast.ComprehensionExpr, source *expr) *loop {
-	two := m.IterVar2() != ""
-	l := &loop{count: c.counter()}
-	if source.n != nil && source.shape.typ.Elem != nil {
-		l.nodes, l.list, l.elem, l.node = source.n, source.shape.kind == kindList, source.shape.typ.Elem, c.node()
-		l.first = variableAttr(l.node, l.elem)
-		switch {
-		case l.list && two:
-			l.first, l.second = c.indexAttr(l.count), l.first
-		case !l.list:
-			l.first, l.second = keyAttr(l.node), l.first
-		}
-		return l
-	}
-	l.vals, l.at = source.val(), c.variable()
-	elem := computedAttr(l.at, source.shape.element())
+	l := &loop{index: noIndex}
 	switch {
-	case source.shape.kind != kindList:
-		c.unsupported("a macro over a computed map, or over what may be a list or a map")
-	case two:
-		l.first, l.second = c.indexAttr(l.count), elem
+	case source.n != nil && source.shape.typ.Elem != nil:
+		l.nodes, l.at = source.n, c.node()
+		l.first = variableAttr(l.at, source.shape.typ.Elem)
+		if source.shape.kind == kindMap {
+			l.first, l.second = keyAttr(l.at), l.first
+			return l
+		}
+	case source.shape.kind == kindList:
+		l.vals, l.at = source.val(), c.variable()
+		l.first = computedAttr(l.at, source.shape.element())
 	default:
-		l.first = elem
+		c.unsupported("a macro over a computed map, or over what may be a list or a map")
+	}
+	if m.IterVar2() != "" {
+		l.index = c.variable()
+		l.first, l.second = computedAttr(l.index, intShape), l.first
 	}
 	return l
 }
 
-// indexAttr is the index in a list.
-func (c *compiler) indexAttr(count int) *attr {
-	index := func(f *Frame) (uint64, bool) { return uint64(f.ints[count]), true }
-	return &attr{shape: intShape, base: &expr{shape: intShape, w: index}}
-}
-
 // keyAttr is the key of the member that a node is.
 func keyAttr(node int) *attr {
-	return &attr{shape: stringShape, base: &expr{shape: stringShape, s: func(f *Frame) (str, bool) {
-		return str{f.Doc.Key(f.nodes[node]), true}, true
+	return &attr{shape: stringShape, base: &expr{shape: stringShape, v: func(f *Frame) (val, bool) {
+		return keyVal(f.Doc.Key(f.nodes[node])), true
 	}}}
 }
 
+// computedAttr is a variable whose value is in a slot of the frame.
 func computedAttr(at int, s *shape) *attr {
 	value := func(f *Frame) (val, bool) { return f.vals[at], true }
 	return &attr{shape: s, optional: s.kind == kindOptional, base: &expr{shape: s, v: value}}
 }
 
-// run calls each for every element until it returns no more. It is false when the outcome is Unknown.
-func (l *loop) run(f *Frame, each func(*Frame) (more, ok bool)) bool {
-	f.ints[l.count] = 0
+// start returns the elements to go through. Their field ok is false when the outcome is Unknown.
+func (l *loop) start(f *Frame) (p elements) {
 	if l.nodes != nil {
-		return l.runNodes(f, each)
+		var i uint32
+		i, p.ok = l.nodes(f)
+		p.node = f.Doc.Nodes[i].First
+		return p
 	}
 	v, ok := l.vals(f)
 	if !ok || !isList(v) {
-		return false
+		return p
 	}
-	for p := f.elements(v); !p.done(); {
-		e, ok := p.take(f)
-		if !ok || !f.tick() {
-			return false
-		}
-		f.vals[l.at] = e
-		more, ok := each(f)
-		if !ok || !more {
-			return ok
-		}
-		f.ints[l.count]++
-	}
-	return true
+	return f.elements(v)
 }
 
-func (l *loop) runNodes(f *Frame, each func(*Frame) (more, ok bool)) bool {
-	i, ok := l.nodes(f)
-	if !ok {
+// next sets the variables to the next element. It returns false behind the last one and when the outcome is Unknown.
+func (l *loop) next(f *Frame, p *elements) bool {
+	switch {
+	case !p.ok || p.done():
 		return false
+	case l.nodes != nil:
+		f.nodes[l.at], p.node = p.node, f.Doc.Nodes[p.node].Next
+	default:
+		f.vals[l.at], p.ok = p.take(f)
 	}
-	for e := f.Doc.Nodes[i].First; e != 0; e = f.Doc.Nodes[e].Next {
-		if !f.tick() {
-			return false
-		}
-		f.nodes[l.node] = e
-		more, ok := each(f)
-		if !ok || !more {
-			return ok
-		}
-		f.ints[l.count]++
+	if l.index != noIndex {
+		f.vals[l.index] = intVal(p.taken)
+		p.taken++
 	}
-	return true
+	p.ok = p.ok && f.tick()
+	return p.ok
 }

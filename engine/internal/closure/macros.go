@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -73,22 +74,22 @@ func (c *compiler) quantifier(m ast.ComprehensionExpr, source *expr, any bool) *
 	l := c.loop(m, source)
 	var holds boolFn
 	c.within(m, l, func() { holds = c.observed(args[1]).bool() })
-	decided := c.flag()
-	each := func(f *Frame) (more, ok bool) {
-		f.Cost += condition
-		if f.bools[decided] {
-			return false, true
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		decided, p := false, l.start(f)
+		for l.next(f, &p) {
+			f.Cost += condition
+			if decided {
+				break
+			}
+			f.Cost++
+			v, ok := holds(f)
+			if !ok {
+				return false, false
+			}
+			decided = v == any
 		}
 		f.Cost++
-		v, ok := holds(f)
-		f.bools[decided] = v == any
-		return true, ok
-	}
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		f.bools[decided] = false
-		ok := l.run(f, each)
-		f.Cost++
-		return f.bools[decided] == any, ok
+		return decided == any, p.ok
 	}}
 }
 
@@ -101,19 +102,69 @@ func (c *compiler) existsOne(m ast.ComprehensionExpr, source *expr) *expr {
 	l := c.loop(m, source)
 	var holds boolFn
 	c.within(m, l, func() { holds = c.observed(args[0]).bool() })
-	count := c.counter()
-	each := func(f *Frame) (more, ok bool) {
-		v, ok := holds(f)
-		if v {
-			f.ints[count]++
-			f.Cost += 2
-		}
-		return true, ok
-	}
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		f.ints[count] = 0
-		ok := l.run(f, each)
+		count, p := 0, l.start(f)
+		for l.next(f, &p) {
+			v, ok := holds(f)
+			if !ok {
+				return false, false
+			}
+			if v {
+				count++
+				f.Cost += 2
+			}
+		}
 		f.Cost += 2
-		return f.ints[count] == 1, ok
+		return count == 1, p.ok
+	}}
+}
+
+// collection compiles map, filter and transformList. Each element that is kept costs 10 for the list around it (unless
+// it is a constant), 1 for the accumulator and 1 for the addition; the result costs 1.
+func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
+	step, test := m.LoopStep(), ast.Expr(nil)
+	if args, ok := isCall(step, operators.Conditional, 3); ok && isIdent(args[2], m.AccuVar()) {
+		test, step = args[0], args[1]
+	}
+	args, ok := isCall(step, operators.Add, 2)
+	if !ok || !isIdent(args[0], m.AccuVar()) || args[1].Kind() != ast.ListKind || args[1].AsList().Size() != 1 ||
+		!isIdent(m.Result(), m.AccuVar()) {
+		c.unsupported("a collection of an unknown macro")
+	}
+	l := c.loop(m, source)
+	var keep boolFn
+	var elem *expr
+	c.within(m, l, func() {
+		if test != nil {
+			keep = c.observed(test).bool()
+		}
+		elem = c.observed(args[1].AsList().Elements()[0])
+	})
+	cost := uint64(2 + common.ListCreateBaseCost)
+	if elem.isConst {
+		cost = 2
+	}
+	v := elem.val()
+	return &expr{shape: &shape{kind: kindList, elem: elem.shape}, v: func(f *Frame) (val, bool) {
+		from, p := len(f.stack), l.start(f)
+		for l.next(f, &p) {
+			if keep != nil {
+				if kept, ok := keep(f); !ok {
+					return val{}, false
+				} else if !kept {
+					continue
+				}
+			}
+			e, ok := v(f)
+			f.Cost += cost
+			if !ok || !f.push(e) {
+				return val{}, false
+			}
+		}
+		f.Cost++
+		if !p.ok {
+			return val{}, false
+		}
+		return f.store(from)
 	}}
 }

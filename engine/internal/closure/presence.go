@@ -8,7 +8,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	if operand.attr != nil && operand.attr.branches != nil {
 		c.unsupported("has() on a conditional")
 	}
-	a := c.selected(operand, step{kind: stepMember, name: field}).attr
+	a := c.selected(operand, step{name: field}).attr
 	if a.optional {
 		walk := c.valueWalk(a, 0).v
 		return &expr{shape: boolShape, optionalTest: true, b: func(f *Frame) (bool, bool) {
@@ -20,7 +20,20 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	before := *a
 	before.steps = a.steps[:len(a.steps)-1]
 	if n, _ := c.nodeWalk(&before, cost); n != nil && last.from != nil {
-		return &expr{shape: boolShape, b: presenceOf(&before, n, last, cost)}
+		slot, name, kinds := uint64(last.slot), last.name, nodeKinds[last.to.Kind]
+		fast := last.slot >= 0 && !formatted(last.to.Kind)
+		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+			i, ok := n(f)
+			switch {
+			case !ok || fast && f.Doc.Nodes[i].Kind != value.Object:
+				return false, false
+			case fast:
+				m := f.member(i, slot, name)
+				return m != 0, m == 0 || kinds>>f.Doc.Nodes[m].Kind&1 != 0
+			}
+			m, ok := f.probe(i, &last)
+			return m != 0, ok
+		}}
 	}
 	v := c.valueWalk(&before, 1).val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
@@ -31,44 +44,6 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 		_, present, ok := f.follow(object, &last)
 		return present, ok
 	}}
-}
-
-// presenceOf tests for a member of the node that n leads to. before is the attribute of n.
-func presenceOf(before *attr, n nodeFn, last step, cost uint64) boolFn {
-	if last.slot < 0 || formatted(last.to.Kind) {
-		return func(f *Frame) (bool, bool) {
-			i, ok := n(f)
-			if !ok {
-				return false, false
-			}
-			m, ok := f.probe(i, &last)
-			return m != 0, ok
-		}
-	}
-	slot, name, kinds := uint64(last.slot), last.name, nodeKinds[last.to.Kind]
-	if before.base == nil && len(before.steps) == 0 {
-		variable := before.node
-		return func(f *Frame) (bool, bool) {
-			f.Cost += cost
-			return f.has(f.nodes[variable], slot, name, kinds)
-		}
-	}
-	return func(f *Frame) (bool, bool) {
-		i, ok := n(f)
-		if !ok {
-			return false, false
-		}
-		return f.has(i, slot, name, kinds)
-	}
-}
-
-// has reports whether an object has a declared member. Its kind must be right, because upstream reads it.
-func (f *Frame) has(object uint32, slot uint64, name string, kinds uint16) (bool, bool) {
-	if f.Doc.Nodes[object].Kind != value.Object {
-		return false, false
-	}
-	m := f.member(object, slot, name)
-	return m != 0, m == 0 || kinds>>f.Doc.Nodes[m].Kind&1 != 0
 }
 
 // probe returns the member or element that a step of known type leads to, 0 if it is absent. It is false where upstream

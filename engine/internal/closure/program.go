@@ -12,9 +12,6 @@ type Program struct {
 	run   boolFn
 	nodes int // the number of variables of each sort in the frame
 	vals  int
-	bools int
-	ints  int
-	lists int
 	size  int64
 	value func(data any, t *Type) ref.Val
 }

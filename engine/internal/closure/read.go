@@ -42,13 +42,11 @@ func (f *Frame) read(node uint32, t *Type) (val, bool) {
 		return val{kind: kindInt, word: n.Val}, true
 	case Double:
 		return doubleVal(f.Doc.Number(node)), true
-	case String:
-		return val{kind: kindString, text: f.Doc.Str(node), wide: n.Flags&value.Wide != 0}, true
-	case Dyn:
+	case String, Dyn:
 		if n.Kind == value.Int {
 			return val{kind: kindInt, word: n.Val}, true
 		}
-		return val{kind: kindString, text: f.Doc.Str(node), wide: n.Flags&value.Wide != 0}, true
+		return textVal(kindString, f.Doc.Str(node), n.Flags&value.Wide != 0), true
 	case List, Map, Object:
 		return nodeVal(node, t), true
 	}
@@ -70,7 +68,7 @@ func parse(s string, k Kind) (val, bool) {
 	case Bytes:
 		var b strfmt.Base64
 		err := b.UnmarshalText([]byte(s))
-		return val{kind: kindBytes, text: string(b)}, err == nil
+		return textVal(kindBytes, string(b), false), err == nil
 	}
 	return val{}, false
 }

@@ -3,6 +3,7 @@ package closure
 import (
 	"math"
 	"time"
+	"unsafe"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -37,14 +38,13 @@ func (f *Frame) ref(v val) (ref.Val, bool) {
 	case kindDouble:
 		return types.Double(v.float()), true
 	case kindString:
-		return types.String(v.text), true
+		return types.String(v.text()), true
 	case kindBytes:
-		return types.Bytes(v.text), true
+		return types.Bytes(v.text()), true
 	case kindDuration:
 		return types.Duration{Duration: time.Duration(v.word)}, true
 	case kindRef:
-		r, ok := v.of.(ref.Val)
-		return r, ok
+		return v.ref(), true
 	case kindNode:
 		return f.nodeRef(v)
 	case kindList:
@@ -103,11 +103,14 @@ func (f *Frame) back(r ref.Val) (val, bool) {
 		if _, unstructured := r.Value().([]any); unstructured {
 			return val{}, false
 		}
-		cells, ok := f.backAll(v)
-		if !ok {
-			return val{}, false
+		from := len(f.stack)
+		n, _ := v.Size().(types.Int)
+		for i := range n {
+			if e, ok := f.back(v.Get(i)); !ok || !f.tick() || !f.push(e) {
+				return val{}, false
+			}
 		}
-		return f.store(cells)
+		return f.store(from)
 	case *types.Optional:
 		if !v.HasValue() {
 			return noneVal, true
@@ -118,22 +121,6 @@ func (f *Frame) back(r ref.Val) (val, bool) {
 		return content, ok
 	}
 	return scalarOf(r)
-}
-
-// backAll returns the elements of a list.
-func (f *Frame) backAll(list traits.Lister) ([]val, bool) {
-	n, _ := list.Size().(types.Int)
-	if n > maxCells {
-		return nil, false
-	}
-	cells := make([]val, n)
-	for i := range n {
-		var ok bool
-		if cells[i], ok = f.back(list.Get(i)); !ok || !f.tick() {
-			return nil, false
-		}
-	}
-	return cells, true
 }
 
 // scalarOf returns the value of anything but a list or an optional.
@@ -150,7 +137,7 @@ func scalarOf(r ref.Val) (val, bool) {
 	case types.String:
 		return stringVal(string(v)), true
 	case types.Bytes:
-		return val{kind: kindBytes, text: string(v)}, true
+		return textVal(kindBytes, string(v), false), true
 	case types.Duration:
 		return durationVal(v.Duration), true
 	case types.Null:
@@ -176,4 +163,4 @@ func constantOf(r ref.Val) (val, bool) {
 	return v, ok && !(v.kind == kindDouble && math.IsNaN(v.float()))
 }
 
-func constantList(cells []val) val { return val{kind: kindList, of: &cells} }
+func constantList(cells []val) val { return val{kind: kindList, of: unsafe.Pointer(&cells)} }

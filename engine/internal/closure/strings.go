@@ -20,21 +20,12 @@ func affix(_ *compiler, k callee, args []*expr) *expr {
 	if k.name == "endsWith" {
 		has = strings.HasSuffix
 	}
-	l, r := args[0].str(), args[1].str()
-	if args[1].isConst {
-		t := args[1].constant.str()
-		cost, text := tenth(t.size()), t.text
-		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-			s, ok := l(f)
-			f.Cost += cost
-			return has(s.text, text), ok
-		}}
-	}
+	l, r := args[0].val(), args[1].val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, ok := l(f)
 		t, also := r(f)
-		f.Cost += tenth(t.size())
-		return has(s.text, t.text), ok && also
+		f.Cost += tenth(t.chars())
+		return has(s.text(), t.text()), ok && also && s.is(kindString) && t.is(kindString)
 	}}
 }
 
@@ -43,15 +34,16 @@ func containing(_ *compiler, k callee, args []*expr) *expr {
 	if k.overload != "contains_string" {
 		return nil
 	}
-	l, r := args[0].str(), args[1].str()
+	l, r := args[0].val(), args[1].val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, ok := l(f)
 		t, also := r(f)
-		f.Cost += tenth(s.size()) * tenth(t.size())
-		if !ok || !also || f.Cost > f.Limit || len(s.text) > longText && f.Stop.Stopped() {
+		f.Cost += tenth(s.chars()) * tenth(t.chars())
+		if !ok || !also || !s.is(kindString) || !t.is(kindString) ||
+			f.Cost > f.Limit || len(s.text()) > longText && f.Stop.Stopped() {
 			return false, false
 		}
-		return strings.Contains(s.text, t.text), true
+		return strings.Contains(s.text(), t.text()), true
 	}}
 }
 
@@ -60,7 +52,7 @@ func matching(_ *compiler, k callee, args []*expr) *expr {
 	if k.overload == "" {
 		return nil
 	}
-	match := withPattern(args, func(f *Frame, p *pattern.Pattern, s str) (bool, bool) { return p.Match(s.text, f.Stop) })
+	match := withPattern(args, func(f *Frame, p *pattern.Pattern, s string) (bool, bool) { return p.Match(s, f.Stop) })
 	if match == nil {
 		return nil
 	}
@@ -69,34 +61,34 @@ func matching(_ *compiler, k callee, args []*expr) *expr {
 
 // finding compiles find with a constant pattern.
 func finding(_ *compiler, _ callee, args []*expr) *expr {
-	find := withPattern(args, func(_ *Frame, p *pattern.Pattern, s str) (str, bool) {
+	find := withPattern(args, func(_ *Frame, p *pattern.Pattern, s string) (val, bool) {
 		re, err := p.Regexp()
-		if err != nil || len(s.text) >= longSearch {
-			return str{}, false
+		if err != nil || len(s) >= longSearch {
+			return val{}, false
 		}
-		return str{re.FindString(s.text), s.wide}, true
+		return stringVal(re.FindString(s)), true
 	})
 	if find == nil {
 		return nil
 	}
-	return &expr{shape: stringShape, s: find}
+	return &expr{shape: stringShape, v: find}
 }
 
 // withPattern applies a function to a string and a constant pattern. It returns nil for other operands.
-func withPattern[T any](args []*expr, do func(*Frame, *pattern.Pattern, str) (T, bool)) func(*Frame) (T, bool) {
+func withPattern[T any](args []*expr, do func(*Frame, *pattern.Pattern, string) (T, bool)) func(*Frame) (T, bool) {
 	if len(args) != 2 || !args[1].isConst || args[0].shape.kind != kindString || args[1].constant.kind != kindString {
 		return nil
 	}
-	text := args[1].constant.text
-	p, l := pattern.Intern(text), args[0].str()
+	text := args[1].constant.text()
+	p, l := pattern.Intern(text), args[0].val()
 	cost := patternCost(uint64(utf8.RuneCountInString(text)))
 	return func(f *Frame) (none T, _ bool) {
 		s, ok := l(f)
-		f.Cost += matchCost(s.size(), cost)
-		if !ok || f.Cost > f.Limit {
+		f.Cost += matchCost(s.chars(), cost)
+		if !ok || !s.is(kindString) || f.Cost > f.Limit {
 			return none, false
 		}
-		return do(f, p, s)
+		return do(f, p, s.text())
 	}
 }
 
@@ -108,53 +100,28 @@ func durationOf(_ *compiler, k callee, args []*expr) *expr {
 	if args[0].shape.kind != kindString {
 		return nil
 	}
-	return &expr{shape: k.result, w: unary(args[0].str(), func(s str) (uint64, bool) {
-		d, err := time.ParseDuration(s.text)
-		return uint64(d), err == nil
+	return &expr{shape: k.result, v: unary(args[0].val(), func(s val) (val, bool) {
+		d, err := time.ParseDuration(s.text())
+		return durationVal(d), err == nil && s.is(kindString)
 	})}
 }
 
 // size compiles size, which costs 1.
 func size(_ *compiler, _ callee, args []*expr) *expr {
-	x := &expr{shape: intShape}
-	switch a := args[0]; {
-	case len(args) != 1:
+	if len(args) != 1 {
 		return nil
-	case a.shape.kind == kindString:
-		s := a.str()
-		x.w = func(f *Frame) (uint64, bool) {
-			r, ok := s(f)
-			f.Cost++
-			return r.size(), ok
-		}
-	case a.count != nil:
-		n := a.count
-		x.w = func(f *Frame) (uint64, bool) {
-			r, ok := n(f)
-			f.Cost++
-			return r, ok
-		}
-	case a.n != nil:
-		n := a.n
-		x.w = func(f *Frame) (uint64, bool) {
-			i, ok := n(f)
-			f.Cost++
-			return uint64(f.Doc.Nodes[i].Live), ok
-		}
-	default:
-		v := a.val()
-		x.w = func(f *Frame) (uint64, bool) {
-			r, ok := v(f)
-			f.Cost++
-			if !ok || r.opt {
-				return 0, false
-			}
-			switch r.kind {
-			case kindString, kindBytes, kindNode, kindList:
-				return f.size(r), true
-			}
-			return 0, false
-		}
 	}
-	return x
+	v := args[0].val()
+	return &expr{shape: intShape, v: func(f *Frame) (val, bool) {
+		r, ok := v(f)
+		f.Cost++
+		if !ok || r.opt {
+			return val{}, false
+		}
+		switch r.kind {
+		case kindString, kindBytes, kindNode, kindList:
+			return intVal(int64(f.size(r))), true
+		}
+		return val{}, false
+	}}
 }

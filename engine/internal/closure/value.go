@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/google/cel-go/common/types/ref"
 )
@@ -17,12 +18,12 @@ const (
 	kindInt           // word: the int64
 	kindUint          // word
 	kindDouble        // word: the bits
-	kindString        // text
-	kindBytes         // text
+	kindString        // word: twice the length, plus 1 if it may have bytes outside ASCII; of: its first byte
+	kindBytes         // as kindString
 	kindDuration      // word: nanoseconds
 	kindNode          // word: a list, a map or an object of the Doc; of: its *Type
-	kindList          // word: offset and length of its elements in Frame.cells; a constant has them in of, as *[]val
-	kindRef           // of: a ref.Val of cel-go: timestamps, types, quantities and so on
+	kindList          // word: offset and length of its elements in Frame.cells; of: the *[]val of a constant
+	kindRef           // of: the *ref.Val of a value of cel-go: timestamps, types, quantities and so on
 	kindNone          // an optional without a value
 
 	// Shapes have these kinds too. kindList is there also for lists of the document, kindRef for timestamps, types and the
@@ -33,33 +34,35 @@ const (
 	kindDyn // anything
 )
 
-// val is a value of any kind. It is passed in registers.
+// val is a value of any kind. The compiler keeps structs of up to four words and fields in registers.
 type val struct {
 	kind kind
-	wide bool // a string that may have bytes outside ASCII
 	opt  bool // it is an optional of this value; there are no optionals of optionals
 	word uint64
-	text string
-	of   any
+	of   unsafe.Pointer
 }
 
-// str is a string. wide means that its length in code points may differ from that in bytes.
-type str struct {
-	text string
-	wide bool
-}
+// is reports whether the value has the kind and is not an optional.
+func (v val) is(k kind) bool { return v.kind == k && !v.opt }
 
-func (s str) size() uint64 {
-	if s.wide {
-		return uint64(utf8.RuneCountInString(s.text))
+// chars returns the length of a string in code points.
+func (v val) chars() uint64 {
+	if v.wide() {
+		return uint64(utf8.RuneCountInString(v.text()))
 	}
-	return uint64(len(s.text))
+	return v.word >> 1
 }
-
-func (v val) str() str { return str{v.text, v.wide} }
 
 // noneVal is an optional without a value.
 var noneVal = val{kind: kindNone, opt: true}
+
+func textVal(k kind, s string, wide bool) val {
+	v := val{kind: k, word: uint64(len(s)) << 1, of: unsafe.Pointer(unsafe.StringData(s))}
+	if wide {
+		v.word++
+	}
+	return v
+}
 
 func boolVal(b bool) val {
 	if b {
@@ -68,20 +71,27 @@ func boolVal(b bool) val {
 	return val{kind: kindBool}
 }
 
-func intVal(i int64) val               { return val{kind: kindInt, word: uint64(i)} }
-func doubleVal(d float64) val          { return val{kind: kindDouble, word: math.Float64bits(d)} }
-func durationVal(d time.Duration) val  { return val{kind: kindDuration, word: uint64(d)} }
-func stringVal(s string) val           { return val{kind: kindString, text: s, wide: wide(s)} }
-func keyVal(s string) val              { return val{kind: kindString, text: s, wide: true} }
-func nodeVal(node uint32, t *Type) val { return val{kind: kindNode, word: uint64(node), of: t} }
-func refVal(r ref.Val) val             { return val{kind: kindRef, of: r} }
-func (v val) node() (uint32, *Type)    { return uint32(v.word), v.of.(*Type) }
-func (v val) float() float64           { return math.Float64frombits(v.word) }
+func intVal(i int64) val              { return val{kind: kindInt, word: uint64(i)} }
+func doubleVal(d float64) val         { return val{kind: kindDouble, word: math.Float64bits(d)} }
+func durationVal(d time.Duration) val { return val{kind: kindDuration, word: uint64(d)} }
+func stringVal(s string) val          { return textVal(kindString, s, wide(s)) }
+func keyVal(s string) val             { return textVal(kindString, s, true) }
+func nodeVal(node uint32, t *Type) val {
+	return val{kind: kindNode, word: uint64(node), of: unsafe.Pointer(t)}
+}
+func refVal(r ref.Val) val          { return val{kind: kindRef, of: unsafe.Pointer(&r)} }
+func (v val) text() string          { return unsafe.String((*byte)(v.of), v.word>>1) }
+func (v val) wide() bool            { return v.word&1 != 0 }
+func (v val) typ() *Type            { return (*Type)(v.of) }
+func (v val) node() (uint32, *Type) { return uint32(v.word), v.typ() }
+func (v val) ref() ref.Val          { return *(*ref.Val)(v.of) }
+func (v val) constants() []val      { return *(*[]val)(v.of) }
+func (v val) float() float64        { return math.Float64frombits(v.word) }
 
 // span returns the elements of a computed list.
 func (v val) span(f *Frame) []val {
-	if c, ok := v.of.(*[]val); ok {
-		return *c
+	if v.of != nil {
+		return v.constants()
 	}
 	return f.cells[v.word>>32:][:uint32(v.word)]
 }
@@ -95,12 +105,21 @@ func wide(s string) bool {
 	return false
 }
 
-// store copies the elements of a list to the cells of the evaluation. It is false if they are too many.
-func (f *Frame) store(list []val) (val, bool) {
-	if len(f.cells)+len(list) > maxCells {
+// push adds an element to the list that is being made. It is false if lists have too many elements.
+func (f *Frame) push(v val) bool {
+	f.stack = append(f.stack, v)
+	return len(f.stack) < maxCells
+}
+
+// store makes a list of the elements that were pushed since the stack had a length. It is false if lists have too many
+// elements.
+func (f *Frame) store(from int) (val, bool) {
+	list, off := f.stack[from:], len(f.cells)
+	if off+len(list) > maxCells {
 		return val{}, false
 	}
-	off := len(f.cells)
 	f.cells = append(f.cells, list...)
+	clear(list)
+	f.stack = f.stack[:from]
 	return val{kind: kindList, word: uint64(off)<<32 | uint64(len(list))}, true
 }
