@@ -210,7 +210,7 @@ func (w *cleanWalk) node(n *Node, i, old uint32) bool {
 	if n.Rules != nil && !n.Rules.Holds(w.run, i, old) {
 		return false
 	}
-	if w.work++; w.work%pollEvery == 0 && w.run.Stopped() {
+	if w.work++; w.work%pollEvery == 0 && w.run.Stop.Stopped() {
 		return false
 	}
 	switch w.d.Nodes[i].Kind {

@@ -56,7 +56,7 @@ func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool
 		defer clean.Close()
 		clean.NoClosures = !closures
 		if p.CleanRules(clean, root, u.Old, u.Pairs) && (len(found) > 0 || clean.Left != r.Left) {
-			t.Errorf("clean at a cost of %d, yet %q at %d", rule.Budget-clean.Left, found, rule.Budget-r.Left)
+			t.Errorf("clean at a cost of %d, yet %q at %d", rule.CostBudget-clean.Left, found, rule.CostBudget-r.Left)
 		}
 	}
 	return found, ratcheted
@@ -178,7 +178,7 @@ func TestCleanRulesAllocateNothing(t *testing.T) {
 	defer r.Close()
 	clean := true
 	allocs := testing.AllocsPerRun(100, func() {
-		r.Left = rule.Budget
+		r.Left = rule.CostBudget
 		clean = clean && p.CleanRules(r, root, 0, nil)
 	})
 	if !clean || allocs != 0 {

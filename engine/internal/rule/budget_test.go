@@ -66,7 +66,7 @@ func TestHoldsCharges(t *testing.T) {
 		left, cost int64
 		clean      bool
 	}{
-		{one, 0, Budget, 4, true}, {one, one, Budget, 9, true}, {one, two, Budget, 0, false}, {two, 0, Budget, 0, false},
+		{one, 0, CostBudget, 4, true}, {one, one, CostBudget, 9, true}, {one, two, CostBudget, 0, false}, {two, 0, CostBudget, 0, false},
 		{one, 0, 4, 4, true}, {one, 0, 3, 0, false}, {one, 0, 0, 0, false},
 	} {
 		r := Start(d)

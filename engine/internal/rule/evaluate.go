@@ -74,7 +74,7 @@ func (e *evaluation) evaluate(c *rule) (more bool) {
 	}
 	v := e.result(c)
 	e.last = v
-	if v.Interrupted || e.run.Stopped() {
+	if v.Interrupted || e.run.Stop.Stopped() {
 		return false
 	}
 	switch {
@@ -125,9 +125,9 @@ func (e *evaluation) interpret(text string, declared, given bool) interpret.Resu
 // prepare makes the values for cel-go once. It returns false if the run is stopped.
 func (e *evaluation) prepare() bool {
 	if e.interpreter == nil {
-		e.interpreter = e.set.fallback.New(interpret.Input{
+		e.interpreter = interpret.New(interpret.Input{
 			Doc: e.run.Doc, Self: e.at.Self, Old: e.at.Old, BindsOldSelf: e.set.bindsOldSelf,
-			Context: e.run.Context, Stop: e.run.Stop, Limit: e.run.Limit,
+			Declared: e.set.declared, Type: e.set.self, Context: e.run.Context, Stop: e.run.Stop, Limit: e.run.Limit,
 		})
 	}
 	return e.interpreter != nil
@@ -170,7 +170,7 @@ func (e *evaluation) addFalse(c *rule) (more bool) {
 	if c.messageExpr != "" {
 		text, fatal := e.message(c)
 		switch {
-		case e.run.Stopped():
+		case e.run.Stop.Stopped():
 			return false
 		case fatal != nil:
 			e.addOrRatchet(c, e.locate(below, fatal))

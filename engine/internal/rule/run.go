@@ -16,7 +16,7 @@ import (
 
 // Upstream's bounds at run time, in CEL cost units.
 const (
-	Budget       = celconfig.RuntimeCELCostBudget // of all rules and message expressions of one object
+	CostBudget   = celconfig.RuntimeCELCostBudget // of all rules and message expressions of one object
 	PerCallLimit = celconfig.PerCallLimit         // of each
 )
 
@@ -24,20 +24,21 @@ const (
 type Run struct {
 	// Doc holds the object and, for an update, the old one.
 	Doc *value.Doc
-	// Context and Stop end the run early. Its violations are incomplete then. Nil never does.
+	// Context and Stop, the signal of its end, end the run early. Its violations are incomplete then. Nil never does.
 	Context context.Context
 	Stop    *interrupt.Signal
 	// NoClosures evaluates every rule with cel-go.
 	NoClosures bool
 	// Limit bounds the cost of one rule or message expression. Start sets it to PerCallLimit.
 	Limit uint64
-	// Left is the rest of the Budget. It is negative after the budget or a limit was exceeded.
+	// Left is the rest of the cost budget in CEL cost units, at first CostBudget. It is negative after that budget or
+	// Limit was exceeded.
 	Left int64
 	// Found are the violations in the order of evaluation.
 	Found []violation.Violation
 	// Ratcheted are violations that ratcheting turned into warnings.
 	Ratcheted []violation.Violation
-	// Budget bounds the violations; nil is no bound. Nothing further runs when it is full.
+	// Budget bounds the number and the size of violations; nil is no bound. No rule runs after it is exhausted.
 	Budget *violation.Budget
 	// Trace selects the rules to trace: see Traces.
 	Trace Tracing
@@ -51,10 +52,10 @@ type Run struct {
 
 var runs = sync.Pool{New: func() any { return new(Run) }}
 
-// Start begins a run over the document with the whole Budget.
+// Start begins a run over the document with the whole CostBudget.
 func Start(d *value.Doc) *Run {
 	r := runs.Get().(*Run)
-	r.Doc, r.Limit, r.Left = d, PerCallLimit, Budget
+	r.Doc, r.Limit, r.Left = d, PerCallLimit, CostBudget
 	return r
 }
 
@@ -81,11 +82,6 @@ type Position interface {
 	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its
 	// Schema to Self and on by keyword unless that is "".
 	Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation
-}
-
-// Stopped reports whether the run was ended early.
-func (r *Run) Stopped() bool {
-	return r.Stop.Stopped() || r.Context != nil && r.Context.Err() != nil
 }
 
 // evalClosure evaluates a closure. Its cost is frame.Cost.

@@ -12,7 +12,6 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
-	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -25,9 +24,8 @@ type Set struct {
 	// bindsOldSelf: a rule refers to oldSelf. Otherwise it is unbound in message expressions, too.
 	bindsOldSelf bool
 	// failure is why no rule could be compiled, "" if they could.
-	failure  string
-	size     int64
-	fallback *interpret.Rules
+	failure string
+	size    int64
 }
 
 // rule is one compiled rule. Its texts are copies.
@@ -65,7 +63,6 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 	if s.Decl == nil {
 		set.failure = "failed to convert to declType for CEL validation rules"
 	} else {
-		set.fallback = interpret.NewRules(set.declared, set.self)
 		set.rules = make([]rule, len(rules))
 		for i := range rules {
 			set.rules[i] = compileRule(ctx, s, &rules[i], i)

@@ -107,7 +107,7 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 	found, ratcheted, left := len(e.run.Found), len(e.run.Ratcheted), e.run.Left
 	e.last = interpret.Result{}
 	more = e.evaluate(c)
-	if e.last.Interrupted || e.run.Stopped() {
+	if e.last.Interrupted || e.run.Stop.Stopped() {
 		return more
 	}
 	t := Trace{Cost: int64(e.last.Cost), Outcome: Passed}
@@ -137,10 +137,10 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 // continueTracing is called when a rule ended the evaluation. If all rules are traced, the walk continues, and the
 // remaining rules are skipped.
 func (e *evaluation) continueTracing(from int) (more bool) {
-	if e.run.Trace != TraceAll || e.run.Stopped() || e.run.Budget.Err() != nil {
+	if e.run.Trace != TraceAll || e.run.Stop.Stopped() || e.run.Budget.Err() != nil {
 		return false
 	}
-	e.run.Skip = fmt.Sprintf("the rules before it used up the %d that all rules of an object may cost", Budget)
+	e.run.Skip = fmt.Sprintf("the rules before it used up the %d that all rules of an object may cost", CostBudget)
 	if e.last.Err != nil && isLimitError(e.last.Err.Error()) {
 		e.run.Skip = fmt.Sprintf("a rule before it cost more than %d, which ends the evaluation of rules", e.run.Limit)
 	}
@@ -177,8 +177,8 @@ func (e *evaluation) addSteps(c *rule, t *Trace) {
 	if program == nil {
 		return
 	}
-	steps, omitted := program.Run(e.run.Context, e.interpreter.Activation(c.optional))
-	if !e.run.Stopped() {
+	steps, omitted := program.Run(e.interpreter.Context, e.interpreter.Activation(c.optional))
+	if !e.run.Stop.Stopped() {
 		t.Steps, t.Omitted = steps, omitted
 	}
 }

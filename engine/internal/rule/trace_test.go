@@ -178,7 +178,7 @@ func TestTrace(t *testing.T) {
 			if got := describe(list[0]); got != c.want {
 				t.Errorf("%s\ngot  %s\nwant %s", c.rule, got, c.want)
 			}
-			if charged := Budget - r.Left; charged != list[0].Cost {
+			if charged := CostBudget - r.Left; charged != list[0].Cost {
 				t.Errorf("charged %d, the trace says %d", charged, list[0].Cost)
 			}
 		})

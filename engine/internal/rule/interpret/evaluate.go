@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 	"k8s.io/apiserver/pkg/cel/common"
 
+	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
@@ -21,7 +22,9 @@ type Input struct {
 	Self, Old uint32 // Old is 0 without a comparable old value
 	// BindsOldSelf is false if no rule of the node refers to oldSelf. oldSelf is then unbound in message expressions, too.
 	BindsOldSelf bool
-	// Context and Stop interrupt the evaluation. Nil never does.
+	// Declared is the type that the expressions were checked against, Type that of the values.
+	Declared, Type *closure.Type
+	// Context and Stop, the signal of its end, interrupt the evaluation. Nil never does.
 	Context context.Context
 	Stop    *interrupt.Signal
 	// Limit bounds the cost of one evaluation.
@@ -43,11 +46,9 @@ type Result struct {
 // Evaluation evaluates expressions for one Input. It is used by one goroutine.
 type Evaluation struct {
 	Input
-	rules           *Rules
-	programs        *programs
 	plain, optional *activation
 
-	large bool // the document is large: its values poll
+	large bool // the document is large
 	polls uint32
 	bound *value.LimitError
 	// objects are the nodes of the document by the address of their Go maps, for objects whose order matters.
@@ -55,8 +56,11 @@ type Evaluation struct {
 }
 
 // New prepares the values of an Input. It returns nil if the Input's signal fires first.
-func (r *Rules) New(in Input) *Evaluation {
-	e := &Evaluation{Input: in, rules: r, programs: r.programs(), objects: map[uintptr]uint32{}}
+func New(in Input) *Evaluation {
+	e := &Evaluation{Input: in, objects: map[uintptr]uint32{}}
+	if e.Context == nil {
+		e.Context = context.Background()
+	}
 	e.large = len(in.Doc.Src[value.Request])+len(in.Doc.Src[value.Old]) > largeDocument
 	ok := interruptible(func() {
 		e.plain = &activation{evaluation: e, self: e.value(in.Self)}
@@ -83,10 +87,7 @@ func (e *Evaluation) value(node uint32) ref.Val {
 	if !quirk.On(quirk.MapMacrosIterateKeys) {
 		data = withoutNulls(data)
 	}
-	if e.Stop.Done() == nil || !e.large {
-		return common.UnstructuredToVal(data, e.programs.self)
-	}
-	return common.UnstructuredToVal(data, celcheck.PolledSchemaOf(e.rules.self, e.poll))
+	return common.UnstructuredToVal(data, celcheck.PolledSchemaOf(e.Type, e.poll))
 }
 
 // data is value.Doc.Any that polls and records the nodes of objects.
@@ -133,14 +134,14 @@ func withoutNulls(data any) any {
 // Eval evaluates an expression that compiled in the Stored environment. declared says that oldSelf was declared as an
 // optional; given says that it is passed as one.
 func (e *Evaluation) Eval(text string, declared, given bool) Result {
-	program, ok, err := e.rules.program(e.programs, programKey{text, declared, e.Limit}, e.Stop.Done())
+	program, err := e.program(text, declared)
 	switch {
-	case !ok:
+	case e.Stop.Stopped():
 		return Result{Interrupted: true}
 	case err != nil:
 		return Result{Err: err}
 	}
-	value, details, err := program.ContextEval(e.context(), e.Activation(given))
+	value, details, err := program.ContextEval(e.Context, e.Activation(given))
 	if e.bound != nil {
 		return Result{Interrupted: true, Bound: e.bound}
 	}
@@ -152,13 +153,6 @@ func (e *Evaluation) Eval(text string, declared, given bool) Result {
 		return Result{NoCost: true}
 	}
 	return Result{Value: value, Cost: *cost, Err: err}
-}
-
-func (e *Evaluation) context() context.Context {
-	if e.Context == nil {
-		return context.Background()
-	}
-	return e.Context
 }
 
 // Activation returns the variables of the evaluation, with oldSelf as an optional or plain.

@@ -3,8 +3,6 @@ package interpret
 import (
 	"io"
 	"math"
-	"regexp"
-	"regexp/syntax"
 	"unicode/utf8"
 
 	"github.com/google/cel-go/common"
@@ -152,67 +150,17 @@ func findAll(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val {
 	if len(text) < longSubject {
 		found = re.FindAllString(text, int(n))
 	} else {
-		found = e.findAll(re, text, int(n))
+		found = inBackground(e, unpolledSlots, func() (found []string) {
+			re.ReplaceAllStringFunc(text, func(match string) string { // the same matches, polled after each
+				if e.poll(); n < 0 || int64(len(found)) < n {
+					found = append(found, match)
+				}
+				return ""
+			})
+			return found
+		})
 	}
 	return e.pollList(types.NewStringList(types.DefaultTypeAdapter, found))
-}
-
-// findAll is Regexp.FindAllString that polls.
-func (e *Evaluation) findAll(re *regexp.Regexp, text string, n int) (found []string) {
-	if n < 0 {
-		n = len(text) + 1
-	}
-	var following *regexp.Regexp // finds matches behind the beginning of the text, compiled when needed
-	for pos, last := 0, -1; pos <= len(text) && len(found) < n; {
-		var start, end int
-		if pos == 0 {
-			at := re.FindReaderIndex(&polledRunes{text: text, e: e})
-			if at == nil {
-				return found
-			}
-			start, end = at[0], at[1]
-		} else {
-			if following == nil {
-				if following = followingMatch(re); following == nil {
-					return inBackground(e, unpolledSlots, func() []string { return re.FindAllString(text, n) })
-				}
-			}
-			_, width := utf8.DecodeLastRuneInString(text[:pos])
-			at := following.FindReaderSubmatchIndex(&polledRunes{text: text[pos-width:], e: e})
-			if at == nil {
-				return found
-			}
-			start, end = pos-width+at[2], pos-width+at[3]
-		}
-		accept := true
-		if end == pos { // an empty match is not accepted next to another one
-			accept = start != last
-			_, width := utf8.DecodeRuneInString(text[pos:])
-			if pos += width; width == 0 {
-				pos = len(text) + 1
-			}
-		} else {
-			pos = end
-		}
-		if last = end; accept {
-			found = append(found, text[start:end])
-		}
-	}
-	return found
-}
-
-// followingMatch returns an expression whose first group is the first match of re behind the first code point. It can
-// look back at that code point. It is nil if it exceeds the size that package regexp allows.
-func followingMatch(re *regexp.Regexp) *regexp.Regexp {
-	source := re.String()
-	if parsed, err := syntax.Parse(source, syntax.Perl); err == nil {
-		source = parsed.String() // an open \Q would quote the closing parenthesis
-	}
-	following, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + source + `)`)
-	if err != nil {
-		return nil
-	}
-	return following
 }
 
 // polledRunes yields the runes of a text as package regexp reads a string, and polls.

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"strings"
-	"sync"
 	"testing"
+	"weak"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -14,6 +13,7 @@ import (
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
+	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -65,7 +65,6 @@ func TestFallbackIsUpstream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := NewRules(r.scope.Declared(), r.scope.Type())
 	for _, text := range []string{
 		`self.i == 1`, `self.num > 1`, `has(self.s) && self.s.startsWith('h')`, `self.s.size() == 5`, `self.l.all(x, x > 0)`, `self.l.exists_one(x, x == 1)`,
 		`self.l.map(x, x * 2).sum() == 12`, `self.l.filter(x, x > 1).size() == 2`, `self.l.sort() == [1, 2, 3]`, `self.l.distinct().size() == 3`,
@@ -95,7 +94,7 @@ func TestFallbackIsUpstream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := rules.New(Input{Doc: d, Self: node, Limit: celconfig.PerCallLimit})
+			e := New(Input{Doc: d, Self: node, Declared: r.scope.Declared(), Type: r.scope.Type(), Limit: celconfig.PerCallLimit})
 			ours := e.Eval(text, false, false)
 			v, details, err := theirs.ContextEval(context.Background(), e.Activation(false))
 			got := fmt.Sprint(answer{ours.Value, ours.Err, ours.Cost})
@@ -119,89 +118,32 @@ func (a answer) String() string {
 	return fmt.Sprintf("%T, %v, cost %d", a.value, a.err, a.cost)
 }
 
-func termsOf(terms int) string { return strings.Repeat("self.m['k'] == 1 || ", terms) + "true" }
-
-// TestProgramsAreMadeOnce: callers that need one program at the same time share one compilation.
-func TestProgramsAreMadeOnce(t *testing.T) {
-	r := newRig(t, everything)
-	rules := NewRules(r.scope.Declared(), r.scope.Type())
-	p := rules.programs()
-	key := programKey{termsOf(200), false, celconfig.PerCallLimit}
-	var all sync.WaitGroup
-	programs := make([]any, 8)
-	for i := range programs {
-		all.Go(func() {
-			done := make(chan struct{})
-			if i%2 == 0 {
-				done = nil
-			}
-			program, ok, err := rules.program(p, key, done)
-			if programs[i] = program; !ok || err != nil {
-				t.Errorf("%v %v", ok, err)
-			}
-		})
-	}
-	all.Wait()
-	for _, other := range programs {
-		if other != programs[0] || other == nil {
-			t.Error("another program")
-		}
-	}
-}
-
-// TestAbandonedProgramIsMade: a program whose caller stops waiting is made for the next one.
-func TestAbandonedProgramIsMade(t *testing.T) {
-	r := newRig(t, everything)
-	rules := NewRules(r.scope.Declared(), r.scope.Type())
-	p := rules.programs()
-	key := programKey{"self.i == 1", false, celconfig.PerCallLimit}
-	p.checking.Lock() // the compilation waits
-	done := make(chan struct{})
-	close(done)
-	if _, ok, _ := rules.program(p, key, done); ok {
-		t.Error("the caller waited")
-	}
-	p.checking.Unlock()
-	if _, ok, err := rules.program(p, key, nil); !ok || err != nil {
-		t.Errorf("%v %v", ok, err)
-	}
-}
-
-func isCached(key uint64) bool {
-	_, ok := cached.Cached(key)
-	return ok
-}
-
-// TestCachedPrograms: the programs of the process are bounded and go with their rules.
+// TestCachedPrograms: the programs of the process are bounded, and are dropped with the types of their expressions.
 func TestCachedPrograms(t *testing.T) {
-	r := newRig(t, everything)
-	add := func(bytes int64) *Rules {
-		rules := NewRules(r.scope.Declared(), r.scope.Type())
-		p := rules.programs()
-		if _, _, err := rules.program(p, programKey{"true", false, celconfig.PerCallLimit}, nil); err != nil {
+	declared := &closure.Type{Kind: closure.Object, Name: "object", Declared: true}
+	compiled := func(text string) programKey {
+		e := Evaluation{Input: Input{Declared: declared, Limit: celconfig.PerCallLimit, Context: t.Context()}}
+		if _, err := e.program(text, false); err != nil {
 			t.Fatal(err)
 		}
-		rules.mu.Lock()
-		p.bytes += bytes
-		cached.Add(rules.key, p)
-		rules.mu.Unlock()
-		return rules
+		return programKey{weak.Make(declared), text, false, celconfig.PerCallLimit}
 	}
-	first := add(0)
-	if !isCached(first.key) {
+	isCached := func(key programKey) bool {
+		_, ok := cached.Cached(key)
+		return ok
+	}
+	first := compiled("true")
+	if !isCached(first) {
 		t.Fatal("nothing is cached")
 	}
-	for range 20 {
-		runtime.KeepAlive(add(maxCachedBytes / 10))
+	cached.Add(programKey{text: "large"}, program{bytes: maxCachedBytes})
+	if isCached(first) || cached.Stats().Bytes > maxCachedBytes {
+		t.Error("the least recently used program is still cached")
 	}
-	if stats := cached.Stats(); stats.Bytes > maxCachedBytes || stats.Bytes == 0 {
-		t.Errorf("%d bytes are cached", stats.Bytes)
-	}
-	if isCached(first.key) {
-		t.Error("the least recently used programs are still cached")
-	}
-	key := add(0).key
-	for isCached(key) { // until the cleanup of the rules runs
+	cached.Remove(programKey{text: "large"})
+	second := compiled("false")
+	declared = nil
+	for isCached(second) { // until the cleanup of the type runs
 		runtime.GC()
 	}
 }

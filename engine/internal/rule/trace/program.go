@@ -85,9 +85,6 @@ func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpret
 // Run evaluates the expression and returns its steps, the first and the last ones if there are more than MaxSteps, and
 // the number of steps between them. The trace ends where a function panics.
 func (p *Program) Run(ctx context.Context, vars interpreter.Activation) ([]Step, int) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	l := &log{program: p, last: map[int64]ref.Val{}}
 	frame, err := interpreter.NewExecutionFrame(vars)
 	if err != nil || frame.SetContext(ctx, 1) != nil {
