@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
 )
 
 // admission sends the writes of a run to the service.
@@ -54,12 +57,11 @@ func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*
 
 // run evaluates the writes and calls report for each of them, in order.
 func (a *admission) run(ctx context.Context, writes []*write, report func(*outcome) error) error {
-	for len(writes) > 0 {
+	for batch := range slices.Chunk(writes, maxBatch) {
 		if ctx.Err() != nil {
 			return errors.New("interrupted")
 		}
-		n := min(maxBatch, len(writes))
-		outcomes, err := a.evaluate(ctx, writes[:n])
+		outcomes, err := a.evaluate(ctx, batch)
 		if err != nil {
 			return err
 		}
@@ -68,7 +70,6 @@ func (a *admission) run(ctx context.Context, writes []*write, report func(*outco
 				return err
 			}
 		}
-		writes = writes[n:]
 	}
 	return nil
 }
@@ -96,9 +97,8 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	for i, result := range results {
 		o := sent[i]
 		if result.Err != nil {
-			otherKind := false
-			reason, err := a.itemError(result.Err)
-			if reason == "CRD_NOT_FOUND" {
+			otherKind, err := false, a.manifestError(result.Err)
+			if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.Reason(registry.CRDNotFound) {
 				otherKind, err = a.noCRD(o.write)
 			}
 			a.fail(o, err, otherKind)

@@ -16,81 +16,70 @@ import (
 // the texts of failures have line and column.
 type junitPrinter struct {
 	w      io.Writer
-	suites []*junitSuite
+	report junitSuite
 }
 
-type junitCounts struct {
-	Tests    int `xml:"tests,attr"`
-	Failures int `xml:"failures,attr"`
-	Errors   int `xml:"errors,attr"`
-	Skipped  int `xml:"skipped,attr"`
-}
-
-type junitReport struct {
-	XMLName xml.Name `xml:"testsuites"`
-	Name    string   `xml:"name,attr"`
-	junitCounts
-	Suites []*junitSuite `xml:"testsuite"`
-}
-
+// junitSuite is the report, which has suites, or the suite of a file, which has cases.
 type junitSuite struct {
-	Name string `xml:"name,attr"`
-	junitCounts
-	Cases []junitCase `xml:"testcase"`
+	XMLName  xml.Name
+	Name     string        `xml:"name,attr"`
+	Tests    int           `xml:"tests,attr"`
+	Failures int           `xml:"failures,attr"`
+	Errors   int           `xml:"errors,attr"`
+	Skipped  int           `xml:"skipped,attr"`
+	Suites   []*junitSuite `xml:"testsuite"`
+	Cases    []junitCase   `xml:"testcase"`
 }
 
 type junitCase struct {
-	Name    string        `xml:"name,attr"`
-	Class   string        `xml:"classname,attr"`
-	File    string        `xml:"file,attr"`
-	Line    int           `xml:"line,attr,omitempty"`
-	Failure *junitResult  `xml:"failure"`
-	Error   *junitResult  `xml:"error"`
-	Skipped *junitSkipped `xml:"skipped"`
-	Output  string        `xml:"system-out,omitempty"`
+	Name    string       `xml:"name,attr"`
+	Class   string       `xml:"classname,attr"`
+	File    string       `xml:"file,attr"`
+	Line    int          `xml:"line,attr,omitempty"`
+	Failure *junitResult `xml:"failure"`
+	Error   *junitResult `xml:"error"`
+	Skipped *junitResult `xml:"skipped"`
+	Output  string       `xml:"system-out,omitempty"`
 }
 
 type junitResult struct {
 	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr"`
+	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",chardata"`
 }
 
-type junitSkipped struct {
-	Message string `xml:"message,attr"`
-}
-
-func (p *junitPrinter) add(c junitCase) {
-	if n := len(p.suites); n == 0 || p.suites[n-1].Name != c.File {
-		p.suites = append(p.suites, &junitSuite{Name: c.File})
+// add adds a case. Its result is skipped, failure with its position, or a rejection with its lines.
+func (p *junitPrinter) add(c junitCase, skipped, failure, at string, r *crdevalv1.Rejection, lines []string) {
+	if n := len(p.report.Suites); n == 0 || p.report.Suites[n-1].Name != c.File {
+		p.report.Suites = append(p.report.Suites, &junitSuite{Name: c.File})
 	}
-	s := p.suites[len(p.suites)-1]
-	s.Cases = append(s.Cases, c)
-	s.Tests++
-	switch {
-	case c.Failure != nil:
-		s.Failures++
-	case c.Error != nil:
-		s.Errors++
-	case c.Skipped != nil:
-		s.Skipped++
+	suite := p.report.Suites[len(p.report.Suites)-1]
+	for _, s := range []*junitSuite{&p.report, suite} {
+		s.Tests++
+		switch {
+		case skipped != "":
+			c.Skipped = &junitResult{Message: skipped}
+			s.Skipped++
+		case failure != "":
+			c.Error = &junitResult{failure, "error", at + ": " + failure}
+			s.Errors++
+		case r != nil:
+			c.Failure = &junitResult{r.GetMessage(), r.GetReason(), strings.Join(lines, "\n")}
+			s.Failures++
+		}
 	}
+	suite.Cases = append(suite.Cases, c)
 }
 
 func (p *junitPrinter) crd(j *crdReport) error {
+	report := j.Report.message
 	c := junitCase{Name: cmp.Or(j.Name, j.source.where()), Class: manifests.CRDKind, File: j.File, Line: j.Line,
-		Output: strings.Join(j.Report.message.GetWarnings(), "\n")}
+		Output: strings.Join(report.GetWarnings(), "\n")}
 	var lines []string
-	for _, v := range j.Report.message.GetViolations() {
+	for _, v := range report.GetViolations() {
 		lines = append(lines, positionText(j.File, v.GetPosition())+": "+violationText(v))
 	}
-	switch r := j.Report.message.GetRejection(); {
-	case j.Error != "":
-		c.Error = &junitResult{Message: j.Error, Type: "error", Text: j.Error}
-	case r != nil:
-		c.Failure = &junitResult{Message: r.GetMessage(), Type: r.GetReason(), Text: strings.Join(lines, "\n")}
-	}
-	p.add(c)
+	p.add(c, j.Skipped, j.Error, j.source.errorAt(j.Line), report.GetRejection(), lines)
 	return nil
 }
 
@@ -117,26 +106,14 @@ func (p *junitPrinter) object(o *outcome) error {
 	for _, f := range verdict.GetChanges().GetPruned() {
 		add(f.GetPosition(), "unknown field "+f.GetPath(), f.GetHint())
 	}
-	switch r := verdict.GetRejection(); {
-	case o.Skipped != "":
-		c.Skipped = &junitSkipped{Message: o.Skipped}
-	case o.Error != "":
-		c.Error = &junitResult{Message: o.Error, Type: "error", Text: o.positionText(nil) + ": " + o.Error}
-	case r != nil:
-		c.Failure = &junitResult{Message: r.GetMessage(), Type: r.GetReason(), Text: strings.Join(lines, "\n")}
-	}
-	p.add(c)
+	p.add(c, o.Skipped, o.Error, o.positionText(nil), verdict.GetRejection(), lines)
 	return nil
 }
 
 // close prints the report. Its counts precede the cases.
 func (p *junitPrinter) close(context.Context, *admission, *tally) error {
-	r := junitReport{Name: "crdeval admit", Suites: p.suites}
-	for _, s := range p.suites {
-		r.Tests, r.Failures = r.Tests+s.Tests, r.Failures+s.Failures
-		r.Errors, r.Skipped = r.Errors+s.Errors, r.Skipped+s.Skipped
-	}
-	text, err := xml.MarshalIndent(r, "", "  ")
+	p.report.XMLName.Local, p.report.Name = "testsuites", "crdeval admit"
+	text, err := xml.MarshalIndent(p.report, "", "  ")
 	if err != nil {
 		return err
 	}

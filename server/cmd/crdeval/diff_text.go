@@ -140,10 +140,7 @@ func subject(c *crdevalv1.CrdChange) string {
 
 // pointerTokens returns the tokens of a JSON pointer.
 func pointerTokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	list := strings.Split(pointer[1:], "/")
+	list := strings.Split(pointer, "/")[1:]
 	for i := range list {
 		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(list[i])
 	}

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
@@ -20,8 +19,8 @@ import (
 type localRegistry struct {
 	api.Registry // nil: the commands call no other methods
 	minor        int
-	adopts       bool        // the next CRD to register is taken with its status, as a cluster has it
-	crds         []*localCRD // in the order of registration
+	adopts       bool // the next CRD to register is taken with its status, as a cluster has it
+	crds         map[string]*localCRD
 	now          time.Time
 }
 
@@ -37,7 +36,7 @@ const localLimit = 1 << 30
 
 // newLocalService starts a service in this process.
 func newLocalService(minor int) *service {
-	r := &localRegistry{minor: minor, now: time.Unix(0, 0)}
+	r := &localRegistry{minor: minor, crds: map[string]*localCRD{}, now: time.Unix(0, 0)}
 	conn := inprocess.New(inprocess.Options{})
 	api.Register(conn, api.Options{
 		Registry: r, Limits: api.Limits{MaxBatchItems: localLimit, MaxMessageBytes: localLimit},
@@ -46,19 +45,10 @@ func newLocalService(minor int) *service {
 	return &service{Client: crdeval.New(conn, "default"), catalog: "default", local: r, close: conn.Stop}
 }
 
-func (r *localRegistry) find(name string) *localCRD {
-	for _, c := range r.crds {
-		if c.definition.Name() == name {
-			return c
-		}
-	}
-	return nil
-}
-
 // options returns the options for checking the next CRD.
 func (r *localRegistry) options() engine.Options {
 	return engine.Options{KubernetesMinor: r.minor, Existing: func(name string) *engine.Existing {
-		if c := r.find(name); c != nil {
+		if c := r.crds[name]; c != nil {
 			return c.existing
 		}
 		return nil
@@ -87,52 +77,43 @@ func (r *localRegistry) Register(
 	if r.adopts {
 		return r.adopt(ctx, manifest)
 	}
-	options := r.options()
-	report, err := engine.Check(ctx, manifest, options)
-	if err != nil || !report.Accepted {
+	d, report, err := engine.Compile(ctx, manifest, r.options())
+	if err != nil || d == nil {
 		return registry.Registration{Report: report, Outcome: registry.Rejected}, err
 	}
-	known := r.find(report.Name)
-	options.Terminating = known != nil && known.existing.Terminating // an update does not end the deletion
-	d, report, err := engine.Compile(ctx, manifest, options)
-	if err != nil {
-		return registry.Registration{}, err
+	existing := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation}
+	if known := r.crds[d.Name()]; known != nil {
+		existing.Status, existing.Terminating = known.existing.Status, known.existing.Terminating
 	}
-	existing := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation, Terminating: options.Terminating}
-	if known != nil {
-		existing.Status = known.existing.Status
+	if existing.Terminating { // an update does not end the deletion
+		if d, err = engine.CompileStored(ctx, d.Manifest(), engine.Options{Terminating: true}); err != nil {
+			return registry.Registration{}, err
+		}
 	}
 	r.add(d, existing)
-	crd := &registry.CRD{Name: d.Name()}
-	crd.Status.Conditions = slices.Clone(existing.Status.Conditions)
-	for i := range crd.Status.Conditions {
-		crd.Status.Conditions[i].LastTransitionTime.Time = time.Time{}
-	}
+	crd := &registry.CRD{Name: d.Name(), Status: existing.Status}
 	return registry.Registration{Report: report, CRD: crd, Outcome: registry.Created}, nil
 }
 
 // add adds or replaces a CRD and reconciles the status of all CRDs of its group.
 func (r *localRegistry) add(d *engine.Definition, existing *engine.Existing) {
 	r.now = r.now.Add(time.Second)
-	if known := r.find(d.Name()); known != nil {
-		known.definition, known.existing = d, existing
-	} else {
-		r.crds = append(r.crds, &localCRD{d, existing, r.now})
+	if r.crds[d.Name()] == nil {
+		r.crds[d.Name()] = &localCRD{created: r.now}
 	}
+	r.crds[d.Name()].definition, r.crds[d.Name()].existing = d, existing
 	var group []engine.CRDStatus
-	var members []*localCRD
-	for _, c := range r.crds {
+	for name, c := range r.crds {
 		if c.definition.Group() == d.Group() {
 			names := c.definition.DesiredStatus()
 			group = append(group, engine.CRDStatus{
-				Name: c.definition.Name(), Created: c.created, Desired: names, Status: names.AddStoredVersion(c.existing.Status),
+				Name: name, Created: c.created, Desired: names, Status: names.AddStoredVersion(c.existing.Status),
 			})
-			members = append(members, c)
 		}
 	}
 	engine.ReconcileStatus(group, d.Name(), r.now)
-	for i, c := range members {
-		c.existing.Status = group[i].Status
+	for i := range group {
+		r.crds[group[i].Name].existing.Status = group[i].Status
 	}
 }
 
@@ -184,29 +165,40 @@ func (r *localRegistry) View(context.Context, string, string) (registry.View, er
 	return r, nil
 }
 
+var errNoCRD = &registry.Error{Reason: registry.CRDNotFound, Message: "there is no such CRD"}
+
 // Named implements registry.View.
 func (r *localRegistry) Named(_ context.Context, name, _ string) (*engine.Definition, error) {
-	if c := r.find(name); c != nil {
+	if c := r.crds[name]; c != nil {
 		return c.definition, nil
 	}
-	return nil, &registry.Error{Reason: registry.CRDNotFound, Message: fmt.Sprintf("there is no CRD %s", name)}
+	return nil, errNoCRD
 }
 
-// OfKind implements registry.View. Of several CRDs for a kind, the first has it.
+// OfKind implements registry.View.
 func (r *localRegistry) OfKind(_ context.Context, group, kind, _ string) (*engine.Definition, error) {
+	if c := r.ofKind(group, kind); c != nil {
+		return c.definition, nil
+	}
+	return nil, errNoCRD
+}
+
+// ofKind returns the CRD of a kind. Of several, the first has it.
+func (r *localRegistry) ofKind(group, kind string) (first *localCRD) {
 	for _, c := range r.crds {
-		if c.definition.Group() == group && c.definition.Kind() == kind {
-			return c.definition, nil
+		if c.definition.Group() == group && c.definition.Kind() == kind &&
+			(first == nil || c.created.Before(first.created)) {
+			first = c
 		}
 	}
-	return nil, &registry.Error{Reason: registry.CRDNotFound,
-		Message: fmt.Sprintf("there is no CRD for %s of group %s", kind, group)}
+	return first
 }
 
 // Discoverable implements registry.View.
 func (r *localRegistry) Discoverable() []engine.DiscoverableCRD {
 	var all []engine.DiscoverableCRD
-	for _, c := range r.sorted() {
+	for _, name := range slices.Sorted(maps.Keys(r.crds)) {
+		c := r.crds[name]
 		all = append(all, engine.DiscoverableCRD{Definition: c.definition, Status: c.existing.Status})
 	}
 	return all
@@ -215,20 +207,13 @@ func (r *localRegistry) Discoverable() []engine.DiscoverableCRD {
 // Published implements registry.View.
 func (r *localRegistry) Published() []engine.PublishedCRD {
 	var all []*engine.Definition
-	for _, c := range r.sorted() {
-		d := c.definition
-		if first, err := r.OfKind(context.Background(), d.Group(), d.Kind(), ""); err == nil && first == d {
-			all = append(all, d)
+	for _, name := range slices.Sorted(maps.Keys(r.crds)) {
+		c := r.crds[name]
+		if r.ofKind(c.definition.Group(), c.definition.Kind()) == c {
+			all = append(all, c.definition)
 		}
 	}
 	return engine.Published(all...)
-}
-
-// sorted returns the CRDs by name.
-func (r *localRegistry) sorted() []*localCRD {
-	return slices.SortedFunc(slices.Values(r.crds), func(a, b *localCRD) int {
-		return strings.Compare(a.definition.Name(), b.definition.Name())
-	})
 }
 
 // State implements registry.View: it changes with each registration.

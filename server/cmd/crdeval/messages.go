@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
-	"unicode"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -61,21 +61,14 @@ func toDocument(d engine.Document) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: d.JSON}}
 }
 
+var controls = regexp.MustCompile(`[^\P{Cc}\n\t]`)
+
 // printable replaces control characters, which come from manifests and could steer a terminal.
 func printable(text []byte) []byte {
-	control := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
-	if bytes.IndexFunc(text, control) < 0 {
-		return text
-	}
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		if control(r) {
-			fmt.Fprintf(&b, "\\x%02x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.Bytes()
+	return controls.ReplaceAllFunc(text, func(c []byte) []byte {
+		r, _ := utf8.DecodeRune(c)
+		return fmt.Appendf(nil, "\\x%02x", r)
+	})
 }
 
 // counted returns the number with the noun in singular or plural.

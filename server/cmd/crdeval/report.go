@@ -44,6 +44,7 @@ func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crd
 	crd.locateAll(j.Report.message.GetViolations())
 	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
+			c.LastTransitionTime = nil // without meaning for a file
 			j.Names.message = c
 		}
 	}

@@ -104,14 +104,7 @@ func (s *service) register(ctx context.Context, crd *source, adopt bool) (regist
 	answer, err := s.Registry().CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	if err == nil && answer.GetAccepted() {
-		text := crd.Document.JSON
-		if yaml := crd.Document.YAML; yaml != nil {
-			text = yaml
-			if crdeval.Document(yaml).GetYaml() == nil { // it begins with a brace: the marker makes it YAML
-				text = append([]byte("---\n"), yaml...)
-			}
-		}
-		s.inline = append(s.inline, text)
+		s.inline = append(s.inline, crd.json)
 	}
 	return answer, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,17 +50,17 @@ func callError(address, about string, err error) error {
 	return joined(address, about, cmp.Or(message, s.Code().String()))
 }
 
+// dialError matches an error of gRPC about a connection. Its group has the error of the operating system.
+var dialError = regexp.MustCompile(`desc = "(?:transport: )?(?:Error while dialing: )?(.*)"`)
+
 // connectionError extracts the error of the operating system from a message of gRPC.
 func connectionError(message string) string {
-	if _, quoted, found := strings.Cut(message, "desc = "); found {
-		if prefix, err := strconv.QuotedPrefix(quoted); err == nil {
-			message, _ = strconv.Unquote(prefix)
+	if m := dialError.FindStringSubmatch(message); m != nil {
+		if text, err := strconv.Unquote(`"` + m[1] + `"`); err == nil {
+			message = text
 		}
 	}
-	for _, prefix := range []string{"transport: ", "Error while dialing: ", "name resolver error: "} {
-		message = strings.TrimPrefix(message, prefix)
-	}
-	if message == "produced zero addresses" {
+	if message == "name resolver error: produced zero addresses" {
 		return "the host name has no address"
 	}
 	return message
@@ -71,33 +72,20 @@ func joined(parts ...string) error {
 	return errors.New(strings.Join(parts, ": "))
 }
 
-// manifestError returns the error of a call about a manifest. If the service has reported a position in the manifest,
-// it is an *engine.Error with that position.
+// manifestError returns the error of a call about a manifest. If the service has reported a reason, it is an
+// *engine.Error, with the position in the manifest if that is known.
 func (s *service) manifestError(err error) error {
 	st := status.Convert(err)
-	if info := errorInfo(st); info != nil {
-		e := &engine.Error{Reason: engine.Reason(info.GetReason()), Message: st.Message()}
-		line, _ := strconv.Atoi(info.GetMetadata()["line"])
-		column, _ := strconv.Atoi(info.GetMetadata()["column"])
-		if line > 0 {
-			e.Position = &engine.Position{Line: line, Column: column}
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			e := &engine.Error{Reason: engine.Reason(info.GetReason()), Message: st.Message()}
+			line, _ := strconv.Atoi(info.GetMetadata()["line"])
+			column, _ := strconv.Atoi(info.GetMetadata()["column"])
+			if line > 0 {
+				e.Position = &engine.Position{Line: line, Column: column}
+			}
+			return e
 		}
-		return e
 	}
 	return s.fail("", err)
-}
-
-// itemError is manifestError for the error of an item, and returns its reason.
-func (s *service) itemError(err error) (reason string, _ error) {
-	return errorInfo(status.Convert(err)).GetReason(), s.manifestError(err)
-}
-
-// errorInfo returns the ErrorInfo of a status, nil if it has none.
-func errorInfo(s *status.Status) *errdetails.ErrorInfo {
-	for _, d := range s.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok {
-			return info
-		}
-	}
-	return nil
 }

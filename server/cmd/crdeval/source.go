@@ -30,6 +30,7 @@ type location struct {
 type source struct {
 	manifests.Manifest
 	location
+	json    []byte // the manifest as JSON; nil if it cannot be parsed
 	id      identity
 	typeErr error // why apiVersion and kind cannot be read
 	several bool  // the file has other manifests
@@ -191,7 +192,8 @@ func newSource(m manifests.Manifest, at location) *source {
 	}
 	var apiVersion, kind string
 	apiVersion, kind, s.typeErr = engine.TypeMetaOf(document, engine.Limits{})
-	_ = json.Unmarshal(document.JSON, &s.id) // after a field of a wrong type it reads the others
+	s.json = document.JSON
+	_ = json.Unmarshal(s.json, &s.id) // after a field of a wrong type it reads the others
 	if s.typeErr == nil {
 		s.id.APIVersion, s.id.Kind = apiVersion, kind
 	}

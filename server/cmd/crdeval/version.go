@@ -21,19 +21,14 @@ func commit() string {
 	if stamp != "" || !ok {
 		return stamp
 	}
-	revision, modified := "", ""
+	vcs := map[string]string{}
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = "-modified"
-		}
+		vcs[s.Key] = s.Value
 	}
-	if revision == "" {
-		return ""
+	if vcs["vcs.revision"] != "" && vcs["vcs.modified"] == "true" {
+		return vcs["vcs.revision"] + "-modified"
 	}
-	return revision + modified
+	return vcs["vcs.revision"]
 }
 
 func printVersion(w io.Writer) error {
