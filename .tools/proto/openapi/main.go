@@ -2,89 +2,102 @@
 //
 //	openapi IN OUT OUT3
 //
-// It makes a crdeval.v1.Document any JSON value, as it is over REST, describes streams as lines, adds what the gateway serves without a method in the
-// protos (routes.go), names operations, lists required fields, adds the security scheme (schema.go), and writes both documents with stable formatting.
+// It makes a crdeval.v1.Document any JSON value, as it is over REST, describes streams as lines, adds what the gateway
+// serves without a method in the protos (routes.go), names operations, lists required fields (schema.go), and writes
+// both documents with stable formatting.
 package main
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"log"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
-// definition is the name under which the document defines the message Document.
-const definition = "v1Document"
-
 func main() {
+	log.SetFlags(0)
+	log.SetPrefix("openapi: ")
 	if len(os.Args) != 4 {
-		fail(fmt.Errorf("usage: openapi IN OUT OUT3"))
+		log.Fatal("usage: openapi IN OUT OUT3")
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
-		fail(err)
-	}
-}
-
-func run(in, out, out3 string) error {
-	src, err := os.ReadFile(in)
+	in, err := os.ReadFile(os.Args[1])
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(src))
-	dec.UseNumber()
-	var doc map[string]any
-	if err := dec.Decode(&doc); err != nil {
-		return fmt.Errorf("%s: %w", in, err)
-	}
+	doc := decode(in)
 	streams(doc)
-	if err := add(doc); err != nil {
-		return err
-	}
-	if err := nameOperations(doc); err != nil {
-		return err
-	}
+	add(doc)
+	nameOperations(doc)
 	require(doc)
-	if err := write(out, doc); err != nil {
-		return err
-	}
-	return write(out3, convert(doc))
+	write(os.Args[2], encode(doc))
+	text := bytes.ReplaceAll(encode(convert(doc)), []byte(`"#/definitions/`), []byte(`"#/components/schemas/`))
+	write(os.Args[3], bytes.ReplaceAll(text, []byte(`"#/parameters/`), []byte(`"#/components/parameters/`)))
 }
 
-// write writes a document with sorted keys.
-func write(out string, doc map[string]any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
-		return err
+func decode(text []byte) (doc map[string]any) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&doc); err != nil {
+		log.Fatal(err)
 	}
-	return os.WriteFile(out, buf.Bytes(), 0o644)
+	return doc
 }
 
-// streams says of the answers that are streams what the gateway makes of them: bare events, one a line.
-func streams(doc map[string]any) {
-	paths, _ := doc["paths"].(map[string]any)
-	for _, path := range paths {
-		operations, _ := path.(map[string]any)
-		for _, operation := range operations {
-			o, _ := operation.(map[string]any)
-			responses, _ := o["responses"].(map[string]any)
-			ok, _ := responses["200"].(map[string]any)
-			schema, _ := ok["schema"].(map[string]any)
-			properties, _ := schema["properties"].(map[string]any)
-			if title, _ := schema["title"].(string); !strings.HasPrefix(title, "Stream result of ") || properties["result"] == nil {
-				continue
-			}
-			o["produces"] = []any{"application/x-ndjson"}
-			ok["schema"] = properties["result"]
-			ok["description"] = "Lines, each an event as it happens; the last one is {\"error\": google.rpc.Status}."
+// encode returns a value with sorted keys.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		log.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func write(name string, text []byte) {
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// at returns the object at a path of keys, or nil.
+func at(v map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		v, _ = v[key].(map[string]any)
+	}
+	return v
+}
+
+// list returns a value as a list, or nil.
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// operations calls f for each operation of a document, by path and method.
+func operations(doc map[string]any, f func(path, method string, o map[string]any)) {
+	paths := at(doc, "paths")
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		for _, method := range slices.Sorted(maps.Keys(at(paths, path))) {
+			f(path, method, at(paths, path, method))
 		}
 	}
 }
 
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "openapi:", err)
-	os.Exit(1)
+// streams describes the responses that are streams as the gateway sends them: events without a wrapper, one a line.
+func streams(doc map[string]any) {
+	operations(doc, func(_, _ string, o map[string]any) {
+		ok := at(o, "responses", "200")
+		event := at(ok, "schema", "properties", "result")
+		if title, _ := at(ok, "schema")["title"].(string); event == nil || !strings.HasPrefix(title, "Stream result of ") {
+			return
+		}
+		o["produces"] = []any{"application/x-ndjson"}
+		ok["schema"] = event
+		ok["description"] = "Lines, each an event as it happens; the last one is {\"error\": google.rpc.Status}."
+	})
 }
