@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,11 +48,11 @@ func (p *objectsPrinter) close(ctx context.Context, a *admission, _ *tally) (err
 		return p.tables(ctx, a)
 	}
 	for i, o := range p.admitted {
-		object := o.object()
+		object := o.Verdict.message.GetObject()
 		if p.command.Output == "stored" {
-			object = o.stored()
+			object = cmp.Or(o.Verdict.message.GetStoredObject(), object)
 		}
-		text, err := yaml.JSONToYAML(object)
+		text, err := yaml.JSONToYAML(object.GetJson())
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.write.where(), err)
 		}

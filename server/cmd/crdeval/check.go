@@ -65,13 +65,19 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	accepted := map[string]string{} // by the service of --server, and where
 	for s, err := range files.each(c.Files...) {
 		j := newReport(s)
-		if err != nil {
-			j.Error = err.Error()
-		} else {
+		if err == nil {
 			j = c.check(ctx, service, s, accepted)
+		} else {
+			j.Error, err = err.Error(), nil
 		}
 		total.crd(j)
-		if err := c.print(env, j); err != nil {
+		switch {
+		case c.Output == "json":
+			err = json.NewEncoder(env.stdout).Encode(j)
+		case j.Skipped == "" || c.Verbose:
+			err = j.print(env.stdout)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -82,31 +88,25 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 }
 
 func (c *checkCommand) check(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
-	j := newReport(s)
-	if s.typeErr == nil && s.id.Kind != manifests.CRDKind {
-		switch {
-		case s.id.group() == crdGroup && s.id.Kind != "":
-			j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.id.Kind, crdGroup, manifests.CRDKind)
-		case c.SkipOtherKinds && (s.id.Kind != "" || s.id.APIVersion == ""):
-			j.Skipped = s.notACRD()
-		case s.id.Kind != "":
-			j.Error = s.notACRD() + ": remove it, or use --skip-other-kinds"
+	j, name := newReport(s), s.id.Metadata.Name
+	switch other := s.typeErr == nil && s.id.Kind != manifests.CRDKind; {
+	case other && s.id.group() == crdGroup && s.id.Kind != "":
+		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.id.Kind, crdGroup, manifests.CRDKind)
+	case other && c.SkipOtherKinds && (s.id.Kind != "" || s.id.APIVersion == ""):
+		j.Skipped = s.notACRD()
+	case other && s.id.Kind != "":
+		j.Error = s.notACRD() + ": remove it, or use --skip-other-kinds"
+	case accepted[name] != "" && service.local == nil:
+		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
+			accepted[name], name)
+	default:
+		if j = service.registerCRD(ctx, s, false); j.Accepted {
+			accepted[name] = s.where()
 		}
-		if j.Error != "" {
-			j.Line = s.Line()
-		}
-		if j.Error != "" || j.Skipped != "" {
-			return j
-		}
-	}
-	name := s.id.Metadata.Name
-	if where := accepted[name]; where != "" && service.local == nil {
-		j.Line = s.Line()
-		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs", where, name)
 		return j
 	}
-	if j = service.registerCRD(ctx, s, false); j.Accepted {
-		accepted[name] = s.where()
+	if j.Error != "" {
+		j.Line = s.Line()
 	}
 	return j
 }
@@ -120,14 +120,4 @@ func (s *source) notACRD() string {
 		return "the document has no kind"
 	}
 	return fmt.Sprintf("the document is a %s (%s), not a %s", s.id.Kind, s.id.APIVersion, manifests.CRDKind)
-}
-
-func (c *checkCommand) print(env environment, j *crdReport) error {
-	if c.Output == "json" {
-		return json.NewEncoder(env.stdout).Encode(j)
-	}
-	if j.Skipped != "" && !c.Verbose {
-		return nil
-	}
-	return j.print(env.stdout)
 }

@@ -170,7 +170,7 @@ func (c *diffCommand) pair(
 	}
 	var own []*source
 	for _, object := range objects {
-		if object.isObjectOf(crd) {
+		if spec := &crd.id.Spec; object.id.group() == spec.Group && object.id.Kind == spec.Names.Kind {
 			own = append(own, object)
 		}
 	}

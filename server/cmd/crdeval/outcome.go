@@ -51,7 +51,6 @@ func (o *outcome) take(v *crdevalv1.Verdict) {
 			c.Position = o.write.locate(c.GetPointer(), c.GetPosition())
 		}
 		if o.write.Document.YAML != nil {
-			v.Warnings = slices.Clone(v.GetWarnings())
 			for i, warning := range v.GetWarnings() {
 				v.Warnings[i], _ = o.write.FileLines(warning)
 			}
@@ -81,11 +80,6 @@ func (o *outcome) allowed() bool { return o.Verdict.message.GetAllowed() }
 
 // object returns the object as an API server returns it, as JSON.
 func (o *outcome) object() []byte { return o.Verdict.message.GetObject().GetJson() }
-
-// stored returns the object as an API server stores it, as JSON.
-func (o *outcome) stored() []byte {
-	return cmp.Or(o.Verdict.message.GetStoredObject(), o.Verdict.message.GetObject()).GetJson()
-}
 
 // positionText formats a position like a compiler; nil is the position of the object.
 func (o *outcome) positionText(p *crdevalv1.Position) string {

@@ -20,19 +20,15 @@ const progressDelay, progressInterval = 2 * time.Second, 500 * time.Millisecond
 
 func newMeter(mode string, w io.Writer, all int) *meter {
 	m := &meter{all: all, next: time.Now().Add(progressDelay)}
-	if mode == "always" || mode == "auto" && isTerminal(w) {
+	terminal := false
+	if f, is := w.(*os.File); is {
+		info, err := f.Stat()
+		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	if mode == "always" || mode == "auto" && terminal {
 		m.w = w
 	}
 	return m
-}
-
-func isTerminal(w io.Writer) bool {
-	f, is := w.(*os.File)
-	if !is {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // step counts an object.

@@ -62,11 +62,6 @@ func groupOf(apiVersion string) string { return apiVersion[:max(0, strings.Index
 // versionOf returns the version of an apiVersion.
 func versionOf(apiVersion string) string { return apiVersion[strings.Index(apiVersion, "/")+1:] }
 
-// isObjectOf reports whether the manifest is an object of a CRD.
-func (s *source) isObjectOf(crd *source) bool {
-	return s.id.group() == crd.id.Spec.Group && s.id.Kind == crd.id.Spec.Names.Kind
-}
-
 // established reports whether the manifest is a CRD with the condition Established, as a CRD of a cluster.
 func (s *source) established() bool {
 	return slices.ContainsFunc(s.id.Status.Conditions, func(c engine.Condition) bool {
