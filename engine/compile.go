@@ -148,7 +148,7 @@ func (d *Definition) compileVersion(
 			break
 		}
 	}
-	bytes := versionSize + inner.Selectable.Size() + inner.Columns.Size()
+	bytes := versionSize + inner.Selectable.Size + inner.Columns.Size()
 	if inner.Plan == nil {
 		compiled, err := plan.Compile(s, plan.Options{
 			PreserveUnknown: crd.Spec.PreserveUnknownFields, StatusSubresource: inner.HasStatus,

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -29,7 +28,7 @@ func (d *Definition) SelectableFields(version string) (_ []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.Selectable.Names(), nil
+	return v.Selectable.Names, nil
 }
 
 // Select returns the selectable fields of an object with their values, in the order of SelectableFields: texts as they
@@ -106,7 +105,11 @@ func (d *Definition) ParseFieldSelector(version, selector string) (_ *FieldSelec
 
 // Matches reports whether an object with these fields, from Select, is selected.
 func (s *FieldSelector) Matches(object []SelectableField) bool {
-	return s.inner.Matches(selector.List(object))
+	set := make(fields.Set, len(object))
+	for _, f := range object {
+		set[f.Field] = f.Value
+	}
+	return s.inner.Matches(set)
 }
 
 // Empty reports whether every object is selected.

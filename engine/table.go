@@ -104,8 +104,8 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 		if err := m.add(ctx, &objects[i]); err != nil {
 			return nil, within(fmt.Sprintf("objects[%d]", i), tableError(err))
 		}
-		if late == nil && m.rows.Late() != nil {
-			late = within(fmt.Sprintf("objects[%d]", i), tableError(m.rows.Late()))
+		if late == nil && m.rows.Late != nil {
+			late = within(fmt.Sprintf("objects[%d]", i), tableError(m.rows.Late))
 		}
 	}
 	if late != nil {
@@ -169,7 +169,7 @@ func tableError(err error) error {
 		return limitExceeded(err.Error(), limit, err)
 	case errors.Is(err, table.ErrNeedsWebhook):
 		return &Error{Reason: ReasonConversionUnavailable, Message: err.Error() + ": ask for the metadata of objects, or for none", Err: err}
-	case table.Rejected(err):
+	case errors.As(err, new(table.Rejection)):
 		return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}}
 	}
 	return err

@@ -112,13 +112,40 @@ func text(of object, name string) string {
 	return s
 }
 
-// resolve returns the schema that s references, and the reference. It returns s itself if there is no valid reference.
-func (p *printer) resolve(s object) (resolved object, ref string) {
-	ref = text(s, "$ref")
-	if target := p.target(ref); target != nil {
-		return target, ref
+// resolve returns the schema that s references, and seen with the reference. It returns s itself if there is no valid
+// reference, and nil if the reference is in seen, which holds those on the path to s.
+func (p *printer) resolve(s object, seen []string) (resolved object, below []string) {
+	ref := text(s, "$ref")
+	if ref == "" {
+		return s, seen
 	}
-	return s, ref
+	if slices.Contains(seen, ref) {
+		return nil, seen
+	}
+	if target := p.target(ref); target != nil {
+		s = target
+	}
+	return s, append(seen[:len(seen):len(seen)], ref)
+}
+
+// clauses returns the allOf clauses of a schema.
+func clauses(s object) (all []object) {
+	for _, clause := range list(s, "allOf") {
+		if clause, _ := clause.(object); clause != nil {
+			all = append(all, clause)
+		}
+	}
+	return all
+}
+
+// contents returns the schema of the items of a list, and that of the values of a map.
+func contents(s object) (all []object) {
+	for _, name := range []string{"items", "additionalProperties"} {
+		if one := member(s, name); one != nil {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // target returns the definition that a reference inside the document names, or nil.

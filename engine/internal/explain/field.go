@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,32 +14,13 @@ const (
 	indentText = 4
 )
 
-// refs is the set of references on the path to a schema. It detects cycles.
-type refs map[string]bool
-
-func (r refs) with(ref string) refs {
-	if ref == "" {
-		return r
-	}
-	out := maps.Clone(r)
-	if out == nil {
-		out = refs{}
-	}
-	out[ref] = true
-	return out
-}
-
 // output follows a path from a schema and explains its end. It prints nothing if the path does not exist.
-func (p *printer) output(s object, path []string, seen refs) {
-	resolved, ref := p.resolve(s)
+func (p *printer) output(s object, path, seen []string) {
+	resolved, below := p.resolve(s, seen)
 	if len(path) == 0 {
 		p.whole(resolved)
 		return
 	}
-	if seen[ref] {
-		return
-	}
-	below := seen.with(ref)
 	if property := member(member(resolved, "properties"), path[0]); property != nil {
 		if len(path) == 1 {
 			p.print("FIELD: ", path[0], " <", p.typeOf(property), ">\n", enumeration(property), "\n\n")
@@ -46,18 +28,13 @@ func (p *printer) output(s object, path []string, seen refs) {
 		p.output(property, path[1:], nil)
 		return
 	}
-	for _, name := range []string{"items", "additionalProperties"} {
-		if one := member(resolved, name); one != nil {
-			p.output(one, path, below)
-			return
-		}
+	if inner := contents(resolved); len(inner) > 0 {
+		p.output(inner[0], path, below)
+		return
 	}
-	for _, clause := range list(resolved, "allOf") {
+	for _, clause := range clauses(resolved) {
 		before := p.out.Len()
-		if clause, _ := clause.(object); clause != nil {
-			p.output(clause, path, below)
-		}
-		if p.out.Len() > before {
+		if p.output(clause, path, below); p.out.Len() > before {
 			return
 		}
 	}
@@ -65,11 +42,10 @@ func (p *printer) output(s object, path []string, seen refs) {
 
 // whole prints the description of a schema and its fields.
 func (p *printer) whole(s object) {
-	description := p.description(s)
-	if description == "" {
-		description = "<empty>"
-	}
-	p.print("DESCRIPTION:\n", indent(indentText, wrap(width-indentText, description)), "\n")
+	var description strings.Builder
+	p.describe(&description, s, nil)
+	p.print("DESCRIPTION:\n",
+		indent(indentText, wrap(width-indentText, cmp.Or(description.String(), "<empty>"))), "\n")
 	if docs := documentation(s, indentText, 0); docs != "" {
 		p.print("\n", docs)
 	}
@@ -84,42 +60,24 @@ func (p *printer) whole(s object) {
 	}
 }
 
-// description returns the descriptions of a schema, its allOf clauses, items and additionalProperties, one per line.
-func (p *printer) description(s object) string {
-	var out strings.Builder
-	p.describe(&out, s, nil)
-	return out.String()
-}
-
-func (p *printer) describe(out *strings.Builder, s object, seen refs) {
-	resolved, ref := p.resolve(s)
-	if seen[ref] {
-		return
-	}
+// describe writes the descriptions of a schema, its allOf clauses, items and additionalProperties, one per line.
+func (p *printer) describe(out *strings.Builder, s object, seen []string) {
+	resolved, below := p.resolve(s, seen)
 	if d := text(resolved, "description"); d != "" {
 		out.WriteString(d + "\n")
 	}
-	below := seen.with(ref)
-	for _, clause := range list(resolved, "allOf") {
-		if clause, _ := clause.(object); clause != nil {
-			p.describe(out, clause, below)
-		}
-	}
-	for _, name := range []string{"items", "additionalProperties"} {
-		if one := member(resolved, name); one != nil {
-			p.describe(out, one, below)
-		}
+	for _, inner := range append(clauses(resolved), contents(resolved)...) {
+		p.describe(out, inner, below)
 	}
 }
 
 // fields prints the properties of a schema, its allOf clauses, items and additionalProperties.
-func (p *printer) fields(s object, level int, seen refs) {
-	resolved, ref := p.resolve(s)
-	if seen[ref] || p.full {
+func (p *printer) fields(s object, level int, seen []string) {
+	resolved, below := p.resolve(s, seen)
+	if p.full {
 		return
 	}
-	below, r := seen.with(ref), p.request
-	properties := member(resolved, "properties")
+	r, properties := p.request, member(resolved, "properties")
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		property, _ := properties[name].(object)
 		p.field(name, property, slices.Contains(list(resolved, "required"), any(name)), level)
@@ -127,15 +85,8 @@ func (p *printer) fields(s object, level int, seen refs) {
 			p.fields(property, level+1, below)
 		}
 	}
-	for _, clause := range list(resolved, "allOf") {
-		if clause, _ := clause.(object); clause != nil {
-			p.fields(clause, level, below)
-		}
-	}
-	for _, name := range []string{"items", "additionalProperties"} {
-		if one := member(resolved, name); one != nil {
-			p.fields(one, level, below)
-		}
+	for _, inner := range append(clauses(resolved), contents(resolved)...) {
+		p.fields(inner, level, below)
 	}
 }
 
@@ -162,11 +113,7 @@ func (p *printer) field(name string, s object, required bool, level int) {
 	if p.request.Recursive {
 		return
 	}
-	description := text(s, "description")
-	if description == "" {
-		description = "<no description>"
-	}
-	p.print(indent(margin+2, wrap(width-2-margin, description)), "\n")
+	p.print(indent(margin+2, wrap(width-2-margin, cmp.Or(text(s, "description"), "<no description>"))), "\n")
 	if docs := documentation(s, margin+4, margin+2); docs != "" {
 		p.print("\n", docs)
 	}

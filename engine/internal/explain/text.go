@@ -15,10 +15,8 @@ func (p *printer) typeOf(s object) string {
 	if one := member(s, "additionalProperties"); one != nil {
 		return "map[string]" + p.typeOf(one)
 	}
-	if clauses := list(s, "allOf"); len(clauses) == 1 && member(s, "properties") == nil {
-		if clause, _ := clauses[0].(object); clause != nil {
-			return p.typeOf(clause) // for an empty clause kubectl fails, and this returns Object
-		}
+	if all := clauses(s); len(all) == 1 && len(list(s, "allOf")) == 1 && member(s, "properties") == nil {
+		return p.typeOf(all[0]) // for an empty clause kubectl fails, and this returns Object
 	}
 	if ref := text(s, "$ref"); ref != "" {
 		if typ := text(p.target(ref), "type"); typ != "" && typ != "object" {

@@ -9,16 +9,11 @@ import (
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/util/jsonpath"
 
 	ourpath "github.com/crdeval/crdeval/engine/internal/jsonpath"
 	"github.com/crdeval/crdeval/engine/value"
-)
-
-// The selectable metadata fields. Cluster-scoped objects only have the name.
-const (
-	nameField      = "metadata.name"
-	namespaceField = "metadata.namespace"
 )
 
 // Field is a selectable field and its value in an object, "" if it is absent.
@@ -27,19 +22,20 @@ type Field struct {
 	Field, Value string
 }
 
-// Fields lists the selectable fields of one version: name and namespace, then the declared fields in order. It is
-// immutable and safe for concurrent use.
+// Fields lists the selectable fields of one version. It is immutable and safe for concurrent use.
 //
 // Upstream: registry/customresource/strategy.go, GetAttrs; apiserver/conversion/converter.go, ConvertFieldLabel.
 type Fields struct {
-	names  []string
+	// Names are the names in selectors: name, and namespace of namespaced objects, then the declared fields in order.
+	Names []string
+	// Size is the number of bytes that it retains.
+	Size   int64
 	fields []selectable // the declared fields
-	size   int64
 }
 
 // selectable is a declared field.
 type selectable struct {
-	// slot is its index in Fields.names. The last of two fields with one name counts; registration rejects duplicates.
+	// slot is its index in Fields.Names. The last of two fields with one name counts; registration rejects duplicates.
 	slot int
 	// path holds the member names of a plain JSONPath. It is nil for any other JSONPath; upstream's library then parses
 	// text.
@@ -49,30 +45,20 @@ type selectable struct {
 	err error
 }
 
-// The shared Fields of versions without declared fields.
-var (
-	clusterFields   = &Fields{names: []string{nameField}}
-	namespaceFields = &Fields{names: []string{nameField, namespaceField}}
-)
-
 // CompileFields returns the selectable fields of a version.
 func CompileFields(v *apiextensionsv1.CustomResourceDefinitionVersion, namespaced bool) *Fields {
-	plain := clusterFields
-	if namespaced {
-		plain = namespaceFields
+	s := &Fields{Names: []string{"metadata.name", "metadata.namespace"}, Size: int64(unsafe.Sizeof(Fields{}))}
+	if !namespaced {
+		s.Names = s.Names[:1]
 	}
-	if len(v.SelectableFields) == 0 {
-		return plain
-	}
-	s := &Fields{names: slices.Clone(plain.names), size: int64(unsafe.Sizeof(Fields{}))}
 	for _, f := range v.SelectableFields {
 		name, one := strings.TrimPrefix(f.JSONPath, "."), compileField(f.JSONPath)
-		if one.slot = slices.Index(s.names, name); one.slot < 0 {
-			one.slot = len(s.names)
-			s.names = append(s.names, name)
+		if one.slot = slices.Index(s.Names, name); one.slot < 0 {
+			one.slot = len(s.Names)
+			s.Names = append(s.Names, name)
 		}
 		s.fields = append(s.fields, one)
-		s.size += int64(unsafe.Sizeof(one)) + int64(len(name)+len(one.text)) + int64(1+len(one.path))*int64(unsafe.Sizeof(""))
+		s.Size += int64(unsafe.Sizeof(one)) + int64(len(name)+len(one.text)) + int64(1+len(one.path))*int64(unsafe.Sizeof(""))
 	}
 	return s
 }
@@ -87,22 +73,17 @@ func compileField(path string) selectable {
 	return f
 }
 
-// Size returns the number of bytes that it retains.
-func (s *Fields) Size() int64 { return s.size }
-
-// Names returns the field names as selectors write them. The caller must not change the slice.
-func (s *Fields) Names() []string { return s.names }
-
 // Fields returns the fields of an object in the order of Names. The error is upstream's for an object that it cannot
 // list.
 func (s *Fields) Fields(d *value.Doc, root uint32) ([]Field, error) {
-	list := make([]Field, len(s.names))
-	for i, name := range s.names {
+	list := make([]Field, len(s.Names))
+	for i, name := range s.Names {
 		list[i].Field = name
 	}
-	for i, name := range [...]string{nameField, namespaceField} {
-		c := d.Field(d.Field(root, "metadata"), strings.TrimPrefix(name, "metadata."))
-		if i < len(list) && s.names[i] == name && d.Nodes[c].Kind == value.String {
+	for i, name := range s.Names[:min(len(s.Names), 2)] {
+		key, own := strings.CutPrefix(name, "metadata.")
+		c := d.Field(d.Field(root, "metadata"), key)
+		if own && d.Nodes[c].Kind == value.String {
 			list[i].Value = textOf(d, c)
 		}
 	}
@@ -170,4 +151,21 @@ func textOf(d *value.Doc, node uint32) string {
 		return strings.Clone(d.Str(node))
 	}
 	return fmt.Sprint(d.Any(node))
+}
+
+// Parse parses a field selector: comma-separated terms that must all match. A term is a field, an operator (=, == or
+// !=) and a value. In a value, a backslash escapes a comma, an equals sign and a backslash. The error is upstream's.
+//
+// Upstream: endpoints/handlers/get.go, listOpts, which uses the parser of apimachinery and then converts each label.
+func (s *Fields) Parse(selector string) (fields.Selector, error) {
+	terms, err := fields.ParseSelector(selector)
+	if err != nil {
+		return nil, err
+	}
+	return terms.Transform(func(label, value string) (string, string, error) {
+		if !slices.Contains(s.Names, label) {
+			return "", "", fmt.Errorf("field label not supported: %s", label)
+		}
+		return label, value, nil
+	})
 }

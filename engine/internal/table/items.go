@@ -41,8 +41,8 @@ func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, er
 	var shown any
 	switch {
 	case object == RowWhole:
-		if err := r.target.convert(u); err != nil && r.late == nil {
-			r.late = err
+		if err := r.target.convert(u); err != nil && r.Late == nil {
+			r.Late = err
 		}
 		shown = u.Object
 	case object == RowMetadata || u.GetAnnotations()[endOfInitialEvents] == "true":
@@ -67,23 +67,17 @@ func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, er
 // Upstream: apiextensions-apiserver pkg/apiserver/conversion crConverter.ConvertToVersion.
 func (t *Target) convert(u *unstructured.Unstructured) error {
 	of := u.GroupVersionKind()
+	_, kind := u.Object["kind"]
 	switch {
 	case of.Group != t.Group:
-		return rejection(fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", of.String(), t.GroupVersion))
+		return Rejection(fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", of.String(), t.GroupVersion))
 	case !slices.Contains(t.Versions, of.Version):
-		return rejection("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
+		return Rejection("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
 	case t.Webhook && of.Version == t.Version:
 		return nil
-	case t.Webhook && !isBare(u.Object):
+	case t.Webhook && !(kind && len(u.Object) == 2): // webhooks are not called for only apiVersion and kind
 		return ErrNeedsWebhook
 	}
 	u.SetGroupVersionKind(t.WithKind(of.Kind))
 	return nil
-}
-
-// isBare reports whether an object only has apiVersion and kind. Webhooks are not called for those.
-func isBare(content map[string]any) bool {
-	_, version := content["apiVersion"]
-	_, kind := content["kind"]
-	return len(content) == 2 && version && kind
 }

@@ -27,18 +27,11 @@ const (
 // such bound, and a CRD may have any number of columns that each contain the whole object.
 const MaxRowBytes = 8 << 20
 
-// errRejected matches the errors that an API server would return instead of a table.
-var errRejected = errors.New("rejected")
+// Rejection is an error that an API server would return instead of a table, as an internal error.
+type Rejection string
 
-// rejection is an error with an API server's text.
-type rejection string
-
-func (r rejection) Error() string { return string(r) }
-
-func (rejection) Is(target error) bool { return target == errRejected }
-
-// Rejected reports whether an API server would return this error of AppendRow or AppendRows, as an internal error.
-func Rejected(err error) bool { return errors.Is(err, errRejected) }
+// Error returns the API server's text.
+func (r Rejection) Error() string { return string(r) }
 
 // ErrStopped reports that the signal fired.
 var ErrStopped = errors.New("stopped")
@@ -55,7 +48,9 @@ type Rows struct {
 	buffer  []byte
 	bytes   int   // size of the current object's rows so far
 	ends    []int // end offsets of the rows so far
-	late    error // conversion error of the first item that failed
+	// Late is the first error in converting the object of a row, or nil: a Rejection or ErrNeedsWebhook. Upstream
+	// converts objects after building all rows, so check Late last, if no row failed.
+	Late error
 }
 
 var rowsPool = sync.Pool{New: func() any { return new(Rows) }}
@@ -83,7 +78,7 @@ func (r *Rows) Release() {
 
 // AppendRow appends the row of an object as a TableRow in JSON without the object: {"cells":["x",1],"object":null}. It
 // appends nothing for an object with a list of items, which upstream treats as a list; use AppendRows. The signal may
-// be nil. The error is a *value.LimitError, ErrStopped, or satisfies Rejected.
+// be nil. The error is a *value.LimitError, ErrStopped or a Rejection.
 func (c *Columns) AppendRow(dst []byte, d *value.Doc, root uint32, now time.Time, s *interrupt.Signal) ([]byte, error) {
 	if isList(d, root) != 0 {
 		return dst, nil
@@ -122,10 +117,6 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 	return rows, r.ends, nil
 }
 
-// Late returns the first error in converting the object of a row, or nil. It satisfies Rejected or is ErrNeedsWebhook.
-// Upstream converts objects after building all rows, so check Late last, if no row failed.
-func (r *Rows) Late() error { return r.late }
-
 // begin starts the rows of an object.
 func (r *Rows) begin(d *value.Doc, s *interrupt.Signal) {
 	r.paths.Begin(d, s, jsonpath.MaxVisits)
@@ -157,7 +148,7 @@ func (r *Rows) appendItems(dst []byte, list uint32, object RowObject) ([]byte, e
 		case !r.paths.Visit(1):
 			return dst, r.why("")
 		case d.Nodes[c].Kind != value.Object:
-			return dst, rejection("items member is not an object: map[string]interface {}")
+			return dst, Rejection("items member is not an object: map[string]interface {}")
 		case isList(d, c) != 0:
 			dst, err = r.appendItems(dst, c, object)
 		default:
@@ -183,34 +174,24 @@ func (r *Rows) appendCells(dst []byte, root uint32) ([]byte, error) {
 		dst = append(dst, `""`...)
 	}
 	for i := range r.columns.columns {
-		c := &r.columns.columns[i]
+		path, state, header := r.columns.columns[i], &r.fresh, &r.columns.headers[i+1]
+		if path.Ranges {
+			state = &r.states[i]
+		}
 		dst = append(dst, ',')
-		it, ok := r.find(i, root)
-		switch {
-		case r.paths.Ended != jsonpath.Continues:
-			return dst, r.why(c.name)
-		case !ok:
+		if v, ok := r.paths.First(path, root, state); ok {
+			dst = r.appendCell(dst, header.Type, v)
+		} else {
 			dst = append(dst, "null"...)
-		default:
-			dst = r.appendCell(dst, c.kind, it)
 		}
 		if r.paths.Ended != jsonpath.Continues {
-			return dst, r.why(c.name)
+			return dst, r.why(header.Name)
 		}
 		if r.bytes+len(dst)-from > MaxRowBytes {
 			return dst, r.tooLarge("cells of one object")
 		}
 	}
 	return append(dst, ']'), nil
-}
-
-// find returns the first value of a column's path.
-func (r *Rows) find(i int, root uint32) (v jsonpath.Value, ok bool) {
-	p, state := r.columns.columns[i].path, &r.fresh
-	if p.Ranges {
-		state = &r.states[i]
-	}
-	return r.paths.First(p, root, state)
 }
 
 // why returns the error for an evaluation that ended early.
@@ -220,7 +201,7 @@ func (r *Rows) why(column string) error {
 		return &value.LimitError{Name: "max_column_visits", Limit: fmt.Sprintf("work of the JSONPaths up to the column %q", column), Unit: "visited values", Maximum: jsonpath.MaxVisits, Actual: jsonpath.MaxVisits + 1, AtLeast: true,
 			Advice: "make the paths in the CRD's additionalPrinterColumns more specific, without .. and filters within filters, or send a smaller object"}
 	case jsonpath.Panics:
-		return rejection("This request caused apiserver to panic. Look in the logs for details.")
+		return Rejection("This request caused apiserver to panic. Look in the logs for details.")
 	}
 	return ErrStopped
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"slices"
-	"strconv"
+	"fmt"
 	"strings"
 
 	"github.com/liggitt/tabwriter"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
@@ -55,7 +57,6 @@ type printed struct {
 	hidden  []bool   // hidden by priority
 	last    int      // last visible column, or -1
 	name    int      // column that gets kind, or -1
-	given   int      // number of columns of the table itself
 	writer  *tabwriter.Writer
 	line    []byte
 }
@@ -86,7 +87,7 @@ func Text(columns []metav1.TableColumnDefinition, rows int, row func(int) []byte
 		o.MaxBytes = DefaultTableBytes
 	}
 	out := &bounded{max: o.MaxBytes}
-	t := &printed{o: &o, kind: kind, last: -1, name: -1, given: len(columns), writer: tabwriter.NewWriter(out, 6, 4, 3, ' ', tabwriter.RememberWidths)}
+	t := &printed{o: &o, kind: kind, last: -1, name: -1, writer: tabwriter.NewWriter(out, 6, 4, 3, ' ', tabwriter.RememberWidths)}
 	t.head(columns)
 	chunk := cmp.Or(o.ChunkSize, kubectlChunk)
 	if chunk < 0 {
@@ -145,26 +146,28 @@ func (t *printed) head(columns []metav1.TableColumnDefinition) {
 
 // read returns the cells of a row, including kubectl's own columns, which it fills from the row's object.
 func (t *printed) read(row []byte) ([]string, error) {
-	d := value.Acquire()
-	defer d.Release()
-	root, err := d.Parse(row, value.Request, value.Limits{MaxBytes: max(len(row), 1)})
-	if err != nil {
+	var r struct {
+		Cells  []any          `json:"cells"`
+		Object map[string]any `json:"object"`
+	}
+	if err := utiljson.Unmarshal(row, &r); err != nil {
 		return nil, err
 	}
-	list := d.Field(root, "cells")
-	cells := make([]string, 0, d.Len(list)+len(t.columns)-t.given)
+	object, cells := unstructured.Unstructured{Object: r.Object}, make([]string, 0, len(t.columns))
 	if t.o.Namespaces {
-		cells = append(cells, "")
+		cells = append(cells, object.GetNamespace())
 	}
-	first := len(cells)
-	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
-		cells = append(cells, read(d, c))
+	for i, cell := range r.Cells {
+		text := ""
+		if cell != nil {
+			text = fmt.Sprint(cell)
+		}
+		if i == t.name {
+			text = strings.ToLower(t.kind) + "/" + text
+		}
+		cells = append(cells, text)
 	}
-	if at := first + t.name; t.name >= 0 && at < len(cells) {
-		cells[at] = strings.ToLower(t.kind) + "/" + cells[at]
-	}
-	object := d.Field(root, "object")
-	if d.Nodes[object].Kind != value.Object {
+	if r.Object == nil {
 		// kubectl tries to fill the row with empty cells but adds only half of them.
 		if len(t.o.LabelColumns) > 0 || t.o.Labels || t.o.Namespaces || t.name >= 0 {
 			for j := 0; j < len(t.columns)-len(cells); j++ {
@@ -173,57 +176,14 @@ func (t *printed) read(row []byte) ([]string, error) {
 		}
 		return cells, nil
 	}
-	metadata := d.Field(object, "metadata")
-	if t.o.Namespaces {
-		cells[0] = stringField(d, metadata, "namespace")
-	}
-	labels := d.Field(metadata, "labels")
+	own := object.GetLabels()
 	for _, name := range t.o.LabelColumns {
-		cells = append(cells, stringField(d, labels, name))
+		cells = append(cells, own[name])
 	}
 	if t.o.Labels {
-		cells = append(cells, formatLabels(d, labels))
+		cells = append(cells, labels.FormatLabels(own))
 	}
 	return cells, nil
-}
-
-// read returns a cell as fmt prints the value that kubectl decodes. Null is empty.
-func read(d *value.Doc, i uint32) string {
-	switch d.Nodes[i].Kind {
-	case value.Null:
-		return ""
-	case value.String:
-		return strings.Clone(d.Str(i))
-	case value.Float:
-		return strconv.FormatFloat(d.Float(i), 'g', -1, 64)
-	}
-	return string(d.AppendCanonical(nil, i)) // servers do not return lists and objects for custom resources
-}
-
-func stringField(d *value.Doc, object uint32, name string) string {
-	if c := d.Field(object, name); c != 0 && d.Nodes[c].Kind == value.String {
-		return strings.Clone(d.Str(c))
-	}
-	return ""
-}
-
-// formatLabels returns labels in the syntax of a label selector.
-func formatLabels(d *value.Doc, labels uint32) string {
-	var list []string
-	if d.Nodes[labels].Kind == value.Object {
-		for c := d.Nodes[labels].First; c != 0; c = d.Nodes[c].Next {
-			text := ""
-			if d.Nodes[c].Kind == value.String {
-				text = d.Str(c)
-			}
-			list = append(list, d.Key(c)+"="+text)
-		}
-	}
-	if len(list) == 0 {
-		return "<none>"
-	}
-	slices.Sort(list)
-	return strings.Join(list, ",")
 }
 
 // print prints the rows of one chunk. kubectl pads the first line to the width of all columns, because it flushes
@@ -237,14 +197,17 @@ func (t *printed) print(rows [][]string, noHeaders bool) error {
 			}
 		}
 	}
-	write := func(n int, cell func(int) string, add func([]byte, string) []byte, first bool) error {
+	write := func(cells []string, heading, first bool) error {
 		t.line = t.line[:0]
-		for i := range min(n, len(widest)) {
+		for i, text := range cells[:min(len(cells), len(widest))] {
 			if t.hidden[i] {
 				continue
 			}
-			text := cell(i)
-			t.line = add(t.line, text)
+			if heading {
+				t.line = append(t.line, text...)
+			} else {
+				t.line = appendCellText(t.line, text)
+			}
 			if first && i != t.last {
 				for range widest[i] - len(text) {
 					t.line = append(t.line, ' ')
@@ -256,12 +219,12 @@ func (t *printed) print(rows [][]string, noHeaders bool) error {
 		return err
 	}
 	if !noHeaders {
-		if err := write(len(t.columns), func(i int) string { return t.columns[i] }, appendText, true); err != nil {
+		if err := write(t.columns, true, true); err != nil {
 			return err
 		}
 	}
 	for k, row := range rows {
-		if err := write(len(row), func(i int) string { return row[i] }, appendCellText, noHeaders && k == 0); err != nil {
+		if err := write(row, false, noHeaders && k == 0); err != nil {
 			return err
 		}
 		if (k+1)%flushedRows == 0 {
@@ -272,8 +235,6 @@ func (t *printed) print(rows [][]string, noHeaders bool) error {
 	}
 	return nil
 }
-
-func appendText(dst []byte, text string) []byte { return append(dst, text...) }
 
 // appendCellText appends a cell up to its first line break, with dots if there is one. Escape characters, which could
 // control a terminal, are written as ^[.

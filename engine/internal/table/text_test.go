@@ -57,7 +57,7 @@ much-wider-name   3
 // TestTextOddCells checks cells with line breaks and terminal escapes.
 func TestTextOddCells(t *testing.T) {
 	for cell, want := range map[string]string{
-		`"a\nb"`: "a...", `"\fb"`: "...", `"a\u001b\rb"`: "a^[...", `"\u001b[31m\u001b"`: "^[[31m^[", `"a\tb"`: "a     b", "null": "", "1.0": "1", "1e21": "1e+21", "true": "true", `["a",{"b":1}]`: `["a",{"b":1}]`,
+		`"a\nb"`: "a...", `"\fb"`: "...", `"a\u001b\rb"`: "a^[...", `"\u001b[31m\u001b"`: "^[[31m^[", `"a\tb"`: "a     b", "null": "", "1.0": "1", "1e21": "1e+21", "true": "true", `["a",{"b":1}]`: `[a map[b:1]]`,
 	} {
 		got := textOf(t, []string{`{"cells":["x",` + cell + `]}`}, TextOptions{NoHeaders: true, ChunkSize: -1})
 		if line := strings.TrimSuffix(got, "\n"); strings.TrimPrefix(line, "x     ") != want {

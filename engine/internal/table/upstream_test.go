@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -129,7 +130,7 @@ func ourCells(t *testing.T, path, kind string, objects []string, visits int) (ce
 		row, err := rows.appendCells(nil, root)
 		d.Release()
 		switch {
-		case err != nil && Rejected(err):
+		case err != nil && errors.As(err, new(Rejection)):
 			return append(cells, "panic"), false
 		case err != nil:
 			return nil, true
