@@ -92,7 +92,7 @@ type answer struct {
 }
 
 func admitted(d *Definition, r admission.Request) answer {
-	out, err := d.inner.Admit(context.Background(), &r, d.convert)
+	out, err := d.inner.Admit(context.Background(), &r)
 	return answer{out, err}
 }
 

@@ -106,7 +106,7 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		size: int64(len(canonical)) + definitionSize,
 	}
 	if c := o.Converter; c != nil {
-		d.convert = func(
+		d.inner.Converter = func(
 			ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte,
 		) ([][]byte, error) {
 			return c.Convert(ctx, ConversionRequest{CRD: crd, Webhook: webhook, DesiredAPIVersion: desired, Objects: objects})

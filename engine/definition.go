@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -19,7 +18,6 @@ type Definition struct {
 	manifest []byte
 	size     int64
 	inner    *admission.Definition
-	convert  convert.Converter
 	observer Observer
 	limits   Limits
 }

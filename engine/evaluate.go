@@ -38,9 +38,7 @@ func (d *Definition) Default(ctx context.Context, item Item, o EvaluationOptions
 // and the generation repaired. The object is pruned, nulls are dropped, and it is defaulted at its own version. With a
 // TargetVersion it is then converted and coerced to that version's schema, without more defaulting.
 func (d *Definition) Read(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
-	return d.transform(ctx, CallRead, &item, &o, func(ctx context.Context, r *admission.Request) (admission.Outcome, error) {
-		return d.inner.Read(ctx, r, d.convert)
-	})
+	return d.transform(ctx, CallRead, &item, &o, d.inner.Read)
 }
 
 // Convert returns the object converted to the TargetVersion and coerced to that version's schema.
@@ -48,9 +46,7 @@ func (d *Definition) Convert(ctx context.Context, item Item, o EvaluationOptions
 	if o.TargetVersion == "" {
 		return nil, invalid("there is no target version: say which of the CRD's versions to convert to")
 	}
-	return d.transform(ctx, CallConvert, &item, &o, func(ctx context.Context, r *admission.Request) (admission.Outcome, error) {
-		return d.inner.Convert(ctx, r, d.convert)
-	})
+	return d.transform(ctx, CallConvert, &item, &o, d.inner.Convert)
 }
 
 // write implements Validate and Admit.
@@ -73,14 +69,11 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	v := &Verdict{Revision: d.revision}
 	presenter := newPresenter(&r, o.Include)
 	var out admission.Outcome
-	switch {
-	case call == CallAdmit:
+	if call == CallAdmit {
 		r.WantObject, r.WantChanged = o.View != ViewNone, o.View == ViewChanged
-		out, err = d.inner.Admit(ctx, &r, d.convert)
-	case r.Old != nil:
-		out, err = d.inner.Update(ctx, &r, d.convert)
-	default:
-		out, err = d.inner.Create(ctx, &r)
+		out, err = d.inner.Admit(ctx, &r)
+	} else {
+		out, err = d.inner.Write(ctx, &r)
 	}
 	if err == nil && o.WithStatus && out.Rejection != nil {
 		v.Status, err = out.Rejection.Status()

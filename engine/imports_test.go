@@ -27,7 +27,6 @@ var rank = map[string]int{
 	"engine/internal/plan":       6,
 	"engine/internal/patch":      1,
 	"engine/internal/compare":    7,
-	"engine/internal/convert":    7,
 	"engine/internal/jsonpath":   6,
 	"engine/internal/selector":   7,
 	"engine/internal/table":      7,

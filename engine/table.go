@@ -130,7 +130,7 @@ func (m *tableMaker) add(ctx context.Context, object *Document) (err error) {
 	if m.request.Body, m.request.YAML, err = object.text("object"); err != nil {
 		return err
 	}
-	if _, err = m.d.inner.Read(ctx, &m.request, m.d.convert); err == nil {
+	if _, err = m.d.inner.Read(ctx, &m.request); err == nil {
 		err = m.err
 	}
 	return err

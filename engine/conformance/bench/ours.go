@@ -92,7 +92,7 @@ func (o *ours) create(body []byte) (written, error) {
 }
 
 func (o *ours) admit(r *admission.Request) (written, error) {
-	out, err := o.definition.Admit(context.Background(), r, nil)
+	out, err := o.definition.Admit(context.Background(), r)
 	switch {
 	case err != nil:
 		return written{}, err
@@ -105,7 +105,7 @@ func (o *ours) admit(r *admission.Request) (written, error) {
 }
 
 func (o *ours) accepted(r *admission.Request) ([]byte, error) {
-	out, err := o.definition.Create(context.Background(), r)
+	out, err := o.definition.Write(context.Background(), r)
 	switch {
 	case err != nil:
 		return nil, err
@@ -119,7 +119,7 @@ func (o *ours) accepted(r *admission.Request) ([]byte, error) {
 
 // rejected is the whole create of an object with field errors: these and the response to a client.
 func (o *ours) rejected(body []byte) ([]violation.Violation, *admission.Rejection, error) {
-	out, err := o.definition.Create(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
+	out, err := o.definition.Write(context.Background(), &admission.Request{Version: o.version, Body: body, Handler: true})
 	switch {
 	case err != nil:
 		return nil, nil, err

@@ -166,14 +166,10 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 	q := &admission.Request{
 		Version: r.Version, Body: r.Body, YAML: r.YAML, FieldValidation: directives[r.FieldValidation], WantObject: true, Exact: w.exact, NoClosures: w.noClosures, Handler: r.Handler, Namespace: r.Namespace,
 	}
-	var out admission.Outcome
-	var err error
-	if r.Op == oracle.Create {
-		out, err = d.inner.Create(context.Background(), q)
-	} else {
+	if r.Op != oracle.Create {
 		q.Old, q.Status = r.Old, r.Op == oracle.Status
-		out, err = d.inner.Update(context.Background(), q, nil)
 	}
+	out, err := d.inner.Write(context.Background(), q)
 	if err != nil {
 		return oracle.Answer{Rejection: faultRefusal(err)}, false
 	}
@@ -203,10 +199,10 @@ func (d *Definition) transform(r oracle.Request) oracle.Answer {
 	switch r.Op {
 	case oracle.Read:
 		q.Version = ""
-		out, err = d.inner.Read(ctx, q, nil)
+		out, err = d.inner.Read(ctx, q)
 	case oracle.Convert:
 		q.Version = ""
-		out, err = d.inner.Convert(ctx, q, nil)
+		out, err = d.inner.Convert(ctx, q)
 	case oracle.Prune:
 		out, err = d.inner.Prune(ctx, q)
 	default:

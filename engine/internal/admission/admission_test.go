@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
@@ -188,7 +187,7 @@ func TestCreate(t *testing.T) {
 				}
 				r := tt.r
 				r.Exact, r.WantObject = exact, true
-				got, err := d.Create(context.Background(), &r)
+				got, err := d.Write(context.Background(), &r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -211,7 +210,7 @@ func TestScale(t *testing.T) {
 		`,"status":{"replicas":-2}`:        {`SCALE .status.replicas: Invalid value: -2: should be a non-negative integer`},
 		`,"status":{"selector":{"a":"b"}}`: {`SCALE .status.selector: Invalid value: "": .status.selector accessor error: map[a:b] is of the type map[string]interface {}, expected string`},
 	} {
-		got, err := d.Create(context.Background(), &Request{Body: []byte(gadget(plain, rest))})
+		got, err := d.Write(context.Background(), &Request{Body: []byte(gadget(plain, rest))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,19 +237,19 @@ func TestFaults(t *testing.T) {
 		code Code
 		text string
 	}{
-		{"unknown version", t.Context(), d.Create, Request{Version: "v3", Body: []byte(many)}, VersionNotFound, `version "v3" is not a version of gadgets.example.com: it has v1, v2`},
-		{"unknown version in the object", t.Context(), d.Create, Request{Body: []byte(strings.Replace(many, "example.com/v1", "example.com/v3", 1))}, VersionNotFound,
+		{"unknown version", t.Context(), d.Write, Request{Version: "v3", Body: []byte(many)}, VersionNotFound, `version "v3" is not a version of gadgets.example.com: it has v1, v2`},
+		{"unknown version in the object", t.Context(), d.Write, Request{Body: []byte(strings.Replace(many, "example.com/v1", "example.com/v3", 1))}, VersionNotFound,
 			`the object's version "v3" is not a version of gadgets.example.com: it has v1, v2`},
-		{"not served", t.Context(), d.Create, Request{Version: "v2", Body: []byte(many)}, VersionNotServed, `version "v2" of gadgets.example.com is not served: ask for one that is`},
-		{"too large", t.Context(), d.Create, func() (r Request) { r.Body = []byte(many); r.Limits.MaxBytes = 100; return r }(), LimitExceeded,
+		{"not served", t.Context(), d.Write, Request{Version: "v2", Body: []byte(many)}, VersionNotServed, `version "v2" of gadgets.example.com is not served: ask for one that is`},
+		{"too large", t.Context(), d.Write, func() (r Request) { r.Body = []byte(many); r.Limits.MaxBytes = 100; return r }(), LimitExceeded,
 			`object: document size of 3`},
 		{"too much by default", t.Context(), d.Default, func() (r Request) { r.Body = []byte(gadget(plain, ``)); r.Limits.MaxDefaultBytes = 5; return r }(), LimitExceeded,
 			`object: expansion by defaults of at least `},
-		{"too much by default, read", t.Context(), func(ctx context.Context, r *Request) (Outcome, error) { return d.Read(ctx, r, nil) },
+		{"too much by default, read", t.Context(), d.Read,
 			func() (r Request) { r.Body = []byte(gadget(plain, ``)); r.Limits.MaxDefaultBytes = 5; return r }(), LimitExceeded, `object: expansion by defaults of at least `},
-		{"too much by default, create", t.Context(), d.Create, func() (r Request) { r.Body = []byte(gadget(plain, ``)); r.Limits.MaxDefaultBytes = 5; return r }(), LimitExceeded,
+		{"too much by default, create", t.Context(), d.Write, func() (r Request) { r.Body = []byte(gadget(plain, ``)); r.Limits.MaxDefaultBytes = 5; return r }(), LimitExceeded,
 			`object: expansion by defaults of at least `},
-		{"cancelled", ended, d.Create, Request{Body: []byte(many)}, Deadline, `the call was cancelled before the object was evaluated`},
+		{"cancelled", ended, d.Write, Request{Body: []byte(many)}, Deadline, `the call was cancelled before the object was evaluated`},
 		{"unreadable", t.Context(), d.Prune, Request{Body: []byte(`{`)}, ObjectRejected, `unexpected end of JSON input`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -276,7 +275,7 @@ func TestReadAndConvert(t *testing.T) {
 	v2 := func(metadata, spec string) string {
 		return strings.Replace(gadget(metadata, `,"spec":{`+spec+`}`), "/v1", "/v2", 1)
 	}
-	reply := func(text string) convert.Converter {
+	reply := func(text string) Converter {
 		return func(_ context.Context, crd string, _ *apiextensionsv1.WebhookConversion, desired string, objects [][]byte) ([][]byte, error) {
 			if crd != "gadgets.example.com" || desired != "example.com/v2" || len(objects) != 1 {
 				t.Errorf("asked for %s of %s: %q", desired, crd, objects)
@@ -288,7 +287,7 @@ func TestReadAndConvert(t *testing.T) {
 		name    string
 		d       *Definition
 		convert bool
-		by      convert.Converter
+		by      Converter
 		want    string
 		fault   Code
 	}{
@@ -301,11 +300,12 @@ func TestReadAndConvert(t *testing.T) {
 		{"convert, no webhook to ask", webhook, true, nil, "", ConversionUnavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			c.d.Converter = c.by
 			do := c.d.Read
 			if c.convert {
 				do = c.d.Convert
 			}
-			got, err := do(context.Background(), &Request{Body: []byte(stored), Target: "v2", WantObject: true}, c.by)
+			got, err := do(context.Background(), &Request{Body: []byte(stored), Target: "v2", WantObject: true})
 			var f *Fault
 			if c.fault != "" {
 				if !errors.As(err, &f) || f.Code != c.fault {

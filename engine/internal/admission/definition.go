@@ -20,6 +20,8 @@ type Definition struct {
 	Terminating bool
 	// Conversion is spec.conversion. Nil means None.
 	Conversion *apiextensionsv1.CustomResourceConversion
+	// Converter calls the CRD's webhook. If it is nil, conversions by a webhook fail.
+	Converter Converter
 	// Unservable is why API servers answer every request for objects of the CRD with 500, nil if they do not.
 	Unservable error
 	// Versions are in the order of spec.versions.

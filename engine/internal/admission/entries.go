@@ -16,13 +16,8 @@ type entries struct {
 	finder *value.Finder
 	root   uint32
 
-	byValue map[string][]labelled // of labels, by value
-	passed  map[[2]string]int     // number of errors so far, by value and detail
-}
-
-type labelled struct {
-	key  string
-	node uint32
+	byValue map[string][]uint32 // labels in document order
+	passed  map[[2]string]int   // number of errors so far, by value and detail
 }
 
 // originOfValue marks errors about a label's value. Errors about keys have another origin.
@@ -31,42 +26,37 @@ const originOfValue = "format=k8s-label-value"
 // of returns the path of an error, and the node there or the deepest node above it.
 func (e *entries) of(err *field.Error) (value.Path, uint32) {
 	path := violation.PathOf(err.Field)
-	node := e.finder.Deepest(e.root, path)
+	node, entry := e.finder.Deepest(e.root, path), uint32(0)
 	bad, isText := err.BadValue.(string)
-	if !isText || err.Type != field.ErrorTypeInvalid ||
-		err.Field != "metadata.labels" && err.Field != "metadata.annotations" {
+	switch {
+	case !isText || err.Type != field.ErrorTypeInvalid ||
+		err.Field != "metadata.labels" && err.Field != "metadata.annotations":
+	case err.Origin == originOfValue:
+		entry = e.next(node, bad, err.Detail)
+	default:
+		entry = e.finder.Field(node, bad)
+	}
+	if entry == 0 {
 		return path, node
 	}
-	if err.Origin == originOfValue {
-		return e.ofValue(path, node, bad, err.Detail)
-	}
-	if c := e.finder.Field(node, bad); c != 0 {
-		return append(path, value.Entry(bad)), c
-	}
-	return path, node
+	return append(path, value.Entry(strings.Clone(e.d.Key(entry)))), entry
 }
 
-// ofValue assigns errors about one value to the labels with that value, in document order for each detail.
-func (e *entries) ofValue(path value.Path, labels uint32, bad, detail string) (value.Path, uint32) {
+// next returns the label for an error about a value: labels with one value are taken in document order for each detail.
+func (e *entries) next(labels uint32, bad, detail string) uint32 {
 	if e.byValue == nil {
-		e.byValue, e.passed = e.values(labels), map[[2]string]int{}
-	}
-	k := e.passed[[2]string{bad, detail}]
-	if k >= len(e.byValue[bad]) {
-		return path, labels
-	}
-	e.passed[[2]string{bad, detail}]++
-	found := e.byValue[bad][k]
-	return append(path, value.Entry(found.key)), found.node
-}
-
-func (e *entries) values(labels uint32) map[string][]labelled {
-	all := map[string][]labelled{}
-	for c := e.d.Nodes[labels].First; c != 0; c = e.d.Nodes[c].Next {
-		if e.d.Nodes[c].Kind == value.String {
-			text := e.d.Str(c)
-			all[text] = append(all[text], labelled{strings.Clone(e.d.Key(c)), c})
+		e.byValue, e.passed = map[string][]uint32{}, map[[2]string]int{}
+		for c := e.d.Nodes[labels].First; c != 0; c = e.d.Nodes[c].Next {
+			if e.d.Nodes[c].Kind == value.String {
+				e.byValue[e.d.Str(c)] = append(e.byValue[e.d.Str(c)], c)
+			}
 		}
 	}
-	return all
+	which := [2]string{bad, detail}
+	k := e.passed[which]
+	e.passed[which]++
+	if list := e.byValue[bad]; k < len(list) {
+		return list[k]
+	}
+	return 0
 }

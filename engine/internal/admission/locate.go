@@ -21,10 +21,6 @@ type locator struct {
 // maxSearched bounds the search for keys with dots and brackets, in members per answer.
 const maxSearched = 1 << 20
 
-func newLocator(d *value.Doc, root uint32, s *interrupt.Signal) *locator {
-	return &locator{d: d, root: root, finder: d.Finder(), stop: s, steps: maxSearched}
-}
-
 // find returns the node of a path text and its path, or 0. Keys with dots or brackets make a text ambiguous: they are
 // considered only if no path without such keys matches.
 func (l *locator) find(text string) (value.Path, uint32) {

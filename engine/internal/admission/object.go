@@ -32,18 +32,17 @@ func (p *pass) printed() []byte { return p.d.AppendJSON(grown(p.json), p.root) }
 
 // object prints the object and compares it with the body, as far as the request asks for it.
 func (p *pass) object() {
-	flags := p.d.Nodes[p.root].Flags
-	if p.r.WantChanged {
-		p.out.Changed = flags&value.Lossy != 0 || flags&value.Dirty != 0 && !p.asSent()
-	}
-	if !p.r.WantObject {
+	if !p.r.WantObject && !p.r.WantChanged {
 		return
 	}
-	if flags&(value.Dirty|value.Lossy) == 0 {
-		p.out.Object = p.d.Raw(p.root)
-		return
+	object := p.d.Raw(p.root)
+	if p.d.Nodes[p.root].Flags&(value.Dirty|value.Lossy) != 0 {
+		object = p.printed()
+		p.out.Changed = p.r.WantChanged && !sameJSON(p.json, object)
 	}
-	p.out.Object = p.printed()
+	if p.r.WantObject {
+		p.out.Object = object
+	}
 }
 
 // present prints the object and passes it to Request.Show.
@@ -52,12 +51,4 @@ func (p *pass) present(v *Version) {
 	if p.r.Show != nil {
 		p.r.Show(v, Tree{p.d, p.root, p.stop})
 	}
-}
-
-// asSent compares the tree with the body, since edits can cancel each other out.
-func (p *pass) asSent() bool {
-	original := value.Acquire()
-	defer original.Release()
-	root, err := original.Parse(p.json, value.Request, value.Limits{MaxBytes: len(p.json)})
-	return err == nil && value.Equal(p.d, p.root, original, root)
 }

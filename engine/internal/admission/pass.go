@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -32,11 +31,10 @@ type pass struct {
 	root   uint32
 	warned map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
 
-	by                convert.Converter // calls the CRD's webhook; nil if there is none
-	storing           bool              // the write continues to the storage
-	completed         []string          // the fields of metadata that were filled in for the caller
-	borrowedNamespace bool              // the namespace of the old object was filled in without one in the request
-	generated         bool              // the object has the generated name of the request
+	storing           bool     // the write continues to the storage
+	completed         []string // the fields of metadata that were filled in for the caller
+	borrowedNamespace bool     // the namespace of the old object was filled in without one in the request
+	generated         bool     // the object has the generated name of the request
 
 	old       oldObject // of an update
 	patching  *patching // nil if the body is not a patch
@@ -65,14 +63,14 @@ func (p *pass) acquire() *value.Doc {
 	return d
 }
 
-// run evaluates one request. by calls the CRD's webhook, or is nil. After a panic, the Doc and the pass are left to the
-// garbage collector and do not return to their pools.
-func (d *Definition) run(ctx context.Context, r *Request, by convert.Converter, do func(*pass) error) (Outcome, error) {
+// run evaluates one request. After a panic, the Doc and the pass are left to the garbage collector and do not return to
+// their pools.
+func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) (Outcome, error) {
 	if err := expired(ctx); err != nil {
 		return Outcome{}, err
 	}
 	p := passes.Get().(*pass)
-	p.request, p.ctx, p.def, p.by = *r, ctx, d, by
+	p.request, p.ctx, p.def = *r, ctx, d
 	p.r, p.out, p.d = &p.request, &p.outcome, p.acquire()
 	if done := ctx.Done(); done != nil {
 		p.stop = interrupt.On(done)

@@ -65,9 +65,12 @@ func (p *pass) updatePatched() error {
 	p.json, p.yaml, p.old = nil, nil, oldObject{}
 	p.out.Warnings, p.warned = nil, nil
 	if err := p.writeBody(); err != nil {
-		return ofPatched(err)
+		if f := new(Fault); errors.As(err, &f) && f.Code == LimitExceeded {
+			return about(f, "patched object: ")
+		}
+		return err
 	}
-	p.positionInPatch()
+	p.positionInPatch(q.puts())
 	p.out.Changed = true // the body is a patch and not an object
 	return nil
 }
@@ -160,28 +163,24 @@ func (p *pass) rejectPatched(cause string) *Rejection {
 	return r
 }
 
-// ofPatched returns a Fault about the patched object.
-func ofPatched(err error) error {
-	var f *Fault
-	if !errors.As(err, &f) || f.Code != LimitExceeded {
-		return err
-	}
-	return about(f, "patched object: ")
-}
-
 // maxPatchSearch bounds the search for positions in a JSON patch: violations times operations.
 const maxPatchSearch = 1 << 20
 
 // positionInPatch sets the positions of violations to those of the values in the patch. A violation about a value that
 // is not in the patch has no position. If there are too many violations and operations, none has one.
-func (p *pass) positionInPatch() {
-	p.clearPositions()
-	q, puts := p.patching, p.patching.puts()
+func (p *pass) positionInPatch(puts []put) {
 	if n := len(p.out.Violations) + len(p.out.Ratcheted) + len(p.out.Pruned); n*len(puts) > maxPatchSearch {
-		return
+		puts = nil
 	}
-	finder := q.doc.Finder()
+	var finder *value.Finder
+	if len(puts) > 0 {
+		finder = p.patching.doc.Finder()
+	}
+	searched := 0
 	find := func(path value.Path) (node uint32, at value.Path) { // of several operations the last one counts
+		if searched++; searched%64 == 0 && p.stop.Stopped() {
+			puts = nil // the caller checks for the deadline
+		}
 		for i := len(puts) - 1; i >= 0 && node == 0; i-- {
 			if rest, ok := below(path, puts[i].keys); ok {
 				node, at = finder.Lookup(puts[i].value, rest), puts[i].at.With(rest...)
@@ -191,20 +190,16 @@ func (p *pass) positionInPatch() {
 	}
 	for _, list := range [...][]violation.Violation{p.out.Violations, p.out.Ratcheted} {
 		for i := range list {
-			if i%64 == 63 && p.stop.Stopped() {
-				return // the caller checks for the deadline
-			}
+			list[i].Position = value.Position{}
 			if node, at := find(list[i].Path); node != 0 {
-				list[i].Position = q.doc.PositionOf(node, at)
+				list[i].Position = p.patching.doc.PositionOf(node, at)
 			}
 		}
 	}
 	for i := range p.out.Pruned {
-		if i%64 == 63 && p.stop.Stopped() {
-			return
-		}
+		p.out.Pruned[i].Position = value.Position{}
 		if node, at := find(p.out.Pruned[i].Path); node != 0 {
-			p.out.Pruned[i].Position = keyPosition(q.doc, q.yaml, node, at)
+			p.out.Pruned[i].Position = keyPosition(p.patching.doc, p.patching.yaml, node, at)
 		}
 	}
 }
@@ -215,18 +210,6 @@ func keyPosition(d *value.Doc, y *value.YAMLSource, node uint32, at value.Path) 
 		return y.KeyPosition(at)
 	}
 	return d.KeyPosition(node)
-}
-
-// clearPositions removes positions from the violations about an object that is not in a document.
-func (p *pass) clearPositions() {
-	for _, list := range [...][]violation.Violation{p.out.Violations, p.out.Ratcheted} {
-		for i := range list {
-			list[i].Position = value.Position{}
-		}
-	}
-	for i := range p.out.Pruned {
-		p.out.Pruned[i].Position = value.Position{}
-	}
 }
 
 // put is a part of a patch that sets the value at a path: an operation of a JSON patch, or a merge patch.

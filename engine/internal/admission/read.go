@@ -20,7 +20,12 @@ func (p *pass) read() error {
 		if late := expired(p.ctx); late != nil {
 			return late
 		}
-		return p.unreadable(err)
+		of, cause := p.decodeForError()
+		if cause == nil { // upstream reads only the first document of a YAML stream
+			of, cause = nil, err
+		}
+		p.unread = p.undecodable(of, cause)
+		return nil
 	}
 	// Of duplicate keys, upstream considers all for apiVersion and kind, and the tree has the last.
 	if p.d.HasDuplicates(p.text) || !p.typeMeta() {
@@ -48,16 +53,6 @@ func (p *pass) parse() (err error) {
 		p.root, err = p.d.Parse(p.json, p.text, p.r.Limits)
 	}
 	return err
-}
-
-// unreadable gets upstream's error about a body that does not parse.
-func (p *pass) unreadable(err error) error {
-	of, cause := p.decodeForError()
-	if cause == nil { // upstream reads only the first document of a YAML stream
-		of, cause = nil, err
-	}
-	p.unread = p.undecodable(of, cause)
-	return nil
 }
 
 // decodeForError decodes the body with upstream's serializer: that of requests, or that of the storage.

@@ -58,14 +58,10 @@ func TestRules(t *testing.T) {
 			var first Outcome
 			for i, r := range []Request{{}, {NoClosures: true}, {Exact: true}} {
 				r.Version, r.Body, r.Status = "v1", []byte(c.object), c.status
-				var out Outcome
-				var err error
-				if c.old == "" {
-					out, err = d.Create(context.Background(), &r)
-				} else {
+				if c.old != "" {
 					r.Old = []byte(c.old)
-					out, err = d.Update(context.Background(), &r, nil)
 				}
+				out, err := d.Write(context.Background(), &r)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -100,44 +100,49 @@ func (s *Scale) read(d *value.Doc, root uint32) (scale *autoscalingv1.Scale, fou
 	return scale, found, nil
 }
 
-// integer returns the integer at the path, or 0 if there is none. Type errors have apimachinery's text. It does not
-// allocate if there is no error.
+// integer returns the integer at the path, or 0 if it is absent. It does not allocate if there is no error.
 func (s *ScalePath) integer(d *value.Doc, root uint32) (n int64, found bool, err error) {
-	switch c, plain := s.descend(d, root); {
-	case plain && c == 0:
-		return 0, false, nil
-	case plain && d.Nodes[c].Kind == value.Int:
-		return d.Int(c), true, nil
+	c, err := s.find(d, root, value.Int)
+	if c == 0 {
+		return 0, false, err
 	}
-	object, _ := d.Any(root).(map[string]any)
-	return unstructured.NestedInt64(object, s.Names...)
+	return d.Int(c), true, nil
 }
 
 // text returns the string at the path, or "", like integer. It refers to the Doc's memory.
 func (s *ScalePath) text(d *value.Doc, root uint32) (string, error) {
-	switch c, plain := s.descend(d, root); {
-	case len(s.Names) == 0 || plain && c == 0:
+	if len(s.Names) == 0 {
 		return "", nil
-	case plain && d.Nodes[c].Kind == value.String:
-		return d.Str(c), nil
 	}
-	object, _ := d.Any(root).(map[string]any)
-	text, _, err := unstructured.NestedString(object, s.Names...)
-	return text, err
+	c, err := s.find(d, root, value.String)
+	if c == 0 {
+		return "", err
+	}
+	return d.Str(c), nil
 }
 
-// descend follows the path through objects. It returns 0 if a member is missing; plain is false if a value on the path
-// is not an object.
-func (s *ScalePath) descend(d *value.Doc, node uint32) (c uint32, plain bool) {
+// find returns the node at the path, or 0 if it is absent. The error is apimachinery's for a value of another kind.
+func (s *ScalePath) find(d *value.Doc, root uint32, kind value.Kind) (node uint32, err error) {
+	node = root
+	parent := value.Object
 	for _, name := range s.Names {
-		if d.Nodes[node].Kind != value.Object {
-			return 0, false
+		if parent = d.Nodes[node].Kind; parent != value.Object {
+			break
 		}
 		if node = d.Field(node, name); node == 0 {
-			return 0, true
+			return 0, nil
 		}
 	}
-	return node, true
+	if parent == value.Object && d.Nodes[node].Kind == kind {
+		return node, nil
+	}
+	object, _ := d.Any(root).(map[string]any)
+	if kind == value.Int {
+		_, _, err = unstructured.NestedInt64(object, s.Names...)
+	} else {
+		_, _, err = unstructured.NestedString(object, s.Names...)
+	}
+	return 0, err
 }
 
 // violation returns the violation about a value at the path.

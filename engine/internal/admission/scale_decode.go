@@ -9,8 +9,8 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -20,21 +20,12 @@ import (
 // scaleKind is the type of the scale subresource.
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 
-// scaleDecoders decode Scales into the types that upstream's decoder knows. They are safe for concurrent use.
-var scaleDecoders = sync.OnceValue(func() map[decoding]runtime.Decoder {
+// scaleScheme returns the types that upstream's decoder of Scales knows.
+var scaleScheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(autoscalingv1.AddToScheme(s))
-	codecs, all := serializer.NewCodecFactory(s), map[decoding]runtime.Decoder{}
-	for _, how := range []decoding{{}, {yaml: true}, {strict: true}, {yaml: true, strict: true}} {
-		all[how] = codecs.DecoderToVersion(
-			jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s,
-				jsonserializer.SerializerOptions{Yaml: how.yaml, Strict: how.strict}),
-			scaleKind.GroupVersion())
-	}
-	return all
+	return s
 })
-
-type decoding struct{ yaml, strict bool }
 
 // olderScales are the group versions of Scales that upstream's decoder knows and cannot convert.
 var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": true, "apps/v1beta2": true}
@@ -42,10 +33,14 @@ var olderScales = map[string]bool{"extensions/v1beta1": true, "apps/v1beta1": tr
 // decodeScale decodes a Scale. byDefault is the type of a body that declares none. of is the type that the body
 // declares, or nil. unknown holds the texts about unknown and duplicate fields. The error is upstream's, or a Fault of
 // metadata beyond its bounds, since apimachinery has no deadline.
-func decodeScale(body []byte, how decoding, byDefault *schema.GroupVersionKind) (
+func decodeScale(body []byte, o jsonserializer.SerializerOptions, byDefault *schema.GroupVersionKind) (
 	scale *autoscalingv1.Scale, of *schema.GroupVersionKind, unknown []string, err error) {
+	s := scaleScheme()
+	decoder := versioning.NewDefaultingCodecForScheme(s, nil,
+		jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s, o),
+		runtime.DisabledGroupVersioner, scaleKind.GroupVersion())
 	scale = &autoscalingv1.Scale{}
-	made, of, err := scaleDecoders()[how].Decode(body, byDefault, scale)
+	made, of, err := decoder.Decode(body, byDefault, scale)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && made != nil {
 		for _, e := range strict.Errors() {
 			unknown = append(unknown, e.Error())
@@ -72,7 +67,7 @@ const unregistered = `no kind is registered for the type v1.Scale in scheme "pkg
 // readScale decodes the body. It returns nil if the body is rejected. The error is a Fault.
 func (p *pass) readScale() (*autoscalingv1.Scale, error) {
 	strict := p.r.FieldValidation != Ignore && p.r.Stage != StageFinish
-	sent, of, unknown, err := decodeScale(p.r.Body, decoding{p.r.YAML, strict}, &scaleKind)
+	sent, of, unknown, err := decodeScale(p.r.Body, jsonserializer.SerializerOptions{Yaml: p.r.YAML, Strict: strict}, &scaleKind)
 	if err == nil && p.r.FieldValidation == Strict && len(unknown) > 0 {
 		err = strictError(unknown)
 	}
@@ -105,7 +100,8 @@ func (p *pass) patchScale(current *autoscalingv1.Scale) (*autoscalingv1.Scale, e
 	if rejected, err := p.apply(root, true); rejected || err != nil {
 		return nil, err
 	}
-	made, _, unknown, err := decodeScale(q.tree.Printed(), decoding{strict: p.r.FieldValidation != Ignore}, nil)
+	made, _, unknown, err := decodeScale(q.tree.Printed(),
+		jsonserializer.SerializerOptions{Strict: p.r.FieldValidation != Ignore}, nil)
 	if err == nil {
 		p.out.Strict = slices.Concat(q.unknown, unknown)
 		if len(p.out.Strict) > 0 && p.r.FieldValidation == Strict {

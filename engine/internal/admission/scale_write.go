@@ -21,31 +21,13 @@ const noReplicas = math.MinInt32
 //
 // Upstream: registry/customresource/etcd.go, scaleUpdatedObjectInfo.UpdatedObject.
 func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) {
-	return d.run(ctx, r, nil, func(p *pass) error {
-		v := p.def.Find(p.r.Version)
-		sent, err := p.readScale()
+	return d.run(ctx, r, func(p *pass) error {
+		p.r.AsGiven = true
+		v, sent, _, err := p.readScales()
 		if sent == nil || err != nil {
 			return err
 		}
-		q := p.oldReader()
-		if err := p.openOld(q); err != nil {
-			return err
-		}
-		meta := p.d.Field(q.root, "metadata")
-		if p.d.Nodes[meta].Kind != value.Object {
-			return ofOld(&Fault{Code: InvalidArgument, Text: "it has no metadata"})
-		}
-		if err := metadata.Fits(p.d, meta); err != nil {
-			return ofOld(exceeded(err))
-		}
-		p.old.root = q.root
-		p.addressAsOld()
-		if p.checkScale(sent) || p.compareUID(string(sent.UID)) {
-			return nil
-		}
-		if _, _, err := v.Scale.read(p.d, p.old.root); err != nil {
-			p.out.Rejection = statusless(err.Error())
-		} else if !p.setReplicas(v, sent) {
+		if !p.setReplicas(v, sent) {
 			p.object()
 		}
 		return nil
@@ -59,42 +41,49 @@ func (d *Definition) SetScale(ctx context.Context, r *Request) (Outcome, error) 
 // and patch.go.
 func (p *pass) updateScale() error {
 	p.r.Whole = true // only handlers write Scales
-	v, err := p.addressOld()
-	if err != nil || p.out.Rejection != nil {
+	v, sent, current, err := p.readScales()
+	switch {
+	case sent == nil || err != nil:
 		return err
+	case p.r.Stage == StageDecode:
+		return p.decodedScale(sent, current)
 	}
-	var sent *autoscalingv1.Scale
+	return p.changeReplicas(v, sent)
+}
+
+// readScales reads the old object, its Scale and the new Scale, which is nil if the request is rejected.
+func (p *pass) readScales() (v *Version, sent, current *autoscalingv1.Scale, err error) {
+	if v, err = p.addressOld(); err != nil || p.out.Rejection != nil {
+		return nil, nil, nil, err
+	}
 	if p.r.Patch == 0 {
 		if sent, err = p.readScale(); sent == nil || err != nil {
-			return err
+			return nil, nil, nil, err
 		}
 	} else if rejected, err := p.readPatch(); rejected || err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	if err := p.readOld(v); err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	p.setKnown(v)
 	if sent != nil && (p.checkScale(sent) || p.r.Stage != StageFinish && p.compareUID(string(sent.UID))) {
-		return nil
+		return nil, nil, nil, nil
 	}
 	current, found, err := v.Scale.read(p.d, p.old.root)
 	if err != nil {
 		p.out.Rejection = statusless(err.Error())
-		return nil
+		return nil, nil, nil, nil
 	}
 	if !found {
 		current.Spec.Replicas = noReplicas
 	}
 	if sent == nil {
 		if sent, err = p.patchScale(current); sent == nil || err != nil || p.checkScale(sent) {
-			return err
+			return nil, nil, nil, err
 		}
 	}
-	if p.r.Stage == StageDecode {
-		return p.decodedScale(sent, current)
-	}
-	return p.changeReplicas(v, sent)
+	return v, sent, current, nil
 }
 
 // checkScale rejects a Scale whose name or namespace differs from the request's, and warns of repeated owners.
@@ -152,7 +141,7 @@ func (p *pass) changeReplicas(v *Version, sent *autoscalingv1.Scale) error {
 	want := p.r.WantObject
 	p.r.WantObject = want || p.storing
 	err := p.finish(v)
-	p.clearPositions()
+	p.positionInPatch(nil)
 	if err != nil || p.out.Rejection != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // shape does what upstream's coercing decoder does: it coerces metadata, and for an object of the CRD's type removes
-// unknown fields and nulls, unless keepNulls is set, and coerces embedded metadata. unknown holds the unknown fields in upstream's order, if o or
-// the request asks for them. rejected is upstream's decoding error. err is a Fault.
+// unknown fields and nulls, unless keepNulls is set, and coerces embedded metadata. unknown holds the unknown fields in
+// upstream's order, if o or the request asks for them. rejected is upstream's decoding error. err is a Fault.
 //
 // Upstream: customresource_handler.go, unstructuredSchemaCoercer.apply.
 func (p *pass) shape(o metadata.Options, keepNulls bool) (unknown []string, rejected, err error) {
@@ -125,7 +125,7 @@ func (p *pass) unknownMetadata(paths []string) {
 	if err != nil {
 		return // cannot fail, since it was read before
 	}
-	fields := newLocator(original, root, p.stop)
+	fields := &locator{d: original, root: root, finder: original.Finder(), stop: p.stop, steps: maxSearched}
 	for i, text := range paths {
 		if i%64 == 63 && p.stop.Stopped() {
 			return // the caller checks for the deadline

@@ -9,20 +9,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Admit evaluates a whole write: a creation, or an update if there is an old object, and its effect on the storage. by
-// calls the CRD's webhook. The error is a *Fault.
-func (d *Definition) Admit(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
+// Admit evaluates a whole write: a creation, or an update if there is an old object, and its effect on the storage. The
+// error is a *Fault.
+func (d *Definition) Admit(ctx context.Context, r *Request) (Outcome, error) {
 	if d.Storage == nil {
 		return Outcome{}, &Fault{Code: VersionNotFound,
 			Text: d.Name + " has no storage version: no object of it can be stored, and API servers answer none of its requests"}
 	}
-	return d.run(ctx, r, by, func(p *pass) error {
+	return d.run(ctx, r, func(p *pass) error {
 		p.storing = true
 		return p.write()
 	})
@@ -186,7 +185,7 @@ func (p *pass) store(v *Version) error {
 	limits := p.r.Limits
 	limits.MaxBytes = len(stored)
 	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
-	out, err := p.def.run(p.ctx, &back, p.by, func(q *pass) error {
+	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
 		q.completed = p.completed
 		return q.readStored()
 	})

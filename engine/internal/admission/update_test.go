@@ -137,7 +137,7 @@ func TestUpdate(t *testing.T) {
 				}
 				r := tt.r
 				r.Old, r.Exact, r.WantObject = []byte(tt.old), exact, true
-				got, err := d.Update(context.Background(), &r, nil)
+				got, err := d.Write(context.Background(), &r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -165,7 +165,7 @@ func TestUpdateFast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.Old = []byte(gadget(stored, `,"spec":{"note":"old"},"status":{"selector":"old","replicas":1}`))
-			got, err := d.Update(context.Background(), &r, nil)
+			got, err := d.Write(context.Background(), &r)
 			if err != nil || got.Rejection != nil || got.Explained {
 				t.Errorf("%v, %+v, explained %v", err, got.Rejection, got.Explained)
 			}
@@ -205,7 +205,7 @@ func TestUpdateFaults(t *testing.T) {
 				tt.r.Body = []byte(gadget(sent, ``))
 			}
 			tt.r.Old = []byte(tt.old)
-			_, err := tt.d.Update(context.Background(), &tt.r, nil)
+			_, err := tt.d.Write(context.Background(), &tt.r)
 			var f *Fault
 			if !errors.As(err, &f) || f.Code != tt.want || !strings.HasPrefix(f.Text, tt.text) {
 				t.Errorf("%v, want %s: %s", err, tt.want, tt.text)
@@ -229,7 +229,7 @@ func TestUpdatePositions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.r.Old = []byte(gadget(stored, `,"status":{"replicas":-1}`))
-			got, err := d.Update(context.Background(), &tt.r, nil)
+			got, err := d.Write(context.Background(), &tt.r)
 			if err != nil || len(got.Violations) == 0 {
 				t.Fatalf("%v, %+v", err, got)
 			}
@@ -249,11 +249,11 @@ func TestUpdateConverted(t *testing.T) {
 	d := define(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"}}}
 	})
-	by := func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
+	d.Converter = func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
 		return [][]byte{[]byte(gadget(stored, `,"spec":{"must":"x","note":"b"}`))}, nil
 	}
 	r := Request{Body: []byte(gadget(sent, `,"spec":{"must":"x","note":"a"}`)), Old: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + stored + `}}`), WantObject: true}
-	got, err := d.Update(context.Background(), &r, by)
+	got, err := d.Write(context.Background(), &r)
 	if err != nil || got.Rejection != nil || len(got.Ratcheted) != 1 {
 		t.Errorf("%v, %+v, ratcheted %d", err, got.Rejection, len(got.Ratcheted))
 	}

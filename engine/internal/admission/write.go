@@ -7,26 +7,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crdeval/crdeval/engine/internal/convert"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Create evaluates a creation up to the storage. The error is a *Fault.
-func (d *Definition) Create(ctx context.Context, r *Request) (Outcome, error) {
-	return d.run(ctx, r, nil, (*pass).write)
-}
-
-// Update evaluates an update of r.Old or of its status up to the storage. It does not compare the resourceVersion with
-// that of the storage. by calls the CRD's webhook if the old object is of another version. The error is a *Fault.
+// Write evaluates a creation, or an update of r.Old or of its status, up to the storage. It does not compare the
+// resourceVersion with that of the storage. The error is a *Fault.
 //
 // Upstream: registry/rest/update.go, BeforeUpdate.
-func (d *Definition) Update(ctx context.Context, r *Request, by convert.Converter) (Outcome, error) {
-	return d.run(ctx, r, by, (*pass).write)
+func (d *Definition) Write(ctx context.Context, r *Request) (Outcome, error) {
+	return d.run(ctx, r, (*pass).write)
 }
 
-// write evaluates a creation, or an update if there is an old object.
 func (p *pass) write() error {
 	switch {
 	case p.r.Scale:

@@ -1,0 +1,220 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Converter calls a CRD's webhook. It returns one object as JSON for each object it is given.
+type Converter func(ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string,
+	objects [][]byte) ([][]byte, error)
+
+// convert converts the object to a version and coerces it to that version's schema. It does not default, and it rejects
+// malformed metadata.
+//
+// Upstream: customresource_handler.go, schemaCoercingConverter.
+func (p *pass) convert(target string) error {
+	to := p.def.Find(target)
+	switch {
+	case p.of.Group != p.def.Group:
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf(
+			"%v is unstructured and is not suitable for converting to %q", p.of.String(), p.def.Group+"/"+target)}
+	case to == nil:
+		return &Fault{Code: VersionNotFound, Text: fmt.Sprintf(
+			"request to convert CR to an invalid group/version: %s/%s", p.def.Group, target)}
+	case p.def.Find(p.of.Version) == nil:
+		return &Fault{Code: VersionNotFound, Text: "request to convert CR from an invalid group/version: " +
+			p.of.GroupVersion().String()}
+	}
+	if to.Name != p.of.Version {
+		if err := p.rewrite(to); err != nil {
+			return err
+		}
+	}
+	p.of.Version = to.Name
+	if p.own = nil; p.matches {
+		p.own = to
+	}
+	changes := p.r.WantChanges
+	p.r.WantChanges = changes && p.r.Target != ""
+	_, cause, err := p.shape(metadata.Options{}, false)
+	p.r.WantChanges = changes
+	switch {
+	case err != nil:
+		return err
+	case cause != nil:
+		return rejected(serverError(cause.Error()))
+	}
+	return nil
+}
+
+// renames reports whether a conversion changes only apiVersion.
+func (d *Definition) renames() bool {
+	return d.Conversion == nil || d.Conversion.Strategy != apiextensionsv1.WebhookConverter
+}
+
+// rewrite changes apiVersion, or calls the CRD's webhook.
+func (p *pass) rewrite(to *Version) error {
+	if p.def.renames() {
+		p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
+		return nil
+	}
+	reply, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendJSON(nil, p.root))
+	root := uint32(0)
+	if err == nil {
+		root, err = p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1)})
+	}
+	switch {
+	case errors.As(err, new(*Fault)):
+		return err
+	case err != nil:
+		return rejected(serverError(err.Error()))
+	}
+	p.d.Replace(p.root, root)
+	p.d.MarkDirty(p.root)
+	return nil
+}
+
+// convertByWebhook converts an object of another version to an apiVersion and checks the reply: it must be one object of
+// the requested version and the same kind, name, namespace and uid. Of its metadata only labels and annotations are
+// used. The error is a Fault with ConversionUnavailable, or has the text of an API server's answer.
+//
+// Upstream: apiextensions-apiserver pkg/apiserver/conversion.
+func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersionKind, to string,
+	object []byte) ([]byte, error) {
+	unavailable := func(err error) error {
+		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
+	}
+	original, converted := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	if err := original.UnmarshalJSON(object); err != nil {
+		return nil, err
+	}
+	_, version := original.Object["apiVersion"]
+	_, kind := original.Object["kind"]
+	if version && kind && len(original.Object) == 2 { // webhooks are not called for those
+		original.SetAPIVersion(to)
+		return utiljson.Marshal(original.Object)
+	}
+	if d.Converter == nil {
+		return nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: objects of %v cannot be converted to %s", d.Name, of, to))
+	}
+	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{object})
+	if err != nil {
+		return nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", of, err))
+	}
+	if len(replies) != 1 {
+		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected 1", of, len(replies))
+	}
+	if err := converted.UnmarshalJSON(replies[0]); err != nil {
+		return nil, err
+	}
+	got := converted.GroupVersionKind()
+	switch {
+	case got.GroupVersion().String() != to:
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid groupVersion (expected %v, received %v)", of, to, got.GroupVersion())
+	case got.Kind != of.Kind:
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid kind (expected %v, received %v)", of, of.Kind, got.Kind)
+	}
+	if err := sameIdentity(original, converted); err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid object: %w", of, err)
+	}
+	if err := restoreMetadata(original, converted); err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid metadata: %w", of, err)
+	}
+	return utiljson.Marshal(converted.Object)
+}
+
+func sameIdentity(in, out *unstructured.Unstructured) error {
+	for _, f := range []struct{ what, in, out string }{
+		{"kind", in.GetKind(), out.GetKind()},
+		{"name", in.GetName(), out.GetName()},
+		{"namespace", in.GetNamespace(), out.GetNamespace()},
+		{"UID", string(in.GetUID()), string(out.GetUID())},
+	} {
+		if f.in != f.out {
+			return fmt.Errorf("must have the same %s: %v != %v", f.what, f.in, f.out)
+		}
+	}
+	return nil
+}
+
+// restoreMetadata restores the original's metadata except for labels and annotations.
+func restoreMetadata(original, converted *unstructured.Unstructured) error {
+	reply, found := converted.Object["metadata"]
+	if !found {
+		return errors.New("missing metadata in converted object")
+	}
+	theirs, ok := reply.(map[string]any)
+	if !ok {
+		return fmt.Errorf("invalid metadata of type %T in converted object", reply)
+	}
+	own, found := original.Object["metadata"]
+	ours, ok := own.(map[string]any)
+	switch {
+	case !found:
+		ours = map[string]any{}
+	case !ok:
+		return fmt.Errorf("invalid metadata of type %T in input object", own)
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		if err := restoreField(ours, theirs, name); err != nil {
+			return err
+		}
+	}
+	converted.Object["metadata"] = ours
+	return nil
+}
+
+// restoreField takes labels or annotations from a reply. They are validated only if they changed.
+func restoreField(ours, theirs map[string]any, name string) error {
+	reply := theirs[name]
+	if reply == nil {
+		delete(ours, name)
+		return nil
+	}
+	after, ok := reply.(map[string]any)
+	if !ok {
+		return fmt.Errorf("invalid metadata.%s of type %T in converted object", name, reply)
+	}
+	before, ok := ours[name].(map[string]any)
+	if !ok && ours[name] != nil {
+		return fmt.Errorf("invalid metadata.%s of type %T in original object", name, ours[name])
+	}
+	changed := len(before) != len(after)
+	texts := make(map[string]string, len(after))
+	for _, k := range slices.Sorted(maps.Keys(after)) {
+		v := after[k]
+		text, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, k, v)
+		}
+		texts[k] = text
+		changed = changed || before[k] != v
+	}
+	if changed {
+		errs := metav1validation.ValidateLabels
+		at := field.NewPath("metadata", "labels")
+		if name == "annotations" {
+			errs, at = validation.ValidateAnnotations, field.NewPath("metadata", "annotation")
+		}
+		if found := errs(texts, at); len(found) > 0 {
+			return found.ToAggregate()
+		}
+	}
+	ours[name] = after
+	return nil
+}
