@@ -1,7 +1,16 @@
 package admission
 
 import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -96,4 +105,131 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 		}
 	}
 	return d
+}
+
+// unservable returns why an API server cannot prepare to serve the objects of an accepted CRD, nil if it can. It then
+// answers every request for them, at every served version, with 500.
+//
+// Upstream: customresource_handler.go, getOrCreateServingInfoFor.
+func unservable(crd *apiextensionsv1.CustomResourceDefinition) error {
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		if err := unservableSchema(schema.Of(v)); err != nil && !crd.Spec.PreserveUnknownFields {
+			return fmt.Errorf("version %s: %w", v.Name, err)
+		}
+	}
+	c := crd.Spec.Conversion
+	if c != nil && c.Strategy == apiextensionsv1.WebhookConverter && c.Webhook != nil && c.Webhook.ClientConfig != nil {
+		if err := unusableClient(c.Webhook.ClientConfig); err != nil {
+			return fmt.Errorf("conversion webhook: %w", err)
+		}
+	}
+	return nil
+}
+
+// unservableSchema returns why upstream cannot prune the defaults of a schema. It prunes each within an object that holds
+// nothing else, and there is no such object for a default below the items of the root.
+//
+// Upstream: apiserver/schema/defaulting/prune.go, PruneDefaults, and surroundingobject.go, NewRootObjectFunc.
+func unservableSchema(s *schema.Props) error {
+	if s == nil {
+		return nil
+	}
+	if err := schema.Unsupported(s); err != nil {
+		return err
+	}
+	if raw := defaultOf(s); raw != nil && raw[0] != '{' {
+		return errors.New("the default of the root schema is not an object")
+	}
+	if s.Items != nil && s.Items.Schema != nil && hasStructuralDefault(s.Items.Schema) {
+		return errors.New("the root schema has items with a default, and the root cannot be an array")
+	}
+	return nil
+}
+
+// defaultOf returns the JSON of a schema's default, nil if it has none or null.
+func defaultOf(s *schema.Props) []byte {
+	if s.Default == nil {
+		return nil
+	}
+	raw := bytes.TrimSpace(s.Default.Raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// hasStructuralDefault reports whether a schema has a default outside of allOf, anyOf, oneOf and not.
+func hasStructuralDefault(s *schema.Props) bool {
+	if defaultOf(s) != nil {
+		return true
+	}
+	if a := s.AdditionalProperties; a != nil && a.Schema != nil && hasStructuralDefault(a.Schema) {
+		return true
+	}
+	if s.Items != nil && s.Items.Schema != nil && hasStructuralDefault(s.Items.Schema) {
+		return true
+	}
+	for _, p := range s.Properties {
+		if hasStructuralDefault(&p) {
+			return true
+		}
+	}
+	return false
+}
+
+// unusableClient returns why no HTTP client can be made for a conversion webhook.
+//
+// Upstream: apiserver/conversion/webhook_converter.go, webhookClientConfigForCRD; apiserver, util/webhook/client.go,
+// hookClientConfig; client-go, rest/url_utils.go, DefaultServerURL.
+func unusableClient(c *apiextensionsv1.WebhookClientConfig) error {
+	host := ""
+	switch {
+	case c.Service == nil && c.URL == nil:
+		return nil // registration rejects it
+	case c.Service != nil:
+		port := int32(443)
+		if c.Service.Port != nil {
+			port = *c.Service.Port
+		}
+		host = "https://" + net.JoinHostPort(c.Service.Name+"."+c.Service.Namespace+".svc", strconv.Itoa(int(port)))
+	case c.URL != nil:
+		u, err := url.Parse(*c.URL)
+		if err != nil {
+			return err
+		}
+		host = u.Scheme + "://" + u.Host // decoded: a host with percent-encoded characters does not parse again
+	}
+	if u, err := url.Parse(host); err != nil || u.Host == "" {
+		return fmt.Errorf("%q is not the URL of a host", host)
+	}
+	if bundle := bytes.TrimSpace(c.CABundle); len(bundle) > 0 && !x509.NewCertPool().AppendCertsFromPEM(c.CABundle) {
+		return errors.New("caBundle holds no certificate")
+	}
+	return nil
+}
+
+// unserved rejects a request for objects that cannot be served, and warns of the cause.
+func (p *pass) unserved() bool {
+	cause := p.def.Unservable
+	if cause == nil {
+		return false
+	}
+	p.out.Rejection = errUnserved()
+	p.warn(Notice + "API servers cannot serve the objects of this CRD: " + cause.Error())
+	return true
+}
+
+func errUnserved() *Rejection {
+	return rejectionOf(apierrors.NewInternalError(errors.New("error resolving resource")))
+}
+
+// served returns a Fault if the objects of the definition cannot be served.
+func (d *Definition) served() error {
+	if d.Unservable == nil {
+		return nil
+	}
+	r := errUnserved()
+	return &Fault{Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r,
+		Cause: d.Unservable}
 }

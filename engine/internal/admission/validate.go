@@ -9,6 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -177,4 +178,109 @@ func (p *pass) updateErrors(budget *violation.Budget) (common, own []violation.V
 	whole, change := metadata.ValidateCommon(m, old, p.def.Namespaced)
 	common = append(p.aboutMetadata(whole, budget), p.aboutMetadata(change, budget)...)
 	return common, p.aboutMetadata(metadata.ValidateUpdate(m, old, p.def.Namespaced), budget)
+}
+
+// entries finds the paths of errors about ObjectMeta. An error about labels or annotations names only the map and shows
+// the key or the value; its path leads to the entry.
+type entries struct {
+	d      *value.Doc
+	finder *value.Finder
+	root   uint32
+
+	byValue map[string][]uint32 // labels in document order
+	passed  map[[2]string]int   // number of errors so far, by value and detail
+}
+
+// originOfValue marks errors about a label's value. Errors about keys have another origin.
+const originOfValue = "format=k8s-label-value"
+
+// of returns the path of an error, and the node there or the deepest node above it.
+func (e *entries) of(err *field.Error) (value.Path, uint32) {
+	path := violation.PathOf(err.Field)
+	node, entry := e.finder.Deepest(e.root, path), uint32(0)
+	bad, isText := err.BadValue.(string)
+	switch {
+	case !isText || err.Type != field.ErrorTypeInvalid ||
+		err.Field != "metadata.labels" && err.Field != "metadata.annotations":
+	case err.Origin == originOfValue:
+		entry = e.next(node, bad, err.Detail)
+	default:
+		entry = e.finder.Field(node, bad)
+	}
+	if entry == 0 {
+		return path, node
+	}
+	return append(path, value.Entry(strings.Clone(e.d.Key(entry)))), entry
+}
+
+// next returns the label for an error about a value: labels with one value are taken in document order for each detail.
+func (e *entries) next(labels uint32, bad, detail string) uint32 {
+	if e.byValue == nil {
+		e.byValue, e.passed = map[string][]uint32{}, map[[2]string]int{}
+		for c := e.d.Nodes[labels].First; c != 0; c = e.d.Nodes[c].Next {
+			if e.d.Nodes[c].Kind == value.String {
+				e.byValue[e.d.Str(c)] = append(e.byValue[e.d.Str(c)], c)
+			}
+		}
+	}
+	which := [2]string{bad, detail}
+	k := e.passed[which]
+	e.passed[which]++
+	if list := e.byValue[bad]; k < len(list) {
+		return list[k]
+	}
+	return 0
+}
+
+// notChecked is upstream's note in place of rules that are not evaluated because of earlier errors.
+const notChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+
+// rules appends the violations of x-kubernetes-validations. If earlier violations block the rules, it appends a note
+// instead. Ratcheted violations are added to p.ratcheted and become warnings.
+//
+// Upstream: registry/customresource/strategy.go, Validate, ValidateUpdate and hasBlockingErr.
+func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Update,
+	at plan.At) []violation.Violation {
+	if !compiled.HasRules() {
+		return found
+	}
+	r := p.run()
+	defer r.Close()
+	r.Budget, r.Trace = at.Budget, p.r.Trace
+	if violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules) {
+		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
+		note.Node = p.root
+		found = append(found, note)
+		if p.r.Trace != rule.TraceAll {
+			return found
+		}
+		r.Skip = notChecked // trace the rules as skipped
+	} else if !r.NoClosures {
+		compiled.FillSlots(p.d, p.root)
+		compiled.FillSlots(p.d, u.Old)
+	}
+	compiled.Rules(r, p.root, u, at)
+	p.out.Traces, p.out.OmittedTraces = r.Traces()
+	for i := range r.Ratcheted {
+		p.warn(r.Ratcheted[i].Error.Error())
+	}
+	p.ratcheted = append(p.ratcheted, r.Ratcheted...)
+	return append(found, r.Found...)
+}
+
+// cleanRules reports whether all rules hold for an accepted object.
+func (p *pass) cleanRules(compiled *plan.Plan) bool {
+	if !compiled.HasRules() {
+		return true
+	}
+	r := p.run()
+	defer r.Close()
+	return compiled.CleanRules(r, p.root, p.old.root, p.pairs)
+}
+
+// run starts an evaluation of rules.
+func (p *pass) run() *rule.Run {
+	r := rule.Start(p.d)
+	r.Context, r.Stop, r.NoClosures = p.ctx, p.stop, p.r.NoClosures
+	return r
 }
