@@ -141,7 +141,7 @@ func unservableSchema(s *schema.Props) error {
 	if raw := defaultOf(s); raw != nil && raw[0] != '{' {
 		return errors.New("the default of the root schema is not an object")
 	}
-	if s.Items != nil && s.Items.Schema != nil && hasStructuralDefault(s.Items.Schema) {
+	if s.Items != nil && schema.Any(s.Items.Schema, func(s *schema.Props) bool { return defaultOf(s) != nil }) {
 		return errors.New("the root schema has items with a default, and the root cannot be an array")
 	}
 	return nil
@@ -157,25 +157,6 @@ func defaultOf(s *schema.Props) []byte {
 		return nil
 	}
 	return raw
-}
-
-// hasStructuralDefault reports whether a schema has a default outside of allOf, anyOf, oneOf and not.
-func hasStructuralDefault(s *schema.Props) bool {
-	if defaultOf(s) != nil {
-		return true
-	}
-	if a := s.AdditionalProperties; a != nil && a.Schema != nil && hasStructuralDefault(a.Schema) {
-		return true
-	}
-	if s.Items != nil && s.Items.Schema != nil && hasStructuralDefault(s.Items.Schema) {
-		return true
-	}
-	for _, p := range s.Properties {
-		if hasStructuralDefault(&p) {
-			return true
-		}
-	}
-	return false
 }
 
 // unusableClient returns why no HTTP client can be made for a conversion webhook.

@@ -126,9 +126,6 @@ func (p *pass) apply(root uint32, printed bool) (rejected bool, err error) {
 	case errors.As(err, &limit):
 		return false, about(exceeded(err), "patch: ")
 	case !errors.As(err, &e):
-		if late := expired(p.ctx); late != nil {
-			return false, late
-		}
 		return false, internal(err)
 	}
 	switch e.Code {

@@ -118,7 +118,7 @@ func (p *pass) dedupScaleOwners(sent *autoscalingv1.Scale, late bool) {
 // decodedScale sets the outcome of stage DECODE.
 func (p *pass) decodedScale(sent, current *autoscalingv1.Scale) (err error) {
 	if !p.r.WantObject {
-		return expired(p.ctx)
+		return nil
 	}
 	if p.out.Object, err = json.Marshal(sent); err == nil {
 		p.out.Old, err = json.Marshal(current)
@@ -126,7 +126,7 @@ func (p *pass) decodedScale(sent, current *autoscalingv1.Scale) (err error) {
 	if err != nil {
 		return internal(err)
 	}
-	return expired(p.ctx)
+	return nil
 }
 
 // changeReplicas sets the replicas of the old object, and validates that as its update.

@@ -41,7 +41,8 @@ func (p *pass) writeBody() error {
 		}
 		return p.exact(v)
 	case p.r.Stage == StageDecode:
-		return p.decoded()
+		p.decoded()
+		return nil
 	}
 	return p.respond(v)
 }
@@ -107,14 +108,12 @@ func (p *pass) exact(v *Version) error {
 			return err
 		}
 	}
-	if err := expired(p.ctx); err != nil {
-		return err
-	}
 	switch {
 	case !finish && (update && p.checkUID() || p.forbidden()):
 		return nil
 	case p.r.Stage == StageDecode:
-		return p.decoded()
+		p.decoded()
+		return nil
 	case p.r.Patched && !p.r.AsGiven:
 		// Bytes of a storage usually have no resourceVersion; the patched object then has the stored one.
 		p.fillRevision()
@@ -182,7 +181,7 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 }
 
 // decoded sets the outcome of stage DECODE: the object and the old one at the request's version.
-func (p *pass) decoded() error {
+func (p *pass) decoded() {
 	p.removeCompleted()
 	p.object()
 	if p.r.WantObject && p.lossy() {
@@ -191,7 +190,6 @@ func (p *pass) decoded() error {
 	if p.r.WantObject && p.old.root != 0 {
 		p.out.Old = p.d.AppendDecoded(grown(p.d.Src[value.Old]), p.old.root)
 	}
-	return expired(p.ctx)
 }
 
 // finish does the steps after mutating admission: it prepares and validates the object, and sets the outcome.
@@ -215,9 +213,6 @@ func (p *pass) finish(v *Version) error {
 		return err
 	}
 	p.reject(found)
-	if err := expired(p.ctx); err != nil {
-		return err
-	}
 	p.forbidden()
 	return p.respond(v)
 }
