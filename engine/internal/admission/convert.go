@@ -89,8 +89,8 @@ func (p *pass) rewrite(to *Version) error {
 	return nil
 }
 
-// convertByWebhook converts an object of another version to an apiVersion and checks the reply: it must be one object of
-// the requested version and the same kind, name, namespace and uid. Of its metadata only labels and annotations are
+// convertByWebhook converts an object of another version to an apiVersion and checks the reply: it must be one object
+// of the requested version and the same kind, name, namespace and uid. Of its metadata only labels and annotations are
 // used. The error is a Fault with ConversionUnavailable, or has the text of an API server's answer.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/conversion.
@@ -110,7 +110,8 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 		return utiljson.Marshal(original.Object)
 	}
 	if d.Converter == nil {
-		return nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: objects of %v cannot be converted to %s", d.Name, of, to))
+		return nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: "+
+			"objects of %v cannot be converted to %s", d.Name, of, to))
 	}
 	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{object})
 	if err != nil {
@@ -122,31 +123,30 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 	if err := converted.UnmarshalJSON(replies[0]); err != nil {
 		return nil, err
 	}
-	got := converted.GroupVersionKind()
-	switch {
+	switch got := converted.GroupVersionKind(); {
 	case got.GroupVersion().String() != to:
-		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid groupVersion (expected %v, received %v)", of, to, got.GroupVersion())
+		err = fmt.Errorf("object at index 0: invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
 	case got.Kind != of.Kind:
-		return nil, fmt.Errorf("conversion webhook for %v returned invalid object at index 0: invalid kind (expected %v, received %v)", of, of.Kind, got.Kind)
+		err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", of.Kind, got.Kind)
+	default:
+		if err = sameIdentity(original, converted); err == nil {
+			err = restoreMetadata(original, converted)
+		}
 	}
-	if err := sameIdentity(original, converted); err != nil {
-		return nil, fmt.Errorf("conversion webhook for %v returned invalid object: %w", of, err)
-	}
-	if err := restoreMetadata(original, converted); err != nil {
-		return nil, fmt.Errorf("conversion webhook for %v returned invalid metadata: %w", of, err)
+	if err != nil {
+		return nil, fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
 	}
 	return utiljson.Marshal(converted.Object)
 }
 
 func sameIdentity(in, out *unstructured.Unstructured) error {
 	for _, f := range []struct{ what, in, out string }{
-		{"kind", in.GetKind(), out.GetKind()},
 		{"name", in.GetName(), out.GetName()},
 		{"namespace", in.GetNamespace(), out.GetNamespace()},
 		{"UID", string(in.GetUID()), string(out.GetUID())},
 	} {
 		if f.in != f.out {
-			return fmt.Errorf("must have the same %s: %v != %v", f.what, f.in, f.out)
+			return fmt.Errorf("object: must have the same %s: %v != %v", f.what, f.in, f.out)
 		}
 	}
 	return nil
@@ -156,11 +156,11 @@ func sameIdentity(in, out *unstructured.Unstructured) error {
 func restoreMetadata(original, converted *unstructured.Unstructured) error {
 	reply, found := converted.Object["metadata"]
 	if !found {
-		return errors.New("missing metadata in converted object")
+		return errors.New("metadata: missing metadata in converted object")
 	}
 	theirs, ok := reply.(map[string]any)
 	if !ok {
-		return fmt.Errorf("invalid metadata of type %T in converted object", reply)
+		return fmt.Errorf("metadata: invalid metadata of type %T in converted object", reply)
 	}
 	own, found := original.Object["metadata"]
 	ours, ok := own.(map[string]any)
@@ -168,11 +168,11 @@ func restoreMetadata(original, converted *unstructured.Unstructured) error {
 	case !found:
 		ours = map[string]any{}
 	case !ok:
-		return fmt.Errorf("invalid metadata of type %T in input object", own)
+		return fmt.Errorf("metadata: invalid metadata of type %T in input object", own)
 	}
 	for _, name := range []string{"labels", "annotations"} {
 		if err := restoreField(ours, theirs, name); err != nil {
-			return err
+			return fmt.Errorf("metadata: %w", err)
 		}
 	}
 	converted.Object["metadata"] = ours

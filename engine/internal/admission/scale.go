@@ -242,7 +242,8 @@ const unregistered = `no kind is registered for the type v1.Scale in scheme "pkg
 // readScale decodes the body. It returns nil if the body is rejected. The error is a Fault.
 func (p *pass) readScale() (*autoscalingv1.Scale, error) {
 	strict := p.r.FieldValidation != Ignore && p.r.Stage != StageFinish
-	sent, of, unknown, err := decodeScale(p.r.Body, jsonserializer.SerializerOptions{Yaml: p.r.YAML, Strict: strict}, &scaleKind)
+	sent, of, unknown, err := decodeScale(p.r.Body,
+		jsonserializer.SerializerOptions{Yaml: p.r.YAML, Strict: strict}, &scaleKind)
 	if err == nil && p.r.FieldValidation == Strict && len(unknown) > 0 {
 		err = strictError(unknown)
 	}

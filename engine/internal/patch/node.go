@@ -156,8 +156,8 @@ func (t *Tree) contents(n node) container {
 	return c
 }
 
-// merge returns the contents of a merged list or object. Nulls are dropped from the objects of new values, but stay in a
-// value that replaces an object.
+// merge returns the contents of a merged list or object. Nulls are dropped from the objects of new values, but stay in
+// a value that replaces an object.
 //
 // Upstream: merge.go, mergeDocs and merge.
 func (t *Tree) merge(n node) (c container) {

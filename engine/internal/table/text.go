@@ -87,7 +87,8 @@ func Text(columns []metav1.TableColumnDefinition, rows int, row func(int) []byte
 		o.MaxBytes = DefaultTableBytes
 	}
 	out := &bounded{max: o.MaxBytes}
-	t := &printed{o: &o, kind: kind, last: -1, name: -1, writer: tabwriter.NewWriter(out, 6, 4, 3, ' ', tabwriter.RememberWidths)}
+	t := &printed{o: &o, kind: kind, last: -1, name: -1}
+	t.writer = tabwriter.NewWriter(out, 6, 4, 3, ' ', tabwriter.RememberWidths)
 	t.head(columns)
 	chunk := cmp.Or(o.ChunkSize, kubectlChunk)
 	if chunk < 0 {
