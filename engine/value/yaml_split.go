@@ -23,7 +23,7 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 		current := 0
 		for at, text := range yamlLines(stream) {
 			current++
-			marker, rest := documentMarker(text)
+			marker, rest := DocumentMarker(text)
 			if marker == '-' && started || marker == '.' {
 				end := at
 				if marker == '.' {
@@ -40,8 +40,8 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 			}
 			if marker == '-' {
 				started = true
-				content = hasContent(rest)
-			} else if marker == 0 && hasContent(text) && (started || text[0] != '%') {
+				content = HasContent(rest)
+			} else if marker == 0 && HasContent(text) && (started || text[0] != '%') {
 				started, content = true, true
 			}
 		}
@@ -74,8 +74,8 @@ func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// documentMarker returns the character of a --- or ... at the beginning of a line, and the rest of the line.
-func documentMarker(line []byte) (marker byte, rest []byte) {
+// DocumentMarker returns the character of a --- or ... at the beginning of a line, and the rest of the line.
+func DocumentMarker(line []byte) (marker byte, rest []byte) {
 	if len(line) < 3 || line[0] != '-' && line[0] != '.' || line[1] != line[0] || line[2] != line[0] {
 		return 0, nil
 	}
@@ -86,8 +86,8 @@ func documentMarker(line []byte) (marker byte, rest []byte) {
 	return 0, nil
 }
 
-// hasContent reports whether a line has more than white space and a comment.
-func hasContent(line []byte) bool {
+// HasContent reports whether a line has more than white space and a comment.
+func HasContent(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t")
 	return len(line) > 0 && line[0] != '#' && lineBreak(line) == 0
 }

@@ -81,26 +81,16 @@ func openView(ctx context.Context, r Registry, catalog, token string, inlineCrds
 	return r.ViewWith(ctx, catalog, token, inlineCrds)
 }
 
-var fieldValidations = map[crdevalv1.FieldValidation]engine.FieldValidation{
-	crdevalv1.FieldValidation_FIELD_VALIDATION_UNSPECIFIED: engine.FieldValidationWarn,
-	crdevalv1.FieldValidation_FIELD_VALIDATION_WARN:        engine.FieldValidationWarn,
-	crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE:      engine.FieldValidationIgnore,
-	crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT:      engine.FieldValidationStrict,
-}
-
-var objectViews = map[crdevalv1.ObjectView]engine.View{
-	crdevalv1.ObjectView_OBJECT_VIEW_UNSPECIFIED: engine.ViewFull,
-	crdevalv1.ObjectView_OBJECT_VIEW_FULL:        engine.ViewFull,
-	crdevalv1.ObjectView_OBJECT_VIEW_CHANGED:     engine.ViewChanged,
-	crdevalv1.ObjectView_OBJECT_VIEW_NONE:        engine.ViewNone,
-}
-
-var traceModes = map[crdevalv1.TraceMode]engine.TraceMode{
-	crdevalv1.TraceMode_TRACE_MODE_UNSPECIFIED: engine.TraceNone,
-	crdevalv1.TraceMode_TRACE_MODE_NONE:        engine.TraceNone,
-	crdevalv1.TraceMode_TRACE_MODE_FAILED:      engine.TraceFailed,
-	crdevalv1.TraceMode_TRACE_MODE_ALL:         engine.TraceAll,
-}
+// The values of the engine, by the numbers of the enums of the API. The first is the default.
+var (
+	fieldValidations = []engine.FieldValidation{
+		engine.FieldValidationWarn, engine.FieldValidationIgnore, engine.FieldValidationWarn, engine.FieldValidationStrict,
+	}
+	objectViews = []engine.View{engine.ViewFull, engine.ViewFull, engine.ViewChanged, engine.ViewNone}
+	traceModes  = []engine.TraceMode{engine.TraceNone, engine.TraceNone, engine.TraceFailed, engine.TraceAll}
+	stages      = []engine.Stage{engine.StageAll, engine.StageAll, engine.StageDecode, engine.StageFinish}
+	rowObjects  = []engine.RowObject{engine.RowMetadata, engine.RowNone, engine.RowMetadata, engine.RowWhole}
+)
 
 func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {
 	b.options.CompleteMetadata, b.options.WithStatus = o.GetCompleteMetadata(), o.GetWithStatus()
@@ -119,13 +109,6 @@ func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {
 		}
 	}
 	return nil
-}
-
-var stages = map[crdevalv1.AdmissionStage]engine.Stage{
-	crdevalv1.AdmissionStage_ADMISSION_STAGE_UNSPECIFIED: engine.StageAll,
-	crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL:         engine.StageAll,
-	crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE:      engine.StageDecode,
-	crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH:      engine.StageFinish,
 }
 
 // setAdmission sets the options of Admit only.

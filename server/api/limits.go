@@ -69,32 +69,18 @@ func (l Limits) withDefaults() Limits {
 
 // message returns the limits as GetServerInfo publishes them.
 func (l Limits) message() *crdevalv1.ServerLimits {
+	d := l.Documents
 	return &crdevalv1.ServerLimits{
-		MaxBatchItems:       int32(l.MaxBatchItems),
-		MaxMessageBytes:     int64(l.MaxMessageBytes),
-		MaxDocumentBytes:    int64(l.Documents.MaxBytes),
-		MaxDocumentDepth:    int32(l.Documents.MaxDepth),
-		MaxAliasFactor:      int32(l.Documents.MaxAliasFactor),
-		MaxAliasBytes:       int64(l.Documents.MaxAliasBytes),
-		MaxCrdBytes:         int64(l.Documents.MaxBytes),
-		DefaultPageSize:     int32(l.DefaultPageSize),
-		MaxPageSize:         int32(l.MaxPageSize),
-		MaxInlineCrds:       maxInlineCrds,
-		MaxErrorDetails:     maxErrorDetails,
-		MaxErrorBytes:       maxErrorBytes,
-		MaxViolations:       int32(l.Documents.MaxViolations),
-		MaxViolationBytes:   int64(l.Documents.MaxViolationBytes),
-		MaxYamlNodes:        MaxYAMLNodes,
-		MaxTraces:           engine.MaxTraces,
-		MaxTraceSteps:       engine.MaxTraceSteps,
-		MaxTraceValueBytes:  engine.MaxTraceValueBytes,
-		MaxRegisterCrds:     int32(l.MaxRegisterCrds),
-		MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller),
-		MaxStoredVersions:   maxStoredVersions,
-		MaxStreamItems:      maxStreamItems,
-		MaxStreamWindow:     maxStreamWindow,
-		MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
-		MaxStreams:          int32(l.MaxStreams),
+		MaxBatchItems: int32(l.MaxBatchItems), MaxMessageBytes: int64(l.MaxMessageBytes), MaxInlineCrds: maxInlineCrds,
+		MaxRegisterCrds: int32(l.MaxRegisterCrds), MaxStoredVersions: maxStoredVersions, MaxYamlNodes: MaxYAMLNodes,
+		DefaultPageSize: int32(l.DefaultPageSize), MaxPageSize: int32(l.MaxPageSize),
+		MaxDocumentBytes: int64(d.MaxBytes), MaxCrdBytes: int64(d.MaxBytes), MaxDocumentDepth: int32(d.MaxDepth),
+		MaxAliasFactor: int32(d.MaxAliasFactor), MaxAliasBytes: int64(d.MaxAliasBytes),
+		MaxViolations: int32(d.MaxViolations), MaxViolationBytes: int64(d.MaxViolationBytes),
+		MaxErrorDetails: maxErrorDetails, MaxErrorBytes: maxErrorBytes,
+		MaxTraces: engine.MaxTraces, MaxTraceSteps: engine.MaxTraceSteps, MaxTraceValueBytes: engine.MaxTraceValueBytes,
+		MaxStreams: int32(l.MaxStreams), MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
+		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamWindow, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller),
 	}
 }
 

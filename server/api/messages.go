@@ -27,13 +27,12 @@ func convertAll[E, M any](list []E, convert func(*E) *M) []*M {
 	return all
 }
 
-// enumValue returns the engine's value of an enum value of a request.
-func enumValue[P ~int32, E any](field string, v P, values map[P]E) (E, error) {
-	e, ok := values[v]
-	if !ok {
+// enumValue returns the engine's value of an enum value of a request. values are by number.
+func enumValue[P ~int32, E any](field string, v P, values []E) (e E, err error) {
+	if v < 0 || int(v) >= len(values) {
 		return e, invalid(field, "%s: the enum has no value %d", field, v)
 	}
-	return e, nil
+	return values[v], nil
 }
 
 // valid returns text as UTF-8. Upstream's error texts quote bytes of callers, which may end inside a character.
@@ -164,7 +163,7 @@ func rejection(r *engine.Rejection) *crdevalv1.Rejection {
 func violation(v *engine.Violation) *crdevalv1.Violation {
 	return &crdevalv1.Violation{
 		Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: json(v.BadValue),
-		Pointer: valid(v.Pointer), SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: steps[v.Step],
+		Pointer: valid(v.Pointer), SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: pipelineStep(v.Step),
 		Position: position(v.Position), Hint: hint(v.Hint),
 	}
 }
@@ -192,17 +191,11 @@ func hint(h *engine.Hint) *crdevalv1.Hint {
 	return &crdevalv1.Hint{Text: valid(h.Text), Pointer: valid(h.Pointer), Replacement: json(h.Replacement)}
 }
 
-var steps = map[engine.Step]crdevalv1.PipelineStep{
-	engine.StepDecode:   crdevalv1.PipelineStep_PIPELINE_STEP_DECODE,
-	engine.StepRequest:  crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST,
-	engine.StepTypeMeta: crdevalv1.PipelineStep_PIPELINE_STEP_TYPE_META,
-	engine.StepMetadata: crdevalv1.PipelineStep_PIPELINE_STEP_METADATA,
-	engine.StepSchema:   crdevalv1.PipelineStep_PIPELINE_STEP_SCHEMA,
-	engine.StepScale:    crdevalv1.PipelineStep_PIPELINE_STEP_SCALE,
-	engine.StepEmbedded: crdevalv1.PipelineStep_PIPELINE_STEP_EMBEDDED,
-	engine.StepList:     crdevalv1.PipelineStep_PIPELINE_STEP_LIST,
-	engine.StepRule:     crdevalv1.PipelineStep_PIPELINE_STEP_RULE,
-	engine.StepCRD:      crdevalv1.PipelineStep_PIPELINE_STEP_CRD,
+func pipelineStep(s engine.Step) crdevalv1.PipelineStep {
+	if s == engine.StepRule {
+		return crdevalv1.PipelineStep_PIPELINE_STEP_RULE
+	}
+	return crdevalv1.PipelineStep(crdevalv1.PipelineStep_value["PIPELINE_STEP_"+string(s)])
 }
 
 // changes returns nil if nothing was changed.
@@ -262,9 +255,10 @@ func ruleTraces(list []engine.RuleTrace, omitted int) *crdevalv1.RuleTraces {
 	return &crdevalv1.RuleTraces{Traces: convertAll(list, ruleTrace), Omitted: int32(omitted)}
 }
 
+// ruleTrace relies on the outcomes having the same numbers in the engine and in the API.
 func ruleTrace(t *engine.RuleTrace) *crdevalv1.RuleTrace {
 	return &crdevalv1.RuleTrace{
-		Pointer: valid(t.Pointer), SchemaPointer: valid(t.SchemaPointer), Rule: ruleRef(t.Rule), Outcome: ruleOutcomes[t.Outcome],
+		Pointer: valid(t.Pointer), SchemaPointer: valid(t.SchemaPointer), Rule: ruleRef(t.Rule), Outcome: crdevalv1.RuleOutcome(t.Outcome),
 		Skipped: valid(t.Skipped), Cost: t.Cost, Message: valid(t.Message), Steps: convertAll(t.Steps, traceStep),
 		OmittedSteps: int32(t.OmittedSteps),
 	}
@@ -279,14 +273,6 @@ func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
 		m.Result = &crdevalv1.TraceStep_Value{Value: json(s.Value)}
 	}
 	return m
-}
-
-var ruleOutcomes = map[engine.RuleOutcome]crdevalv1.RuleOutcome{
-	engine.RulePassed:    crdevalv1.RuleOutcome_RULE_OUTCOME_PASSED,
-	engine.RuleFailed:    crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED,
-	engine.RuleError:     crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR,
-	engine.RuleSkipped:   crdevalv1.RuleOutcome_RULE_OUTCOME_SKIPPED,
-	engine.RuleRatcheted: crdevalv1.RuleOutcome_RULE_OUTCOME_RATCHETED,
 }
 
 func report(r *engine.Report) *crdevalv1.CrdReport {

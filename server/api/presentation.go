@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 type presentationService struct {
@@ -16,7 +18,7 @@ type presentationService struct {
 	registry Registry
 	limits   Limits
 	faults   faults
-	etags    etags
+	etags    *lru.Cache[documentKey, string]
 	memory   *documentMemory
 }
 
@@ -147,4 +149,107 @@ func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainR
 		return nil, err
 	}
 	return &crdevalv1.ExplainResponse{Text: valid(text)}, s.limits.checkResponse("the explanation", len(text))
+}
+
+// GetScale returns the subresource scale of an object.
+func (s *presentationService) GetScale(ctx context.Context, r *crdevalv1.GetScaleRequest) (*crdevalv1.GetScaleResponse, error) {
+	m := &crdevalv1.GetScaleResponse{}
+	var err error
+	m.Scale, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject) ([]byte, error) {
+		return on.definition.GetScale(ctx, on.version, on.objects[0])
+	})
+	return m, err
+}
+
+// SetScale returns an object with the replicas of a Scale.
+func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScaleRequest) (*crdevalv1.SetScaleResponse, error) {
+	scale := given(r.GetScale())
+	if scale.Absent() {
+		return nil, invalid("scale", "scale is required: an autoscaling/v1 Scale")
+	}
+	m := &crdevalv1.SetScaleResponse{}
+	var err error
+	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject) ([]byte, error) {
+		text, err := on.definition.SetScale(ctx, on.version, on.objects[0], scale)
+		if e := (*engine.Error)(nil); errors.As(err, &e) {
+			m.Warnings = allValid(e.Warnings)
+		}
+		return text, err
+	})
+	return m, err
+}
+
+// scale calls the engine for one object. It returns the document, or the rejection of an API server.
+func (s *presentationService) scale(
+	ctx context.Context, r objectRequest, object *crdevalv1.Document, f func(*subject) ([]byte, error),
+) (document *crdevalv1.Document, rejected *crdevalv1.Rejection, revision string, err error) {
+	if given(object).Absent() {
+		return nil, nil, "", invalid("object", "object is required")
+	}
+	on, err := s.subject(ctx, r, []*crdevalv1.Document{object})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	text, err := f(on)
+	switch rejected = rejectionIn(err); {
+	case rejected != nil:
+		return nil, rejected, on.definition.Revision(), nil
+	case err != nil:
+		return nil, nil, "", on.addVersion(err)
+	}
+	return json(text), nil, on.definition.Revision(), s.limits.checkResponse("the document", len(text))
+}
+
+// SelectFields returns the fields by which objects can be selected, and whether a selector matches.
+func (s *presentationService) SelectFields(
+	ctx context.Context, r *crdevalv1.SelectFieldsRequest,
+) (*crdevalv1.SelectFieldsResponse, error) {
+	on, err := s.subject(ctx, r, r.GetObjects())
+	if err != nil {
+		return nil, err
+	}
+	names, err := on.definition.SelectableFields(on.version)
+	if err != nil {
+		return nil, on.addVersion(err)
+	}
+	m := &crdevalv1.SelectFieldsResponse{Selectable: allValid(names), Revision: on.definition.Revision()}
+	selector, err := on.definition.ParseFieldSelector(on.version, r.GetSelector())
+	if m.Rejection = rejectionIn(err); m.Rejection != nil {
+		return m, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var b budget
+	b.reset(s.limits.MaxMessageBytes, len(on.objects)*reservedErrorBytes)
+	for i := range on.objects {
+		fields, err := on.definition.Select(ctx, on.version, on.objects[i])
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		result := &crdevalv1.SelectFieldsResult{}
+		if err == nil {
+			selected := &crdevalv1.SelectedFields{Fields: selectableFields(fields), Matches: selector.Matches(fields)}
+			result.Result = &crdevalv1.SelectFieldsResult_Selected{Selected: selected}
+			err = b.take(result)
+		}
+		if err != nil {
+			st := s.faults.status(ctx, listError(err))
+			if !b.takeBeyond(st, reservedErrorBytes) {
+				st = s.faults.status(ctx, b.exceeded())
+			}
+			result.Result = &crdevalv1.SelectFieldsResult_Error{Error: st}
+		}
+		m.Results = append(m.Results, result)
+	}
+	return m, nil
+}
+
+// listError returns the error of an object. A rejection is an error here: it would fail the list that the object is in.
+func listError(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) && e.Reason == engine.ReasonObjectRejected {
+		return invalid("objects", "%s", e.Message)
+	}
+	return err
 }

@@ -132,11 +132,6 @@ func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*e
 	return d, item, err
 }
 
-var patchTypes = map[crdevalv1.PatchType]engine.PatchType{
-	crdevalv1.PatchType_PATCH_TYPE_MERGE: engine.MergePatch,
-	crdevalv1.PatchType_PATCH_TYPE_JSON:  engine.JSONPatch,
-}
-
 // engineItem checks and converts an item.
 func engineItem(m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
 	item = engine.Item{
@@ -145,8 +140,13 @@ func engineItem(m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
 	}
 	if p := m.GetPatch(); p != nil {
 		item.Patch = &engine.Patch{Document: given(p.GetPatch())}
-		if item.Patch.Type, err = enumValue("patch.type", p.GetType(), patchTypes); err != nil {
-			return item, err
+		switch p.GetType() {
+		case crdevalv1.PatchType_PATCH_TYPE_MERGE:
+			item.Patch.Type = engine.MergePatch
+		case crdevalv1.PatchType_PATCH_TYPE_JSON:
+			item.Patch.Type = engine.JSONPatch
+		default:
+			return item, invalid("patch.type", "patch.type: the enum has no value %d", p.GetType())
 		}
 		switch {
 		case item.Patch.Document.Absent():

@@ -139,29 +139,6 @@ var errMemoryShort = &Error{
 		"or give the server more memory",
 }
 
-// wait waits while memory is short, for a stream that holds nothing itself.
-func (m *streamMemory) wait(ctx context.Context) error {
-	if !m.short() {
-		return ctx.Err()
-	}
-	late := time.NewTimer(m.maxWait)
-	defer late.Stop()
-	poll := time.NewTicker(memoryPollInterval)
-	defer poll.Stop()
-	for {
-		select {
-		case <-poll.C:
-			if !m.short() {
-				return nil
-			}
-		case <-late.C:
-			return errMemoryShort
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
 // A window counts the items and bytes of a stream that were received and not yet answered. One goroutine waits for it.
 type window struct {
 	memory       *streamMemory
@@ -171,23 +148,27 @@ type window struct {
 
 func newWindow(m *streamMemory) *window { return &window{memory: m, removed: make(chan struct{}, 1)} }
 
-// wait waits until there is capacity for the largest message. An empty window has capacity unless memory is short.
+// wait waits until there is capacity for the largest message and memory is not short. A stream that holds nothing waits for
+// memory only for a while.
 func (w *window) wait(ctx context.Context) error {
+	var late <-chan time.Time
 	for {
 		items, bytes := w.items.Load(), w.bytes.Load()
-		if items == 0 {
-			return w.memory.wait(ctx)
-		}
 		var poll <-chan time.Time
-		if items <= maxStreamWindow-maxStreamItems && bytes < maxStreamBytes && w.memory.held.Load() < w.memory.max {
+		if items == 0 || items <= maxStreamWindow-maxStreamItems && bytes < maxStreamBytes && w.memory.held.Load() < w.memory.max {
 			if !w.memory.short() {
 				return ctx.Err()
 			}
 			poll = time.After(memoryPollInterval)
 		}
+		if items == 0 && late == nil {
+			late = time.After(w.memory.maxWait)
+		}
 		select {
 		case <-w.removed:
 		case <-poll:
+		case <-late:
+			return errMemoryShort
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

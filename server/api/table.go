@@ -61,13 +61,6 @@ func (s *presentationService) checkKinds(objects []engine.Document, d *engine.De
 	return nil
 }
 
-var rowObjects = map[crdevalv1.RowObject]engine.RowObject{
-	crdevalv1.RowObject_ROW_OBJECT_UNSPECIFIED: engine.RowMetadata,
-	crdevalv1.RowObject_ROW_OBJECT_METADATA:    engine.RowMetadata,
-	crdevalv1.RowObject_ROW_OBJECT_NONE:        engine.RowNone,
-	crdevalv1.RowObject_ROW_OBJECT_OBJECT:      engine.RowWhole,
-}
-
 func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.TableOptions, err error) {
 	if o.Now, err = ageReference("now", r.GetNow()); err != nil {
 		return o, err

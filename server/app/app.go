@@ -37,7 +37,7 @@ type App struct {
 
 	telemetry *telemetry.Telemetry
 	programs  *cache.Cache[string, *engine.Definition]
-	registry  *counted
+	registry  *registry.Registry
 	tls       *transport.TLS // nil: no TLS
 	tokens    *transport.Tokens
 	gate      *transport.Gate
@@ -116,21 +116,18 @@ func (a *App) startRegistry(ctx context.Context) error {
 		return err
 	}
 	a.closing.then("the store", func(context.Context) error { return store.Close() })
-	inner, err := registry.New(ctx, store, registry.Options{
-		Programs: a.programs, MaxWait: a.config.MaxWait, Log: a.log,
+	a.registry, err = registry.New(ctx, store, registry.Options{
+		Programs: a.programs, MaxWait: a.config.MaxWait, Log: a.log, Registered: a.telemetry.CountRegistrations(),
 		Engine: engine.Options{Observer: a.telemetry.NewEngine(), Limits: a.config.documents()},
 	})
 	if err != nil {
 		return err
 	}
-	a.closing.then("the registry", inner.Close)
+	a.closing.then("the registry", a.registry.Close)
 	a.closing.then("background tasks", a.endTasks) // before the registry, which they use
-	a.registry = &counted{Registry: inner, registered: a.telemetry.CountRegistrations()}
-	a.task(func(ctx context.Context) { inner.RunSweeps(ctx, sweepInterval) })
-	a.telemetry.ObserveRegistry(inner.Counts)
-	a.telemetry.ObserveReplica(telemetry.Replica{
-		Following: inner.Following, Sequence: inner.Sequence, Watches: a.registry.watches.Load,
-	})
+	a.task(func(ctx context.Context) { a.registry.RunSweeps(ctx, sweepInterval) })
+	a.telemetry.ObserveRegistry(a.registry.Counts)
+	a.telemetry.ObserveReplica(a.registry)
 	return nil
 }
 

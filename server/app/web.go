@@ -2,10 +2,17 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"time"
+
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/crdeval/crdeval/engine/value"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/directory"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -54,5 +61,69 @@ func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t 
 		listeners[i] = transport.SecureHTTP(listeners[i], t)
 	}
 	a.web = append(a.web, web{transport.NewHTTPServer(h, a.log), listeners})
+	return nil
+}
+
+// followInterval is how often the health of the registry is updated.
+const followInterval = time.Second
+
+// setHealth sets the health of the server and of each service. While the registry does not follow its store, only its
+// service is not serving.
+func (a *App) setHealth(s healthv1.HealthCheckResponse_ServingStatus) {
+	a.health.SetServingStatus("", s)
+	a.health.SetServingStatus(crdevalv1.EvaluationService_ServiceDesc.ServiceName, s)
+	a.health.SetServingStatus(crdevalv1.PresentationService_ServiceDesc.ServiceName, s)
+	a.health.SetServingStatus(crdevalv1.ServerService_ServiceDesc.ServiceName, s)
+	if s == healthv1.HealthCheckResponse_SERVING && a.registry.Following() != nil {
+		s = healthv1.HealthCheckResponse_NOT_SERVING
+	}
+	a.health.SetServingStatus(crdevalv1.RegistryService_ServiceDesc.ServiceName, s)
+}
+
+// followHealth updates the health until ctx ends.
+func (a *App) followHealth(ctx context.Context) {
+	ticker := time.NewTicker(followInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			a.setHealth(healthv1.HealthCheckResponse_SERVING)
+		}
+	}
+}
+
+// trouble returns what does not work although the server is ready, "" if all does.
+func (a *App) trouble() string {
+	if a.registry.Following() == nil {
+		return ""
+	}
+	return "the registry does not follow its store (see the log): registrations fail, evaluations use the last known state"
+}
+
+// startDirectories loads and watches the directories of --crds. The server is ready after the first load.
+func (a *App) startDirectories(ctx context.Context) error {
+	if len(a.config.CRDs) == 0 {
+		close(a.loaded)
+		return nil
+	}
+	catalog := a.config.CRDsCatalog
+	loader, err := directory.New(a.registry, directory.Options{Directories: a.config.CRDs, Catalog: catalog, Log: a.log})
+	if err != nil {
+		return err
+	}
+	var e *registry.Error
+	_, _, err = a.registry.CreateCatalog(ctx, catalog, 0)
+	if err != nil && (!errors.As(err, &e) || e.Reason != registry.CatalogExists) {
+		return err
+	}
+	a.task(func(ctx context.Context) {
+		if loader.Load(ctx) == nil {
+			close(a.loaded)
+			loader.Run(ctx)
+		}
+	})
+	a.telemetry.ObserveDirectories(loader.Stats)
 	return nil
 }

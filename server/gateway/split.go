@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/api"
 )
 
@@ -102,18 +103,18 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 	if start.offset == 0 {
 		text = bytes.TrimPrefix(text, byteOrderMark)
 	}
-	switch rest, marker := yamlMarker(text); marker {
+	switch marker, rest := value.DocumentMarker(text); marker {
 	case '-':
 		if s.started {
 			s.current.text = s.current.text[:len(s.current.text)-len(line)]
 			ended, ok = s.end(start)
 			s.current.text = bytes.Clone(line)
 		}
-		s.started, s.content = true, hasYAMLContent(rest)
+		s.started, s.content = true, hasContent(rest)
 	case '.':
 		return s.end(s.at)
 	default:
-		if hasYAMLContent(text) && (s.started || text[0] != '%') {
+		if hasContent(text) && (s.started || text[0] != '%') {
 			s.started, s.content = true, true
 		}
 	}
@@ -137,19 +138,5 @@ func (s *splitter) tooLong(line int) error {
 	return err
 }
 
-// yamlMarker returns the character of a --- or ... that begins a line, and what follows it; 0 if there is none.
-func yamlMarker(line []byte) (rest []byte, marker byte) {
-	if !bytes.HasPrefix(line, []byte("---")) && !bytes.HasPrefix(line, []byte("...")) {
-		return nil, 0
-	}
-	if rest = line[3:]; len(rest) > 0 && bytes.IndexByte([]byte(" \t\r\n"), rest[0]) < 0 {
-		return nil, 0
-	}
-	return rest, line[0]
-}
-
-// hasYAMLContent reports whether a line has more than white space and a comment.
-func hasYAMLContent(line []byte) bool {
-	line = bytes.TrimLeft(line, " \t\r\n")
-	return len(line) > 0 && line[0] != '#'
-}
+// hasContent reports whether a line, which may have carriage returns, has more than white space and a comment.
+func hasContent(line []byte) bool { return value.HasContent(bytes.TrimLeft(line, " \t\r")) }

@@ -21,7 +21,7 @@ import (
 const webhookPrefix = "/webhooks/"
 
 // admissionWebhooks are the admission webhooks, by the last segment of their path.
-var admissionWebhooks = map[string]func(context.Context, webhook.Evaluator, string, *webhook.Request) (*webhook.Answer, error){
+var admissionWebhooks = map[string]func(context.Context, crdevalv1.EvaluationServiceClient, string, *webhook.Request) (*webhook.Answer, error){
 	"mutate": webhook.Mutate, "validate": webhook.Validate,
 }
 

@@ -22,7 +22,18 @@ type Submitted struct {
 // RegisterAll registers several manifests in their order and returns a result for each. A rejected manifest does not
 // affect the others. When the store fails or ctx ends, the rest is not tried. It returns the token of the last write,
 // or of the current state.
-func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submission) ([]Submitted, string, error) {
+func (r *Registry) RegisterAll(
+	ctx context.Context, catalog string, list []Submission,
+) (out []Submitted, token string, err error) {
+	defer func() {
+		for i := range list {
+			if err != nil {
+				r.Registered("", err)
+			} else if i < len(out) { // not after a panic
+				r.Registered(out[i].Registration.Outcome, out[i].Err)
+			}
+		}
+	}()
 	if err := r.awaitLatest(ctx); err != nil {
 		return nil, "", err
 	}
@@ -32,8 +43,8 @@ func (r *Registry) RegisterAll(ctx context.Context, catalog string, list []Submi
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	compiled := r.compileAll(ctx, catalog, list)
-	out := make([]Submitted, len(list))
-	token := r.tag.token(r.Sequence())
+	out = make([]Submitted, len(list))
+	token = r.tag.token(r.Sequence())
 	var failed error // of the store or of ctx
 	for i := range list {
 		c := <-<-compiled

@@ -54,6 +54,8 @@ type Options struct {
 	Now func() time.Time
 	// Log receives failures that are not returned to callers. Default: slog.Default().
 	Log *slog.Logger
+	// Registered is called for each registration with its outcome or its error. May be nil.
+	Registered func(Outcome, error)
 }
 
 // Registry serves the contents of one Store. It is safe for concurrent use. It returns *Error, *engine.Error for
@@ -68,6 +70,7 @@ type Registry struct {
 	changed  broadcast // wakes after each publish
 	pins     pins
 	history  history
+	watches  atomic.Int64 // calls of Watch in progress
 	inline   *cache.Cache[inlineKey, *candidate]
 
 	// Semaphores of compilations, and of the one write that may run at a time.
@@ -102,6 +105,9 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Registered == nil {
+		o.Registered = func(Outcome, error) {}
 	}
 	r := &Registry{
 		Options: o, store: store, tag: tagOf(store.ID()), inline: newInlineCache(),

@@ -26,6 +26,9 @@ type Event struct {
 	Token string
 }
 
+// Watches returns the number of calls of Watch in progress.
+func (r *Registry) Watches() int64 { return r.watches.Load() }
+
 // Watch calls send for the changes in a catalog, in order, until ctx ends or send fails, and returns the reason.
 // Without a token it sends all CRDs as Added, then Synced, then changes. With a token it sends the changes since, then
 // Synced, then further changes. If the history no longer has the changes, the error is WATCH_EXPIRED: watch without a
@@ -33,6 +36,8 @@ type Event struct {
 //
 // A slow send does not delay other watchers.
 func (r *Registry) Watch(ctx context.Context, catalog, from string, send func(Event) error) error {
+	r.watches.Add(1)
+	defer r.watches.Add(-1)
 	s, c, err := r.catalogAt(ctx, catalog, from)
 	if err != nil {
 		return err

@@ -69,15 +69,12 @@ func (t *Telemetry) ObserveRegistry(counts func() registry.Counts) {
 		func() int64 { return counts().ManifestBytes })
 }
 
-// Replica reads the state of this server's copy of the store.
-type Replica struct {
-	Following func() error  // nil while the server receives all commits
-	Sequence  func() uint64 // number of the last commit received
-	Watches   func() int64  // WatchCrds calls in progress
-}
-
 // ObserveReplica publishes how far this server follows the store. Compare the sequences of replicas to see a lag.
-func (t *Telemetry) ObserveReplica(r Replica) {
+func (t *Telemetry) ObserveReplica(r interface {
+	Following() error
+	Sequence() uint64
+	Watches() int64
+}) {
 	gauge(t, "crdeval.registry.following", "",
 		"1 while the server follows the store, else 0: then it serves what it has, and registrations fail.", func() int {
 			if r.Following() != nil {
@@ -135,18 +132,21 @@ func (t *Telemetry) CountFailedItems() func(reason string) {
 	return func(reason string) { count(attribute.NewSet(attribute.String("reason", reason))) }
 }
 
-// RegistrationFailed is the outcome of a registration that ended with an error instead of a registry.Outcome.
-const RegistrationFailed = "ERROR"
-
-// CountRegistrations publishes the outcomes of registrations. The returned function counts one by its outcome: a
-// registry.Outcome or RegistrationFailed.
-func (t *Telemetry) CountRegistrations() func(outcome registry.Outcome) {
+// CountRegistrations publishes the outcomes of registrations. The returned function is a registry.Options.Registered.
+func (t *Telemetry) CountRegistrations() func(registry.Outcome, error) {
 	key := func(outcome registry.Outcome) attribute.Set {
 		return attribute.NewSet(attribute.String("outcome", strings.ToLower(string(outcome))))
 	}
+	failed := key("error")
 	count := t.countSets("crdeval.registrations", "{crd}", "Registrations of CRDs, by outcome.", key(registry.Created),
-		key(registry.Updated), key(registry.Unchanged), key(registry.Rejected), key(RegistrationFailed))
-	return func(outcome registry.Outcome) { count(key(outcome)) }
+		key(registry.Updated), key(registry.Unchanged), key(registry.Rejected), failed)
+	return func(outcome registry.Outcome, err error) {
+		if err != nil {
+			count(failed)
+			return
+		}
+		count(key(outcome))
+	}
 }
 
 // CountReviews publishes the answers of the admission webhooks. The returned function counts one by the webhook and

@@ -98,9 +98,9 @@ func TestFigures(t *testing.T) {
 	tel := newTelemetry(t)
 	tel.CountRejectedCalls()()
 	registered := tel.CountRegistrations()
-	registered(registry.Created)
-	registered(RegistrationFailed)
-	tel.ObserveReplica(Replica{Following: func() error { return errors.New("no") }, Sequence: func() uint64 { return 17 }, Watches: func() int64 { return 2 }})
+	registered(registry.Created, nil)
+	registered("", errors.New("no"))
+	tel.ObserveReplica(lagging{})
 	tel.ObserveDirectories(func() directory.Stats {
 		return directory.Stats{Files: 5, Broken: 6, CRDs: 7, LastSuccess: time.Unix(4321, 0)}
 	})
@@ -259,3 +259,10 @@ func BenchmarkEvaluated(b *testing.B) {
 		e.Evaluated(b.Context(), event)
 	}
 }
+
+// lagging is a registry that does not follow its store.
+type lagging struct{}
+
+func (lagging) Following() error { return errors.New("no") }
+func (lagging) Sequence() uint64 { return 17 }
+func (lagging) Watches() int64   { return 2 }

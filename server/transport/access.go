@@ -33,8 +33,9 @@ func levelOf(code codes.Code) slog.Level {
 	return slog.LevelDebug
 }
 
-func (a accessLog) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any,
-	error) {
+func (a accessLog) unary(
+	ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (any, error) {
 	start := time.Now()
 	resp, err := handler(ctx, req)
 	a.record(ctx, info.FullMethod, start, err)

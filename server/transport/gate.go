@@ -10,16 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/server/api"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // Gate accepts or rejects calls: by their token, by the number of calls in flight, and by memory. It rejects a call at
@@ -66,13 +66,13 @@ func (g *Gate) Check(authorization string) error {
 	if g.tokens != nil {
 		scheme, token, _ := strings.Cut(authorization, " ")
 		if !strings.EqualFold(scheme, "bearer") || !g.tokens.known(token) {
-			return statusError(codes.Unauthenticated, "UNAUTHENTICATED",
+			return statusError(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
 				"a valid bearer token is required: send the header authorization: Bearer TOKEN", nil)
 		}
 	}
 	if g.underPressure != nil && g.underPressure() {
 		g.rejected()
-		return statusError(codes.Unavailable, "OVERLOADED",
+		return statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 			"the server is short of memory: retry later with smaller batches, or give it more memory", nil)
 	}
 	if g.slots != nil && len(g.slots) == cap(g.slots) {
@@ -135,7 +135,7 @@ func (g *Gate) enter(ctx context.Context, method string) (leave func(), err erro
 
 // tooMany returns the error for a call beyond --max-in-flight.
 func tooMany(what string, limit int) error {
-	return statusError(codes.Unavailable, "OVERLOADED",
+	return statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 		fmt.Sprintf("the limit of %d %s is reached: retry later, or raise --max-in-flight", limit, what),
 		map[string]string{"limit": "max_in_flight", "maximum": fmt.Sprint(limit)})
 }
@@ -183,17 +183,9 @@ func (g *Gate) Caller(ctx context.Context) string {
 	return "connection:" + p.Addr.String()
 }
 
-// errorDomain is the domain of the service's google.rpc.ErrorInfo.
-const errorDomain = "crdeval.dev"
-
-// statusError returns a status with an ErrorInfo. reason is a crdeval.v1.ErrorReason without its prefix.
-func statusError(code codes.Code, reason, message string, metadata map[string]string) error {
-	s := status.New(code, message)
-	if detailed, err := s.WithDetails(&errdetails.ErrorInfo{Domain: errorDomain, Reason: reason,
-		Metadata: metadata}); err == nil {
-		s = detailed
-	}
-	return s.Err()
+// statusError returns the status of an error. It is the error of a call.
+func statusError(reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
+	return (&api.Error{Reason: reason, Message: message, Metadata: metadata}).GRPCStatus().Err()
 }
 
 // isProbe reports whether a call is a health probe. Probes need neither a token nor a slot: a busy server is healthy.
@@ -203,7 +195,7 @@ func isProbe(method string) bool { return strings.HasPrefix(method, "/grpc.healt
 func onPanic(log *slog.Logger) recovery.Option {
 	return recovery.WithRecoveryHandlerContext(func(ctx context.Context, p any) error {
 		log.ErrorContext(ctx, "a call panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		return statusError(codes.Internal, "INTERNAL",
+		return statusError(crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
 			"internal error: the log of the server has the details; please report it", nil)
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // Time limits for receiving a message: baseTimeout and a second for every bytesPerSecond of the largest message. A
@@ -134,7 +135,7 @@ func (c *incomingCall) abort(late bool, message string) {
 		return // the message has just been received
 	}
 	c.in.rejected()
-	c.log.record(c, c.method, c.start, statusError(codes.Unavailable, "OVERLOADED", message, nil))
+	c.log.record(c, c.method, c.start, statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message, nil))
 	c.late.Store(late)
 	c.cancel()
 }

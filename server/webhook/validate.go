@@ -2,25 +2,13 @@ package webhook
 
 import (
 	"context"
-	"errors"
-
-	"google.golang.org/grpc"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Evaluator is the part of crdevalv1.EvaluationServiceClient that the webhooks use.
-type Evaluator interface {
-	Validate(context.Context, *crdevalv1.ValidateRequest, ...grpc.CallOption) (*crdevalv1.ValidateResponse, error)
-	Admit(context.Context, *crdevalv1.AdmitRequest, ...grpc.CallOption) (*crdevalv1.AdmitResponse, error)
-}
-
-// errUnaligned is the error of an answer that does not have one result for the one item.
-var errUnaligned = errors.New("the evaluation service did not answer to one item with one result")
-
 // Validate answers whether an API server with the CRD of the catalog accepts the object, with that server's message. It never
 // answers with a patch. An error is a status of the evaluation service.
-func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*Answer, error) {
+func Validate(ctx context.Context, to crdevalv1.EvaluationServiceClient, catalog string, r *Request) (*Answer, error) {
 	if why := r.skipReason(); why != "" {
 		return r.allowSkipped(why), nil
 	}
@@ -38,11 +26,8 @@ func Validate(ctx context.Context, to Evaluator, catalog string, r *Request) (*A
 func (r *Request) answer(
 	catalog string, results []*crdevalv1.VerdictResult, err error,
 ) (*crdevalv1.Verdict, *Answer, error) {
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, nil, err
-	case len(results) != 1:
-		return nil, nil, errUnaligned
 	}
 	if failed := results[0].GetError(); failed != nil {
 		answer, err := r.failed(catalog, failed)
@@ -77,4 +62,30 @@ func (r *Request) item() *crdevalv1.EvaluationItem {
 
 func document(json []byte) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: json}}
+}
+
+// Mutate answers with the patch that an API server with the CRD of the catalog would apply to the object before mutating admission:
+// metadata coerced, unknown fields pruned, nulls of fields that are not nullable dropped, defaults set. It does not validate the
+// object: other webhooks may still change it.
+//
+// Pruned fields become warnings or, with strict field validation, a rejection. An error is a status of the evaluation service.
+func Mutate(ctx context.Context, to crdevalv1.EvaluationServiceClient, catalog string, r *Request) (*Answer, error) {
+	if why := r.skipReason(); why != "" {
+		return r.allowSkipped(why), nil
+	}
+	response, err := to.Admit(ctx, &crdevalv1.AdmitRequest{
+		Catalog: catalog, Items: []*crdevalv1.EvaluationItem{r.item()}, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE,
+		Options: &crdevalv1.EvaluationOptions{
+			View: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED, FieldValidation: fieldValidations[r.fieldValidation()],
+		},
+	})
+	v, answer, err := r.answer(catalog, response.GetResults(), err)
+	if err != nil || v.GetObject() == nil {
+		return answer, err
+	}
+	patch, err := difference(r.inner.Object.Raw, v.GetObject().GetJson())
+	if err == nil && patch != nil {
+		answer.patch(patch)
+	}
+	return answer, err
 }
