@@ -40,7 +40,7 @@ func (p *pass) validate(v *Version) ([]violation.Violation, error) {
 		}
 		var bySchema []violation.Violation
 		if p.r.Status && quirk.On(quirk.StatusUpdateChecksStatusSchema) {
-			bySchema, p.ratcheted = compiled.ExplainStatus(d, p.pairs, pair, at)
+			bySchema, p.ratcheted = compiled.ExplainStatus(d, pair, at)
 		} else {
 			bySchema, p.ratcheted = compiled.ExplainUpdate(d, p.root, pair, at)
 		}

@@ -34,46 +34,39 @@ type Mode struct {
 // The object is of the plan's group and kind. The caller coerces its metadata before, and validates its apiVersion,
 // kind and metadata. The Doc may hold other trees. A warm Doc allocates nothing.
 func (p *Plan) Accept(d *value.Doc, root uint32, m Mode) bool {
-	return p.accept(d, root, m, acceptor{
-		resets: (m.Create || m.Update) && p.StatusSubresource, kept: m.Kept,
-		statusOnly: m.StatusOnly, shaping: m.StatusOnly, dropping: m.StatusOnly, decoded: m.Decoded,
-	})
+	return p.accept(d, root, acceptor{Mode: m, resets: (m.Create || m.Update) && p.StatusSubresource,
+		shaping: m.StatusOnly, dropping: m.StatusOnly})
 }
 
-// accept runs a walk, to whose options it adds those of the mode.
-func (p *Plan) accept(d *value.Doc, root uint32, m Mode, w acceptor) bool {
+// accept runs a walk.
+func (p *Plan) accept(d *value.Doc, root uint32, w acceptor) bool {
 	if p.ExplainOnly || !quirk.All() || d.Nodes[root].Kind != value.Object {
 		return false
 	}
-	w.d, w.p, w.stop, w.edits, w.budget = d, p, m.Stop, m.Edits, newBudget(m.Limits.WithDefaults().MaxDefaultBytes)
+	w.d, w.budget = d, newBudget(w.Limits.WithDefaults().MaxDefaultBytes)
 	if !w.undefaulted {
 		d.SetSource(value.Defaults, p.defaults)
 	}
-	if m.Edits != nil {
-		m.Edits.reset(d)
+	if w.Edits != nil {
+		w.Edits.reset(d)
 	}
-	return w.node(p.Root, root) && !w.doubt && (m.Edits == nil || !m.Edits.tooMany())
+	return w.node(p.Root, root) && !w.doubt && (w.Edits == nil || w.Edits.fit() == nil)
 }
 
 // acceptor is the state of one walk over a tree.
 type acceptor struct {
+	Mode
 	d      *value.Doc
-	p      *Plan
-	stop   *interrupt.Signal
-	edits  *Edits
-	work   uint32 // values since the last look at stop
+	work   uint32 // values since the last look at Stop
 	budget budget
 
-	doubt       bool   // only upstream's steps know the answer
-	resets      bool   // status of the root is dropped
-	kept        uint32 // what replaces it, or 0
-	statusOnly  bool   // the rest of the root is dropped
-	stored      bool   // the object comes from storage
-	undefaulted bool   // no defaults are filled in
-	shaping     bool   // change only, do not validate
-	dropping    bool   // within something that is dropped afterwards
-	decoded     bool   // nothing may be pruned or dropped
-	keepNulls   bool   // keep nulls without a default: the walk over a default
+	doubt       bool // only upstream's steps know the answer
+	resets      bool // status of the root is dropped, or replaced by Kept
+	stored      bool // the object comes from storage
+	undefaulted bool // no defaults are filled in
+	shaping     bool // change only, do not validate
+	dropping    bool // within something that is dropped afterwards
+	keepNulls   bool // keep nulls without a default: the walk over a default
 }
 
 const (
@@ -92,7 +85,7 @@ func (w *acceptor) tick(work int) bool {
 		return false
 	}
 	w.work = 0
-	stopped := w.stop.Stopped()
+	stopped := w.Stop.Stopped()
 	w.doubt = w.doubt || stopped
 	return stopped
 }
@@ -127,18 +120,18 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 		switch {
 		case n.Items == nil:
 			if n.Flags&(KeepUnknown|KeepAll) == 0 {
-				w.edits.enter(i)
+				w.Edits.enter(i)
 				dirty = w.empty(c) || dirty
-				w.edits.leave()
+				w.Edits.leave()
 			}
 			continue
 		case d.Nodes[c].Kind == value.Null && n.Items.Default != nil && n.Items.Flags&Nullable == 0 && !w.undefaulted:
 			w.replace(n.Items, i, c)
 			dirty = true
 		}
-		w.edits.enter(i)
+		w.Edits.enter(i)
 		ok := w.node(n.Items, c)
-		w.edits.leave()
+		w.Edits.leave()
 		if !ok {
 			return false
 		}
@@ -165,20 +158,20 @@ func (w *acceptor) empty(i uint32) (dirty bool) {
 		if d.Nodes[i].First == 0 {
 			return false
 		}
-		if w.edits != nil {
+		if w.Edits != nil {
 			for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-				w.edits.add(Pruned, i, c)
+				w.Edits.add(Pruned, i, c)
 			}
 		}
 		d.Nodes[i].First, d.Nodes[i].Live = 0, 0
-		w.doubt = w.doubt || w.decoded
+		w.doubt = w.doubt || w.Decoded
 		dirty = true
 	case value.Array:
-		w.edits.enter(i)
+		w.Edits.enter(i)
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 			dirty = w.empty(c) || dirty
 		}
-		w.edits.leave()
+		w.Edits.leave()
 	}
 	if dirty {
 		d.Nodes[i].Flags |= value.Dirty
@@ -200,8 +193,8 @@ func (w *acceptor) replace(n *Node, parent, c uint32) {
 
 // filled records a default, unless it is dropped again.
 func (w *acceptor) filled(parent, c uint32) {
-	if w.edits != nil && !w.dropping {
-		w.edits.add(Defaulted, parent, c)
+	if w.Edits != nil && !w.dropping {
+		w.Edits.add(Defaulted, parent, c)
 	}
 }
 
@@ -210,19 +203,19 @@ const statusName = "status"
 // AcceptStored shapes the object at root in one pass. The object comes from storage at the plan's version. It is pruned
 // and defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
 func (p *Plan) AcceptStored(d *value.Doc, root uint32, m Mode) bool {
-	return p.accept(d, root, m, acceptor{shaping: true, stored: true})
+	return p.accept(d, root, acceptor{Mode: m, shaping: true, stored: true})
 }
 
 // AcceptDecoded shapes the object at root in one pass as API servers decode it from a request. It is pruned and
 // defaulted, nulls are dropped and embedded metadata is normalized. Nothing is validated. False means doubt.
 func (p *Plan) AcceptDecoded(d *value.Doc, root uint32, m Mode) bool {
-	return p.accept(d, root, m, acceptor{shaping: true})
+	return p.accept(d, root, acceptor{Mode: m, shaping: true})
 }
 
 // AcceptConverted shapes the object at root in one pass after it was converted to the plan's version: like
 // AcceptStored, but without defaults. No node may refer to the defaults of another plan, see Doc.Own.
 func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
-	return p.accept(d, root, m, acceptor{shaping: true, stored: true, undefaulted: true})
+	return p.accept(d, root, acceptor{Mode: m, shaping: true, stored: true, undefaulted: true})
 }
 
 // keepStatus sets the status of the root at i to that of another object, and validates it. The status was pruned by the
@@ -230,16 +223,16 @@ func (p *Plan) AcceptConverted(d *value.Doc, root uint32, m Mode) bool {
 func (w *acceptor) keepStatus(n *Node, i uint32, base int) bool {
 	d := w.d
 	made := uint32(len(d.Nodes))
-	d.Nodes = append(d.Nodes, d.Nodes[w.kept])
+	d.Nodes = append(d.Nodes, d.Nodes[w.Kept])
 	d.Append(i, made)
 	slot, declared := n.find(statusName)
 	if !declared {
 		return true
 	}
 	d.Slots[base+slot] = made
-	edits := w.edits
-	w.edits, w.undefaulted = nil, true
+	edits := w.Edits
+	w.Edits, w.undefaulted = nil, true
 	ok := w.node(n.Props[slot], made)
-	w.edits, w.undefaulted = edits, false
+	w.Edits, w.undefaulted = edits, false
 	return ok
 }

@@ -20,7 +20,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		n.Flags&(Root|Embedded|AdditionalTrue|AdditionalFalse) == 0 {
 		return true // nothing is declared and nothing is pruned
 	}
-	w.edits.enter(i)
+	w.Edits.enter(i)
 	dirty, guess, last := false, 0, uint32(0)
 	for c := d.Nodes[i].First; c != 0; {
 		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
@@ -29,7 +29,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			return false
 		}
 		status := n.Flags&Root != 0 && key == statusName
-		if status && w.statusOnly {
+		if status && w.StatusOnly {
 			w.shaping, w.dropping = false, false
 		}
 		child, slot := n.Additional, -1
@@ -74,10 +74,10 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			dirty = dirty || d.Nodes[c].Flags&value.Dirty != 0
 			last = c
 		} else {
-			w.doubt = w.doubt || w.decoded && !dropped
+			w.doubt = w.doubt || w.Decoded && !dropped
 			d.Remove(i, last, c)
 		}
-		if status && w.statusOnly {
+		if status && w.StatusOnly {
 			w.shaping, w.dropping = true, true
 		}
 		c = next
@@ -87,13 +87,13 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			return false
 		}
 	}
-	if w.kept != 0 && n.Flags&Root != 0 && !w.keepStatus(n, i, base) {
+	if w.Kept != 0 && n.Flags&Root != 0 && !w.keepStatus(n, i, base) {
 		return false
 	}
 	if dirty {
 		d.Nodes[i].Flags |= value.Dirty
 	}
-	w.edits.leave()
+	w.Edits.leave()
 	return !w.doubt && (n.Flags&Embedded == 0 || w.embedded(i))
 }
 
@@ -123,8 +123,8 @@ func (w *acceptor) undeclared(n *Node, i, c uint32, key string) (keep bool) {
 	case n.Flags&(KeepUnknown|KeepAll) != 0:
 		return true
 	}
-	if w.edits != nil {
-		w.edits.add(Pruned, i, c)
+	if w.Edits != nil {
+		w.Edits.add(Pruned, i, c)
 	}
 	return false
 }
@@ -142,7 +142,7 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 		if status && w.resets {
 			continue
 		}
-		if status && w.statusOnly {
+		if status && w.StatusOnly {
 			w.shaping, w.dropping = false, false
 		}
 		if child.Default.Nulls && !w.keepNulls || (!w.shaping || w.stored) && n.Flags&Embedded != 0 && isMeta(name) {
@@ -160,15 +160,15 @@ func (w *acceptor) defaults(n *Node, i uint32, base int, last uint32) bool {
 		d.Slots[base+int(slot)] = g
 		w.filled(i, g)
 		if d.Nodes[g].First != 0 || !w.shaping {
-			edits := w.edits
-			w.edits = nil // changes within a default are not reported
+			edits := w.Edits
+			w.Edits = nil // changes within a default are not reported
 			ok := w.node(child, g)
-			w.edits = edits
+			w.Edits = edits
 			if !ok {
 				return false
 			}
 		}
-		if status && w.statusOnly {
+		if status && w.StatusOnly {
 			w.shaping, w.dropping = true, true
 		}
 	}
@@ -190,7 +190,7 @@ func (w *acceptor) special(n *Node, i, c uint32, child *Node, key string) bool {
 	if changed {
 		d.MarkDirty(c, i)
 	}
-	return normalized && (!changed || !w.decoded)
+	return normalized && (!changed || !w.Decoded)
 }
 
 // embedded reports whether an embedded resource has a type and plainly valid metadata.

@@ -137,27 +137,28 @@ insert:
 
 func (w *acceptor) hash(n *Node, e uint32) uint32 {
 	if n.Flags&ListMap == 0 {
-		return mix(0, w.hashScalar(e))
+		return mix(0, hashScalar(w.d, e))
 	}
 	h := uint32(0)
 	for j := range n.ListKeys {
-		h = mix(h, w.hashScalar(w.field(e, n.ListKeys[j].Slot, n.ListKeys[j].Name)))
+		h = mix(h, hashScalar(w.d, w.field(e, n.ListKeys[j].Slot, n.ListKeys[j].Name)))
 	}
 	return h
 }
 
-func (w *acceptor) hashScalar(i uint32) uint64 {
+// hashScalar is seeded, so that input cannot be chosen to collide.
+func hashScalar(d *value.Doc, i uint32) uint64 {
 	if i == 0 {
 		return 1
 	}
-	switch n := &w.d.Nodes[i]; n.Kind {
+	switch n := &d.Nodes[i]; n.Kind {
 	case value.Int:
 		return hashBits(n.Val)
 	case value.String:
-		return maphash.String(seed, w.d.Str(i))
+		return maphash.String(seed, d.Str(i))
 	case value.Float:
-		if w.d.Float(i) == 0 {
-			return 2 // as is -0
+		if d.Float(i) == 0 {
+			return 2 // for -0 too
 		}
 		return hashBits(n.Val)
 	default:
@@ -165,7 +166,6 @@ func (w *acceptor) hashScalar(i uint32) uint64 {
 	}
 }
 
-// hashBits is seeded, so that nobody can choose numbers that collide.
 func hashBits(bits uint64) uint64 {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], bits)

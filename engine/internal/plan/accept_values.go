@@ -87,7 +87,7 @@ func (w *acceptor) text(v *Validation, i uint32) bool {
 		if w.tick(len(s) / textPerValue) {
 			return false
 		}
-		matched, ok := v.Pattern.Match(s, w.stop)
+		matched, ok := v.Pattern.Match(s, w.Stop)
 		w.doubt = w.doubt || !ok
 		if !matched {
 			return false
@@ -96,24 +96,26 @@ func (w *acceptor) text(v *Validation, i uint32) bool {
 	return v.FormatID == format.None || v.FormatID.Valid(w.d.Str(i))
 }
 
-func (w *acceptor) enum(e *Enum, i uint32) bool {
-	d := w.d
-	found, doubt := false, false
-	switch n := &d.Nodes[i]; n.Kind {
+// enum reports whether upstream finds the value in the enum. Upstream converts the value to the type of each enum value:
+// 65 is "A", 1.5 is 1. The walk doubts these. (KO/validate/validator.go basicCommonValidator)
+func (w *acceptor) enum(e *Enum, i uint32) (found bool) {
+	doubt := false
+	switch n := &w.d.Nodes[i]; n.Kind {
 	case value.String:
-		return e.hasString(d.Str(i))
+		_, found = slices.BinarySearch(e.strings, w.d.Str(i))
 	case value.Int:
-		found, doubt = e.hasInt(int64(n.Val))
+		found = slices.Contains(e.ints, int64(n.Val)) || slices.Contains(e.floats, float64(int64(n.Val)))
+		doubt = len(e.strings) > 0
 	case value.Float:
-		found, doubt = e.hasFloat(d.Float(i))
+		found, doubt = slices.Contains(e.floats, w.d.Float(i)), len(e.ints) > 0
 	case value.False:
-		found = e.hasBool[0]
+		found = e.hasFalse
 	case value.True:
-		found = e.hasBool[1]
+		found = e.hasTrue
 	case value.Array, value.Object:
 		doubt = e.compound
 	}
-	w.doubt = w.doubt || doubt
+	w.doubt = w.doubt || doubt && !found
 	return found
 }
 

@@ -17,22 +17,18 @@ const (
 	maxPathBytes = 32 << 20
 )
 
-// lengths counts the recorded paths.
-type lengths struct{ steps, bytes int }
-
-// exceed reports whether the bounds are exceeded.
-func (l *lengths) exceed() bool { return l.steps > maxPathSteps || l.bytes > maxPathBytes }
-
-// exceeded returns the error of exceeded bounds.
-func (l *lengths) exceeded() error {
-	const limit, advice = "paths of pruned and defaulted fields",
-		"send a smaller document, or one with fewer unknown fields"
-	if l.steps > maxPathSteps {
-		return &value.LimitError{Name: "max_path_steps", Limit: limit, Unit: "path steps", Maximum: maxPathSteps,
-			Actual: maxPathSteps + 1, AtLeast: true, Advice: advice}
+// pathsFit returns an error if the steps or the bytes of recorded paths exceed the bounds.
+func pathsFit(steps, bytes int) error {
+	if steps <= maxPathSteps && bytes <= maxPathBytes {
+		return nil
 	}
-	return &value.LimitError{Name: "max_path_bytes", Limit: limit, Unit: "bytes", Maximum: maxPathBytes,
-		Actual: maxPathBytes + 1, AtLeast: true, Advice: advice}
+	err := &value.LimitError{Name: "max_path_steps", Limit: "paths of pruned and defaulted fields", Unit: "path steps",
+		Maximum: maxPathSteps, AtLeast: true, Advice: "send a smaller document, or one with fewer unknown fields"}
+	if steps <= maxPathSteps {
+		err.Name, err.Unit, err.Maximum = "max_path_bytes", "bytes", maxPathBytes
+	}
+	err.Actual = err.Maximum + 1
+	return err
 }
 
 // maxPlanDefaultBytes bounds what the defaults of a plan add to each other. Nested defaults hold those below them, so

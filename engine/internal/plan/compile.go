@@ -72,8 +72,9 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if err := c.finishDefaults(p); err != nil {
 		return nil, err
 	}
-	p.Structural = p.HasSchema && !c.unsupported
-	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || c.unsupported || c.unique || c.marked(p.Root)
+	structural := schema.Unsupported(s) == nil
+	p.Structural, p.marked = p.HasSchema && structural, p.Root.marked()
+	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || !structural || c.unique || p.marked
 	p.size = c.size + planSize + int64(cap(p.defaults))
 	return p, nil
 }
@@ -88,13 +89,12 @@ type compiler struct {
 	names []string          // stacks: names and nodes of the properties above the current node
 	props []*Node
 	// path from the enclosing resource to the current schema if it is part of its metadata, else nil
-	inMeta      []string
-	pending     []*Node // nodes with a default, children before parents
-	budget      budget  // for defaults within other defaults
-	err         error
-	unsupported bool // a keyword that structural schemas cannot have
-	unique      bool // uniqueItems, which no CRD may have
-	size        int64
+	inMeta  []string
+	pending []*Node // nodes with a default, children before parents
+	budget  budget  // for defaults within other defaults
+	err     error
+	unique  bool // uniqueItems, which no CRD may have
+	size    int64
 
 	sets  map[*rule.Set]struct{}
 	scope *celcheck.Scope // of the current node; nil if no rules run there
@@ -136,12 +136,9 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	}
 	props := len(c.props) - (end - mark)
 
-	if s.Items != nil {
-		c.unsupported = c.unsupported || len(s.Items.JSONSchemas) > 0
-		if s.Items.Schema != nil {
-			position := n.Flags & (KeepAll | KeepUnknown | Logical)
-			n.Items = c.child(&n, AnyElement, s.Items.Schema, position, scope.Items(), spine.items())
-		}
+	if s.Items != nil && s.Items.Schema != nil {
+		position := n.Flags & (KeepAll | KeepUnknown | Logical)
+		n.Items = c.child(&n, AnyElement, s.Items.Schema, position, scope.Items(), spine.items())
 	}
 	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Logical == 0) {
 		switch {
@@ -183,7 +180,7 @@ func (c *compiler) child(n *Node, name string, s *schema.Props, position Flags, 
 }
 
 // below are the flags that a node inherits from the nodes below it.
-const below = DefaultsBelow | EmbeddedBelow | ListTypesBelow | ValuesBelow | RulesBelow
+const below = DefaultsBelow | EmbeddedBelow | ListTypesBelow | RulesBelow
 
 // childPosition returns the position of a declared property of n. Declared properties below
 // x-kubernetes-preserve-unknown-fields are pruned; apiVersion, kind and metadata of a resource are not.
@@ -216,34 +213,16 @@ func (c *compiler) flags(s *apiextensionsv1.JSONSchemaProps) (f Flags) {
 		}
 	}
 	set(s.Nullable, Nullable)
-	set(s.XIntOrString, IntOrString)
-	set(s.XIntOrString && !c.o.ForDefaults, intOrStringTyped)
+	set(s.XIntOrString && !c.o.ForDefaults, IntOrString)
 	set(s.XEmbeddedResource, Embedded|EmbeddedBelow)
-	if s.XPreserveUnknownFields != nil {
-		set(*s.XPreserveUnknownFields, Preserve)
-		c.unsupported = c.unsupported || !*s.XPreserveUnknownFields
-	}
+	set(s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields, Preserve)
 	if t := s.XListType; t != nil {
 		set(*t == "set", ListSet|ListTypesBelow)
 		set(*t == "map", ListMap|ListTypesBelow)
-		set(*t == "atomic", ListAtomic)
 	}
-	if t := s.XMapType; t != nil {
-		set(*t == "atomic", MapAtomic)
-		set(*t == "granular", MapGranular)
-	}
-	set(hasValue(s.Default), DefaultsBelow)
-	if s.ID != "" || s.Schema != "" || s.Ref != nil && *s.Ref != "" || len(s.PatternProperties) > 0 ||
-		len(s.Dependencies) > 0 || s.AdditionalItems != nil || len(s.Definitions) > 0 {
-		c.unsupported = true
-	}
+	set(schema.HasValue(s.Default), DefaultsBelow)
 	c.unique = c.unique || s.UniqueItems
 	return f
-}
-
-// hasValue reports whether there is a default. A default of null does not count.
-func hasValue(j *apiextensionsv1.JSON) bool {
-	return j != nil && len(j.Raw) > 0 && string(j.Raw) != "null"
 }
 
 // typeName returns known types as constants, so that nodes retain no text of the CRD.
@@ -254,11 +233,10 @@ func typeName(t string) string {
 	return strings.Clone(t)
 }
 
-// marked reports whether a property of the root has a name that makes error texts start with kube-openapi's marker for
-// errors of oneOf branches (Result.keepRelevantErrors).
-func (c *compiler) marked(root *Node) bool {
-	for _, n := range root.Names {
-		if strings.HasPrefix(n, "IMPORTANT!") {
+// marked reports whether texts of errors can begin with importantMark: with the name of a property at an empty path.
+func (n *Node) marked() bool {
+	for i, name := range n.Names {
+		if strings.HasPrefix(name, importantMark) || name == "" && n.Props[i].marked() {
 			return true
 		}
 	}

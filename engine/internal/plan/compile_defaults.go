@@ -45,7 +45,7 @@ func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n
 	if err != nil {
 		return nil, false, err
 	}
-	w := acceptor{d: d, p: p, shaping: true, keepNulls: true, budget: c.budget}
+	w := acceptor{d: d, shaping: true, keepNulls: true, budget: c.budget}
 	ok := w.node(n, root)
 	if c.budget = w.budget; c.budget.left < 0 {
 		return nil, false, c.budget.exceeded("declare fewer or smaller defaults within defaults")

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // intern returns the plan's node that is equal to n, or completes n with memory of its own. over is the node that fills
@@ -15,9 +17,6 @@ import (
 func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Validation, over *Node) *Node {
 	var slots []uint16
 	logical := n.Flags&Logical != 0
-	if v != nil || len(n.Names) > 0 && logical {
-		n.Flags |= ValuesBelow
-	}
 	if logical && len(n.Names) > 0 {
 		slots = make([]uint16, len(n.Names))
 		for i, name := range n.Names {
@@ -71,7 +70,7 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		c.size += detailsSize
 	}
 	c.fill(m, s, over)
-	if hasValue(s.Default) && !logical {
+	if schema.HasValue(s.Default) && !logical {
 		m.Default = &Default{raw: s.Default.Raw}
 		c.pending = append(c.pending, m)
 	}
@@ -127,7 +126,7 @@ func (c *compiler) appendKey(b []byte, s *apiextensionsv1.JSONSchemaProps, n *No
 	for _, k := range s.XListMapKeys {
 		b = appendText(b, k)
 	}
-	if hasValue(s.Default) && n.Flags&Logical == 0 {
+	if schema.HasValue(s.Default) && n.Flags&Logical == 0 {
 		b = appendText(append(b, 1), s.Default.Raw)
 	}
 	if v == nil {

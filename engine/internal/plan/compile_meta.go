@@ -8,6 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -59,7 +60,7 @@ func (c *compiler) enterMeta(n *Node, name string) (before []string) {
 // defaultOfType removes a default of a resource's apiVersion or kind that is not a string, as upstream does when it
 // prunes defaults. Such a default can only occur below additionalProperties.
 func (c *compiler) defaultOfType(s *apiextensionsv1.JSONSchemaProps, name string) {
-	if name != "apiVersion" && name != "kind" || !hasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
+	if name != "apiVersion" && name != "kind" || !schema.HasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
 		return
 	}
 	if text := bytes.TrimLeft(s.Default.Raw, " \t\r\n"); text[0] != '"' {
@@ -70,7 +71,7 @@ func (c *compiler) defaultOfType(s *apiextensionsv1.JSONSchemaProps, name string
 // defaultInMeta returns s with its default coerced by ObjectMeta, which drops unknown fields and empty values. Upstream
 // prunes such defaults within a resource around them, and removes empty ones (defaulting.PruneDefaults).
 func (c *compiler) defaultInMeta(s *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
-	if !hasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
+	if !schema.HasValue(s.Default) || c.o.ForDefaults || c.o.PreserveUnknown {
 		return s
 	}
 	d := value.Acquire()

@@ -86,15 +86,15 @@ properties:
       i: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}
 `, Options{StatusSubresource: true})
 	for path, want := range map[string]Flags{
-		"":             Root | EmbeddedBelow | ValuesBelow,
-		"metadata":     KeepAll | ValuesBelow,
-		"spec":         EmbeddedBelow | ValuesBelow,
+		"":             Root | EmbeddedBelow,
+		"metadata":     KeepAll,
+		"spec":         EmbeddedBelow,
 		"spec.e":       Embedded | EmbeddedBelow | Preserve | KeepUnknown,
 		"spec.e.kind":  KeepAll,
 		"spec.e.spec":  0,
 		"spec.m":       AdditionalTrue,
 		"spec.f":       AdditionalFalse,
-		"spec.i":       IntOrString | intOrStringTyped | ValuesBelow,
+		"spec.i":       IntOrString,
 		"spec.nothing": 0,
 	} {
 		n := at(p, path)
@@ -157,6 +157,7 @@ func TestExplainOnly(t *testing.T) {
 		{`{type: object, anyOf: [{dependencies: {a: [b], c: {required: [d]}}}]}`, Options{PreserveUnknown: true}, true, false},
 		{`{type: object, properties: {a: {x-kubernetes-preserve-unknown-fields: false}}}`, Options{PreserveUnknown: true}, true, false},
 		{`{type: object, properties: {"IMPORTANT!": {type: string}}}`, Options{}, true, true},
+		{`{type: object, properties: {"": {type: object, properties: {"IMPORTANT!": {type: string}}}}}`, Options{}, true, true},
 		{`{type: object, properties: {a: {type: object, properties: {"IMPORTANT!": {type: string}}}}}`, Options{}, false, true},
 	} {
 		p := compiled(t, c.schema, c.o)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -20,11 +21,7 @@ func (c *compiler) validation(s *apiextensionsv1.JSONSchemaProps, n *Node, over 
 	kept := s.Format != "" && (c.o.ForDefaults || format.Supported(s.Format, n.Types(), c.o.KubernetesMinor))
 	legacy := len(s.PatternProperties) > 0 || len(s.Dependencies) > 0 || s.AdditionalItems != nil ||
 		s.Items != nil && len(s.Items.JSONSchemas) > 0
-	if !kept && !legacy && s.Minimum == nil && s.Maximum == nil && s.MultipleOf == nil && s.MinLength == nil &&
-		s.MaxLength == nil &&
-		s.MinItems == nil && s.MaxItems == nil && s.MinProperties == nil && s.MaxProperties == nil && s.Pattern == "" &&
-		len(s.Enum) == 0 && len(s.Required) == 0 && len(s.AllOf) == 0 && len(s.AnyOf) == 0 && len(s.OneOf) == 0 &&
-		s.Not == nil && !s.UniqueItems {
+	if !kept && !legacy && !schema.Constrains(s) {
 		return nil
 	}
 	v := &Validation{
@@ -68,19 +65,9 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 	if v == nil {
 		return
 	}
-	c.size += validationSize
+	c.size += validationSize + 16 // two of the bounds, which are pointers
 	if v.Operators != &noOperators {
 		c.size += operatorsSize + int64(len(v.AllOf)+len(v.AnyOf)+len(v.OneOf))*8
-	}
-	for _, p := range [...]unsafe.Pointer{
-		unsafe.Pointer(v.Minimum), unsafe.Pointer(v.Maximum), unsafe.Pointer(v.MultipleOf),
-		unsafe.Pointer(v.MinLength), unsafe.Pointer(v.MaxLength),
-		unsafe.Pointer(v.MinItems), unsafe.Pointer(v.MaxItems), unsafe.Pointer(v.MinProperties),
-		unsafe.Pointer(v.MaxProperties),
-	} {
-		if p != nil {
-			c.size += 8
-		}
 	}
 	if s.Pattern != "" {
 		v.Pattern = c.pattern(s.Pattern)
@@ -201,11 +188,7 @@ func (c *compiler) enum(raw []apiextensionsv1.JSON) *Enum {
 		case float64:
 			e.floats = append(e.floats, v)
 		case bool:
-			if v {
-				e.hasBool[1] = true
-			} else {
-				e.hasBool[0] = true
-			}
+			e.hasTrue, e.hasFalse = e.hasTrue || v, e.hasFalse || !v
 		case []any, map[string]any:
 			e.compound = true
 		}
@@ -215,26 +198,4 @@ func (c *compiler) enum(raw []apiextensionsv1.JSON) *Enum {
 	c.size += int64(unsafe.Sizeof(*e)) + int64(len(e.Values))*16 + int64(len(e.strings))*32 +
 		int64(cap(e.ints)+cap(e.floats))*16
 	return e
-}
-
-// hasString, hasInt and hasFloat report whether upstream finds the value in the enum. Upstream converts the value to
-// the type of each enum value: 65 is "A", 1.5 is 1. Accept doubts these. (KO/validate/validator.go
-// basicCommonValidator)
-func (e *Enum) hasString(s string) bool {
-	_, ok := slices.BinarySearch(e.strings, s)
-	return ok
-}
-
-func (e *Enum) hasInt(i int64) (found, doubt bool) {
-	if slices.Contains(e.ints, i) || slices.Contains(e.floats, float64(i)) {
-		return true, false
-	}
-	return false, len(e.strings) > 0
-}
-
-func (e *Enum) hasFloat(f float64) (found, doubt bool) {
-	if slices.Contains(e.floats, f) {
-		return true, false
-	}
-	return false, len(e.ints) > 0
 }

@@ -40,41 +40,28 @@ func (e *Edits) reset(d *value.Doc) {
 	*e = Edits{List: e.List[:0], d: d, ancestors: e.ancestors[:0], stack: e.stack[:0]}
 }
 
-func (e *Edits) lengths() lengths { return lengths{len(e.ancestors), e.bytes} }
-
-// tooMany reports whether the bounds are exceeded. The walk doubts then.
-func (e *Edits) tooMany() bool {
-	tracked := e.lengths()
-	return tracked.exceed()
-}
+// fit returns an error if the paths are too long. A walk that accepts doubts then.
+func (e *Edits) fit() error { return pathsFit(len(e.ancestors), e.bytes) }
 
 // enter and leave follow the walk into a container and out of it. Edits may be nil.
 func (e *Edits) enter(container uint32) {
 	if e != nil {
-		e.push(container)
+		e.stack = append(e.stack, container)
+		e.depth += int(e.d.Nodes[container].KeyLen)
 	}
 }
 
 func (e *Edits) leave() {
 	if e != nil {
-		e.pop()
+		last := len(e.stack) - 1
+		e.depth -= int(e.d.Nodes[e.stack[last]].KeyLen)
+		e.stack = e.stack[:last]
 	}
-}
-
-func (e *Edits) push(container uint32) {
-	e.stack = append(e.stack, container)
-	e.depth += int(e.d.Nodes[container].KeyLen)
-}
-
-func (e *Edits) pop() {
-	last := len(e.stack) - 1
-	e.depth -= int(e.d.Nodes[e.stack[last]].KeyLen)
-	e.stack = e.stack[:last]
 }
 
 // add records an edit of a member of parent, which is the top of the stack or its next entry.
 func (e *Edits) add(k EditKind, parent, node uint32) {
-	if e.tooMany() {
+	if e.fit() != nil {
 		return
 	}
 	from := uint32(len(e.ancestors))
@@ -86,9 +73,6 @@ func (e *Edits) add(k EditKind, parent, node uint32) {
 	}
 	e.List = append(e.List, Edit{Kind: k, Node: node, from: from, to: uint32(len(e.ancestors))})
 }
-
-// Ancestors returns the containers around an edit, starting with the root.
-func (e *Edits) Ancestors(x Edit) []uint32 { return e.ancestors[x.from:x.to] }
 
 // Any reports whether there is an edit of the kind.
 func (e *Edits) Any(k EditKind) bool {
@@ -145,7 +129,7 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 // outlive the Doc.
 func (p *Plan) appendPath(path value.Path, d *value.Doc, e *Edits, x Edit) value.Path {
 	n := p.Root
-	steps := e.Ancestors(x)
+	steps := e.ancestors[x.from:x.to] // from the root
 	for k, container := range steps {
 		child := x.Node
 		if k+1 < len(steps) {

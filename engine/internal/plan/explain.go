@@ -43,24 +43,26 @@ func (p *Plan) Explain(d *value.Doc, root uint32, at At) []violation.Violation {
 // between branches. They append errors to found; a value is valid if they append none.
 type explainer struct {
 	walker
-	found []draft
-	ratchet
-	quiet int // above 0: only whether there are errors matters
-	floor int // length of found at the start of the innermost branch
-	trial int // above 0: errors may be dropped again
-
-	hidden draft // the result of report for an error that is not reported
+	found  []draft
+	pair   Pair // the current value with its old value; zero if its errors are not ratcheted
+	trial  int  // above 0: errors may be dropped again
+	brief  bool // only whether there are errors matters
+	floor  int  // length of found at the start of the innermost branch
+	marked bool // the plan has a property whose name begins with importantMark
 }
 
 // value is SchemaValidator.Validate. On update, errors about an unchanged value are ratcheted.
 func (e *explainer) value(n *Node, i uint32) (matches int) {
-	if e.tick(1) {
+	if e.tick(1) || e.brief && len(e.found) > e.floor {
 		return 0
 	}
 	start := len(e.found)
 	matches = e.validators(n, i)
-	if len(e.found) > start && e.pair.Known() {
-		e.markRatcheted(start)
+	if len(e.found) > start && e.pair.Equal() {
+		// They stay in found, since logical operators check whether there are any.
+		for k := range e.found[start:] {
+			e.found[start+k].ratcheted = true
+		}
 	}
 	return matches
 }
@@ -77,7 +79,7 @@ func (e *explainer) validators(n *Node, i uint32) (matches int) {
 		e.enum(v, i)
 		return matches
 	}
-	if n.Type != "" || v.Format != "" || n.Has(intOrStringTyped) {
+	if n.Type != "" || v.Format != "" || n.Has(IntOrString) {
 		matches += e.typeOf(n, v, i) + 1
 	}
 	matches += e.operators(v, i) + 1
@@ -121,13 +123,7 @@ func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {
 	if v.Legacy != nil {
 		matches += e.legacyElements(v.Legacy, i)
 	}
-	size := int64(e.d.Nodes[i].Live)
-	if v.MinItems != nil && size < *v.MinItems {
-		e.tooFew("minItems", i, "items", *v.MinItems, size)
-	}
-	if v.MaxItems != nil && size > *v.MaxItems {
-		e.tooMany("maxItems", i, "items", *v.MaxItems, size)
-	}
+	e.count(i, "Items", v.MinItems, v.MaxItems)
 	if v.UniqueItems {
 		e.unique(i)
 	}
@@ -136,13 +132,7 @@ func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {
 
 // members is the object validator. It has no count of its own.
 func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
-	size := int64(e.d.Nodes[i].Live)
-	if v.MinProperties != nil && size < *v.MinProperties {
-		e.tooFew("minProperties", i, "properties", *v.MinProperties, size)
-	}
-	if v.MaxProperties != nil && size > *v.MaxProperties {
-		e.tooMany("maxProperties", i, "properties", *v.MaxProperties, size)
-	}
+	e.count(i, "Properties", v.MinProperties, v.MaxProperties)
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
 		key := e.d.Key(c)
 		slot, declared := n.find(key)

@@ -3,7 +3,6 @@ package plan
 import (
 	"reflect"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -51,7 +50,7 @@ func (e *explainer) dependencies(l *Legacy, object uint32) (matches int) {
 		}
 		for _, name := range dep.Names {
 			if e.d.Field(object, name) == 0 {
-				e.summary("dependencies", object, "%q has a dependency on "+strings.ReplaceAll(name, "%", "%%"))
+				e.summary("dependencies", object, "%q has a dependency on %s", name)
 			}
 		}
 	}
@@ -73,10 +72,8 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 		return matches
 	}
 	if len(l.ItemList) > 0 && !l.AdditionalItemsAllowed {
-		e.report(about{keyword: "additionalItems", node: i, unplaced: true}, func(string) (string, *field.Error) {
-			const text = "array doesn't allow for additional items"
-			return text, field.Invalid(nil, "", text)
-		})
+		const text = "array doesn't allow for additional items"
+		e.report("additionalItems", i, nil, unplaced(e.dotted()), text, field.Invalid(nil, "", text))
 	}
 	if l.AdditionalItems == nil {
 		return matches

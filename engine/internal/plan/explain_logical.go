@@ -1,8 +1,9 @@
 package plan
 
 import (
-	"fmt"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
@@ -11,28 +12,18 @@ import (
 // operators is the schemaPropsValidator with its own count: anyOf, oneOf, allOf, not, in this order, and dependencies.
 func (e *explainer) operators(v *Validation, i uint32) (matches int) {
 	var important []draft
+	add := func(m int, marked []draft) { matches, important = matches+m, append(marked, important...) }
 	if len(v.AnyOf) > 0 {
-		m, kept := e.anyOf(v.AnyOf, i)
-		matches, important = matches+m, append(kept, important...)
+		add(e.choose("anyOf", v.AnyOf, i))
 	}
 	if len(v.OneOf) > 0 {
-		m, kept := e.oneOf(v.OneOf, i)
-		matches, important = matches+m, append(kept, important...)
+		add(e.choose("oneOf", v.OneOf, i))
 	}
 	if len(v.AllOf) > 0 {
-		m, kept := e.allOf(v.AllOf, i)
-		matches, important = matches+m, append(kept, important...)
+		add(e.allOf(v.AllOf, i))
 	}
 	if v.Not != nil {
-		e.quiet++
-		start := len(e.found)
-		e.branch("not", -1, v.Not, i)
-		e.quiet--
-		valid := len(e.found) == start
-		e.cut(start)
-		if valid {
-			e.summary("not", i, "%q must not validate the schema (not)")
-		}
+		e.not(v.Not, i)
 	}
 	if v.Legacy != nil && len(v.Legacy.Dependencies) > 0 && e.d.Nodes[i].Kind == value.Object {
 		matches += e.dependencies(v.Legacy, i)
@@ -56,76 +47,54 @@ func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches in
 	return matches
 }
 
-// better reports whether a failed branch with m matches replaces the best one so far: the first of those with most.
-func better(first bool, m, best int) bool {
-	return first || m > best && quirk.On(quirk.BestBranchReported)
-}
-
-func (e *explainer) anyOf(branches []*Node, i uint32) (matches int, important []draft) {
-	start := len(e.found)
+// choose validates the branches of an anyOf or a oneOf. If none is valid, it keeps the errors of the first of those with
+// most matches. important are errors that are reported in any case.
+func (e *explainer) choose(keyword string, branches []*Node, i uint32) (matches int, important []draft) {
+	start, most, valid, first := len(e.found), 0, 0, 0
 	var failures []draft
-	most, failed := 0, false
-	e.try()
+	e.trial++
 	defer e.tried()
 	for k, n := range branches {
-		m := e.branch("anyOf", k, n, i)
-		if len(e.found) == start {
-			e.drop(failures)
-			return m, nil
-		}
-		important = e.important(important, start)
-		if better(!failed, m, most) {
-			most, failed, failures = m, true, e.instead(failures, start)
-		}
-		e.cut(start)
-	}
-	e.summary("anyOf", i, "%q must validate at least one schema (anyOf)")
-	e.found = append(e.found, failures...)
-	return most, important
-}
-
-// instead moves the errors from start on from found to failures, which it replaces.
-func (e *explainer) instead(failures []draft, start int) []draft {
-	e.drop(failures)
-	failures = append(failures[:0], e.found[start:]...)
-	e.found = e.found[:start]
-	return failures
-}
-
-func (e *explainer) oneOf(branches []*Node, i uint32) (matches int, important []draft) {
-	start := len(e.found)
-	var failures []draft
-	most, failed, valid, first := 0, false, 0, 0
-	e.try()
-	defer e.tried()
-	for k, n := range branches {
-		m := e.branch("oneOf", k, n, i)
+		m := e.branch(keyword, k, n, i)
 		if len(e.found) == start {
 			if valid++; valid == 1 {
 				first = m
 			}
 			important = nil
+			if keyword == "anyOf" {
+				break
+			}
 			continue
 		}
 		important = e.important(important, start)
-		if valid == 0 && better(!failed, m, most) {
-			most, failed, failures = m, true, e.instead(failures, start)
+		if valid == 0 && (failures == nil || m > most && quirk.On(quirk.BestBranchReported)) {
+			e.drop(failures)
+			most, failures, e.found = m, append(failures[:0], e.found[start:]...), e.found[:start]
 		}
 		e.cut(start)
 	}
 	if valid > 0 {
 		e.drop(failures)
 	}
-	switch valid {
-	case 1:
+	switch {
+	case valid == 1:
 		return first, important
-	case 0:
-		e.summary("oneOf", i, "%q must validate one and only one schema (oneOf). Found none valid")
-		e.found = append(e.found, failures...)
-		return most, important
-	default:
-		e.summary("oneOf", i, fmt.Sprintf("%%q must validate one and only one schema (oneOf). Found %d valid alternatives", valid))
+	case valid > 1:
+		e.summary(keyword, i, "%q must validate one and only one schema (oneOf). Found %d valid alternatives", valid)
 		return 0, important
+	case keyword == "anyOf":
+		e.summary(keyword, i, "%q must validate at least one schema (anyOf)")
+	default:
+		e.summary(keyword, i, "%q must validate one and only one schema (oneOf). Found none valid")
+	}
+	e.found = append(e.found, failures...)
+	return most, important
+}
+
+// tried ends a trial, whose errors may have been dropped.
+func (e *explainer) tried() {
+	if e.trial--; e.trial == 0 && !e.at.Budget.Fits() {
+		e.done = true
 	}
 }
 
@@ -149,33 +118,33 @@ func (e *explainer) allOf(branches []*Node, i uint32) (matches int, important []
 	return matches, important
 }
 
+// not reports that the schema of a not is valid. Its errors are not reported, so one of each branch is enough, unless
+// some may be important.
+func (e *explainer) not(n *Node, i uint32) {
+	start, brief := len(e.found), e.brief
+	e.brief = !e.marked
+	e.trial++
+	e.branch("not", -1, n, i)
+	e.brief = brief
+	valid := len(e.found) == start
+	e.cut(start)
+	e.tried()
+	if valid {
+		e.summary("not", i, "%q must not validate the schema (not)")
+	}
+}
+
 const importantMark = "IMPORTANT!"
 
 // important appends the errors from start on whose text begins with upstream's marker: without the marker and without a
 // path. Only a property with such a name causes one.
-func (e *explainer) important(kept []draft, start int) []draft {
+func (e *explainer) important(list []draft, start int) []draft {
 	for _, f := range e.found[start:] {
 		if rest, marked := strings.CutPrefix(f.text, importantMark); marked {
-			f.text = rest
-			f.Error = e.at.plain(rest)
-			kept = append(kept, f)
+			f.text, f.Error = rest, field.Invalid(nil, "", rest)
+			e.at.setField(f.Error, "")
+			list = append(list, f)
 		}
 	}
-	return kept
-}
-
-// marked reports whether texts about the current path can begin with the marker.
-func (e *explainer) marked() bool {
-	for k := range e.steps {
-		switch s := &e.steps[k]; s.kind {
-		case stepBranch:
-		case stepProperty:
-			if s.name != "" {
-				return strings.HasPrefix(s.name, importantMark)
-			}
-		default:
-			return false
-		}
-	}
-	return false
+	return list
 }

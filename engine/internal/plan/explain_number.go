@@ -27,7 +27,11 @@ func (e *explainer) number(n *Node, v *Validation, i uint32) {
 		fits = floatFits(x, typ, format) || !quirk.On(quirk.IntegerOverflowReportedTwice)
 	}
 	if !fits {
-		e.outOfRange("", i, "Checked", typ, format)
+		keyword := "type"
+		if format != "" {
+			keyword = "format"
+		}
+		e.outOfRange(keyword, i, "Checked", typ, format)
 	}
 	if v.MultipleOf != nil {
 		e.multipleOf(v, i, typ, format, isInt, x)
@@ -45,7 +49,7 @@ func (e *explainer) number(n *Node, v *Validation, i uint32) {
 // numberType returns the type and format whose range the numberValidator checks: a single type with one of its own
 // formats.
 func (n *Node) numberType(v *Validation) (typ, format string) {
-	if n.Has(intOrStringTyped) {
+	if n.Has(IntOrString) {
 		return "", ""
 	}
 	switch n.Type {
@@ -153,10 +157,9 @@ func (e *explainer) multipleOf(v *Validation, i uint32, typ, format string, isIn
 	}
 	switch {
 	case !positive:
-		e.report(about{keyword: "multipleOf", node: i}, func(at string) (string, *field.Error) {
-			t := fmt.Sprintf("factor MultipleOf declared for %s must be positive: %v", at, factor)
-			return t, field.Invalid(nil, factor, detail(t, at))
-		})
+		at := e.dotted()
+		t := fmt.Sprintf("factor MultipleOf declared for %s must be positive: %v", at, factor)
+		e.report("multipleOf", i, nil, at, t, field.Invalid(nil, factor, detail(t, at)))
 	case !multiple:
 		e.invalid("multipleOf", i, bad, " in body should be a multiple of ", fmt.Sprint(factor))
 	}

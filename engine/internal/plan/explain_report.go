@@ -14,48 +14,22 @@ import (
 
 // draft is an error that may still be dropped or ratcheted.
 type draft struct {
-	violation.Violation        // without an Error if it is not reported
-	text                string // of the validators' own error: errors with equal texts are reported once
-	cost                int    // of the limit on violations
-
-	ratcheted bool // the value is unchanged
+	violation.Violation
+	text      string // of the validators' own error: errors with equal texts are reported once
+	cost      int    // of the limit on violations
+	ratcheted bool   // the value is unchanged
 }
 
-// about is the subject of an error: node i, and a keyword of its schema node or "".
-type about struct {
-	keyword string
-	node    uint32
-	// unplaced: the error has the field of the whole run instead of a path.
-	unplaced bool
-	// member is the path from the node to an absent member, if the error is about that.
-	member value.Path
-}
-
-// report appends an error. fill returns it for the dotted path; report sets its field.
-func (e *explainer) report(a about, fill func(at string) (text string, err *field.Error)) *draft {
-	f := draft{}
-	if e.quiet == 0 || e.marked() {
-		at := e.dotted()
-		f.text, f.Error = fill(at)
-		if !a.unplaced || !quirk.On(quirk.FieldNilForSummaries) {
-			e.at.setField(f.Error, at)
-		} else {
-			f.Field = e.at.Field.String()
-		}
-	}
-	if f.Error == nil && len(e.found) > e.floor {
-		e.hidden = f
-		return &e.hidden // one is enough to tell that the branch failed
-	}
-	if f.Error != nil {
-		f.Violation = e.violation(violation.Schema, a.node, f.Error, a.member, a.keyword)
-		f.cost = e.take(f.Error, a.node, e.trial > 0)
-	}
+// report appends an error about the value at i, or about its absent member. text is that of the validators' own error,
+// and at the dotted path that the error's field is set from.
+func (e *explainer) report(keyword string, i uint32, member value.Path, at, text string, err *field.Error) {
+	e.at.setField(err, at)
 	if e.found == nil {
 		e.found = make([]draft, 0, usualErrors)
 	}
-	e.found = append(e.found, f)
-	return &e.found[len(e.found)-1]
+	e.found = append(e.found, draft{
+		Violation: e.violation(violation.Schema, i, err, member, keyword), text: text, cost: e.take(err, i, e.trial > 0),
+	})
 }
 
 // usualErrors is the usual number of errors of an invalid object.
@@ -72,9 +46,7 @@ func (e *explainer) keep(found []draft) {
 // drop returns what errors took of the limit.
 func (e *explainer) drop(found []draft) {
 	for k := range found {
-		if found[k].Error != nil {
-			e.at.Budget.Give(found[k].cost)
-		}
+		e.at.Budget.Give(found[k].cost)
 	}
 }
 
@@ -82,15 +54,6 @@ func (e *explainer) drop(found []draft) {
 func (e *explainer) cut(start int) {
 	e.drop(e.found[start:])
 	e.found = e.found[:start]
-}
-
-// try and tried enclose the validation of branches whose errors may be dropped.
-func (e *explainer) try() { e.trial++ }
-
-func (e *explainer) tried() {
-	if e.trial--; e.trial == 0 && !e.at.Budget.Fits() {
-		e.done = true
-	}
 }
 
 // setField sets the field of an error from the dotted path. Upstream drops one leading dot, and a path that is only a
@@ -106,19 +69,12 @@ func (a *At) setField(err *field.Error, dotted string) {
 	}
 }
 
-// plain returns an error without a path.
-func (a *At) plain(text string) *field.Error {
-	err := field.Invalid(nil, "", text)
-	err.Field = a.Field.String()
-	return err
-}
-
-// bad returns the value at node i as upstream holds it.
-func (e *explainer) bad(i uint32) any {
-	if e.quiet > 0 {
-		return nil
+// unplaced returns the path for setField of an error to which upstream gives the field of the whole run.
+func unplaced(at string) string {
+	if quirk.On(quirk.FieldNilForSummaries) {
+		return ""
 	}
-	return e.d.Any(i)
+	return at
 }
 
 // textAt returns the text of a path and more parts.
@@ -134,10 +90,9 @@ func (e *explainer) textAt(at string, parts ...string) string {
 
 // invalid reports an error of the common kind: its text is the dotted path with the parts, and so is its detail.
 func (e *explainer) invalid(keyword string, i uint32, bad any, parts ...string) {
-	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
-		t := e.textAt(at, parts...)
-		return t, field.Invalid(nil, bad, detail(t, at))
-	})
+	at := e.dotted()
+	t := e.textAt(at, parts...)
+	e.report(keyword, i, nil, at, t, field.Invalid(nil, bad, detail(t, at)))
 }
 
 // detail returns the whole text: upstream repeats the path in it.
@@ -151,115 +106,92 @@ func detail(text, at string) string {
 // wrongType reports a value that is not of a type or format. Upstream reports a word as the bad value: the type, the
 // inferred format, or the text that does not match the format.
 func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
-	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
-		quoted := e.texts().Text(func(b []byte) []byte { return violation.AppendQuoted(b, word) })
-		t := e.textAt(at, " in body must be of type ", want, ": ", quoted)
-		var bad any
-		if quirk.On(quirk.TypeNameAsBadValue) {
-			bad = e.texts().Clone(word)
-		} else {
-			bad = e.bad(i)
-		}
-		if isFormat := e.d.Nodes[i].Kind == value.String && keyword == "format"; isFormat &&
-			!quirk.On(quirk.FormatErrorIsTypeError) {
-			return t, field.Invalid(nil, bad, detail(t, at))
-		}
-		return t, field.TypeInvalid(nil, bad, detail(t, at))
-	})
+	at := e.dotted()
+	quoted := e.texts().Text(func(b []byte) []byte { return violation.AppendQuoted(b, word) })
+	t := e.textAt(at, " in body must be of type ", want, ": ", quoted)
+	var bad any
+	if quirk.On(quirk.TypeNameAsBadValue) {
+		bad = e.texts().Clone(word)
+	} else {
+		bad = e.d.Any(i)
+	}
+	err := field.TypeInvalid(nil, bad, detail(t, at))
+	if e.d.Nodes[i].Kind == value.String && keyword == "format" && !quirk.On(quirk.FormatErrorIsTypeError) {
+		err.Type = field.ErrorTypeInvalid
+	}
+	e.report(keyword, i, nil, at, t, err)
 }
 
-// summary reports that a logical operator failed. format has one verb for the dotted path.
-func (e *explainer) summary(keyword string, i uint32, format string) {
-	e.report(about{keyword: keyword, node: i, unplaced: true}, func(at string) (string, *field.Error) {
-		t := fmt.Sprintf(format, at)
-		return t, field.Invalid(nil, "", t)
-	})
+// summary reports that a logical operator failed. The first verb of the format is for the dotted path.
+func (e *explainer) summary(keyword string, i uint32, format string, args ...any) {
+	at := e.dotted()
+	t := fmt.Sprintf(format, append([]any{at}, args...)...)
+	e.report(keyword, i, nil, unplaced(at), t, field.Invalid(nil, "", t))
 }
 
 // outOfRange reports that the value, or a bound of the schema, is not of the numeric type.
 func (e *explainer) outOfRange(keyword string, i uint32, prefix, typ, format string) {
-	if keyword == "" {
-		keyword = "type"
-		if format != "" {
-			keyword = "format"
-		}
+	at, declared := e.dotted(), "(default format)"
+	if format != "" {
+		declared = "with format " + format
 	}
-	placed := prefix == "Checked" && !quirk.On(quirk.NumberFormatsByType)
-	e.report(about{keyword: keyword, node: i, unplaced: !placed}, func(at string) (string, *field.Error) {
-		t := fmt.Sprintf("%s value must be of type %s (default format) in %s", prefix, typ, at)
-		if format != "" {
-			t = fmt.Sprintf("%s value must be of type %s with format %s in %s", prefix, typ, format, at)
-		}
-		if placed {
-			return t, field.TypeInvalid(nil, "", t)
-		}
-		return t, field.Invalid(nil, "", t)
-	})
+	t := fmt.Sprintf("%s value must be of type %s %s in %s", prefix, typ, declared, at)
+	err, position := field.Invalid(nil, "", t), unplaced(at)
+	if prefix == "Checked" && !quirk.On(quirk.NumberFormatsByType) {
+		err.Type, position = field.ErrorTypeTypeInvalid, at
+	}
+	e.report(keyword, i, nil, position, t, err)
 }
 
-func (e *explainer) tooLong(i uint32, most int64) {
-	e.report(about{keyword: "maxLength", node: i}, func(at string) (string, *field.Error) {
-		err := field.TooLong(nil, "", int(most))
-		if !quirk.On(quirk.TooLongSaysBytes) {
-			err = field.TooLongCharacters(nil, "", int(most))
+// count checks the number of items or properties. suffix is that of the keywords: Items or Properties.
+func (e *explainer) count(i uint32, suffix string, least, most *int64) {
+	size := int64(e.d.Nodes[i].Live)
+	if least != nil && size < *least {
+		e.invalid("min"+suffix, i, size, " in body should have at least ", strconv.FormatInt(*least, 10), " ",
+			strings.ToLower(suffix))
+	}
+	if most != nil && size > *most {
+		at := e.dotted()
+		t := e.textAt(at, " in body should have at most ", strconv.FormatInt(*most, 10), " ", strings.ToLower(suffix))
+		err := field.TooMany(nil, int(size), int(*most))
+		if suffix == "Properties" && !quirk.On(quirk.TooLongSaysBytes) {
+			err = field.Invalid(nil, size, t)
 		}
-		return e.textAt(at, " in body should be at most ", strconv.FormatInt(most, 10), " chars long"), err
-	})
-}
-
-func (e *explainer) tooMany(keyword string, i uint32, what string, most, size int64) {
-	e.report(about{keyword: keyword, node: i}, func(at string) (string, *field.Error) {
-		t := e.textAt(at, " in body should have at most ", strconv.FormatInt(most, 10), " ", what)
-		if what == "properties" && !quirk.On(quirk.TooLongSaysBytes) {
-			return t, field.Invalid(nil, size, t)
-		}
-		return t, field.TooMany(nil, int(size), int(most))
-	})
-}
-
-func (e *explainer) tooFew(keyword string, i uint32, what string, least, size int64) {
-	e.invalid(keyword, i, size, " in body should have at least ", strconv.FormatInt(least, 10), " ", what)
+		e.report("max"+suffix, i, nil, at, t, err)
+	}
 }
 
 // required reports an absent member. A dot precedes its name even at the root, where the field loses it again.
 func (e *explainer) required(object uint32, name string) {
-	missing := about{keyword: "required", node: object, unplaced: true, member: value.Path{value.Name(name)}}
-	f := e.report(missing, func(at string) (string, *field.Error) {
-		return e.textAt(at, ".", name, " in body is required"), field.Required(nil, "")
-	})
-	if e.quiet == 0 {
-		e.at.setField(f.Error, strings.TrimSuffix(f.text, " in body is required"))
-	}
+	const suffix = " in body is required"
+	t := e.textAt(e.dotted(), ".", name, suffix)
+	e.report("required", object, value.Path{value.Name(name)}, t[:len(t)-len(suffix)], t, field.Required(nil, ""))
 }
 
 // forbidden reports a member that additionalProperties: false excludes, at the path of the object.
 func (e *explainer) forbidden(member uint32, key string) {
 	key = e.texts().Clone(key)
-	e.report(about{keyword: "additionalProperties", node: member, member: value.Path{value.Name(key)}},
-		func(at string) (string, *field.Error) {
-			t := e.textAt(at, ".", key, " in body is a forbidden property")
-			return t, field.Invalid(nil, key, t)
-		})
+	at := e.dotted()
+	t := e.textAt(at, ".", key, " in body is a forbidden property")
+	e.report("additionalProperties", member, value.Path{value.Name(key)}, at, t, field.Invalid(nil, key, t))
 }
 
 // notInEnum reports a value that is not in the enum. The text lists strings bare and other values as JSON, all quoted.
 func (e *explainer) notInEnum(i uint32, values []any) {
-	e.report(about{keyword: "enum", node: i}, func(at string) (string, *field.Error) {
-		supported := e.texts().Text(func(text []byte) []byte {
-			text = append(text, "supported values: "...)
-			for k, v := range values {
-				if k > 0 {
-					text = append(text, ", "...)
-				}
-				text = appendListed(text, v)
+	supported := e.texts().Text(func(text []byte) []byte {
+		text = append(text, "supported values: "...)
+		for k, v := range values {
+			if k > 0 {
+				text = append(text, ", "...)
 			}
-			return text
-		})
-		err := field.Invalid(nil, e.bad(i), supported)
-		err.Type = field.ErrorTypeNotSupported
-		list := e.texts().Text(func(b []byte) []byte { return fmt.Append(b, values) })
-		return e.textAt(at, " in body should be one of ", list), err
+			text = appendListed(text, v)
+		}
+		return text
 	})
+	err := field.Invalid(nil, e.d.Any(i), supported)
+	err.Type = field.ErrorTypeNotSupported
+	at, list := e.dotted(), e.texts().Text(func(b []byte) []byte { return fmt.Append(b, values) })
+	e.report("enum", i, nil, at, e.textAt(at, " in body should be one of ", list), err)
 }
 
 func appendListed(text []byte, v any) []byte {
@@ -272,23 +204,30 @@ func appendListed(text []byte, v any) []byte {
 	return violation.AppendQuoted(text, string(value.AppendAny(nil, v)))
 }
 
-// violations returns the reported or the ratcheted errors, each text once.
-func (e *explainer) violations(ratcheted bool) []violation.Violation {
+// violations returns the reported and the ratcheted errors, each text once.
+func (e *explainer) violations() (reported, ratcheted []violation.Violation) {
 	if len(e.found) == 0 {
-		return nil
+		return nil, nil
 	}
-	list := make([]violation.Violation, 0, len(e.found))
-	known := map[string]bool{}
+	type key struct {
+		text      string
+		ratcheted bool
+	}
+	reported, known := make([]violation.Violation, 0, len(e.found)), map[key]bool{}
 	for k := range e.found {
 		if e.tick(4) {
 			break
 		}
 		f := &e.found[k]
-		if f.ratcheted != ratcheted || known[f.text] && quirk.On(quirk.ErrorsDeduplicatedByText) {
-			continue
+		id := key{f.text, f.ratcheted}
+		switch {
+		case known[id] && quirk.On(quirk.ErrorsDeduplicatedByText):
+		case f.ratcheted:
+			ratcheted = append(ratcheted, f.Violation)
+		default:
+			reported = append(reported, f.Violation)
 		}
-		known[f.text] = true
-		list = append(list, f.Violation)
+		known[id] = true
 	}
-	return list
+	return reported, ratcheted
 }

@@ -12,43 +12,61 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
+// checker collects the errors of one check of all values with a flag.
+type checker struct {
+	walker
+	found []violation.Violation
+}
+
+// walk calls check for the value at i and for those below it whose nodes have the flag, in document order.
+func (e *checker) walk(n *Node, i uint32, flag Flags, check func(n *Node, i uint32)) {
+	if n == nil || n.Flags&flag == 0 {
+		return
+	}
+	check(n, i)
+	object, k := e.d.Nodes[i].Kind == value.Object, 0
+	for c := e.d.Nodes[i].First; c != 0 && !e.tick(1); c, k = e.d.Nodes[c].Next, k+1 {
+		s, child := step{kind: stepItem, index: k}, n.Items
+		if object {
+			s, child = n.member(e.d.Key(c))
+		}
+		e.enter(s)
+		e.walk(child, c, flag, check)
+		e.leave()
+	}
+}
+
+// add adds an error about node i at the current path. schema is the schema pointer.
+func (e *checker) add(found violation.Step, i uint32, err *field.Error, schema string) {
+	v := e.violation(found, i, err, nil, "")
+	v.Schema = schema
+	e.found = append(e.found, v)
+}
+
 // ExplainEmbedded returns the errors about apiVersion, kind and metadata of embedded resources, in document order. The
 // object may be of any kind, and need not be coerced.
 //
 // Upstream: AE/apiserver/schema/objectmeta/validation.go, Validate, without the resource root.
 func (p *Plan) ExplainEmbedded(d *value.Doc, root uint32, at At) []violation.Violation {
-	if !p.Structural || p.Root.Flags&EmbeddedBelow == 0 {
+	if !p.Structural {
 		return nil
 	}
-	e := embeddedExplainer{walker: walker{d: d, at: at}}
-	e.judge(p.Root, root)
+	e := checker{walker: walker{d: d, at: at}}
+	e.walk(p.Root, root, EmbeddedBelow, e.resource)
 	return e.found
 }
 
-type embeddedExplainer struct {
-	walker
-	found []violation.Violation
-}
-
-func (e *embeddedExplainer) judge(n *Node, i uint32) {
-	if n == nil || n.Flags&EmbeddedBelow == 0 {
+// resource validates an embedded resource. The structured path leads to the member at or above the error.
+func (e *checker) resource(n *Node, i uint32) {
+	if e.d.Nodes[i].Kind != value.Object || n.Flags&Embedded == 0 {
 		return
 	}
-	if e.d.Nodes[i].Kind == value.Object && n.Flags&Embedded != 0 {
-		e.resource(i)
-	}
-	e.below(n, i, e.judge)
-}
-
-// resource validates an object as a resource. The structured path leads to the member at or above the error.
-func (e *embeddedExplainer) resource(i uint32) {
 	if limit := new(value.LimitError); errors.As(metadata.Fits(e.d, e.d.Field(i, "metadata")), &limit) {
 		e.at.Budget.Fail(limit)
 		e.done = true
 		return
 	}
-	at := e.field()
-	schema := e.pointer(e.steps, "x-kubernetes-embedded-resource")
+	at, schema := e.field(), e.pointer("x-kubernetes-embedded-resource")
 	for _, err := range metadata.ValidateEmbedded(e.d, i, at) {
 		if e.take(err, i, false); e.done {
 			return
@@ -67,10 +85,8 @@ func (e *embeddedExplainer) resource(i uint32) {
 			node = i
 		}
 		e.enter(step{kind: stepProperty, name: key})
-		v := e.violation(violation.Embedded, node, err, nil, "")
+		e.add(violation.Embedded, node, err, schema)
 		e.leave()
-		v.Schema = schema
-		e.found = append(e.found, v)
 	}
 }
 
@@ -79,64 +95,30 @@ func (e *embeddedExplainer) resource(i uint32) {
 //
 // Upstream: AE/apiserver/schema/listtype/validation.go, ValidateListSetsAndMaps.
 func (p *Plan) ExplainLists(d *value.Doc, root uint32, at At) []violation.Violation {
-	if !p.Structural || p.Root.Flags&ListTypesBelow == 0 || d.Nodes[root].Kind != value.Object {
+	if !p.Structural || d.Nodes[root].Kind != value.Object {
 		return nil
 	}
-	e := listExplainer{walker: walker{d: d, at: at}}
-	e.judge(p.Root, root)
+	e := checker{walker: walker{d: d, at: at}}
+	e.walk(p.Root, root, ListTypesBelow, e.list)
 	return e.found
-}
-
-type listExplainer struct {
-	walker
-	found []violation.Violation
-}
-
-func (e *listExplainer) judge(n *Node, i uint32) {
-	if n == nil || n.Flags&ListTypesBelow == 0 {
-		return
-	}
-	if e.d.Nodes[i].Kind == value.Array {
-		switch {
-		case n.Flags&ListSet != 0:
-			e.set(i)
-		case n.Flags&ListMap != 0:
-			e.mapList(n, i)
-		}
-	}
-	e.below(n, i, e.judge)
 }
 
 // unspecified is the key of an item without it, and of null. It equals only itself.
 type unspecified struct{}
 
-func (e *listExplainer) set(i uint32) {
-	if e.d.Len(i) < 2 {
+// list checks a set or a map list. With one key its value is compared, with several all of them as an object. The error
+// about a map list always shows an object.
+func (e *checker) list(n *Node, i uint32) {
+	isMap := n.Flags&ListMap != 0
+	if e.d.Nodes[i].Kind != value.Array || !isMap && n.Flags&ListSet == 0 {
 		return
 	}
-	seen := make(counter, e.d.Len(i))
 	k := 0
-	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
-		if e.tick(1 + e.textOf(c)/64) {
-			return
-		}
-		if x := e.d.Any(c); seen.repeats(x) {
-			e.duplicate(k, c, x)
-		}
-		k++
-	}
-}
-
-func (e *listExplainer) mapList(n *Node, i uint32) {
-	k := 0
-	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+	for c := e.d.Nodes[i].First; c != 0 && isMap; c, k = e.d.Nodes[c].Next, k+1 {
 		if kind := e.d.Nodes[c].Kind; kind != value.Null && kind != value.Object {
-			e.report(k, c, "x-kubernetes-list-type", func(p *field.Path) *field.Error {
-				return field.Invalid(p, e.d.Any(c), "must be an object for an array of list-type map")
-			})
+			e.item(k, c, field.Invalid(nil, e.d.Any(c), "must be an object for an array of list-type map"))
 			return
 		}
-		k++
 	}
 	if e.d.Len(i) < 2 {
 		return
@@ -155,25 +137,17 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		return m
 	}
 	seen, texts := counter{}, map[string]int{}
-	k = -1
-	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
-		k++
-		if e.tick(4 + e.textOf(c)/64) {
-			return
-		}
-		// With one key its value is compared, with several all of them as an object. The error always shows an object.
-		var repeated bool
-		var v uint32
-		if len(n.ListKeys) == 1 {
+	k = 0
+	for c := e.d.Nodes[i].First; c != 0 && !e.tick(4+e.textOf(c)/64); c, k = e.d.Nodes[c].Next, k+1 {
+		v := c
+		if isMap && len(n.ListKeys) == 1 {
 			v = lookUp(c, n.ListKeys[0].Name)
 		}
+		var repeated bool
 		switch {
-		case len(n.ListKeys) != 1:
+		case isMap && len(n.ListKeys) != 1:
 			object := keys(c)
-			if len(object) == 0 && !quirk.On(quirk.MapListKeyCollisions) {
-				continue
-			}
-			repeated = seen.repeats(object)
+			repeated = (len(object) > 0 || quirk.On(quirk.MapListKeyCollisions)) && seen.repeats(object)
 		case v == 0:
 			repeated = quirk.On(quirk.MapListKeyCollisions) && seen.repeats(unspecified{})
 		case e.d.Nodes[v].Kind == value.String:
@@ -183,10 +157,23 @@ func (e *listExplainer) mapList(n *Node, i uint32) {
 		default:
 			repeated = seen.repeats(e.d.Any(v))
 		}
-		if repeated {
-			e.duplicate(k, c, keys(c))
+		switch {
+		case repeated && isMap:
+			e.item(k, c, field.Duplicate(nil, keys(c)))
+		case repeated:
+			e.item(k, c, field.Duplicate(nil, e.d.Any(c)))
 		}
 	}
+}
+
+// item adds an error about the k-th item of a list.
+func (e *checker) item(k int, c uint32, err *field.Error) {
+	schema := e.pointer("x-kubernetes-list-type")
+	e.enter(step{kind: stepItem, index: k})
+	err.Field = e.bracketed("")
+	e.take(err, c, false)
+	e.add(violation.List, c, err, schema)
+	e.leave()
 }
 
 // counter counts values: scalars by Go's equality (1 is not 1.0), arrays and objects by their JSON (where it is).
@@ -207,20 +194,4 @@ func (s counter) repeats(x any) bool {
 	}
 	s[x]++
 	return s[x] == 2
-}
-
-func (e *listExplainer) duplicate(k int, c uint32, shown any) {
-	e.report(k, c, "x-kubernetes-list-type", func(p *field.Path) *field.Error { return field.Duplicate(p, shown) })
-}
-
-func (e *listExplainer) report(k int, c uint32, keyword string, fill func(*field.Path) *field.Error) {
-	schema := e.pointer(e.steps, keyword)
-	e.enter(step{kind: stepItem, index: k})
-	err := fill(nil)
-	err.Field = e.bracketed("")
-	v := e.violation(violation.List, c, err, nil, "")
-	e.take(v.Error, c, false)
-	e.leave()
-	v.Schema = schema
-	e.found = append(e.found, v)
 }

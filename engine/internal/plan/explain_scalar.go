@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -32,8 +34,8 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 	}
 	typ, format := goTypes[kind].name, goTypes[kind].format
 	accepts := slices.Contains(types, typ)
-	if !accepts && (n.Has(intOrStringTyped) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) ||
-		!n.Has(intOrStringTyped) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
+	if !accepts && (n.Has(IntOrString) && quirk.On(quirk.IntOrStringAcceptsWholeFloat) ||
+		!n.Has(IntOrString) && quirk.On(quirk.IntegerAcceptsWholeFloat)) {
 		accepts = kind == value.Float && slices.Contains(types, "integer") && nearInteger(e.d.Float(i))
 	}
 	accepts = accepts || kind == value.Int && slices.Contains(types, "number")
@@ -55,7 +57,7 @@ func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
 
 // typeKeyword returns the keyword that declares the types of the node.
 func (n *Node) typeKeyword() string {
-	if n.Has(intOrStringTyped) {
+	if n.Has(IntOrString) {
 		return "x-kubernetes-int-or-string"
 	}
 	if n.Type == "" {
@@ -80,11 +82,17 @@ func (e *explainer) text(v *Validation, i uint32) {
 	s := e.d.Str(i)
 	before := len(e.found)
 	if v.MaxLength != nil && int64(utf8.RuneCountInString(s)) > *v.MaxLength {
-		e.tooLong(i, *v.MaxLength)
+		err := field.TooLong(nil, "", int(*v.MaxLength))
+		if !quirk.On(quirk.TooLongSaysBytes) {
+			err = field.TooLongCharacters(nil, "", int(*v.MaxLength))
+		}
+		at := e.dotted()
+		t := e.textAt(at, " in body should be at most ", strconv.FormatInt(*v.MaxLength, 10), " chars long")
+		e.report("maxLength", i, nil, at, t, err)
 	}
 	if v.MinLength != nil && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) &&
 		int64(utf8.RuneCountInString(s)) < *v.MinLength {
-		e.invalid("minLength", i, e.bad(i), " in body should be at least ", strconv.FormatInt(*v.MinLength, 10),
+		e.invalid("minLength", i, e.d.Any(i), " in body should be at least ", strconv.FormatInt(*v.MinLength, 10),
 			" chars long")
 	}
 	if v.Pattern != nil && v.Pattern.Source != "" && (len(e.found) == before || !quirk.On(quirk.FirstStringErrorOnly)) {
@@ -98,7 +106,7 @@ func (e *explainer) text(v *Validation, i uint32) {
 			pattern = fmt.Sprintf("%s, but pattern is invalid: %s", pattern, err)
 		}
 		if !matched {
-			e.invalid("pattern", i, e.bad(i), " in body should match '", pattern, "'")
+			e.invalid("pattern", i, e.d.Any(i), " in body should match '", pattern, "'")
 		}
 	}
 }

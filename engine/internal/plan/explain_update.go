@@ -24,38 +24,29 @@ func (p *Plan) ExplainUpdate(d *value.Doc, root uint32, pair Pair, at At) (found
 // the old root. An absent status and one without a schema are not validated.
 //
 // Upstream: apiextensions-apiserver pkg/registry/customresource/validator.go, ValidateStatusUpdate.
-func (p *Plan) ExplainStatus(d *value.Doc, pairs *Pairs, whole Pair, at At) (found, ratcheted []violation.Violation) {
-	const name = "status"
-	status := d.Field(whole.Self(), name)
-	slot, declared := p.Root.find(name)
+func (p *Plan) ExplainStatus(d *value.Doc, whole Pair, at At) (found, ratcheted []violation.Violation) {
+	status := d.Field(whole.self, statusName)
+	slot, declared := p.Root.find(statusName)
 	if status == 0 || !declared {
 		return nil, nil
 	}
-	n, pair := p.Root.Props[slot], whole.Key(name)
+	n, pair := p.Root.Props[slot], whole.Member(status)
 	if !pair.Known() {
 		// Upstream correlates the two by themselves then: null equals an absent status.
-		pair = pairs.Root(n, status, d.Field(whole.Old(), name))
+		pair = whole.trees.Root(n, status, d.Field(whole.old, statusName))
 	}
-	at.Field, at.Path, at.Schema = at.Field.Child(name), at.Path.With(value.Name(name)), at.Schema+"/properties/"+name
+	at.Field, at.Path = at.Field.Child(statusName), at.Path.With(value.Name(statusName))
+	at.Schema += "/properties/" + statusName
 	return p.explain(d, n, status, pair, at)
 }
 
 func (p *Plan) explain(d *value.Doc, n *Node, i uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
-	e := explainer{walker: walker{d: d, at: at}}
+	e := explainer{walker: walker{d: d, at: at}, marked: p.marked}
 	if p.Structural {
 		e.pair = pair
 	}
 	e.value(n, i)
-	if e.anyRatcheted {
-		ratcheted = e.violations(true)
-	}
-	return e.violations(false), ratcheted
-}
-
-// ratchet is what an explainer knows of the old object.
-type ratchet struct {
-	pair         Pair // of the current value; zero if its errors are not ratcheted
-	anyRatcheted bool
+	return e.violations()
 }
 
 // intoMember makes e.pair that of a member, and returns the previous pair.
@@ -80,16 +71,4 @@ func (e *explainer) atTop() bool {
 		}
 	}
 	return true
-}
-
-// markRatcheted marks the errors from start on as ratcheted if the value is unchanged. They stay in found, since
-// logical operators check whether there are any.
-func (e *explainer) markRatcheted(start int) {
-	if !e.pair.Equal() {
-		return
-	}
-	for k := range e.found[start:] {
-		e.found[start+k].ratcheted = true
-	}
-	e.anyRatcheted = true
 }

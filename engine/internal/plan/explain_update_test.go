@@ -128,7 +128,7 @@ func TestExplainStatus(t *testing.T) {
 			}
 			var pairs Pairs
 			pairs.Init(d, nil)
-			found, ratcheted := p.ExplainStatus(d, &pairs, pairs.Root(p.Root, root, old), At{})
+			found, ratcheted := p.ExplainStatus(d, pairs.Root(p.Root, root, old), At{})
 			if !slices.Equal(texts(found), c.found) {
 				t.Errorf("found %q\nwant  %q", texts(found), c.found)
 			}

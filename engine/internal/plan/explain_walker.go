@@ -94,17 +94,3 @@ func (n *Node) member(key string) (step, *Node) {
 	}
 	return step{kind: stepAdditional, name: key}, n.Additional
 }
-
-// below visits the members or elements of the value at i, each with the node that validates it, or nil.
-func (t *walker) below(n *Node, i uint32, visit func(n *Node, i uint32)) {
-	object, k := t.d.Nodes[i].Kind == value.Object, 0
-	for c := t.d.Nodes[i].First; c != 0 && !t.tick(1); c, k = t.d.Nodes[c].Next, k+1 {
-		s, child := step{kind: stepItem, index: k}, n.Items
-		if object {
-			s, child = n.member(t.d.Key(c))
-		}
-		t.enter(s)
-		visit(child, c)
-		t.leave()
-	}
-}

@@ -66,7 +66,7 @@ type Flags uint32
 // The flags of a node.
 const (
 	Nullable        Flags = 1 << iota // nullable: true
-	IntOrString                       // x-kubernetes-int-or-string
+	IntOrString                       // x-kubernetes-int-or-string, which has the types integer and string
 	Embedded                          // x-kubernetes-embedded-resource
 	Root                              // the resource root: apiVersion, kind and metadata are not pruned, and validated elsewhere
 	Preserve                          // x-kubernetes-preserve-unknown-fields: true
@@ -76,18 +76,12 @@ const (
 	AdditionalFalse                   // additionalProperties: false
 	ListSet                           // x-kubernetes-list-type: set
 	ListMap                           // x-kubernetes-list-type: map
-	ListAtomic                        // x-kubernetes-list-type: atomic
-	MapAtomic                         // x-kubernetes-map-type: atomic
-	MapGranular                       // x-kubernetes-map-type: granular
 	Logical                           // below a logical operator: validates, never shapes
 
 	DefaultsBelow  // a property, item or map value here or below has a default
 	EmbeddedBelow  // an embedded resource here or below
 	ListTypesBelow // a set or map list here or below
-	ValuesBelow    // a validation other than type and nullable here or below
 	RulesBelow     // a rule here or below
-
-	intOrStringTyped // an int-or-string with the types integer and string
 )
 
 var (
@@ -105,7 +99,7 @@ func (n *Node) Has(f Flags) bool { return n.Flags&f == f }
 // int-or-string. If the plan was compiled ForDefaults, int-or-string has no type.
 func (n *Node) Types() []string {
 	switch {
-	case n.Flags&intOrStringTyped == intOrStringTyped:
+	case n.Has(IntOrString):
 		return intOrString
 	case n.Type == "":
 		return nil
@@ -175,11 +169,11 @@ type ListKey struct {
 type Enum struct {
 	Values []any
 
-	strings  []string // distinct string values, sorted
-	ints     []int64
-	floats   []float64
-	hasBool  [2]bool // false, true
-	compound bool    // there is an array or object among the values
+	strings           []string // distinct string values, sorted
+	ints              []int64
+	floats            []float64
+	hasTrue, hasFalse bool
+	compound          bool // there is an array or object among the values
 }
 
 // Legacy holds keywords of schemas that are not structural: CRDs that were written as v1beta1 with
@@ -228,19 +222,6 @@ const (
 
 func (s kindSet) has(k value.Kind) bool { return s>>k&1 != 0 }
 
-// Holders yields the slots of the properties that are objects with properties, or arrays of such.
-func (n *Node) Holders(yield func(slot int) bool) {
-	for slot, p := range n.Props {
-		if p != nil && (p.declares() || p.Items.declares()) && !yield(slot) {
-			return
-		}
-	}
-}
-
-func (n *Node) declares() bool {
-	return n != nil && (len(n.Names) > 0 || n.Flags&(Root|Embedded) != 0)
-}
-
 // nameIndex finds the slot of a property by name: an open-addressed hash table, for nodes with many names. A Go map
 // takes some ten nanoseconds more for each member of an object.
 type nameIndex struct {
@@ -269,7 +250,7 @@ func newNameIndex(names []string) *nameIndex {
 	return x
 }
 
-// home returns the start of the search for a name. It is seeded, so that nobody can choose names that collide.
+// home returns the start of the search for a name. It is seeded, so that names cannot be chosen to collide.
 func (x *nameIndex) home(name string) uint64 { return maphash.String(seed, name) & x.mask }
 
 // find returns the slot of a declared property.

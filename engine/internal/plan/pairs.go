@@ -24,8 +24,8 @@ type Pairs struct {
 	d      *value.Doc
 	stop   *interrupt.Signal
 	finder *value.Finder
-	memo   []verdict            // by node of the new tree; nil until the first comparison
-	tables map[uint32]*keyTable // by array of the old tree, for long arrays
+	memo   []verdict                    // by node of the new tree; nil until the first comparison
+	tables map[uint32]map[uint32]uint32 // by array of the old tree, for long arrays
 	work   int
 }
 
@@ -86,8 +86,11 @@ func (t *Pairs) tick() bool {
 // fewMembers is up to how many members of an object are searched linearly.
 const fewMembers = 64
 
-// Member returns the member of an object with the name, or 0.
+// Member returns the member of an object with the name, or 0. Without an object, t may be nil.
 func (t *Pairs) Member(object uint32, name string) uint32 {
+	if object == 0 {
+		return 0
+	}
 	n := &t.d.Nodes[object]
 	if n.Kind != value.Object || n.Live <= fewMembers {
 		return t.d.Field(object, name)
@@ -109,39 +112,16 @@ type Pair struct {
 // Known reports whether the value correlates.
 func (o Pair) Known() bool { return o.trees != nil }
 
-// Self returns the node of the value.
-func (o Pair) Self() uint32 { return o.self }
-
-// Old returns the node of the old value, or 0.
-func (o Pair) Old() uint32 { return o.old }
-
-// Key returns the member of the value with the name. It is the zero Pair unless both values are objects with the
-// member, and the schema knows it.
-func (o Pair) Key(name string) Pair {
-	if o.trees == nil {
-		return Pair{}
-	}
-	return o.key(name, o.trees.Member(o.self, name))
-}
-
-// Member is Key for a walk that has the member's node.
+// Member returns a member of the value. It is the zero Pair unless both values are objects with the member, and the
+// schema knows it.
 func (o Pair) Member(member uint32) Pair {
-	if o.trees == nil {
+	if o.trees == nil || member == 0 || o.old == 0 || o.schema == nil ||
+		o.trees.d.Nodes[o.self].Kind != value.Object {
 		return Pair{}
 	}
-	return o.key(o.trees.d.Key(member), member)
-}
-
-func (o Pair) key(name string, member uint32) Pair {
-	if member == 0 || o.old == 0 || o.schema == nil || o.trees.d.Nodes[o.self].Kind != value.Object {
-		return Pair{}
-	}
-	child := o.schema.Child(name)
-	if child == nil {
-		return Pair{}
-	}
-	old := o.trees.Member(o.old, name)
-	if old == 0 {
+	name := o.trees.d.Key(member)
+	child, old := o.schema.Child(name), o.trees.Member(o.old, name)
+	if child == nil || old == 0 {
 		return Pair{}
 	}
 	return Pair{trees: o.trees, schema: child, self: member, old: old}
@@ -153,7 +133,7 @@ func (o Pair) Index(element uint32) Pair {
 	if o.trees == nil || o.schema == nil || o.schema.Items == nil || o.trees.d.Nodes[o.self].Kind != value.Array {
 		return Pair{}
 	}
-	old := o.trees.MapList(o.schema, o.old).Get(element)
+	old := o.trees.sameKeys(o.schema, o.old, element)
 	if old == 0 {
 		return Pair{}
 	}
@@ -237,9 +217,8 @@ func (t *Pairs) equalArrays(schema *Node, self, old uint32) bool {
 	if schema.Items == nil {
 		return false
 	}
-	list := t.MapList(schema, old)
 	for c := t.d.Nodes[self].First; c != 0; c = t.d.Nodes[c].Next {
-		other := list.Get(c)
+		other := t.sameKeys(schema, old, c)
 		if other == 0 || !t.equal(schema.Items, c, other) {
 			return false
 		}

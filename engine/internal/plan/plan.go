@@ -35,6 +35,7 @@ type Plan struct {
 	// StatusSubresource says that the version has a status subresource, so that a creation drops status.
 	StatusSubresource bool
 
+	marked   bool   // the root has a property whose name begins with importantMark
 	defaults []byte // the text that default Fragments refer to: the Doc's source value.Defaults
 	size     int64
 }

@@ -114,12 +114,8 @@ func (w *ruleWalk) member(n *Node, s step, c, old uint32) (more bool) {
 	default:
 		w.pair, w.parent = pair.Member(c), pair
 	}
-	before := uint32(0)
-	if old != 0 {
-		before = w.pairs.Member(old, s.name)
-	}
 	w.enter(s)
-	more = w.node(n, c, before)
+	more = w.node(n, c, w.pairs.Member(old, s.name))
 	w.leave()
 	w.pair, w.parent = pair, parent
 	return more
@@ -135,12 +131,8 @@ func (w *ruleWalk) elements(n *Node, i, old uint32) bool {
 		if pair.Known() {
 			w.pair, w.parent = pair.Index(c), pair
 		}
-		before := uint32(0)
-		if old != 0 {
-			before = w.pairs.MapList(n, old).Get(c)
-		}
 		w.enter(step{kind: stepItem, index: k})
-		more = w.node(n.Items, c, before)
+		more = w.node(n.Items, c, w.pairs.sameKeys(n, old, c))
 		w.leave()
 	}
 	w.pair, w.parent = pair, parent
@@ -226,7 +218,7 @@ func (w *cleanWalk) members(n *Node, i, old uint32) bool {
 	d := w.d
 	if a := n.Additional; a != nil && a.Flags&RulesBelow != 0 {
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-			if !w.node(a, c, w.before(old, d.Key(c))) {
+			if !w.node(a, c, w.pairs.Member(old, d.Key(c))) {
 				return false
 			}
 		}
@@ -245,19 +237,11 @@ func (w *cleanWalk) members(n *Node, i, old uint32) bool {
 		} else {
 			c = d.Field(i, n.Names[s])
 		}
-		if c != 0 && !w.node(child, c, w.before(old, n.Names[s])) {
+		if c != 0 && !w.node(child, c, w.pairs.Member(old, n.Names[s])) {
 			return false
 		}
 	}
 	return true
-}
-
-// before returns the old value of a member.
-func (w *cleanWalk) before(old uint32, name string) uint32 {
-	if old == 0 {
-		return 0
-	}
-	return w.pairs.Member(old, name)
 }
 
 func (w *cleanWalk) elements(n *Node, i, old uint32) bool {
@@ -265,11 +249,7 @@ func (w *cleanWalk) elements(n *Node, i, old uint32) bool {
 		return true
 	}
 	for c := w.d.Nodes[i].First; c != 0; c = w.d.Nodes[c].Next {
-		before := uint32(0)
-		if old != 0 {
-			before = w.pairs.MapList(n, old).Get(c)
-		}
-		if !w.node(n.Items, c, before) {
+		if !w.node(n.Items, c, w.pairs.sameKeys(n, old, c)) {
 			return false
 		}
 	}

@@ -14,8 +14,8 @@ type shaper struct {
 	err    error    // a bound was exceeded, and the tree is in an undefined state
 }
 
-func newShaper(d *value.Doc, track bool) *shaper {
-	s := &shaper{d: d}
+func newShaper(d *value.Doc, track bool, l value.Limits) *shaper {
+	s := &shaper{d: d, budget: newBudget(l.WithDefaults().MaxDefaultBytes)}
 	if track {
 		s.edits = &Edits{d: d}
 	}
@@ -24,12 +24,9 @@ func newShaper(d *value.Doc, track bool) *shaper {
 
 // record adds an edit of a member of parent.
 func (s *shaper) record(k EditKind, parent, node uint32) {
-	if s.edits == nil {
-		return
-	}
-	if s.edits.add(k, parent, node); s.edits.tooMany() {
-		tracked := s.edits.lengths()
-		s.err = tracked.exceeded()
+	if s.edits != nil {
+		s.edits.add(k, parent, node)
+		s.err = s.edits.fit()
 	}
 }
 
@@ -52,7 +49,7 @@ func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	if p.HasSchema && !p.Structural {
 		return nil, nil
 	}
-	s := newShaper(d, track)
+	s := newShaper(d, track, value.Limits{})
 	s.prune(p.Root, root, true)
 	pruned, _, err := s.changes(p)
 	return pruned, err
@@ -176,8 +173,7 @@ func (p *Plan) Default(d *value.Doc, root uint32, track bool, l value.Limits) ([
 		return nil, nil
 	}
 	d.SetSource(value.Defaults, p.defaults)
-	s := newShaper(d, track)
-	s.budget = newBudget(l.WithDefaults().MaxDefaultBytes)
+	s := newShaper(d, track, l)
 	s.fill(p.Root, root)
 	_, defaulted, err := s.changes(p)
 	return defaulted, err

@@ -22,12 +22,8 @@ func (p *Plan) CoerceEmbedded(d *value.Doc, root uint32, o metadata.Options) (un
 		return nil, nil, nil
 	}
 	c := coercer{walker: walker{d: d, at: At{Field: o.Path}}, o: o}
-	c.coerce(p.Root, root)
-	switch {
-	case c.tracked.exceed():
-		return nil, nil, c.tracked.exceeded()
-	case c.err != nil:
-		return nil, c.err, nil
+	if c.coerce(p.Root, root); c.found != nil || c.err != nil {
+		return nil, c.found, c.err
 	}
 	slices.Sort(c.unknown)
 	return c.unknown, nil, nil
@@ -37,12 +33,13 @@ type coercer struct {
 	walker
 	o       metadata.Options
 	unknown []string
-	tracked lengths // of unknown
-	err     *violation.Violation
+	bytes   int // of unknown
+	found   *violation.Violation
+	err     error
 }
 
 // goesOn reports whether the walk continues.
-func (w *coercer) goesOn() bool { return w.err == nil && !w.tracked.exceed() }
+func (w *coercer) goesOn() bool { return w.found == nil && w.err == nil }
 
 func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 	if n == nil || n.Flags&EmbeddedBelow == 0 {
@@ -91,8 +88,9 @@ func (w *coercer) coerceMeta(object, prev, c uint32, key string) (removed, chang
 		changed, unknown, err := metadata.Coerce(w.d, object, o)
 		w.unknown = append(w.unknown, unknown...)
 		for _, path := range unknown {
-			w.tracked.bytes += len(path)
+			w.bytes += len(path)
 		}
+		w.err = pathsFit(0, w.bytes)
 		if err != nil && !w.o.Lenient { // unreadable metadata is not changed if lenient
 			w.fail(c, key, err.Error())
 		}
@@ -113,5 +111,5 @@ func (w *coercer) fail(c uint32, key, detail string) {
 	w.enter(step{kind: stepProperty, name: key})
 	v := w.violation(violation.Decode, c, field.Invalid(w.field(), w.d.Any(c), detail), nil, "")
 	w.leave()
-	w.err = &v
+	w.found = &v
 }

@@ -18,23 +18,6 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// canonicalCRD has the fields of a CRD's canonical form: all but status and the metadata that a server sets.
-type canonicalCRD struct {
-	APIVersion string                                        `json:"apiVersion"`
-	Kind       string                                        `json:"kind"`
-	Metadata   canonicalMetadata                             `json:"metadata"`
-	Spec       *apiextensionsv1.CustomResourceDefinitionSpec `json:"spec"`
-}
-
-type canonicalMetadata struct {
-	Annotations     map[string]string       `json:"annotations,omitempty"`
-	Finalizers      []string                `json:"finalizers,omitempty"`
-	GenerateName    string                  `json:"generateName,omitempty"`
-	Labels          map[string]string       `json:"labels,omitempty"`
-	Name            string                  `json:"name,omitempty"`
-	OwnerReferences []metav1.OwnerReference `json:"ownerReferences,omitempty"`
-}
-
 // Canonical returns the CRD as canonical JSON: apiextensions.k8s.io/v1, keys sorted, without status and without the
 // metadata that a server sets. The form is stable: decoding and encoding it again gives the same bytes. Numbers are
 // printed as the API server stores them, so a default of 1.0 becomes 1.
@@ -51,12 +34,11 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 		}
 	}()
 	m := &crd.ObjectMeta
-	w.value(&canonicalCRD{
-		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition", Spec: &crd.Spec,
-		Metadata: canonicalMetadata{
-			Annotations: m.Annotations, Finalizers: m.Finalizers, GenerateName: m.GenerateName, Labels: m.Labels, Name: m.Name,
-			OwnerReferences: m.OwnerReferences,
-		},
+	w.value(&apiextensionsv1.CustomResourceDefinition{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Annotations: m.Annotations, Finalizers: m.Finalizers, GenerateName: m.GenerateName,
+			Labels: m.Labels, Name: m.Name, OwnerReferences: m.OwnerReferences},
+		Spec: crd.Spec,
 	})
 	if w.err != nil {
 		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, w.err)
@@ -84,8 +66,8 @@ func Revision(canonical []byte, parts ...string) string {
 // semantic compares API types as the API server does. An empty list or map equals an absent one. JSON is compared by
 // value, and an integer never equals a float.
 var semantic = conversion.EqualitiesOrDie(func(a, b apiextensionsv1.JSON) bool {
-	if !holdsValue(&a) || !holdsValue(&b) {
-		return !holdsValue(&a) && !holdsValue(&b)
+	if !HasValue(&a) || !HasValue(&b) {
+		return !HasValue(&a) && !HasValue(&b)
 	}
 	if bytes.Equal(a.Raw, b.Raw) {
 		return true

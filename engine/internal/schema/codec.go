@@ -2,9 +2,7 @@ package schema
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -28,7 +26,7 @@ type apiField struct {
 
 var apiFields sync.Map // reflect.Type to []apiField
 
-// members returns the fields of a struct type, sorted by name.
+// fieldsOf returns the fields of a struct type, sorted by name.
 func fieldsOf(t reflect.Type) []apiField {
 	if list, known := apiFields.Load(t); known {
 		return list.([]apiField)
@@ -75,8 +73,6 @@ func (r reader) read(v reflect.Value, i uint32) bool {
 		return kind == value.True || kind == value.False || r.read(reflect.ValueOf(&p.Schema).Elem(), i)
 	case *apiextensionsv1.JSONSchemaPropsOrArray:
 		return r.read(reflect.ValueOf(&p.Schema).Elem(), i)
-	case *map[string]Props:
-		return kind == value.Object && r.properties(p, i)
 	case json.Unmarshaler:
 		return p.UnmarshalJSON(r.d.Raw(i)) == nil
 	}
@@ -89,41 +85,19 @@ func (r reader) read(v reflect.Value, i uint32) bool {
 	case reflect.Map:
 		return kind == value.Object && r.entries(v, i)
 	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			text, err := base64.StdEncoding.DecodeString(r.text(i))
-			v.SetBytes(text)
-			return kind == value.String && err == nil
+		if v.Type().Elem().Kind() != reflect.Uint8 {
+			return kind == value.Array && r.elements(v, i)
 		}
-		return kind == value.Array && r.elements(v, i)
 	case reflect.String:
-		v.SetString(strings.Clone(r.text(i)))
+		if kind == value.String {
+			v.SetString(strings.Clone(r.d.Str(i)))
+		}
 		return kind == value.String
 	case reflect.Bool:
 		v.SetBool(kind == value.True)
 		return kind == value.True || kind == value.False
-	case reflect.Int32, reflect.Int64:
-		if kind != value.Int || v.OverflowInt(r.d.Int(i)) {
-			return false
-		}
-		v.SetInt(r.d.Int(i))
-		return true
-	case reflect.Float64:
-		if kind != value.Int && kind != value.Float {
-			return false
-		}
-		if v.SetFloat(r.d.Number(i)); v.Float() == 0 && r.d.Raw(i)[0] == '-' {
-			v.SetFloat(math.Copysign(0, -1)) // the tree stores -0 as integer 0, but field errors print -0
-		}
-		return true
 	}
-	return false
-}
-
-func (r reader) text(i uint32) string {
-	if r.d.Nodes[i].Kind != value.String {
-		return ""
-	}
-	return r.d.Str(i)
+	return json.Unmarshal(r.d.Raw(i), v.Addr().Interface()) == nil // numbers and bytes
 }
 
 func (r reader) fields(v reflect.Value, i uint32) bool {
@@ -140,27 +114,13 @@ func (r reader) fields(v reflect.Value, i uint32) bool {
 }
 
 func (r reader) entries(v reflect.Value, i uint32) bool {
-	v.Set(reflect.MakeMap(v.Type()))
+	v.Set(reflect.MakeMapWithSize(v.Type(), r.d.Len(i)))
+	element := reflect.New(v.Type().Elem()).Elem()
 	for c := r.d.Nodes[i].First; c != 0; c = r.d.Nodes[c].Next {
-		element := reflect.New(v.Type().Elem()).Elem()
-		if !r.read(element, c) {
+		if element.SetZero(); !r.read(element, c) {
 			return false
 		}
 		v.SetMapIndex(reflect.ValueOf(strings.Clone(r.d.Key(c))), element)
-	}
-	return true
-}
-
-// properties is entries for the most frequent map.
-func (r reader) properties(into *map[string]Props, i uint32) bool {
-	*into = make(map[string]Props, r.d.Len(i))
-	s := new(Props)
-	v := reflect.ValueOf(s).Elem()
-	for c := r.d.Nodes[i].First; c != 0; c = r.d.Nodes[c].Next {
-		if *s = (Props{}); !r.read(v, c) {
-			return false
-		}
-		(*into)[strings.Clone(r.d.Key(c))] = *s
 	}
 	return true
 }

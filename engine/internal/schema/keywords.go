@@ -21,8 +21,8 @@ var types = []string{"array", "boolean", "integer", "number", "object", "string"
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
 // ValidateCustomResourceDefinitionOpenAPISchema)
 func Keywords(path *field.Path, s *Props, rules Rules, budget *violation.Budget, lenient Lenient) field.ErrorList {
-	c := keywordCheck{budget: budget, lenient: lenient}
-	c.node(s, path, position{root: true, rules: rules})
+	c := checker{budget: budget, lenient: lenient}
+	c.keywords(s, path, position{root: true, rules: rules})
 	return c.errs
 }
 
@@ -57,25 +57,15 @@ func (p position) off() position {
 	return p
 }
 
-type keywordCheck struct {
-	errs    field.ErrorList
-	budget  *violation.Budget
-	lenient Lenient
-}
-
-func (c *keywordCheck) add(e *field.Error) {
-	c.errs = append(c.errs, e)
-	c.budget.Take(violation.Size(e), false)
-}
-
-func (c *keywordCheck) node(s *Props, path *field.Path, at position) {
+// keywords checks a schema and all schemas below it.
+func (c *checker) keywords(s *Props, path *field.Path, at position) {
 	if s == nil || !c.budget.Open() {
 		return
 	}
 	before, below := len(c.errs), at.off()
 
-	c.forbidden(s, path, at)
-	c.values(s, path, at)
+	c.unsupported(s, path, at)
+	c.mapValues(s, path, at)
 	var shared *Props // reused because Props is large, unless rules keep the pointer
 	for _, name := range Names(s.Properties) {
 		if shared == nil || at.rules != nil {
@@ -83,22 +73,22 @@ func (c *keywordCheck) node(s *Props, path *field.Path, at position) {
 		}
 		p := shared
 		*p = s.Properties[name]
-		c.node(p, path.Child("properties").Key(name), property(s, p, name, path, at))
+		c.keywords(p, path.Child("properties").Key(name), property(s, p, name, path, at))
 	}
-	c.operators(s, path, below)
+	clauses(s, path, func(clause *Props, _ string, _ int, path *field.Path) { c.keywords(clause, path, below) })
 	for _, name := range Names(s.Definitions) {
 		p := s.Definitions[name]
-		c.node(&p, path.Child("definitions").Key(name), below)
+		c.keywords(&p, path.Child("definitions").Key(name), below)
 	}
 	c.items(s, path, at)
 	for _, name := range Names(s.Dependencies) {
-		c.node(s.Dependencies[name].Schema, path.Child("dependencies").Key(name), below)
+		c.keywords(s.Dependencies[name].Schema, path.Child("dependencies").Key(name), below)
 	}
 	if s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
 		c.add(field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), false, "must be true or undefined"))
 	}
-	c.errs = append(c.errs, lists(s, path, c.lenient)...)
-	c.errs = append(c.errs, ruleShapes(s, path)...)
+	c.lists(s, path)
+	c.ruleShapes(s, path)
 	if len(s.XValidations) > 0 && at.rules != nil && len(c.errs) == before {
 		at.rules.Compile(path, at.uncorrelatable)
 	}
@@ -123,8 +113,8 @@ func property(s, p *Props, name string, path *field.Path, at position) position 
 	return below
 }
 
-// values checks additionalProperties.
-func (c *keywordCheck) values(s *Props, path *field.Path, at position) {
+// mapValues checks additionalProperties.
+func (c *checker) mapValues(s *Props, path *field.Path, at position) {
 	a := s.AdditionalProperties
 	if a == nil {
 		return
@@ -141,11 +131,11 @@ func (c *keywordCheck) values(s *Props, path *field.Path, at position) {
 		// Without an object, the value that would be pruned is unknown.
 		below.noDefaults = "inside additionalProperties applying to object metadata"
 	}
-	c.node(a.Schema, path.Child("additionalProperties"), below)
+	c.keywords(a.Schema, path.Child("additionalProperties"), below)
 }
 
 // items checks the schemas of array elements. Only the elements of a list-type map can be matched with old values.
-func (c *keywordCheck) items(s *Props, path *field.Path, at position) {
+func (c *checker) items(s *Props, path *field.Path, at position) {
 	if s.Items == nil {
 		return
 	}
@@ -158,34 +148,17 @@ func (c *keywordCheck) items(s *Props, path *field.Path, at position) {
 		if at.rules != nil {
 			each.rules = at.rules.Items(one)
 		}
-		c.node(one, path.Child("items"), each)
+		c.keywords(one, path.Child("items"), each)
 	}
 	for i := range s.Items.JSONSchemas {
-		c.node(&s.Items.JSONSchemas[i], path.Child("items").Index(i), below)
+		c.keywords(&s.Items.JSONSchemas[i], path.Child("items").Index(i), below)
 	}
 }
 
-func (c *keywordCheck) operators(s *Props, path *field.Path, below position) {
-	c.node(s.Not, path.Child("not"), below)
-	for i := range s.AllOf {
-		c.node(&s.AllOf[i], path.Child("allOf").Index(i), below)
-	}
-	for i := range s.OneOf {
-		c.node(&s.OneOf[i], path.Child("oneOf").Index(i), below)
-	}
-	for i := range s.AnyOf {
-		c.node(&s.AnyOf[i], path.Child("anyOf").Index(i), below)
-	}
-}
-
-// forbidden reports keywords that Kubernetes rejects, either everywhere or at this position.
+// unsupported reports keywords that Kubernetes rejects, either everywhere or at this position.
 // (validation.go, specStandardValidatorV3.validate)
-func (c *keywordCheck) forbidden(s *Props, path *field.Path, at position) {
-	forbid := func(set bool, keyword, detail string) {
-		if set {
-			c.add(field.Forbidden(path.Child(keyword), detail))
-		}
-	}
+func (c *checker) unsupported(s *Props, path *field.Path, at position) {
+	forbid := c.forbidden(path)
 	if s.Type != "" && !c.lenient.AnyTypes && !slices.Contains(types, s.Type) {
 		c.add(field.NotSupported(path.Child("type"), s.Type, types))
 	}

@@ -12,15 +12,13 @@ import (
 // lists checks x-kubernetes-map-type, x-kubernetes-list-type and x-kubernetes-list-map-keys of one schema.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
 // ValidateCustomResourceDefinitionOpenAPISchema)
-func lists(s *Props, path *field.Path, lenient Lenient) field.ErrorList {
-	var errs field.ErrorList
-	add := func(e *field.Error) { errs = append(errs, e) }
+func (c *checker) lists(s *Props, path *field.Path) {
 	if s.XMapType != nil {
 		if s.Type != "object" {
-			add(wrongType(path, s.Type, "must be object if x-kubernetes-map-type is specified"))
+			c.add(wrongType(path, s.Type, "must be object if x-kubernetes-map-type is specified"))
 		}
 		if *s.XMapType != "atomic" && *s.XMapType != "granular" {
-			add(field.NotSupported(path.Child("x-kubernetes-map-type"), *s.XMapType, []string{"atomic", "granular"}))
+			c.add(field.NotSupported(path.Child("x-kubernetes-map-type"), *s.XMapType, []string{"atomic", "granular"}))
 		}
 	}
 	listType := ""
@@ -28,28 +26,27 @@ func lists(s *Props, path *field.Path, lenient Lenient) field.ErrorList {
 		listType = *s.XListType
 		switch {
 		case s.Type != "array":
-			add(wrongType(path, s.Type, "must be array if x-kubernetes-list-type is specified"))
-		case listType == "set" && !lenient.GranularSets:
-			errs = append(errs, setItems(items(s), path.Child("items"))...)
+			c.add(wrongType(path, s.Type, "must be array if x-kubernetes-list-type is specified"))
+		case listType == "set" && !c.lenient.GranularSets:
+			c.add(setItems(items(s), path.Child("items"))...)
 		}
 		if listType != "atomic" && listType != "set" && listType != "map" {
-			add(field.NotSupported(path.Child("x-kubernetes-list-type"), listType, []string{"atomic", "set", "map"}))
+			c.add(field.NotSupported(path.Child("x-kubernetes-list-type"), listType, []string{"atomic", "set", "map"}))
 		}
 	}
 	if len(s.XListMapKeys) > 0 {
 		if s.XListType == nil {
-			add(field.Required(path.Child("x-kubernetes-list-type"), "must be map if x-kubernetes-list-map-keys is non-empty"))
+			c.add(field.Required(path.Child("x-kubernetes-list-type"), "must be map if x-kubernetes-list-map-keys is non-empty"))
 		} else if listType != "map" {
-			add(field.Invalid(path.Child("x-kubernetes-list-type"), listType, "must be map if x-kubernetes-list-map-keys is non-empty"))
+			c.add(field.Invalid(path.Child("x-kubernetes-list-type"), listType, "must be map if x-kubernetes-list-map-keys is non-empty"))
 		}
 	}
 	if listType == "map" {
-		errs = append(errs, mapList(s, path)...)
+		c.mapList(s, path)
 	}
-	if quirk.On(quirk.ListKeyErrorsRepeated) && !lenient.OptionalKeys && (listType == "set" || listType == "map") && items(s) != nil {
-		errs = append(errs, definite(s, listType, path)...)
+	if quirk.On(quirk.ListKeyErrorsRepeated) && !c.lenient.OptionalKeys && (listType == "set" || listType == "map") && items(s) != nil {
+		c.add(definite(s, listType, path)...)
 	}
-	return errs
 }
 
 func wrongType(path *field.Path, typ, detail string) *field.Error {
@@ -74,36 +71,33 @@ func setItems(s *Props, path *field.Path) field.ErrorList {
 }
 
 // mapList checks a list with x-kubernetes-list-type: map.
-func mapList(s *Props, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	add := func(e *field.Error) { errs = append(errs, e) }
+func (c *checker) mapList(s *Props, path *field.Path) {
 	if len(s.XListMapKeys) == 0 {
-		add(field.Required(path.Child("x-kubernetes-list-map-keys"), "must not be empty if x-kubernetes-list-type is map"))
+		c.add(field.Required(path.Child("x-kubernetes-list-map-keys"), "must not be empty if x-kubernetes-list-type is map"))
 	}
 	switch {
 	case s.Items == nil:
-		add(field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
-		return errs
+		c.add(field.Required(path.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
+		return
 	case s.Items.Schema == nil:
-		add(field.Invalid(path.Child("items"),
+		c.add(field.Invalid(path.Child("items"),
 			Print(s.Items, apiextensionsv1.Convert_v1_JSONSchemaPropsOrArray_To_apiextensions_JSONSchemaPropsOrArray),
 			"must only have a single schema if x-kubernetes-list-type is map"))
-		return errs
+		return
 	case s.Items.Schema.Type != "object":
-		add(field.Invalid(path.Child("items").Child("type"), s.Items.Schema.Type, "must be object if parent array's x-kubernetes-list-type is map"))
-		return errs
+		c.add(field.Invalid(path.Child("items").Child("type"), s.Items.Schema.Type, "must be object if parent array's x-kubernetes-list-type is map"))
+		return
 	}
 	for i, k := range s.XListMapKeys {
 		if p, ok := s.Items.Schema.Properties[k]; !ok {
-			add(field.Invalid(path.Child("x-kubernetes-list-map-keys"), s.XListMapKeys, "entries must all be names of item properties"))
+			c.add(field.Invalid(path.Child("x-kubernetes-list-map-keys"), s.XListMapKeys, "entries must all be names of item properties"))
 		} else if p.Type == "array" || p.Type == "object" {
-			add(field.Invalid(path.Child("items").Child("properties").Key(k).Child("type"), s.Items.Schema.Type, "must be a scalar type if parent array's x-kubernetes-list-type is map"))
+			c.add(field.Invalid(path.Child("items").Child("properties").Key(k).Child("type"), s.Items.Schema.Type, "must be a scalar type if parent array's x-kubernetes-list-type is map"))
 		}
 		if slices.Contains(s.XListMapKeys[:i], k) {
-			add(field.Invalid(path.Child("x-kubernetes-list-map-keys"), s.XListMapKeys, "must not contain duplicate entries"))
+			c.add(field.Invalid(path.Child("x-kubernetes-list-map-keys"), s.XListMapKeys, "must not contain duplicate entries"))
 		}
 	}
-	return errs
 }
 
 // definite checks that items of sets and maps are not nullable and that map keys are required or have a default.

@@ -12,19 +12,12 @@ import (
 // values checks the value validation of a schema, on the spine or below a logical operator. plainAnyOf and plainAllOf
 // report that anyOf, or the anyOf of allOf's first clause, is the int-or-string pattern and may contain types.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, validateValueValidation)
-func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *field.Path) {
-	if !plainAnyOf {
-		for i := range s.AnyOf {
-			c.clause(&s.AnyOf[i], false, path.Child("anyOf").Index(i))
+func (c *checker) values(s *Props, plainAnyOf, plainAllOf bool, path *field.Path) {
+	clauses(s, path, func(clause *Props, keyword string, k int, path *field.Path) {
+		if keyword != "anyOf" || !plainAnyOf {
+			c.clause(clause, keyword == "allOf" && k == 0 && plainAllOf, path)
 		}
-	}
-	for i := range s.AllOf {
-		c.clause(&s.AllOf[i], plainAllOf && i == 0, path.Child("allOf").Index(i))
-	}
-	for i := range s.OneOf {
-		c.clause(&s.OneOf[i], false, path.Child("oneOf").Index(i))
-	}
-	c.clause(s.Not, false, path.Child("not"))
+	})
 	if s.Pattern != "" {
 		if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
 			c.add(field.Invalid(path.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
@@ -33,7 +26,7 @@ func (c *structuralCheck) values(s *Props, plainAnyOf, plainAllOf bool, path *fi
 }
 
 // clause checks a schema below a logical operator. It may contain value validation only.
-func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
+func (c *checker) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	if s == nil || !c.budget.Open() {
 		return
 	}
@@ -43,14 +36,10 @@ func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 		p := s.Properties[name]
 		c.clause(&p, false, path.Child("properties").Key(name))
 	}
-	forbid := func(set bool, keyword, detail string) {
-		if set {
-			c.add(field.Forbidden(path.Child(keyword), detail))
-		}
-	}
+	forbid := c.forbidden(path)
 	forbid(s.Type != "", "type", "must be empty to be structural")
 	forbid(allowsMore(s), "additionalProperties", "must be undefined to be structural")
-	forbid(holdsValue(s.Default), "default", "must be undefined to be structural")
+	forbid(HasValue(s.Default), "default", "must be undefined to be structural")
 	forbid(s.Title != "", "title", "must be empty to be structural")
 	forbid(s.Description != "", "description", "must be empty to be structural")
 	forbid(s.Nullable, "nullable", "must be false to be structural")
@@ -68,21 +57,12 @@ func (c *structuralCheck) clause(s *Props, plainAnyOf bool, path *field.Path) {
 
 // complete checks that the spine has every field that the logical operators of v mention. s is the spine schema of v.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/complete.go)
-func (c *structuralCheck) complete(v, s *Props, spinePath, path *field.Path) {
-	c.counterpart(v.Not, s, spinePath, path.Child("not"))
-	for i := range v.AllOf {
-		c.counterpart(&v.AllOf[i], s, spinePath, path.Child("allOf").Index(i))
-	}
-	for i := range v.AnyOf {
-		c.counterpart(&v.AnyOf[i], s, spinePath, path.Child("anyOf").Index(i))
-	}
-	for i := range v.OneOf {
-		c.counterpart(&v.OneOf[i], s, spinePath, path.Child("oneOf").Index(i))
-	}
+func (c *checker) complete(v, s *Props, spinePath, path *field.Path) {
+	clauses(v, path, func(clause *Props, _ string, _ int, path *field.Path) { c.counterpart(clause, s, spinePath, path) })
 }
 
 // counterpart checks that clause v has a spine schema s, and does the same for all schemas below v.
-func (c *structuralCheck) counterpart(v, s *Props, spinePath, path *field.Path) {
+func (c *checker) counterpart(v, s *Props, spinePath, path *field.Path) {
 	if v == nil || !c.budget.Open() {
 		return
 	}

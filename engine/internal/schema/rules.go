@@ -22,52 +22,48 @@ var ruleReasons = []string{
 // fieldPath exist.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go,
 // ValidateCustomResourceDefinitionOpenAPISchema)
-func ruleShapes(s *Props, path *field.Path) field.ErrorList {
+func (c *checker) ruleShapes(s *Props, path *field.Path) {
 	if len(s.XValidations) == 0 {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	supported := sync.OnceValue(func() bool { return Unsupported(s) == nil })
 	for i := range s.XValidations {
 		r, at := &s.XValidations[i], path.Child("x-kubernetes-validations").Index(i)
 		rule, message := strings.TrimSpace(r.Rule), strings.TrimSpace(r.Message)
 		switch {
 		case rule == "":
-			errs = append(errs, field.Required(at.Child("rule"), "rule is not specified"))
+			c.add(field.Required(at.Child("rule"), "rule is not specified"))
 		case r.Message != "" && message == "":
-			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must be non-empty if specified"))
+			c.add(field.Invalid(at.Child("message"), r.Message, "must be non-empty if specified"))
 		case hasNewlines(message):
-			errs = append(errs, field.Invalid(at.Child("message"), r.Message, "must not contain line breaks"))
+			c.add(field.Invalid(at.Child("message"), r.Message, "must not contain line breaks"))
 		case hasNewlines(rule) && message == "" && quirk.On(quirk.MultilineRuleNeedsMessage):
-			errs = append(errs, field.Required(at.Child("message"), "message must be specified if rule contains line breaks"))
+			c.add(field.Required(at.Child("message"), "message must be specified if rule contains line breaks"))
 		}
 		if r.MessageExpression != "" && strings.TrimSpace(r.MessageExpression) == "" {
-			errs = append(errs, field.Required(at.Child("messageExpression"), "messageExpression must be non-empty if specified"))
+			c.add(field.Required(at.Child("messageExpression"), "messageExpression must be non-empty if specified"))
 		}
 		if r.Reason != nil && !slices.Contains(ruleReasons, string(*r.Reason)) {
-			errs = append(errs, field.NotSupported(at.Child("reason"), *r.Reason, ruleReasons))
+			c.add(field.NotSupported(at.Child("reason"), *r.Reason, ruleReasons))
 		}
-		errs = append(errs, ruleFieldPath(s, r.FieldPath, at.Child("fieldPath"), supported)...)
+		c.ruleFieldPath(s, r.FieldPath, at.Child("fieldPath"), supported)
 	}
-	return errs
 }
 
 // ruleFieldPath checks the fieldPath of a rule. As in upstream, it reports a blank path twice.
-func ruleFieldPath(s *Props, fieldPath string, path *field.Path, supported func() bool) field.ErrorList {
+func (c *checker) ruleFieldPath(s *Props, fieldPath string, path *field.Path, supported func() bool) {
 	if fieldPath == "" {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	if strings.TrimSpace(fieldPath) == "" {
-		errs = append(errs, field.Invalid(path, fieldPath, "must be non-empty if specified"))
+		c.add(field.Invalid(path, fieldPath, "must be non-empty if specified"))
 	}
 	if hasNewlines(fieldPath) {
-		errs = append(errs, field.Invalid(path, fieldPath, "must not contain line breaks"))
+		c.add(field.Invalid(path, fieldPath, "must not contain line breaks"))
 	}
 	if _, _, err := Resolve(fieldPath, s, true); err != nil && supported() {
-		errs = append(errs, field.Invalid(path, fieldPath, "must be a valid path"))
+		c.add(field.Invalid(path, fieldPath, "must be a valid path"))
 	}
-	return errs
 }
 
 // hasNewlines reports whether s contains a line terminator of the CEL grammar.

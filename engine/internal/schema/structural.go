@@ -31,7 +31,7 @@ const (
 // The schema must not be Unsupported. The search stops when the budget is exhausted, and the result is then incomplete.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go, ValidateStructural)
 func Structural(path *field.Path, s *Props, budget *violation.Budget) field.ErrorList {
-	c := structuralCheck{budget: budget}
+	c := checker{budget: budget}
 	c.spine(s, root, path)
 	c.complete(s, s, path, path)
 	texts := make(map[*field.Error]string, len(c.errs))
@@ -42,18 +42,46 @@ func Structural(path *field.Path, s *Props, budget *violation.Budget) field.Erro
 	return c.errs
 }
 
-type structuralCheck struct {
-	errs   field.ErrorList
-	budget *violation.Budget
+// checker collects the errors of one check of a schema.
+type checker struct {
+	errs    field.ErrorList
+	budget  *violation.Budget
+	lenient Lenient
 }
 
-func (c *structuralCheck) add(e *field.Error) {
-	c.errs = append(c.errs, e)
-	c.budget.Take(violation.Size(e), false)
+func (c *checker) add(errs ...*field.Error) {
+	c.errs = append(c.errs, errs...)
+	for _, e := range errs {
+		c.budget.Take(violation.Size(e), false)
+	}
+}
+
+// forbidden returns a function that reports a keyword of a schema if it is set.
+func (c *checker) forbidden(path *field.Path) func(set bool, keyword, detail string) {
+	return func(set bool, keyword, detail string) {
+		if set {
+			c.add(field.Forbidden(path.Child(keyword), detail))
+		}
+	}
+}
+
+// clauses calls visit for each schema below a logical operator of s.
+func clauses(s *Props, path *field.Path, visit func(clause *Props, keyword string, k int, path *field.Path)) {
+	if s.Not != nil {
+		visit(s.Not, "not", 0, path.Child("not"))
+	}
+	for _, l := range [...]struct {
+		keyword string
+		list    []Props
+	}{{"allOf", s.AllOf}, {"oneOf", s.OneOf}, {"anyOf", s.AnyOf}} {
+		for k := range l.list {
+			visit(&l.list[k], l.keyword, k, path.Child(l.keyword).Index(k))
+		}
+	}
 }
 
 // spine checks a schema on the spine and all schemas below it.
-func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
+func (c *checker) spine(s *Props, lvl level, path *field.Path) {
 	if s == nil || !c.budget.Open() {
 		return
 	}
@@ -72,7 +100,12 @@ func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
 		}
 		c.spine(s.AdditionalProperties.Schema, member, path.Child("additionalProperties"))
 	}
-	c.extensions(s, path)
+	if s.XIntOrString && preservesUnknown(s) {
+		c.add(field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), true, "must be false if x-kubernetes-int-or-string is true"))
+	}
+	if s.XIntOrString && s.XEmbeddedResource {
+		c.add(field.Invalid(path.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true"))
+	}
 	c.values(s, isIntOrString(s.AnyOf), startsWithIntOrString(s), path)
 	c.types(s, lvl, path)
 	c.typeMeta(s, lvl, path)
@@ -81,16 +114,7 @@ func (c *structuralCheck) spine(s *Props, lvl level, path *field.Path) {
 	}
 }
 
-func (c *structuralCheck) extensions(s *Props, path *field.Path) {
-	if s.XIntOrString && preservesUnknown(s) {
-		c.add(field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), true, "must be false if x-kubernetes-int-or-string is true"))
-	}
-	if s.XIntOrString && s.XEmbeddedResource {
-		c.add(field.Invalid(path.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true"))
-	}
-}
-
-func (c *structuralCheck) types(s *Props, lvl level, path *field.Path) {
+func (c *checker) types(s *Props, lvl level, path *field.Path) {
 	switch {
 	case s.XEmbeddedResource && s.Type == "":
 		c.add(field.Required(path.Child("type"), "must be object if x-kubernetes-embedded-resource is true"))
@@ -112,7 +136,7 @@ func (c *structuralCheck) types(s *Props, lvl level, path *field.Path) {
 }
 
 // typeMeta checks the schemas of kind, apiVersion and metadata of the root or of an embedded resource.
-func (c *structuralCheck) typeMeta(s *Props, lvl level, path *field.Path) {
+func (c *checker) typeMeta(s *Props, lvl level, path *field.Path) {
 	if lvl == root || s.XEmbeddedResource {
 		for _, name := range []string{"kind", "apiVersion"} {
 			if p, ok := s.Properties[name]; ok && p.Type != "string" {
@@ -143,17 +167,14 @@ func restrictsNamesOnly(s *Props) bool {
 // saysMore reports whether the structural form of a schema has anything besides type, default, items, properties,
 // additionalProperties and externalDocs.
 func saysMore(s *Props) bool {
-	return s.Description != "" || s.Title != "" || s.Nullable || holdsValue(s.Example) ||
-		saysExtensions(s) || s.XValidations != nil || validates(s)
+	return s.Description != "" || s.Title != "" || s.Nullable || HasValue(s.Example) ||
+		preservesUnknown(s) || s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil ||
+		s.XMapType != nil || s.XValidations != nil || s.Format != "" || Constrains(s)
 }
 
-func saysExtensions(s *Props) bool {
-	return preservesUnknown(s) || s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil || s.XMapType != nil
-}
-
-// validates reports whether a schema has value validation besides its type.
-func validates(s *Props) bool {
-	return s.Format != "" || s.Maximum != nil || s.ExclusiveMaximum || s.Minimum != nil || s.ExclusiveMinimum ||
+// Constrains reports whether a schema has value validation besides type and format.
+func Constrains(s *Props) bool {
+	return s.Maximum != nil || s.ExclusiveMaximum || s.Minimum != nil || s.ExclusiveMinimum ||
 		s.MaxLength != nil || s.MinLength != nil || s.Pattern != "" || s.MaxItems != nil || s.MinItems != nil || s.UniqueItems ||
 		s.MultipleOf != nil || len(s.Enum) > 0 || s.MaxProperties != nil || s.MinProperties != nil || s.Required != nil ||
 		len(s.AllOf) > 0 || len(s.OneOf) > 0 || len(s.AnyOf) > 0 || s.Not != nil
@@ -174,7 +195,7 @@ func startsWithIntOrString(s *Props) bool {
 // properties counts, additionalProperties: false does not.
 func saysOnlyType(s *Props, typ string) bool {
 	return s.Type == typ && s.Properties == nil && items(s) == nil && !allowsMore(s) && s.ExternalDocs == nil &&
-		!holdsValue(s.Default) && !saysMore(s)
+		!HasValue(s.Default) && !saysMore(s)
 }
 
 // allowsMore reports whether additionalProperties is a schema or true.

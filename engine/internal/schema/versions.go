@@ -22,18 +22,18 @@ func Priority(versions []apiextensionsv1.CustomResourceDefinitionVersion) []int 
 
 // Find returns the version with that name, or nil.
 func Find(crd *apiextensionsv1.CustomResourceDefinition, name string) *apiextensionsv1.CustomResourceDefinitionVersion {
-	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Name == name {
-			return &crd.Spec.Versions[i]
-		}
-	}
-	return nil
+	return first(crd, func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
 }
 
 // Storage returns the storage version, or nil. An accepted CRD always has one.
 func Storage(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinitionVersion {
+	return first(crd, func(v *apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+}
+
+func first(crd *apiextensionsv1.CustomResourceDefinition,
+	is func(*apiextensionsv1.CustomResourceDefinitionVersion) bool) *apiextensionsv1.CustomResourceDefinitionVersion {
 	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Storage {
+		if is(&crd.Spec.Versions[i]) {
 			return &crd.Spec.Versions[i]
 		}
 	}

@@ -9,6 +9,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -36,28 +37,23 @@ type walker struct {
 }
 
 func (w *walker) any(s *Props) bool {
-	if s == nil {
+	switch {
+	case s == nil:
 		return false
-	}
-	if w.pred(s) {
+	case w.pred(s):
 		return true
 	}
-	if s.Items != nil && (w.any(s.Items.Schema) || w.of(s.Items.JSONSchemas)) {
-		return true
+	var list []Props
+	if s.Items != nil {
+		list = s.Items.JSONSchemas
 	}
-	if w.of(s.AllOf) || w.of(s.AnyOf) || w.of(s.OneOf) || w.any(s.Not) || w.in(s.Properties) {
-		return true
+	var additionalItems *Props
+	if s.AdditionalItems != nil {
+		additionalItems = s.AdditionalItems.Schema
 	}
-	if s.AdditionalProperties != nil && w.any(s.AdditionalProperties.Schema) {
-		return true
-	}
-	if w.in(s.PatternProperties) {
-		return true
-	}
-	if s.AdditionalItems != nil && w.any(s.AdditionalItems.Schema) {
-		return true
-	}
-	if w.in(s.Definitions) {
+	if w.any(items(s)) || w.of(list) || w.of(s.AllOf) || w.of(s.AnyOf) || w.of(s.OneOf) || w.any(s.Not) ||
+		w.in(s.Properties) || w.any(valueSchema(s)) || w.in(s.PatternProperties) || w.any(additionalItems) ||
+		w.in(s.Definitions) {
 		return true
 	}
 	for _, name := range Names(s.Dependencies) {
@@ -82,9 +78,7 @@ func (w *walker) in(m map[string]Props) bool {
 		return false
 	}
 	mark := len(w.names)
-	for name := range m {
-		w.names = append(w.names, name)
-	}
+	w.names = slices.AppendSeq(w.names, maps.Keys(m))
 	end := len(w.names)
 	slices.Sort(w.names[mark:end])
 	if w.depth == len(w.levels) {
@@ -132,8 +126,8 @@ func preservesUnknown(s *Props) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 }
 
-// holdsValue reports whether a default or an example is set and not null.
-func holdsValue(j *apiextensionsv1.JSON) bool {
+// HasValue reports whether a default or an example is set and not null.
+func HasValue(j *apiextensionsv1.JSON) bool {
 	return j != nil && len(j.Raw) > 0 && string(j.Raw) != "null"
 }
 
@@ -142,10 +136,7 @@ func Names[V any](m map[string]V) []string {
 	if len(m) == 0 {
 		return nil
 	}
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
+	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(names)
 	return names
 }

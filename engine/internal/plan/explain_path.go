@@ -104,19 +104,19 @@ func (t *walker) violation(found violation.Step, i uint32, err *field.Error, bel
 	keyword string) violation.Violation {
 	return violation.Violation{
 		Error:  err,
-		Path:   t.path(t.steps, below),
+		Path:   t.path(below),
 		Node:   i,
-		Schema: t.pointer(t.steps, keyword),
+		Schema: t.pointer(keyword),
 		Step:   found,
 	}
 }
 
-// path returns the path of the steps, extended by below. It has its own memory.
-func (t *walker) path(steps []step, below value.Path) value.Path {
-	p := make(value.Path, 0, len(t.at.Path)+len(steps)+len(below))
+// path returns the current path, extended by below. It has its own memory.
+func (t *walker) path(below value.Path) value.Path {
+	p := make(value.Path, 0, len(t.at.Path)+len(t.steps)+len(below))
 	p = append(p, t.at.Path...)
-	for k := range steps {
-		switch s := &steps[k]; s.kind {
+	for k := range t.steps {
+		switch s := &t.steps[k]; s.kind {
 		case stepProperty:
 			p = append(p, value.Name(t.texts().Clone(s.name)))
 		case stepAdditional, stepPattern:
@@ -128,12 +128,12 @@ func (t *walker) path(steps []step, below value.Path) value.Path {
 	return append(p, below...)
 }
 
-// pointer returns the RFC 6901 pointer to the schema node of the steps, or to a keyword of it.
-func (t *walker) pointer(steps []step, keyword string) string {
+// pointer returns the RFC 6901 pointer to the current schema node, or to a keyword of it.
+func (t *walker) pointer(keyword string) string {
 	return t.texts().Text(func(b []byte) []byte {
 		b = append(b, t.at.Schema...)
-		for k := range steps {
-			b = steps[k].appendPointer(b)
+		for k := range t.steps {
+			b = t.steps[k].appendPointer(b)
 		}
 		if keyword != "" {
 			b = append(append(b, '/'), keyword...)
