@@ -20,7 +20,7 @@ var rank = map[string]int{
 	"engine/internal/pattern":    1,
 	"engine/internal/violation":  1,
 	"engine/internal/schema":     2,
-	"engine/internal/format":     3,
+	"engine/internal/format":     1,
 	"engine/internal/metadata":   3,
 	"engine/internal/closure":    2,
 	"engine/internal/rule":       5,
@@ -37,7 +37,7 @@ var rank = map[string]int{
 	"engine/internal/admission":  9,
 	"engine":                     11,
 
-	"engine/internal/rule/celenv":    1,
+	"engine/internal/rule/celenv":    2,
 	"engine/internal/rule/celcheck":  3,
 	"engine/internal/rule/interpret": 4,
 	"engine/internal/rule/trace":     4,

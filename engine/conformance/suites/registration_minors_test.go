@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
@@ -113,7 +114,7 @@ func TestMinors(t *testing.T) {
 		for _, expression := range list {
 			s := typedWith(t, expression)
 			scope := celcheck.NewMemory().Field(s)
-			for minor := celenv.OldestMinor; minor <= celenv.LatestMinor; minor++ {
+			for minor := format.OldestMinor; minor <= format.LatestMinor; minor++ {
 				theirs := inMinor(t, expression, uint(minor))
 				env, err := celenv.ForMinor(minor)
 				if err != nil {
@@ -129,7 +130,7 @@ func TestMinors(t *testing.T) {
 				if facts.Rule == nil {
 					continue
 				}
-				if lowest, lacking := facts.Rule.Lowest(); lowest != since || (lacking == "") != (since == celenv.OldestMinor) {
+				if lowest, lacking := facts.Rule.Lowest(); lowest != since || (lacking == "") != (since == format.OldestMinor) {
 					t.Errorf("%s compiled at 1.%d: lowest 1.%d %q, want 1.%d", expression, minor, lowest, lacking, since)
 				}
 			}
@@ -190,7 +191,7 @@ func TestMinorsOfTheCorpus(t *testing.T) {
 				seen[text] = true
 				lowest, lacking := r.Facts.Rule.Lowest()
 				found[lowest]++
-				for minor := max(lowest-1, celenv.OldestMinor); minor <= lowest; minor++ {
+				for minor := max(lowest-1, format.OldestMinor); minor <= lowest; minor++ {
 					theirs := compiled(t, r.Props, len(r.Path) == 0 || r.Props.XEmbeddedResource, uint(minor))[r.Index]
 					if (theirs.Error == nil) != (minor == lowest) {
 						t.Errorf("%q at 1.%d, lowest 1.%d (%s): %s", text, minor, lowest, lacking, textOf(theirs.Error))

@@ -60,7 +60,7 @@ func (c *compiler) declare(name string, a *attr) { c.scope = &scope{name, a, c.s
 
 // unsupported ends the compilation.
 func (c *compiler) unsupported(format string, args ...any) {
-	panic(&Unsupported{fmt.Sprintf(format, args...)})
+	panic(Unsupported(fmt.Sprintf(format, args...)))
 }
 
 // node and variable reserve a slot in the frame.

@@ -29,16 +29,16 @@ type Options struct {
 }
 
 // Unsupported is the error for an expression that this package cannot compile.
-type Unsupported struct{ What string }
+type Unsupported string
 
-func (e *Unsupported) Error() string { return "no closure for " + e.What }
+func (e Unsupported) Error() string { return "no closure for " + string(e) }
 
 // Compile compiles a checked expression of type bool. self is the type of self, and of oldSelf or of its content.
-// Errors are *Unsupported.
+// Errors are Unsupported.
 func Compile(a *ast.AST, self *Type, o Options) (p *Program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			u, ok := r.(*Unsupported)
+			u, ok := r.(Unsupported)
 			if !ok {
 				panic(r)
 			}
@@ -48,7 +48,7 @@ func Compile(a *ast.AST, self *Type, o Options) (p *Program, err error) {
 	c := newCompiler(a, self, o)
 	x := c.observed(a.Expr())
 	if x.shape.kind != kindBool {
-		return nil, &Unsupported{"a result that is not a bool"}
+		return nil, Unsupported("a result that is not a bool")
 	}
 	c.program.run = x.bool()
 	c.program.size += programBytes + int64(c.closures)*closureBytes

@@ -119,7 +119,7 @@ func TestUnsupported(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		var missing *Unsupported
+		var missing Unsupported
 		if !errors.As(x.missing, &missing) || missing.Error() != c.want {
 			t.Errorf("%s: %v instead of %q", c.text, x.missing, c.want)
 		}

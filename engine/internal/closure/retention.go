@@ -9,15 +9,6 @@ type Retention struct {
 	texts map[string]bool
 }
 
-// Retained returns the heap of some types in bytes.
-func Retained(types ...*Type) int64 {
-	var r Retention
-	for _, t := range types {
-		r.Type(t)
-	}
-	return r.Size
-}
-
 // Type adds a type and those below it.
 func (r *Retention) Type(t *Type) {
 	if t == nil || r.types[t] {

@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/value"
@@ -156,7 +157,7 @@ func culprits(k *Rule, part float64, left *celcheck.SearchBudget) []CostCulprit 
 // given minor, it tries the latest.
 func lowestOfRule(ctx context.Context, k *Rule, minor int) (lowest int, because string) {
 	facts := &k.Facts
-	if (facts.Error != nil || facts.MessageError != nil) && minor < celenv.LatestMinor {
+	if (facts.Error != nil || facts.MessageError != nil) && minor < format.LatestMinor {
 		stored := celenv.Stored()
 		latest := k.Scope.Check(ctx, stored, stored, &k.Props.XValidations[k.Index])
 		if ctx.Err() != nil {

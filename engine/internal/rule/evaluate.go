@@ -78,10 +78,6 @@ func (e *evaluation) evaluate(c *rule) (more bool) {
 		return false
 	}
 	switch {
-	case v.NoDetails:
-		return e.end(c, e.locate("", field.InternalError(nil, fmt.Errorf("%s", e.unknownCost(c)))))
-	case v.NoCost:
-		return e.end(c, e.invalid(e.unknownCost(c)))
 	case !e.charge(v.Cost):
 		return e.end(c, e.invalid(outOfBudget))
 	case v.Err != nil:
@@ -90,11 +86,6 @@ func (e *evaluation) evaluate(c *rule) (more bool) {
 		return true
 	}
 	return e.addFalse(c)
-}
-
-func (e *evaluation) unknownCost(c *rule) string {
-	return fmt.Sprintf("runtime cost could not be calculated for validation rule: %v, "+
-		"no further validation rules will be run", c.displayName())
 }
 
 // result evaluates a rule, with its closure if that has an answer.
@@ -203,9 +194,6 @@ func (e *evaluation) message(c *rule) (text string, fatal *field.Error) {
 	switch {
 	case v.Interrupted:
 		return "", nil // the caller checks
-	case v.NoDetails, v.NoCost:
-		return "", field.InternalError(nil,
-			fmt.Errorf("runtime cost could not be calculated for messageExpression: %q", c.messageExpr))
 	case !e.charge(v.Cost):
 		return "", field.Invalid(nil, kind, "messageExpression evaluation failed due to running out of cost budget, "+
 			"no further validation rules will be run")
@@ -249,6 +237,10 @@ func errorOf(reason apiextensionsv1.FieldValueErrorReason, bad any, detail strin
 		return field.Duplicate(nil, bad)
 	}
 	return field.Invalid(nil, bad, detail)
+}
+
+func (r *rule) ref() *violation.RuleRef {
+	return &violation.RuleRef{Index: r.index, Text: r.text, Reason: string(r.reason)}
 }
 
 // displayName returns the message of the rule, or else its text, for errors.
@@ -308,7 +300,7 @@ func (e *evaluation) violation(c *rule, err *field.Error, steps int) violation.V
 	v := e.at.Violation(node, err, below, keyword)
 	v.Step = violation.Rules
 	if c != nil {
-		v.Rule = &violation.RuleRef{Index: c.index, Text: c.text, Reason: string(c.reason)}
+		v.Rule = c.ref()
 	}
 	return v
 }

@@ -55,7 +55,7 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 		return nil, nil
 	}
 	key := string(setKey(s, rules))
-	sets := s.Memory().Sets
+	sets := s.Memory.Sets
 	if known, ok := sets[key].(*Set); ok {
 		return known, nil
 	}
@@ -78,7 +78,7 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 }
 
 func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1.ValidationRule, index int) rule {
-	mem, env := s.Memory(), celenv.Stored()
+	mem, env := s.Memory, celenv.Stored()
 	r := rule{index: index, text: mem.Text(source.Rule), message: mem.Text(source.Message)}
 	r.optional = source.OptionalOldSelf != nil && *source.OptionalOldSelf
 	if source.Reason != nil {

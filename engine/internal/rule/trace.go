@@ -156,8 +156,7 @@ func (e *evaluation) addTrace(c *rule, t Trace) {
 		return
 	}
 	v := e.at.Violation(e.at.Self, &field.Error{}, nil, c.keyword())
-	t.Path, t.Schema = v.Path, v.Schema
-	t.Rule = &violation.RuleRef{Index: c.index, Text: c.text, Reason: string(c.reason)}
+	t.Path, t.Schema, t.Rule = v.Path, v.Schema, c.ref()
 	all.pointBytes += len(t.Schema)
 	for i := range t.Path {
 		all.pointBytes += len(t.Path[i].Key())

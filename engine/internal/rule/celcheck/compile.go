@@ -61,7 +61,7 @@ func (s *Scope) CompileMessage(
 func (s *Scope) recallOrCompile(
 	ctx context.Context, e *celenv.Env, key expressionKey,
 ) (*Checked, *apiservercel.Error) {
-	if known := s.memory.recall(e, key); known != nil {
+	if known := s.Memory.recall(e, key); known != nil {
 		return known.Checked, known.err
 	}
 	o, ok := runIfLong(ctx, s, key.text, func(s *Scope) outcome {
@@ -76,7 +76,7 @@ func (s *Scope) recallOrCompile(
 		return o
 	})
 	if ok {
-		s.memory.remember(key, o)
+		s.Memory.remember(key, o)
 	}
 	return o.Checked, o.err
 }

@@ -8,6 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
@@ -93,7 +94,7 @@ func TestCheckEndsWithContext(t *testing.T) {
 	if f := root.Check(ctx, celenv.Stored(), celenv.Stored(), &x); f.Rule != nil || f.Error != nil {
 		t.Error("the check did not end with its context")
 	}
-	if len(root.memory.checked) > 0 {
+	if len(root.Memory.checked) > 0 {
 		t.Error("remembered")
 	}
 }
@@ -101,7 +102,7 @@ func TestCheckEndsWithContext(t *testing.T) {
 // TestCanPlan: expressions that the checker accepts and planning rejects have the error of planning.
 func TestCanPlan(t *testing.T) {
 	root := NewMemory().Root(props(t, `{type: object, properties: {s: {type: string}}}`))
-	oldest, err := celenv.ForMinor(celenv.OldestMinor)
+	oldest, err := celenv.ForMinor(format.OldestMinor)
 	if err != nil {
 		t.Fatal(err)
 	}

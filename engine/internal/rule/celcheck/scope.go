@@ -27,10 +27,11 @@ type Scope struct {
 	// ResourceRoot is true for the root of a CRD and for embedded resources, which always declare apiVersion, kind,
 	// metadata.name and metadata.generateName.
 	ResourceRoot bool
+	// Memory is that of Root or Field, nil for a scope of ScopeOf.
+	Memory *Memory
 
 	named    *apiservercel.DeclType // Decl with the names of its object types
 	space    *typeSpace
-	memory   *Memory
 	checkers map[checkerKey]*checker.Env
 	// values is the type of values, by the schema as written; declared is the type of Decl. They differ below the metadata
 	// of resources that do not declare it completely: Decl has two names only.
@@ -58,11 +59,8 @@ func (mem *Memory) Root(s *schema.Props) *Scope { return newScope(s, true, mem) 
 // Field returns the scope for a schema below the resource root. The schema may declare an embedded resource.
 func (mem *Memory) Field(s *schema.Props) *Scope { return newScope(s, s.XEmbeddedResource, mem) }
 
-// Memory returns the memory that the scope was made with.
-func (s *Scope) Memory() *Memory { return s.memory }
-
 func newScope(s *schema.Props, resourceRoot bool, mem *Memory) *Scope {
-	scope := &Scope{Props: s, ResourceRoot: resourceRoot, memory: mem}
+	scope := &Scope{Props: s, ResourceRoot: resourceRoot, Memory: mem}
 	scope.declare(declare(s, resourceRoot))
 	return scope
 }
@@ -94,7 +92,7 @@ func (s *Scope) Property(name string) *Scope {
 	}
 	escaped, ok := apiservercel.Escape(name)
 	if !ok {
-		if sub := newScope(&p, p.XEmbeddedResource, s.memory); sub.Decl != nil && quirk.On(quirk.EscapedPropertyNames) {
+		if sub := newScope(&p, p.XEmbeddedResource, s.Memory); sub.Decl != nil && quirk.On(quirk.EscapedPropertyNames) {
 			return sub
 		}
 		return nil
@@ -112,7 +110,7 @@ func (s *Scope) Property(name string) *Scope {
 
 func (s *Scope) below(p *schema.Props, decl, named *apiservercel.DeclType) *Scope {
 	return &Scope{
-		Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, memory: s.memory,
+		Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, Memory: s.Memory,
 	}
 }
 
@@ -147,7 +145,7 @@ func (s *Scope) element(p *schema.Props, items bool) *Scope {
 // Type returns the type of the node's values, shared with equal nodes of the memory.
 func (s *Scope) Type() *closure.Type {
 	if s.values == nil {
-		s.values = s.memory.typeOf(s.Props, s.ResourceRoot)
+		s.values = s.Memory.typeOf(s.Props, s.ResourceRoot)
 	}
 	return s.values
 }

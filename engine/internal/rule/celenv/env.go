@@ -6,7 +6,6 @@ package celenv
 
 import (
 	"fmt"
-	"regexp/syntax"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -18,6 +17,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
+	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
@@ -36,41 +36,35 @@ type Env struct {
 
 	validators []cel.ASTValidator
 	config     validatorConfig
-	folding    []interpreter.PlannerOption // of constants; patterns are parsed
 }
 
-// The minors of Kubernetes 1.x that have an environment.
-const (
-	OldestMinor = 25
-	LatestMinor = 37
-	// NewMinor is the minor with which a stock API server of LatestMinor checks new rules: the version before.
-	NewMinor = LatestMinor - 1
-)
+// NewMinor is the minor with which a stock API server of LatestMinor checks new rules: the version before.
+const NewMinor = format.LatestMinor - 1
 
-var environments [LatestMinor - OldestMinor + 1]func() *Env
+var environments [format.LatestMinor - format.OldestMinor + 1]func() *Env
 
 func init() {
 	for i := range environments {
-		environments[i] = sync.OnceValue(func() *Env { return newEnv(OldestMinor + i) })
+		environments[i] = sync.OnceValue(func() *Env { return newEnv(format.OldestMinor + i) })
 	}
 }
 
 // Stored returns the environment of stored expressions, which has every library. Evaluation always uses it.
-func Stored() *Env { return environments[LatestMinor-OldestMinor]() }
+func Stored() *Env { return environments[format.LatestMinor-format.OldestMinor]() }
 
 // ForMinor returns the environment of new expressions at Kubernetes 1.minor. The error names the supported minors.
 func ForMinor(minor int) (*Env, error) {
-	if minor < OldestMinor || minor > LatestMinor {
+	if minor < format.OldestMinor || minor > format.LatestMinor {
 		return nil, fmt.Errorf("there is no CEL environment for Kubernetes 1.%d: only for 1.%d to 1.%d",
-			minor, OldestMinor, LatestMinor)
+			minor, format.OldestMinor, format.LatestMinor)
 	}
 	switch {
 	case !quirk.On(quirk.NewRulesUseOlderEnvironment): // new expressions may use what stored ones may
-		minor = LatestMinor
+		minor = format.LatestMinor
 	case !quirk.On(quirk.NoExtraLibraries): // no library but the first ones
-		minor = OldestMinor
+		minor = format.OldestMinor
 	}
-	return environments[minor-OldestMinor](), nil
+	return environments[minor-format.OldestMinor](), nil
 }
 
 // newEnv builds an environment. It panics if the libraries do not fit together, which a test of this package detects.
@@ -86,7 +80,6 @@ func newEnv(minor int) *Env {
 		}
 	}
 	e.Functions = sync.OnceValue(func() map[string]*functions.Overload { return must(Functions(base)) })
-	e.folding = []interpreter.PlannerOption{interpreter.Optimize(), interpreter.CompileRegexConstants(parsedPatterns()...)}
 	e.Planner = sync.OnceValue(e.newPlanner)
 	e.Declared = must(declarations(base, e.CrossTypeNumbers()))
 	return e
@@ -154,9 +147,6 @@ func (e *Env) CrossTypeNumbers() bool { return e.Minor >= crossTypeNumbersSince 
 // KeywordFields reports whether fields named like a reserved word can be selected without an escape.
 func (e *Env) KeywordFields() bool { return e.Minor >= keywordFieldsSince }
 
-// ValidatesLiterals reports whether literal durations, timestamps and patterns are validated.
-func (e *Env) ValidatesLiterals() bool { return e.Minor >= validatorsSince }
-
 // Validate adds the errors of the environment's validators.
 func (e *Env) Validate(a *ast.AST, issues *cel.Issues) {
 	for _, v := range e.validators {
@@ -164,27 +154,18 @@ func (e *Env) Validate(a *ast.AST, issues *cel.Issues) {
 	}
 }
 
+// ConstantPatterns compile constant patterns when an expression is planned.
+var ConstantPatterns = []*interpreter.RegexOptimization{
+	k8slibrary.FindRegexOptimization, k8slibrary.FindAllRegexOptimization, interpreter.MatchesRegexOptimization,
+}
+
 // CanPlan reports whether planning a checked expression succeeds. Planning converts and compiles constants (int('x'),
 // find('[')), and does not know all types and overloads that the checker knows. Plan has the error.
 func (e *Env) CanPlan(a *ast.AST) (ok bool) {
 	defer func() { ok = ok && recover() == nil }()
-	_, err := e.Planner().NewInterpretable(a, e.folding...)
+	_, err := e.Planner().NewInterpretable(a, interpreter.Optimize(),
+		interpreter.CompileRegexConstants(ConstantPatterns...))
 	return err == nil
-}
-
-// parsedPatterns parse the constant patterns that programs compile, which fails for the same ones.
-func parsedPatterns() (list []*interpreter.RegexOptimization) {
-	for _, o := range []*interpreter.RegexOptimization{
-		interpreter.MatchesRegexOptimization, k8slibrary.FindRegexOptimization, k8slibrary.FindAllRegexOptimization,
-	} {
-		parsed := *o
-		parsed.Factory = func(c interpreter.InterpretableCall, source string) (interpreter.InterpretableCall, error) {
-			_, err := syntax.Parse(source, syntax.Perl)
-			return c, err
-		}
-		list = append(list, &parsed)
-	}
-	return list
 }
 
 // Plan makes a program of a checked expression. At run time the base environment equals the one that checked the

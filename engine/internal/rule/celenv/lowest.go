@@ -10,12 +10,14 @@ import (
 	"github.com/google/cel-go/common/operators"
 	celtypes "github.com/google/cel-go/common/types"
 	apiservercel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/crdeval/crdeval/engine/internal/format"
 )
 
 // Lowest returns the oldest minor whose environment compiles a checked expression, and what the minor before lacks; ""
-// for OldestMinor. It derives that from the references of the expression and compiles nothing.
+// for format.OldestMinor. It derives that from the references of the expression and compiles nothing.
 func Lowest(a *ast.AST) (minor int, lacking string) {
-	l := lowest{ast: a, minor: OldestMinor}
+	l := lowest{ast: a, minor: format.OldestMinor}
 	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(l.expression))
 	return l.minor, l.lacking
 }
@@ -58,7 +60,7 @@ func (l *lowest) expression(e ast.Expr) {
 
 // call uses the oldest of the overloads that may apply at run time.
 func (l *lowest) call(e ast.Expr) {
-	name, first := e.AsCall().FunctionName(), LatestMinor+1
+	name, first := e.AsCall().FunctionName(), format.LatestMinor+1
 	for _, overload := range l.ast.GetOverloadIDs(e.ID()) {
 		since := introductions().overloads[overload]
 		if crossesTypes(overload) {
@@ -66,7 +68,7 @@ func (l *lowest) call(e ast.Expr) {
 		}
 		first = min(first, since)
 	}
-	if first > LatestMinor {
+	if first > format.LatestMinor {
 		return
 	}
 	symbol, isOperator := operators.FindReverse(name)
@@ -123,13 +125,13 @@ var introductions = sync.OnceValue(func() *introduced {
 
 // ofType returns the minor that introduced a type; 0 for the types of schemas.
 func (in *introduced) ofType(name string) int {
-	first := LatestMinor + 1
+	first := format.LatestMinor + 1
 	for _, p := range in.providers {
 		if _, ok := p.types.FindIdent(name); ok {
 			first = min(first, p.since)
 		}
 	}
-	if first > LatestMinor {
+	if first > format.LatestMinor {
 		return 0
 	}
 	return first

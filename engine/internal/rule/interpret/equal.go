@@ -17,17 +17,8 @@ import (
 // orderedEqual evaluates ==. Upstream compares objects in the order of a Go map and returns what it finds first: two
 // members that differ, or an error about a member of another type. Here the order is that of the document. != does not
 // depend on the order: it treats an error as a difference.
-type orderedEqual struct {
-	interpreter.InterpretableCall
-	args []interpreter.InterpretableV2
-}
-
-func (o *orderedEqual) Eval(vars interpreter.Activation) ref.Val {
-	return o.Exec(interpreter.AsFrame(vars))
-}
-
-func (o *orderedEqual) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	x, y := o.args[0].Exec(frame), o.args[1].Exec(frame)
+func (r *replaced) orderedEqual(frame *interpreter.ExecutionFrame) ref.Val {
+	x, y := r.args[0].Exec(frame), r.args[1].Exec(frame)
 	switch {
 	case types.IsUnknownOrError(x):
 		return x

@@ -36,8 +36,6 @@ type Result struct {
 	Value ref.Val
 	Err   error
 	Cost  uint64
-	// NoDetails: cel-go returned no details. NoCost: it returned no cost.
-	NoDetails, NoCost bool
 	// Interrupted: the evaluation was interrupted, or exceeded a bound of memory, which is Bound then.
 	Interrupted bool
 	Bound       *value.LimitError
@@ -145,14 +143,11 @@ func (e *Evaluation) Eval(text string, declared, given bool) Result {
 	if e.bound != nil {
 		return Result{Interrupted: true, Bound: e.bound}
 	}
-	if details == nil {
-		return Result{NoDetails: true}
+	result := Result{Value: value, Err: err}
+	if cost := details.ActualCost(); cost != nil { // always, in a program that tracks costs
+		result.Cost = *cost
 	}
-	cost := details.ActualCost()
-	if cost == nil {
-		return Result{NoCost: true}
-	}
-	return Result{Value: value, Cost: *cost, Err: err}
+	return result
 }
 
 // Activation returns the variables of the evaluation, with oldSelf as an optional or plain.

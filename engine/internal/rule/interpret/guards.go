@@ -2,6 +2,7 @@ package interpret
 
 import (
 	"math"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
@@ -11,7 +12,6 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
-	k8slibrary "k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
@@ -24,7 +24,7 @@ const interruptCheckFrequency = 1
 // programOptions make a program interruptible and independent of the order of Go's maps.
 func programOptions(env *celenv.Env) []cel.ProgramOption {
 	return []cel.ProgramOption{
-		cel.InterruptCheckFrequency(interruptCheckFrequency), cel.CustomDecoratorV2(decorate(env)),
+		cel.InterruptCheckFrequency(interruptCheckFrequency), cel.CustomDecoratorV2(decorate(env, false)),
 		cel.OptimizeRegex(constantPatterns...), cel.CostTracking(&costs{}),
 	}
 }
@@ -32,35 +32,36 @@ func programOptions(env *celenv.Env) []cel.ProgramOption {
 // PlannerOptions are programOptions for a planner.
 func PlannerOptions(env *celenv.Env) []interpreter.PlannerOption {
 	return []interpreter.PlannerOption{
-		interpreter.CustomDecoratorV2(decorate(env)), interpreter.InterruptableEval(), interpreter.Optimize(),
-		interpreter.CompileRegexConstants(append([]*interpreter.RegexOptimization{
-			k8slibrary.FindRegexOptimization, k8slibrary.FindAllRegexOptimization, interpreter.MatchesRegexOptimization,
-		}, constantPatterns...)...),
+		interpreter.CustomDecoratorV2(decorate(env, true)), interpreter.InterruptableEval(), interpreter.Optimize(),
+		interpreter.CompileRegexConstants(slices.Concat(celenv.ConstantPatterns, constantPatterns)...),
 	}
 }
 
-// decorate returns a decorator that replaces ranges of comprehensions, comparisons, and calls of guarded functions.
-func decorate(env *celenv.Env) interpreter.InterpretableDecoratorV2 {
+// decorate returns a decorator that replaces ranges of comprehensions, comparisons, and calls of guarded functions. For
+// a planner, it also replaces or and orValue of optionals, as cel-go's library does for a cel.Program.
+func decorate(env *celenv.Env, planner bool) interpreter.InterpretableDecoratorV2 {
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		node, ok := i.(interpreter.InterpretableCall)
 		if !ok {
 			return i, nil
 		}
-		switch node.Function() {
-		case rangeFunction:
-			return &orderedRange{InterpretableCall: node, of: node.Args()[0]}, nil
-		case operators.Equals:
-			return &orderedEqual{InterpretableCall: node, args: node.Args()}, nil
-		}
-		guard := guards[node.Function()]
-		if guard == nil {
+		of := replaced{InterpretableCall: node, args: node.Args()}
+		switch name := node.Function(); {
+		case name == rangeFunction:
+			of.exec = of.orderedRange
+		case name == operators.Equals:
+			of.exec = of.orderedEqual
+		case planner && len(of.args) == 2 && (name == "or" || name == "orValue"):
+			of.exec = of.alternative
+		case guards[name] != nil:
+			if impl, inOrder := implementation(env, node); impl != nil {
+				return of.guard(guards[name], impl, inOrder), nil
+			}
+			return i, nil
+		default:
 			return i, nil
 		}
-		g := &guarded{InterpretableCall: node, args: node.Args(), guard: guard}
-		if g.impl, g.inOrder = implementation(env, node); g.impl == nil {
-			return i, nil
-		}
-		return g, nil
+		return &of, nil
 	}
 }
 
@@ -75,39 +76,60 @@ type call struct {
 // guard answers calls of a function.
 type guard func(c call) ref.Val
 
-// guarded is a call that runs through a guard. It evaluates its arguments as the interpreter's calls do, which decides
-// what the cost tracker observes.
-type guarded struct {
+// replaced is a call that is evaluated by exec.
+type replaced struct {
 	interpreter.InterpretableCall
-	args    []interpreter.InterpretableV2
-	inOrder bool // arguments are evaluated until the first error
-	impl    functions.FunctionOp
-	guard   guard
+	args []interpreter.InterpretableV2
+	exec func(frame *interpreter.ExecutionFrame) ref.Val
 }
 
-func (g *guarded) Args() []interpreter.InterpretableV2 { return g.args }
+func (r *replaced) Args() []interpreter.InterpretableV2 { return r.args }
 
-func (g *guarded) Eval(vars interpreter.Activation) ref.Val { return g.Exec(interpreter.AsFrame(vars)) }
+func (r *replaced) Eval(vars interpreter.Activation) ref.Val {
+	return r.exec(interpreter.AsFrame(vars))
+}
 
-func (g *guarded) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	args := make([]ref.Val, len(g.args))
-	for i, arg := range g.args {
-		args[i] = arg.Exec(frame)
-		if g.inOrder && types.IsUnknownOrError(args[i]) {
+func (r *replaced) Exec(frame *interpreter.ExecutionFrame) ref.Val { return r.exec(frame) }
+
+// alternative evaluates or and orValue, the argument only when needed.
+func (r *replaced) alternative(frame *interpreter.ExecutionFrame) ref.Val {
+	switch first := r.args[0].Exec(frame).(type) {
+	case *types.Err, *types.Unknown:
+		return first
+	case *types.Optional:
+		switch {
+		case !first.HasValue():
+			return r.args[1].Exec(frame)
+		case r.Function() == "orValue":
+			return first.GetValue()
+		}
+		return first
+	}
+	return types.NoSuchOverloadErr()
+}
+
+// guard makes the call run through a guard. It evaluates its arguments as the interpreter's calls do, which decides what
+// the cost tracker observes: in order until the first error, or all.
+func (r *replaced) guard(g guard, impl functions.FunctionOp, inOrder bool) *replaced {
+	r.exec = func(frame *interpreter.ExecutionFrame) ref.Val {
+		args := make([]ref.Val, len(r.args))
+		for i, arg := range r.args {
+			args[i] = arg.Exec(frame)
+			if inOrder && types.IsUnknownOrError(args[i]) {
+				return args[i]
+			}
+		}
+		if i := slices.IndexFunc(args, types.IsUnknownOrError); i >= 0 {
 			return args[i]
 		}
-	}
-	for _, arg := range args {
-		if types.IsUnknownOrError(arg) {
-			return arg
+		e := evaluationOf(frame)
+		if e == nil { // planning evaluates conversions of constants
+			return types.LabelErrNode(r.ID(), impl(args...))
 		}
+		e.pollNow()
+		return types.LabelErrNode(r.ID(), g(call{Evaluation: e, overload: r.OverloadID(), args: args, run: impl}))
 	}
-	e := evaluationOf(frame)
-	if e == nil { // planning evaluates conversions of constants
-		return types.LabelErrNode(g.ID(), g.impl(args...))
-	}
-	e.pollNow()
-	return types.LabelErrNode(g.ID(), g.guard(call{Evaluation: e, overload: g.OverloadID(), args: args, run: g.impl}))
+	return r
 }
 
 // implementation returns what the interpreter calls for a strict call, by the overload or else by the function's name,

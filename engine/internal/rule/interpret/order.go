@@ -53,21 +53,8 @@ func (c *costs) CallCost(function, overload string, args []ref.Val, result ref.V
 }
 
 // orderedRange evaluates the range of a comprehension.
-type orderedRange struct {
-	interpreter.InterpretableCall
-	of interpreter.InterpretableV2
-}
-
-func (o *orderedRange) Args() []interpreter.InterpretableV2 {
-	return []interpreter.InterpretableV2{o.of}
-}
-
-func (o *orderedRange) Eval(vars interpreter.Activation) ref.Val {
-	return o.Exec(interpreter.AsFrame(vars))
-}
-
-func (o *orderedRange) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	over := o.of.Exec(frame)
+func (r *replaced) orderedRange(frame *interpreter.ExecutionFrame) ref.Val {
+	over := r.args[0].Exec(frame)
 	m, ok := over.(traits.Mapper)
 	if !ok {
 		return over

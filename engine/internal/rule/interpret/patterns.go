@@ -90,7 +90,7 @@ func constantPattern(function, overload string, op patternOp) *interpreter.Regex
 				}
 				return op.apply(c.Evaluation, p, text, n)
 			}
-			return &guarded{InterpretableCall: node, args: node.Args(), inOrder: true, guard: g}, nil
+			return (&replaced{InterpretableCall: node, args: node.Args()}).guard(g, nil, true), nil
 		},
 	}
 }

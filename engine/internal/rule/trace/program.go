@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
@@ -70,8 +69,7 @@ func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpret
 	p = &Program{ast: a, texts: newExprTexts(a, text)}
 	transform(a)
 	factory := interpreter.EvalStateFactory(func() interpreter.EvalState { return &log{} })
-	program, err := celenv.Stored().Planner().NewInterpretable(a, append(options,
-		interpreter.CustomDecoratorV2(lazyAlternatives), interpreter.EvalStateObserver(factory))...)
+	program, err := celenv.Stored().Planner().NewInterpretable(a, append(options, interpreter.EvalStateObserver(factory))...)
 	if err != nil {
 		return nil
 	}
@@ -101,37 +99,4 @@ func (p *Program) Run(ctx context.Context, vars interpreter.Activation) ([]Step,
 		})
 	}()
 	return l.result()
-}
-
-// lazyAlternatives makes optional.or and orValue evaluate their arguments only when needed, as cel-go's library of
-// optionals does for a cel.Program.
-func lazyAlternatives(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-	node, ok := i.(interpreter.InterpretableCall)
-	if ok && len(node.Args()) == 2 && (node.Function() == "or" || node.Function() == "orValue") {
-		return &alternative{InterpretableCall: node}, nil
-	}
-	return i, nil
-}
-
-type alternative struct{ interpreter.InterpretableCall }
-
-func (a *alternative) Eval(vars interpreter.Activation) ref.Val {
-	return a.Exec(interpreter.AsFrame(vars))
-}
-
-func (a *alternative) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	args := a.Args()
-	switch first := args[0].Exec(frame).(type) {
-	case *types.Err, *types.Unknown:
-		return first
-	case *types.Optional:
-		switch {
-		case !first.HasValue():
-			return args[1].Exec(frame)
-		case a.Function() == "orValue":
-			return first.GetValue()
-		}
-		return first
-	}
-	return types.NoSuchOverloadErr()
 }
