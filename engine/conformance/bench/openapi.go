@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/conformance/openapi"
+	"github.com/crdeval/crdeval/engine/conformance/suites/openapi"
 )
 
 // openAPIV3 compares the v3 documents of all served versions and their ETags, on one core: ours from the stored

@@ -11,7 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
-	"github.com/crdeval/crdeval/engine/conformance/run"
+	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/plan"
@@ -28,13 +28,13 @@ var FastAccepted atomic.Int64
 // ExactAccepted counts accepted objects about which the fast path was not sure.
 var ExactAccepted atomic.Int64
 
-// Register implements run.Subject.
-func (Engine) Register(manifest []byte) (run.Definition, oracle.Answer) {
+// Register implements writes.Subject.
+func (Engine) Register(manifest []byte) (writes.Definition, oracle.Answer) {
 	return register(manifest, nil, engine.Status{})
 }
 
-// Update implements run.Subject.
-func (Engine) Update(old *oracle.Registered, manifest []byte) (run.Definition, oracle.Answer) {
+// Update implements writes.Subject.
+func (Engine) Update(old *oracle.Registered, manifest []byte) (writes.Definition, oracle.Answer) {
 	text, err := oracle.Canonical(old.Stored)
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 500, Message: err.Error()}}
@@ -47,7 +47,7 @@ func (Engine) Update(old *oracle.Registered, manifest []byte) (run.Definition, o
 	}, old.Stored.Status)
 }
 
-func register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (run.Definition, oracle.Answer) {
+func register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (writes.Definition, oracle.Answer) {
 	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{Existing: existing})
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
@@ -128,7 +128,7 @@ type Definition struct {
 	inner  *admission.Definition
 }
 
-// Answer implements run.Definition with the pipeline of the public API: first the fast path.
+// Answer implements writes.Definition with the pipeline of the public API: first the fast path.
 func (d *Definition) Answer(r oracle.Request) oracle.Answer {
 	if r.Whole {
 		return d.whole(r)
@@ -232,7 +232,7 @@ func faultRefusal(err error) *oracle.Rejection {
 	return &oracle.Rejection{Code: 500, Message: err.Error()}
 }
 
-// Check implements run.Checked. All ways must return the same, on reused memory and on fresh memory. So must the public
+// Check implements writes.Checked. All ways must return the same, on reused memory and on fresh memory. So must the public
 // API.
 func (d *Definition) Check(r oracle.Request) (diffs []string) {
 	if r.Whole {

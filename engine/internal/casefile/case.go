@@ -13,7 +13,7 @@ import (
 // Files are the names of the case files, without extensions.
 var Files = []string{"crontab", "subtle", "rules", "rules-types", "rules-messages", "rules-updates", "rules-cost", "crd-updates", "openapi"}
 
-// Written are the Files whose answers the oracle writes: go test ./cases -write, in engine/conformance.
+// Written are the Files whose answers the oracle writes: go test ./tests -write, in engine/conformance.
 var Written = Files[2:]
 
 // Case is one test case: a CRD, an operation, and upstream's answers.

@@ -21,8 +21,8 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/cover"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/ours"
-	"github.com/crdeval/crdeval/engine/conformance/run"
-	"github.com/crdeval/crdeval/engine/conformance/upstream"
+	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
+	"github.com/crdeval/crdeval/engine/conformance/upstreamtests"
 )
 
 const mainPackage = "github.com/crdeval/crdeval/engine/conformance/cmd/conformance"
@@ -41,7 +41,7 @@ func main() {
 }
 
 type flags struct {
-	run.Options
+	writes.Options
 	coverage, upstreamOnly, unordered, quirks bool
 	quirk                                     string
 }
@@ -83,7 +83,7 @@ func conformance() error {
 		f.Ours = subject()
 	}
 	if (f.Suite == "" || f.Suite == definitionSuite) && f.Generator == "" {
-		groups, err := upstream.Groups()
+		groups, err := upstreamtests.Groups()
 		if err != nil {
 			return err
 		}
@@ -93,9 +93,9 @@ func conformance() error {
 		return switches(f, real)
 	}
 	if f.unordered {
-		f.Unordered = func(d *run.Disagreement) { fmt.Println("unordered:", d.Name, d.Differences[0]) }
+		f.Unordered = func(d *writes.Disagreement) { fmt.Println("unordered:", d.Name, d.Differences[0]) }
 	}
-	f.Done = func(r run.Result) {
+	f.Done = func(r writes.Result) {
 		fmt.Println(r)
 		fmt.Println(r.Detail())
 		if f.Ours != nil {
@@ -103,7 +103,7 @@ func conformance() error {
 			fmt.Printf("  the fast path accepted %.1f%% of the accepted objects so far, the exact path the others\n", 100*float64(fast)/float64(max(fast+exact, 1)))
 		}
 	}
-	results := run.Run(real, f.Options)
+	results := writes.Run(real, f.Options)
 	ran, failed := own(f, c, real)
 	kept, broken := promised(f, c)
 	failed = failed || broken

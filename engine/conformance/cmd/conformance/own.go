@@ -3,14 +3,14 @@ package main
 import (
 	"fmt"
 
-	"github.com/crdeval/crdeval/engine/conformance/cel"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/openapi"
-	"github.com/crdeval/crdeval/engine/conformance/scale"
-	"github.com/crdeval/crdeval/engine/conformance/selectors"
-	"github.com/crdeval/crdeval/engine/conformance/suite"
-	"github.com/crdeval/crdeval/engine/conformance/tables"
+	"github.com/crdeval/crdeval/engine/conformance/suites/cel"
+	"github.com/crdeval/crdeval/engine/conformance/suites/openapi"
+	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
+	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
+	"github.com/crdeval/crdeval/engine/conformance/suites/selectors"
+	"github.com/crdeval/crdeval/engine/conformance/suites/tables"
 )
 
 // ownSuite is a suite outside of package run: its cases are not objects of CRDs, or it generates its own CRDs.
@@ -20,7 +20,7 @@ type ownSuite struct {
 	share int
 	// subject reports that the suite cannot run upstream alone.
 	subject bool
-	run     func(suite.Options) counts
+	run     func(runner.Options) counts
 }
 
 // counts are the result of such a suite.
@@ -32,17 +32,17 @@ type counts interface {
 
 func ownSuites(f flags, c *corpus.Corpus, real *generate.Real) []ownSuite {
 	return []ownSuite{
-		{"cel", 11, false, func(o suite.Options) counts {
+		{"cel", 11, false, func(o runner.Options) counts {
 			n := cel.Run(cel.Options{N: o.N, Seed: o.Seed, Limit: o.Limit, Workers: o.Workers, Log: o.Log, Quick: f.Quick, UpstreamOnly: f.upstreamOnly})
 			return &n
 		}},
-		{"selectors", 2, true, func(o suite.Options) counts { n := selectors.Run(o); return &n }},
-		{"scale", 2, true, func(o suite.Options) counts { n := scale.Run(o); return &n }},
-		{"openapi", 2, false, func(o suite.Options) counts { // which is slow in upstream
+		{"selectors", 2, true, func(o runner.Options) counts { n := selectors.Run(o); return &n }},
+		{"scale", 2, true, func(o runner.Options) counts { n := scale.Run(o); return &n }},
+		{"openapi", 2, false, func(o runner.Options) counts { // which is slow in upstream
 			n := openapi.Run(openapi.Options{Options: o, UpstreamOnly: f.upstreamOnly, Real: real})
 			return &n
 		}},
-		{"tables", 3, true, func(o suite.Options) counts {
+		{"tables", 3, true, func(o runner.Options) counts {
 			if f.Suite == "" {
 				c = nil // a whole run has no time for all CRDs of the corpus
 			}
@@ -58,7 +58,7 @@ func own(f flags, c *corpus.Corpus, real *generate.Real) (ran, failed bool) {
 		if f.Suite != "" && f.Suite != s.name || f.Generator != "" || s.subject && f.upstreamOnly {
 			continue
 		}
-		o := suite.Options{N: f.N, Seed: f.Seed, Limit: f.Limit, Workers: f.Workers, Log: f.Log}
+		o := runner.Options{N: f.N, Seed: f.Seed, Limit: f.Limit, Workers: f.Workers, Log: f.Log}
 		if f.Suite == "" {
 			o.N = f.N * s.share / 100
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
-	"github.com/crdeval/crdeval/engine/conformance/promises"
+	"github.com/crdeval/crdeval/engine/conformance/suites/promises"
 )
 
 // promiseSuite is the name of the suite that checks what authors of real CRDs promise. Its length is that of the

@@ -2,8 +2,8 @@ package main
 
 import (
 	"github.com/crdeval/crdeval/engine/conformance/ours"
-	"github.com/crdeval/crdeval/engine/conformance/run"
+	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
 )
 
 // subject is the implementation under test.
-func subject() run.Subject { return ours.Engine{} }
+func subject() writes.Subject { return ours.Engine{} }

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/generate"
-	"github.com/crdeval/crdeval/engine/conformance/run"
+	"github.com/crdeval/crdeval/engine/conformance/suites/writes"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 )
 
@@ -55,13 +55,13 @@ func switches(f flags, real *generate.Real) error {
 		for _, suite := range suitesOf(n) {
 			o := f.Options
 			o.Suite, o.Limit, o.Quick, o.Out, o.Log = suite, 1, true, "", io.Discard
-			var first *run.Disagreement
-			o.Noticed = func(d *run.Disagreement) {
+			var first *writes.Disagreement
+			o.Noticed = func(d *writes.Disagreement) {
 				if first == nil {
 					first = d
 				}
 			}
-			r := run.Run(real, o)[0]
+			r := writes.Run(real, o)[0]
 			if r.Disagreements > 0 {
 				fmt.Printf("quirk %-36s off: red within %6d cases of %-8s %s\n", n, r.Cases, suite, clip(first))
 				noticed = true
@@ -81,7 +81,7 @@ func switches(f flags, real *generate.Real) error {
 	return nil
 }
 
-func clip(d *run.Disagreement) string {
+func clip(d *writes.Disagreement) string {
 	text := d.Name + ": " + d.Differences[0]
 	if len(text) > 160 {
 		text = text[:160] + "…"

@@ -1,0 +1,32 @@
+package openapi
+
+import (
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/generate"
+	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
+	"github.com/crdeval/crdeval/engine/testenv"
+)
+
+// TestSuite compares the documents of some generated CRDs.
+func TestSuite(t *testing.T) {
+	c, err := corpus.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	real, err := generate.NewReal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := testenv.Volume(100)
+	n := Run(Options{Options: runner.Options{N: cases, Seed: 1, Log: t.Output()}, Real: real})
+	t.Log(&n)
+	t.Log(n.Detail())
+	if n.Failed() || n.Cases < cases {
+		t.Fail()
+	}
+	if n.Unpublished == 0 || n.Unacceptable == 0 || n.Unacceptable > n.Cases*2/3 {
+		t.Errorf("the generator has lost its balance: %+v", n)
+	}
+}

@@ -1,0 +1,113 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
+	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
+	"github.com/crdeval/crdeval/engine/conformance/suites/selectors"
+	"github.com/crdeval/crdeval/engine/conformance/suites/tables"
+	"github.com/crdeval/crdeval/engine/testenv"
+)
+
+// These tests are short runs of the suites. make conformance runs them with many cases.
+
+func TestSelectors(t *testing.T) {
+	var log strings.Builder
+	cases := testenv.Volume(150)
+	n := selectors.Run(runner.Options{N: cases, Seed: 1, Log: &log})
+	if n.Failed() {
+		t.Errorf("%s\n%s\n%s", &n, n.Detail(), log.String())
+	}
+	if n.Cases < cases || n.Selected == 0 || n.Declined == 0 || n.Odd == 0 || n.Rejected*2 > n.Definitions {
+		t.Errorf("the generator is off: %s\n%s", &n, n.Detail())
+	}
+}
+
+func TestScale(t *testing.T) {
+	var log strings.Builder
+	n := scale.Run(runner.Options{N: testenv.Volume(300), Seed: 1, Log: &log})
+	if n.Failed() {
+		t.Fatalf("%s\n%s", &n, log.String())
+	}
+	if len(n.Asked) < 3 {
+		t.Errorf("too few kinds of request: %v", n.Asked)
+	}
+	for how, asked := range n.Asked {
+		if n.Accepted[how] < asked/10 {
+			t.Errorf("%s: %d of %d accepted", how, n.Accepted[how], asked)
+		}
+	}
+	for _, code := range []int32{400, 404, 422, 500} {
+		if n.Codes[code] == 0 {
+			t.Errorf("no rejection with code %d", code)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	n := tables.Run(tables.Options{Options: runner.Options{N: testenv.Volume(250), Seed: 7, Log: t.Output()}})
+	t.Log(n.String(), n.Detail())
+	if n.Failed() {
+		t.Error("disagreements")
+	}
+	if n.Rejected*3 > n.Definitions || n.Declined*5 > n.Tables || n.Shown*5 < n.Cells {
+		t.Error("the generator is off")
+	}
+}
+
+// TestTablesOfCorpus compares the tables of the CRDs in the corpus.
+func TestTablesOfCorpus(t *testing.T) {
+	c := sampledCorpus(t)
+	n := tables.Run(tables.Options{Options: runner.Options{Seed: 1, Log: t.Output()}, Corpus: c})
+	t.Log(n.String(), n.Detail())
+	if n.Failed() || n.Definitions < len(c.CRDs) {
+		t.Errorf("disagreements, or %d definitions of %d", n.Definitions, len(c.CRDs))
+	}
+}
+
+// TestSuitesAreReproducible runs each suite twice with one seed: disagreements are reported by seed and number. Several
+// workers may compare one group more than is asked for.
+func TestSuitesAreReproducible(t *testing.T) {
+	for name, run := range map[string]func(runner.Options) string{
+		"selectors": func(o runner.Options) string { n := selectors.Run(o); return n.Detail() },
+		"scale":     func(o runner.Options) string { n := scale.Run(o); return n.Detail() },
+	} {
+		detail := func(seed uint64) string { return run(runner.Options{N: 20, Seed: seed, Workers: 1, Log: t.Output()}) }
+		if first := detail(3); detail(3) != first || detail(4) == first {
+			t.Errorf("%s: groups do not depend on the seed only: %s", name, first)
+		}
+	}
+}
+
+// sampledCorpus returns a sample of the CRDs in the corpus, and their objects.
+func sampledCorpus(t *testing.T) *corpus.Corpus {
+	t.Helper()
+	c, err := corpus.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample := &corpus.Corpus{}
+	indices := map[int]int{} // in the sample, by index in the corpus
+	for i, crd := range c.CRDs {
+		if testenv.Sampled(i) {
+			indices[i] = len(sample.CRDs)
+			sample.CRDs = append(sample.CRDs, crd)
+		}
+	}
+	for _, s := range c.Samples {
+		crds := s.CRDs
+		s.CRDs = nil
+		for _, i := range crds {
+			if at, ok := indices[i]; ok {
+				s.CRDs = append(s.CRDs, at)
+			}
+		}
+		if len(s.CRDs) > 0 {
+			sample.Samples = append(sample.Samples, s)
+		}
+	}
+	return sample
+}

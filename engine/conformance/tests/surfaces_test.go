@@ -1,0 +1,387 @@
+package tests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/cache"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/internal/casefile"
+	"github.com/crdeval/crdeval/engine/testenv"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/inprocess"
+	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/registry/memory"
+)
+
+const crd = "crontabs.stable.example.com"
+
+type server struct {
+	registry   crdevalv1.RegistryServiceClient
+	evaluation crdevalv1.EvaluationServiceClient
+	shows      crdevalv1.PresentationServiceClient
+	rest       *httptest.Server
+	compared   map[string]int // the reference's presentations of objects
+}
+
+func startServer(t *testing.T) *server {
+	t.Helper()
+	ctx := context.Background()
+	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 64 << 20, Weigh: (*engine.Definition).Size})
+	kept, err := registry.New(ctx, memory.New(), registry.Options{Programs: programs, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := inprocess.New(inprocess.Options{})
+	api.Register(conn, api.Options{Registry: kept})
+	handler, err := gateway.New(ctx, conn, gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		rest.Close()
+		conn.Stop()
+		_ = programs.Close(ctx)
+	})
+	return &server{
+		crdevalv1.NewRegistryServiceClient(conn), crdevalv1.NewEvaluationServiceClient(conn), crdevalv1.NewPresentationServiceClient(conn), rest,
+		map[string]int{},
+	}
+}
+
+// post sends a body over REST and returns the response text.
+func (s *server) post(t *testing.T, path string, body []byte) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.rest.URL+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := s.rest.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("HTTP %d %s (%v)", answer.StatusCode, text, err)
+	}
+	return string(text)
+}
+
+func TestSurfaces(t *testing.T) {
+	cases, err := casefile.Load("../testdata/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startServer(t)
+	asked, replaced := 0, 0
+	for i := range cases {
+		c := &cases[i]
+		if c.Op == "convert" {
+			continue // most are about answers of a webhook: engine/cases_test.go runs them
+		}
+		asked++
+		if c.Costly() && testenv.Volume(1) == 1 {
+			continue
+		}
+		t.Run(c.File+"/"+c.Name, func(t *testing.T) {
+			if s.runCase(t, fmt.Sprintf("case-%d", i), c); c.OldCRD != nil && !t.Skipped() {
+				replaced++
+			}
+		})
+	}
+	if asked < 450 || replaced < 25 || len(s.compared) < 3 {
+		t.Errorf("only %d cases were asked, %d of them updates of CRDs; %v were about what is shown of objects", asked, replaced, s.compared)
+	}
+}
+
+func (s *server) runCase(t *testing.T, catalog string, c *casefile.Case) {
+	ctx := context.Background()
+	if _, err := s.registry.CreateCatalog(ctx, &crdevalv1.CreateCatalogRequest{Catalog: catalog}); err != nil {
+		t.Fatal(err)
+	}
+	manifest := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.CRD}}
+	if c.OldCRD != nil {
+		s.registerOld(t, catalog, c)
+	}
+	checked, err := s.registry.CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: catalog, Manifest: manifest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, checked, s.post(t, "/v1/catalogs/"+catalog+"/crds:check", c.CRD))
+	if checked.GetReport().GetUpdate() != (c.OldCRD != nil) {
+		t.Errorf("judged as an update: %v", checked.GetReport().GetUpdate())
+	}
+	if c.Registration != nil {
+		compareViolations(t, checked.GetReport().GetViolations(), c.Registration.Errors)
+		if checked.GetAccepted() != (len(c.Registration.Errors) == 0) {
+			t.Errorf("accepted %v with %d field errors of the reference", checked.GetAccepted(), len(c.Registration.Errors))
+		}
+	}
+	if c.OldCRD != nil {
+		s.replace(t, catalog, c, checked)
+	}
+	if !checked.GetAccepted() {
+		return // the CRD of such a case was stored by an older server
+	}
+	if _, err := s.registry.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: catalog, Manifest: manifest}); err != nil {
+		t.Fatal(err)
+	}
+	for i, object := range c.Objects {
+		if s.shown(t, catalog, c, object); c.Op == "" {
+			s.object(t, catalog, c, object, &c.Answers[i])
+		} else {
+			s.presented(t, catalog, c, object, &c.Answers[i])
+		}
+	}
+	s.published(t, catalog)
+}
+
+// registerOld registers the CRD that a case updates. If it was stored by an older server, today's validation rejects
+// it, and no registry can contain it. Only the engine and the oracle run these cases.
+func (s *server) registerOld(t *testing.T, catalog string, c *casefile.Case) {
+	t.Helper()
+	old := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.OldCRD}}
+	r, err := s.registry.RegisterCrd(context.Background(), &crdevalv1.RegisterCrdRequest{Catalog: catalog, Manifest: old})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.GetAccepted() {
+		t.Skipf("today's validation does not take the old CRD: %s", r.GetReport().GetRejection().GetMessage())
+	}
+}
+
+// replace registers the new CRD in both possible ways and compares it with the old one. All results agree.
+func (s *server) replace(t *testing.T, catalog string, c *casefile.Case, checked *crdevalv1.CheckCrdResponse) {
+	t.Helper()
+	ctx := context.Background()
+	manifest := &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.CRD}}
+	diffed, err := s.registry.DiffCrd(ctx, &crdevalv1.DiffCrdRequest{Catalog: catalog, Manifest: manifest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(diffed.GetReport(), checked.GetReport()) || diffed.GetAccepted() != checked.GetAccepted() {
+		t.Errorf("a comparison reports %v\na check %v", diffed.GetReport(), checked.GetReport())
+	}
+	head := `{"manifest":`
+	rest := &crdevalv1.DiffCrdResponse{}
+	if err := (gateway.Marshaler{}).Unmarshal([]byte(s.post(t, "/v1/catalogs/"+catalog+"/crds:diff", []byte(head+string(c.CRD)+"}"))), rest); err != nil {
+		t.Fatal(err)
+	}
+	behind(diffed.GetReport().GetViolations(), head)
+	for _, change := range diffed.GetChanges() {
+		shift(change.GetNewPosition(), head)
+	}
+	if !proto.Equal(diffed, rest) {
+		t.Errorf("gRPC %v\nREST %v", diffed, rest)
+	}
+	registered, err := s.registry.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: catalog, Manifest: manifest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if registered.GetOutcome() != checked.GetOutcome() || !proto.Equal(registered.GetReport(), checked.GetReport()) {
+		t.Errorf("registered %v %v\nchecked %v %v", registered.GetOutcome(), registered.GetReport(), checked.GetOutcome(), checked.GetReport())
+	}
+	all := &crdevalv1.RegisterCrdsResponse{}
+	if err := (gateway.Marshaler{}).Unmarshal([]byte(s.post(t, "/v1/catalogs/"+catalog+"/crds:register", c.CRD)), all); err != nil {
+		t.Fatal(err)
+	}
+	again := all.GetResults()[0].GetRegistration()
+	compareViolations(t, again.GetReport().GetViolations(), c.Registration.Errors)
+	if again.GetAccepted() != checked.GetAccepted() || again.GetCrd().GetEtag() != registered.GetCrd().GetEtag() || again.GetCrd().GetGeneration() != registered.GetCrd().GetGeneration() {
+		t.Errorf("registered twice: %v, then %v", registered, again)
+	}
+}
+
+func (s *server) object(t *testing.T, catalog string, c *casefile.Case, object []byte, want *casefile.Answer) {
+	t.Helper()
+	ctx := context.Background()
+	item := &crdevalv1.EvaluationItem{Crd: crd, Version: "v1", Object: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: object}}, Subresource: c.Request.Subresource}
+	items := []*crdevalv1.EvaluationItem{item}
+	if c.OldObject != nil {
+		item.OldObject = &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: c.OldObject}}
+	}
+	validated, err := s.evaluation.Validate(ctx, &crdevalv1.ValidateRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := validated.GetResults()[0].GetVerdict()
+	if code := verdict.GetRejection().GetCode(); (code == 0 || code == http.StatusUnprocessableEntity) && !byRequest(verdict) {
+		compareViolations(t, verdict.GetViolations(), want.Errors)
+	}
+	if allowed := len(want.Errors) == 0 && want.Error == ""; verdict.GetAllowed() != allowed || (verdict.GetRejection() == nil) != allowed {
+		t.Errorf("verdict %v, want allowed %v", verdict, allowed)
+	}
+	tail := "}]}"
+	if c.OldObject != nil {
+		tail = fmt.Sprintf(`,"oldObject":%s,"subresource":%q}]}`, c.OldObject, c.Request.Subresource)
+	}
+	if !json.Valid(object) || !json.Valid(c.OldObject) && c.OldObject != nil {
+		return // it would be an invalid body, and it cannot be written inline
+	}
+	head := fmt.Sprintf(`{"items":[{"crd":%q,"version":"v1","object":`, crd)
+	body := []byte(head + string(object) + tail)
+	verdictBehind(verdict, head)
+	same(t, validated, s.post(t, "/v1/catalogs/"+catalog+":validate", body))
+	s.admitted(t, catalog, items, validated, head, body, want)
+	if c.HasRules {
+		s.traced(t, catalog, items, validated, head, object, tail)
+	}
+	if c.OldObject == nil {
+		s.transformed(t, catalog, items, body, head)
+	}
+}
+
+// byRequest reports whether the request handler rejects the object before the strategy of the cases runs.
+func byRequest(v *crdevalv1.Verdict) bool {
+	return slices.ContainsFunc(v.GetViolations(), func(v *crdevalv1.Violation) bool { return v.GetStep() == crdevalv1.PipelineStep_PIPELINE_STEP_REQUEST })
+}
+
+// traced repeats the request with traces: they do not change the verdict, and are equal over gRPC and REST.
+func (s *server) traced(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, plain *crdevalv1.ValidateResponse, head string, object []byte, tail string) {
+	t.Helper()
+	traced, err := s.evaluation.Validate(context.Background(), &crdevalv1.ValidateRequest{
+		Catalog: catalog, Items: items, Options: &crdevalv1.EvaluationOptions{Trace: crdevalv1.TraceMode_TRACE_MODE_ALL},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := traced.GetResults()[0].GetVerdict()
+	verdictBehind(verdict, head)
+	same(t, traced, s.post(t, "/v1/catalogs/"+catalog+":validate", []byte(head+string(object)+strings.TrimSuffix(tail, "}")+`,"options":{"trace":"TRACE_MODE_ALL"}}`)))
+	untraced, ok := proto.Clone(traced).(*crdevalv1.ValidateResponse)
+	if v := untraced.GetResults()[0].GetVerdict(); ok && v != nil {
+		v.RuleTraces = nil
+	}
+	if !proto.Equal(untraced, plain) {
+		t.Errorf("traced %v\nplain %v", untraced, plain)
+	}
+	failed := 0
+	for _, trace := range verdict.GetRuleTraces().GetTraces() {
+		if o := trace.GetOutcome(); o == crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED || o == crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR {
+			failed++
+		}
+	}
+	broken := 0
+	for _, v := range verdict.GetViolations() {
+		if v.GetRule() != nil {
+			broken++
+		}
+	}
+	if failed != broken {
+		t.Errorf("%d rules failed in traces, %d in field errors: %v", failed, broken, verdict)
+	}
+}
+
+// transformed compares the other calls. They have no updates.
+func (s *server) transformed(t *testing.T, catalog string, items []*crdevalv1.EvaluationItem, body []byte, head string) {
+	t.Helper()
+	ctx := context.Background()
+	defaulted, err := s.evaluation.Default(ctx, &crdevalv1.DefaultRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pruned, err := s.evaluation.Prune(ctx, &crdevalv1.PruneRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := s.evaluation.Read(ctx, &crdevalv1.ReadRequest{Catalog: catalog, Items: items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, results := range [][]*crdevalv1.TransformResult{defaulted.GetResults(), pruned.GetResults(), read.GetResults()} {
+		changesBehind(results[0].GetTransformed().GetChanges().GetPruned(), head)
+	}
+	same(t, defaulted, s.post(t, "/v1/catalogs/"+catalog+":default", body))
+	same(t, pruned, s.post(t, "/v1/catalogs/"+catalog+":prune", body))
+	same(t, read, s.post(t, "/v1/catalogs/"+catalog+":read", body))
+}
+
+// behind moves positions in a document to where they are if the document stands behind a text without line ends: over
+// REST, positions are relative to the body.
+func behind(found []*crdevalv1.Violation, head string) {
+	for _, v := range found {
+		shift(v.Position, head)
+	}
+}
+
+// verdictBehind is behind for all positions of a verdict.
+func verdictBehind(v *crdevalv1.Verdict, head string) {
+	behind(v.GetViolations(), head)
+	behind(v.GetRatcheted(), head)
+	changesBehind(v.GetChanges().GetPruned(), head)
+}
+
+func changesBehind(list []*crdevalv1.FieldChange, head string) {
+	for _, c := range list {
+		shift(c.GetPosition(), head)
+	}
+}
+
+func shift(p *crdevalv1.Position, head string) {
+	if p == nil {
+		return
+	}
+	if p.Line == 1 {
+		p.Column += int32(len(head))
+	}
+	p.Offset += int64(len(head))
+}
+
+// same compares a gRPC answer with the text of the REST answer.
+func same(t *testing.T, answer any, rest string) {
+	t.Helper()
+	text, err := gateway.Marshaler{}.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != rest {
+		t.Errorf("gRPC %s\nREST %s", text, rest)
+	}
+}
+
+func compareViolations(t *testing.T, got []*crdevalv1.Violation, want []casefile.FieldError) {
+	t.Helper()
+	var ours, theirs []string
+	for _, v := range got {
+		line := fmt.Sprintf("%s | %s | %s | %s | %s: %s", v.GetType(), v.GetField(), v.GetDetail(), canonical(v.GetBadValue().GetJson()), v.GetField(), v.GetMessage())
+		ours = append(ours, timeless(line))
+	}
+	for _, f := range want {
+		theirs = append(theirs, fmt.Sprintf("%s | %s | %s | %s | %s", f.Type, f.Field, f.Detail, canonical(f.BadValue), f.Message))
+	}
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	if !slices.Equal(ours, theirs) {
+		t.Errorf("field errors\n\t%s\nwant\n\t%s", strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
+	}
+}
+
+// canonical prints JSON with sorted keys and unchanged numbers.
+func canonical(text []byte) string {
+	if text == nil {
+		return "(none)"
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return string(text)
+	}
+	out, _ := json.Marshal(v)
+	return string(out)
+}
