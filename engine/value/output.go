@@ -207,6 +207,12 @@ func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
 // AppendAny appends the bytes that json.Marshal returns for a value. It appends null for a value that cannot be marshaled.
 func AppendAny(dst []byte, v any) []byte {
 	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10)
 	case int64:
 		return strconv.AppendInt(dst, v, 10)
 	case float64:

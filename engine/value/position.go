@@ -74,7 +74,7 @@ func (d *Doc) positionOf(s Source, offset uint32) Position {
 	}
 	text, x := d.Src[s], &d.index[s]
 	if x.lines == nil {
-		x.lines = []uint32{0}
+		x.lines = make([]uint32, 1, 16)
 		for line := range bytes.Lines(text) {
 			x.lines = append(x.lines, x.lines[len(x.lines)-1]+uint32(len(line)))
 		}

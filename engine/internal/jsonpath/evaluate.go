@@ -1,6 +1,8 @@
 package jsonpath
 
 import (
+	"k8s.io/client-go/util/jsonpath"
+
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -73,47 +75,49 @@ func (w *Evaluation) member(object uint32, name string) uint32 {
 }
 
 // list applies steps in sequence to the list [lo, hi) and returns the range of the result.
-func (w *Evaluation) list(steps []step, lo, hi int) (from, to int, ok bool) {
-	for i := range steps {
-		if lo, hi, ok = w.step(&steps[i], lo, hi); !ok || w.Ended != Continues {
+func (w *Evaluation) list(steps *jsonpath.ListNode, lo, hi int) (from, to int, ok bool) {
+	for _, n := range steps.Nodes {
+		if lo, hi, ok = w.step(n, lo, hi); !ok || w.Ended != Continues {
 			return lo, hi, false
 		}
 	}
 	return lo, hi, true
 }
 
-func (w *Evaluation) step(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) step(n jsonpath.Node, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
-	switch s.op {
-	case opField:
+	switch n := n.(type) {
+	case *jsonpath.ListNode: // a block
+		return w.list(n, lo, hi)
+	case *jsonpath.FieldNode:
 		for k := lo; k < hi; k++ {
 			if it := w.items[k]; it.made == 0 {
-				if c := w.member(it.Node, s.name); c != 0 {
+				if c := w.member(it.Node, n.Value); c != 0 {
 					w.push(Value{Node: c})
 				}
 			}
 		}
-	case opSlice:
-		return w.slices(s, lo, hi)
-	case opFilter:
-		return w.filter(s, lo, hi)
-	case opWildcard:
+	case *jsonpath.ArrayNode:
+		return w.slices(n, lo, hi)
+	case *jsonpath.FilterNode:
+		return w.filter(n, lo, hi)
+	case *jsonpath.WildcardNode:
 		for k := lo; k < hi && w.Ended == Continues; k++ {
 			w.children(w.items[k])
 		}
-	case opRecursive:
+	case *jsonpath.RecursiveNode:
 		for k := lo; k < hi && w.Ended == Continues; k++ {
 			w.descend(w.items[k])
 		}
-	case opUnion:
-		return w.union(s, lo, hi)
-	case opLiteral:
-		for k := lo; k < hi && w.push(s.item); k++ {
+	case *jsonpath.UnionNode:
+		return w.union(n, lo, hi)
+	case *jsonpath.TextNode:
+		w.push(Value{made: madeLiteral, literal: n})
+	case *jsonpath.IdentifierNode:
+		return w.word(n.Name, lo, hi)
+	default: // a number or a boolean
+		for k := lo; k < hi && w.push(Value{made: madeLiteral, literal: n}); k++ {
 		}
-	case opText:
-		w.push(s.item)
-	case opWord:
-		return w.word(s.name, lo, hi)
 	}
 	return from, len(w.items), true
 }
@@ -148,18 +152,17 @@ func (w *Evaluation) descend(it Value) {
 
 // text returns the content of a string.
 func (w *Evaluation) text(it Value) (string, bool) {
-	switch {
-	case it.made >= madeLiteral:
-		l := &w.path.made[it.made-madeLiteral]
-		return l.Text, l.Kind == String
-	case it.made == 0 && w.d.Nodes[it.Node].Kind == value.String:
+	if n, ok := it.literal.(*jsonpath.TextNode); ok {
+		return n.Text, true
+	}
+	if it.made == 0 && w.d.Nodes[it.Node].Kind == value.String {
 		return w.d.Str(it.Node), true
 	}
 	return "", false
 }
 
 // slices appends the selected elements of each list. It skips null and fails for other values that are not lists.
-func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) slices(n *jsonpath.ArrayNode, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for k := lo; k < hi; k++ {
 		it := w.items[k]
@@ -173,8 +176,7 @@ func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
 		if it.made != 0 || w.d.Nodes[it.Node].Kind != value.Array {
 			return lo, hi, false
 		}
-		length := w.d.Len(it.Node)
-		first, last, none, ok := s.extent(length)
+		first, last, none, ok := extent(n, w.d.Len(it.Node))
 		if !ok {
 			return lo, hi, false
 		}
@@ -182,11 +184,11 @@ func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
 			break // upstream ignores the remaining lists
 		}
 		stride := 1
-		if b := s.bounds[2]; b.known {
-			if b.value <= 0 {
+		if b := n.Params[2]; b.Known {
+			if b.Value <= 0 {
 				return lo, hi, false
 			}
-			stride = b.value
+			stride = b.Value
 		}
 		if !w.elements(it.Node, first, last, stride) {
 			return lo, hi, false
@@ -197,18 +199,18 @@ func (w *Evaluation) slices(s *step, lo, hi int) (from, to int, ok bool) {
 
 // extent returns the range of a slice in a list of the given length. none is set if the range is empty; ok is false if
 // it is out of bounds.
-func (s *step) extent(length int) (first, last int, none, ok bool) {
-	if b := s.bounds[0]; b.known {
-		first = b.value
+func extent(n *jsonpath.ArrayNode, length int) (first, last int, none, ok bool) {
+	if b := n.Params[0]; b.Known {
+		first = b.Value
 	}
 	if first < 0 {
 		first += length
 	}
-	last = s.bounds[1].value
-	if !s.bounds[1].known {
+	last = n.Params[1].Value
+	if !n.Params[1].Known {
 		last = length
 	}
-	if last < 0 || last == 0 && s.bounds[1].derived {
+	if last < 0 || last == 0 && n.Params[1].Derived {
 		last += length
 	}
 	switch {
@@ -241,9 +243,9 @@ func (w *Evaluation) elements(list uint32, first, last, stride int) bool {
 }
 
 // union appends the results of all its members for the list.
-func (w *Evaluation) union(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) union(n *jsonpath.UnionNode, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
-	for _, list := range s.lists {
+	for _, list := range n.Nodes {
 		end := len(w.items)
 		a, b, ok := w.list(list, lo, hi)
 		if !ok {
@@ -290,6 +292,3 @@ func (w *Evaluation) First(p *Path, root uint32, state *RangeState) (first Value
 	}
 	return f.first, true
 }
-
-// Scalar returns the comparable form of a value of the last path.
-func (w *Evaluation) Scalar(v Value) Scalar { return w.path.scalar(w.d, v) }

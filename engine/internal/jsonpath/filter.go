@@ -3,11 +3,13 @@ package jsonpath
 import (
 	"cmp"
 
+	"k8s.io/client-go/util/jsonpath"
+
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // filter appends the list elements that pass. It fails for values that are not lists, including null.
-func (w *Evaluation) filter(s *step, lo, hi int) (from, to int, ok bool) {
+func (w *Evaluation) filter(n *jsonpath.FilterNode, lo, hi int) (from, to int, ok bool) {
 	from = len(w.items)
 	for k := lo; k < hi; k++ {
 		it := w.items[k]
@@ -16,7 +18,7 @@ func (w *Evaluation) filter(s *step, lo, hi int) (from, to int, ok bool) {
 		}
 		for c := w.d.Nodes[it.Node].First; c != 0; c = w.d.Nodes[c].Next {
 			end := len(w.items)
-			pass, why := w.passes(s, Value{Node: c})
+			pass, why := w.passes(n, Value{Node: c})
 			w.items = w.items[:end]
 			switch {
 			case w.Ended != Continues || why == withInput:
@@ -41,50 +43,58 @@ const (
 )
 
 // passes reports whether an element passes a filter.
-func (w *Evaluation) passes(s *step, element Value) (pass bool, why failure) {
-	if s.member != "" {
-		return w.memberPasses(s, element)
+func (w *Evaluation) passes(n *jsonpath.FilterNode, element Value) (pass bool, why failure) {
+	if pass, why, ok := w.memberPasses(n, element); ok {
+		return pass, why
 	}
 	at := len(w.items)
 	if !w.push(element) {
 		return false, withInput
 	}
-	a, b, ok := w.list(s.lists[0], at, at+1)
+	a, b, ok := w.list(n.Left, at, at+1)
 	if w.Ended != Continues {
 		return false, withInput
 	}
-	if s.comparison == "exists" {
+	if n.Operator == "exists" {
 		return b > a, none // even if the path failed
 	}
 	left, one, why := w.operand(a, b, ok)
 	if !one {
 		return false, why
 	}
-	a, b, ok = w.list(s.lists[1], at, at+1)
+	a, b, ok = w.list(n.Right, at, at+1)
 	right, one, why := w.operand(a, b, ok)
 	if !one || w.Ended != Continues {
 		return false, why
 	}
-	pass, ok = compare(s.comparison, left, right)
+	pass, ok = compare(n.Operator, left, right)
 	if !ok {
 		return false, withResults
 	}
 	return pass, none
 }
 
-// memberPasses is passes for the most common filter: [?(@.type=="Ready")].
-func (w *Evaluation) memberPasses(s *step, element Value) (pass bool, why failure) {
-	if !w.Visit(1) {
-		return false, withInput
+// memberPasses is passes for the most common filter: [?(@.type=="Ready")]. ok is false for any other filter.
+func (w *Evaluation) memberPasses(n *jsonpath.FilterNode, element Value) (pass bool, why failure, ok bool) {
+	if n.Operator != "==" || len(n.Left.Nodes) != 1 || len(n.Right.Nodes) != 1 {
+		return false, none, false
 	}
-	c := w.member(element.Node, s.member)
+	field, isField := n.Left.Nodes[0].(*jsonpath.FieldNode)
+	text, isText := n.Right.Nodes[0].(*jsonpath.TextNode)
+	switch {
+	case !isField || !isText:
+		return false, none, false
+	case !w.Visit(1):
+		return false, withInput, true
+	}
+	c := w.member(element.Node, field.Value)
 	switch {
 	case c == 0:
-		return false, none
+		return false, none, true
 	case w.d.Nodes[c].Kind != value.String:
-		return false, withResults // only strings compare with a string
+		return false, withResults, true // only strings compare with a string
 	}
-	return w.d.Str(c) == w.path.made[s.item.made-madeLiteral].Text, none
+	return w.d.Str(c) == text.Text, none, true
 }
 
 // operand returns the value of a list with one element. An empty list has no operand, and a longer one fails.
@@ -95,7 +105,7 @@ func (w *Evaluation) operand(a, b int, ok bool) (l Scalar, one bool, why failure
 	case b == a:
 		return l, false, none
 	}
-	return w.path.scalar(w.d, w.items[a]), true, none
+	return w.Scalar(w.items[a]), true, none
 }
 
 // compare compares two scalars as upstream does. Both must have the same kind, and integers do not compare with floats.

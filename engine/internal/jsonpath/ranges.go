@@ -34,7 +34,7 @@ func (w *Evaluation) find(at Value) (f found, ok bool) {
 		if !w.push(at) {
 			return f, false
 		}
-		lo, hi, ok := w.list(w.path.blocks[i], base, base+1)
+		lo, hi, ok := w.step(w.path.blocks[i], base, base+1)
 		if !ok {
 			return f, false
 		}
