@@ -115,9 +115,9 @@ func inBatches[Q, E proto.Message, P response[A], A, R any](
 	ctx context.Context, c *Client, about string, m method[Q, P], request Q, field protoreflect.Name, elements []E,
 	convert func(A) R,
 ) ([]R, error) {
-	limits, err := c.serverLimits(ctx)
+	limits, err := c.Limits(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("crdeval: server info: %w", err)
+		return nil, err
 	}
 	most := int(limits.GetMaxBatchItems())
 	if field == "entries" {
@@ -162,14 +162,14 @@ func fitting[M proto.Message](elements []M, most int, capacity int64) int {
 	return n
 }
 
-// serverLimits returns the limits of the server. It requests them once.
-func (c *Client) serverLimits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
+// Limits returns the limits of the server. The client requests them once.
+func (c *Client) Limits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
 	if l := c.limits.Load(); l != nil {
 		return l, nil
 	}
 	info, err := c.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("crdeval: server info: %w", err)
 	}
 	c.limits.Store(info.GetLimits())
 	return info.GetLimits(), nil

@@ -35,7 +35,6 @@ type admitCommand struct {
 	now time.Time
 }
 
-// Help describes the command.
 func (*admitCommand) Help() string {
 	return `Checks writes of objects as an API server does. Each object is created, or updated if --old has an object of the same kind, namespace and name. Prints for each object whether it is allowed, and its violations with their positions. Fields that only a server sets (uid, creationTimestamp, a generated name) may be missing.
 
@@ -44,7 +43,6 @@ Files are JSON or YAML, with one or several documents, or lists. CRDs come from 
 Exit codes: 0, all CRDs and objects are accepted, or there are none; 1, a CRD or an object is rejected; 2, a document could not be checked (for example an object without a CRD), or wrong usage. All documents are checked in any case. If both 1 and 2 apply, the exit code is 2.`
 }
 
-// Validate checks the flags.
 func (c *admitCommand) Validate() error {
 	printsObjects := slices.Contains([]string{"yaml", "stored", "table", "wide"}, c.Output)
 	switch {

@@ -37,9 +37,9 @@ func (a *admission) addCRD(j *crdReport) {
 }
 
 func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*admission, error) {
-	limits, err := s.limits(ctx)
+	limits, err := s.Limits(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.fail("", err)
 	}
 	if most := int(limits.GetMaxInlineCrds()); s.local == nil && crds > most {
 		return nil, fmt.Errorf("%s: %d CRDs are given, and a request can have %d: register them, or run without --server",

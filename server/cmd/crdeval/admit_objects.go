@@ -109,9 +109,10 @@ func (p *objectsPrinter) tables(ctx context.Context, a *admission) error {
 func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, now time.Time) ([]byte, error) {
 	var whole map[string]json.RawMessage
 	rows := []json.RawMessage{}
-	limits, err := a.limits(ctx)
+	creation := fmt.Appendf(nil, `{"metadata":{"creationTimestamp":%q}}`, now.UTC().Format(time.RFC3339))
+	limits, err := a.Limits(ctx)
 	if err != nil {
-		return nil, err
+		return nil, a.service.fail("", err)
 	}
 	for len(objects) > 0 {
 		request := &crdevalv1.TableRequest{
@@ -123,12 +124,17 @@ func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, 
 		}
 		capacity := limits.GetMaxMessageBytes()/2 - int64(proto.Size(request))
 		for ; len(objects) > 0 && len(request.Objects) < int(limits.GetMaxBatchItems()); objects = objects[1:] {
-			text := objects[0].object()
+			text, id := objects[0].object(), identity{}
+			if _ = json.Unmarshal(text, &id); id.Metadata.CreationTimestamp == "" { // these have an age, too
+				if text, err = jsonpatch.MergePatch(text, creation); err != nil {
+					return nil, fmt.Errorf("%s: %w", objects[0].write.where(), err)
+				}
+			}
 			// A table has cells besides the metadata of the objects.
 			if capacity -= int64(2 * len(text)); capacity < 0 && len(request.Objects) > 0 {
 				break
 			}
-			request.Objects = append(request.Objects, toDocument(engine.JSON(withCreation(text, now))))
+			request.Objects = append(request.Objects, toDocument(engine.JSON(text)))
 		}
 		answer, err := a.Presentation().Table(ctx, request)
 		if err != nil {
@@ -183,22 +189,4 @@ func (a *admission) selected(
 		objects = objects[len(texts):]
 	}
 	return selected, nil
-}
-
-// withCreation sets a missing creationTimestamp, so that the object has an age.
-func withCreation(object []byte, now time.Time) []byte {
-	var head struct {
-		Metadata struct {
-			CreationTimestamp string `json:"creationTimestamp"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(object, &head) != nil || head.Metadata.CreationTimestamp != "" {
-		return object
-	}
-	patch := fmt.Sprintf(`{"metadata":{"creationTimestamp":%q}}`, now.UTC().Format(time.RFC3339))
-	patched, err := jsonpatch.MergePatch(object, []byte(patch))
-	if err != nil {
-		return object
-	}
-	return patched
 }

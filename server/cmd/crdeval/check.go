@@ -24,7 +24,6 @@ type checkCommand struct {
 	serviceFlags
 }
 
-// Help describes the command.
 func (*checkCommand) Help() string {
 	return `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the Kubernetes minor that it needs.
 
@@ -33,7 +32,6 @@ Files are JSON or YAML, with one or several documents, or lists. The CRDs of a r
 Exit codes: 0, all CRDs are accepted; 1, a CRD is rejected; 2, a document could not be checked, or wrong usage. All documents are checked in any case.`
 }
 
-// Validate checks the flags.
 func (c *checkCommand) Validate() error {
 	switch {
 	case c.Server != "" && len(c.Old) > 0:

@@ -22,14 +22,12 @@ type diffCommand struct {
 	serviceFlags
 }
 
-// Help describes the command.
 func (*diffCommand) Help() string {
 	return `Reports what changes if NEW replaces OLD, and what each change means for stored objects, for clients that write and for clients that read: compatible, care or breaking. CRDs are paired by name. Other kinds are skipped. With --objects, objects are evaluated under both CRDs. Objects are printed if they are newly rejected, only kept by ratcheting, or pruned, defaulted or converted differently.
 
 Exit codes: 0, no change of the class of --fail-on or worse; 1, there is one; 2, a document could not be compared, or wrong usage. It is breaking if NEW is rejected, or if an object is newly rejected or loses fields.`
 }
 
-// Validate checks the flags.
 func (c *diffCommand) Validate() error {
 	want, hint := 2, "expected OLD and NEW, or NEW and --server"
 	if c.Server != "" {
@@ -101,9 +99,9 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 		return nil, err
 	}
 	defer service.close()
-	limits, err := service.limits(ctx)
+	limits, err := service.Limits(ctx)
 	if err != nil {
-		return nil, err
+		return nil, service.fail("", err)
 	}
 	batch := max(1, int(limits.GetMaxBatchItems()))
 	known, found := map[string]*source{}, map[string]bool{}

@@ -17,7 +17,6 @@ type healthcheckCommand struct {
 	tlsFlags
 }
 
-// Help describes the exit codes.
 func (*healthcheckCommand) Help() string {
 	return "Exit codes: 0, the service is serving; 1, it is not, or cannot be reached; 2, wrong usage."
 }

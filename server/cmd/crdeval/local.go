@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// localRegistry is the registry of the service in this process: one catalog in memory. Unlike other registries it also
-// takes CRDs with their status, as a cluster has them. CRDs are registered one after the other.
+// localRegistry is the api.Registry and the registry.View of the service in this process: one catalog in memory. Unlike
+// other registries it also takes CRDs with their status, as a cluster has them. CRDs are registered one after the other.
 type localRegistry struct {
 	api.Registry // nil: the commands call no other methods
 	minor        int
@@ -70,7 +70,6 @@ func (r *localRegistry) adopt(ctx context.Context, manifest engine.Document) (re
 	return registry.Registration{Report: report, CRD: &registry.CRD{Name: name}, Outcome: registry.Created}, nil
 }
 
-// Register implements api.Registry.
 func (r *localRegistry) Register(
 	ctx context.Context, _ string, manifest engine.Document, _ registry.Precondition,
 ) (registry.Registration, error) {
@@ -117,7 +116,6 @@ func (r *localRegistry) add(d *engine.Definition, existing *engine.Existing) {
 	}
 }
 
-// Check implements api.Registry.
 func (r *localRegistry) Check(
 	ctx context.Context, _ string, manifest engine.Document, _ string,
 ) (registry.Registration, error) {
@@ -125,7 +123,7 @@ func (r *localRegistry) Check(
 	return registry.Registration{Report: report, CRD: &registry.CRD{}}, err
 }
 
-// Compare implements api.Registry for two manifests. The base is taken as a cluster has it.
+// Compare compares two manifests. The base is taken as a cluster has it.
 func (r *localRegistry) Compare(
 	ctx context.Context, _ string, c registry.Comparison, _ string,
 ) (*registry.Compared, error) {
@@ -160,14 +158,12 @@ func (r *localRegistry) Compare(
 	return &registry.Compared{Diff: diff, Replayed: replayed}, err
 }
 
-// View implements api.Registry.
 func (r *localRegistry) View(context.Context, string, string) (registry.View, error) {
 	return r, nil
 }
 
 var errNoCRD = &registry.Error{Reason: registry.CRDNotFound, Message: "there is no such CRD"}
 
-// Named implements registry.View.
 func (r *localRegistry) Named(_ context.Context, name, _ string) (*engine.Definition, error) {
 	if c := r.crds[name]; c != nil {
 		return c.definition, nil
@@ -175,7 +171,6 @@ func (r *localRegistry) Named(_ context.Context, name, _ string) (*engine.Defini
 	return nil, errNoCRD
 }
 
-// OfKind implements registry.View.
 func (r *localRegistry) OfKind(_ context.Context, group, kind, _ string) (*engine.Definition, error) {
 	if c := r.ofKind(group, kind); c != nil {
 		return c.definition, nil
@@ -194,7 +189,6 @@ func (r *localRegistry) ofKind(group, kind string) (first *localCRD) {
 	return first
 }
 
-// Discoverable implements registry.View.
 func (r *localRegistry) Discoverable() []engine.DiscoverableCRD {
 	var all []engine.DiscoverableCRD
 	for _, name := range slices.Sorted(maps.Keys(r.crds)) {
@@ -204,7 +198,6 @@ func (r *localRegistry) Discoverable() []engine.DiscoverableCRD {
 	return all
 }
 
-// Published implements registry.View.
 func (r *localRegistry) Published() []engine.PublishedCRD {
 	var all []*engine.Definition
 	for _, name := range slices.Sorted(maps.Keys(r.crds)) {
@@ -216,5 +209,5 @@ func (r *localRegistry) Published() []engine.PublishedCRD {
 	return engine.Published(all...)
 }
 
-// State implements registry.View: it changes with each registration.
+// State changes with each registration.
 func (r *localRegistry) State() any { return r.now }

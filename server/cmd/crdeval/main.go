@@ -24,7 +24,7 @@ const (
 )
 
 type cli struct {
-	VersionFlag versionFlag `name:"version" env:"-" help:"Print the version and exit."`
+	VersionFlag kong.VersionFlag `name:"version" env:"-" help:"Print the version and exit."`
 
 	Serve       serveCommand       `cmd:"" help:"Run the service: gRPC, REST, health and metrics."`
 	Check       checkCommand       `cmd:"" help:"Check CRDs in files as an API server does."`
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	}()
 	tolerant, unreadable := app.Tolerant()
 	parser, err := kong.New(&cli{}, append(append(app.KongOptions(), tolerant...),
-		kong.Name("crdeval"),
+		kong.Name("crdeval"), kong.Vars{"version": versionOfProgram()},
 		kong.Description("Evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does."),
 		kong.Writers(env.stdout, env.stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),

@@ -16,7 +16,6 @@ import (
 // inREST is a message of the API. Its JSON is that of the REST API.
 type inREST[M proto.Message] struct{ message M }
 
-// MarshalJSON implements json.Marshaler.
 func (r inREST[M]) MarshalJSON() ([]byte, error) { return gateway.Marshaler{}.Marshal(r.message) }
 
 // violationText returns the violation in the words of an API server.

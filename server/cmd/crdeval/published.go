@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -29,7 +30,6 @@ const publishedExitCodes = `
 
 Exit codes: 0; 1, a CRD is rejected: it is reported on stderr and left out; 2, a document could not be read, or wrong usage.`
 
-// Help describes the command.
 func (*discoverCommand) Help() string {
 	return `Prints the resources that an API server serves for the CRDs: name, short names, preferred version, scope, kind, and with -o wide verbs and categories. Other kinds are skipped. With --server, prints the resources of a catalog.` + publishedExitCodes
 }
@@ -37,7 +37,6 @@ func (*discoverCommand) Help() string {
 // missingFiles is the error for a command without files and without --server.
 const missingFiles = `expected "<file> ...", or --server`
 
-// Validate checks the flags.
 func (c *discoverCommand) Validate() error { return c.eitherFilesOrServer(c.Files, missingFiles) }
 
 // Run registers the CRDs and prints their discovery document.
@@ -136,14 +135,12 @@ type explainCommand struct {
 	serviceFlags
 }
 
-// Help describes the command.
 func (*explainCommand) Help() string {
 	return `Prints what kubectl explain prints about a resource or a field: types, descriptions, required fields, enum values. With --server, explains the resources of a catalog. Fields of list items and map values follow the name of the list or map: crontabs.spec.containers.image.
 
 Exit codes: 0; 1, a CRD is rejected: it is reported on stderr and left out; 2, there is no such resource, version or field, a document could not be read, or wrong usage.`
 }
 
-// Validate checks the flags.
 func (c *explainCommand) Validate() error {
 	return c.eitherFilesOrServer(c.CRDs, "missing flags: --crds=FILE, or --server")
 }
@@ -171,12 +168,10 @@ type openapiCommand struct {
 	serviceFlags
 }
 
-// Help describes the command.
 func (*openapiCommand) Help() string {
 	return `Prints the OpenAPI document that an API server publishes for the CRDs, as kubectl get --raw /openapi/v3/apis/GROUP/VERSION does. Use it to generate clients and documentation. Other kinds are skipped. With --server, prints the document of a catalog.` + publishedExitCodes
 }
 
-// Validate checks the flags.
 func (c *openapiCommand) Validate() error { return c.eitherFilesOrServer(c.Files, missingFiles) }
 
 // Run registers the CRDs and prints their document.
@@ -217,12 +212,11 @@ func (c *openapiCommand) choose(index []byte) (group, version string, err error)
 		return "", "", err
 	}
 	var served []string
-	for path := range documents.Paths {
+	for _, path := range slices.Sorted(maps.Keys(documents.Paths)) {
 		if apiVersion, is := strings.CutPrefix(path, "apis/"); is && strings.Contains(apiVersion, "/") {
 			served = append(served, apiVersion)
 		}
 	}
-	slices.Sort(served)
 	apiVersion := c.APIVersion
 	switch {
 	case apiVersion == "" && len(served) == 1:

@@ -78,15 +78,6 @@ func (f *serviceFlags) connect() (*service, error) {
 	return &service{Client: client, address: f.Server, catalog: f.Catalog, close: func() { _ = client.Close() }}, nil
 }
 
-// limits returns the limits of the service.
-func (s *service) limits(ctx context.Context) (*crdevalv1.ServerLimits, error) {
-	info, err := s.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
-	if err != nil {
-		return nil, s.fail("", err)
-	}
-	return info.GetLimits(), nil
-}
-
 // registered is the answer to a registration or a check of a CRD.
 type registered interface {
 	GetAccepted() bool

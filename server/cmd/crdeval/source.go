@@ -44,6 +44,8 @@ type identity struct {
 		Name         string `json:"name"`
 		GenerateName string `json:"generateName"`
 		Namespace    string `json:"namespace"`
+
+		CreationTimestamp string `json:"creationTimestamp"`
 	} `json:"metadata"`
 	Spec struct {
 		Group string `json:"group"`

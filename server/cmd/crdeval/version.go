@@ -3,11 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -31,24 +28,15 @@ func commit() string {
 	return vcs["vcs.revision"]
 }
 
-func printVersion(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "crdeval %s (%s), Kubernetes 1.%d, %s %s/%s\n",
+func versionOfProgram() string {
+	return fmt.Sprintf("crdeval %s (%s), Kubernetes 1.%d, %s %s/%s",
 		version, cmp.Or(commit(), "unknown commit"), engine.LatestMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
 }
 
 type versionCommand struct{}
 
 // Run prints the version of crdeval, of Kubernetes and of Go.
-func (versionCommand) Run(env environment) error { return printVersion(env.stdout) }
-
-type versionFlag bool
-
-// BeforeReset implements the hook of kong for flags that end the program.
-func (versionFlag) BeforeReset(app *kong.Kong, env environment) error {
-	if err := printVersion(env.stdout); err != nil {
-		return err
-	}
-	app.Exit(0)
-	return nil
+func (versionCommand) Run(env environment) error {
+	_, err := fmt.Fprintln(env.stdout, versionOfProgram())
+	return err
 }
