@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
+
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // FuzzValid holds every answer against strfmt's own registry, all formats on each text.
@@ -31,8 +33,14 @@ func TestMutants(t *testing.T) {
 			}
 		}
 	}
+	longest := 24
+	if testing.Short() {
+		longest = 12
+	} else if testenv.Volume(1) > 1 {
+		longest = 60
+	}
 	for _, s := range texts {
-		if len(s) > 60 || testing.Short() && len(s) > 12 {
+		if len(s) > longest {
 			check(s)
 			continue
 		}

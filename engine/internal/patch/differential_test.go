@@ -14,6 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/patch"
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -121,10 +122,7 @@ func sameValue(a, b string) bool {
 
 // TestAgreement puts random patches to ours and to the library.
 func TestAgreement(t *testing.T) {
-	n := 100_000
-	if testing.Short() {
-		n = 20_000
-	}
+	n := testenv.Volume(20_000)
 	applied := map[int]int{}
 	for seed := range n {
 		g := generator{rand.New(rand.NewPCG(uint64(seed), 6902))}
