@@ -100,7 +100,8 @@ func lateBeside[R interface{ GetError() *statusv1.Status }](at int, results []R)
 // may miss: the deadline is a longer one then.
 func patiently[R any](t *testing.T, call func(context.Context) (R, error)) (answer R, err error) {
 	t.Helper()
-	for timeout := 2 * time.Second; timeout < 30*time.Second; timeout *= 3 {
+	timeout := 2 * time.Second
+	for range 8 {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)
 		begin := time.Now()
 		answer, err = call(ctx)
@@ -109,6 +110,7 @@ func patiently[R any](t *testing.T, call func(context.Context) (R, error)) (answ
 		if status.Code(err) != codes.DeadlineExceeded {
 			break
 		}
+		timeout = min(3*timeout, 18*time.Second)
 	}
 	return answer, err
 }

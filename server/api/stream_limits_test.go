@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -127,10 +128,11 @@ func TestWatchSlots(t *testing.T) {
 }
 
 // TestStreamMemory checks that what all streams hold delays the second message of each, and not the first.
-func TestStreamMemory(t *testing.T) {
+func TestStreamMemory(t *testing.T) { synctest.Test(t, testStreamMemory) }
+
+func testStreamMemory(t *testing.T) {
 	short := false
 	m := newStreamMemory(100, func() bool { return short })
-	m.maxWait = 50 * time.Millisecond
 	waits := func(w *window) bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()

@@ -70,10 +70,10 @@ func displaced(t *testing.T, w *wire, begin func(*testing.T, *wire) writing) err
 		m, err := other.Recv()
 		if err == nil && len(m.GetResults()) == 1 {
 			_ = other.CloseSend()
-			if _, err := other.Recv(); !errors.Is(err, io.EOF) {
-				t.Error(err)
+			if _, err = other.Recv(); errors.Is(err, io.EOF) {
+				break
 			}
-			break
+			// On a busy machine it was idle itself for so long that the first stream has taken the slot.
 		}
 		if reason(t, status.Convert(err)) != "OVERLOADED" || time.Now().After(deadline) {
 			t.Fatalf("the slot was not released: %v", err)
@@ -83,8 +83,18 @@ func displaced(t *testing.T, w *wire, begin func(*testing.T, *wire) writing) err
 	return ended
 }
 
-// TestStreamsWaitForMemory: while memory is short, no further messages are received.
+// TestStreamsWaitForMemory: while memory is short, no further messages are received. After 5 seconds the stream ends, which
+// a busy machine may reach: then the test begins again.
 func TestStreamsWaitForMemory(t *testing.T) {
+	for range 20 {
+		if waitedForMemory(t) {
+			return
+		}
+	}
+	t.Error("the stream always ends")
+}
+
+func waitedForMemory(t *testing.T) bool {
 	var short atomic.Bool
 	var views atomic.Int64
 	w := startWith(t, func(r api.Registry) api.Registry { return counting{r, &views} }, func(o *api.Options) { o.UnderPressure = short.Load }).withCronTab()
@@ -94,7 +104,7 @@ func TestStreamsWaitForMemory(t *testing.T) {
 	}
 	short.Store(true)
 	for range 3 { // one may be on its way already
-		if err := stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))}); err != nil {
+		if err := stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(cronTab(`{}`))}); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 	}
@@ -104,8 +114,13 @@ func TestStreamsWaitForMemory(t *testing.T) {
 	short.Store(false)
 	_ = stream.CloseSend()
 	for range 3 {
-		if _, err := stream.Recv(); err != nil {
+		switch _, err := stream.Recv(); {
+		case err == nil:
+		case reason(t, status.Convert(err)) == "OVERLOADED":
+			return false
+		default:
 			t.Fatal(err)
 		}
 	}
+	return true
 }

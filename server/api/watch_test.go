@@ -224,7 +224,7 @@ func TestWatchDeadline(t *testing.T) {
 	if status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("gRPC: %v", err)
 	}
-	for _, timeout := range []string{"100m", "1S", "10S"} {
+	for _, timeout := range []string{"100m", "1S", "10S", "100S"} {
 		a := w.do("GET", "/v1/catalogs/default/crds:watch", "", "Grpc-Timeout", timeout)
 		lines := strings.Split(a.text, "\n")
 		if len(lines) == 3 && strings.Contains(lines[1], `{"error":{"code":4,`) && strings.Contains(lines[1], `"DEADLINE"`) {

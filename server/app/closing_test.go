@@ -5,11 +5,14 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // TestClosingDoesNotWaitForever: a step that hangs is left behind, and those below it run all the same.
-func TestClosingDoesNotWaitForever(t *testing.T) {
+func TestClosingDoesNotWaitForever(t *testing.T) { synctest.Test(t, testClosing) }
+
+func testClosing(t *testing.T) {
 	var c closing
 	end, closed := make(chan struct{}), false
 	c.then("the lowest", func(context.Context) error { closed = true; return nil })

@@ -22,7 +22,7 @@ func TestDrainBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bodies := NewBodies(1<<20, nil)
-			bodies.drainPatience = 50 * time.Millisecond
+			bodies.patience, bodies.drainPatience = time.Hour, 50*time.Millisecond
 			_, rest := serve(t, Options{Bodies: bodies})
 			before := unfinished(t, rest.URL, head)
 			underWay := func() int {
@@ -30,14 +30,14 @@ func TestDrainBodies(t *testing.T) {
 				defer bodies.mu.Unlock()
 				return len(bodies.arriving)
 			}
-			for deadline := time.Now().Add(time.Minute); underWay() != 1; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(testPatience); underWay() != 1; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("%d bodies are under way", underWay())
 				}
 			}
 			bodies.Drain()
 			for _, conn := range []net.Conn{before, unfinished(t, rest.URL, head)} {
-				_ = conn.SetReadDeadline(time.Now().Add(bodyPatience / 2))
+				_ = conn.SetReadDeadline(time.Now().Add(testPatience))
 				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 				if err != nil {
 					t.Fatal(err)

@@ -342,7 +342,7 @@ func TestDrain(t *testing.T) {
 		graceful bool
 	}{
 		{"in time", 100 * time.Millisecond, patience, true},
-		{"too late", 10 * time.Second, 100 * time.Millisecond, false},
+		{"too late", patience, 100 * time.Millisecond, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			entered := make(chan struct{})

@@ -47,7 +47,7 @@ func (s *server) reported(t *testing.T) string {
 	select {
 	case got := <-s.reviewed:
 		return got
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Error("Reviewed was not called")
 		return ""
 	}
