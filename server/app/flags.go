@@ -127,20 +127,15 @@ func (f file) Validate(application *kong.Application) error {
 
 // Resolve implements kong.Resolver. The environment takes precedence over the file.
 func (f file) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	value, ok := f[flag.Name]
-	if !ok || setByEnvironment(flag) {
-		return nil, nil
-	}
-	return value, nil
-}
-
-func setByEnvironment(flag *kong.Flag) bool {
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
-			return true
+			return nil, nil
 		}
 	}
-	return false
+	if value, ok := f[flag.Name]; ok {
+		return value, nil
+	}
+	return nil, nil
 }
 
 // WarnOfEnvironment logs a warning for each variable of environ (see os.Environ) that looks like a setting and is not.

@@ -17,23 +17,15 @@ import (
 )
 
 // GRPCAddresses returns the addresses of the gRPC listeners, with the actual ports.
-func (a *App) GRPCAddresses() []net.Addr {
-	var all []net.Addr
-	for _, l := range a.grpcListeners {
-		all = append(all, l.Addr())
-	}
-	return all
-}
+func (a *App) GRPCAddresses() []net.Addr { return addresses(a.grpcListeners) }
 
 // HTTPAddresses returns the addresses of REST, then that of --metrics-address.
 func (a *App) HTTPAddresses() []net.Addr {
-	var all []net.Addr
+	var all []net.Listener
 	for _, w := range a.web {
-		for _, l := range w.listeners {
-			all = append(all, l.Addr())
-		}
+		all = append(all, w.listeners...)
 	}
-	return all
+	return addresses(all)
 }
 
 // Run serves until ctx ends or a listener fails, then drains and closes everything. It returns an error if a call was
@@ -70,7 +62,7 @@ func (a *App) Run(ctx context.Context) error {
 		a.setHealth(healthv1.HealthCheckResponse_SERVING)
 		a.task(a.followHealth)
 		a.log.InfoContext(ctx, "serving", "version", a.build.Version,
-			"grpc", addresses(a.GRPCAddresses()), "http", addresses(a.HTTPAddresses()),
+			"grpc", texts(a.GRPCAddresses()), "http", texts(a.HTTPAddresses()),
 			"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
 		select {
 		case <-ctx.Done():
@@ -127,12 +119,18 @@ func (a *App) shutDown(ctx context.Context) error {
 	return err
 }
 
-func addresses(all []net.Addr) []string {
-	var out []string
+func texts(all []net.Addr) (out []string) {
 	for _, a := range all {
 		out = append(out, a.String())
 	}
 	return out
+}
+
+func addresses(listeners []net.Listener) (all []net.Addr) {
+	for _, l := range listeners {
+		all = append(all, l.Addr())
+	}
+	return all
 }
 
 // Serve starts the server and runs it until ctx ends.

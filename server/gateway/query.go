@@ -23,12 +23,12 @@ var _ runtime.QueryParameterParser = queryParser{}
 
 // Parse implements runtime.QueryParameterParser.
 func (queryParser) Parse(m proto.Message, values url.Values, taken *utilities.DoubleArray) error {
-	return parseQuery(m, values, taken, nil)
+	return parseQuery(m, values, taken)
 }
 
-// parseQuery reads parameters into the scalar fields of m, also of messages in it (options.view=…), and into own, by their names: each function
-// says what it expects.
-func parseQuery(m proto.Message, values url.Values, taken *utilities.DoubleArray, own map[string]func(string) (want string)) error {
+// parseQuery reads parameters into the scalar fields of m, also of messages in it (options.view=…). own are the names of further
+// parameters, in their order.
+func parseQuery(m proto.Message, values url.Values, taken *utilities.DoubleArray, own ...string) error {
 	parameters := parametersOf(m.ProtoReflect().Descriptor(), "", taken)
 	names := map[protoreflect.FullName]string{}
 	fields := url.Values{}
@@ -36,16 +36,13 @@ func parseQuery(m proto.Message, values url.Values, taken *utilities.DoubleArray
 		i := slices.IndexFunc(parameters, func(p parameter) bool { return p.is(name) })
 		given := values[name]
 		switch {
-		case i < 0 && own[name] == nil:
+		case i < 0 && !slices.Contains(own, name):
 			return fmt.Errorf("unknown query parameter %q: this call takes %s", name, parameterNames(parameters, own))
 		case len(given) > 1:
 			return fmt.Errorf("the query parameter %q is given %d times", name, len(given))
 		case !utf8.ValidString(given[0]):
 			return fmt.Errorf("the query parameter %q is not UTF-8", name)
 		case i < 0:
-			if want := own[name](given[0]); want != "" {
-				return fmt.Errorf("the query parameter %q is %q: %s is expected", name, given[0], want)
-			}
 			continue
 		}
 		f := parameters[i]
@@ -86,12 +83,12 @@ func parametersOf(md protoreflect.MessageDescriptor, parent string, taken *utili
 	return all
 }
 
-func parameterNames(parameters []parameter, own map[string]func(string) string) string {
+func parameterNames(parameters []parameter, own []string) string {
 	var names []string
 	for _, p := range parameters {
 		names = append(names, p.json)
 	}
-	if names = append(names, slices.Sorted(maps.Keys(own))...); len(names) == 0 {
+	if names = append(names, own...); len(names) == 0 {
 		return "none"
 	}
 	return strings.Join(names, ", ")
@@ -104,27 +101,17 @@ func streamQuery(first proto.Message, query string) (bare bool, crds int, err er
 	if err != nil {
 		return false, 0, invalid("%v", err)
 	}
-	err = parseQuery(first, values, utilities.NewDoubleArray([][]string{{"catalog"}}), streamParameters(&bare, &crds))
-	if err != nil {
-		err = invalid("%v", err)
+	if err = parseQuery(first, values, utilities.NewDoubleArray([][]string{{"catalog"}}), "bare", "crds"); err != nil {
+		return false, 0, invalid("%v", err)
 	}
-	return bare, crds, err
-}
-
-func streamParameters(bare *bool, crds *int) map[string]func(string) (want string) {
-	return map[string]func(string) string{
-		"bare": func(given string) string {
-			if *bare = given == "true"; !*bare && given != "false" {
-				return "true or false"
-			}
-			return ""
-		},
-		"crds": func(given string) string {
-			n, err := strconv.Atoi(given)
-			if *crds = n; err != nil || n < 0 {
-				return "how many lines or documents at the beginning are CRDs"
-			}
-			return ""
-		},
+	const wrong = "the query parameter %q is %q: %s is expected"
+	given := values.Get("bare")
+	if bare = given == "true"; values.Has("bare") && !bare && given != "false" {
+		return false, 0, invalid(wrong, "bare", given, "true or false")
 	}
+	given = values.Get("crds")
+	if crds, err = strconv.Atoi(given); values.Has("crds") && (err != nil || crds < 0) {
+		return false, 0, invalid(wrong, "crds", given, "how many lines or documents at the beginning are CRDs")
+	}
+	return bare, crds, nil
 }

@@ -128,7 +128,7 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) 
 	request := &crdevalv1.WatchCrdsRequest{Catalog: catalog}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err == nil {
-		err = parseQuery(request, values, utilities.NewDoubleArray([][]string{{"catalog"}}), nil)
+		err = parseQuery(request, values, utilities.NewDoubleArray([][]string{{"catalog"}}))
 	}
 	if err != nil {
 		writeError(w, invalid("%v", err))

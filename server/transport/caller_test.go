@@ -27,7 +27,7 @@ func TestCaller(t *testing.T) {
 		}
 		return ctx
 	}
-	withTokens, without := &Gate{tokens: &Tokens{}}, &Gate{}
+	withTokens, without := &Gate{GateOptions: GateOptions{Tokens: &Tokens{}}}, &Gate{}
 	for name, c := range map[string]struct {
 		gate *Gate
 		a, b context.Context

@@ -26,11 +26,9 @@ import (
 // once instead of queueing it: clients retry. Health probes pass without any of these checks. A server checks every
 // call. The REST gateway calls Check before it reads a body.
 type Gate struct {
-	tokens        *Tokens
-	slots         chan struct{} // of calls in flight; nil: unlimited
-	underPressure func() bool   // nil: never
-	rejected      func()
-	incoming      *incoming
+	GateOptions
+	slots    chan struct{} // of calls in flight; nil: unlimited
+	incoming *incoming
 }
 
 // GateOptions configure NewGate. The zero value accepts every call.
@@ -47,7 +45,7 @@ func NewGate(o GateOptions) *Gate {
 		o.Rejected = func() {}
 	}
 	return &Gate{
-		tokens: o.Tokens, slots: newSlots(o.MaxInFlight), underPressure: o.UnderPressure, rejected: o.Rejected,
+		GateOptions: o, slots: newSlots(o.MaxInFlight),
 		incoming: newIncoming(newSlots(o.MaxInFlight), o.UnderPressure, o.Rejected),
 	}
 }
@@ -63,15 +61,15 @@ func newSlots(n int) chan struct{} {
 // Check returns the error with which a call is rejected at this moment. authorization is the value of the header. Check
 // does not reserve a slot: the server checks the call again.
 func (g *Gate) Check(authorization string) error {
-	if g.tokens != nil {
+	if g.Tokens != nil {
 		scheme, token, _ := strings.Cut(authorization, " ")
-		if !strings.EqualFold(scheme, "bearer") || !g.tokens.known(token) {
+		if !strings.EqualFold(scheme, "bearer") || !g.Tokens.known(token) {
 			return statusError(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
 				"a valid bearer token is required: send the header authorization: Bearer TOKEN", nil)
 		}
 	}
-	if g.underPressure != nil && g.underPressure() {
-		g.rejected()
+	if g.UnderPressure != nil && g.UnderPressure() {
+		g.Rejected()
 		return statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
 			"the server is short of memory: retry later with smaller batches, or give it more memory", nil)
 	}
@@ -82,7 +80,7 @@ func (g *Gate) Check(authorization string) error {
 }
 
 func (g *Gate) full() error {
-	g.rejected()
+	g.Rejected()
 	return tooMany("calls in flight", cap(g.slots))
 }
 
@@ -167,7 +165,7 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 // Caller returns the identity of a caller, for limits per caller: the digest of its bearer token if the server requires tokens, else
 // the subject of its verified client certificate, else the address of its connection.
 func (g *Gate) Caller(ctx context.Context) string {
-	if g.tokens != nil {
+	if g.Tokens != nil {
 		if token, err := auth.AuthFromMD(ctx, "bearer"); err == nil {
 			digest := sha256.Sum256([]byte(token))
 			return "token:" + hex.EncodeToString(digest[:])
