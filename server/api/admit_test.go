@@ -190,7 +190,7 @@ func TestAdmitOptions(t *testing.T) {
 	}
 	bad := []*crdevalv1.EvaluationItem{{OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"mauve"}`))}}
 	if v := answer(&crdevalv1.AdmitRequest{Items: bad, Options: &crdevalv1.EvaluationOptions{WithStatus: true}}); !strings.Contains(string(v.GetRejection().GetStatus().GetJson()), `"causes":[{"reason":"FieldValueNotSupported"`) {
-		t.Errorf("the Status of a refusal: %v", v)
+		t.Errorf("the Status of a rejection: %v", v)
 	}
 	beta := []*crdevalv1.EvaluationItem{{Version: "v1beta1", OldObject: old, Object: jsonDocument(lamp("v1beta1", `,"spec":{"color":"green"}`))}}
 	decoded := answer(&crdevalv1.AdmitRequest{Items: beta, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_DECODE})

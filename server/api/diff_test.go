@@ -68,9 +68,9 @@ func TestDiff(t *testing.T) {
 	if err != nil || !same.GetIdentical() || same.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_COMPATIBLE || len(same.GetChanges()) != 0 {
 		t.Errorf("the same: %v, %v", same, err)
 	}
-	refused, err := w.diff(&crdevalv1.DiffCrdRequest{Manifest: yamlDocument(strings.Replace(crontabManifest, "Namespaced", "Cluster", 1))})
-	if err != nil || refused.GetAccepted() || refused.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || !refused.GetReport().GetUpdate() {
-		t.Errorf("refused: %v, %v", refused, err)
+	rejected, err := w.diff(&crdevalv1.DiffCrdRequest{Manifest: yamlDocument(strings.Replace(crontabManifest, "Namespaced", "Cluster", 1))})
+	if err != nil || rejected.GetAccepted() || rejected.GetChangeClass() != crdevalv1.ChangeClass_CHANGE_CLASS_BREAKING || !rejected.GetReport().GetUpdate() {
+		t.Errorf("rejected: %v, %v", rejected, err)
 	}
 }
 
@@ -123,8 +123,8 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
 }
 
-// TestDiffRefusals: what cannot be compared is an error that says why.
-func TestDiffRefusals(t *testing.T) {
+// TestDiffRejections: what cannot be compared is an error that says why.
+func TestDiffRejections(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	manifest := asJSONText(t, crontabManifest)
 	for name, c := range map[string]struct {
@@ -132,17 +132,17 @@ func TestDiffRefusals(t *testing.T) {
 		code   int
 		reason string
 	}{
-		"no manifest":            {`{}`, http.StatusBadRequest, "INVALID_ARGUMENT"},
-		"not a CRD":              {`{"manifest":{}}`, http.StatusBadRequest, "MANIFEST_UNREADABLE"},
-		"not a CRD to compare":   {`{"manifest":` + manifest + `,"base":{}}`, http.StatusBadRequest, "MANIFEST_UNREADABLE"},
-		"base and revision":      {`{"manifest":` + manifest + `,"base":` + manifest + `,"revision":"x"}`, http.StatusBadRequest, "INVALID_ARGUMENT"},
-		"base and name":          {`{"manifest":` + manifest + `,"base":` + manifest + `,"crd":"x"}`, http.StatusBadRequest, "INVALID_ARGUMENT"},
-		"not registered":         {`{"manifest":` + asJSONManifest("apples", "Cluster") + `}`, http.StatusNotFound, "CRD_NOT_FOUND"},
-		"another name":           {`{"manifest":` + manifest + `,"crd":"apples.example.com"}`, http.StatusNotFound, "CRD_NOT_FOUND"},
-		"no such revision":       {`{"manifest":` + manifest + `,"revision":"sha256:0"}`, http.StatusNotFound, "REVISION_NOT_FOUND"},
-		"a token of others":      {`{"manifest":` + manifest + `,"atLeast":"x"}`, http.StatusBadRequest, "TOKEN_INVALID"},
-		"too many objects":       {`{"manifest":` + manifest + `,"objects":[` + strings.TrimSuffix(strings.Repeat("{},", 1001), ",") + `]}`, http.StatusRequestEntityTooLarge, "LIMIT_EXCEEDED"},
-		"a base that is refused": {`{"manifest":` + manifest + `,"objects":[{}],"base":` + strings.Replace(manifest, `"^[a-z-]+$"`, `"["`, 1) + `}`, http.StatusUnprocessableEntity, "CRD_REJECTED"},
+		"no manifest":             {`{}`, http.StatusBadRequest, "INVALID_ARGUMENT"},
+		"not a CRD":               {`{"manifest":{}}`, http.StatusBadRequest, "MANIFEST_UNREADABLE"},
+		"not a CRD to compare":    {`{"manifest":` + manifest + `,"base":{}}`, http.StatusBadRequest, "MANIFEST_UNREADABLE"},
+		"base and revision":       {`{"manifest":` + manifest + `,"base":` + manifest + `,"revision":"x"}`, http.StatusBadRequest, "INVALID_ARGUMENT"},
+		"base and name":           {`{"manifest":` + manifest + `,"base":` + manifest + `,"crd":"x"}`, http.StatusBadRequest, "INVALID_ARGUMENT"},
+		"not registered":          {`{"manifest":` + asJSONManifest("apples", "Cluster") + `}`, http.StatusNotFound, "CRD_NOT_FOUND"},
+		"another name":            {`{"manifest":` + manifest + `,"crd":"apples.example.com"}`, http.StatusNotFound, "CRD_NOT_FOUND"},
+		"no such revision":        {`{"manifest":` + manifest + `,"revision":"sha256:0"}`, http.StatusNotFound, "REVISION_NOT_FOUND"},
+		"a token of others":       {`{"manifest":` + manifest + `,"atLeast":"x"}`, http.StatusBadRequest, "TOKEN_INVALID"},
+		"too many objects":        {`{"manifest":` + manifest + `,"objects":[` + strings.TrimSuffix(strings.Repeat("{},", 1001), ",") + `]}`, http.StatusRequestEntityTooLarge, "LIMIT_EXCEEDED"},
+		"a base that is rejected": {`{"manifest":` + manifest + `,"objects":[{}],"base":` + strings.Replace(manifest, `"^[a-z-]+$"`, `"["`, 1) + `}`, http.StatusUnprocessableEntity, "CRD_REJECTED"},
 	} {
 		if a := w.do("POST", toDiff, c.body); a.code != c.code || reason(t, a.status(t)) != c.reason {
 			t.Errorf("%s: %d %s", name, a.code, a.text)

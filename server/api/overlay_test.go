@@ -55,8 +55,8 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestOverlayRefused: a CRD that Kubernetes would reject fails the call, with its findings in the error as far as there is room.
-func TestOverlayRefused(t *testing.T) {
+// TestInlineCrdsRejected: a CRD that Kubernetes would reject fails the call, with its findings in the error as far as there is room.
+func TestInlineCrdsRejected(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	var many strings.Builder
 	for i := range 500 {

@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 )
 
-// TestPositionsPointIntoWhatWasSent: over REST into the body, over gRPC into the document.
-func TestPositionsPointIntoWhatWasSent(t *testing.T) {
+// TestPositionsInRequests: over REST into the body, over gRPC into the document.
+func TestPositionsInRequests(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	const bad = `"many"`
 	object := `{"apiVersion":"stable.example.com/v1","kind":"CronTab",` + "\n" + ` "metadata":{"name":"x","namespace":"default"},"spec":{"replicas":"many"}}`

@@ -28,7 +28,7 @@ func TestGuesses(t *testing.T) {
 		{strings.Replace(plain, `"CronTab"`, `"Other"`, 1), "CRD_NOT_FOUND"},
 		{plain, "allowed"},
 		{again + `} x`, "OBJECT_UNREADABLE"},
-		{cronTab(`7`), "refused"},
+		{cronTab(`7`), "rejected"},
 		{plain, "allowed"},
 	}
 	r := &crdevalv1.ValidateRequest{Catalog: "default"}
@@ -42,7 +42,7 @@ func TestGuesses(t *testing.T) {
 		case r.GetVerdict().GetAllowed():
 			return "allowed"
 		}
-		return "refused"
+		return "rejected"
 	}
 	got, err := w.evaluation.Validate(context.Background(), r)
 	if err != nil {

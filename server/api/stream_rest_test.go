@@ -183,8 +183,8 @@ func TestStreamedEnd(t *testing.T) {
 	}
 }
 
-// TestStreamsRefused: what is wrong with a stream as a whole has an HTTP status of its own.
-func TestStreamsRefused(t *testing.T) {
+// TestStreamsRejected: what is wrong with a stream as a whole has an HTTP status of its own.
+func TestStreamsRejected(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	good := `{"object":` + cronTab(`{}`) + "}\n"
 	for _, c := range []struct {
@@ -253,14 +253,14 @@ func TestStreamedCRDs(t *testing.T) {
 	if lines := w.streamed(t, admitPath, cronTab(`{}`), "Content-Type", "application/yaml"); len(lines) != 1 || lines[0].Error == nil {
 		t.Errorf("what is brought along stays: %v", lines)
 	}
-	refused := w.do(http.MethodPost, admitPath+"?crds=1", strings.Replace(string(manifest), `"plural":"crontabs"`, `"plural":"Crontabs"`, 1)+"\n"+cronTab(`{}`))
-	if st := refused.status(t); refused.code != http.StatusUnprocessableEntity || reason(t, st) != "CRD_REJECTED" {
-		t.Errorf("HTTP %d: %s", refused.code, refused.text)
+	rejected := w.do(http.MethodPost, admitPath+"?crds=1", strings.Replace(string(manifest), `"plural":"crontabs"`, `"plural":"Crontabs"`, 1)+"\n"+cronTab(`{}`))
+	if st := rejected.status(t); rejected.code != http.StatusUnprocessableEntity || reason(t, st) != "CRD_REJECTED" {
+		t.Errorf("HTTP %d: %s", rejected.code, rejected.text)
 	}
 }
 
-// TestStreamedTalkOfCRDs: a stream with CRDs begins when these have come, and takes its time from then on.
-func TestStreamedTalkOfCRDs(t *testing.T) {
+// TestInteractiveStreamWithCRDs: a stream with CRDs begins when these have come, and takes its time from then on.
+func TestInteractiveStreamWithCRDs(t *testing.T) {
 	w := start(t, nil)
 	manifest, err := yaml.YAMLToJSON([]byte(crontabManifest))
 	if err != nil {
@@ -417,8 +417,8 @@ func TestStreamedCutOff(t *testing.T) {
 	}
 }
 
-// TestStreamedTalk: over HTTP/1.1, too, results come while the body still goes on, and a server that drains ends the stream.
-func TestStreamedTalk(t *testing.T) {
+// TestInteractiveStream: over HTTP/1.1, too, results come while the body still goes on, and a server that drains ends the stream.
+func TestInteractiveStream(t *testing.T) {
 	draining := make(chan struct{})
 	w := startWith(t, nil, func(o *api.Options) { o.Draining = draining }).withCronTab()
 	body, answer := w.open(t, admitPath)
@@ -453,9 +453,9 @@ func TestStreamedTalk(t *testing.T) {
 	}
 }
 
-// TestStreamedPushBack: a client that does not read cannot send on; nothing is lost when it does; and one that goes away leaves nothing behind, as the
+// TestStreamedBackPressure: a client that does not read cannot send on; nothing is lost when it does; and one that goes away leaves nothing behind, as the
 // check for goroutines at the end of the tests knows.
-func TestStreamedPushBack(t *testing.T) {
+func TestStreamedBackPressure(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	item := `{"object":` + cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 100_000))) + "}\n"
 	const most = 1000

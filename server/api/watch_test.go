@@ -24,14 +24,14 @@ import (
 // watched is a registry whose watches a test conducts.
 type watched struct {
 	api.Registry
-	watch func(ctx context.Context, from string, tell func(registry.Event) error) error
+	watch func(ctx context.Context, from string, send func(registry.Event) error) error
 }
 
-func (w *watched) Watch(ctx context.Context, catalog, from string, tell func(registry.Event) error) error {
+func (w *watched) Watch(ctx context.Context, catalog, from string, send func(registry.Event) error) error {
 	if catalog != "default" {
 		return &registry.Error{Reason: registry.CatalogNotFound, Message: "no such catalog"}
 	}
-	return w.watch(ctx, from, tell)
+	return w.watch(ctx, from, send)
 }
 
 // CRD has the manifests of someEvents.
@@ -52,7 +52,7 @@ func untilEnd(ctx context.Context, _ string, _ func(registry.Event) error) error
 }
 
 // startWatched runs the handlers over a registry whose watches are conducted.
-func startWatched(t *testing.T, watch func(ctx context.Context, from string, tell func(registry.Event) error) error, configure func(*api.Options)) *wire {
+func startWatched(t *testing.T, watch func(ctx context.Context, from string, send func(registry.Event) error) error, configure func(*api.Options)) *wire {
 	t.Helper()
 	return startWith(t, func(r api.Registry) api.Registry { return &watched{r, watch} }, configure)
 }
@@ -65,12 +65,12 @@ var someEvents = []registry.Event{
 	{Type: registry.Deleted, CRD: &registry.CRD{Name: "a", Etag: "2", Revision: "r1"}, Token: "t5"},
 }
 
-func tellSome(_ context.Context, from string, tell func(registry.Event) error) error {
+func sendSome(_ context.Context, from string, send func(registry.Event) error) error {
 	if from == "old" {
 		return &registry.Error{Reason: registry.WatchExpired, Message: "no longer kept"}
 	}
 	for _, e := range someEvents {
-		if err := tell(e); err != nil {
+		if err := send(e); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func tellSome(_ context.Context, from string, tell func(registry.Event) error) e
 
 // TestWatchEvents compares the events of a registry with those over gRPC and REST: tokens from SYNCED on, and manifests on request.
 func TestWatchEvents(t *testing.T) {
-	w := startWatched(t, tellSome, nil)
+	w := startWatched(t, sendSome, nil)
 	for view, want := range map[string]string{
 		"":              "ADDED a  - -\nSYNCED  t2 - -\nMODIFIED a t3 - -\nADDED b t4 - -\nDELETED a t5 - -\n",
 		"CRD_VIEW_FULL": "ADDED a  {\"a\":1.0} {}\nSYNCED  t2 - -\nMODIFIED a t3 {\"a\":2} -\nADDED b t4 - -\nDELETED a t5 - -\n",
@@ -136,9 +136,9 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// TestWatchRefusals: what is wrong before the first event is an ordinary error.
-func TestWatchRefusals(t *testing.T) {
-	w := startWatched(t, tellSome, nil)
+// TestWatchRejections: what is wrong before the first event is an ordinary error.
+func TestWatchRejections(t *testing.T) {
+	w := startWatched(t, sendSome, nil)
 	for _, c := range []struct {
 		path, reason string
 		code         int
@@ -172,11 +172,11 @@ func TestWatchRefusals(t *testing.T) {
 // TestWatchIsSentAtOnce: over REST an event is there when it happens, not when the stream ends.
 func TestWatchIsSentAtOnce(t *testing.T) {
 	next := make(chan registry.Event)
-	w := startWatched(t, func(ctx context.Context, _ string, tell func(registry.Event) error) error {
+	w := startWatched(t, func(ctx context.Context, _ string, send func(registry.Event) error) error {
 		for {
 			select {
 			case e := <-next:
-				if err := tell(e); err != nil {
+				if err := send(e); err != nil {
 					return err
 				}
 			case <-ctx.Done():
@@ -209,11 +209,11 @@ func TestWatchIsSentAtOnce(t *testing.T) {
 
 // TestWatchDeadline: a watch ends with its caller's deadline, over REST with the error as its last line.
 func TestWatchDeadline(t *testing.T) {
-	w := startWatched(t, func(ctx context.Context, from string, tell func(registry.Event) error) error {
-		if err := tell(someEvents[1]); err != nil {
+	w := startWatched(t, func(ctx context.Context, from string, send func(registry.Event) error) error {
+		if err := send(someEvents[1]); err != nil {
 			return err
 		}
-		return untilEnd(ctx, from, tell)
+		return untilEnd(ctx, from, send)
 	}, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -238,11 +238,11 @@ func TestWatchDeadline(t *testing.T) {
 	t.Error("REST: the error is not its last line")
 }
 
-// TestWatchPlaces: beyond max_watches_per_caller a watch is OVERLOADED, and counted; who ends one makes room. One with manifests counts as ten.
-func TestWatchPlaces(t *testing.T) {
+// TestWatchSlotsPerCaller: beyond max_watches_per_caller a watch is OVERLOADED, and counted; who ends one makes room. One with manifests counts as ten.
+func TestWatchSlotsPerCaller(t *testing.T) {
 	var counted atomic.Int64
-	w := startWatched(t, func(ctx context.Context, from string, tell func(registry.Event) error) error {
-		return errors.Join(tell(registry.Event{Type: registry.Synced}), untilEnd(ctx, from, tell))
+	w := startWatched(t, func(ctx context.Context, from string, send func(registry.Event) error) error {
+		return errors.Join(send(registry.Event{Type: registry.Synced}), untilEnd(ctx, from, send))
 	}, func(o *api.Options) {
 		o.Limits.MaxWatchesPerCaller, o.Rejected = 11, func() { counted.Add(1) }
 		o.Caller = func(context.Context) string { return "one" }
@@ -272,7 +272,7 @@ func TestWatchPlaces(t *testing.T) {
 		t.Errorf("REST: %d %s", a.code, a.text)
 	}
 	if n := counted.Load(); n != 2 {
-		t.Errorf("%d refusals counted, want 2", n)
+		t.Errorf("%d rejections counted, want 2", n)
 	}
 	ends[0]()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -288,11 +288,11 @@ func TestWatchPlaces(t *testing.T) {
 func TestWatchDrain(t *testing.T) {
 	var counted atomic.Int64
 	draining := make(chan struct{})
-	w := startWatched(t, func(ctx context.Context, from string, tell func(registry.Event) error) error {
-		if err := tell(someEvents[1]); err != nil {
+	w := startWatched(t, func(ctx context.Context, from string, send func(registry.Event) error) error {
+		if err := send(someEvents[1]); err != nil {
 			return err
 		}
-		return untilEnd(ctx, from, tell)
+		return untilEnd(ctx, from, send)
 	}, func(o *api.Options) { o.Draining, o.Rejected = draining, func() { counted.Add(1) } })
 	stream, err := w.registry.WatchCrds(t.Context(), &crdevalv1.WatchCrdsRequest{Catalog: "default"})
 	if err == nil {
@@ -322,6 +322,6 @@ func TestWatchDrain(t *testing.T) {
 		t.Errorf("REST, afterwards: %d %s", a.code, a.text)
 	}
 	if n := counted.Load(); n != 0 {
-		t.Errorf("%d refusals counted, want none", n)
+		t.Errorf("%d rejections counted, want none", n)
 	}
 }

@@ -24,11 +24,11 @@ func TestWalk(t *testing.T) {
 	if len(verdicts.GetResults()) != 2 {
 		t.Fatalf("%v", &verdicts)
 	}
-	refused, allowed := verdicts.GetResults()[0].GetVerdict(), verdicts.GetResults()[1].GetVerdict()
-	if refused.GetAllowed() || len(refused.GetViolations()) != 1 || refused.GetRejection().GetCode() != http.StatusUnprocessableEntity {
-		t.Errorf("refused: %v", refused)
+	rejected, allowed := verdicts.GetResults()[0].GetVerdict(), verdicts.GetResults()[1].GetVerdict()
+	if rejected.GetAllowed() || len(rejected.GetViolations()) != 1 || rejected.GetRejection().GetCode() != http.StatusUnprocessableEntity {
+		t.Errorf("rejected: %v", rejected)
 	}
-	if v := refused.GetViolations()[0]; v.GetType() != "FieldValueInvalid" || v.GetField() != "spec.replicas" || string(v.GetBadValue().GetJson()) != "0" ||
+	if v := rejected.GetViolations()[0]; v.GetType() != "FieldValueInvalid" || v.GetField() != "spec.replicas" || string(v.GetBadValue().GetJson()) != "0" ||
 		v.GetPointer() != "/spec/replicas" || v.GetPosition().GetLine() != 1 || v.GetStep() != crdevalv1.PipelineStep_PIPELINE_STEP_SCHEMA {
 		t.Errorf("violation: %v", v)
 	}

@@ -272,8 +272,8 @@ func TestMemoryForRESTBodies(t *testing.T) {
 	}
 }
 
-// TestPlacesOfStreams: streams leave most of the places for calls to others, and there is one at least.
-func TestPlacesOfStreams(t *testing.T) {
+// TestStreamSlots: streams leave most of the places for calls to others, and there is one at least.
+func TestStreamSlots(t *testing.T) {
 	for inFlight, want := range map[int]int{256: 64, 1000: 64, 40: 10, 3: 1, 0: 0} {
 		if c := (Config{MaxInFlight: inFlight}); c.limits().MaxStreams != want {
 			t.Errorf("%d calls in flight: %d streams, want %d", inFlight, c.limits().MaxStreams, want)

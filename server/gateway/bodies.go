@@ -18,7 +18,7 @@ const (
 	drainPatience = 2 * time.Second
 )
 
-// One reservedPart of the memory is kept for bodies of at most smallBody bytes, so that a few large bodies, which may take minutes to arrive, do not
+// One reservedPart of the memory is reserved for bodies of at most smallBody bytes, so that a few large bodies, which may take minutes to arrive, do not
 // block all others.
 const (
 	reservedPart = 8

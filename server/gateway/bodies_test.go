@@ -60,7 +60,7 @@ func TestBodiesInMemory(t *testing.T) {
 		}
 	}
 	if n := rejected.Load(); n != 2 {
-		t.Errorf("%d refusals counted", n)
+		t.Errorf("%d rejections counted", n)
 	}
 	if _, err := writer.Write(body); err != nil {
 		t.Fatal(err)

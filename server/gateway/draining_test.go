@@ -55,8 +55,8 @@ func TestDrainBodies(t *testing.T) {
 	}
 }
 
-// TestWholeBodiesWhileDraining: a caller that has sent a body as a whole is served.
-func TestWholeBodiesWhileDraining(t *testing.T) {
+// TestCompleteBodiesWhileDraining: a caller that has sent a body as a whole is served.
+func TestCompleteBodiesWhileDraining(t *testing.T) {
 	bodies := NewBodies(1<<20, nil)
 	_, rest := serve(t, Options{Bodies: bodies})
 	bodies.Drain()

@@ -8,6 +8,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed" // the OpenAPI documents
@@ -68,9 +69,7 @@ type gateway struct {
 
 // New returns the REST API of the services at conn, and /healthz, /readyz, /openapi.json and the admission webhooks.
 func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Handler, error) {
-	if o.MaxBodyBytes <= 0 {
-		o.MaxBodyBytes = DefaultMaxBodyBytes
-	}
+	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, DefaultMaxBodyBytes)
 	if o.Bodies == nil {
 		o.Bodies = NewBodies(4*o.MaxBodyBytes, nil)
 	}

@@ -118,7 +118,7 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	}
 }
 
-// clientContext returns a context that ends when the client of a stream is gone. Over HTTP/1.1 net/http takes the end of what a client sends for the
+// clientContext returns a context that ends when the client of a stream has disconnected. Over HTTP/1.1 net/http takes the end of what a client sends for the
 // end of the client, which may still read. Only writing to it shows that it does not.
 func clientContext(r *http.Request) context.Context {
 	if r.ProtoMajor == 1 {

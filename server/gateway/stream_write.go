@@ -24,7 +24,7 @@ import (
 const mediaLines = "application/x-ndjson"
 
 const (
-	// heartbeat is how often a space is written to an idle stream, so that proxies keep its connection and a client that is gone is noticed. White
+	// heartbeat is how often a space is written to an idle stream, so that proxies keep its connection and a disconnected client is noticed. White
 	// space before a JSON text has no meaning.
 	heartbeat = 15 * time.Second
 	// streamPatience and watchPatience are how long a client may block a write. A client of a stream may have work to do with each result. A watch must end
@@ -40,7 +40,7 @@ func setStreamHeaders(w http.ResponseWriter) {
 	w.Header().Set("X-Accel-Buffering", "no") // else nginx holds lines back
 }
 
-// copyLines writes lines until there are no more or the client is gone. patience is how long the client may block a write.
+// copyLines writes lines until there are no more or the client has disconnected. patience is how long the client may block a write.
 func copyLines(w http.ResponseWriter, control *http.ResponseController, patience time.Duration, lines <-chan []byte) {
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	idle := time.NewTicker(heartbeat)

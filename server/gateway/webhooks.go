@@ -11,7 +11,9 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/webhook"
@@ -96,19 +98,12 @@ func (g *gateway) answerReview(r *http.Request, name, catalog string, request *w
 // retryAfter is in how many seconds an API server may retry an overloaded webhook. It does so within the timeout of the webhook.
 const retryAfter = 1
 
-// kubernetesReasons are the reasons of Kubernetes for an HTTP status.
-var kubernetesReasons = map[int]metav1.StatusReason{
-	http.StatusBadRequest:            metav1.StatusReasonBadRequest,
-	http.StatusUnauthorized:          metav1.StatusReasonUnauthorized,
-	http.StatusForbidden:             metav1.StatusReasonForbidden,
-	http.StatusNotFound:              metav1.StatusReasonNotFound,
-	http.StatusMethodNotAllowed:      metav1.StatusReasonMethodNotAllowed,
-	http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,
-	http.StatusUnsupportedMediaType:  metav1.StatusReasonUnsupportedMediaType,
-	http.StatusTooManyRequests:       metav1.StatusReasonTooManyRequests,
-	http.StatusServiceUnavailable:    metav1.StatusReasonServiceUnavailable,
-	http.StatusGatewayTimeout:        metav1.StatusReasonTimeout,
-	http.StatusInternalServerError:   metav1.StatusReasonInternalError,
+// kubernetesReason returns the reason of Kubernetes for an HTTP status.
+func kubernetesReason(code int) metav1.StatusReason {
+	if code == http.StatusRequestEntityTooLarge {
+		return metav1.StatusReasonRequestEntityTooLarge
+	}
+	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", "", 0, true).ErrStatus.Reason
 }
 
 // writeReviewError answers with the metav1.Status of an error, whose cause is our reason.
@@ -119,7 +114,7 @@ func writeReviewError(w http.ResponseWriter, err error) {
 	st := statusOf(err)
 	code, reason := httpStatus(st), reasonOf(st)
 	s := metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: kubernetesReasons[code],
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: kubernetesReason(code),
 		Message: "crdeval: " + st.Message(),
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
 			{Type: metav1.CauseType(reason), Message: st.Message()},

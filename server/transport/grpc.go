@@ -6,6 +6,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -44,12 +45,7 @@ type ServerOptions struct {
 
 // withDefaults returns the options with every default filled in.
 func (o ServerOptions) withDefaults() ServerOptions {
-	if o.MaxMessageBytes == 0 {
-		o.MaxMessageBytes = DefaultMaxMessageBytes
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	o.MaxMessageBytes, o.Log = cmp.Or(o.MaxMessageBytes, DefaultMaxMessageBytes), cmp.Or(o.Log, slog.Default())
 	if o.Gate == nil {
 		o.Gate = NewGate(GateOptions{})
 	}

@@ -108,8 +108,8 @@ func until(t *testing.T, what string, is func() bool) {
 func TestIncompleteMessages(t *testing.T) {
 	const method = "/crdeval.v1.Unknown/Call"
 	var short atomic.Bool
-	var refused atomic.Int32
-	gate := NewGate(GateOptions{MaxInFlight: 2, UnderPressure: short.Load, Rejected: func() { refused.Add(1) }})
+	var rejected atomic.Int32
+	gate := NewGate(GateOptions{MaxInFlight: 2, UnderPressure: short.Load, Rejected: func() { rejected.Add(1) }})
 	_, address := serveHealth(t, gate)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -146,8 +146,8 @@ func TestIncompleteMessages(t *testing.T) {
 		t.Errorf("draining: %v after %v", err, time.Since(began))
 	}
 	until(t, "the slot of the probe is not released", func() bool { return len(gate.incoming.probes) == 0 })
-	if refused.Load() != 3 {
-		t.Errorf("%d rejections counted", refused.Load())
+	if rejected.Load() != 3 {
+		t.Errorf("%d rejections counted", rejected.Load())
 	}
 }
 

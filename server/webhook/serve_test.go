@@ -188,7 +188,7 @@ func TestReviews(t *testing.T) {
 			},
 		},
 		{
-			name: "forgiven", webhook: "validate", review: review("UPDATE", `{`+metadata+`,"spec":{"replicas":11,"image":"b"}}`, `,"oldObject":{`+metadata+`,"spec":{"replicas":11,"image":"a"}}`), outcome: "allowed",
+			name: "ratcheted", webhook: "validate", review: review("UPDATE", `{`+metadata+`,"spec":{"replicas":11,"image":"b"}}`, `,"oldObject":{`+metadata+`,"spec":{"replicas":11,"image":"a"}}`), outcome: "allowed",
 		},
 		{
 			name: "a status", webhook: "validate", review: review("UPDATE", `{`+metadata+`,"spec":{"replicas":11},"status":{"active":12}}`, `,"subResource":"status","oldObject":{`+metadata+`,"spec":{"replicas":1}}`), outcome: "denied", code: 422,
@@ -340,22 +340,22 @@ func TestNoAnswer(t *testing.T) {
 
 // TestWhoMayCall: strangers are rejected before their body is read, and a busy server says when to try again.
 func TestWhoMayCall(t *testing.T) {
-	var refusal error
-	s := serve(t, func(o *gateway.Options) { o.Before = func(*http.Request) error { return refusal } })
+	var rejection error
+	s := serve(t, func(o *gateway.Options) { o.Before = func(*http.Request) error { return rejection } })
 	body := review("CREATE", `{`+fresh+`}`, ``)
-	refusal = status.Error(codes.Unauthenticated, "who are you")
+	rejection = status.Error(codes.Unauthenticated, "who are you")
 	if code, header, text := s.post(t, "/webhooks/catalogs/default/validate", body); code != 401 || header.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(string(text), "who are you") {
 		t.Errorf("HTTP %d: %s", code, text)
 	}
-	refusal = status.Error(codes.Unavailable, "too much to do")
+	rejection = status.Error(codes.Unavailable, "too much to do")
 	if code, header, text := s.post(t, "/webhooks/catalogs/default/validate", body); code != 503 || header.Get("Retry-After") != "1" || !strings.Contains(string(text), `"retryAfterSeconds":1`) {
 		t.Errorf("HTTP %d: %s", code, text)
 	}
-	refusal = errors.New("broken")
+	rejection = errors.New("broken")
 	if code, _, text := s.post(t, "/webhooks/catalogs/default/validate", body); code != 500 {
 		t.Errorf("HTTP %d: %s", code, text)
 	}
-	refusal = nil
+	rejection = nil
 	if code, _, text := s.post(t, "/webhooks/catalogs/default/validate", body); code != 200 {
 		t.Errorf("HTTP %d: %s", code, text)
 	}

@@ -38,7 +38,7 @@ var noDefinition = map[string]bool{"CRD_NOT_FOUND": true, "CRD_NOT_ESTABLISHED":
 
 // failed denies a request for a resource that the catalog does not know. It returns any other error: the failurePolicy decides.
 //
-// The code is 403: clients take 404 for an object that is gone, and 422 for one that is invalid.
+// The code is 403: clients take 404 for a deleted object, and 422 for one that is invalid.
 func (r *Request) failed(catalog string, err *statusv1.Status) (*Answer, error) {
 	if !noDefinition[reasonOf(err)] {
 		return nil, status.FromProto(err).Err() //nolint:wrapcheck // it is one of our own
