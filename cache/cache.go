@@ -9,6 +9,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,13 @@ type Options[K comparable, V any] struct {
 	// MaxEntryBytes bounds the weight of one value. Heavier ones are returned to the callers of Get and not cached.
 	// Default: MaxBytes.
 	MaxEntryBytes int64
-	// Weigh returns how many bytes a value retains. It is called once for each added value; a negative weight counts as
-	// 0.
+	// Weigh returns how many bytes a value retains. It is called once for each added value; a negative weight counts as 0.
 	Weigh func(V) int64
 	// MaxBuilds bounds how many builds run at once. Default: GOMAXPROCS.
 	MaxBuilds int
 	// OnBuild, if set, is called when a build starts; the function that it returns is called with the build's error, or
 	// nil, when the build ends.
 	OnBuild func(context.Context) (finished func(error))
-	// OnEvict, if set, is called for each value that is evicted to make room or is too heavy to be cached. The Cache is
-	// locked meanwhile, so OnEvict must not call it.
-	OnEvict func(K, V)
 }
 
 // Cache is an LRU of values by key, weighed in bytes, with detached single-flight builds. It is safe for concurrent use.
@@ -65,24 +62,18 @@ type entry[V any] struct {
 
 // flight is a build, from the first caller that wants it to its end.
 type flight[V any] struct {
-	done  chan struct{} // closed when value and err are set
-	value V
-	err   error
+	done   chan struct{} // closed when value and err are set
+	value  V
+	err    error
+	cancel context.CancelCauseFunc // of the build's context
 
 	// Cache.mu guards these.
-	waiting   int // callers
-	started   bool
-	abandoned chan struct{} // closed when the last caller leaves before the build started
+	waiting int // callers
+	started bool
 }
 
-// New returns an empty cache. It panics if o.Weigh is nil.
+// New returns an empty cache.
 func New[K comparable, V any](o Options[K, V]) *Cache[K, V] {
-	if o.Weigh == nil {
-		panic("cache: Options.Weigh is nil")
-	}
-	if o.MaxBuilds <= 0 {
-		o.MaxBuilds = runtime.GOMAXPROCS(0)
-	}
 	if o.MaxEntryBytes <= 0 || o.MaxEntryBytes > o.MaxBytes {
 		o.MaxEntryBytes = o.MaxBytes
 	}
@@ -90,12 +81,10 @@ func New[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		o.OnBuild = func(context.Context) func(error) { return func(error) {} }
 	}
 	// simplelru bounds the number of entries; Add bounds their weight.
-	lru, err := simplelru.NewLRU[K, entry[V]](math.MaxInt, nil)
-	if err != nil {
-		panic(err) // NewLRU fails for sizes below 1 only
-	}
+	lru, _ := simplelru.NewLRU[K, entry[V]](math.MaxInt, nil) // fails for sizes below 1 only
 	c := &Cache[K, V]{
-		options: o, slots: make(chan struct{}, o.MaxBuilds), lru: lru, flights: map[K]*flight[V]{}, stats: Stats{MaxBytes: o.MaxBytes},
+		options: o, slots: make(chan struct{}, cmp.Or(o.MaxBuilds, runtime.GOMAXPROCS(0))), lru: lru, flights: map[K]*flight[V]{},
+		stats: Stats{MaxBytes: o.MaxBytes},
 	}
 	c.stop, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -140,10 +129,10 @@ func (c *Cache[K, V]) join(
 		if c.closed {
 			return value, nil, ErrClosed
 		}
-		f = &flight[V]{done: make(chan struct{}), abandoned: make(chan struct{})}
+		f = &flight[V]{done: make(chan struct{})}
+		ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 		c.flights[key] = f
-		c.running.Add(1)
-		go c.run(context.WithoutCancel(ctx), key, f, build)
+		c.running.Go(func() { c.run(ctx, key, f, build) })
 	}
 	f.waiting++
 	return value, f, nil
@@ -155,40 +144,35 @@ func (c *Cache[K, V]) leave(key K, f *flight[V]) {
 	defer c.mu.Unlock()
 	if f.waiting--; f.waiting == 0 && !f.started {
 		delete(c.flights, key)
-		close(f.abandoned)
+		f.cancel(nil)
 	}
 }
 
-// run waits for a build slot, builds and ends the flight.
+// run waits for a build slot, builds and ends the flight. ctx ends with Close, and when all callers leave before that.
 func (c *Cache[K, V]) run(ctx context.Context, key K, f *flight[V], build func(context.Context) (V, error)) {
-	defer c.running.Done()
+	defer f.cancel(nil)
+	defer context.AfterFunc(c.stop, func() { f.cancel(ErrClosed) })()
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
-	case <-f.abandoned:
-		return
-	case <-c.stop.Done():
-		f.err = ErrClosed
+	case <-ctx.Done():
+	}
+	if !c.start(ctx, f) {
+		f.err = context.Cause(ctx)
 		c.end(key, f)
 		return
 	}
-	if !c.start(f) {
-		return
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.stop, func() { cancel(ErrClosed) })()
 	finished := c.options.OnBuild(ctx)
 	f.value, f.err = recovered(ctx, build)
 	c.end(key, f)
 	finished(f.err)
 }
 
-// start reports whether the flight still has callers, and marks it as started.
-func (c *Cache[K, V]) start(f *flight[V]) bool {
+// start marks the flight as started, unless its context has ended.
+func (c *Cache[K, V]) start(ctx context.Context, f *flight[V]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f.started = f.waiting > 0
+	f.started = ctx.Err() == nil
 	return f.started
 }
 
@@ -210,14 +194,15 @@ func (c *Cache[K, V]) end(key K, f *flight[V]) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.flights, key)
-	if f.started {
-		c.stats.Builds++
+	if c.flights[key] == f { // after the last caller has left, another flight may have the key
+		delete(c.flights, key)
 	}
 	switch {
 	case f.err == nil:
+		c.stats.Builds++
 		c.add(key, f.value, weight)
 	case f.started:
+		c.stats.Builds++
 		c.stats.Failures++
 	}
 	close(f.done)
@@ -247,19 +232,13 @@ func (c *Cache[K, V]) add(key K, value V, weight int64) {
 	c.remove(key)
 	if weight = max(weight, 0); weight > c.options.MaxEntryBytes {
 		c.stats.Oversized++
-		if c.options.OnEvict != nil {
-			c.options.OnEvict(key, value)
-		}
 		return
 	}
 	// Bytes+weight could overflow.
 	for c.stats.Bytes > c.options.MaxBytes-weight {
-		key, old, _ := c.lru.RemoveOldest()
+		_, old, _ := c.lru.RemoveOldest()
 		c.stats.Bytes -= old.weight
 		c.stats.Evictions++
-		if c.options.OnEvict != nil {
-			c.options.OnEvict(key, old.value)
-		}
 	}
 	c.lru.Add(key, entry[V]{value: value, weight: weight})
 	c.stats.Bytes += weight

@@ -118,12 +118,7 @@ func (a *App) startDirectories(ctx context.Context) error {
 	if err != nil && (!errors.As(err, &e) || e.Reason != registry.CatalogExists) {
 		return err
 	}
-	a.task(func(ctx context.Context) {
-		if loader.Load(ctx) == nil {
-			close(a.loaded)
-			loader.Run(ctx)
-		}
-	})
+	a.task(func(ctx context.Context) { loader.Run(ctx, func() { close(a.loaded) }) })
 	a.telemetry.ObserveDirectories(loader.Stats)
 	return nil
 }

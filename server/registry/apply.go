@@ -21,48 +21,39 @@ func (c *change) name() string {
 }
 
 // apply returns the snapshot after a commit, and the changes: deleted catalogs after their CRDs, created catalogs, then
-// CRDs by name. The entries put have their versions. Entries whose version is known already change nothing.
+// CRDs by name. The entries put have their versions. A CRD whose version is known already does not change.
 func (s *snapshot) apply(commit Commit) (*snapshot, []change, error) {
 	next := *s
 	next.sequence = commit.Sequence
-	d := draft{
-		next: &next, touched: map[string]*catalog{}, revisions: map[string]*revision{}, crds: map[string]*crd{},
-	}
-	var err error
-	put, deleted := make([]entryKey, len(commit.Put)), make([]entryKey, len(commit.Delete))
-	for i := range commit.Put {
-		if put[i], err = parseKey(commit.Put[i].Key); err != nil {
+	d := draft{next: &next, touched: map[string]*catalog{}, revisions: map[string]*revision{}}
+	var crds []func() error // changes of CRDs, which follow those of catalogs and revisions
+	for _, e := range commit.Put {
+		key, err := parseKey(e.Key)
+		switch {
+		case err != nil:
+		case key.kind == catalogPrefix:
+			err = d.putCatalog(key, e)
+		case key.kind == revisionPrefix:
+			err = d.putRevision(key, e)
+		default:
+			crds = append(crds, func() error { return d.putCRD(key, e) })
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
-	for i := range commit.Delete {
-		if deleted[i], err = parseKey(commit.Delete[i]); err != nil {
+	for _, deleted := range commit.Delete {
+		switch key, err := parseKey(deleted); {
+		case err != nil:
 			return nil, nil, err
+		case key.kind == catalogPrefix:
+			d.removeCatalog(key.catalog)
+		case key.kind == crdPrefix: // revisions are dropped with the record that lists them
+			crds = append(crds, func() error { d.removeCRD(key.catalog, key.name); return nil })
 		}
 	}
-	// Catalogs before CRDs, revisions before the records that list them.
-	for _, step := range []struct {
-		kind string
-		put  func(entryKey, Entry) error
-	}{{catalogPrefix, d.putCatalog}, {revisionPrefix, d.putRevision}, {crdPrefix, d.putCRD}} {
-		for i, key := range put {
-			if key.kind == step.kind {
-				if err := step.put(key, commit.Put[i]); err != nil {
-					return nil, nil, err
-				}
-			}
-		}
-	}
-	// Revisions are dropped with the record that no longer lists them. Removals come first: they may free names.
-	for _, kind := range []string{catalogPrefix, crdPrefix} {
-		for _, key := range deleted {
-			if key.kind == kind {
-				d.remove(key)
-			}
-		}
-	}
-	for _, c := range d.crds {
-		if err := d.index(c); err != nil {
+	for _, change := range crds {
+		if err := change(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -78,7 +69,6 @@ type draft struct {
 	next      *snapshot
 	touched   map[string]*catalog  // copies that may be modified, by name
 	revisions map[string]*revision // put by this commit, by key
-	crds      map[string]*crd      // put by this commit and not indexed yet, by key
 
 	created, changes, deleted []change
 }
@@ -104,7 +94,7 @@ func (d *draft) putCatalog(key entryKey, e Entry) error {
 	}
 	old, ok := d.next.catalogs.Get(key.catalog)
 	if ok && !old.record.Created.Equal(record.Created) { // it was deleted and created again
-		d.remove(key)
+		d.removeCatalog(key.catalog)
 		ok = false
 	}
 	if !ok {
@@ -154,55 +144,47 @@ func (d *draft) putCRD(key entryKey, e Entry) error {
 		}
 		next.revisions = append(next.revisions, rev)
 	}
-	d.crds[e.Key] = next
-	return nil
-}
-
-// index adds a CRD that was put to its catalog.
-func (d *draft) index(next *crd) error {
-	c, err := d.touch(next.catalog)
-	if err != nil {
-		return err
-	}
-	old, _ := c.crds.Get(next.name)
 	if old != nil {
-		d.removeCRD(c, old)
+		d.unindex(c, old)
 		if !old.record.Created.Equal(next.record.Created) { // it was deleted and created again
 			d.changes = append(d.changes, change{catalog: c.name, before: old})
 			old = nil
 		}
 	}
 	c.crds = c.crds.Set(next.name, next)
-	name := next.desired().Group
-	c.groups = c.groups.Set(name, c.group(name).add(next))
+	group := next.desired().Group
+	c.groups = c.groups.Set(group, c.group(group).add(next))
 	d.next.counts.add(next, 1)
 	d.changes = append(d.changes, change{catalog: c.name, before: old, after: next})
 	return nil
 }
 
-func (d *draft) remove(key entryKey) {
-	c, err := d.touch(key.catalog)
-	if err != nil {
-		return // the catalog was deleted, too
-	}
-	if key.kind == crdPrefix {
-		if old, ok := c.crds.Get(key.name); ok {
-			d.removeCRD(c, old)
-			d.changes = append(d.changes, change{catalog: c.name, before: old})
-		}
+func (d *draft) removeCatalog(name string) {
+	c, ok := d.next.catalogs.Get(name)
+	if !ok {
 		return
 	}
 	for _, old := range c.crds.All() {
 		d.next.counts.add(old, -1)
-		d.deleted = append(d.deleted, change{catalog: c.name, before: old})
+		d.deleted = append(d.deleted, change{catalog: name, before: old})
 	}
-	d.deleted = append(d.deleted, change{catalog: c.name, deleted: true})
-	d.next.catalogs = d.next.catalogs.Delete(c.name)
-	delete(d.touched, c.name)
+	d.deleted = append(d.deleted, change{catalog: name, deleted: true})
+	d.next.catalogs = d.next.catalogs.Delete(name)
 }
 
-// removeCRD removes a CRD from a catalog and from its group.
-func (d *draft) removeCRD(c *catalog, old *crd) {
+func (d *draft) removeCRD(catalog, name string) {
+	c, err := d.touch(catalog)
+	if err != nil {
+		return // the catalog was deleted, too
+	}
+	if old, ok := c.crds.Get(name); ok {
+		d.unindex(c, old)
+		d.changes = append(d.changes, change{catalog: catalog, before: old})
+	}
+}
+
+// unindex removes a CRD from its catalog and its group.
+func (d *draft) unindex(c *catalog, old *crd) {
 	c.crds = c.crds.Delete(old.name)
 	name := old.desired().Group
 	if g := c.group(name).remove(old); g.empty() {

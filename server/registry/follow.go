@@ -28,37 +28,31 @@ const (
 	maxPause = 2 * time.Second
 )
 
-// follow applies the commits of the store until Close. After a failure it watches again. If the commits to apply are
-// missing or unreadable, it first loads the store.
+// follow applies the commits of the store until Close. After a failure it watches again, after a pause that doubles
+// unless there was progress. If the commits to apply are missing or unreadable, it first loads the store.
 func (r *Registry) follow() {
-	const never = ^uint64(0)
-	ctx, pause, loaded, reload := r.lifetime, minPause, never, false // loaded is the sequence of the last load
+	ctx, pause, reload := r.lifetime, minPause, false
 	for {
 		var err error
-		atOnce, before := false, r.Sequence()
+		before := r.Sequence()
 		if reload {
 			err = r.reload(ctx)
 			reload = err != nil
 		} else {
 			reload, err = r.watchStore(ctx)
-			atOnce = errors.Is(err, ErrCompacted) && r.Sequence() != loaded // otherwise the last load did not help
-		}
-		if ctx.Err() != nil {
-			return
 		}
 		if r.Sequence() != before {
 			pause = minPause
 		}
-		if err == nil {
-			loaded = r.Sequence()
-			r.Log.InfoContext(ctx, "the registry loaded its store again", "sequence", loaded)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			r.Log.InfoContext(ctx, "the registry loaded its store again", "sequence", r.Sequence())
 			continue
 		}
 		known := r.lost.Load()
 		r.setLost(err)
-		if atOnce {
-			continue
-		}
 		if known == nil || (*known).Error() != err.Error() {
 			r.Log.WarnContext(ctx, "the registry cannot follow its store; it serves the last known state and tries again",
 				"error", err)

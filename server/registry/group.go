@@ -14,34 +14,26 @@ type group struct {
 	resources, kinds immutable.Map[string, string]
 }
 
-// claim is a name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as a kind
-// (kind, list kind).
-type claim struct {
-	kind bool
-	name string
-}
-
-func claims(n *engine.Names) []claim {
-	list := []claim{{false, n.Plural}, {false, n.Singular}, {true, n.Kind}, {true, n.ListKind}}
-	for _, name := range n.ShortNames {
-		list = append(list, claim{false, name})
+// each calls f for each name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as a
+// kind (kind, list kind).
+func (g *group) each(n *engine.Names, f func(holders *immutable.Map[string, string], name string)) {
+	for _, name := range slices.Concat([]string{n.Plural, n.Singular}, n.ShortNames) {
+		if name != "" {
+			f(&g.resources, name)
+		}
 	}
-	return slices.DeleteFunc(list, func(c claim) bool { return c.name == "" })
-}
-
-func (g *group) holders(c claim) *immutable.Map[string, string] {
-	if c.kind {
-		return &g.kinds
+	for _, name := range []string{n.Kind, n.ListKind} {
+		if name != "" {
+			f(&g.kinds, name)
+		}
 	}
-	return &g.resources
 }
 
 // add returns the group with one more CRD.
 func (g group) add(d *crd) *group {
-	for _, c := range claims(&d.record.Status.AcceptedNames) {
-		holders := g.holders(c)
-		*holders = holders.Set(c.name, d.name)
-	}
+	g.each(&d.record.Status.AcceptedNames, func(holders *immutable.Map[string, string], name string) {
+		*holders = holders.Set(name, d.name)
+	})
 	if d.waits() {
 		g.waiting = g.waiting.Set(d.name, d)
 	}
@@ -50,12 +42,11 @@ func (g group) add(d *crd) *group {
 
 // remove returns the group without one of its CRDs.
 func (g group) remove(d *crd) *group {
-	for _, c := range claims(&d.record.Status.AcceptedNames) {
-		holders := g.holders(c)
-		if holder, _ := holders.Get(c.name); holder == d.name {
-			*holders = holders.Delete(c.name)
+	g.each(&d.record.Status.AcceptedNames, func(holders *immutable.Map[string, string], name string) {
+		if holder, _ := holders.Get(name); holder == d.name {
+			*holders = holders.Delete(name)
 		}
-	}
+	})
 	g.waiting = g.waiting.Delete(d.name)
 	return &g
 }

@@ -31,7 +31,7 @@ type eventLog struct {
 type event struct {
 	sequence uint64
 	kind     EventType // "" for the deletion of the catalog
-	crd      *crd      // with the revision that was current, without its manifest
+	crd      *CRD      // without its manifest
 	resume   uint64    // the sequence to resume at: before its commit, except for the last event of the commit
 	bytes    int
 }
@@ -121,22 +121,20 @@ func (l *eventLog) drop() {
 
 // event returns the event of a change. There is none if the etag did not change, as when old revisions are dropped.
 func (c *change) event(sequence uint64) (e event, ok bool) {
-	e = event{sequence: sequence, kind: Modified, crd: c.after}
+	e = event{sequence: sequence, kind: Modified}
+	d := c.after
 	switch {
 	case c.deleted:
 		e.kind = ""
 		return e, true
 	case c.after == nil:
-		e.kind, e.crd = Deleted, c.before
+		e.kind, d = Deleted, c.before
 	case c.before == nil:
 		e.kind = Added
 	case c.before.record.Etag == c.after.record.Etag:
 		return e, false
 	}
-	slim, rev := *e.crd, e.crd.current()
-	slim.record.Revisions = nil
-	slim.revisions = []*revision{{digest: rev.digest, summary: rev.summary}}
-	e.crd = &slim
-	e.bytes = 1<<10 + len(rev.summary.Versions)<<8 // an estimate
+	e.crd = d.describe(d.current())
+	e.bytes = 1<<10 + len(e.crd.Versions)<<8 // an estimate
 	return e, true
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // All pages of a list come from one snapshot. A snapshot with further pages is pinned for pinnedFor, and at most
@@ -31,42 +30,38 @@ type pageToken struct {
 	After    string   `json:"a"` // the last listed name
 }
 
-// pin is a snapshot of an unfinished list.
+// pins are the snapshots of unfinished lists.
+type pins struct {
+	mu   sync.Mutex
+	list []pin // oldest use first
+}
+
 type pin struct {
 	snapshot *snapshot
 	used     time.Time
 }
 
-// pins has the pinned snapshots by sequence, in the order of their use.
-type pins struct {
-	mu  sync.Mutex
-	lru *simplelru.LRU[uint64, pin]
-}
-
-// add pins a snapshot, or renews its pin.
-func (p *pins) add(s *snapshot, now time.Time) {
+// update releases the snapshots whose time is over and, if s is not nil, pins s or renews its pin.
+func (p *pins) update(s *snapshot, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lru.Add(s.sequence, pin{s, now})
+	p.list = slices.DeleteFunc(p.list, func(p pin) bool { return p.snapshot == s || now.Sub(p.used) > pinnedFor })
+	if s != nil {
+		p.list = append(p.list, pin{s, now})
+		p.list = slices.Delete(p.list, 0, max(len(p.list)-maxPinned, 0))
+	}
 }
 
 // get returns the pinned snapshot of a sequence, or nil.
 func (p *pins) get(sequence uint64, now time.Time) *snapshot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if pin, ok := p.lru.Peek(sequence); ok && now.Sub(pin.used) <= pinnedFor {
-		return pin.snapshot
+	for _, pin := range p.list {
+		if pin.snapshot.sequence == sequence && now.Sub(pin.used) <= pinnedFor {
+			return pin.snapshot
+		}
 	}
 	return nil
-}
-
-// sweep releases the snapshots whose time is over.
-func (p *pins) sweep(now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, pin, ok := p.lru.GetOldest(); ok && now.Sub(pin.used) > pinnedFor; _, pin, ok = p.lru.GetOldest() {
-		p.lru.RemoveOldest()
-	}
 }
 
 // page returns the snapshot of a list, the name after which the page begins, and the size of the page.
@@ -102,7 +97,7 @@ func (r *Registry) page(
 
 // nextPage pins the snapshot and returns the token of the page after last.
 func (r *Registry) nextPage(s *snapshot, catalog, last string) string {
-	r.pins.add(s, r.Now())
+	r.pins.update(s, r.Now())
 	b, _ := json.Marshal(pageToken{Store: r.tag, Sequence: s.sequence, Catalog: catalog, After: last}) // cannot fail
 	return base64.RawURLEncoding.EncodeToString(b)
 }

@@ -34,15 +34,12 @@ func (c *catalog) reconcile(
 	}
 	involved = candidates
 	for _, d := range candidates.All() {
-		for _, wanted := range claims(&d.desired().Names) {
-			holder, held := g.holders(wanted).Get(wanted.name)
-			if _, found := involved.Get(holder); !held || found || holder == deleted {
-				continue
-			}
-			if other, ok := c.crds.Get(holder); ok {
+		g.each(&d.desired().Names, func(holders *immutable.Map[string, string], wanted string) {
+			holder, _ := holders.Get(wanted)
+			if other, ok := c.crds.Get(holder); ok && holder != deleted && holder != changedName {
 				involved = involved.Set(holder, other)
 			}
-		}
+		})
 	}
 	var statuses []engine.CRDStatus
 	for _, d := range involved.All() {

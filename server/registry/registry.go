@@ -21,6 +21,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
@@ -91,20 +90,12 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	if o.Programs == nil {
 		return nil, errors.New("registry: Options.Programs is nil")
 	}
-	if o.MaxWait <= 0 {
-		o.MaxWait = 5 * time.Second
-	}
-	if o.MaxWrite <= 0 {
-		o.MaxWrite = 5 * time.Second
-	}
-	if o.MaxCompiles <= 0 {
-		o.MaxCompiles = runtime.GOMAXPROCS(0)
-	}
+	o.MaxWait = cmp.Or(o.MaxWait, 5*time.Second)
+	o.MaxWrite = cmp.Or(o.MaxWrite, 5*time.Second)
+	o.MaxCompiles = cmp.Or(o.MaxCompiles, runtime.GOMAXPROCS(0))
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
 	}
 	if o.Registered == nil {
 		o.Registered = func(Outcome, error) {}
@@ -113,10 +104,6 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 		Options: o, store: store, tag: tagOf(store.ID()), inline: newInlineCache(),
 		compiling: make(chan struct{}, o.MaxCompiles), compilingLong: make(chan struct{}, o.MaxCompiles),
 		writing: make(chan struct{}, 1), history: history{logs: map[string]*eventLog{}},
-	}
-	var err error
-	if r.pins.lru, err = simplelru.NewLRU[uint64, pin](maxPinned, nil); err != nil {
-		return nil, err
 	}
 	s, _, err := r.load(ctx, emptySnapshot())
 	if err != nil {

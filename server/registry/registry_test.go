@@ -420,8 +420,8 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	c.advance(pinnedFor + time.Second)
 	_, err = r.CRDs(t.Context(), "default", Page{Token: next}, "")
 	wantReason(t, err, WatchExpired)
-	if _, err := r.Sweep(t.Context()); err != nil || r.pins.lru.Len() != 0 {
-		t.Errorf("after a sweep %d old states are kept, %v", r.pins.lru.Len(), err)
+	if _, err := r.Sweep(t.Context()); err != nil || len(r.pins.list) != 0 {
+		t.Errorf("after a sweep %d old states are kept, %v", len(r.pins.list), err)
 	}
 }
 
@@ -430,11 +430,11 @@ func TestPinRenewedBesideSweep(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	s, now := r.snapshot.Load(), time.Unix(1000, 0)
 	for range 1000 {
-		r.pins.add(s, now)
+		r.pins.update(s, now)
 		now = now.Add(pinnedFor + time.Second)
 		var wg sync.WaitGroup
-		wg.Go(func() { r.pins.sweep(now) })
-		wg.Go(func() { r.pins.add(s, now) })
+		wg.Go(func() { r.pins.update(nil, now) })
+		wg.Go(func() { r.pins.update(s, now) })
 		wg.Wait()
 		if r.pins.get(s.sequence, now) != s {
 			t.Fatal("the sweep dropped a renewed pin")

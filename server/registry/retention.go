@@ -28,7 +28,7 @@ func retain(refs []revisionRef, now time.Time) (kept, dropped []revisionRef) {
 
 // Sweep drops old revisions, and continues to reconcile groups. It does not change etags or generations.
 func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
-	r.pins.sweep(r.Now())
+	r.pins.update(nil, r.Now())
 	for _, c := range r.snapshot.Load().catalogs.All() {
 		for name, d := range c.crds.All() {
 			n, err := r.sweepCRD(ctx, c.name, name, d)

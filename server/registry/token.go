@@ -74,6 +74,15 @@ func (b *broadcast) wake() {
 // answerMargin is the part of a call's deadline that is left for the answer when waiting ends.
 const answerMargin = 50 * time.Millisecond
 
+// withMargin bounds ctx by wait, and so that a failure can be returned before the deadline of ctx.
+func withMargin(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		wait = min(wait, max(left-answerMargin, left/2))
+	}
+	return context.WithTimeout(ctx, wait)
+}
+
 // at returns the current snapshot. If token is not empty, it waits for a snapshot that includes the token's write.
 func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 	if token == "" {
@@ -86,11 +95,7 @@ func (r *Registry) at(ctx context.Context, token string) (*snapshot, error) {
 	if s := r.snapshot.Load(); s.sequence >= want {
 		return s, ctx.Err()
 	}
-	wait := r.MaxWait
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline)-answerMargin)
-	}
-	bounded, cancel := context.WithTimeout(ctx, wait)
+	bounded, cancel := withMargin(ctx, r.MaxWait)
 	defer cancel()
 	found := r.await(bounded, want)
 	s := r.snapshot.Load()

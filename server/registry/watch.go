@@ -20,7 +20,7 @@ const (
 // Event is a change in a catalog.
 type Event struct {
 	Type EventType
-	CRD  *CRD // after the change, or before its deletion; without the manifest; nil for Synced
+	CRD  *CRD // after the change, or before its deletion; without the manifest; immutable; nil for Synced
 	// Token resumes the watch after this event. It is "" before Synced in a watch without a token. Within a commit of
 	// several events it resumes before the commit, except for the last event.
 	Token string
@@ -78,8 +78,7 @@ func (r *Registry) Watch(ctx context.Context, catalog, from string, send func(Ev
 			if e.kind == "" {
 				return catalogNotFound(catalog)
 			}
-			out := Event{Type: e.kind, CRD: e.crd.describe(e.crd.current()), Token: r.tag.token(e.resume)}
-			if err := deliver(out); err != nil {
+			if err := deliver(Event{Type: e.kind, CRD: e.crd, Token: r.tag.token(e.resume)}); err != nil {
 				return err
 			}
 			next++

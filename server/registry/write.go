@@ -24,7 +24,7 @@ func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (plan, er
 		return nil, p, err
 	}
 	defer r.endWrite()
-	bounded, cancel := r.storeContext(ctx)
+	bounded, cancel := withMargin(ctx, r.MaxWrite)
 	defer cancel()
 	for {
 		if r.stale {
@@ -44,15 +44,15 @@ func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (plan, er
 			s, err := r.committed(bounded, current, p.Transaction, sequence)
 			return s, p, err
 		case errors.Is(err, ErrConflict):
-			if err := r.catchUp(bounded, current); err != nil {
+			if r.stale = r.watcher == nil; !r.stale && !r.await(bounded, current.sequence+1) {
+				err := fmt.Errorf("another replica wrote first, and this one has not applied that write yet: %w",
+					errors.Join(context.Cause(bounded), r.Following()))
 				return nil, p, r.unavailable(ctx, err, false)
 			}
 		case errors.Is(err, ErrTooLarge):
 			return nil, p, tooLarge(err)
 		default:
-			if r.watcher == nil && mayBeWritten(err) { // a Watcher reports the commit if it was made
-				r.stale = r.reload(bounded) != nil
-			}
+			r.stale = r.watcher == nil && mayBeWritten(err) // a Watcher reports the commit if it was made
 			return nil, p, r.unavailable(ctx, err, mayBeWritten(err))
 		}
 		if bounded.Err() != nil {
@@ -130,17 +130,6 @@ func (r *Registry) endWrite() {
 	}()
 }
 
-// storeContext bounds ctx by MaxWrite, and so that a failure can be returned before the deadline of ctx.
-func (r *Registry) storeContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	wait := r.MaxWrite
-	if deadline, ok := ctx.Deadline(); ok {
-		if left := time.Until(deadline); left > 2*answerMargin {
-			wait = min(wait, left-answerMargin)
-		}
-	}
-	return context.WithTimeout(ctx, wait)
-}
-
 // committed publishes a committed transaction and returns the resulting snapshot.
 func (r *Registry) committed(
 	ctx context.Context, current *snapshot, t Transaction, sequence uint64,
@@ -161,8 +150,7 @@ func (r *Registry) committed(
 	case sequence == current.sequence+1:
 		r.publish(next, changes)
 	default:
-		// There was another commit in between, for example one that was given up and then made.
-		r.stale = r.reload(ctx) != nil
+		r.stale = true // there was another commit in between, for example one that was given up and then made
 	}
 	return next, nil
 }
@@ -170,25 +158,13 @@ func (r *Registry) committed(
 // visibleWithin bounds how long a durable write waits until this replica has applied it.
 const visibleWithin = 2 * time.Second
 
-// catchUp waits for a snapshot newer than current.
-func (r *Registry) catchUp(ctx context.Context, current *snapshot) error {
-	if r.watcher == nil {
-		return r.reload(ctx)
-	}
-	if r.await(ctx, current.sequence+1) {
-		return nil
-	}
-	return fmt.Errorf("another replica wrote first, and this one has not applied that write yet: %w",
-		errors.Join(context.Cause(ctx), r.Following()))
-}
-
 // awaitLatest waits until the snapshot includes every write that any replica answered before the call. Each write begins
 // with it, so that a client that changes replicas is never answered from an older state.
 func (r *Registry) awaitLatest(ctx context.Context) error {
 	if r.watcher == nil {
 		return nil
 	}
-	bounded, cancel := r.storeContext(ctx)
+	bounded, cancel := withMargin(ctx, r.MaxWrite)
 	defer cancel()
 	sequence, err := r.watcher.Latest(bounded)
 	if err == nil && !r.await(bounded, sequence) {

@@ -46,8 +46,8 @@ type Store struct {
 
 var _ registry.Store = (*Store)(nil)
 
-// Open opens the store in dir and creates both if necessary. It reads and verifies the whole file. The error is
-// ErrLocked if another process uses the file, and ErrCorrupt if the file is damaged.
+// Open opens the store in dir and creates both if necessary. The error is ErrLocked if another process uses the file, and
+// ErrCorrupt if the file is damaged. Load verifies the entries.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)

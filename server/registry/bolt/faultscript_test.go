@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
@@ -61,7 +62,7 @@ func large() string {
 // scripted is a registry without anything in the background that would write.
 func scripted(ctx context.Context, store registry.Store) (*registry.Registry, func(), error) {
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 16 << 20, Weigh: (*engine.Definition).Size})
-	r, err := registry.New(ctx, store, registry.Options{Programs: programs})
+	r, err := registry.New(ctx, store, registry.Options{Programs: programs, MaxWrite: 5 * time.Minute})
 	return r, func() { _ = programs.Close(context.Background()) }, err
 }
 

@@ -115,7 +115,7 @@ func (s *Store) read(f func(*bbolt.Tx) error) error {
 	return err
 }
 
-// verify checks the size and the format of the file and the checksums of all entries.
+// verify checks the size and the format of the file.
 func (s *Store) verify() error {
 	return s.read(func(tx *bbolt.Tx) error {
 		info, err := os.Stat(s.path)
@@ -139,11 +139,6 @@ func (s *Store) verify() error {
 			return fmt.Errorf("%s has format %q, but this version of crdeval reads format %q: "+
 				"run the version that wrote it, or choose another --data-dir", s.path, got, format)
 		}
-		return entries.ForEach(func(k, v []byte) error {
-			if _, err := decode(k, v); err != nil {
-				return s.corrupt(err)
-			}
-			return nil
-		})
+		return nil
 	})
 }

@@ -35,7 +35,7 @@ func newRegistry(ctx context.Context, dir string) (*registry.Registry, func(), e
 		return nil, nil, err
 	}
 	programs := cache.New(cache.Options[string, *engine.Definition]{MaxBytes: 16 << 20, Weigh: (*engine.Definition).Size})
-	r, err := registry.New(ctx, store, registry.Options{Programs: programs})
+	r, err := registry.New(ctx, store, registry.Options{Programs: programs, MaxWrite: 5 * time.Minute})
 	return r, func() { _ = programs.Close(context.Background()); _ = store.Close() }, err
 }
 

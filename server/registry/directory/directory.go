@@ -57,7 +57,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Loader loads directories. One goroutine may call Load, then Run; any may call Stats.
+// Loader loads directories. One goroutine may call Run; any may call Stats.
 type Loader struct {
 	registry Registry
 	o        Options
@@ -111,29 +111,9 @@ func New(r Registry, o Options) (*Loader, error) {
 	return l, nil
 }
 
-// Load reads all files and returns when everything is registered or rejected. It retries when the registry fails, until
-// ctx ends; then it returns the context's cause.
-func (l *Loader) Load(ctx context.Context) error {
-	for {
-		again := l.pass(ctx)
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if l.failure == "" && !l.unsettled {
-			s := l.Stats()
-			l.log.InfoContext(ctx, "loaded the directories of CRDs", "directories", l.o.Directories,
-				"catalog", l.o.Catalog, "crds", s.CRDs, "files", s.Files, "broken", s.Broken)
-			return nil
-		}
-		select {
-		case <-time.After(again):
-		case <-ctx.Done():
-		}
-	}
-}
-
-// Run registers changes of the directories until ctx ends.
-func (l *Loader) Run(ctx context.Context) {
+// Run reads all files and registers their changes until ctx ends. It retries while the registry fails. It calls loaded
+// once, when everything is registered or rejected for the first time.
+func (l *Loader) Run(ctx context.Context, loaded func()) {
 	var notifications chan fsnotify.Event
 	var failures chan error
 	watcher, err := fsnotify.NewWatcher()
@@ -149,6 +129,13 @@ func (l *Loader) Run(ctx context.Context) {
 			l.watch(ctx, watcher)
 		}
 		timer := time.NewTimer(l.pass(ctx))
+		if loaded != nil && ctx.Err() == nil && l.failure == "" && !l.unsettled {
+			s := l.Stats()
+			l.log.InfoContext(ctx, "loaded the directories of CRDs", "directories", l.o.Directories,
+				"catalog", l.o.Catalog, "crds", s.CRDs, "files", s.Files, "broken", s.Broken)
+			loaded()
+			loaded = nil
+		}
 		for waiting, notified := true, false; waiting; {
 			select {
 			case <-ctx.Done():

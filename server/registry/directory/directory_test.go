@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -194,8 +195,8 @@ func TestFailuresOfTheRegistry(t *testing.T) {
 	w.eventually("bs:1")
 }
 
-// Load waits for a store that fails at the start, until its context ends.
-func TestLoadWaitsForTheRegistry(t *testing.T) {
+// Loading retries while the store fails at the start.
+func TestLoadingIsRetried(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "a.yaml"), crd("as", "1"))
@@ -205,14 +206,25 @@ func TestLoadWaitsForTheRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if err := l.Load(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
+	var loads int
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Run(ctx, func() { loads++; cancel() })
+	}()
+	for handed := 0; handed < 2; handed, _ = b.counts() {
+		select {
+		case <-done:
+			t.Fatal("loaded from a registry that fails")
+		case <-time.After(time.Millisecond):
+		}
 	}
 	b.breakDown(nil)
-	if err := l.Load(t.Context()); err != nil || l.Stats().CRDs != 1 {
-		t.Errorf("%v, %+v", err, l.Stats())
+	<-done
+	if loads != 1 || l.Stats().CRDs != 1 {
+		t.Errorf("loaded %d times, %+v", loads, l.Stats())
 	}
 }
 
@@ -282,6 +294,31 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	if n := first.log.count("level=ERROR") + second.log.count("level=ERROR"); n > 0 {
 		t.Errorf("errors:\n%s%s", first.log, second.log)
 	}
+}
+
+// Files that change all the time are still read, and so are the others in their directory.
+func TestBusyDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := watch(t, newBackend(t), dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		path := filepath.Join(dir, "a.yaml")
+		for i := 0; ctx.Err() == nil; i++ {
+			err := os.WriteFile(path+".new", fmt.Appendf(nil, "%s# %d\n", crd("as", "1"), i), 0o600)
+			if err := errors.Join(err, os.Rename(path+".new", path)); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	defer writer.Wait()
+	defer cancel()
+	w.eventually("as:1")
+	put(t, filepath.Join(dir, "b.yaml"), crd("bs", "1"))
+	w.eventually("as:1 bs:1")
 }
 
 // A directory that cannot be read is an error of New only.

@@ -126,7 +126,6 @@ type watched struct {
 	t       *testing.T
 	backend *backend
 	log     *lines
-	stop    func()
 }
 
 // watch loads directories into a registry and keeps watching them until the test ends.
@@ -141,19 +140,12 @@ func watch(t *testing.T, b *backend, directories ...string) *watched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.run()
-	t.Cleanup(func() { w.stop() })
-	return w
-}
-
-func (w *watched) run() {
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); w.Run(ctx) }()
-	w.stop = sync.OnceFunc(func() { cancel(); <-done })
+	loaded, done := make(chan struct{}), make(chan struct{})
+	go func() { defer close(done); w.Run(ctx, func() { close(loaded) }) }()
+	t.Cleanup(func() { cancel(); <-done })
+	<-loaded
+	return w
 }
 
 // names returns the registered plurals with the descriptions in their manifests: "a:1 b:2".
@@ -180,7 +172,7 @@ func (w *watched) eventually(want string) {
 
 func (w *watched) until(done func() bool, state func() string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("%s\n%s", state(), w.log)
 		}

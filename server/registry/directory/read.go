@@ -290,11 +290,11 @@ func nameOf(d engine.Document) string {
 
 // position formats a position in a file. line and column are 0 if they are unknown.
 func position(path string, line, column int) string {
-	switch {
-	case line == 0:
-		return path
-	case column == 0:
-		return fmt.Sprintf("%s:%d", path, line)
+	for _, n := range []int{line, column} {
+		if n == 0 {
+			break
+		}
+		path += fmt.Sprintf(":%d", n)
 	}
-	return fmt.Sprintf("%s:%d:%d", path, line, column)
+	return path
 }

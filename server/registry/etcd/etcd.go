@@ -5,6 +5,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -84,13 +85,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		keys: newLayout(o.Prefix), endpoints: strings.Join(o.Endpoints, ", "), user: o.Username, timeout: o.DialTimeout, log: o.Log,
-	}
-	if s.timeout <= 0 {
-		s.timeout = defaultTimeout
-	}
-	if s.log == nil {
-		s.log = slog.Default()
+		keys: newLayout(o.Prefix), endpoints: strings.Join(o.Endpoints, ", "), user: o.Username,
+		timeout: cmp.Or(o.DialTimeout, defaultTimeout), log: cmp.Or(o.Log, slog.Default()),
 	}
 	if o.Username != "" && o.TLS == nil && !strings.HasPrefix(o.Endpoints[0], "https://") {
 		s.log.Warn("the password for etcd is sent in plain text: use https endpoints", "endpoints", s.endpoints)
@@ -102,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		MaxCallSendMsgSize: maxMessage,
 		Logger:             zap.NewNop(), // it would log each attempt
 		DialOptions: []grpc.DialOption{
-			grpc.WithConnectParams(reconnect), grpc.WithChainUnaryInterceptor(s.observe), grpc.WithStatsHandler(sentHandler{}),
+			grpc.WithConnectParams(reconnect), grpc.WithChainUnaryInterceptor(s.observe),
 		},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"cmp"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -12,8 +13,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// open opens a store whose requests have no tight limit, unless o has one.
 func open(t *testing.T, o etcd.Options) *etcd.Store {
 	t.Helper()
+	o.DialTimeout = cmp.Or(o.DialTimeout, patience)
 	s, err := etcd.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

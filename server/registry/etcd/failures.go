@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/crdeval/crdeval/server/registry"
@@ -26,7 +26,6 @@ const (
 	committing operation = "committing"
 	loading    operation = "loading"
 	watching   operation = "watching"
-	readCommit operation = "reading the last commit"
 	readStore  operation = "reading the store's identity"
 )
 
@@ -38,7 +37,7 @@ func call[T any](ctx context.Context, s *Store, o operation, request func(contex
 	if s.isClosed() {
 		return none, registry.ErrClosed
 	}
-	var sent sentMark
+	var sent atomic.Bool
 	bounded, cancel := context.WithTimeout(context.WithValue(ctx, sentKey{}, &sent), s.timeout)
 	defer cancel()
 	defer context.AfterFunc(s.client.Ctx(), cancel)() // otherwise the client retries after Close
@@ -142,12 +141,17 @@ func (s *Store) lastFailure() string {
 	return ""
 }
 
-// observe records the errors of connections: the client itself returns only that the deadline passed.
+// observe records the errors of connections: the client itself returns only that the deadline passed. It also records
+// that a request was sent.
 func (s *Store) observe(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
-	err := invoke(ctx, method, request, reply, conn, options...)
+	var sentTo peer.Peer // gRPC sets it if the request has a stream
+	err := invoke(ctx, method, request, reply, conn, append(options, grpc.Peer(&sentTo))...)
+	if mark, ok := ctx.Value(sentKey{}).(*atomic.Bool); ok && sentTo.Addr != nil {
+		mark.Store(true)
+	}
 	switch status.Code(err) {
 	case codes.OK:
 		s.lastError.Store(nil)
@@ -159,29 +163,6 @@ func (s *Store) observe(
 	return err
 }
 
-// sentMark is set when a request was sent: from then on its outcome may be unknown.
-type (
-	sentMark = atomic.Bool
-	sentKey  struct{}
-)
-
-// sentHandler sets the sentMark in a request's context.
-type sentHandler struct{}
-
-// TagRPC implements stats.Handler.
-func (sentHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-
-// HandleRPC implements stats.Handler.
-func (sentHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
-	if _, ok := event.(*stats.OutHeader); ok {
-		if mark, ok := ctx.Value(sentKey{}).(*sentMark); ok {
-			mark.Store(true)
-		}
-	}
-}
-
-// TagConn implements stats.Handler.
-func (sentHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-
-// HandleConn implements stats.Handler.
-func (sentHandler) HandleConn(context.Context, stats.ConnStats) {}
+// sentKey is the key of a mark in the context of a request. It is set when the request was sent: from then on its
+// outcome may be unknown.
+type sentKey struct{}

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/crdeval/crdeval/server/registry"
 )
 
 // format is the version of the layout. Stores of another format are rejected.
-const format = "1"
+const format = "2"
 
 // identity is the value of the key "store".
 type identity struct {
@@ -43,7 +44,7 @@ func (s *Store) identify(ctx context.Context) error {
 			return s.client.Txn(ctx).
 				// Holds for all keys below the prefix, so only if there is none.
 				If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix), "=", 0).WithPrefix()).
-				Then(clientv3.OpPut(s.keys.store, string(fresh)), clientv3.OpPut(s.keys.commit, "")).
+				Then(clientv3.OpPut(s.keys.store, string(fresh))).
 				Else(clientv3.OpGet(s.keys.store), clientv3.OpGet(s.keys.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())).
 				Commit()
 		})
@@ -79,12 +80,12 @@ func (s *Store) recognize(value []byte) error {
 	return nil
 }
 
-// check compares the identity with the current one: the store may have been deleted or replaced.
-func (s *Store) check(value []byte, there bool) error {
+// check compares the key "store", or nil, with the identity of the store, which may have been deleted or replaced.
+func (s *Store) check(kv *mvccpb.KeyValue) error {
 	switch {
-	case !there:
+	case kv == nil:
 		return s.damaged(fmt.Errorf("the key %q is missing, which identifies the registry", s.keys.store))
-	case !bytes.Equal(value, s.identity):
+	case !bytes.Equal(kv.Value, s.identity):
 		return &registry.Failure{
 			Public: "it was replaced by another one: restart this server",
 			Err: fmt.Errorf("etcd at %s: the registry below %q was replaced by another one: restart this process to serve that",
@@ -106,14 +107,13 @@ func (s *Store) damaged(err error) error {
 // layout has the keys of a store:
 //
 //	PREFIX store       format and ID of the store, see identity
-//	PREFIX commit      empty; every commit puts it, so its ModRevision is the revision of the last commit
 //	PREFIX entry/KEY   the value of an entry, whose version is the ModRevision
 //
-// Revisions count all writes to etcd. The key "commit" gives each commit a revision that can be read, even if the commit only
-// deletes entries.
+// Every commit puts the key "store" with the same value, so that its ModRevision is the revision of the last commit, even
+// if that only deleted entries.
 type layout struct {
-	prefix                 string // ends with a slash
-	store, commit, entries string
+	prefix         string // ends with a slash
+	store, entries string
 }
 
 // DefaultPrefix is the default of Options.Prefix.
@@ -126,30 +126,17 @@ func newLayout(prefix string) layout {
 	if !strings.HasSuffix(prefix, "/") {
 		prefix += "/"
 	}
-	return layout{prefix: prefix, store: prefix + "store", commit: prefix + "commit", entries: prefix + "entry/"}
+	return layout{prefix: prefix, store: prefix + "store", entries: prefix + "entry/"}
 }
 
 // entry returns the key in etcd of an entry.
 func (l layout) entry(key string) string { return l.entries + key }
 
-// kind returns the kind of a key in etcd, and the key of an entry.
-func (l layout) kind(key []byte) (kind keyKind, entry string) {
-	switch k := string(key); {
-	case k == l.store:
-		return storeKey, ""
-	case k == l.commit:
-		return commitKey, ""
-	case strings.HasPrefix(k, l.entries) && len(k) > len(l.entries):
-		return entryKey, k[len(l.entries):]
+// parse returns the key of the entry that a key in etcd belongs to, or "".
+func (l layout) parse(key []byte) string {
+	entry, found := strings.CutPrefix(string(key), l.entries)
+	if !found {
+		return ""
 	}
-	return foreignKey, ""
+	return entry
 }
-
-type keyKind int
-
-const (
-	foreignKey keyKind = iota
-	storeKey
-	commitKey
-	entryKey
-)

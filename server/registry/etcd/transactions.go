@@ -34,12 +34,11 @@ func (s *Store) Load(ctx context.Context) (registry.State, error) {
 
 func (s *Store) load(ctx context.Context) (registry.State, error) {
 	var (
-		state      registry.State
-		identified bool
-		end        = clientv3.GetPrefixRangeEnd(s.keys.prefix)
-		from       = s.keys.prefix
-		revision   int64
-		limit      = int64(firstPage)
+		state    registry.State
+		end      = clientv3.GetPrefixRangeEnd(s.keys.prefix)
+		from     = s.keys.prefix
+		revision int64
+		limit    = int64(firstPage)
 	)
 	for {
 		page, err := call(ctx, s, loading, func(ctx context.Context) (*clientv3.GetResponse, error) {
@@ -54,18 +53,14 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 		size := 0
 		for _, kv := range page.Kvs {
 			size += len(kv.Key) + len(kv.Value)
-			// Every commit puts the key "commit", so the maximum is the revision of the last commit.
-			state.Sequence = max(state.Sequence, uint64(kv.ModRevision))
-			switch kind, key := s.keys.kind(kv.Key); kind {
-			case entryKey:
-				state.Entries = append(state.Entries, entry(key, kv))
-			case storeKey:
-				if err := s.check(kv.Value, true); err != nil {
+			if string(kv.Key) == s.keys.store {
+				state.Sequence = uint64(kv.ModRevision)
+				if err := s.check(kv); err != nil {
 					return registry.State{}, err
 				}
-				identified = true
-			case commitKey:
-			default:
+			} else if key := s.keys.parse(kv.Key); key != "" {
+				state.Entries = append(state.Entries, entry(key, kv))
+			} else {
 				return registry.State{}, s.foreign(kv.Key)
 			}
 		}
@@ -75,24 +70,39 @@ func (s *Store) load(ctx context.Context) (registry.State, error) {
 		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 		limit = min(max(int64(len(page.Kvs))*pageBytes/int64(size+1), 1), maxPage)
 	}
-	if !identified {
-		return registry.State{}, s.check(nil, false)
+	if state.Sequence == 0 {
+		return registry.State{}, s.check(nil)
 	}
 	return state, nil
 }
 
-// Latest implements registry.Watcher by a linearizable read.
+// Latest implements registry.Watcher.
 func (s *Store) Latest(ctx context.Context) (uint64, error) {
-	last, err := call(ctx, s, readCommit, func(ctx context.Context) (*clientv3.GetResponse, error) {
-		return s.client.Get(ctx, s.keys.commit, clientv3.WithKeysOnly())
+	last, _, err := s.latest(ctx)
+	return last, err
+}
+
+// latest returns the sequence of the last commit and the revision of etcd, by a linearizable read.
+func (s *Store) latest(ctx context.Context) (sequence uint64, revision int64, err error) {
+	now, err := call(ctx, s, readStore, func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return s.client.Get(ctx, s.keys.store)
 	})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	if len(last.Kvs) == 0 {
-		return 0, s.damaged(fmt.Errorf("the key %q is missing", s.keys.commit))
+	kv := first(now.Kvs)
+	if err := s.check(kv); err != nil {
+		return 0, 0, err
 	}
-	return uint64(last.Kvs[0].ModRevision), nil
+	return uint64(kv.ModRevision), now.Header.Revision, nil
+}
+
+// first returns the first key-value pair, or nil.
+func first(kvs []*mvccpb.KeyValue) *mvccpb.KeyValue {
+	if len(kvs) == 0 {
+		return nil
+	}
+	return kvs[0]
 }
 
 func entry(key string, kv *mvccpb.KeyValue) registry.Entry {
@@ -125,7 +135,7 @@ func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, err
 	for _, prefix := range t.DeletePrefix {
 		changes = append(changes, clientv3.OpDelete(s.keys.entry(prefix), clientv3.WithPrefix()))
 	}
-	changes = append(changes, clientv3.OpPut(s.keys.commit, ""))
+	changes = append(changes, clientv3.OpPut(s.keys.store, string(s.identity)))
 	done, err := call(ctx, s, committing, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return s.client.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(s.keys.store)).Commit()
 	})
@@ -133,12 +143,7 @@ func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, err
 		return 0, err
 	}
 	if !done.Succeeded {
-		found := done.Responses[0].GetResponseRange().Kvs
-		var value []byte
-		if len(found) > 0 {
-			value = found[0].Value
-		}
-		if err := s.check(value, len(found) > 0); err != nil {
+		if err := s.check(first(done.Responses[0].GetResponseRange().Kvs)); err != nil {
 			return 0, err
 		}
 		return 0, registry.ErrConflict

@@ -88,28 +88,17 @@ func (w *watch) run(ctx context.Context) error {
 // linearizable read, so that a lagging member is no reason to give up. If no commit was made since the last applied one, the
 // watch continues at the current revision: other users of etcd may have compacted the revisions in between.
 func (w *watch) verify(ctx context.Context) error {
-	s := w.store
-	now, err := call(ctx, s, readStore, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return s.client.Txn(ctx).Then(clientv3.OpGet(s.keys.store), clientv3.OpGet(s.keys.commit, clientv3.WithKeysOnly())).Commit()
-	})
+	sequence, revision, err := w.store.latest(ctx)
 	if err != nil {
 		return err
 	}
-	store, commit := now.Responses[0].GetResponseRange().Kvs, now.Responses[1].GetResponseRange().Kvs
-	var value []byte
-	if len(store) > 0 {
-		value = store[0].Value
-	}
-	if err := s.check(value, len(store) > 0); err != nil {
-		return err
-	}
-	if uint64(now.Header.Revision) < w.last {
+	if uint64(revision) < w.last {
 		return fmt.Errorf("%w: etcd is at revision %d, but was at %d: it was restored from a snapshot",
-			registry.ErrCompacted, now.Header.Revision, w.last)
+			registry.ErrCompacted, revision, w.last)
 	}
 	w.from = int64(w.last) + 1
-	if len(commit) > 0 && uint64(commit[0].ModRevision) == w.last {
-		w.from = now.Header.Revision // for a watch of a future revision etcd sends no progress
+	if sequence == w.last {
+		w.from = revision // for a watch of a future revision etcd sends no progress
 	}
 	return nil
 }
@@ -168,27 +157,26 @@ func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Co
 	s := w.store
 	c = registry.Commit{Sequence: sequence}
 	for _, e := range events {
-		deleted := e.Type == mvccpb.Event_DELETE
-		switch kind, key := s.keys.kind(e.Kv.Key); kind {
-		case entryKey:
+		kv := e.Kv
+		if e.Type == mvccpb.Event_DELETE {
+			kv = nil
+		}
+		key := s.keys.parse(e.Kv.Key)
+		switch {
+		case string(e.Kv.Key) == s.keys.store:
 			ours = true
-			if deleted {
-				c.Delete = append(c.Delete, key)
-			} else {
-				c.Put = append(c.Put, entry(key, e.Kv))
-			}
-		case storeKey:
-			if err := s.check(e.Kv.Value, !deleted); err != nil {
+			if err := s.check(kv); err != nil {
 				// A new watch would get the same event again, also after a repair. The registry must load the store.
 				return c, false, fmt.Errorf("%w: %w", registry.ErrCompacted, err)
 			}
-		case commitKey:
-			ours = true
-		default:
-			if !deleted { // keep serving; the next Load fails
-				s.log.Warn("the registry's prefix in etcd has a key that crdeval does not write: delete it, or servers cannot start", "key", string(e.Kv.Key))
-			}
+		case key != "" && kv == nil:
+			c.Delete = append(c.Delete, key)
+		case key != "":
+			c.Put = append(c.Put, entry(key, kv))
+		case kv != nil: // keep serving; the next Load fails
+			s.log.Warn("the registry's prefix in etcd has a key that crdeval does not write: delete it, or servers cannot start",
+				"key", string(kv.Key))
 		}
 	}
-	return c, ours, nil
+	return c, ours || len(c.Put)+len(c.Delete) > 0, nil
 }

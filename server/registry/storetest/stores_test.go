@@ -123,7 +123,9 @@ func startEtcd(t *testing.T) func(*testing.T) fixture {
 	}
 	var stores atomic.Int32
 	return func(t *testing.T) fixture {
-		options := etcd.Options{Endpoints: []string{server.Endpoint}, Prefix: fmt.Sprintf("/test/%d/", stores.Add(1))}
+		options := etcd.Options{
+			Endpoints: []string{server.Endpoint}, Prefix: fmt.Sprintf("/test/%d/", stores.Add(1)), DialTimeout: patience,
+		}
 		s := open(t, options)
 		key := func(name string) string { return options.Prefix + name }
 		change := func(op clientv3.Op) func(*testing.T) {
@@ -152,7 +154,7 @@ func startEtcd(t *testing.T) func(*testing.T) fixture {
 				{"the identity is deleted", change(clientv3.OpDelete(key("store"))), restore},
 				{"the identity is no JSON", change(clientv3.OpPut(key("store"), "garbage")), restore},
 				{"the identity is empty", change(clientv3.OpPut(key("store"), "{}")), restore},
-				{"a later format", change(clientv3.OpPut(key("store"), `{"format":"2","id":"x"}`)), "run the version that wrote it"},
+				{"a later format", change(clientv3.OpPut(key("store"), `{"format":"3","id":"x"}`)), "run the version that wrote it"},
 				{"a foreign key", change(clientv3.OpPut(key("theirs"), "x")), other},
 				{"an entry without a name", change(clientv3.OpPut(key("entry/"), "x")), other},
 				{"a prefix within ours", change(clientv3.OpPut(key("crdeval/store"), "x")), "which crdeval does not write"},

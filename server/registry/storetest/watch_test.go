@@ -25,7 +25,7 @@ var watching = []test{
 }
 
 // patience bounds how long the delivery of a commit may take.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // watched is a running Watch, which is repeated after failures as the registry does.
 type watched struct {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +22,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// startTimeout bounds how long a server may take to start or to end.
-const startTimeout = 2 * time.Minute
+// patience bounds how long a server may take to start or to end.
+const patience = 5 * time.Minute
 
 // Server is one etcd. Its methods fail the test, and are not for concurrent use.
 type Server struct {
@@ -31,7 +33,9 @@ type Server struct {
 
 	t       testing.TB
 	args    []string
-	process *process // nil while stopped
+	logFile string
+	process *os.Process   // nil while stopped
+	ended   chan struct{} // closed when the process has ended
 	paused  bool
 }
 
@@ -45,7 +49,10 @@ func Start(t testing.TB, flags ...string) *Server {
 		scheme = "https"
 	}
 	peers := fmt.Sprintf("http://127.0.0.1:%d", reservePort(t))
-	s := &Server{t: t, Endpoint: fmt.Sprintf("%s://127.0.0.1:%d", scheme, reservePort(t)), DataDir: t.TempDir()}
+	s := &Server{
+		t: t, Endpoint: fmt.Sprintf("%s://127.0.0.1:%d", scheme, reservePort(t)), DataDir: t.TempDir(),
+		logFile: filepath.Join(t.TempDir(), "log"),
+	}
 	s.args = append([]string{
 		"--name=test", "--data-dir=" + s.DataDir, "--log-level=info", "--log-outputs=stderr",
 		"--listen-client-urls=" + s.Endpoint, "--advertise-client-urls=" + s.Endpoint,
@@ -72,28 +79,46 @@ func (s *Server) Start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := &process{serving: make(chan struct{}), ended: make(chan struct{})}
-	p.Cmd = exec.CommandContext(context.Background(), path, s.args...)
-	p.Stderr = p
-	dieWithParent(p.Cmd)
+	log, err := os.Create(s.logFile)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	p := exec.CommandContext(context.Background(), path, s.args...)
+	p.Stderr = log
+	dieWithParent(p)
 	// etcd would read variables like ETCD_NAME.
 	p.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
 	if err := p.Start(); err != nil {
 		s.t.Fatalf("starting etcd: %v", err)
 	}
+	s.process, s.ended, s.paused = p.Process, make(chan struct{}), false
 	go func() {
-		defer close(p.ended)
+		defer close(s.ended)
 		_ = p.Wait()
 	}()
-	s.process, s.paused = p, false
-	select {
-	case <-p.serving:
-	case <-p.ended:
-		s.process = nil
-		s.t.Fatalf("etcd ended: %v\n%s", p.ProcessState, p.tail())
-	case <-time.After(startTimeout):
-		s.t.Fatalf("etcd does not serve after %v\n%s", startTimeout, p.tail())
+	// The log says when the server serves, with and without TLS.
+	deadline := time.After(patience)
+	for !bytes.Contains(s.log(), []byte(`"msg":"ready to serve client requests"`)) {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-s.ended:
+			s.process = nil
+			s.t.Fatalf("etcd ended: %v\n%s", p.ProcessState, s.log())
+		case <-deadline:
+			s.t.Fatalf("etcd does not serve after %v\n%s", patience, s.log())
+		}
 	}
+}
+
+// log returns the log of the last start.
+func (s *Server) log() []byte {
+	s.t.Helper()
+	log, err := os.ReadFile(s.logFile)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return log
 }
 
 // Stop ends the server with SIGTERM.
@@ -108,13 +133,12 @@ func (s *Server) end(sig os.Signal) {
 		s.Continue()
 	}
 	s.signal(sig)
-	p := s.process
 	select {
-	case <-p.ended:
-	case <-time.After(startTimeout):
-		_ = p.Process.Kill()
-		<-p.ended
-		s.t.Errorf("etcd did not end within %v of %v\n%s", startTimeout, sig, p.tail())
+	case <-s.ended:
+	case <-time.After(patience):
+		_ = s.process.Kill()
+		<-s.ended
+		s.t.Errorf("etcd did not end within %v of %v\n%s", patience, sig, s.log())
 	}
 	s.process = nil
 }
@@ -125,7 +149,14 @@ func (s *Server) Pause() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
 	s.paused = true
-	untilStopped(s.process.Process.Pid)
+	var status syscall.WaitStatus
+	err := error(syscall.EINTR)
+	for errors.Is(err, syscall.EINTR) { // returns when all threads are stopped
+		_, err = syscall.Wait4(s.process.Pid, &status, syscall.WUNTRACED, nil)
+	}
+	if err != nil || !status.Stopped() {
+		s.t.Fatalf("pausing etcd: status %v, %v", status, err)
+	}
 }
 
 // Continue ends a Pause.
@@ -136,41 +167,37 @@ func (s *Server) signal(sig os.Signal) {
 	if s.process == nil {
 		s.t.Fatal("etcd does not run")
 	}
-	if err := s.process.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := s.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		s.t.Fatal(err)
 	}
 }
 
-// process is a running etcd. It is the writer of etcd's log.
-type process struct {
-	*exec.Cmd
-	serving, ended chan struct{} // closed when the server serves, and when it has ended
-
-	mu     sync.Mutex
-	served bool
-	log    []byte // the last part
-}
-
-// Write implements io.Writer. The log says when the server serves, with and without TLS.
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.log = append(p.log, b...)
-	if !p.served && bytes.Contains(p.log, []byte(`"msg":"ready to serve client requests"`)) {
-		p.served = true
-		close(p.serving)
+// reservePort returns a free TCP port and reserves it until t ends, also against tests in other processes: a restarted
+// server needs the same port. The port is outside of the range for outgoing connections.
+func reservePort(t testing.TB) int {
+	t.Helper()
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("crdeval-etcdtest-ports-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	const most = 64 << 10
-	if p.served && len(p.log) > most {
-		p.log = append([]byte(nil), p.log[len(p.log)-most/4:]...)
+	for range 200 {
+		n := 20000 + rand.IntN(12000)
+		// The file is not removed: otherwise two processes could lock different files of the same name.
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(n)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+			continue // reserved by another test
+		}
+		if l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", n)); err == nil {
+			_ = l.Close()
+			return n
+		}
 	}
-	return len(b), nil
-}
-
-func (p *process) tail() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return string(p.log[max(0, len(p.log)-8<<10):])
+	t.Fatal("no free port on 127.0.0.1 between 20000 and 32000")
+	return 0
 }
 
 // binary builds the version of etcd in .tools/etcd/go.mod and returns the path in Go's build cache.
@@ -186,11 +213,9 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func output(c *exec.Cmd) (string, error) {
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
 	out, err := c.Output()
-	if err != nil {
-		return "", fmt.Errorf("%v: %w\n%s", c, err, &stderr)
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return "", fmt.Errorf("%v: %w\n%s", c, err, failed.Stderr)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(string(out)), err
 }
