@@ -1,6 +1,11 @@
 package registry
 
-import "sync"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+)
 
 // Bounds of the kept events, which let watchers be slow and resume: per catalog, and for all catalogs together. They do
 // not survive a restart.
@@ -37,10 +42,8 @@ type event struct {
 }
 
 // open begins the log of a catalog after a sequence. The caller holds mu.
-func (h *history) open(catalog string, sequence uint64) *eventLog {
-	l := &eventLog{history: h, floor: sequence}
-	h.logs[catalog] = l
-	return l
+func (h *history) open(catalog string, sequence uint64) {
+	h.logs[catalog] = &eventLog{history: h, floor: sequence}
 }
 
 // log returns the log of a catalog, or nil.
@@ -63,10 +66,7 @@ func (h *history) add(before, sequence uint64, changes []change, publish func())
 			h.open(c.catalog, sequence)
 			continue
 		}
-		l, ok := h.logs[c.catalog]
-		if !ok {
-			l = h.open(c.catalog, before)
-		}
+		l := h.logs[c.catalog]
 		if e, ok := c.event(sequence); ok {
 			e.resume = before
 			l.add(e)
@@ -83,18 +83,9 @@ func (h *history) add(before, sequence uint64, changes []change, publish func())
 		l.added.wake()
 	}
 	for h.bytes > maxAllEventBytes {
-		h.largest().drop()
+		logs := slices.Collect(maps.Values(h.logs))
+		slices.MaxFunc(logs, func(a, b *eventLog) int { return cmp.Compare(a.bytes, b.bytes) }).drop()
 	}
-}
-
-func (h *history) largest() *eventLog {
-	var largest *eventLog
-	for _, l := range h.logs {
-		if largest == nil || l.bytes > largest.bytes {
-			largest = l
-		}
-	}
-	return largest
 }
 
 func (l *eventLog) add(e event) {

@@ -31,9 +31,10 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 	r.pins.update(nil, r.Now())
 	for _, c := range r.snapshot.Load().catalogs.All() {
 		for name, d := range c.crds.All() {
-			n, err := r.sweepCRD(ctx, c.name, name, d)
-			if dropped += n; err != nil {
-				return dropped, err
+			for _, old := retain(d.record.Revisions, r.Now()); len(old) > 0; dropped += len(old) {
+				if old, err = r.dropOld(ctx, c.name, name); err != nil {
+					return dropped, err
+				}
 			}
 		}
 		for name, g := range c.groups.All() {
@@ -45,33 +46,23 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 	return dropped, ctx.Err()
 }
 
-func (r *Registry) sweepCRD(ctx context.Context, catalog, name string, d *crd) (dropped int, err error) {
-	_, old := retain(d.record.Revisions, r.Now())
-	for len(old) > 0 {
-		_, err := r.write(ctx, func(s *snapshot) (p plan, err error) {
-			old = nil
-			c, ok := s.catalogs.Get(catalog)
-			if !ok {
-				return p, nil
-			}
-			d, ok := c.crds.Get(name)
-			if !ok {
-				return p, nil
-			}
-			record := d.record
-			if record.Revisions, old = retain(record.Revisions, r.Now()); len(old) == 0 {
-				return p, nil
-			}
-			p.expect(crdKey(catalog, name), d.version)
-			p.dropRevisions(catalog, name, old)
-			return p, p.put(crdKey(catalog, name), record, nil)
-		})
-		if err != nil {
-			return dropped, err
+// dropOld drops revisions of a CRD that a commit may drop, and returns them.
+func (r *Registry) dropOld(ctx context.Context, catalog, name string) (old []revisionRef, err error) {
+	_, err = r.write(ctx, func(s *snapshot) (p plan, err error) {
+		old = nil
+		d, missing := s.crd(catalog, name)
+		if missing != nil {
+			return p, nil
 		}
-		dropped += len(old)
-	}
-	return dropped, nil
+		record := d.record
+		if record.Revisions, old = retain(record.Revisions, r.Now()); len(old) == 0 {
+			return p, nil
+		}
+		p.expect(crdKey(catalog, name), d.version)
+		p.dropRevisions(catalog, name, old)
+		return p, p.put(crdKey(catalog, name), record, nil)
+	})
+	return old, err
 }
 
 // RunSweeps calls Sweep every interval until ctx ends.
