@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
+	"slices"
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -178,9 +178,13 @@ func (p *pass) positionInPatch(puts []put) {
 		if searched++; searched%64 == 0 && p.stop.Stopped() {
 			puts = nil // the caller checks for the deadline
 		}
+		if len(puts) == 0 {
+			return 0, nil
+		}
+		own := patch.Keys(path.Pointer())
 		for i := len(puts) - 1; i >= 0 && node == 0; i-- {
-			if rest, ok := below(path, puts[i].keys); ok {
-				node, at = finder.Lookup(puts[i].value, rest), puts[i].at.With(rest...)
+			if n := len(puts[i].keys); len(own) >= n && slices.Equal(own[:n], puts[i].keys) {
+				node, at = finder.Lookup(puts[i].value, path[n:]), puts[i].at.With(path[n:]...)
 			}
 		}
 		return node, at
@@ -231,21 +235,4 @@ func (q *patching) puts() (list []put) {
 		i++
 	}
 	return list
-}
-
-// below returns the rest of a path that is at or below the path of an operation.
-func below(at value.Path, keys []string) (rest value.Path, ok bool) {
-	if len(at) < len(keys) {
-		return nil, false
-	}
-	for i, key := range keys {
-		own := at[i].Key()
-		if at[i].IsIndex() {
-			own = strconv.Itoa(at[i].Index())
-		}
-		if own != key {
-			return nil, false
-		}
-	}
-	return at[len(keys):], true
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
-	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -129,13 +128,13 @@ func (p *pass) unknownMetadata(paths []string) {
 	if err != nil {
 		return // cannot fail, since it was read before
 	}
-	fields := &locator{d: original, root: root, finder: original.Finder(), stop: p.stop, steps: maxSearched}
+	fields := &locator{d: original, finder: original.Finder(), stop: p.stop, steps: maxTried}
 	for i, text := range paths {
 		if i%64 == 63 && p.stop.Stopped() {
 			return // the caller checks for the deadline
 		}
 		c := Change{Text: text}
-		if path, node := fields.find(text); node != 0 {
+		if path, node := fields.find(root, text, nil); node != 0 {
 			c.Path, c.Pointer, c.Value = path.Detach(), path.Pointer(), original.AppendJSON(nil, node)
 			c.Position = p.keyPosition(original, node, path)
 		}
@@ -143,54 +142,43 @@ func (p *pass) unknownMetadata(paths []string) {
 	}
 }
 
-// locator finds the nodes of upstream's path texts, in constant time per step.
+// locator finds the nodes of upstream's path texts.
 type locator struct {
 	d      *value.Doc
-	root   uint32
 	finder *value.Finder
 	stop   *interrupt.Signal
-	steps  int // how many members may still be searched for keys with dots and brackets
+	steps  int // how many keys may still be tried
 }
 
-// maxSearched bounds the search for keys with dots and brackets, in members per answer.
-const maxSearched = 1 << 20
+// maxTried bounds the keys that are tried for the paths of one answer.
+const maxTried = 1 << 20
 
-// find returns the node of a path text and its path, or 0. Keys with dots or brackets make a text ambiguous: they are
-// considered only if no path without such keys matches.
-func (l *locator) find(text string) (value.Path, uint32) {
-	path := violation.PathOf(text)
-	if node := l.finder.Lookup(l.root, path); node != 0 {
-		return path, node
-	}
-	return l.search(l.root, text, nil)
-}
-
-// search is find for keys with any characters: it tries the keys of the tree.
-func (l *locator) search(node uint32, text string, at value.Path) (value.Path, uint32) {
+// find returns the node of a path text below a node and its path, or 0. at is the path of the node. A key may have dots
+// and brackets, which make the text ambiguous: shorter keys are tried first.
+func (l *locator) find(node uint32, text string, at value.Path) (value.Path, uint32) {
 	if text == "" {
 		return at, node
 	}
-	d := l.d
-	switch d.Nodes[node].Kind {
-	case value.Object:
-		text = strings.TrimPrefix(text, ".")
-		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
-			if l.steps--; l.steps < 0 || l.steps&1023 == 0 && l.stop.Stopped() {
-				return nil, 0
-			}
-			rest, ok := strings.CutPrefix(text, d.Key(c))
-			if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
-				continue
-			}
-			if path, found := l.search(c, rest, at.With(value.Name(d.Key(c)))); found != 0 {
-				return path, found
-			}
-		}
-	case value.Array:
+	if l.d.Nodes[node].Kind == value.Array {
 		inner, rest, ok := strings.Cut(strings.TrimPrefix(text, "["), "]")
 		if i, err := strconv.Atoi(inner); ok && err == nil && text[0] == '[' {
 			if c := l.finder.Child(node, value.At(i)); c != 0 {
-				return l.search(c, rest, at.With(value.At(i)))
+				return l.find(c, rest, at.With(value.At(i)))
+			}
+		}
+		return nil, 0
+	}
+	text = strings.TrimPrefix(text, ".")
+	for end := range len(text) + 1 {
+		if end < len(text) && text[end] != '.' && text[end] != '[' {
+			continue
+		}
+		if l.steps--; l.steps < 0 || l.steps&1023 == 0 && l.stop.Stopped() {
+			break
+		}
+		if c := l.finder.Field(node, text[:end]); c != 0 {
+			if path, found := l.find(c, text[end:], at.With(value.Name(text[:end]))); found != 0 {
+				return path, found
 			}
 		}
 	}

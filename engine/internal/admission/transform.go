@@ -13,29 +13,31 @@ import (
 // Prune coerces metadata and removes unknown fields, including those of embedded metadata. It keeps nulls and sets no
 // defaults. The error is a *Fault.
 func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
-	return d.run(ctx, r, func(p *pass) error {
-		if err := p.readKnown(); err != nil {
-			return err
-		}
-		if err := p.coerce(metadata.Options{}, true); err != nil {
-			return err
-		}
-		p.object()
-		return nil
-	})
+	return d.step(ctx, r, func(p *pass) error { return p.coerce(metadata.Options{}, true) })
 }
 
 // Default removes nulls of non-nullable fields and sets defaults. It does not prune and keeps metadata. The error is a
 // *Fault.
 func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
-	return d.run(ctx, r, func(p *pass) error {
-		if err := p.readKnown(); err != nil {
-			return err
-		}
+	return d.step(ctx, r, func(p *pass) error {
 		if p.matches && !d.PreserveUnknown {
 			p.own.Plan.DropNulls(p.d, p.root)
 		}
-		if err := p.fill(); err != nil {
+		return p.fill()
+	})
+}
+
+// step does a single step to an object, for which it needs the schema of the object's version.
+func (d *Definition) step(ctx context.Context, r *Request, do func(*pass) error) (Outcome, error) {
+	return d.run(ctx, r, func(p *pass) error {
+		p.source = fromCaller
+		if err := p.readOther(); err != nil {
+			return err
+		}
+		if p.out.Version == nil {
+			return p.def.noVersion("the object's apiVersion", p.of.GroupVersion().String())
+		}
+		if err := do(p); err != nil {
 			return err
 		}
 		p.object()
@@ -129,18 +131,6 @@ func (p *pass) readOther() error {
 	if v := p.def.Find(p.of.Version); v != nil && p.of.Group == p.def.Group {
 		p.out.Version = v
 		p.out.Warnings = slices.Clip(v.Warnings)
-	}
-	return nil
-}
-
-// readKnown is readOther for calls that need the schema of the object's version.
-func (p *pass) readKnown() error {
-	p.source = fromCaller
-	if err := p.readOther(); err != nil {
-		return err
-	}
-	if p.out.Version == nil {
-		return p.def.noVersion("the object's apiVersion", p.of.GroupVersion().String())
 	}
 	return nil
 }

@@ -140,7 +140,10 @@ func cut(texts []string, first int) (sent []string) {
 		if i > first && total >= maxWarningRunes {
 			break
 		}
-		if text = firstRunes(text, maxCutRunes); fitsHeader(text) {
+		if utf8.RuneCountInString(text) > maxCutRunes {
+			text = string([]rune(text)[:maxCutRunes]) // invalid bytes become U+FFFD, as upstream does it
+		}
+		if fitsHeader(text) {
 			sent = append(sent, text)
 			total += utf8.RuneCountInString(text)
 		}
@@ -150,12 +153,4 @@ func cut(texts []string, first int) (sent []string) {
 
 func fitsHeader(text string) bool {
 	return text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
-}
-
-// firstRunes cuts a text. Invalid bytes in a cut text become U+FFFD, as upstream does it.
-func firstRunes(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most])
 }

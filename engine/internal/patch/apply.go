@@ -88,13 +88,13 @@ type Object struct {
 // Apply applies a patch to an object. It changes neither, and the Tree refers to both. The error is an *Error, a
 // *value.LimitError or value.ErrStopped.
 func Apply(o Object, p Document, s *interrupt.Signal) (*Tree, error) {
-	if err := p.readable(); err != nil {
-		return nil, err
-	}
 	t := &Tree{old: o.Doc, printed: o.Printed, patch: p.Doc, stop: s}
 	var err error
 	switch kind := p.Doc.Nodes[p.Root].Kind; {
 	case p.Type == JSON:
+		if err := p.undecodable(); err != nil {
+			return nil, badRequest(err.Error())
+		}
 		t.root = node{kind: ofOld, at: o.Root}
 		err = t.run(p)
 	case kind == value.Object:

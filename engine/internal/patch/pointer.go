@@ -62,17 +62,14 @@ func (t *Tree) get(at slot) (*node, error) {
 		}
 		return new(node), nil
 	}
-	i, err := c.element(at.key)
+	i, err := index(at.key, len(c.elements))
 	if err != nil {
 		return nil, err
 	}
 	return &c.elements[i], nil
 }
 
-// element returns the index of an element of a list. A negative one counts from the end.
-func (c *container) element(key string) (int, error) { return index(key, len(c.elements)) }
-
-// index parses an index below n.
+// index parses an index below n. A negative one counts from the end.
 func index(key string, n int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil {
@@ -124,7 +121,7 @@ func (t *Tree) take(at slot) error {
 		c.drop(i)
 		return nil
 	}
-	i, err := c.element(at.key)
+	i, err := index(at.key, len(c.elements))
 	if err != nil {
 		return err
 	}

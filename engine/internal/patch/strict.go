@@ -58,26 +58,13 @@ func (p Document) OutOfRange(err error, strict bool) string {
 }
 
 // undecodable returns the library's message about a text that is not a patch.
-func (p Document) undecodable() error {
+func (p Document) undecodable() (err error) {
 	if p.Type == JSON {
-		_, err := jsonpatch.DecodePatch(p.Text)
-		return err
-	}
-	if _, err := jsonpatch.MergePatch([]byte("{}"), p.Text); errors.Is(err, jsonpatch.ErrBadJSONPatch) {
-		return err
-	}
-	return nil
-}
-
-// readable rejects a JSON patch that is not a list of objects. Merge patches are checked when they are applied.
-func (p Document) readable() error {
-	if p.Type == Merge {
+		_, err = jsonpatch.DecodePatch(p.Text)
+	} else if _, err = jsonpatch.MergePatch([]byte("{}"), p.Text); !errors.Is(err, jsonpatch.ErrBadJSONPatch) {
 		return nil
 	}
-	if _, err := jsonpatch.DecodePatch(p.Text); err != nil {
-		return badRequest(err.Error())
-	}
-	return nil
+	return err
 }
 
 func (p Document) unmarshal() ([]error, error) {
