@@ -91,7 +91,7 @@ func TestPatch(t *testing.T) {
 		{name: "a patch that does not fit", list: true, patch: `[{"op":"remove","path":"/spec/y"}]`, code: 422, message: "the server rejected our request due to an error in our request",
 			warning: `crdeval: the patch was not applied: operation 0 (remove /spec/y): there is no "y" to remove`},
 		{name: "a path that is cut within a letter", list: true, patch: `[{"op":"remove","path":"/` + strings.Repeat("x", 198) + `é"}]`, code: 422, warning: "operation 0 (remove /" + strings.Repeat("x", 198) + "…)"},
-		{name: "a text is compared as it is printed", list: true, patch: `[{"op":"test","path":"/spec/image","value":"a<b"}]`, code: 422, warning: "written in another way"},
+		{name: "a text is compared as it is printed", list: true, patch: `[{"op":"test","path":"/spec/image","value":"a<b"}]`, code: 422, warning: "written differently"},
 		{name: "a crash", list: true, patch: `[{"op":"test","path":""}]`, code: 500, message: "panic"},
 		{name: "another name", patch: `{"metadata":{"name":"y"}}`, code: 400, message: "the name of the object (y) does not match the name on the URL (x)"},
 		{name: "another namespace", patch: `{"metadata":{"namespace":"y"}}`, code: 400, message: "the namespace of the provided object does not match"},

@@ -140,9 +140,9 @@ func TestCreate(t *testing.T) {
 
 		{name: "as given", r: Request{AsGiven: true, Body: []byte(gadget(plain, `,"spec":{"x":1}`))},
 			want: outcome{rejection: "Invalid", violations: []string{`SCHEMA spec.must: Required value`}}},
-		{name: "as given, status is judged", r: Request{AsGiven: true, Body: []byte(gadget(plain, `,"spec":{"must":1},"status":{"replicas":-1}`))},
+		{name: "as given: the status is validated", r: Request{AsGiven: true, Body: []byte(gadget(plain, `,"spec":{"must":1},"status":{"replicas":-1}`))},
 			want: outcome{rejection: "Invalid", violations: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
-		{name: "as given, nothing changes", r: Request{AsGiven: true, Body: []byte(gadget(plain+`,"generation":7`, `,"spec":{"must":1,"x":null}`))},
+		{name: "as given: nothing changes", r: Request{AsGiven: true, Body: []byte(gadget(plain+`,"generation":7`, `,"spec":{"must":1,"x":null}`))},
 			want: outcome{object: gadget(plain+`,"generation":7`, `,"spec":{"must":1,"x":null}`)}},
 
 		{name: "handler: another name", r: Request{Handler: true, Name: "h", Body: []byte(gadget(plain, ``))}, want: outcome{rejection: "BadRequest"}},
@@ -152,7 +152,7 @@ func TestCreate(t *testing.T) {
 			want: outcome{object: gadget(`"name":"g","namespace":"m","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "handler: cluster-scoped objects lose their namespace", d: cluster, r: Request{Handler: true, Body: []byte(gadget(plain, ``))},
 			want: outcome{object: gadget(`"name":"g","generation":1`, `,"spec":{"must":1}`)}},
-		{name: "no handler: they are rejected", d: cluster, r: Request{Body: []byte(gadget(plain, ``))},
+		{name: "no handler: a namespace of a cluster-scoped object is rejected", d: cluster, r: Request{Body: []byte(gadget(plain, ``))},
 			want: outcome{rejection: "Invalid", violations: []string{`METADATA metadata.namespace: Forbidden: not allowed on this type`}}},
 		{name: "handler: owners twice", r: Request{Handler: true, Body: []byte(gadget(plain+`,"ownerReferences":[`+owner+`,`+owner+`]`, ``))},
 			want: outcome{object: gadget(plain+`,"ownerReferences":[`+owner+`],"generation":1`, `,"spec":{"must":1}`), warnings: []string{
@@ -164,10 +164,10 @@ func TestCreate(t *testing.T) {
 			want: outcome{object: gadget(`"name":"h","namespace":"m","generation":1`, `,"spec":{"must":1}`)}},
 		{name: "completed: a long generateName is cut", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"generateName":"`+strings.Repeat("g", 70)+`"`, ``))},
 			want: outcome{object: gadget(`"generateName":"`+strings.Repeat("g", 70)+`","namespace":"default","name":"`+strings.Repeat("g", 58)+`00000","generation":1`, `,"spec":{"must":1}`)}},
-		{name: "completed: what is wrong stays wrong", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"name":"g","namespace":"N"`, ``))},
+		{name: "completed: invalid values are not corrected", r: Request{CompleteMetadata: true, Body: []byte(gadget(`"name":"g","namespace":"N"`, ``))},
 			want: outcome{rejection: "Invalid", violations: []string{
 				`METADATA metadata.namespace: Invalid value: "N": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`}}},
-		{name: "completed: no name to make", r: Request{CompleteMetadata: true, Body: []byte(gadget(``, ``))},
+		{name: "completed: neither name nor generateName", r: Request{CompleteMetadata: true, Body: []byte(gadget(``, ``))},
 			want: outcome{rejection: "Invalid", violations: []string{`METADATA metadata.name: Required value: name or generateName is required`}}},
 		{name: "finalizers", r: Request{Body: []byte(gadget(plain+`,"finalizers":["z","example.com/a","b.c"]`, ``))},
 			want: outcome{object: gadget(plain+`,"finalizers":["z","example.com/a","b.c"],"generation":1`, `,"spec":{"must":1}`), warnings: []string{
@@ -265,7 +265,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A read fills in the defaults of the object's own version, converts, and does not fill in those of the target.
+// TestReadAndConvert checks that a read fills in the defaults of the object's own version, converts, and does not fill in those of the target.
 func TestReadAndConvert(t *testing.T) {
 	none := define(t, nil)
 	webhook := define(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
@@ -296,8 +296,8 @@ func TestReadAndConvert(t *testing.T) {
 		{"convert, webhook: the reply is coerced and pruned, not defaulted", webhook, true, reply(v2(plain+`,"uid":"u","labels":{"a":"b"},"finalizers":["f"]`, `"note":"c","y":1`)),
 			`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{"labels":{"a":"b"},"name":"g","namespace":"n","uid":"u"},"spec":{"note":"c"}}`, ""},
 		{"convert, webhook: another uid", webhook, true, reply(v2(plain, ``)), "", ObjectRejected},
-		{"convert, webhook: no JSON", webhook, true, reply(`{`), "", ObjectRejected},
-		{"convert, no webhook to ask", webhook, true, nil, "", ConversionUnavailable},
+		{"convert, webhook: invalid JSON", webhook, true, reply(`{`), "", ObjectRejected},
+		{"convert, no converter", webhook, true, nil, "", ConversionUnavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.d.Converter = c.by

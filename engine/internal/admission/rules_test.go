@@ -39,9 +39,9 @@ func TestRules(t *testing.T) {
 		status      bool
 		want        outcome
 	}{
-		"they hold":    {object: gadget(plain, `,"spec":{"must":1}`)},
+		"all are true": {object: gadget(plain, `,"spec":{"must":1}`)},
 		"of a default": {object: gadget(plain, ``), want: outcome{}},
-		"one does not": {object: gadget(plain, `,"spec":{"must":9}`), want: outcome{rejection: "Invalid", violations: []string{"RULES spec: Invalid value: too much"}}},
+		"one is false": {object: gadget(plain, `,"spec":{"must":9}`), want: outcome{rejection: "Invalid", violations: []string{"RULES spec: Invalid value: too much"}}},
 		"the root's":   {object: gadget(`"name":"bad","namespace":"n"`, ``), want: outcome{rejection: "Invalid", violations: []string{"RULES <nil>: Invalid value: bad name"}}},
 		"blocked": {object: gadget(plain, `,"spec":{"must":"x"}`), want: outcome{rejection: "Invalid", violations: []string{
 			`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`,

@@ -37,7 +37,8 @@ func (p *pass) respond(v *Version) error {
 	case p.out.Rejection != nil:
 		return nil
 	}
-	asList := !p.r.Scale && p.takenForList()
+	items := p.d.Field(p.root, "items")
+	asList := !p.r.Scale && items != 0 && p.d.Nodes[items].Kind == value.Array
 	err := p.written(v)
 	if asList && p.out.Rejection == nil {
 		p.warn(Notice + takenForList)
@@ -68,16 +69,10 @@ func (p *pass) written(v *Version) error {
 }
 
 // takenForList warns of an object that API servers take for a list in their answer.
-const takenForList = `an object with a list "items" at its root is stored, but API servers answer the write, and each GET of the object, ` +
-	"with 500 *unstructured.Unstructured is not a list: no Items field in this object"
-
-// takenForList reports whether API servers take the object for a list.
 //
 // Upstream: apimachinery, unstructured.go, IsList; endpoints/handlers/response.go, transformResponseObject.
-func (p *pass) takenForList() bool {
-	items := p.d.Field(p.root, "items")
-	return items != 0 && p.d.Nodes[items].Kind == value.Array
-}
+const takenForList = `an object with a list "items" at its root is stored, but API servers answer the write, ` +
+	"and each GET of the object, with 500 *unstructured.Unstructured is not a list: no Items field in this object"
 
 // deletes reports whether the update removes the last finalizer of an object that is being deleted.
 //

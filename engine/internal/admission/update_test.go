@@ -44,13 +44,13 @@ func TestUpdate(t *testing.T) {
 			want: outcome{object: gadget(after("5"), `,"spec":{"must":2}`)}},
 		{name: "metadata changes", r: Request{Body: []byte(gadget(sent+`,"labels":{"a":"b"}`, spec))}, old: gadget(stored, spec),
 			want: outcome{object: gadget(sent+`,"labels":{"a":"b"},"generation":4,"uid":"u","creationTimestamp":"2024-01-01T00:00:00Z"`, spec)}},
-		{name: "a generation is not the client's", r: Request{Body: []byte(gadget(sent+`,"generation":9`, spec))}, old: gadget(stored, spec),
+		{name: "a generation in the request is ignored", r: Request{Body: []byte(gadget(sent+`,"generation":9`, spec))}, old: gadget(stored, spec),
 			want: outcome{object: gadget(sent+`,"generation":4,"uid":"u","creationTimestamp":"2024-01-01T00:00:00Z"`, spec)}},
-		{name: "the old object has none", r: Request{Body: []byte(gadget(sent, spec))}, old: gadget(sent, ``),
+		{name: "the old object has no generation", r: Request{Body: []byte(gadget(sent, spec))}, old: gadget(sent, ``),
 			want: outcome{object: gadget(sent+`,"generation":1`, spec)}},
-		{name: "the status stays", r: Request{Body: []byte(gadget(sent, spec+`,"status":{"selector":"new"}`))}, old: gadget(stored, spec+`,"status":{"selector":"old"}`),
+		{name: "the old status is kept", r: Request{Body: []byte(gadget(sent, spec+`,"status":{"selector":"new"}`))}, old: gadget(stored, spec+`,"status":{"selector":"old"}`),
 			want: outcome{object: gadget(after("4"), spec+`,"status":{"selector":"old"}`)}},
-		{name: "there was no status", r: Request{Body: []byte(gadget(sent, spec+`,"status":{"selector":"new","x":1}`))}, old: gadget(stored, spec),
+		{name: "the old object has no status", r: Request{Body: []byte(gadget(sent, spec+`,"status":{"selector":"new","x":1}`))}, old: gadget(stored, spec),
 			want: outcome{object: gadget(after("4"), spec), warnings: []string{`unknown field "status.x"`}}},
 		{name: "defaults of the old object count", r: Request{Body: []byte(gadget(sent, `,"spec":{}`))}, old: gadget(stored, ``),
 			want: outcome{object: gadget(after("4"), `,"spec":{"must":1}`)}},
@@ -79,7 +79,7 @@ func TestUpdate(t *testing.T) {
 		{name: "labels", r: Request{Body: []byte(gadget(sent+`,"labels":{"a":"é"}`, spec))}, old: gadget(stored+`,"labels":{"a":"é"}`, spec),
 			want: outcome{rejection: "Invalid", violations: slices.Repeat([]string{`METADATA metadata.labels: Invalid value: "é": a valid label must be an empty string or consist of alphanumeric characters, ` +
 				`'-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`}, 3)}},
-		{name: "managed fields are the handler's", r: Request{Body: []byte(gadget(sent+`,"managedFields":[{"operation":"x"}]`, spec)), Handler: true}, old: gadget(stored, spec), want: outcome{}},
+		{name: "managed fields are not validated", r: Request{Body: []byte(gadget(sent+`,"managedFields":[{"operation":"x"}]`, spec)), Handler: true}, old: gadget(stored, spec), want: outcome{}},
 
 		{name: "another kind", r: Request{Version: "v1", Body: []byte(`{"apiVersion":"example.com/v1","kind":"Other","metadata":{` + sent + `}}`)}, old: gadget(stored, spec),
 			want: outcome{rejection: "Invalid", violations: []string{`TYPE_META kind: Invalid value: "Other": must be Gadget`}}},
@@ -92,11 +92,11 @@ func TestUpdate(t *testing.T) {
 
 		{name: "an unchanged value is ratcheted", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"x","note":"b"}`))}, old: gadget(stored, `,"spec":{"must":"x","note":"a"}`),
 			ratcheted: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}},
-		{name: "a changed one is not", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"y"}`))}, old: gadget(stored, `,"spec":{"must":"x"}`),
+		{name: "a changed value is not ratcheted", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":"y"}`))}, old: gadget(stored, `,"spec":{"must":"x"}`),
 			want: outcome{rejection: "Invalid", violations: []string{`SCHEMA spec.must: Invalid value: "string": spec.must in body must be of type integer: "string"`}}},
-		{name: "lists that were right", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["a","a"]}`))}, old: gadget(stored, `,"spec":{"tags":["a"]}`),
+		{name: "lists whose old items were unique", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["a","a"]}`))}, old: gadget(stored, `,"spec":{"tags":["a"]}`),
 			want: outcome{rejection: "Invalid", violations: []string{`LIST spec.tags[1]: Duplicate value: "a"`}}},
-		{name: "lists that were not", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["b","b"]}`))}, old: gadget(stored, `,"spec":{"tags":["a","a"]}`),
+		{name: "lists whose old items were not unique", r: Request{Body: []byte(gadget(sent, `,"spec":{"tags":["b","b"]}`))}, old: gadget(stored, `,"spec":{"tags":["a","a"]}`),
 			ratcheted: []string{`LIST spec.tags[1]: Duplicate value: "b"`}},
 		{name: "embedded resources are never ratcheted", r: Request{Body: []byte(gadget(sent, `,"spec":{"template":{"kind":"X"}}`))}, old: gadget(stored, `,"spec":{"template":{"kind":"X"}}`),
 			want: outcome{rejection: "Invalid", violations: []string{`EMBEDDED spec.template.apiVersion: Required value`}}},
@@ -105,9 +105,9 @@ func TestUpdate(t *testing.T) {
 
 		{name: "status", r: Request{Body: []byte(gadget(sent, `,"spec":{"must":9,"x":1},"status":{"selector":"new"}`)), Status: true}, old: gadget(stored+`,"labels":{"a":"b"}`, spec+`,"status":{"selector":"old"}`),
 			want: outcome{object: gadget(stored+`,"labels":{"a":"b"}`, spec+`,"status":{"selector":"new"}`), warnings: []string{`unknown field "spec.x"`}}},
-		{name: "status, from nothing", r: Request{Body: []byte(gadget(``, `,"status":{"selector":"new"}`)), Status: true}, old: gadget(stored, spec),
+		{name: "a status that the old object lacks", r: Request{Body: []byte(gadget(``, `,"status":{"selector":"new"}`)), Status: true}, old: gadget(stored, spec),
 			want: outcome{object: gadget(stored, spec+`,"status":{"selector":"new"}`)}},
-		{name: "status, to nothing", r: Request{Body: []byte(gadget(``, ``)), Status: true}, old: gadget(stored, spec+`,"status":{"selector":"old"}`),
+		{name: "a status is removed", r: Request{Body: []byte(gadget(``, ``)), Status: true}, old: gadget(stored, spec+`,"status":{"selector":"old"}`),
 			want: outcome{object: gadget(stored, spec)}},
 		{name: "status and finalizers", r: Request{Body: []byte(gadget(`"finalizers":["new"]`, ``)), Status: true}, old: gadget(stored, spec), want: outcome{object: gadget(stored, spec)}},
 		{name: "status, from bytes of a storage", r: Request{Body: []byte(gadget(sent, `,"status":{"selector":"new"}`)), Status: true}, old: gadget(plain, spec),
@@ -116,7 +116,7 @@ func TestUpdate(t *testing.T) {
 			want: outcome{object: gadget(stored, spec+`,"status":{"selector":"new"}`)}},
 		{name: "status and replicas", r: Request{Body: []byte(gadget(sent, `,"status":{"replicas":-1}`)), Status: true}, old: gadget(stored, `,"spec":{"must":1,"replicas":-1}`),
 			want: outcome{rejection: "Invalid", violations: []string{`SCALE .status.replicas: Invalid value: -1: should be a non-negative integer`}}},
-		{name: "status where there is none", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `}}`), Status: true}, old: gadget(stored, spec), want: outcome{rejection: "NotFound"}},
+		{name: "a version without the status subresource", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `}}`), Status: true}, old: gadget(stored, spec), want: outcome{rejection: "NotFound"}},
 
 		{name: "stored at another version", r: Request{Body: []byte(`{"apiVersion":"example.com/v2","kind":"Gadget","metadata":{` + sent + `},"spec":{"note":"a"}}`)}, old: gadget(stored, `,"spec":{"must":1,"note":"a"}`),
 			// The old object has no spec.since: defaults come before the conversion.
@@ -244,7 +244,7 @@ func TestUpdatePositions(t *testing.T) {
 	}
 }
 
-// TestUpdateConverted: a webhook brings the old object to the version of the request.
+// TestUpdateConverted checks that a webhook converts the old object to the version of the request.
 func TestUpdateConverted(t *testing.T) {
 	d := define(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"}}}

@@ -212,19 +212,14 @@ func (p *pass) finish(v *Version) error {
 	if err != nil {
 		return err
 	}
-	p.reject(found)
-	p.forbidden()
-	return p.respond(v)
-}
-
-// reject sets the outcome of the violations, or adds the warnings of a valid object.
-func (p *pass) reject(found []violation.Violation) {
 	p.out.Ratcheted = p.locate(p.ratcheted)
 	if len(found) == 0 {
 		p.warnFinalizers()
-		return
+	} else {
+		p.rejectInvalid(p.of.GroupKind(), p.nameOf(p.root), found)
 	}
-	p.rejectInvalid(p.of.GroupKind(), p.nameOf(p.root), found)
+	p.forbidden()
+	return p.respond(v)
 }
 
 // rejectInvalid rejects an object with violations.

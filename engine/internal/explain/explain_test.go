@@ -12,18 +12,18 @@ func TestWrap(t *testing.T) {
 	}{
 		{"short", "a b", "a b"},
 		{"at a space", "aaaa bbbb cccc", "aaaa bbbb\ncccc"},
-		{"lines stay", "aa\n\nbb\n", "aa\n\nbb\n"},
-		{"white space at a break goes", "aaaaaaaa    bbb", "aaaaaaaa\nbbb"},
-		{"white space inside stays", "a    b", "a    b"},
+		{"line breaks are kept", "aa\n\nbb\n", "aa\n\nbb\n"},
+		{"white space at a break is dropped", "aaaaaaaa    bbb", "aaaaaaaa\nbbb"},
+		{"white space inside a line is kept", "a    b", "a    b"},
 		{"white space at the end", "aaaa  ", "aaaa  "},
 		{"white space at the end, beyond", "aaaaaaaaa     ", "aaaaaaaaa"},
 		{"white space at the start", "   a", "   a"},
-		{"long words stay whole", "abcdefghijklmno", "abcdefghijklmno"},
-		{"and begin a line", "a b abcdefghijklmno c", "a b\nabcdefghijklmno\nc"},
-		{"but after one space", " abcdefghijklmno", " abcdefghijklmno"},
+		{"long words are not broken", "abcdefghijklmno", "abcdefghijklmno"},
+		{"long words begin a line", "a b abcdefghijklmno c", "a b\nabcdefghijklmno\nc"},
+		{"a long word after one space", " abcdefghijklmno", " abcdefghijklmno"},
 		{"characters, not bytes", "éééé éééé é", "éééé éééé\né"},
 		{"no-break spaces do not break", "aaaa\u00a0bbbbb cc", "aaaa\u00a0bbbbb\ncc"},
-		{"nothing", "", ""},
+		{"empty", "", ""},
 	} {
 		if got := wrap(10, tc.text); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)

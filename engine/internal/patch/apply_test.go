@@ -24,47 +24,47 @@ func TestApply(t *testing.T) {
 		detail              string // a part of the text about it
 	}{
 		{name: "merge: members", object: `{"a":1,"b":{"c":2,"d":3}}`, patch: `{"b":{"c":null,"e":4},"a":[1]}`, want: `{"a":[1],"b":{"d":3,"e":4}}`},
-		{name: "merge: nulls in what is new go", object: `{}`, patch: `{"a":{"b":null,"c":[null,{"d":null}]}}`, want: `{"a":{"c":[null,{}]}}`},
+		{name: "merge: nulls in new values are dropped", object: `{}`, patch: `{"a":{"b":null,"c":[null,{"d":null}]}}`, want: `{"a":{"c":[null,{}]}}`},
 		{name: "merge: nulls in a value that replaces an object stay", object: `{"a":{}}`, patch: `{"a":[{"b":null}]}`, want: `{"a":[{"b":null}]}`},
 		{name: "merge: a list replaces the object", object: `{}`, patch: `[{"a":null}]`, want: `[{}]`},
 		{name: "merge: null", object: `{}`, patch: `null`, code: 400, detail: "Invalid JSON Patch"},
-		{name: "merge: a text", object: `{}`, patch: `"a"`, code: 400, detail: "Invalid JSON Patch"},
+		{name: "merge: a string", object: `{}`, patch: `"a"`, code: 400, detail: "Invalid JSON Patch"},
 		{name: "merge: duplicate keys", object: `{}`, patch: `{"a":1,"a":{"b":1,"b":2}}`, want: `{"a":{"b":2}}`},
 
 		{name: "add", object: `{"a":[1,2]}`, patch: `[{"op":"add","path":"/a/1","value":{"x": 1}},{"op":"add","path":"/a/-","value":3}]`, want: `{"a":[1,{"x":1},2,3]}`},
 		{name: "add counts from the end", object: `{"a":[1,2]}`, patch: `[{"op":"add","path":"/a/-1","value":3}]`, want: `{"a":[1,2,3]}`},
 		{name: "add without a value adds null", object: `{}`, patch: `[{"op":"add","path":"/a"}]`, want: `{"a":null}`},
-		{name: "add into nothing", object: `{}`, patch: `[{"op":"add","path":"/a/b","value":1}]`, code: 422, detail: "operation 0 (add /a/b): there is no object and no list"},
-		{name: "add the whole", object: `{}`, patch: `[{"op":"add","path":"","value":{}}]`, code: 422, detail: "no object and no list"},
+		{name: "add below a missing member", object: `{}`, patch: `[{"op":"add","path":"/a/b","value":1}]`, code: 422, detail: "operation 0 (add /a/b): the path does not lead into"},
+		{name: "add at the root", object: `{}`, patch: `[{"op":"add","path":"","value":{}}]`, code: 422, detail: "does not lead into an object or a list"},
 		{name: "add outside of a list", object: `{"a":[]}`, patch: `[{"op":"add","path":"/a/2","value":1}]`, code: 422, detail: "index 2 is outside"},
 		{name: "keys are escaped", object: `{"a/b":1,"m~n":2}`, patch: `[{"op":"remove","path":"/a~1b"},{"op":"replace","path":"/m~0n","value":3}]`, want: `{"m~n":3}`},
 		{name: "a path need not begin with a slash", object: `{"a":1}`, patch: `[{"op":"remove","path":"x/a"}]`, want: `{}`},
-		{name: "replace what is not there", object: `{}`, patch: `[{"op":"replace","path":"/a","value":1}]`, want: `{"a":1}`},
-		{name: "replace the whole", object: `{"a":1}`, patch: `[{"op":"replace","path":"","value":{"b":1}},{"op":"add","path":"/c","value":2}]`, want: `{"b":1,"c":2}`},
-		{name: "replace the whole by a number", object: `{"a":1}`, patch: `[{"op":"replace","path":"","value":1}]`, code: 422, detail: "by an object or a list alone"},
-		{name: "remove what is not there", object: `{}`, patch: `[{"op":"remove","path":"/a"}]`, code: 422, detail: `there is no "a" to remove`},
+		{name: "replace a missing member", object: `{}`, patch: `[{"op":"replace","path":"/a","value":1}]`, want: `{"a":1}`},
+		{name: "replace the root", object: `{"a":1}`, patch: `[{"op":"replace","path":"","value":{"b":1}},{"op":"add","path":"/c","value":2}]`, want: `{"b":1,"c":2}`},
+		{name: "replace the root by a number", object: `{"a":1}`, patch: `[{"op":"replace","path":"","value":1}]`, code: 422, detail: "can only be replaced by an object or a list"},
+		{name: "remove a missing member", object: `{}`, patch: `[{"op":"remove","path":"/a"}]`, code: 422, detail: `there is no "a" to remove`},
 		{name: "move", object: `{"a":{"b":1},"c":{}}`, patch: `[{"op":"move","from":"/a/b","path":"/c/b"}]`, want: `{"a":{},"c":{"b":1}}`},
-		{name: "move into itself", object: `{"a":{"b":1}}`, patch: `[{"op":"move","from":"/a","path":"/a/b"}]`, code: 422, detail: "no object and no list"},
+		{name: "move into itself", object: `{"a":{"b":1}}`, patch: `[{"op":"move","from":"/a","path":"/a/b"}]`, code: 422, detail: "does not lead into an object or a list"},
 		{name: "copy", object: `{"a":{"b":[1]}}`, patch: `[{"op":"copy","from":"/a","path":"/c"},{"op":"add","path":"/c/b/-","value":2}]`, want: `{"a":{"b":[1]},"c":{"b":[1,2]}}`},
 		{name: "copy into itself", object: `{}`, patch: `[{"op":"add","path":"/a","value":{"z":1,"b":2}},{"op":"copy","from":"/a","path":"/a/c"}]`,
 			want: `{"a":{"b":2,"c":{"b":2,"z":1},"z":1}}`},
 		{name: "test", object: `{"a":{"b":1,"c":[2]}}`, patch: `[{"op":"test","path":"/a","value":{"c":[2],"b":1}}]`, want: `{"a":{"b":1,"c":[2]}}`},
-		{name: "test what is not there", object: `{}`, patch: `[{"op":"test","path":"/a","value":null},{"op":"test","path":"/a"}]`, want: `{}`},
-		{name: "test fails", object: `{"a":1}`, patch: `[{"op":"test","path":"/a","value":2}]`, code: 422, detail: "operation 0 (test /a): the value is another one"},
+		{name: "test a missing member", object: `{}`, patch: `[{"op":"test","path":"/a","value":null},{"op":"test","path":"/a"}]`, want: `{}`},
+		{name: "test fails", object: `{"a":1}`, patch: `[{"op":"test","path":"/a","value":2}]`, code: 422, detail: "operation 0 (test /a): the value differs"},
 		{name: "test compares texts: numbers", object: `{"a":1}`, patch: `[{"op":"test","path":"/a","value":1.0}]`, code: 422},
-		{name: "test compares texts: what is escaped", object: `{"a":"x<y"}`, patch: `[{"op":"test","path":"/a","value":"x<y"}]`, code: 422},
-		{name: "test compares texts: escaped alike", object: `{"a":"x<y"}`, patch: `[{"op":"test","path":"/a","value":"x\u003cy"}]`, want: `{"a":"x\u003cy"}`},
+		{name: "test compares texts: an escaped character", object: `{"a":"x<y"}`, patch: `[{"op":"test","path":"/a","value":"x<y"}]`, code: 422},
+		{name: "test compares texts: the same escape", object: `{"a":"x<y"}`, patch: `[{"op":"test","path":"/a","value":"x\u003cy"}]`, want: `{"a":"x\u003cy"}`},
 		{name: "test of nulls in a list", object: `{"a":[null]}`, patch: `[{"op":"test","path":"/a","value":[null]}]`, code: 500, detail: "panic"},
-		{name: "test of the whole without a value", object: `{}`, patch: `[{"op":"test","path":""}]`, code: 500},
-		{name: "below a null that was copied", object: `{}`, code: 500,
+		{name: "test of the root without a value", object: `{}`, patch: `[{"op":"test","path":""}]`, code: 500},
+		{name: "add below a copied null", object: `{}`, code: 500,
 			patch: `[{"op":"add","path":"/a","value":null},{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/b/c","value":1}]`},
 		{name: "no operations", object: `{"b":1,"a":2}`, patch: `[]`, want: `{"a":2,"b":1}`},
-		{name: "null for operations", object: `{"a":1}`, patch: `null`, want: `{"a":1}`},
+		{name: "null instead of operations", object: `{"a":1}`, patch: `null`, want: `{"a":1}`},
 		{name: "an operation that is null", object: `{}`, patch: `[null]`, code: 422, detail: "operation 0: it has no op"},
 		{name: "an unknown operation", object: `{}`, patch: `[{"op":"ADD","path":"/a"}]`, code: 422, detail: "no such operation"},
 		{name: "no path", object: `{}`, patch: `[{"op":"add","value":1}]`, code: 422, detail: "no path"},
-		{name: "no list of operations", object: `{}`, patch: `{"op":"add"}`, code: 400, detail: "json: cannot unmarshal object into Go value of type jsonpatch.Patch"},
-		{name: "no text for a patch", object: `{}`, patch: `[`, code: 400},
+		{name: "an object instead of operations", object: `{}`, patch: `{"op":"add"}`, code: 400, detail: "json: cannot unmarshal object into Go value of type jsonpatch.Patch"},
+		{name: "invalid JSON", object: `{}`, patch: `[`, code: 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			language := patch.JSON
@@ -79,7 +79,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestStrict: what API servers say about the patch itself.
+// TestStrict checks the errors of strict decoding about the patch itself.
 func TestStrict(t *testing.T) {
 	for _, c := range []struct {
 		language patch.Type
@@ -113,7 +113,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestHostile: patches that would take an API server minutes, or all memory, end soon.
+// TestHostile checks that patches that take an API server minutes, or all memory, end soon.
 func TestHostile(t *testing.T) {
 	operations := func(n int, op string) string { return "[" + strings.Repeat(op+",", n-1) + op + "]" }
 	list := "[" + strings.Repeat("1,", 600_000) + "1]"
@@ -128,7 +128,7 @@ func TestHostile(t *testing.T) {
 	}{
 		{"too many operations", `{}`, operations(10_001, `{"op":"add","path":"/a","value":1}`), 413},
 		{"copies that double", `{"a":{"b":"x"}}`, operations(10_000, `{"op":"copy","from":"/a","path":"/a/c"}`), 422},
-		{"copies of what is large", `{"a":"` + text + `"}`, operations(10, `{"op":"copy","from":"/a","path":"/b"}`), 422},
+		{"copies of a large value", `{"a":"` + text + `"}`, operations(10, `{"op":"copy","from":"/a","path":"/b"}`), 422},
 		{"insertions at the head", `{"a":` + list + `}`, operations(10_000, `{"op":"add","path":"/a/0","value":1}`), 0},
 		{"removals from the head", `{"a":` + list + `}`, operations(10_000, `{"op":"remove","path":"/a/0"}`), 0},
 		{"lists put into lists", `{}`, "[" + nesting + "]", 0},

@@ -119,7 +119,7 @@ func (t *Tree) apply(op *operation) error {
 	case whole && op.name == "test":
 		return t.test(op, &t.root)
 	case op.name == "":
-		return errors.New("it has no op that is a text: add, remove, replace, move, copy and test are known")
+		return errors.New("it has no op of type string: add, remove, replace, move, copy and test are known")
 	case !slices.Contains([]string{"add", "remove", "replace", "test"}, op.name):
 		return errors.New("no such operation: add, remove, replace, move, copy and test are known")
 	}
@@ -148,7 +148,7 @@ func (t *Tree) replaceWhole(op *operation) error {
 		return t.crash("it has no value")
 	}
 	if !isContainer(t.shape(op.value)) {
-		return errors.New("the whole can be replaced by an object or a list alone")
+		return errors.New("the root can only be replaced by an object or a list")
 	}
 	t.root = op.value
 	t.opens(&t.root)
@@ -160,7 +160,7 @@ func (t *Tree) replace(at slot, n node) error {
 	c := &t.open[at.in]
 	switch {
 	case c.sealed:
-		return t.crash("it changes a null that was copied")
+		return t.crash("it changes a copied null")
 	case !c.list && c.member(at.key) < 0 && !quirk.On(quirk.ReplaceAddsMissingMember):
 		return fmt.Errorf("there is no member %q", at.key)
 	case !c.list:
@@ -216,7 +216,7 @@ func (t *Tree) copyOf(n node) (node, error) {
 	}
 	t.scratch = t.print(t.scratch[:0], n, true)
 	if t.copied += len(t.scratch); t.copied > MaxCopied {
-		return n, fmt.Errorf("the copies of the patch take %d bytes so far, more than the %d that they may", t.copied,
+		return n, fmt.Errorf("the copies of the patch take at least %d bytes: the limit is %d", t.copied,
 			MaxCopied)
 	}
 	return t.duplicate(n), nil
@@ -236,7 +236,7 @@ func (t *Tree) test(op *operation, n *node) error {
 	if same || t.crashed {
 		return nil
 	}
-	return errors.New("the value is another one, or is written in another way")
+	return errors.New("the value differs, or is written differently")
 }
 
 // crash records that upstream's handler would panic.

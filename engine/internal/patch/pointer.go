@@ -15,7 +15,7 @@ type slot struct {
 	key string
 }
 
-var errNoContainer = errors.New("there is no object and no list that the path leads into")
+var errNoContainer = errors.New("the path does not lead into an object or a list")
 
 // unescaped decodes a key of a path: ~1 is a slash, ~0 a tilde.
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
@@ -35,7 +35,7 @@ func Keys(path string) []string {
 // Upstream: patch.go, findObject.
 func (t *Tree) slot(path *string, name string) (slot, error) {
 	if path == nil {
-		return slot{}, fmt.Errorf("it has no %s that is a text", name)
+		return slot{}, fmt.Errorf("it has no %s of type string", name)
 	}
 	keys := Keys(*path)
 	if len(keys) == 0 || t.opens(&t.root) == nil {
@@ -73,7 +73,7 @@ func (t *Tree) get(at slot) (*node, error) {
 func index(key string, n int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no index of a list", shortened(key))
+		return 0, fmt.Errorf("%q is not an index of a list", shortened(key))
 	}
 	if i >= n || i < -n {
 		return 0, fmt.Errorf("index %d is outside of the list", i)
@@ -89,7 +89,7 @@ func (t *Tree) insert(at slot, n node) error {
 	c := &t.open[at.in]
 	switch {
 	case c.sealed:
-		return t.crash("it adds to a null that was copied")
+		return t.crash("it adds to a copied null")
 	case !c.list:
 		c.set(at.key, n)
 		return nil

@@ -75,7 +75,7 @@ func (t *Target) convert(u *unstructured.Unstructured) error {
 		return Rejection("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
 	case t.Webhook && of.Version == t.Version:
 		return nil
-	case t.Webhook && !(kind && len(u.Object) == 2): // webhooks are not called for only apiVersion and kind
+	case t.Webhook && (!kind || len(u.Object) != 2): // webhooks are not called for only apiVersion and kind
 		return ErrNeedsWebhook
 	}
 	u.SetGroupVersionKind(t.WithKind(of.Kind))
