@@ -11,11 +11,11 @@ import (
 func openAPICase(t *testing.T, d *Definition, want *casefile.Answer) {
 	t.Helper()
 	const kind = "com.example.stable.v1.CronTab"
-	v2, err := OpenAPIV2(t.Context(), Published(d)...)
+	v2, err := OpenAPIV2(t.Context(), OpenAPIOptions{}, d.CRD(Status{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	v3, err := OpenAPIV3(t.Context(), d.Group(), "v1", Published(d)...)
+	v3, err := OpenAPIV3(t.Context(), d.Group(), "v1", OpenAPIOptions{}, d.CRD(Status{}))
 	if err != nil {
 		t.Fatal(err)
 	}

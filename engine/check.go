@@ -34,7 +34,7 @@ func check(ctx context.Context, manifest Document, o Options, memory *celcheck.M
 
 func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, memory *celcheck.Memory) (
 	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
-	m, _, root, err := decodeManifest(d, manifest, o.Limits)
+	m, root, err := decodeManifest(d, manifest, o.Limits)
 	if err != nil {
 		return undecodable(d, root, err)
 	}
@@ -116,16 +116,15 @@ func (o Options) stored(name string) (*definition.Stored, error) {
 	return &definition.Stored{Manifest: m, Generation: existing.Generation, Status: existing.Status}, nil
 }
 
-// decodeManifest parses a manifest into d and decodes it. text is its JSON. root is 0 if the text has no tree: the tree
-// cannot hold a number beyond float64, which upstream ignores in a field that it does not know. There are no positions
-// then.
-func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Manifest, text []byte, root uint32, err error) {
+// decodeManifest parses a manifest into d and decodes it. root is 0 if the text has no tree: the tree cannot hold a
+// number beyond float64, which upstream ignores in a field that it does not know. There are no positions then.
+func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Manifest, root uint32, err error) {
 	if manifest.Absent() {
-		return nil, nil, 0, invalid("there is no manifest: send a CustomResourceDefinition as JSON or YAML")
+		return nil, 0, invalid("there is no manifest: send a CustomResourceDefinition as JSON or YAML")
 	}
 	text, isYAML, err := manifest.text("manifest")
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	if isYAML {
 		var source *value.YAMLSource
@@ -143,21 +142,21 @@ func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Ma
 	if err != nil {
 		unread, root = unreadable("manifest", ReasonManifestUnreadable, err), 0
 		if text == nil || ReasonOf(unread) != ReasonManifestUnreadable {
-			return nil, text, 0, unread
+			return nil, 0, unread
 		}
 	}
 	if m, err = definition.Decode(text); err != nil {
 		if unread != nil {
 			err = unread
 		}
-		return nil, text, root, err
+		return nil, root, err
 	}
 	for i := range m.CRD.Spec.Versions {
 		if err := plan.Fits(schema.Of(&m.CRD.Spec.Versions[i])); err != nil {
-			return nil, text, root, unreadable("manifest", ReasonManifestUnreadable, err)
+			return nil, root, unreadable("manifest", ReasonManifestUnreadable, err)
 		}
 	}
-	return m, text, root, nil
+	return m, root, nil
 }
 
 // undecodable returns the report or the error for a manifest that could not be decoded.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -142,7 +141,6 @@ type compared struct {
 	doc         *value.Doc
 	root        uint32 // 0 if the text has no tree
 	finder      *value.Finder
-	text        []byte
 	crd         *apiextensionsv1.CustomResourceDefinition // nil if it could not be decoded
 	decodeError error
 	canonical   []byte
@@ -160,9 +158,8 @@ func readCompared(manifest Document, what string, l Limits) (_ *compared, err er
 			err = within(what, err)
 		}
 	}()
-	m, text, root, err := decodeManifest(c.doc, manifest, l)
-	c.text, c.root = text, root
-	if root != 0 {
+	m, root, err := decodeManifest(c.doc, manifest, l)
+	if c.root = root; root != 0 {
 		c.finder = c.doc.Finder()
 	}
 	if err != nil {
@@ -196,24 +193,12 @@ func (c *compared) existing(o Options) *Existing {
 	if s := schema.Storage(c.crd); s != nil {
 		e.Status.StoredVersions = []string{s.Name}
 	}
-	var sent struct {
-		Status struct {
-			StoredVersions []string `json:"storedVersions"`
-			Conditions     []struct {
-				Type   string `json:"type"`
-				Status string `json:"status"`
-			} `json:"conditions"`
-		} `json:"status"`
-	}
-	if json.Unmarshal(c.text, &sent) != nil {
-		return e
-	}
-	for _, condition := range sent.Status.Conditions {
-		if condition.Type == string(apiextensionsv1.Terminating) && condition.Status == string(apiextensionsv1.ConditionTrue) {
+	for _, condition := range c.crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Terminating && condition.Status == apiextensionsv1.ConditionTrue {
 			e.Terminating = true
 		}
 	}
-	for _, name := range sent.Status.StoredVersions {
+	for _, name := range c.crd.Status.StoredVersions { // decoding adds the storage version if there are none
 		if !slices.Contains(e.Status.StoredVersions, name) && schema.Find(c.crd, name) != nil {
 			e.Status.StoredVersions = append(e.Status.StoredVersions, name)
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -19,16 +20,37 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// DiscoverableCRD is a CRD for Discover. It needs a Definition or a Name; without either it is ignored.
-type DiscoverableCRD struct {
-	Definition *Definition
-	// Name, Scope, Versions and Desired describe a CRD without a Definition.
+// CRD describes a CRD for Discover, the OpenAPI documents and Explain. CRDs without a Name are ignored.
+type CRD struct {
 	Name     string
 	Scope    Scope
+	Revision string
 	Versions []VersionInfo
 	Desired  DesiredStatus
-	// Status is the status of the CRD, see ReconcileStatus.
+	// Status is the status of the CRD, see ReconcileStatus. OpenAPI documents do not depend on it. Explain uses the
+	// names of Desired if no names are accepted.
 	Status Status
+	// Manifest returns Definition.Manifest, for OpenAPI documents and Explain. It is called only if the result is not
+	// cached. Its errors are returned.
+	Manifest func(context.Context) ([]byte, error)
+}
+
+// CRD describes the CRD with a status.
+func (d *Definition) CRD(status Status) CRD {
+	return CRD{
+		Name: d.Name(), Scope: d.scope, Revision: d.revision, Versions: d.versions, Desired: d.desired, Status: status,
+		Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
+	}
+}
+
+// names returns the names that discovery shows, with the kind that OpenAPI documents show.
+func (c *CRD) names() Names {
+	if c.Status.AcceptedNames.Plural == "" {
+		return c.Desired.Names
+	}
+	names := c.Status.AcceptedNames
+	names.Kind = c.Desired.Names.Kind
+	return names
 }
 
 // Discovery has the discovery documents that an API server serves below /apis for a set of CRDs. It is immutable and
@@ -38,7 +60,7 @@ type DiscoverableCRD struct {
 type Discovery struct {
 	groups   []metav1.APIGroup // in the order of GroupList
 	versions []GroupVersion
-	crds     map[string][]*DiscoverableCRD // established CRDs of each group, sorted by name
+	crds     map[string][]*CRD // established CRDs of each group, sorted by name
 }
 
 // GroupVersion is a version of an API group.
@@ -47,19 +69,16 @@ type GroupVersion = schema.GroupVersion
 // Discover returns the discovery documents of CRDs, as upstream's discovery controller makes them: the resources of
 // established CRDs with their accepted names, in served versions. The objects of a terminating CRD can only be read and
 // deleted.
-func Discover(crds ...DiscoverableCRD) *Discovery {
-	d := &Discovery{crds: map[string][]*DiscoverableCRD{}}
+func Discover(crds ...CRD) *Discovery {
+	d := &Discovery{crds: map[string][]*CRD{}}
 	for _, c := range crds {
-		if def := c.Definition; def != nil {
-			c = DiscoverableCRD{Name: def.Name(), Scope: def.scope, Versions: def.versions, Desired: def.desired, Status: c.Status}
-		}
 		if c.Name != "" && c.is(apiextensionsv1.Established) && slices.ContainsFunc(c.Versions, isServed) {
 			d.crds[c.Desired.Group] = append(d.crds[c.Desired.Group], &c)
 		}
 	}
 	services := make(map[string]string, len(d.crds)) // the first APIService of each group; all have the same priority
 	for group, crds := range d.crds {
-		slices.SortStableFunc(crds, func(a, b *DiscoverableCRD) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortStableFunc(crds, func(a, b *CRD) int { return strings.Compare(a.Name, b.Name) })
 		services[group] = slices.Min(servedVersions(crds)) + "." + group
 	}
 	order := slices.SortedFunc(maps.Keys(d.crds), func(a, b string) int {
@@ -80,7 +99,7 @@ func Discover(crds ...DiscoverableCRD) *Discovery {
 func isServed(v VersionInfo) bool { return v.Served }
 
 // servedVersions returns the served versions of the CRDs of a group, the preferred one first.
-func servedVersions(crds []*DiscoverableCRD) []string {
+func servedVersions(crds []*CRD) []string {
 	var names []string
 	for _, c := range crds {
 		for _, v := range c.Versions {
@@ -93,7 +112,7 @@ func servedVersions(crds []*DiscoverableCRD) []string {
 	return slices.Compact(names)
 }
 
-func (c *DiscoverableCRD) is(condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
+func (c *CRD) is(condition apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	return slices.ContainsFunc(c.Status.Conditions, func(x Condition) bool {
 		return x.Type == condition && x.Status == apiextensionsv1.ConditionTrue
 	})
@@ -166,7 +185,7 @@ func (d *Discovery) resources(group, version string) (list []metav1.APIResource)
 // storageHash returns the hash of the storage version. As in upstream, it is "" if that version is not served.
 //
 // Upstream: endpoints/discovery/storageversionhash.go.
-func (c *DiscoverableCRD) storageHash() string {
+func (c *CRD) storageHash() string {
 	i := slices.IndexFunc(c.Versions, func(v VersionInfo) bool { return v.Storage && v.Served })
 	if i < 0 {
 		return ""

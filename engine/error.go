@@ -134,16 +134,9 @@ func faultError(err error) error {
 	if !errors.As(err, &f) {
 		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
 	}
-	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: rejection(f.Rejection), Err: f.Cause}
+	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Err: f.Cause}
 	if f.Limit != nil {
 		e.Limit, e.Actual = f.Limit.Maximum, f.Limit.Actual
 	}
 	return e
-}
-
-func rejection(r *admission.Rejection) *Rejection {
-	if r == nil {
-		return nil
-	}
-	return &Rejection{Code: r.Code, Reason: r.Reason, Message: r.Message}
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
-	"github.com/crdeval/crdeval/engine/internal/patch"
-	"github.com/crdeval/crdeval/engine/internal/rule"
 )
 
 // Validate returns whether the API server would accept a write of the object: a creation, or with an OldObject an
@@ -63,7 +61,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	if err != nil {
 		return nil, err
 	}
-	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, rule.Tracing(o.Trace)
+	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, o.Trace
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewNone
 	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
 	v := &Verdict{Revision: d.revision}
@@ -83,10 +81,10 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		d.observe(ctx, call, item, &out, start, err)
 		return nil, err
 	}
-	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, rejection(out.Rejection), out.Warnings
+	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, out.Rejection, out.Warnings
 	v.Pruned, v.Defaulted = changes(out.Pruned), changes(out.Defaulted)
 	v.Violations, v.Ratcheted = violations(out.Violations), violations(out.Ratcheted)
-	v.Traces, v.OmittedTraces = tracesOf(&out), out.OmittedTraces
+	v.Traces, v.OmittedTraces = out.Traces, out.OmittedTraces
 	if o.View != ViewNone {
 		d.addHints(ctx, &r, &out, v.Violations, v.Pruned)
 	}
@@ -142,7 +140,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 // request checks the options and parts of an item that all calls share.
 func (d *Definition) request(item *Item, o *EvaluationOptions) (r admission.Request, err error) {
 	r.Version, r.Limits, r.Handler = item.Version, d.limits, true
-	r.FieldValidation = admission.FieldValidation(o.FieldValidation)
+	r.FieldValidation = o.FieldValidation
 	body, what := item.Object, "object"
 	if item.Patch != nil {
 		switch {
@@ -153,7 +151,7 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (r admission.Requ
 		case item.Patch.Document.Absent():
 			return r, invalid("there is no document in the patch")
 		}
-		body, what, r.Patch = item.Patch.Document, "patch", patch.Type(item.Patch.Type)
+		body, what, r.Patch = item.Patch.Document, "patch", item.Patch.Type
 	}
 	if r.Body, r.YAML, err = body.text(what); err != nil {
 		return r, err

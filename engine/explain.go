@@ -38,7 +38,7 @@ type ExplainOptions struct {
 //
 // The error is INVALID_ARGUMENT for a request that cannot be parsed, an unknown TYPE, or an unknown field;
 // VERSION_NOT_FOUND or VERSION_NOT_SERVED for the APIVersion; LIMIT_EXCEEDED; ITEM_DEADLINE.
-func Explain(ctx context.Context, request string, o ExplainOptions, crds ...PublishedCRD) (_ string, err error) {
+func Explain(ctx context.Context, request string, o ExplainOptions, crds ...CRD) (_ string, err error) {
 	defer recovered(&err)
 	if o.MaxDepth < 0 || o.MaxDepth > 0 && !o.Recursive {
 		return "", invalid("MaxDepth must not be negative, and is for recursive explanations only")
@@ -55,12 +55,12 @@ func Explain(ctx context.Context, request string, o ExplainOptions, crds ...Publ
 	if err != nil {
 		return "", err
 	}
-	document, err := OpenAPIPublisher{}.document(ctx, openapi.V3Form, []publishedVersion{{c, version}})
+	document, err := OpenAPIOptions{}.document(ctx, openapi.V3Form, []publishedVersion{{c, version}})
 	if err != nil {
 		return "", err
 	}
 	text, err := explain.Text(document.JSON, explain.Request{
-		Group: c.Group, Version: version, Kind: c.Names.Kind, Path: fields, Recursive: o.Recursive, MaxDepth: o.MaxDepth,
+		Group: c.Desired.Group, Version: version, Kind: c.Desired.Names.Kind, Path: fields, Recursive: o.Recursive, MaxDepth: o.MaxDepth,
 		MaxBytes: MaxExplanation,
 	})
 	switch {
@@ -112,16 +112,16 @@ func explainPath(request string) ([]string, error) {
 // findExplained returns the CRD that a request names and the names of the fields that follow. Of several matches it is
 // the one whose plural and group begin the request, else the first by group. (explain.go,
 // SplitAndParseResourceRequestWithMatchingPrefix)
-func findExplained(request string, names []string, crds []PublishedCRD) (*PublishedCRD, []string, error) {
-	var found []*PublishedCRD
+func findExplained(request string, names []string, crds []CRD) (*CRD, []string, error) {
+	var found []*CRD
 	for i := range crds {
-		if c := &crds[i]; len(c.served()) > 0 && hasName(c.Names, names[0]) {
+		if c := &crds[i]; slices.ContainsFunc(c.Versions, isServed) && hasName(c.names(), names[0]) {
 			found = append(found, c)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *PublishedCRD) int { return cmp.Compare(a.Group, b.Group) })
+	slices.SortStableFunc(found, func(a, b *CRD) int { return cmp.Compare(a.Desired.Group, b.Desired.Group) })
 	for _, c := range found {
-		rest, whole := strings.CutPrefix(request, c.Names.Plural+"."+c.Group)
+		rest, whole := strings.CutPrefix(request, c.names().Plural+"."+c.Desired.Group)
 		if !whole {
 			continue
 		}
@@ -145,18 +145,17 @@ func hasName(n Names, word string) bool {
 }
 
 // explainedVersion returns the requested version, by default the served version with the highest priority.
-func (c *PublishedCRD) explainedVersion(apiVersion string) (string, error) {
-	served := c.served()
+func (c *CRD) explainedVersion(apiVersion string) (string, error) {
 	if apiVersion == "" {
-		return served[0], nil
+		return c.Versions[slices.IndexFunc(c.Versions, isServed)].Name, nil
 	}
 	group, version, _ := strings.Cut(apiVersion, "/")
-	listed := func(v VersionInfo) bool { return v.Name == version }
+	i := slices.IndexFunc(c.Versions, func(v VersionInfo) bool { return v.Name == version })
 	switch {
-	case group != c.Group || !slices.ContainsFunc(c.Versions, listed):
+	case group != c.Desired.Group || i < 0:
 		return "", &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf(
-			"couldn't find resource for %q: CRD %s has no such version", apiVersion+", Resource="+c.Names.Plural, c.Name)}
-	case !slices.Contains(served, version):
+			"couldn't find resource for %q: CRD %s has no such version", apiVersion+", Resource="+c.names().Plural, c.Name)}
+	case !c.Versions[i].Served:
 		return "", &Error{
 			Reason: ReasonVersionNotServed, Message: fmt.Sprintf("CRD %s does not serve version %q", c.Name, version),
 		}

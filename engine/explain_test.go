@@ -12,7 +12,7 @@ import (
 )
 
 func TestExplain(t *testing.T) {
-	crds := engine.Published(boats(t, "Boat"), boats(t, "Buoy"))
+	crds := published(boats(t, "Boat"), boats(t, "Buoy"))
 	for _, request := range []string{"boats", "boat", "BOAT", "bt", "boats.", "boats.sea.example.com", "boats.sea.example.com."} {
 		text, err := engine.Explain(t.Context(), request, engine.ExplainOptions{}, crds...)
 		if err != nil || !strings.HasPrefix(text, "GROUP:      sea.example.com\nKIND:       Boat\nVERSION:    v1\n\nDESCRIPTION:\n    A boat.\n") {
@@ -73,9 +73,9 @@ func TestExplainHostile(t *testing.T) {
 		{"words", `{"type":"object","description":"` + strings.Repeat("word ", 200_000) + `"}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			crd := engine.PublishedCRD{
-				Name: "boats.sea.example.com", Group: "sea.example.com", Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
-				Names:    engine.Names{Plural: "boats", Kind: "Boat"},
+			crd := engine.CRD{
+				Name: "boats.sea.example.com", Revision: t.Name(), Versions: []engine.VersionInfo{{Name: "v1", Served: true}},
+				Desired:  engine.DesiredStatus{Group: "sea.example.com", Names: engine.Names{Plural: "boats", Kind: "Boat"}},
 				Manifest: func(context.Context) ([]byte, error) { return []byte(before + tc.schema + `}}]}}`), nil },
 			}
 			start := testenv.CPUTime()
@@ -93,7 +93,7 @@ func TestExplainHostile(t *testing.T) {
 
 // FuzzExplain: whatever is asked for, it is answered or rejected, and never with a panic.
 func FuzzExplain(f *testing.F) {
-	crds := engine.Published(boats(f, "Boat"))
+	crds := published(boats(f, "Boat"))
 	for _, request := range []string{"boats", "boats.spec.length", `boats.spec.a\.b`, "boats['spec'].length", "bt..x", "boats[?(@.a)]", "{", "boats.sea.example.com.spec", "", ".", `\`} {
 		f.Add(request, "sea.example.com/v1", true, 2)
 	}

@@ -53,12 +53,12 @@ type Patch struct {
 }
 
 // PatchType is the format of a patch. The zero value is invalid.
-type PatchType uint8
+type PatchType = patch.Type
 
 // The patch types.
 const (
-	MergePatch = PatchType(patch.Merge) // RFC 7386, application/merge-patch+json
-	JSONPatch  = PatchType(patch.JSON)  // RFC 6902, application/json-patch+json
+	MergePatch = patch.Merge // RFC 7386, application/merge-patch+json
+	JSONPatch  = patch.JSON  // RFC 6902, application/json-patch+json
 )
 
 // Bounds of a JSON patch. API servers have the first two, and answer 413 and 422; beyond the others there is a
@@ -71,13 +71,13 @@ const (
 )
 
 // FieldValidation is the API server's parameter of that name: how unknown and duplicate fields are handled.
-type FieldValidation uint8
+type FieldValidation = admission.FieldValidation
 
 // The values of FieldValidation. The zero value is the API server's default.
 const (
-	FieldValidationWarn   = FieldValidation(admission.Warn)   // warn about each of them
-	FieldValidationIgnore = FieldValidation(admission.Ignore) // drop them silently
-	FieldValidationStrict = FieldValidation(admission.Strict) // reject the object
+	FieldValidationWarn   = admission.Warn   // warn about each of them
+	FieldValidationIgnore = admission.Ignore // drop them silently
+	FieldValidationStrict = admission.Strict // reject the object
 )
 
 // View is how much of an object a result has.

@@ -27,61 +27,8 @@ type OpenAPIDocument struct {
 	ETag string
 }
 
-// PublishedCRD is a CRD for OpenAPI documents and Explain. CRDs without a Name are ignored.
-type PublishedCRD struct {
-	Name, Group, Revision string
-	Versions              []VersionInfo
-	Names                 Names // for Explain only
-	// Manifest returns Definition.Manifest. It is called only if the result is not cached. Its errors are returned.
-	Manifest func(context.Context) ([]byte, error)
-}
-
-// Published returns definitions as PublishedCRDs.
-func Published(definitions ...*Definition) []PublishedCRD {
-	crds := make([]PublishedCRD, len(definitions))
-	for i, d := range definitions {
-		if d != nil {
-			crds[i] = PublishedCRD{
-				Name: d.Name(), Group: d.Group(), Revision: d.revision, Versions: d.versions, Names: d.desired.Names,
-				Manifest: func(context.Context) ([]byte, error) { return d.manifest, nil },
-			}
-		}
-	}
-	return crds
-}
-
-// OpenAPIV3 returns what an API server returns at /openapi/v3/apis/{group}/{version} for the CRDs. Other groups and
-// versions are ignored. The caller selects the CRDs that are established.
-//
-// The error is VERSION_NOT_FOUND if no CRD serves the version, INVALID_ARGUMENT if two CRDs have the same kind there,
-// LIMIT_EXCEEDED, or ITEM_DEADLINE.
-func OpenAPIV3(ctx context.Context, group, version string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
-	return OpenAPIPublisher{}.V3(ctx, group, version, crds...)
-}
-
-// OpenAPIV3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its
-// ETag as the hash. root is the prefix of the URLs, "" on an API server. Errors are those of OpenAPIV3.
-func OpenAPIV3Index(ctx context.Context, root string, crds ...PublishedCRD) (*OpenAPIDocument, error) {
-	return OpenAPIPublisher{}.V3Index(ctx, root, crds...)
-}
-
-// OpenAPIV2 returns the part of the CRDs in what an API server returns at /openapi/v2: all served versions in one
-// document. If two have the same kind, the one with the later name is used. The error is LIMIT_EXCEEDED or
-// ITEM_DEADLINE.
-func OpenAPIV2(ctx context.Context, crds ...PublishedCRD) (*OpenAPIDocument, error) {
-	return OpenAPIPublisher{}.V2(ctx, crds...)
-}
-
-// OpenAPIModels returns a v3 document of all versions of one CRD, served or not. An API server uses these types to
-// track field ownership, since objects may have managed fields of versions that are no longer served. Upstream's
-// managedfields.NewTypeConverter takes its components.schemas. Errors are those of OpenAPIV3.
-func OpenAPIModels(ctx context.Context, crd PublishedCRD) (_ *OpenAPIDocument, err error) {
-	defer recovered(&err)
-	return OpenAPIPublisher{}.document(ctx, openapi.V3Form, versionsOf([]PublishedCRD{crd}, func(VersionInfo) bool { return true }))
-}
-
-// OpenAPIPublisher makes OpenAPI documents within bounds of the caller. The zero value has the default bounds.
-type OpenAPIPublisher struct {
+// OpenAPIOptions bound OpenAPI documents. The zero value has the default bounds.
+type OpenAPIOptions struct {
 	// MaxBytes bounds one document. 0 means MaxOpenAPIBytes, which is also the maximum.
 	MaxBytes int64
 	// Reserve, if not nil, is called before memory is retained for a document that is not cached. The sum of its
@@ -90,38 +37,53 @@ type OpenAPIPublisher struct {
 	Reserve func(bytes int64) error
 }
 
-// V3 is OpenAPIV3.
-func (p OpenAPIPublisher) V3(ctx context.Context, group, version string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+// OpenAPIV3 returns what an API server returns at /openapi/v3/apis/{group}/{version} for the CRDs. Other groups and
+// versions are ignored. The caller selects the CRDs that are established.
+//
+// The error is VERSION_NOT_FOUND if no CRD serves the version, INVALID_ARGUMENT if two CRDs have the same kind there,
+// LIMIT_EXCEEDED, or ITEM_DEADLINE.
+func OpenAPIV3(ctx context.Context, group, version string, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
 	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served && v.Name == version })
-	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Group != group })
+	of = slices.DeleteFunc(of, func(v publishedVersion) bool { return v.crd.Desired.Group != group })
 	if len(of) == 0 {
 		message := fmt.Sprintf("no CRD serves version %q of group %q", version, group)
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
 	}
-	return p.cached(ctx, openapi.V3Form, documentKey(group, version, of), of)
+	return o.cached(ctx, openapi.V3Form, documentKey(group, version, of), of)
 }
 
-// V2 is OpenAPIV2.
-func (p OpenAPIPublisher) V2(ctx context.Context, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+// OpenAPIV2 returns the part of the CRDs in what an API server returns at /openapi/v2: all served versions in one
+// document. If two have the same kind, the one with the later name is used. The error is LIMIT_EXCEEDED or
+// ITEM_DEADLINE.
+func OpenAPIV2(ctx context.Context, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
-	of := versionsOf(crds, func(v VersionInfo) bool { return v.Served })
-	return p.cached(ctx, openapi.V2Form, documentKey("", "v2", of), of)
+	of := versionsOf(crds, isServed)
+	return o.cached(ctx, openapi.V2Form, documentKey("", "v2", of), of)
 }
 
-// V3Index is OpenAPIV3Index.
-func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...PublishedCRD) (_ *OpenAPIDocument, err error) {
+// OpenAPIModels returns a v3 document of all versions of one CRD, served or not. An API server uses these types to
+// track field ownership, since objects may have managed fields of versions that are no longer served. Upstream's
+// managedfields.NewTypeConverter takes its components.schemas. Errors are those of OpenAPIV3.
+func OpenAPIModels(ctx context.Context, crd CRD) (_ *OpenAPIDocument, err error) {
+	defer recovered(&err)
+	return OpenAPIOptions{}.document(ctx, openapi.V3Form, versionsOf([]CRD{crd}, func(VersionInfo) bool { return true }))
+}
+
+// OpenAPIV3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its
+// ETag as the hash. root is the prefix of the URLs, "" on an API server. Errors are those of OpenAPIV3.
+func OpenAPIV3Index(ctx context.Context, root string, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
 	members := map[GroupVersion][]publishedVersion{}
-	for _, v := range versionsOf(crds, func(v VersionInfo) bool { return v.Served }) {
-		at := GroupVersion{Group: v.crd.Group, Version: v.version}
+	for _, v := range versionsOf(crds, isServed) {
+		at := GroupVersion{Group: v.crd.Desired.Group, Version: v.version}
 		members[at] = append(members[at], v)
 	}
-	one, size, reserved := p, int64(0), int64(0)
-	if p.Reserve != nil {
+	one, size, reserved := o, int64(0), int64(0)
+	if o.Reserve != nil {
 		one.Reserve = func(bytes int64) (err error) {
 			if size += bytes; size > reserved {
-				err, reserved = p.Reserve(size-reserved), size
+				err, reserved = o.Reserve(size-reserved), size
 			}
 			return err
 		}
@@ -131,7 +93,7 @@ func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...Publ
 		key := documentKey(at.Group, at.Version, of)
 		etag, ok := cachedETags.Cached(key)
 		if !ok {
-			// Only the ETag is cached: there may be thousands of documents that nobody requests.
+			// Only the ETag is cached: there may be thousands of documents that are never requested.
 			size = 0
 			doc, err := one.document(ctx, openapi.V3Form, of)
 			if err != nil {
@@ -145,11 +107,11 @@ func (p OpenAPIPublisher) V3Index(ctx context.Context, root string, crds ...Publ
 	return openAPIDocument(openapi.Index(root, entries)), nil
 }
 
-func (p OpenAPIPublisher) maxBytes() int64 {
-	if p.MaxBytes <= 0 {
+func (o OpenAPIOptions) maxBytes() int64 {
+	if o.MaxBytes <= 0 {
 		return MaxOpenAPIBytes
 	}
-	return min(p.MaxBytes, MaxOpenAPIBytes)
+	return min(o.MaxBytes, MaxOpenAPIBytes)
 }
 
 // The caches of documents and of the ETags of indexes.
@@ -176,30 +138,30 @@ func documentKey(group, version string, of []publishedVersion) string {
 }
 
 // cached returns a document from the cache, or makes it.
-func (p OpenAPIPublisher) cached(ctx context.Context, form openapi.Form, key string, of []publishedVersion) (*OpenAPIDocument, error) {
+func (o OpenAPIOptions) cached(ctx context.Context, form openapi.Form, key string, of []publishedVersion) (*OpenAPIDocument, error) {
 	doc, ok := cachedDocuments.Cached(key)
 	if !ok {
 		var err error
-		if doc, err = p.document(ctx, form, of); err != nil {
+		if doc, err = o.document(ctx, form, of); err != nil {
 			return nil, err
 		}
 		cachedDocuments.Add(key, doc)
 	}
-	if size := int64(len(doc.JSON)); size > p.maxBytes() {
-		return nil, openAPIError(openapi.TooLarge(size, p.maxBytes()))
+	if size := int64(len(doc.JSON)); size > o.maxBytes() {
+		return nil, openAPIError(openapi.TooLarge(size, o.maxBytes()))
 	}
 	return doc, nil
 }
 
 // publishedVersion is a version of a CRD in a document.
 type publishedVersion struct {
-	crd     *PublishedCRD
+	crd     *CRD
 	version string
 }
 
 // document makes a document.
-func (p OpenAPIPublisher) document(ctx context.Context, form openapi.Form, of []publishedVersion) (*OpenAPIDocument, error) {
-	d := openapi.New(form, p.maxBytes(), p.Reserve)
+func (o OpenAPIOptions) document(ctx context.Context, form openapi.Form, of []publishedVersion) (*OpenAPIDocument, error) {
+	d := openapi.New(form, o.maxBytes(), o.Reserve)
 	for _, v := range of {
 		if err := ctx.Err(); err != nil {
 			return nil, failed(ReasonItemDeadline, "the call ended before the OpenAPI document was made", err)
@@ -265,18 +227,8 @@ func openAPIError(err error) error {
 	return err // of Manifest or Reserve
 }
 
-func (c *PublishedCRD) served() []string {
-	var names []string
-	for _, v := range c.Versions {
-		if v.Served {
-			names = append(names, v.Name)
-		}
-	}
-	return names
-}
-
 // versionsOf returns the versions of the CRDs for which include returns true, sorted by the names of the CRDs.
-func versionsOf(crds []PublishedCRD, include func(VersionInfo) bool) []publishedVersion {
+func versionsOf(crds []CRD, include func(VersionInfo) bool) []publishedVersion {
 	crds = inOrder(crds)
 	var list []publishedVersion
 	for i := range crds {
@@ -290,8 +242,8 @@ func versionsOf(crds []PublishedCRD, include func(VersionInfo) bool) []published
 }
 
 // inOrder returns the CRDs that have a name, sorted by name.
-func inOrder(crds []PublishedCRD) []PublishedCRD {
-	crds = slices.DeleteFunc(slices.Clone(crds), func(c PublishedCRD) bool { return c.Name == "" })
-	slices.SortStableFunc(crds, func(a, b PublishedCRD) int { return cmp.Compare(a.Name, b.Name) })
+func inOrder(crds []CRD) []CRD {
+	crds = slices.DeleteFunc(slices.Clone(crds), func(c CRD) bool { return c.Name == "" })
+	slices.SortStableFunc(crds, func(a, b CRD) int { return cmp.Compare(a.Name, b.Name) })
 	return crds
 }

@@ -29,8 +29,8 @@ func TestPanicsAreErrors(t *testing.T) {
 	observed.observer = panicsOnCall{}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	crd.Name = "crontabs.stable.example.com"
-	fails := PublishedCRD{
-		Name: "x", Group: "g", Revision: t.Name(), Versions: []VersionInfo{{Name: "v1", Served: true}}, Names: Names{Plural: "x"},
+	fails := CRD{
+		Name: "x", Desired: DesiredStatus{Group: "g", Names: Names{Plural: "x"}}, Revision: t.Name(), Versions: []VersionInfo{{Name: "v1", Served: true}},
 		Manifest: func(context.Context) ([]byte, error) { panic("injected") },
 	}
 	item, o := Item{Object: object}, EvaluationOptions{}
@@ -64,9 +64,9 @@ func TestPanicsAreErrors(t *testing.T) {
 		"Select":             func() error { _, err := broken.Select(ctx, "v1", object); return err },
 		"ParseFieldSelector": func() error { _, err := broken.ParseFieldSelector("v1", "a=b"); return err },
 		"FieldManagement":    func() error { _, err := broken.FieldManagement("v1"); return err },
-		"OpenAPIV2":          func() error { _, err := OpenAPIV2(ctx, fails); return err },
-		"OpenAPIV3":          func() error { _, err := OpenAPIV3(ctx, "g", "v1", fails); return err },
-		"OpenAPIV3Index":     func() error { _, err := OpenAPIV3Index(ctx, "", fails); return err },
+		"OpenAPIV2":          func() error { _, err := OpenAPIV2(ctx, OpenAPIOptions{}, fails); return err },
+		"OpenAPIV3":          func() error { _, err := OpenAPIV3(ctx, "g", "v1", OpenAPIOptions{}, fails); return err },
+		"OpenAPIV3Index":     func() error { _, err := OpenAPIV3Index(ctx, "", OpenAPIOptions{}, fails); return err },
 		"OpenAPIModels":      func() error { _, err := OpenAPIModels(ctx, fails); return err },
 		"Explain":            func() error { _, err := Explain(ctx, "x", ExplainOptions{}, fails); return err },
 		"Table.Text":         func() error { _, err := (&Table{ends: []int{1}}).Text(ctx, TextOptions{}); return err },

@@ -151,7 +151,7 @@ func TestPatchOfTooManyOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Rejection{Code: 413, Reason: "RequestEntityTooLarge", Message: tooManyOperations}); v.Rejection == nil || *v.Rejection != want {
+	if want := (Rejection{Code: 413, Reason: "RequestEntityTooLarge", Message: tooManyOperations}); v.Rejection == nil || v.Rejection.Code != want.Code || v.Rejection.Reason != want.Reason || v.Rejection.Message != want.Message {
 		t.Errorf("%+v, want %+v", v.Rejection, want)
 	}
 	const want = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"` + tooManyOperations + `","reason":"RequestEntityTooLarge","code":413}`

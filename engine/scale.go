@@ -87,7 +87,7 @@ func (d *Definition) SetScale(ctx context.Context, version string, object, scale
 			message += ": " + cause
 		}
 		return nil, &Error{
-			Reason: ReasonObjectRejected, Message: message, Rejection: rejection(out.Rejection), Warnings: out.Warnings,
+			Reason: ReasonObjectRejected, Message: message, Rejection: out.Rejection, Warnings: out.Warnings,
 		}
 	}
 	return out.Object, nil

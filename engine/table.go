@@ -21,13 +21,13 @@ import (
 )
 
 // RowObject is what each row of a table has of its object: the API server's parameter includeObject.
-type RowObject uint8
+type RowObject = table.RowObject
 
 // The values of RowObject. The zero value is the API server's default.
 const (
-	RowMetadata = RowObject(table.RowMetadata) // a meta.k8s.io/v1 PartialObjectMetadata
-	RowNone     = RowObject(table.RowNone)     // null
-	RowWhole    = RowObject(table.RowWhole)    // the object
+	RowMetadata = table.RowMetadata // a meta.k8s.io/v1 PartialObjectMetadata
+	RowNone     = table.RowNone     // null
+	RowWhole    = table.RowWhole    // the object
 )
 
 // DefaultTableBytes is the default of TableOptions.MaxBytes and TextOptions.MaxBytes.
@@ -138,7 +138,7 @@ func (m *tableMaker) add(ctx context.Context, object *Document) (err error) {
 
 func (m *tableMaker) show(_ *admission.Version, tree admission.Tree) {
 	t := m.table
-	t.json, t.ends, m.err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, table.RowObject(m.o.Object), tree.Stop)
+	t.json, t.ends, m.err = m.rows.AppendRows(t.json, t.ends, tree.Doc, tree.Root, m.o.Object, tree.Stop)
 	if m.err == nil && len(t.json) > m.o.MaxBytes {
 		m.err = &value.LimitError{
 			Name: "max_table_bytes", Limit: "table", Unit: "bytes", Maximum: int64(m.o.MaxBytes), Actual: int64(len(t.json)),

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/crdeval/crdeval/engine/internal/selector"
+import (
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/selector"
+)
 
 // Verdict is the API server's answer to a write.
 type Verdict struct {
@@ -68,14 +71,7 @@ type Transformed struct {
 }
 
 // Rejection is the part of a metav1.Status that explains why the API server rejects a request.
-type Rejection struct {
-	// Code is the HTTP status code, usually 400 or 422.
-	Code int32
-	// Reason is the metav1.StatusReason: BadRequest, Invalid.
-	Reason string
-	// Message is the text of the Status.
-	Message string
-}
+type Rejection = admission.Rejection
 
 // FieldChange is one field that was removed or filled in.
 type FieldChange struct {

@@ -28,7 +28,7 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 		key.kind = "aggregated discovery"
 	}
 	document, etag, err := s.document(ctx, r, key, func(view registry.View) ([]byte, string, error) {
-		crds, versions := view.Discoverable(), 0
+		crds, versions := view.AllCRDs(false), 0
 		for i := range crds {
 			versions += len(crds[i].Versions)
 		}
@@ -86,7 +86,7 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		return nil, invalid("version", "group and version must be set together; without both the response is the index")
 	}
 	document, etag, err := s.document(ctx, r, key, func(view registry.View) ([]byte, string, error) {
-		publisher := engine.OpenAPIPublisher{
+		o := engine.OpenAPIOptions{
 			MaxBytes: int64(s.limits.maxDocumentBytes()),
 			Reserve:  func(bytes int64) error { return s.memory.take(ctx, copies*bytes) },
 		}
@@ -94,11 +94,11 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		var err error
 		switch {
 		case key.kind == "v2":
-			document, err = publisher.V2(ctx, view.Published()...)
+			document, err = engine.OpenAPIV2(ctx, o, view.AllCRDs(true)...)
 		case key.group == "":
-			document, err = publisher.V3Index(ctx, "", view.Published()...)
+			document, err = engine.OpenAPIV3Index(ctx, "", o, view.AllCRDs(true)...)
 		default:
-			document, err = publisher.V3(ctx, key.group, key.version, view.Published()...)
+			document, err = engine.OpenAPIV3(ctx, key.group, key.version, o, view.AllCRDs(true)...)
 		}
 		if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.ReasonVersionNotFound {
 			err = groupVersionNotFound(r.GetCatalog(), key)

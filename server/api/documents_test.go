@@ -32,14 +32,9 @@ type watchfulView struct {
 	made *atomic.Int64
 }
 
-func (v watchfulView) Discoverable() []engine.DiscoverableCRD {
+func (v watchfulView) AllCRDs(established bool) []engine.CRD {
 	v.made.Add(1)
-	return v.View.Discoverable()
-}
-
-func (v watchfulView) Published() []engine.PublishedCRD {
-	v.made.Add(1)
-	return v.View.Published()
+	return v.View.AllCRDs(established)
 }
 
 // documentsOfCatalogs ask for all kinds of documents about a catalog; each answers the etag, and whether there was a document.

@@ -144,7 +144,7 @@ func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainR
 		return nil, err
 	}
 	o := engine.ExplainOptions{APIVersion: r.GetApiVersion(), Recursive: r.GetRecursive(), MaxDepth: int(r.GetMaxDepth())}
-	text, err := engine.Explain(ctx, r.GetPath(), o, view.Published()...)
+	text, err := engine.Explain(ctx, r.GetPath(), o, view.AllCRDs(true)...)
 	if err != nil {
 		return nil, err
 	}

@@ -84,10 +84,9 @@ type View interface {
 	Named(ctx context.Context, name, revision string) (*engine.Definition, error)
 	// OfKind is Named for the established CRD of a group and kind.
 	OfKind(ctx context.Context, group, kind, revision string) (*engine.Definition, error)
-	// Discoverable describes all CRDs, by name, for engine.Discover. It compiles nothing.
-	Discoverable() []engine.DiscoverableCRD
-	// Published describes the established CRDs, by name, for engine.OpenAPIV3 and V2. It compiles nothing.
-	Published() []engine.PublishedCRD
+	// AllCRDs describes all CRDs by name, for engine.Discover, or the established ones, for OpenAPI documents and
+	// engine.Explain. It compiles nothing.
+	AllCRDs(established bool) []engine.CRD
 	// State is comparable: it equals that of another View of this process if the catalog did not change in between. It
 	// retains no memory.
 	State() any

@@ -47,31 +47,17 @@ func (v catalogView) OfKind(ctx context.Context, group, kind, revision string) (
 		"catalog %q has no CRD for kind %q of group %q: register it, or name the CRD", v.catalog.name, kind, group)
 }
 
-// Discoverable implements View.
-func (v catalogView) Discoverable() []engine.DiscoverableCRD {
-	list := make([]engine.DiscoverableCRD, 0, v.catalog.crds.Len())
+// AllCRDs implements View.
+func (v catalogView) AllCRDs(established bool) []engine.CRD {
+	list := make([]engine.CRD, 0, v.catalog.crds.Len())
 	for _, d := range v.catalog.crds.All() {
-		s := d.current().summary
-		list = append(list, engine.DiscoverableCRD{
-			Name: d.name, Scope: engine.Scope(s.Scope), Versions: s.Versions, Desired: s.Desired, Status: *d.record.Status,
-		})
-	}
-	return list
-}
-
-// Published implements View.
-func (v catalogView) Published() []engine.PublishedCRD {
-	list := make([]engine.PublishedCRD, 0, v.catalog.crds.Len())
-	for _, d := range v.catalog.crds.All() {
-		if !d.established() {
+		if established && !d.established() {
 			continue
 		}
 		rev := d.current()
-		names := d.record.Status.AcceptedNames      // discovery shows these
-		names.Kind = rev.summary.Desired.Names.Kind // OpenAPI documents show this
-		list = append(list, engine.PublishedCRD{
-			Name: d.name, Group: rev.summary.Desired.Group, Revision: rev.digest, Versions: rev.summary.Versions,
-			Names:    names,
+		list = append(list, engine.CRD{
+			Name: d.name, Scope: engine.Scope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
+			Desired: rev.summary.Desired, Status: *d.record.Status,
 			Manifest: func(context.Context) ([]byte, error) { return rev.unpack(d) },
 		})
 	}

@@ -17,9 +17,9 @@ import (
 // openAPIV3 compares the v3 documents of all served versions and their ETags, on one core: ours from the stored
 // manifest, upstream's from the decoded CRD that its controller has.
 func openAPIV3(o Options, name string, obj *object) (string, error) {
-	return documents(o, name, obj, func(ctx context.Context, crd engine.PublishedCRD) (out [][]byte, err error) {
+	return documents(o, name, obj, func(ctx context.Context, crd engine.CRD) (out [][]byte, err error) {
 		for _, v := range crd.Versions {
-			doc, err := engine.OpenAPIV3(ctx, crd.Group, v.Name, crd)
+			doc, err := engine.OpenAPIV3(ctx, crd.Desired.Group, v.Name, engine.OpenAPIOptions{}, crd)
 			if err != nil {
 				return nil, err
 			}
@@ -41,8 +41,8 @@ func openAPIV3(o Options, name string, obj *object) (string, error) {
 
 // openAPIV2 compares the v2 documents.
 func openAPIV2(o Options, name string, obj *object) (string, error) {
-	return documents(o, name, obj, func(ctx context.Context, crd engine.PublishedCRD) ([][]byte, error) {
-		doc, err := engine.OpenAPIV2(ctx, crd)
+	return documents(o, name, obj, func(ctx context.Context, crd engine.CRD) ([][]byte, error) {
+		doc, err := engine.OpenAPIV2(ctx, engine.OpenAPIOptions{}, crd)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func openAPIV2(o Options, name string, obj *object) (string, error) {
 	})
 }
 
-func documents(o Options, name string, obj *object, ours func(context.Context, engine.PublishedCRD) ([][]byte, error),
+func documents(o Options, name string, obj *object, ours func(context.Context, engine.CRD) ([][]byte, error),
 	upstream func([]*apiextensionsv1.CustomResourceDefinition) ([][]byte, error)) (string, error) {
 	crd, err := stored(obj)
 	if err != nil {
@@ -65,7 +65,7 @@ func documents(o Options, name string, obj *object, ours func(context.Context, e
 	if err != nil {
 		return "", err
 	}
-	published := engine.PublishedCRD{Name: crd.Name, Group: crd.Spec.Group, Manifest: func(context.Context) ([]byte, error) { return manifest, nil }}
+	published := engine.CRD{Name: crd.Name, Desired: engine.DesiredStatus{Group: crd.Spec.Group}, Manifest: func(context.Context) ([]byte, error) { return manifest, nil }}
 	for _, v := range crd.Spec.Versions {
 		published.Versions = append(published.Versions, engine.VersionInfo{Name: v.Name, Served: true})
 	}

@@ -126,7 +126,7 @@ var (
 )
 
 // catalog generates CRDs and their statuses for both sides.
-func catalog(t *testing.T, r generate.Rand) (ours []engine.DiscoverableCRD, theirs []*apiextensionsv1.CustomResourceDefinition) {
+func catalog(t *testing.T, r generate.Rand) (ours []engine.CRD, theirs []*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	for _, group := range groupNames {
 		for _, plural := range plurals {
@@ -139,7 +139,7 @@ func catalog(t *testing.T, r generate.Rand) (ours []engine.DiscoverableCRD, thei
 				t.Fatalf("%v %+v", err, report)
 			}
 			crd.Status = status(r, crd)
-			ours, theirs = append(ours, engine.DiscoverableCRD{Definition: d, Status: crd.Status}), append(theirs, crd)
+			ours, theirs = append(ours, d.CRD(crd.Status)), append(theirs, crd)
 		}
 	}
 	r.Shuffle(len(ours), func(i, j int) { ours[i], ours[j] = ours[j], ours[i] })
@@ -220,7 +220,7 @@ func status(r generate.Rand, crd *apiextensionsv1.CustomResourceDefinition) apie
 // TestGroupListOrder tests the order of kube-aggregator's SortedByGroupAndVersion for APIServices of equal priority: by
 // name, which begins with the version.
 func TestGroupListOrder(t *testing.T) {
-	served := func(group string, versions ...string) engine.DiscoverableCRD {
+	served := func(group string, versions ...string) engine.CRD {
 		crd := discoveredCRD(generate.New("order", 1, 1), group, "crontabs")
 		crd.Spec.Versions = crd.Spec.Versions[:1]
 		v := crd.Spec.Versions[0]
@@ -235,7 +235,7 @@ func TestGroupListOrder(t *testing.T) {
 		}
 		crd.Status.AcceptedNames = crd.Spec.Names
 		crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
-		return engine.DiscoverableCRD{Definition: d, Status: crd.Status}
+		return d.CRD(crd.Status)
 	}
 	d := engine.Discover(served("z.example.com", "v1"), served("a.example.com", "v2"), served("b.example.com", "v1beta1", "v3"), served("y.example.com", "v1"))
 	var got []string

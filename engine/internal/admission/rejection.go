@@ -112,12 +112,15 @@ func about(f *Fault, what string) error {
 
 // Rejection is the part of a metav1.Status that API servers send.
 type Rejection struct {
-	Code    int32
-	Reason  string
+	// Code is the HTTP status code, usually 400 or 422.
+	Code int32
+	// Reason is the metav1.StatusReason: BadRequest, Invalid.
+	Reason string
+	// Message is the text of the Status.
 	Message string
 	// Cause is the error in Message without the request handler's preamble, or Message itself.
 	Cause string
-	// Details are those of the Status, or nil. They include causes only if Request.WantStatus is set.
+	// Details are those of the Status, or nil. They include causes only if the Status was asked for.
 	Details *metav1.StatusDetails
 }
 

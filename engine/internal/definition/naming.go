@@ -8,9 +8,42 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
+
+// names checks the names of a CRD that are set. The check of the spec reports missing ones.
+// (validation.go, ValidateCustomResourceDefinitionNames)
+func names(n *apiextensionsv1.CustomResourceDefinitionNames, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	label := func(path *field.Path, name, text, prefix string) {
+		if bad := utilvalidation.IsDNS1035Label(text); len(bad) > 0 {
+			errs = append(errs, field.Invalid(path, name, prefix+strings.Join(bad, ",")))
+		}
+	}
+	const mixedCase = "may have mixed case, but should otherwise match: "
+	for _, part := range []struct{ field, name, text, prefix string }{
+		{"plural", n.Plural, n.Plural, ""}, {"singular", n.Singular, n.Singular, ""},
+		{"kind", n.Kind, strings.ToLower(n.Kind), mixedCase},
+		{"listKind", n.ListKind, strings.ToLower(n.ListKind), mixedCase},
+	} {
+		if part.name != "" {
+			label(path.Child(part.field), part.name, part.text, part.prefix)
+		}
+	}
+	for i, name := range n.ShortNames {
+		label(path.Child("shortNames").Index(i), name, name, "")
+	}
+	if n.Kind != "" && n.Kind == n.ListKind {
+		errs = append(errs, field.Invalid(path.Child("listKind"), n.ListKind, "kind and listKind may not be the same"))
+	}
+	for i, name := range n.Categories {
+		label(path.Child("categories").Index(i), name, name, "")
+	}
+	return errs
+}
 
 // claims counts the accepted names of all CRDs in one group.
 type claims struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // ratchet lists the checks that an update skips because the stored CRD already fails them. A creation uses creation().
-// Functions defer costly checks of the stored CRD until they are needed.
+// Methods defer costly checks of the stored CRD until they are needed.
 // (validation.go, validationOptions and the functions that ValidateCustomResourceDefinitionUpdate fills them in with)
 type ratchet struct {
 	// Lenient lists the keyword checks of schemas to skip.
@@ -29,77 +29,69 @@ type ratchet struct {
 	noSchema bool
 	// preserving accepts spec.preserveUnknownFields.
 	preserving bool
-	// nonStructural accepts non-structural schemas of a CRD that preserves unknown fields and has neither defaults nor
-	// x-kubernetes keywords.
-	nonStructural func() bool
-	// unprunedDefaults accepts defaults with unknown fields.
-	unprunedDefaults func() bool
 	// rules and messages are the expressions of the stored CRD. They compile in the environment of stored expressions.
 	rules, messages map[string]bool
-	// sameSchema reports whether the schema of a version is unchanged. The cost limit of single expressions is then
-	// skipped, but not the limit of their total.
-	sameSchema func(version string) bool
-	// manyFields reports whether the selectable fields of a version are unchanged and exceed the limit. "" means the
-	// fields that all versions share.
-	manyFields func(version string) bool
+
+	spec, old *spec // the new and the stored spec; old is nil for a creation
+	// hasNonStructural, hasUnpruned and same cache answers about the stored spec.
+	hasNonStructural, hasUnpruned func() bool
+	same                          map[string]bool
 }
 
 // creation returns the ratchet of a new CRD.
-func creation() *ratchet {
-	never, unchanged := func() bool { return false }, func(string) bool { return false }
-	return &ratchet{anyCABundle: true, nonStructural: never, unprunedDefaults: never, sameSchema: unchanged, manyFields: unchanged}
-}
+func creation() *ratchet { return &ratchet{anyCABundle: true} }
 
 // ratchetOf returns the ratchet of an update from old to s. status is the stored status.
 func ratchetOf(s, old *spec, status *apiextensionsv1.CustomResourceDefinitionStatus) *ratchet {
+	r := creation()
+	r.established, r.preserving = isTrue(status, apiextensionsv1.Established), old.preserveUnknownFields
 	if !quirk.On(quirk.CRDUpdatesRatcheted) {
-		r := creation()
-		r.established, r.preserving = isTrue(status, apiextensionsv1.Established), old.preserveUnknownFields
 		return r
 	}
-	r := &ratchet{
-		rules: map[string]bool{}, messages: map[string]bool{},
-		established: isTrue(status, apiextensionsv1.Established),
-		anyReviews: quirk.On(quirk.RatchetReviewVersions) && old.conversion != nil &&
-			len(old.conversion.conversionReviewVersions) > 0 && !anyKnownReview(old.conversion.conversionReviewVersions),
-		preserving: old.preserveUnknownFields,
-	}
-	if quirk.On(quirk.RatchetCABundle) {
-		c := old.conversion
-		r.anyCABundle = !r.established ||
-			c != nil && c.webhookClientConfig != nil && len(caBundle(c.webhookClientConfig.CABundle, nil)) > 0
-	}
+	r.spec, r.old, r.rules, r.messages, r.same = s, old, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	c := old.conversion
+	r.anyReviews = quirk.On(quirk.RatchetReviewVersions) && c != nil && len(c.conversionReviewVersions) > 0 &&
+		!anyKnownReview(c.conversionReviewVersions)
+	r.anyCABundle = quirk.On(quirk.RatchetCABundle) && (!r.established ||
+		c != nil && c.webhookClientConfig != nil && len(caBundle(c.webhookClientConfig.CABundle, nil)) > 0)
 	if quirk.On(quirk.RatchetMissingSchema) && (old.validation == nil || old.validation.OpenAPIV3Schema == nil) {
 		r.noSchema = old.anyVersion(func(v *crdVersion) bool { return schema.Of(v) == nil })
 	}
-	r.nonStructural = sync.OnceValue(old.hasNonStructural)
-	r.unprunedDefaults = sync.OnceValue(old.hasUnprunedDefaults)
+	r.hasNonStructural, r.hasUnpruned = sync.OnceValue(old.hasNonStructural), sync.OnceValue(old.hasUnprunedDefaults)
 	for _, p := range old.schemas() {
 		r.learn(p)
-	}
-	r.sameSchema = remembered(func(version string) bool {
-		now, there := s.schemaFor(version)
-		before, was := old.schemaFor(version)
-		return quirk.On(quirk.RatchetRuleCost) && there && was && s.hasVersion(version) && schema.Equal(now, before)
-	})
-	r.manyFields = func(version string) bool {
-		before := old.fieldsFor(version)
-		return quirk.On(quirk.RatchetSelectableFields) && len(before) > maxSelectableFields && s.hasFields(version, before)
 	}
 	return r
 }
 
-// remembered returns a function that caches the answer for each version.
-func remembered(ask func(version string) bool) func(version string) bool {
-	known := map[string]bool{}
-	return func(version string) bool {
-		answer, asked := known[version]
-		if !asked {
-			answer = ask(version)
-			known[version] = answer
-		}
-		return answer
+// nonStructural accepts non-structural schemas of a CRD that preserves unknown fields and has neither defaults nor
+// x-kubernetes keywords.
+func (r *ratchet) nonStructural() bool { return r.old != nil && r.hasNonStructural() }
+
+// unprunedDefaults accepts defaults with unknown fields.
+func (r *ratchet) unprunedDefaults() bool { return r.old != nil && r.hasUnpruned() }
+
+// sameSchema reports whether the schema of a version is unchanged. The cost limit of single expressions is then
+// skipped, but not the limit of their total.
+func (r *ratchet) sameSchema(version string) bool {
+	same, known := r.same[version]
+	if !known && r.old != nil {
+		now, there := r.spec.schemaFor(version)
+		before, was := r.old.schemaFor(version)
+		same = quirk.On(quirk.RatchetRuleCost) && there && was && r.spec.hasVersion(version) && schema.Equal(now, before)
+		r.same[version] = same
 	}
+	return same
+}
+
+// manyFields reports whether the selectable fields of a version are unchanged and exceed the limit. "" means the fields
+// that all versions share.
+func (r *ratchet) manyFields(version string) bool {
+	if r.old == nil || !quirk.On(quirk.RatchetSelectableFields) {
+		return false
+	}
+	before := r.old.fieldsFor(version)
+	return len(before) > maxSelectableFields && r.spec.hasFields(version, before)
 }
 
 // learn adds the expressions and failed checks of a stored schema.

@@ -1,8 +1,10 @@
 package definition
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -58,8 +60,7 @@ type ruleCheck struct {
 	errs    field.ErrorList
 	rules   []Rule
 	total   uint64
-	// costliest are the expressions with the highest costs, sorted by descending cost.
-	costliest []costed
+	costly  []costed // expressions of at least a hundredth of the limit
 }
 
 type costed struct {
@@ -69,17 +70,6 @@ type costed struct {
 
 // named is the number of costliest expressions to report if their total exceeds the limit.
 const named = 4
-
-// ruled stores the rules of a schema.
-func (s *spec) ruled(p *schema.Props, c *ruleCheck) {
-	if len(c.rules) == 0 {
-		return
-	}
-	if s.rules == nil {
-		s.rules = map[*schema.Props]*Rules{}
-	}
-	s.rules[p] = &Rules{List: c.rules, Cost: c.total, Env: c.env}
-}
 
 // rulesOf returns the rules of spec.versions[i], or nil.
 func (s *spec) rulesOf(i int) *Rules {
@@ -95,18 +85,9 @@ func (s *spec) rulesOf(i int) *Rules {
 // observe adds the cost of an expression to the total.
 func (c *ruleCheck) observe(path *field.Path, cost uint64) {
 	c.total = celcheck.AddCost(c.total, cost)
-	if cost < celcheck.EstimateLimitTotal/100 {
-		return
+	if cost >= celcheck.EstimateLimitTotal/100 {
+		c.costly = append(c.costly, costed{path, cost})
 	}
-	at := len(c.costliest)
-	for at > 0 && c.costliest[at-1].cost < cost {
-		at--
-	}
-	if at == named {
-		return
-	}
-	c.costliest = append(c.costliest[:at:at], append([]costed{{path, cost}}, c.costliest[at:]...)...)
-	c.costliest = c.costliest[:min(named, len(c.costliest))]
 }
 
 // totalOverBudget returns errors if the total cost exceeds its limit. path is that of the schema.
@@ -115,7 +96,8 @@ func (c *ruleCheck) totalOverBudget(path *field.Path) field.ErrorList {
 		return nil
 	}
 	var errs field.ErrorList
-	for _, d := range c.costliest {
+	slices.SortStableFunc(c.costly, func(a, b costed) int { return cmp.Compare(b.cost, a.cost) })
+	for _, d := range c.costly[:min(named, len(c.costly))] {
 		errs = append(errs, field.Forbidden(d.path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"))
 	}
 	return append(errs, field.Forbidden(path, overBudget("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema", c.total, celcheck.EstimateLimitTotal)))

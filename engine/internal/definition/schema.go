@@ -62,7 +62,9 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 		// Report it only if the keyword checks report no error, which would have a better text.
 		errs = append(errs, field.Invalid(at, "", unsupported.Error()))
 	}
-	s.ruled(p, rules)
+	if len(rules.rules) > 0 {
+		s.rules[p] = &Rules{List: rules.rules, Cost: rules.total, Env: s.env}
+	}
 	return append(errs, rules.totalOverBudget(at)...)
 }
 

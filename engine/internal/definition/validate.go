@@ -2,8 +2,8 @@
 // conversion from v1beta1, validation of creations and updates, warnings, status reconciliation and reports.
 //
 // Creations and updates run the same checks (check.go). A ratchet lists the checks that an update skips (ratchet.go),
-// and update.go has the checks for updates only. parts.go checks names and printer columns, version.go one version, and
-// defaults.go the defaults in schemas. decode.go sets the defaults of a CRD. Reconcile updates the status of one CRD
+// and update.go has the checks for updates only. naming.go checks names, version.go one version with its columns and
+// subresources, and defaults.go the defaults in schemas. decode.go sets the defaults of a CRD. Reconcile updates the status of one CRD
 // (status.go, naming.go). The caller decides which other CRDs to reconcile afterwards.
 //
 // Package engine/internal/schema checks schemas. This package adds the checks of the rest of a CRD, the order of the
@@ -93,6 +93,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if m.spec.memory == nil {
 		m.spec.memory = celcheck.NewMemory()
 	}
+	m.spec.rules = map[*schema.Props]*Rules{}
 	if err := metadata.FitsMeta(&m.CRD.ObjectMeta); err != nil {
 		return Result{Err: err}
 	}

@@ -38,23 +38,25 @@ const (
 	Ratcheted                    // false or an error, and ratcheted
 )
 
-// Trace describes the evaluation of one rule for one value.
+// Trace describes the evaluation of a rule at one value. For a trace the rule is evaluated once more, which changes
+// neither the verdict nor the cost.
 type Trace struct {
-	// Path leads to the value that is self. Schema is an RFC 6901 pointer to the rule in the version's schema.
-	Path   value.Path
-	Schema string
-	Rule   *violation.RuleRef
-	// Outcome is the outcome. Why is why the rule was skipped.
-	Outcome Outcome
-	Why     string
-	// Cost is what the rule was charged. Tracing is not charged.
+	// Pointer is the JSON pointer of self in the object, SchemaPointer that of the rule in the version's schema.
+	Pointer, SchemaPointer string
+	Rule                   *violation.RuleRef
+	Outcome                Outcome
+	// Skipped says why the rule was skipped.
+	Skipped string
+	// Cost is the cost of the rule in CEL cost units, without its messageExpression.
 	Cost int64
-	// Message is that of the violation, "" if there is none.
+	// Message is the message of the violation, if any.
 	Message string
-	// Steps are the values of sub-expressions in the order of evaluation: the first and the last ones if there are more
-	// than trace.MaxSteps. Omitted is how many are missing between. Skipped rules have none.
-	Steps   []trace.Step
-	Omitted int
+	// Steps are the values of the sub-expressions in the order of evaluation; in a macro, one for each iteration. If
+	// there are more than MaxTraceSteps, only the first and the last ones are listed. There are none for rules that
+	// were skipped or do not compile, and if the object's traces became very large.
+	Steps []trace.Step
+	// OmittedSteps is the number of steps that are not listed.
+	OmittedSteps int
 }
 
 // Bounds of the traces of one document.
@@ -98,7 +100,7 @@ func (e *evaluation) skipReason() string {
 // traceSkipped traces the rules of the set from an index on as skipped.
 func (e *evaluation) traceSkipped(from int, why string) {
 	for i := from; i < len(e.set.rules); i++ {
-		e.addTrace(&e.set.rules[i], Trace{Outcome: Skipped, Why: why})
+		e.addTrace(&e.set.rules[i], Trace{Outcome: Skipped, Skipped: why})
 	}
 }
 
@@ -113,9 +115,9 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 	t := Trace{Cost: int64(e.last.Cost), Outcome: Passed}
 	switch {
 	case c.blank:
-		t.Outcome, t.Why = Skipped, "the rule is empty"
+		t.Outcome, t.Skipped = Skipped, "the rule is empty"
 	case c.compileError == "" && c.skipped(e.at.Old):
-		t.Outcome, t.Why = Skipped, "the rule compares with an old value, and there is none"
+		t.Outcome, t.Skipped = Skipped, "the rule compares with an old value, and there is none"
 	case len(e.run.Ratcheted) > ratcheted:
 		t.Outcome, t.Message = Ratcheted, e.run.Ratcheted[ratcheted].Detail
 	case len(e.run.Found) > found:
@@ -156,11 +158,8 @@ func (e *evaluation) addTrace(c *rule, t Trace) {
 		return
 	}
 	v := e.at.Violation(e.at.Self, &field.Error{}, nil, c.keyword())
-	t.Path, t.Schema, t.Rule = v.Path, v.Schema, c.ref()
-	all.pointBytes += len(t.Schema)
-	for i := range t.Path {
-		all.pointBytes += len(t.Path[i].Key())
-	}
+	t.Pointer, t.SchemaPointer, t.Rule = v.Path.Pointer(), v.Schema, c.ref()
+	all.pointBytes += len(t.Pointer) + len(t.SchemaPointer)
 	for i := range t.Steps {
 		all.stepBytes += len(t.Steps[i].Expression) + len(t.Steps[i].Value) + len(t.Steps[i].Error)
 	}
@@ -178,7 +177,7 @@ func (e *evaluation) addSteps(c *rule, t *Trace) {
 	}
 	steps, omitted := program.Run(e.interpreter.Context, e.interpreter.Activation(c.optional))
 	if !e.run.Stop.Stopped() {
-		t.Steps, t.Omitted = steps, omitted
+		t.Steps, t.OmittedSteps = steps, omitted
 	}
 }
 

@@ -24,7 +24,7 @@ x-kubernetes-validations: `
 // describe formats a trace: outcome, cost, message, and steps; the decisive ones with a star.
 func describe(t Trace) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s cost %d", t.Outcome, t.Why, t.Cost)
+	fmt.Fprintf(&b, "%d %s cost %d", t.Outcome, t.Skipped, t.Cost)
 	if t.Message != "" {
 		fmt.Fprintf(&b, " says %s", t.Message)
 	}
@@ -35,8 +35,8 @@ func describe(t Trace) string {
 		}
 		fmt.Fprintf(&b, "\n%s%d %s = %s%s", mark, s.Offset, s.Expression, s.Value, s.Error)
 	}
-	if t.Omitted > 0 {
-		fmt.Fprintf(&b, "\n%d more", t.Omitted)
+	if t.OmittedSteps > 0 {
+		fmt.Fprintf(&b, "\n%d more", t.OmittedSteps)
 	}
 	return b.String()
 }
@@ -208,8 +208,8 @@ func TestTraceOutcomes(t *testing.T) {
 			list, _ := tracesOf(t, c.rules, c.self, c.old, c.how, c.prepare)
 			var got []string
 			for _, one := range list {
-				got = append(got, fmt.Sprintf("%d %s", one.Outcome, one.Why))
-				if one.Rule == nil || one.Schema != fmt.Sprintf("/x-kubernetes-validations/%d", one.Rule.Index) {
+				got = append(got, fmt.Sprintf("%d %s", one.Outcome, one.Skipped))
+				if one.Rule == nil || one.SchemaPointer != fmt.Sprintf("/x-kubernetes-validations/%d", one.Rule.Index) {
 					t.Errorf("%+v", one)
 				}
 			}
@@ -224,8 +224,8 @@ func TestTraceOutcomes(t *testing.T) {
 func TestTraceIsBounded(t *testing.T) {
 	long := `{"s":"` + strings.Repeat("x", 2000) + `","l":[` + strings.TrimSuffix(strings.Repeat(`{"v":1},`, 2000), ",") + `]}`
 	list, _ := tracesOf(t, `[{rule: "self.s == '' || self.l.all(e, e.v == 1) && self.l[1999].v == 2"}]`, long, "", TraceFailed, nil)
-	if len(list) != 1 || len(list[0].Steps) != trace.MaxSteps || list[0].Omitted != 4010-trace.MaxSteps {
-		t.Fatalf("%d traces, %d steps, %d omitted", len(list), len(list[0].Steps), list[0].Omitted)
+	if len(list) != 1 || len(list[0].Steps) != trace.MaxSteps || list[0].OmittedSteps != 4010-trace.MaxSteps {
+		t.Fatalf("%d traces, %d steps, %d omitted", len(list), len(list[0].Steps), list[0].OmittedSteps)
 	}
 	first, last := list[0].Steps[0], list[0].Steps[trace.MaxSteps-1]
 	if first.Expression != "self.s" || first.Value != nil || last.Expression != list[0].Rule.Text || string(last.Value) != "false" || !last.Decisive {

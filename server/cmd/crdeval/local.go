@@ -189,24 +189,16 @@ func (r *localRegistry) ofKind(group, kind string) (first *localCRD) {
 	return first
 }
 
-func (r *localRegistry) Discoverable() []engine.DiscoverableCRD {
-	var all []engine.DiscoverableCRD
+// AllCRDs describes the CRDs. Of several for a kind, the first counts as established.
+func (r *localRegistry) AllCRDs(established bool) []engine.CRD {
+	var all []engine.CRD
 	for _, name := range slices.Sorted(maps.Keys(r.crds)) {
 		c := r.crds[name]
-		all = append(all, engine.DiscoverableCRD{Definition: c.definition, Status: c.existing.Status})
-	}
-	return all
-}
-
-func (r *localRegistry) Published() []engine.PublishedCRD {
-	var all []*engine.Definition
-	for _, name := range slices.Sorted(maps.Keys(r.crds)) {
-		c := r.crds[name]
-		if r.ofKind(c.definition.Group(), c.definition.Kind()) == c {
-			all = append(all, c.definition)
+		if !established || r.ofKind(c.definition.Group(), c.definition.Kind()) == c {
+			all = append(all, c.definition.CRD(c.existing.Status))
 		}
 	}
-	return engine.Published(all...)
+	return all
 }
 
 // State changes with each registration.

@@ -19,7 +19,7 @@ type extent struct{ documents, bytes int }
 // published is a CRD on both sides.
 type published struct {
 	upstream *apiextensionsv1.CustomResourceDefinition
-	ours     engine.PublishedCRD
+	ours     engine.CRD
 }
 
 // publish takes a CRD in canonical form, as an API server stores it.
@@ -28,8 +28,8 @@ func publish(canonical []byte, revision string) (published, error) {
 	if err := json.Unmarshal(canonical, crd); err != nil {
 		return published{}, err
 	}
-	p := published{upstream: crd, ours: engine.PublishedCRD{
-		Name: crd.Name, Group: crd.Spec.Group, Revision: revision,
+	p := published{upstream: crd, ours: engine.CRD{
+		Name: crd.Name, Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names}, Revision: revision,
 		Manifest: func(context.Context) ([]byte, error) { return canonical, nil },
 	}}
 	for _, v := range crd.Spec.Versions {
@@ -42,7 +42,7 @@ func publish(canonical []byte, revision string) (published, error) {
 func compare(ctx context.Context, crds []published) (n extent, differences []string) {
 	versions := map[string][]*apiextensionsv1.CustomResourceDefinition{}
 	var upstream []*apiextensionsv1.CustomResourceDefinition
-	var ours []engine.PublishedCRD
+	var ours []engine.CRD
 	for _, p := range crds {
 		upstream, ours = append(upstream, p.upstream), append(ours, p.ours)
 		for _, v := range p.upstream.Spec.Versions {
@@ -66,11 +66,11 @@ func compare(ctx context.Context, crds []published) (n extent, differences []str
 	}
 	for _, version := range slices.Sorted(maps.Keys(versions)) {
 		want, wantErr := UpstreamV3(versions[version], version)
-		got, gotErr := engine.OpenAPIV3(ctx, crds[0].ours.Group, version, ours...)
+		got, gotErr := engine.OpenAPIV3(ctx, crds[0].ours.Desired.Group, version, engine.OpenAPIOptions{}, ours...)
 		check("v3", want, wantErr, got, gotErr)
 	}
 	want, wantErr := UpstreamV2(upstream)
-	got, gotErr := engine.OpenAPIV2(ctx, ours...)
+	got, gotErr := engine.OpenAPIV2(ctx, engine.OpenAPIOptions{}, ours...)
 	check("v2", want, wantErr, got, gotErr)
 	return n, differences
 }

@@ -35,7 +35,7 @@ func TestIndex(t *testing.T) {
 	type place struct{ group, version string }
 	parts := map[place][]*spec3.OpenAPI{}
 	seen := map[string]bool{}
-	var crds []engine.PublishedCRD
+	var crds []engine.CRD
 	for _, crd := range c.CRDs {
 		decoded, err := definition.Decode(crd.Doc)
 		if err != nil || seen[decoded.CRD.Name] || len(crds) == 60 {
@@ -88,13 +88,13 @@ func TestIndex(t *testing.T) {
 	}
 	body, etag := get("/openapi/v3", "/openapi/v3")
 	for range 2 { // new and cached
-		index, err := engine.OpenAPIV3Index(t.Context(), "", crds...)
+		index, err := engine.OpenAPIV3Index(t.Context(), "", engine.OpenAPIOptions{}, crds...)
 		check("index", index, err, body, etag)
 	}
 	for at := range parts {
 		path := "/openapi/v3/apis/" + at.group + "/" + at.version
 		body, etag := get("/openapi/v3/", path)
-		doc, err := engine.OpenAPIV3(t.Context(), at.group, at.version, crds...)
+		doc, err := engine.OpenAPIV3(t.Context(), at.group, at.version, engine.OpenAPIOptions{}, crds...)
 		check(path, doc, err, body, etag)
 	}
 	t.Logf("%d CRDs, %d documents", len(crds), len(parts))
