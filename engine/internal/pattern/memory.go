@@ -63,26 +63,14 @@ func evict(except *Pattern) {
 
 const instSize = int64(unsafe.Sizeof(syntax.Inst{}))
 
-// regexpSize estimates what package regexp retains for a program: the instructions, and a second form for one-pass
+// regexpSize estimates what package regexp retains for an expression: the instructions, and a second form for one-pass
 // expressions.
-func regexpSize(prog *syntax.Prog) int64 {
-	return 1024 + 2*programSize(prog)
-}
+func regexpSize(parsed *syntax.Regexp) int64 { return 1024 + 2*programSize(parsed) }
 
-// programSize returns the size of the instructions and of the runes they read. Repetitions share runes.
-func programSize(prog *syntax.Prog) int64 {
-	size := int64(cap(prog.Inst)) * instSize
-	seen := map[*rune]struct{}{}
-	for i := range prog.Inst {
-		runes := prog.Inst[i].Rune
-		if first := unsafe.SliceData(runes); first != nil {
-			if _, shared := seen[first]; !shared {
-				seen[first] = struct{}{}
-				size += int64(len(runes)) * 4
-			}
-		}
-	}
-	return size
+// programSize estimates the size of the instructions of an expression and of the runes they read.
+func programSize(parsed *syntax.Regexp) int64 {
+	insts, runes := unrolled(parsed)
+	return insts*instSize + runes*4
 }
 
 // Oversize returns the error of a pattern whose program would exceed maxProgram, or nil. Patterns that cannot be parsed
@@ -100,13 +88,9 @@ func Oversize(source string) error {
 	if err != nil {
 		return nil //nolint:nilerr // compiling reports it
 	}
-	insts, runes := unrolled(parsed)
-	if size := insts*instSize + runes*4; size > maxProgram {
-		return &value.LimitError{
-			Name: "max_pattern_program_bytes", Limit: "compiled size of a pattern", Unit: "bytes", Maximum: maxProgram,
-			Actual: size,
-			Advice: "write a shorter pattern, or one with smaller counts of repetition",
-		}
+	if size := programSize(parsed); size > maxProgram {
+		return &value.LimitError{Name: "max_pattern_program_bytes", Limit: "compiled size of a pattern", Unit: "bytes",
+			Maximum: maxProgram, Actual: size, Advice: "write a shorter pattern, or one with smaller counts of repetition"}
 	}
 	return nil
 }

@@ -3,10 +3,12 @@ package pattern
 import (
 	"errors"
 	"fmt"
+	"regexp/syntax"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -19,7 +21,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestPatternMemory: patterns that are used retain what they are said to, and no more than the bound.
+// TestPatternMemory checks that the retained memory of used patterns is as estimated, and within the bound.
 func TestPatternMemory(t *testing.T) {
 	const count = 250 // twice the bound
 	before := heap()
@@ -32,12 +34,12 @@ func TestPatternMemory(t *testing.T) {
 	}
 	_, weight := Retained()
 	grown := heap() - before
-	t.Logf("%d patterns retain %d KiB, and are said to retain %d KiB", count, grown>>10, weight>>10)
+	t.Logf("%d patterns retain %d KiB, the estimate is %d KiB", count, grown>>10, weight>>10)
 	if weight > MaxBytes+1<<20 || grown > MaxBytes*3/2 {
-		t.Errorf("%d MiB, said to be %d MiB: more than the bound of %d MiB", grown>>20, weight>>20, MaxBytes>>20)
+		t.Errorf("%d MiB, estimated %d MiB: more than the bound of %d MiB", grown>>20, weight>>20, MaxBytes>>20)
 	}
-	if grown > 2*weight || weight > 2*grown {
-		t.Errorf("%d bytes are said to be %d", grown, weight)
+	if grown > 2*weight || weight > 4*grown { // the estimate counts a second form, which not all expressions have
+		t.Errorf("%d bytes, estimated %d", grown, weight)
 	}
 	// What was dropped is built again.
 	for i := range list {
@@ -48,17 +50,17 @@ func TestPatternMemory(t *testing.T) {
 	runtime.KeepAlive(list)
 }
 
-// TestPatternInUseStays: eviction passes over what was used since it last came by.
+// TestPatternInUseStays checks that eviction keeps a pattern that was used since the last eviction.
 func TestPatternInUseStays(t *testing.T) {
 	used := Intern(`^used (a|b){3}$`)
 	var others []*Pattern
 	for i := range 140 {
 		used.Match("used aba", nil)
-		kept := used.built.Load()
+		before := used.built.Load()
 		p := Intern(fmt.Sprintf(`^((b%d){1,30}){1,33}$`, i))
 		others = append(others, p)
 		p.Match("c", nil)
-		if used.built.Load() != kept {
+		if used.built.Load() != before {
 			t.Fatalf("dropped between two uses, after %d others", i)
 		}
 	}
@@ -94,6 +96,22 @@ func TestPatternMatchAllocatesNothing(t *testing.T) {
 	}
 }
 
+// actualSize returns the size of the instructions and of the runes they read. Repetitions share runes.
+func actualSize(prog *syntax.Prog) int64 {
+	size := int64(cap(prog.Inst)) * instSize
+	seen := map[*rune]struct{}{}
+	for i := range prog.Inst {
+		runes := prog.Inst[i].Rune
+		if first := unsafe.SliceData(runes); first != nil {
+			if _, shared := seen[first]; !shared {
+				seen[first] = struct{}{}
+				size += int64(len(runes)) * 4
+			}
+		}
+	}
+	return size
+}
+
 func TestOversizePattern(t *testing.T) {
 	for name, c := range map[string]struct {
 		source string
@@ -116,13 +134,13 @@ func TestOversizePattern(t *testing.T) {
 			t.Logf("%s: %v", name, err)
 			continue
 		}
-		if prog, err := program(c.source); err == nil && programSize(prog) > maxProgram {
-			t.Errorf("%s: %d bytes", name, programSize(prog))
+		if prog, err := program(c.source); err == nil && actualSize(prog) > maxProgram {
+			t.Errorf("%s: %d bytes", name, actualSize(prog))
 		}
 	}
 }
 
-// TestPatternOfManyClasses checks that the table is given up where it would take seconds to tell the classes apart.
+// TestPatternOfManyClasses checks that no table is built if finding the classes would take seconds.
 func TestPatternOfManyClasses(t *testing.T) {
 	var text strings.Builder
 	for i := range 20000 {
@@ -133,7 +151,7 @@ func TestPatternOfManyClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b := (dfaBuilder{prog: prog, dfa: &dfa{}}); b.classes() {
-		t.Errorf("%d classes were told apart", b.dfa.width)
+		t.Errorf("%d classes", b.dfa.width)
 	}
 	if matched, ok := Intern(text.String()).Match("a", nil); matched || !ok {
 		t.Error("matches")

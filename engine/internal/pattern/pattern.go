@@ -86,8 +86,8 @@ func (p *Pattern) build(re bool) *built {
 		b.bytes += b.dfa.size()
 	}
 	if b.re != nil {
-		if prog, err := program(p.Source); err == nil {
-			b.bytes += regexpSize(prog)
+		if parsed, err := syntax.Parse(p.Source, syntax.Perl); err == nil {
+			b.bytes += regexpSize(parsed)
 		}
 	}
 	p.built.Store(b)
