@@ -33,6 +33,6 @@ func TestParseReserves(t *testing.T) {
 	d := new(Doc)
 	d.Reset()
 	if _, err := d.Parse([]byte(`"`+strings.Repeat("a", 1<<20)+`"`), Request, Limits{}); err != nil || cap(d.Nodes) > 1024 {
-		t.Errorf("%v, room for %d nodes", err, cap(d.Nodes))
+		t.Errorf("%v, capacity for %d nodes", err, cap(d.Nodes))
 	}
 }

@@ -155,7 +155,7 @@ func TestYAMLBounds(t *testing.T) {
 		{"an unknown anchor", "a: *b\nc: &d 1\n", "yaml: unknown anchor 'b' referenced", Limits{}},
 		{"deep", strings.Repeat("[", 10001), "yaml: exceeded max depth of 10000", Limits{}},
 		{"deeper than JSON", "- " + strings.Repeat("[", 10000) + strings.Repeat("]", 10000), "invalid character '[' exceeded max depth", Limits{}},
-		{"deeper than told", "a: [[1]]", "nesting depth of at least 3 levels exceeds the limit of 2 levels: flatten the document or raise the depth limit", Limits{MaxDepth: 2}},
+		{"deeper than the limit", "a: [[1]]", "nesting depth of at least 3 levels exceeds the limit of 2 levels: flatten the document or raise the depth limit", Limits{MaxDepth: 2}},
 		{"large", "a: " + strings.Repeat("x", 3<<20), "document size of 3145731 bytes exceeds the limit of 3145728 bytes: ", Limits{}},
 		{"two documents", "a: 1\n---\nb: 2\n", "yaml: line 2: a second document begins here; send one document at a time", Limits{}},
 		{"not a number in JSON", "a: .nan", "json: unsupported value: NaN", Limits{}},

@@ -19,12 +19,12 @@ const mutations = 12
 // mutant is accepted.
 func (c *Real) Mutant(r Rand, i int) Group {
 	i %= c.Mutants()
-	site, way := i/mutations, i%mutations
+	site, mutation := i/mutations, i%mutations
 	which := sort.Search(len(c.small), func(k int) bool { return c.sites[k+1] > site })
-	cut := cutter{r: r, way: wayTo(c.small[which], site-c.sites[which]+1)}
-	crd := cut.copy(c.small[which], cut.way, false, false, 5, nil, nil)
+	cut := cutter{r: r, path: pathTo(c.small[which], site-c.sites[which]+1)}
+	crd := cut.copy(c.small[which], cut.path, false, false, 5, nil, nil)
 	parent, index := cut.parent, cut.index
-	mutateDefinition(r, parent, index, way)
+	mutateDefinition(r, parent, index, mutation)
 	g := Group{Name: "mutant of " + c.corpus.CRDs[which].Name, CRD: crd.JSON()}
 	g.Objects = objectsFor(r, crd, 2)
 	return g
@@ -63,9 +63,9 @@ func objectsFor(r Rand, crd *tree.Node, n int) []Object {
 	return out
 }
 
-// wayTo returns the child indexes from the root to the n-th node in document order.
-func wayTo(root *tree.Node, n int) []int {
-	var way []int
+// pathTo returns the child indexes from the root to the n-th node in document order.
+func pathTo(root *tree.Node, n int) []int {
+	var path []int
 	var find func(node *tree.Node) bool
 	find = func(node *tree.Node) bool {
 		if n == 0 {
@@ -73,33 +73,33 @@ func wayTo(root *tree.Node, n int) []int {
 		}
 		n--
 		for k := range node.Len() {
-			way = append(way, k)
+			path = append(path, k)
 			if find(node.Child(k)) {
 				return true
 			}
-			way = way[:len(way)-1]
+			path = path[:len(path)-1]
 		}
 		return false
 	}
 	find(root)
-	return way
+	return path
 }
 
 // cutter copies a CRD without most of what is neither on the path to a node nor close below it.
 type cutter struct {
 	r      Rand
-	way    []int
+	path   []int
 	parent *tree.Node // the copy of the target node
 	index  int
 }
 
-// copy copies a node. way is the path from it to the target node, or nil outside of this path. inSchema means that it
+// copy copies a node. path is the path from it to the target node, or nil outside of this path. inSchema means that it
 // is a schema or part of one; properties that its members are properties. budget is the number of levels to keep below
-// the path. held are properties that must stay. said are the words of the rules above: properties that rules use stay.
-func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget int, held, said map[string]bool) *tree.Node {
+// the path. held are properties that must stay. words are those of the rules above: properties that rules use stay.
+func (c *cutter) copy(n *tree.Node, path []int, inSchema, properties bool, budget int, held, words map[string]bool) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Raw: n.Raw}
 	if rules := n.Get("x-kubernetes-validations"); inSchema && n.Kind == tree.Object && rules != nil {
-		said = wordsOf(rules, said)
+		words = wordsOf(rules, words)
 	}
 	var ours map[string]bool
 	if inSchema && n.Kind == tree.Object && n.Get("properties") != nil {
@@ -111,13 +111,13 @@ func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget
 			key = n.Members[k].Key
 		}
 		var on []int
-		if len(way) > 0 && way[0] == k {
-			on = way[1:]
+		if len(path) > 0 && path[0] == k {
+			on = path[1:]
 			if on == nil {
 				on = []int{}
 			}
 		}
-		if properties && on == nil && !held[key] && !said[key] && (budget <= 0 || !c.r.Chance(25)) {
+		if properties && on == nil && !held[key] && !words[key] && (budget <= 0 || !c.r.Chance(25)) {
 			continue
 		}
 		if inSchema && !properties && on == nil && key == "x-kubernetes-validations" && !c.r.Chance(12) {
@@ -127,8 +127,8 @@ func (c *cutter) copy(n *tree.Node, way []int, inSchema, properties bool, budget
 		if on == nil && inSchema {
 			left--
 		}
-		copied := c.copy(child, on, inSchema || key == "schema", inSchema && key == "properties" && child.Kind == tree.Object, left, ours, said)
-		if len(way) == 1 && way[0] == k {
+		copied := c.copy(child, on, inSchema || key == "schema", inSchema && key == "properties" && child.Kind == tree.Object, left, ours, words)
+		if len(path) == 1 && path[0] == k {
 			c.parent, c.index = out, out.Len()
 		}
 		if n.Kind == tree.Object {
@@ -224,9 +224,9 @@ var extras = []tree.Member{
 }
 
 // mutateDefinition applies one of the mutations to a node.
-func mutateDefinition(r Rand, parent *tree.Node, index, way int) {
+func mutateDefinition(r Rand, parent *tree.Node, index, mutation int) {
 	old := parent.Child(index)
-	switch way {
+	switch mutation {
 	case 0:
 		parent.RemoveChild(index)
 	case 1:

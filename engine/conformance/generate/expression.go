@@ -86,7 +86,7 @@ func wordByte(c byte) bool {
 
 // selection returns an expression about fields of an object.
 func (p *speaker) selection(x string, s *tree.Node, root bool, depth int) string {
-	if hidden := unseen(s); len(hidden) > 0 && p.Chance(10) { // present, but not declared for rules
+	if hidden := undeclared(s); len(hidden) > 0 && p.Chance(10) { // present, but not declared for rules
 		return strings.ReplaceAll(strings.ReplaceAll(Pick(p.Rand, []string{"dyn(§).% == 1", "type(dyn(§).%) == int", "string(dyn(§).%) == ''", "dyn(§).%.size() > 1", "dyn(§).% + 1 > 2", "dyn(§).% in [1]", "has(dyn(§).%)", "[dyn(§).%].exists(x, x == 'a')", "dyn(§).% == dyn(§).%", "'%' in dyn(§)", "§.% == 1",
 			"dyn(§).%.a == 1", "[dyn(§).%].join(',') == 'a'"}), "%", Pick(p.Rand, hidden)), "§", x)
 	}

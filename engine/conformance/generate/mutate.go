@@ -5,20 +5,20 @@ import "github.com/crdeval/crdeval/engine/conformance/tree"
 // Mutate changes one random node of a document without a schema: delete, duplicate, retype, null, rename, reorder,
 // nest.
 func Mutate(r Rand, doc *tree.Node) {
-	type spot struct {
+	type position struct {
 		parent *tree.Node
 		index  int
 	}
-	var spots []spot
+	var positions []position
 	doc.Walk(func(_, parent *tree.Node, index int) {
 		if parent != nil {
-			spots = append(spots, spot{parent, index})
+			positions = append(positions, position{parent, index})
 		}
 	})
-	if len(spots) == 0 {
+	if len(positions) == 0 {
 		return
 	}
-	s := Pick(r, spots)
+	s := Pick(r, positions)
 	old := s.parent.Child(s.index)
 	switch r.IntN(12) {
 	case 0, 1:
@@ -54,7 +54,7 @@ func Mutate(r Rand, doc *tree.Node) {
 			s.parent.SetChild(s.index, tree.Arr(old))
 		}
 	case 10:
-		other := Pick(r, spots)
+		other := Pick(r, positions)
 		s.parent.SetChild(s.index, other.parent.Child(other.index).Clone())
 	case 11:
 		if n := s.parent.Len(); n > 1 {

@@ -109,16 +109,16 @@ var keywords = []keyword{
 	{"additional objects", []string{"map"}, false, set("additionalProperties", tree.Obj("type", "object", "properties", tree.Obj("a", tree.Obj("type", "string", "default", "x"))), tree.Obj("type", "string", "nullable", true), tree.Obj("type", "integer", "default", 5), tree.Obj("type", "integer", "default", "not validated"))},
 	{"items objects", []string{"array"}, false, set("items", tree.Obj("type", "object", "required", tree.Arr(tree.Str("a")), "properties", tree.Obj("a", tree.Obj("type", "string"))), tree.Obj("type", "string", "nullable", true),
 		tree.Obj("type", "integer", "default", 5), tree.Obj("x-kubernetes-preserve-unknown-fields", true))},
-	{"allOf", []string{anyBase}, true, junctor("allOf")},
-	{"anyOf", []string{anyBase}, true, junctor("anyOf")},
-	{"oneOf", []string{anyBase}, true, junctor("oneOf")},
+	{"allOf", []string{anyBase}, true, logicalOperator("allOf")},
+	{"anyOf", []string{anyBase}, true, logicalOperator("anyOf")},
+	{"oneOf", []string{anyBase}, true, logicalOperator("oneOf")},
 	{"not", []string{anyBase}, true, func(r Rand, s *tree.Node) { s.Set("not", valueValidation(r, s, 2)) }},
 	{"int-or-string pattern", []string{intOrStr}, false, set("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string")))},
 	{"int-or-string allOf pattern", []string{intOrStr}, false, set("allOf", tree.Arr(tree.Obj("anyOf", tree.Arr(tree.Obj("type", "integer"), tree.Obj("type", "string"))), tree.Obj("maxLength", 2)))},
 	{"description", []string{anyBase}, false, set("description", "what it is")},
 }
 
-func junctor(name string) func(Rand, *tree.Node) {
+func logicalOperator(name string) func(Rand, *tree.Node) {
 	return func(r Rand, s *tree.Node) {
 		branches := tree.Arr()
 		for range r.Between(1, 3) {

@@ -174,30 +174,30 @@ func (p *speaker) message(at site, old string, optional bool, bad int) string {
 		}
 		return Pick(r, oldMessages)
 	}
-	said := "self"
+	operand := "self"
 	switch visible(at.schema) {
 	case celString:
 	case celInt, celDouble, celBool, celTimestamp, celDuration, celBytes, celDyn:
-		if said = "string(self)"; !r.Chance(5) {
-			return Pick(r, append([]string{said, "true ? " + said + " : ''"}, messages...))
+		if operand = "string(self)"; !r.Chance(5) {
+			return Pick(r, append([]string{operand, "true ? " + operand + " : ''"}, messages...))
 		}
 	case celObject:
-		said = ""
+		operand = ""
 		if all := fields(at.schema, at.root); len(all) > 0 {
 			if f := Pick(r, all); visible(f.schema) == celString && f.schema != unboundedText {
-				said = "self." + f.name
+				operand = "self." + f.name
 			}
 		}
 	default:
-		said = ""
+		operand = ""
 	}
 	switch {
-	case said == "" || r.Chance(50):
+	case operand == "" || r.Chance(50):
 		return Pick(r, messages)
 	case r.Chance(5):
-		return strings.ReplaceAll(Pick(r, costlyMessages), "§", said)
+		return strings.ReplaceAll(Pick(r, costlyMessages), "§", operand)
 	}
-	return strings.ReplaceAll(Pick(r, saying), "§", said)
+	return strings.ReplaceAll(Pick(r, saying), "§", operand)
 }
 
 // fieldPath returns a path to a node below the schema, or null if the schema has no properties.

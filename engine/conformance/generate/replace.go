@@ -66,8 +66,8 @@ func (c *Real) Replaced(r Rand) Group {
 
 // cut reduces a CRD to the surroundings of its n-th node.
 func (c *Real) cut(r Rand, definition, node int) *tree.Node {
-	cut := cutter{r: r, way: wayTo(c.small[definition], node)}
-	return cut.copy(c.small[definition], cut.way, false, false, 4, nil, nil)
+	cut := cutter{r: r, path: pathTo(c.small[definition], node)}
+	return cut.copy(c.small[definition], cut.path, false, false, 4, nil, nil)
 }
 
 // Again returns the group of a whole real CRD that replaces itself or a slightly different one.

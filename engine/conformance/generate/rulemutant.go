@@ -17,8 +17,8 @@ func (c *Real) RuleSites() int { return len(c.ruled) }
 // rules or bounds are changed.
 func (c *Real) RuleMutant(r Rand, i int) Group {
 	at := c.ruled[i%len(c.ruled)]
-	cut := cutter{r: r, way: wayTo(c.small[at.definition], at.node)}
-	crd := cut.copy(c.small[at.definition], cut.way, false, false, 5, nil, nil)
+	cut := cutter{r: r, path: pathTo(c.small[at.definition], at.node)}
+	crd := cut.copy(c.small[at.definition], cut.path, false, false, 5, nil, nil)
 	schema := cut.parent
 	for range r.IntN(3) {
 		switch r.IntN(4) {

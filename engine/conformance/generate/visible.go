@@ -113,8 +113,8 @@ func fields(s *tree.Node, root bool) (out []field) {
 	return out
 }
 
-// unseen returns the properties of an object that rules cannot select, with the names that they would have.
-func unseen(s *tree.Node) (names []string) {
+// undeclared returns the properties of an object that rules cannot select, with the names that they would have.
+func undeclared(s *tree.Node) (names []string) {
 	for _, p := range s.Get("properties").GetMembers() {
 		if name, ok := escape(p.Key); ok && visible(p.Value) == invisible {
 			names = append(names, name)

@@ -11,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// aside returns why a case does not run on the oracle, or "".
-func aside(c *casefile.Case) string {
+// excluded returns why a case does not run on the oracle, or "".
+func excluded(c *casefile.Case) string {
 	switch {
 	case c.Op == "table" || c.Op == "fields" || c.Op == "scale" || c.Op == "openapi":
 		return "what is shown of objects has oracles of its own, see the suites tables, selectors, scale and openapi"
@@ -27,11 +27,11 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, left := 0, map[string]int{}
+	asked, omitted := 0, map[string]int{}
 	for i := range cases {
 		c := &cases[i]
-		if why := aside(c); why != "" {
-			left[why]++
+		if why := excluded(c); why != "" {
+			omitted[why]++
 			continue
 		}
 		asked++
@@ -40,7 +40,7 @@ func TestOracle(t *testing.T) {
 		}
 		t.Run(c.File+"/"+c.Name, func(t *testing.T) { ask(t, c) })
 	}
-	t.Logf("%d cases asked, left aside: %v", asked, left)
+	t.Logf("%d cases asked, excluded: %v", asked, omitted)
 }
 
 func ask(t *testing.T, c *casefile.Case) {

@@ -62,9 +62,9 @@ func compareFacts(t *testing.T, name string, ours *celcheck.Result, theirs *cel.
 		t.Errorf("%s, message:\nours     %s\nupstream %s", name, a, b)
 	}
 	type figures struct {
-		uses                    bool
-		cost, cardinality, said uint64
-		message                 bool
+		uses                       bool
+		cost, cardinality, message uint64
+		hasMessage                 bool
 	}
 	a := figures{ours.UsesOldSelf, ours.MaxCost, ours.Cardinality, ours.MessageMaxCost, ours.Message != nil}
 	b := figures{theirs.UsesOldSelf, theirs.MaxCost, theirs.MaxCardinality, theirs.MessageExpressionMaxCost, theirs.MessageExpression != nil}

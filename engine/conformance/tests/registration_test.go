@@ -208,7 +208,7 @@ x-kubernetes-preserve-unknown-fields: true
 properties:
   metadata: {type: object, properties: {labels: {type: object, additionalProperties: {type: string}, x-kubernetes-validations: [{rule: self == 1}]}}}
 x-kubernetes-validations: [{rule: self.metadata.name == self.kind}, {rule: self.metadata.labels == 1}]`,
-	"below a junctor": `
+	"below a logical operator": `
 type: object
 properties: {a: {type: string}}
 anyOf: [{properties: {a: {x-kubernetes-validations: [{rule: self == 1}]}}}]`,

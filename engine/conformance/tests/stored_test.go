@@ -121,7 +121,7 @@ func compareStored(theirs *oracle.Definition, ours *engine.Definition, body []by
 		case canonical(object) != canonical(got.Object):
 			diffs = append(diffs, fmt.Sprintf("%s:\nupstream %s\nours     %s", what, canonical(object), canonical(got.Object)))
 		case !got.Changed && canonical(object) != canonical(body):
-			diffs = append(diffs, what+": the object is said to be unchanged")
+			diffs = append(diffs, what+": the object is reported as unchanged")
 		default:
 			return true
 		}

@@ -42,7 +42,7 @@ func grow(p *Pattern, bytes int64) {
 	}
 }
 
-// evict drops compiled patterns that were not used since the last eviction, except one, until there is room for more.
+// evict drops compiled patterns that were not used since the last eviction, except one, until there is capacity for more.
 // A match that uses a dropped pattern keeps it.
 func evict(except *Pattern) {
 	for _, e := range patterns.m {

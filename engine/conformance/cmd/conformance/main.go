@@ -58,7 +58,7 @@ func parse() flags {
 	flag.BoolVar(&f.Quick, "quick", false, "do not shrink disagreements")
 	flag.BoolVar(&f.coverage, "coverage", true, "measure which of upstream's statements are reached")
 	flag.BoolVar(&f.upstreamOnly, "upstream-only", false, "exercise upstream alone: what do the generators reach")
-	flag.BoolVar(&f.unordered, "unordered", false, "tell of the cases on which upstream is at odds with itself")
+	flag.BoolVar(&f.unordered, "unordered", false, "print the cases in which the answers of upstream vary")
 	flag.BoolVar(&f.quirks, "quirks", false, "switch off each reproduced quirk in turn and expect the run to notice (needs -tags quirks)")
 	flag.StringVar(&f.quirk, "quirk", "", "with -quirks: the name of the one quirk to switch off")
 	flag.Parse()
@@ -105,9 +105,9 @@ func conformance() error {
 	}
 	results := writes.Run(real, f.Options)
 	ran, failed := own(f, c, real)
-	kept, broken := promised(f, c)
+	checked, broken := promised(f, c)
 	failed = failed || broken
-	if len(results) == 0 && !ran && !kept {
+	if len(results) == 0 && !ran && !checked {
 		return fmt.Errorf("no suite %q with a generator %q", f.Suite, f.Generator)
 	}
 	for _, r := range results {

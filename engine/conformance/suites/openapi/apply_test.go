@@ -113,7 +113,7 @@ func (sum *tally) crd(t *testing.T, m *maker, revision string) {
 		o := m.object(p.upstream, manifest)
 		owner, force, apply := generate.Pick(m.Rand, []string{"a", "b", "c"}), m.Chance(60), m.Chance(80)
 		var next [2]runtime.Object
-		var said [2]string
+		var texts [2]string
 		track := func(i int) {
 			manager, err := managedfields.NewDefaultCRDFieldManager(pair[i], sameFields{}, sameFields{}, sameFields{}, o.GroupVersionKind(), o.GroupVersionKind().GroupVersion(), "", nil)
 			if err != nil {
@@ -128,7 +128,7 @@ func (sum *tally) crd(t *testing.T, m *maker, revision string) {
 				written.SetManagedFields(at.(*unstructured.Unstructured).GetManagedFields())
 				next[i], err = manager.Update(at, written, owner)
 			}
-			said[i] = fmt.Sprint(err)
+			texts[i] = fmt.Sprint(err)
 			if err != nil {
 				next[i] = live[i]
 			}
@@ -138,11 +138,11 @@ func (sum *tally) crd(t *testing.T, m *maker, revision string) {
 		track(1)
 		// If several things are wrong and a field is not declared, upstream's error names random ones.
 		const chance = "field not declared"
-		if strings.Contains(said[0], chance) && strings.Contains(said[1], chance) || sorted(said[0]) == sorted(said[1]) {
-			said[1] = said[0]
+		if strings.Contains(texts[0], chance) && strings.Contains(texts[1], chance) || sorted(texts[0]) == sorted(texts[1]) {
+			texts[1] = texts[0]
 		}
-		if said[0] != said[1] || !reflect.DeepEqual(next[0], next[1]) {
-			t.Errorf("apply %v by %s of %v on %v\n  upstream %s %v\n  ours     %s %v\n  definition %s", apply, owner, o, live[0], said[0], next[0], said[1], next[1], manifest)
+		if texts[0] != texts[1] || !reflect.DeepEqual(next[0], next[1]) {
+			t.Errorf("apply %v by %s of %v on %v\n  upstream %s %v\n  ours     %s %v\n  definition %s", apply, owner, o, live[0], texts[0], next[0], texts[1], next[1], manifest)
 			return
 		}
 		live = next
@@ -151,9 +151,9 @@ func (sum *tally) crd(t *testing.T, m *maker, revision string) {
 			continue
 		}
 		sum.applies++
-		if said[0] != "<nil>" {
+		if texts[0] != "<nil>" {
 			sum.rejected++
-			if strings.Contains(said[0], "conflict") {
+			if strings.Contains(texts[0], "conflict") {
 				sum.conflicts++
 			}
 		}
