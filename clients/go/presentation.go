@@ -87,16 +87,14 @@ func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) 
 // OpenAPIV3 returns the OpenAPI v3 document of a group and version, as an API server publishes it. If both are empty,
 // it returns the index of all documents.
 func (c *Client) OpenAPIV3(ctx context.Context, group, version string) ([]byte, error) {
-	return c.openAPI(ctx, &crdevalv1.GetOpenApiRequest{Spec: "v3", Group: group, Version: version})
+	request := &crdevalv1.GetOpenApiRequest{Spec: "v3", Group: group, Version: version}
+	r, err := call(ctx, c, "OpenAPI", c.Presentation().GetOpenApi, request)
+	return r.GetDocument().GetJson(), err
 }
 
 // OpenAPIV2 returns the OpenAPI v2 document of the catalog, as an API server publishes it.
 func (c *Client) OpenAPIV2(ctx context.Context) ([]byte, error) {
-	return c.openAPI(ctx, &crdevalv1.GetOpenApiRequest{Spec: "v2"})
-}
-
-func (c *Client) openAPI(ctx context.Context, request *crdevalv1.GetOpenApiRequest) ([]byte, error) {
-	r, err := call(ctx, c, "OpenAPI", c.Presentation().GetOpenApi, request)
+	r, err := call(ctx, c, "OpenAPI", c.Presentation().GetOpenApi, &crdevalv1.GetOpenApiRequest{Spec: "v2"})
 	return r.GetDocument().GetJson(), err
 }
 

@@ -71,11 +71,11 @@ var listInYAML = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(` + manifests.CRDKi
 
 // takeYAMLManifests is takeManifests for YAML.
 func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, err error) {
-	documents, err := manifests.Split(b.data)
-	if errors.Is(err, manifests.ErrEmpty) {
+	documents := manifests.Split(b.data)
+	if len(documents) == 0 {
 		return true, errEmptyBody
 	}
-	if err != nil || len(documents) == 1 && !b.isManifest() {
+	if len(documents) == 1 && !b.isManifest() {
 		return false, nil // decoding the request reports the error
 	}
 	if listInYAML.Match(b.data) {

@@ -21,9 +21,6 @@ const CRDKind = "CustomResourceDefinition"
 // maxListBytes bounds a document that is a list. The engine bounds each item.
 const maxListBytes = 64 << 20
 
-// ErrEmpty is the error for a file without documents: it is empty or has only comments.
-var ErrEmpty = errors.New("the file has no documents")
-
 // Document is a document of a file.
 type Document struct {
 	text   []byte
@@ -31,20 +28,15 @@ type Document struct {
 	offset int // in bytes
 }
 
-// Split splits the content of a file into documents. It skips documents without content and returns ErrEmpty if none
-// is left.
-func Split(content []byte) ([]Document, error) {
-	var all []Document
+// Split splits the content of a file into documents. It skips documents without content.
+func Split(content []byte) (all []Document) {
 	offset := 0
 	for d := range value.SplitYAML(content) {
 		offset += bytes.Index(content[offset:], d.Text)
 		all = append(all, Document{d.Text, d.Line - 1, offset})
 		offset += len(d.Text)
 	}
-	if len(all) == 0 {
-		return nil, ErrEmpty
-	}
-	return all, nil
+	return all
 }
 
 // Manifest is a document, or an item of a document that is a list.

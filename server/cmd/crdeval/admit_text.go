@@ -130,9 +130,9 @@ func printTrace(b *bytes.Buffer, t *crdevalv1.RuleTrace) {
 }
 
 func (p *textPrinter) close(_ context.Context, _ *admission, total *tally) error {
-	summary := total.objectSummary()
+	summary := total.summary(&total.objects, "object", "allowed")
 	if total.objects.all()+len(total.skipped) == 0 && total.crds.all() > 0 {
-		summary = total.crdSummary() + "\n" + summary
+		summary = total.summary(&total.crds, "CRD", "accepted") + "\n" + summary
 	}
 	_, err := fmt.Fprintln(p.w, summary)
 	return err

@@ -80,7 +80,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		}
 	}
 	if c.Output == "text" {
-		fmt.Fprintln(env.stdout, total.crdSummary())
+		fmt.Fprintln(env.stdout, total.summary(&total.crds, "CRD", "accepted"))
 	}
 	return total.result()
 }

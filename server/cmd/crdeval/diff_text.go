@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -24,11 +25,7 @@ func (d *difference) print(w io.Writer, from crdevalv1.ChangeClass) error {
 }
 
 func (d *difference) printHead(b *bytes.Buffer) {
-	name := d.Name
-	if name == "" {
-		name = d.New
-	}
-	switch {
+	switch name := cmp.Or(d.Name, d.New); {
 	case d.Error != "":
 		fmt.Fprintf(b, "%s: error: %s\n", d.failed.errorAt(d.Line), d.Error)
 	case d.Deleted:

@@ -140,12 +140,7 @@ func (r *localRegistry) Compare(
 	if err != nil {
 		return nil, err
 	}
-	options.Existing = func(name string) *engine.Existing {
-		if name != base {
-			return nil
-		}
-		return existing
-	}
+	options = (&localRegistry{minor: r.minor, crds: map[string]*localCRD{base: {existing: existing}}}).options()
 	d, _, err := engine.Compile(ctx, c.New, options)
 	if err != nil {
 		return nil, err

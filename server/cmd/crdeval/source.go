@@ -163,12 +163,8 @@ func (r reader) file(name string) ([]*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents, err := manifests.Split(content)
-	if err != nil && !errors.Is(err, manifests.ErrEmpty) {
-		return nil, err
-	}
 	var all []*source
-	for i, d := range documents {
+	for i, d := range manifests.Split(content) {
 		for item, m := range d.Manifests() {
 			all = append(all, newSource(m, location{File: name, Number: i + 1, Item: item}))
 		}

@@ -42,12 +42,7 @@ func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 	}
 }
 
-// crdSummary returns the counts of CRDs and skipped documents.
-func (t *tally) crdSummary() string { return t.summary(&t.crds, "CRD", "accepted") }
-
-// objectSummary returns the counts of objects and skipped documents.
-func (t *tally) objectSummary() string { return t.summary(&t.objects, "object", "allowed") }
-
+// summary returns the counts of CRDs or objects, and the skipped documents.
 func (t *tally) summary(c *counts, noun, accepted string) string {
 	text := fmt.Sprintf("%s: %d %s, %d rejected", counted(c.all(), noun), c.accepted, accepted, c.rejected)
 	if c.errors > 0 {

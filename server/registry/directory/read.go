@@ -220,9 +220,9 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 	before := slices.Concat(f.names, f.retained)
 	f.names, f.retained, f.errors, f.manifests = nil, nil, 0, map[string]manifest{}
 	unnamed := false // a manifest may be one of the earlier CRDs
-	documents, err := manifests.Split(content)
-	if err != nil {
-		f.invalid(ctx, log, f.path, err.Error())
+	documents := manifests.Split(content)
+	if len(documents) == 0 {
+		f.invalid(ctx, log, f.path, "the file has no documents")
 		unnamed = true
 	}
 	for _, d := range documents {
