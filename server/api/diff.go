@@ -73,7 +73,7 @@ var changeSides = map[engine.ChangeSide]crdevalv1.ChangeSide{
 func crdChange(c *engine.Change) *crdevalv1.CrdChange {
 	return &crdevalv1.CrdChange{
 		ChangeClass: changeClasses[c.Class], Side: changeSides[c.Side], Stored: changeClasses[c.Stored],
-		Writers: changeClasses[c.Writers], Readers: changeClasses[c.Readers], Kind: string(c.Kind), Version: valid(c.Version),
+		Writers: changeClasses[c.Writers], Readers: changeClasses[c.Readers], Kind: c.Kind, Version: valid(c.Version),
 		SchemaPointer: valid(c.SchemaPointer), ManifestPointer: valid(c.ManifestPointer), Message: valid(c.Message),
 		OldValue: json(c.Old), NewValue: json(c.New), OldPosition: position(c.OldPosition), NewPosition: position(c.NewPosition),
 	}

@@ -211,19 +211,19 @@ func (f faults) item(ctx context.Context, err error) *statusv1.Status {
 }
 
 // reasonName returns the reason for an ErrorInfo.
-func (p *Error) reasonName() string { return strings.TrimPrefix(p.Reason.String(), reasonPrefix) }
+func (e *Error) reasonName() string { return strings.TrimPrefix(e.Reason.String(), reasonPrefix) }
 
 // status returns the status: its code, bounded text and details.
-func (p *Error) status() *statusv1.Status {
-	st := &statusv1.Status{Code: int32(codeOf[p.reasonName()]), Message: bounded(p.Message, maxErrorBytes)}
-	info := &errdetails.ErrorInfo{Reason: p.reasonName(), Domain: domain, Metadata: make(map[string]string, len(p.Metadata))}
-	for k, v := range p.Metadata {
+func (e *Error) status() *statusv1.Status {
+	st := &statusv1.Status{Code: int32(codeOf[e.reasonName()]), Message: bounded(e.Message, maxErrorBytes)}
+	info := &errdetails.ErrorInfo{Reason: e.reasonName(), Domain: domain, Metadata: make(map[string]string, len(e.Metadata))}
+	for k, v := range e.Metadata {
 		info.Metadata[k] = bounded(v, maxErrorBytes/8)
 	}
 	details := []proto.Message{info}
-	if p.report != nil {
-		st.Message = bounded(p.Message, maxErrorBytes/4) // the report has the violations
-		excerpt, omitted := reportExcerpt(p.report)
+	if e.report != nil {
+		st.Message = bounded(e.Message, maxErrorBytes/4) // the report has the violations
+		excerpt, omitted := reportExcerpt(e.report)
 		info.Metadata["omitted_violations"] = strconv.Itoa(omitted)
 		details = append(details, excerpt)
 	}

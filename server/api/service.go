@@ -4,7 +4,7 @@
 // messages. They store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates
 // the items of a call in parallel, and stream.go those of a stream.
 //
-// RegistryService is in crds.go, catalogs.go, diff.go and watch.go, EvaluationService in evaluation.go and
+// RegistryService is in crds.go, diff.go and watch.go, EvaluationService in evaluation.go and
 // PresentationService in presentation.go, table.go and discovery.go.
 package api
 

@@ -122,14 +122,13 @@ func (slot *streamSlot) release() {
 
 // streamMemory counts what all streams hold. A stream waits while memory is short, as for a caller that does not read.
 type streamMemory struct {
-	held    *atomic.Int64
-	max     int64
-	short   func() bool
-	maxWait time.Duration
+	held  *atomic.Int64
+	max   int64
+	short func() bool
 }
 
 func newStreamMemory(maxMessageBytes int, short func() bool) streamMemory {
-	return streamMemory{held: new(atomic.Int64), max: streamMessages * int64(maxMessageBytes), short: short, maxWait: maxMemoryWait}
+	return streamMemory{held: new(atomic.Int64), max: streamMessages * int64(maxMessageBytes), short: short}
 }
 
 // errMemoryShort ends a stream for which there is no memory.
@@ -162,7 +161,7 @@ func (w *window) wait(ctx context.Context) error {
 			poll = time.After(memoryPollInterval)
 		}
 		if items == 0 && late == nil {
-			late = time.After(w.memory.maxWait)
+			late = time.After(maxMemoryWait)
 		}
 		select {
 		case <-w.removed:

@@ -101,7 +101,7 @@ func readInto(from io.Reader, length, limit int64, held *reservation) (data []by
 		switch _, err = io.CopyN(&text, from, min(step, limit+1-int64(text.Len()))); {
 		case int64(text.Len()) > limit:
 			return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return text.Bytes(), nil
 		case err != nil:
 			return nil, err

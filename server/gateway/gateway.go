@@ -3,7 +3,7 @@
 // grpc-gateway routes requests by the annotations in proto/, reads path and query parameters, and calls the services
 // through a grpc.ClientConnInterface. In the server, that is an inprocess.Conn. This package has the codec that keeps
 // documents inline (marshaler.go), reads bodies before the call (body.go, bodies.go), and writes errors. It serves some
-// calls itself: streams of items (stream.go), watches (watch.go), and admission webhooks (webhooks.go).
+// calls itself: streams of items (stream.go), watches (stream_write.go), and admission webhooks (webhooks.go).
 package gateway
 
 import (
@@ -13,6 +13,7 @@ import (
 	"crypto/rand"
 	_ "embed" // the OpenAPI documents
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -113,20 +114,14 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		g.routes[r.method+" "+strings.ReplaceAll(r.path, "}", "=*}")] = r
 		g.addTemplate(r.method, r.path)
 	}
-	for _, register := range []func() error{
-		func() error { return crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry) },
-		func() error { return crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, g.evaluation) },
-		func() error {
-			return crdevalv1.RegisterPresentationServiceHandlerClient(ctx, g.mux, crdevalv1.NewPresentationServiceClient(conn))
-		},
-		func() error {
-			return crdevalv1.RegisterServerServiceHandlerClient(ctx, g.mux, crdevalv1.NewServerServiceClient(conn))
-		},
-		g.handlePaths,
-	} {
-		if err := register(); err != nil {
-			return nil, fmt.Errorf("gateway: %w", err)
-		}
+	if err := errors.Join(
+		crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry),
+		crdevalv1.RegisterEvaluationServiceHandlerClient(ctx, g.mux, g.evaluation),
+		crdevalv1.RegisterPresentationServiceHandlerClient(ctx, g.mux, crdevalv1.NewPresentationServiceClient(conn)),
+		crdevalv1.RegisterServerServiceHandlerClient(ctx, g.mux, crdevalv1.NewServerServiceClient(conn)),
+		g.handlePaths(),
+	); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	return g, nil
 }

@@ -45,7 +45,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 	if network == "unix" {
 		if err := removeStaleSocket(ctx, target); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("listening on %s: %w", address, err)
 		}
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, network, target)
@@ -66,19 +66,18 @@ func removeStaleSocket(ctx context.Context, path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("listening on %s%s: %w", unixScheme, path, err)
+		return err
 	}
 	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("listening on %s%s: the file is not a socket: remove it, or choose another path", unixScheme, path)
+		return errors.New("the file is not a socket: remove it, or choose another path")
 	}
 	d := net.Dialer{Timeout: time.Second}
 	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
 		_ = conn.Close()
-		return fmt.Errorf("listening on %s%s: another process uses the socket: stop it, or choose another path", unixScheme,
-			path)
+		return errors.New("another process uses the socket: stop it, or choose another path")
 	}
 	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("listening on %s%s: removing a stale socket: %w", unixScheme, path, err)
+		return fmt.Errorf("removing a stale socket: %w", err)
 	}
 	return nil
 }
