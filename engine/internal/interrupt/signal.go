@@ -2,30 +2,21 @@
 // background and is abandoned (Run).
 package interrupt
 
-import (
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Signal reports when to stop. The zero Signal and nil never fire.
-type Signal struct {
-	done  <-chan struct{}
-	fired atomic.Bool
-}
+type Signal struct{ done <-chan struct{} }
 
 // On returns a Signal that fires when the channel closes, such as a context's Done. A nil channel never fires.
 func On(done <-chan struct{}) *Signal { return &Signal{done: done} }
 
 // Stopped reports whether the signal has fired. It costs a few nanoseconds.
 func (s *Signal) Stopped() bool {
-	if s == nil || s.done == nil {
+	if s == nil {
 		return false
-	}
-	if s.fired.Load() {
-		return true
 	}
 	select {
 	case <-s.done:
-		s.fired.Store(true)
 		return true
 	default:
 		return false

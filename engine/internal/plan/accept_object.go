@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -201,10 +203,7 @@ func (w *acceptor) embedded(i uint32) bool {
 
 // grow appends n zeros.
 func grow(s []uint32, n int) []uint32 {
-	if l := len(s) + n; l <= cap(s) {
-		t := s[len(s):l]
-		clear(t)
-		return s[:l]
-	}
-	return append(s, make([]uint32, n)...)
+	t := slices.Grow(s, n)[:len(s)+n]
+	clear(t[len(s):])
+	return t
 }

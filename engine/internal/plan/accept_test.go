@@ -25,7 +25,7 @@ func acceptOnce(t testing.TB, p *Plan, object string, m Mode) (string, bool) {
 	return string(d.AppendJSON(nil, root)), true
 }
 
-// TestAccept: what comes out, or doubt where out is empty. TestAcceptExplain holds such cases against the other walks by
+// TestAccept: the result, or "" for a doubt. TestAcceptExplain holds such cases against the other walks by
 // the ten thousand; these are the ones to read.
 func TestAccept(t *testing.T) {
 	for _, c := range []struct{ name, schema, in, out string }{
@@ -46,11 +46,11 @@ func TestAccept(t *testing.T) {
 		{"null and an enum", `{type: object, properties: {a: {type: string, nullable: true, enum: [x, null]}}}`, `{"a":null}`, ``},
 		{"defaults come sorted and last", `{type: object, properties: {c: {type: integer, default: 1}, a: {type: integer, default: 2}, b: {type: string}}}`, `{"b":"x"}`, `{"b":"x","a":2,"c":1}`},
 		{"a default makes the required", `{type: object, required: [a], properties: {a: {type: integer, default: 2}}}`, `{}`, `{"a":2}`},
-		{"a default that is refused", `{type: object, properties: {a: {type: object, additionalProperties: {type: object, properties: {b: {type: integer, default: 9, maximum: 5}}}}}}`, `{"a":{"x":{}}}`, ``},
+		{"an invalid default", `{type: object, properties: {a: {type: object, additionalProperties: {type: object, properties: {b: {type: integer, default: 9, maximum: 5}}}}}}`, `{"a":{"x":{}}}`, ``},
 		{"required", `{type: object, required: [a]}`, `{}`, ``},
 		{"required of a map", `{type: object, additionalProperties: {type: string}, required: [a]}`, `{"a":"x"}`, `{"a":"x"}`},
-		{"maxProperties counts what is left", `{type: object, maxProperties: 1, properties: {a: {type: string}}}`, `{"x":1,"y":2,"a":"b"}`, `{"a":"b"}`},
-		{"minProperties counts what is left", `{type: object, minProperties: 1, properties: {a: {type: string}}}`, `{"x":1}`, ``},
+		{"maxProperties counts the remaining members", `{type: object, maxProperties: 1, properties: {a: {type: string}}}`, `{"x":1,"y":2,"a":"b"}`, `{"a":"b"}`},
+		{"minProperties counts the remaining members", `{type: object, minProperties: 1, properties: {a: {type: string}}}`, `{"x":1}`, ``},
 		{"length in code points", `{type: object, properties: {a: {type: string, maxLength: 2}}}`, `{"a":"üü"}`, `{"a":"üü"}`},
 		{"too long", `{type: object, properties: {a: {type: string, maxLength: 2}}}`, `{"a":"\u0061bc"}`, ``},
 		{"unanchored pattern", `{type: object, properties: {a: {type: string, pattern: b}}}`, `{"a":"abc"}`, `{"a":"abc"}`},
@@ -73,7 +73,7 @@ func TestAccept(t *testing.T) {
 		{"int-or-string", `{type: object, properties: {a: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}}}`, `{"a":"x"}`, `{"a":"x"}`},
 		{"int-or-string, a boolean", `{type: object, properties: {a: {x-kubernetes-int-or-string: true}}}`, `{"a":true}`, ``},
 		{"oneOf over defaults", `{type: object, properties: {a: {type: string, default: x}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}`, `{"b":"y"}`, ``},
-		{"oneOf over what is pruned", `{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [c]}]}`, `{"a":"y","c":1}`, `{"a":"y"}`},
+		{"oneOf over a pruned field", `{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [c]}]}`, `{"a":"y","c":1}`, `{"a":"y"}`},
 		{"not", `{type: object, properties: {a: {type: string, not: {enum: [x]}}}}`, `{"a":"x"}`, ``},
 		{"allOf in items", `{type: object, properties: {l: {type: array, items: {type: object, properties: {a: {type: integer}}}}}, allOf: [{properties: {l: {items: {properties: {a: {maximum: 3}}}}}}]}`, `{"l":[{"a":3},{"a":4}]}`, ``},
 		{"set", `{type: object, properties: {l: {type: array, x-kubernetes-list-type: set, items: {type: number}}}}`, `{"l":[1,1.0,2]}`, `{"l":[1,1,2]}`},
@@ -103,7 +103,7 @@ func TestStatusOnCreate(t *testing.T) {
 		m                             Mode
 		subresource                   bool
 	}{
-		{"dropped unseen", declared, `{"spec":{},"status":{"i":"x","u":1}}`, `{"spec":{}}`, "status.u", Mode{Create: true}, true},
+		{"dropped without validation", declared, `{"spec":{},"status":{"i":"x","u":1}}`, `{"spec":{}}`, "status.u", Mode{Create: true}, true},
 		{"no default", declared, `{"spec":{}}`, `{"spec":{}}`, "", Mode{Create: true}, true},
 		{"embedded metadata is still read", declared, `{"spec":{},"status":{"e":{"metadata":5}}}`, ``, "", Mode{Create: true}, true},
 		{"undeclared but preserved", `{type: object, x-kubernetes-preserve-unknown-fields: true}`, `{"status":1,"a":2}`, `{"a":2}`, "", Mode{Create: true}, true},
@@ -188,13 +188,13 @@ func TestAcceptStops(t *testing.T) {
 		"members":  `{"u":[` + strings.Repeat(`{},`, 50000) + `1]}`,
 	} {
 		if _, ok := acceptOnce(t, p, in, Mode{Stop: interrupt.On(make(chan struct{}))}); !ok {
-			t.Errorf("%s: doubted though nobody stops it", name)
+			t.Errorf("%s: doubted without a stop", name)
 		}
 		done := make(chan struct{})
 		close(done)
 		start := time.Now()
 		if _, ok := acceptOnce(t, p, in, Mode{Stop: interrupt.On(done)}); ok {
-			t.Errorf("%s: went on to the end", name)
+			t.Errorf("%s: did not stop", name)
 		}
 		t.Logf("%s: stopped after %v, parsing included", name, time.Since(start))
 	}

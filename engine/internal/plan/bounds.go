@@ -66,7 +66,7 @@ func tooManyProperties(count int) error {
 	return &value.LimitError{
 		Name: "max_properties", Limit: "properties of one schema node", Unit: "properties",
 		Maximum: int64(maxProperties), Actual: int64(count),
-		Advice: "split the object into several, or use additionalProperties for what is a map",
+		Advice: "split the object into several, or use additionalProperties for maps",
 	}
 }
 

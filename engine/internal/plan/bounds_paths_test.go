@@ -11,8 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// TestPlacesOfSchemasAreBounded: what is said of a schema node names it by all names on the way.
-func TestPlacesOfSchemasAreBounded(t *testing.T) {
+// TestPathsOfSchemasAreBounded: texts about a schema node contain all names on its path.
+func TestPathsOfSchemasAreBounded(t *testing.T) {
 	below := func(n int) *apiextensionsv1.JSONSchemaProps {
 		props := make(map[string]apiextensionsv1.JSONSchemaProps, n)
 		for i := range n {
@@ -30,7 +30,8 @@ func TestPlacesOfSchemasAreBounded(t *testing.T) {
 	}
 }
 
-// TestPathsOfLongKeysAreBounded: a key of a map is in the path of everything below it, so a small document can ask for hundreds of gigabytes of paths.
+// TestPathsOfLongKeysAreBounded: a key of a map is in the path of everything below it, so a small document could have
+// hundreds of gigabytes of paths.
 func TestPathsOfLongKeysAreBounded(t *testing.T) {
 	p := compiled(t, `{type: object, properties: {spec: {type: object, additionalProperties: {type: object, properties: {
 		filled: {type: array, items: {type: object, properties: {d: {type: integer, default: 1}}}},
@@ -85,14 +86,14 @@ func TestPathsOfLongKeysAreBounded(t *testing.T) {
 				t.Errorf("a few: %d, %v", tracked, err)
 			}
 			if p.Accept(d, parse(many), Mode{Edits: new(Edits)}) {
-				t.Error("accept says what is too much to tell")
+				t.Error("accept reports paths beyond the bound")
 			}
 			_, err := c.steps(d, parse(many), true)
 			if l := limit(t, err); l.Maximum != maxPathBytes {
 				t.Errorf("%+v", l)
 			}
 			if _, err := c.steps(d, parse(many), false); err != nil {
-				t.Errorf("nobody asked for the paths: %v", err)
+				t.Errorf("without tracking: %v", err)
 			}
 		})
 	}

@@ -121,7 +121,7 @@ func TestPathsOfChangesAreBounded(t *testing.T) {
 			d.Reset()
 			root, _ = d.ParseJSON(src, value.Limits{})
 			if _, err := p.Prune(d, root, false); err != nil {
-				t.Errorf("nobody asked for the paths: %v", err)
+				t.Errorf("without tracking: %v", err)
 			}
 		})
 	}

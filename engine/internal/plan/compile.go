@@ -85,7 +85,6 @@ type compiler struct {
 	seen  map[string]*Node  // nodes by their keys, see appendKey
 	texts map[string]string // copies of names and formats
 	key   []byte            // scratch: the key of the current node
-	keys  []byte            // memory for the keys of seen
 	names []string          // stacks: names and nodes of the properties above the current node
 	props []*Node
 	// path from the enclosing resource to the current schema if it is part of its metadata, else nil
@@ -110,7 +109,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	if c.inMeta != nil {
 		s = c.defaultInMeta(s)
 	}
-	n := Node{Flags: position | c.flags(s), Type: typeName(s.Type), details: &noDetails}
+	n := Node{Flags: position | c.flags(s), Type: c.text(s.Type), details: &noDetails}
 	if n.Flags&(Preserve|Logical) == Preserve {
 		n.Flags |= KeepUnknown
 	}
@@ -223,14 +222,6 @@ func (c *compiler) flags(s *apiextensionsv1.JSONSchemaProps) (f Flags) {
 	set(schema.HasValue(s.Default), DefaultsBelow)
 	c.unique = c.unique || s.UniqueItems
 	return f
-}
-
-// typeName returns known types as constants, so that nodes retain no text of the CRD.
-func typeName(t string) string {
-	if l := typeLists[t]; l != nil {
-		return l[0]
-	}
-	return strings.Clone(t)
 }
 
 // marked reports whether texts of errors can begin with importantMark: with the name of a property at an empty path.

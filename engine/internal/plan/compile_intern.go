@@ -75,18 +75,8 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		c.pending = append(c.pending, m)
 	}
 	m.kinds, m.maybe = m.kindSets()
-	c.seen[c.keepKey()] = m
+	c.seen[string(c.key)] = m
 	return m
-}
-
-// keepKey copies the key of the current node into shared memory.
-func (c *compiler) keepKey() string {
-	if cap(c.keys)-len(c.keys) < len(c.key) {
-		c.keys = make([]byte, 0, max(4<<10, len(c.key)))
-	}
-	from := len(c.keys)
-	c.keys = append(c.keys, c.key...)
-	return unsafe.String(&c.keys[from], len(c.key))
 }
 
 // slot returns the slot of a name on the node that fills the slots.

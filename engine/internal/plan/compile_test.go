@@ -67,7 +67,7 @@ properties:
 		t.Error("leaves and patterns are not shared")
 	}
 	if at(p, "l.[]").Flags&KeepUnknown == 0 || at(p, "a").Flags&KeepUnknown != 0 {
-		t.Error("items of a preserving array keep what is unknown, other objects do not")
+		t.Error("only items of a preserving array keep unknown fields")
 	}
 }
 
@@ -119,7 +119,7 @@ properties:
 	}
 }
 
-func TestJunctorSlots(t *testing.T) {
+func TestLogicalSlots(t *testing.T) {
 	p := compiled(t, `
 type: object
 properties: {a: {type: string}, b: {type: string}, c: {type: object, properties: {d: {type: string}}}, m: {type: object, additionalProperties: {type: object, properties: {k: {type: string}}}}}
@@ -227,13 +227,13 @@ properties:
 	}
 	d := value.Acquire()
 	defer d.Release()
-	d.SetSource(value.Defaults, floats.DefaultsSource())
+	d.SetSource(value.Defaults, floats.defaults)
 	f := d.Graft(at(floats, "a").Default.Fragment)
 	if k := d.Nodes[d.Field(f, "f")].Kind; k != value.Float || d.Len(f) != 1 {
 		t.Errorf("1.0 has become kind %d of %d members", k, d.Len(f))
 	}
 	d.Reset()
-	d.SetSource(value.Defaults, p.DefaultsSource())
+	d.SetSource(value.Defaults, p.defaults)
 	g := d.Graft(at(p, "a").Default.Fragment)
 	if got := string(d.AppendJSON(nil, g)); got != `{"f":1.5,"key \" quoted":"A","nil":null,"g":"line\nbreak","o":{"p":7}}` {
 		t.Errorf("default of a: %s", got)

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -92,12 +91,6 @@ func (c *compiler) fill(n *Node, s *apiextensionsv1.JSONSchemaProps, over *Node)
 	v.number = newNumberCheck(n, v)
 }
 
-// kindsOf are the kinds of values of each type that accept takes, and those that it doubts.
-var kindsOf = map[string][2]kindSet{
-	"object": {1 << value.Object}, "array": {1 << value.Array}, "string": {1 << value.String},
-	"integer": {1 << value.Int, 1 << value.Float}, "number": {numberKinds}, "boolean": {boolKinds},
-}
-
 // kindSets returns the kinds that pass kube-openapi's type check for certain, and those that accept doubts.
 // (KO/validate/type.go)
 func (n *Node) kindSets() (sure, maybe kindSet) {
@@ -111,8 +104,8 @@ func (n *Node) kindSets() (sure, maybe kindSet) {
 	case len(t) == 2:
 		sure, maybe = 1<<value.Int|1<<value.String, 1<<value.Float
 	default:
-		known, declared := kindsOf[t[0]]
-		if sure, maybe = known[0], known[1]; !declared {
+		known, declared := types[t[0]]
+		if sure, maybe = known.sure, known.maybe; !declared {
 			maybe = anyKind
 		}
 		if t[0] == "string" && formatted {
@@ -134,15 +127,13 @@ func (c *compiler) pattern(source string) *pattern.Pattern {
 // legacy compiles the keywords of schemas that are not structural.
 func (c *compiler) legacy(s *apiextensionsv1.JSONSchemaProps) *Legacy {
 	l := &Legacy{}
-	for k, p := range s.PatternProperties {
+	for _, k := range schema.Names(s.PatternProperties) {
+		p := s.PatternProperties[k]
 		l.PatternProperties = append(l.PatternProperties,
 			PatternProperty{Pattern: c.pattern(k), Node: c.node(&p, Logical, nil)})
 	}
-	slices.SortFunc(l.PatternProperties, func(a, b PatternProperty) int {
-		return strings.Compare(a.Pattern.Source, b.Pattern.Source)
-	})
-	for k, d := range s.Dependencies {
-		e := Dependency{Name: c.text(k)}
+	for _, k := range schema.Names(s.Dependencies) {
+		d, e := s.Dependencies[k], Dependency{Name: c.text(k)}
 		if d.Schema != nil {
 			e.Node = c.node(d.Schema, Logical, nil)
 		}
@@ -151,7 +142,6 @@ func (c *compiler) legacy(s *apiextensionsv1.JSONSchemaProps) *Legacy {
 		}
 		l.Dependencies = append(l.Dependencies, e)
 	}
-	slices.SortFunc(l.Dependencies, func(a, b Dependency) int { return strings.Compare(a.Name, b.Name) })
 	if s.Items != nil {
 		for i := range s.Items.JSONSchemas {
 			l.ItemList = append(l.ItemList, c.node(&s.Items.JSONSchemas[i], Logical, nil))

@@ -125,8 +125,8 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	return pruned, defaulted
 }
 
-// appendPath appends the path of an edit. It follows the schema, which tells keys of maps from names, and whose names
-// outlive the Doc.
+// appendPath appends the path of an edit. It follows the schema, which distinguishes keys of maps from names. Names of
+// the schema outlive the Doc.
 func (p *Plan) appendPath(path value.Path, d *value.Doc, e *Edits, x Edit) value.Path {
 	n := p.Root
 	steps := e.ancestors[x.from:x.to] // from the root

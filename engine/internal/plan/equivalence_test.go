@@ -13,9 +13,9 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// stepByStep is what accept does in one pass, done in upstream's steps: the findings, or that embedded metadata cannot be
+// stepByStep is what accept does in one pass, done in upstream's steps: the violations, or that embedded metadata cannot be
 // read, and the shaped object.
-func stepByStep(t testing.TB, p *Plan, src []byte) (findings []string, out []byte, pruned, defaulted []Change) {
+func stepByStep(t testing.TB, p *Plan, src []byte) (violations []string, out []byte, pruned, defaulted []Change) {
 	d := value.Acquire()
 	defer d.Release()
 	root, err := d.ParseJSON(src, value.Limits{})
@@ -43,15 +43,15 @@ func stepByStep(t testing.TB, p *Plan, src []byte) (findings []string, out []byt
 		}
 	}
 	for _, v := range p.Explain(d, root, At{}) {
-		findings = append(findings, v.Error.Error())
+		violations = append(violations, v.Error.Error())
 	}
 	for _, v := range p.ExplainEmbedded(d, root, At{}) {
-		findings = append(findings, v.Error.Error())
+		violations = append(violations, v.Error.Error())
 	}
 	for _, v := range p.ExplainLists(d, root, At{}) {
-		findings = append(findings, v.Error.Error())
+		violations = append(violations, v.Error.Error())
 	}
-	return findings, d.AppendJSON(nil, root), pruned, defaulted
+	return violations, d.AppendJSON(nil, root), pruned, defaulted
 }
 
 // outcome of one comparison.
@@ -59,7 +59,7 @@ type outcome int
 
 const (
 	agreeValid outcome = iota
-	agreeRefused
+	agreeInvalid
 	falseDoubt
 )
 
@@ -72,31 +72,31 @@ func compareWalks(t testing.TB, s *apiextensionsv1.JSONSchemaProps, p *Plan, src
 	}
 	edits := &Edits{}
 	accepted := p.Accept(d, root, Mode{Create: true, Edits: edits})
-	findings, want, wantPruned, wantDefaulted := stepByStep(t, p, src)
+	violations, want, wantPruned, wantDefaulted := stepByStep(t, p, src)
 	if !accepted {
-		if len(findings) == 0 {
+		if len(violations) == 0 {
 			return falseDoubt
 		}
-		return agreeRefused
+		return agreeInvalid
 	}
 	schema, _ := json.Marshal(s)
-	if len(findings) > 0 {
-		t.Fatalf("accepted, but explain finds %q\nschema %s\nobject %s", findings, schema, src)
+	if len(violations) > 0 {
+		t.Fatalf("accepted, but explain finds %q\nschema %s\nobject %s", violations, schema, src)
 	}
 	if got := d.AppendJSON(nil, root); string(got) != string(want) {
 		t.Fatalf("accept makes\n%s\nthe steps make\n%s\nschema %s\nobject %s", got, want, schema, src)
 	}
 	pruned, defaulted := p.Changes(d, edits)
-	if got, want := places(pruned), places(wantPruned); !slices.Equal(got, want) {
+	if got, want := changeTexts(pruned), changeTexts(wantPruned); !slices.Equal(got, want) {
 		t.Fatalf("accept prunes %q, the steps %q\nschema %s\nobject %s", got, want, schema, src)
 	}
-	if got, want := places(defaulted), places(wantDefaulted); !slices.Equal(got, want) {
+	if got, want := changeTexts(defaulted), changeTexts(wantDefaulted); !slices.Equal(got, want) {
 		t.Fatalf("accept fills in %q, the steps %q\nschema %s\nobject %s", got, want, schema, src)
 	}
 	return agreeValid
 }
 
-func places(l []Change) (texts []string) {
+func changeTexts(l []Change) (texts []string) {
 	for _, c := range l {
 		texts = append(texts, c.Text+" "+c.Path.Bracketed())
 	}
@@ -141,7 +141,7 @@ func TestAcceptExplain(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	text := fmt.Sprintf("%d accepted by both, %d refused by both, %d doubted in vain", all[agreeValid], all[agreeRefused], all[falseDoubt])
+	text := fmt.Sprintf("%d accepted by both, %d rejected by both, %d doubted in vain", all[agreeValid], all[agreeInvalid], all[falseDoubt])
 	t.Log(text)
 	if all[falseDoubt]*20 > all[agreeValid] || all[agreeValid] < 2000 {
 		t.Error(text)

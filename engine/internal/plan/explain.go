@@ -147,11 +147,7 @@ func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 			matches += e.undeclared(n, c, key)
 		}
 		if declared {
-			pair := e.intoMember(key, c)
-			e.enter(step{kind: stepProperty, name: key})
-			matches += e.value(n.Props[slot], c)
-			e.leave()
-			e.pair = pair
+			matches += e.member(n.Props[slot], step{kind: stepProperty, name: key}, c)
 		}
 	}
 	find := e.d.Field
@@ -188,11 +184,7 @@ func (e *explainer) undeclared(n *Node, member uint32, key string) (matches int)
 	case n.Has(AdditionalFalse):
 		e.forbidden(member, key)
 	case n.Additional != nil:
-		pair := e.intoMember(key, member)
-		e.enter(step{kind: stepAdditional, name: key})
-		matches = e.value(n.Additional, member)
-		e.leave()
-		e.pair = pair
+		matches = e.member(n.Additional, step{kind: stepAdditional, name: key}, member)
 	}
 	return matches
 }

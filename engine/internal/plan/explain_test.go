@@ -56,14 +56,14 @@ func texts(list []violation.Violation) []string {
 	return out
 }
 
-// The answers are those of apiextensions-apiserver v0.37.2, in our order.
+// TestExplain has the results of apiextensions-apiserver v0.37.2, in the order of this package.
 func TestExplain(t *testing.T) {
 	for _, c := range []struct {
 		name, schema, object string
 		want                 []string
 	}{
 		{"integer takes 1.0", `v:{"type":"integer"}`, `v:1.0`, nil},
-		{"integer refuses 1.5", `v:{"type":"integer"}`, `v:1.5`, []string{
+		{"integer rejects 1.5", `v:{"type":"integer"}`, `v:1.5`, []string{
 			`v: Invalid value: "number": v in body must be of type integer: "number"`,
 			`<nil>: Invalid value: "": Checked value must be of type integer (default format) in v`}},
 		{"integer beyond int64", `v:{"type":"integer"}`, `v:9223372036854775808`, []string{
@@ -121,9 +121,9 @@ func TestExplain(t *testing.T) {
 		{"paths", `{"type":"object","required":["v","w"],"properties":{"v":{"type":"object","additionalProperties":{"type":"array","items":{"type":"object","required":["r"],"properties":{"r":{"type":"integer","minimum":1}}}}}}}`,
 			`{"v":{"a.b/c":[{},{"r":0}]}}`, []string{
 				`v.a.b/c[0].r: Required value`, `v.a.b/c[1].r: Invalid value: 0: v.a.b/c[1].r in body should be greater than or equal to 1`, `w: Required value`}},
-		{"one text, two places", `v:{"type":"object","properties":{"a.b":{"type":"integer"},"a":{"type":"object","properties":{"b":{"type":"integer"}}}}}`,
+		{"one text at two paths", `v:{"type":"object","properties":{"a.b":{"type":"integer"},"a":{"type":"object","properties":{"b":{"type":"integer"}}}}}`,
 			`v:{"a":{"b":"x"},"a.b":"y"}`, []string{`v.a.b: Invalid value: "string": v.a.b in body must be of type integer: "string"`}},
-		{"said once", `v:{"type":"object","allOf":[{"required":["x"]},{"required":["x"]}],"required":["x"]}`, `v:{}`, []string{
+		{"reported once", `v:{"type":"object","allOf":[{"required":["x"]},{"required":["x"]}],"required":["x"]}`, `v:{}`, []string{
 			`v.x: Required value`, `<nil>: Invalid value: "": "v" must validate all the schemas (allOf). None validated`}},
 		{"operators, none", operators, `v:{}`, []string{
 			`<nil>: Invalid value: "": "v" must validate at least one schema (anyOf)`, `v.a: Required value`,
@@ -145,7 +145,7 @@ func TestExplain(t *testing.T) {
 			`<nil>: Invalid value: "": "" must validate at least one schema (anyOf)`,
 			`IMPORTANT!: Invalid value: "a": IMPORTANT! in body should be at least 5 chars long`,
 			`<nil>: Invalid value: "":  in body should be at least 5 chars long`}},
-		{"kube-openapi's marker spoils a oneOf that holds, even unseen", `{"type":"object","not":{"oneOf":[{},{"properties":{"IMPORTANT!":{"minLength":5}}}]}}`, `{"IMPORTANT!":"a"}`, nil},
+		{"kube-openapi's marker fails a valid oneOf, even below a not", `{"type":"object","not":{"oneOf":[{},{"properties":{"IMPORTANT!":{"minLength":5}}}]}}`, `{"IMPORTANT!":"a"}`, nil},
 		{"the same without the marker", `{"type":"object","not":{"oneOf":[{},{"properties":{"a":{"minLength":5}}}]}}`, `{"a":"a"}`, []string{
 			`<nil>: Invalid value: "": "" must not validate the schema (not)`}},
 	} {
@@ -193,7 +193,7 @@ func TestExplainLegacy(t *testing.T) {
 	}
 }
 
-// A default is judged from a path, a status from another; both texts begin with the place within the value.
+// TestExplainAt: a default and a status have a path of their own. The texts begin with the path within the value.
 func TestExplainAt(t *testing.T) {
 	at := field.NewPath("spec").Child("validation").Child("default")
 	p := compileText(t, `{"type":"object","additionalProperties":{"type":"integer"},"required":["r"],"maxProperties":0}`, Options{ForDefaults: true})
@@ -208,10 +208,10 @@ func TestExplainAt(t *testing.T) {
 		t.Fatalf("got %q", texts(got))
 	}
 	if v := got[1]; v.Path.Pointer() != "/spec/a" || v.Schema != "/properties/spec/additionalProperties/type" || d.Str(v.Node) != "x" || v.Step != violation.Schema {
-		t.Errorf("place %s, schema %s, node %d, step %s", v.Path, v.Schema, v.Node, v.Step)
+		t.Errorf("path %s, schema %s, node %d, step %s", v.Path, v.Schema, v.Node, v.Step)
 	}
 	if v := got[2]; v.Path.Pointer() != "/spec/r" || v.Schema != "/properties/spec/required" || v.Node != root {
-		t.Errorf("place %s, schema %s, node %d", v.Path, v.Schema, v.Node)
+		t.Errorf("path %s, schema %s, node %d", v.Path, v.Schema, v.Node)
 	}
 
 	p = compileText(t, `{"type":"object","properties":{"b":{"type":"integer","minimum":5}}}`, Options{})
@@ -221,7 +221,7 @@ func TestExplainAt(t *testing.T) {
 	}
 }
 
-func TestExplainPlaces(t *testing.T) {
+func TestExplainPaths(t *testing.T) {
 	p := compileText(t, `v:{"type":"array","items":{"type":"object","additionalProperties":{"x-kubernetes-int-or-string":true,"anyOf":[{"minLength":2},{"enum":[true]}]}}}`, Options{})
 	d, root := parseText(t, `v:[{},{"a/b":"x","c":true}]`)
 	var got []string
@@ -247,11 +247,11 @@ func TestExplainStops(t *testing.T) {
 	p := compileText(t, `v:{"type":"array","items":{"type":"string"}}`, Options{})
 	d, root := parseText(t, `v:[`+strings.Repeat("1,", 5000)+`1]`)
 	if got := p.Explain(d, root, At{Stop: interrupt.On(done)}); len(got) > 1000 {
-		t.Errorf("%d findings after the stop", len(got))
+		t.Errorf("%d violations after the stop", len(got))
 	}
 }
 
-// A branch that fails in very many ways is one that fails: what comes after it is judged all the same.
+// TestBoundedBranches: a branch with very many errors fails, and the rest of the schema is validated.
 func TestBoundedBranches(t *testing.T) {
 	many := strings.Repeat("1,", 10_000) + "1"
 	for _, c := range []struct {
@@ -259,21 +259,21 @@ func TestBoundedBranches(t *testing.T) {
 	}{
 		{"anyOf", `v:{"type":"object","anyOf":[{"properties":{"l":{"items":{"minimum":5}}}},{"required":["x"]}]}`, `<nil>: Invalid value: "": "v" must validate at least one schema (anyOf)`},
 		{"oneOf", `v:{"type":"object","oneOf":[{"properties":{"l":{"items":{"minimum":5}}}},{"required":["x"]}]}`, `<nil>: Invalid value: "": "v" must validate one and only one schema (oneOf). Found none valid`},
-		{"not, and what follows", `v:{"type":"object","not":{"properties":{"l":{"items":{"minimum":5}}}},"required":["x"]}`, `v.x: Required value`},
+		{"not, and required", `v:{"type":"object","not":{"properties":{"l":{"items":{"minimum":5}}}},"required":["x"]}`, `v.x: Required value`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := compileText(t, c.schema, Options{})
 			d, root := parseText(t, `v:{"l":[`+many+`]}`)
 			found := p.Explain(d, root, At{})
 			if !slices.ContainsFunc(found, func(v violation.Violation) bool { return v.Error.Error() == c.want }) {
-				t.Errorf("%d findings, and %s is not among them", len(found), c.want)
+				t.Errorf("%d violations, and %s is not among them", len(found), c.want)
 			}
 		})
 	}
 }
 
-// Every finding about an enum lists it.
-func TestFindingsAreBoundedInBytes(t *testing.T) {
+// TestViolationsAreBoundedInBytes: each violation of an enum lists its values.
+func TestViolationsAreBoundedInBytes(t *testing.T) {
 	enum := `"` + strings.Repeat("e", 10_000) + `"`
 	p := compileText(t, `v:{"type":"array","items":{"type":"string","enum":[`+enum+`]}}`, Options{})
 	d, root := parseText(t, `v:["`+strings.Repeat(`x","`, 1_000)+`x"]`)
@@ -283,7 +283,7 @@ func TestFindingsAreBoundedInBytes(t *testing.T) {
 	}
 }
 
-func TestFindingsAreBoundedInNumber(t *testing.T) {
+func TestViolationsAreBoundedInNumber(t *testing.T) {
 	p := compileText(t, `{"type":"object","properties":{"v":{"type":"array","items":{"type":"integer"}},
 		"o":{"type":"array","items":{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}}}}`, Options{})
 	limits := value.Limits{MaxViolations: 100}
@@ -292,34 +292,34 @@ func TestFindingsAreBoundedInNumber(t *testing.T) {
 		found      int
 		fits       bool
 	}{
-		{"as many as there may be", `{"v":[` + strings.Repeat(`"x",`, 99) + `"x"]}`, 100, true},
+		{"as many as the limit", `{"v":[` + strings.Repeat(`"x",`, 99) + `"x"]}`, 100, true},
 		{"one more", `{"v":[` + strings.Repeat(`"x",`, 100) + `"x"]}`, 101, false},
-		{"branches that hold", `{"o":[` + strings.Repeat(`{"b":1},`, 1000) + `{"b":1}]}`, 0, true},
-		{"branches that do not", `{"o":[` + strings.Repeat(`{"c":1},`, 49) + `{"c":1}]}`, 100, true},
-		{"one more that does not", `{"o":[` + strings.Repeat(`{"c":1},`, 50) + `{"c":1}]}`, 102, false},
+		{"valid branches", `{"o":[` + strings.Repeat(`{"b":1},`, 1000) + `{"b":1}]}`, 0, true},
+		{"invalid branches", `{"o":[` + strings.Repeat(`{"c":1},`, 49) + `{"c":1}]}`, 100, true},
+		{"one more invalid branch", `{"o":[` + strings.Repeat(`{"c":1},`, 50) + `{"c":1}]}`, 102, false},
 	} {
 		d, root := parseText(t, c.text)
 		budget := violation.NewBudget(limits)
 		found := p.Explain(d, root, At{Budget: budget})
 		if fits := budget.Err() == nil; fits != c.fits || fits && len(found) != c.found {
-			t.Errorf("%s: %d findings, %v", c.name, len(found), budget.Err())
+			t.Errorf("%s: %d violations, %v", c.name, len(found), budget.Err())
 		}
 		if got := len(p.Explain(d, root, At{})); got != c.found {
-			t.Errorf("%s: %d findings without a bound, want %d", c.name, got, c.found)
+			t.Errorf("%s: %d violations without a bound, want %d", c.name, got, c.found)
 		}
 	}
 }
 
-// TestExplainStopsSoon: whatever it is that takes long.
+// TestExplainStopsSoon: each part that can take long stops.
 func TestExplainStopsSoon(t *testing.T) {
 	done := make(chan struct{})
 	close(done)
 	for _, c := range []struct{ name, schema, text string }{
-		{"very many findings", `v:{"type":"array","items":{"type":"integer"}}`, `v:[` + strings.Repeat(`"x",`, 500_000) + `"x"]`},
+		{"very many violations", `v:{"type":"array","items":{"type":"integer"}}`, `v:[` + strings.Repeat(`"x",`, 500_000) + `"x"]`},
 		{"very many branches", `v:{"type":"array","items":{"type":"string","anyOf":[` + strings.Repeat(`{"pattern":"^x$"},`, 900) + `{"pattern":"^x$"}]}}`,
 			`v:[` + strings.Repeat(`"aaaa",`, 20_000) + `"aaaa"]`},
 		{"a set", `v:{"type":"array","x-kubernetes-list-type":"set","items":{"type":"integer"}}`, `v:[` + strings.Repeat(`1,`, 500_000) + `1]`},
-		{"very many names that are required", `v:{"type":"object","x-kubernetes-preserve-unknown-fields":true,"required":["` + strings.Repeat(`x","`, 200_000) + `x"]}`,
+		{"very many required names", `v:{"type":"object","x-kubernetes-preserve-unknown-fields":true,"required":["` + strings.Repeat(`x","`, 200_000) + `x"]}`,
 			`v:{"k":[` + strings.Repeat(`1,`, 200_000) + `1]}`},
 	} {
 		p := compileText(t, c.schema, Options{})
@@ -342,7 +342,7 @@ func TestManyRequiredNames(t *testing.T) {
 		fmt.Fprintf(&members, `"a%d":1,`, i)
 	}
 	p := compileText(t, `v:{"type":"object","x-kubernetes-preserve-unknown-fields":true,"required":[`+names.String()+`"z"]}`, Options{})
-	for attempt := 1; ; attempt++ { // a busy machine may be away for seconds, once
+	for attempt := 1; ; attempt++ { // a busy machine may suspend the test for seconds once
 		start := testenv.CPUTime()
 		d, root := parseText(t, `v:{`+members.String()+`"y":1}`)
 		if p.Accept(d, root, Mode{}) {
@@ -350,7 +350,7 @@ func TestManyRequiredNames(t *testing.T) {
 		}
 		d, root = parseText(t, `v:{`+members.String()+`"y":1}`)
 		if got := p.Explain(d, root, At{}); len(got) != 1 {
-			t.Errorf("%d findings", len(got))
+			t.Errorf("%d violations", len(got))
 		}
 		took := testenv.CPUTime() - start
 		if took <= 3*time.Second {

@@ -49,18 +49,20 @@ func (p *Plan) explain(d *value.Doc, n *Node, i uint32, pair Pair, at At) (found
 	return e.violations()
 }
 
-// intoMember makes e.pair that of a member, and returns the previous pair.
-func (e *explainer) intoMember(key string, member uint32) (before Pair) {
-	before = e.pair
-	if before.Known() {
-		if (key == "kind" || key == "apiVersion") && e.atTop() {
-			// Upstream sees no change of these, since both objects were converted to one version.
-			e.pair = Pair{}
-		} else {
-			e.pair = before.Member(member)
-		}
+// member validates a member of the current value.
+func (e *explainer) member(n *Node, s step, member uint32) (matches int) {
+	before := e.pair
+	if (s.name == "kind" || s.name == "apiVersion") && e.atTop() {
+		// Upstream sees no change of these, since both objects were converted to one version.
+		e.pair = Pair{}
+	} else {
+		e.pair = before.Member(member)
 	}
-	return before
+	e.enter(s)
+	matches = e.value(n, member)
+	e.leave()
+	e.pair = before
+	return matches
 }
 
 // atTop reports whether the dotted path is empty: at the root, and below properties with an empty name.

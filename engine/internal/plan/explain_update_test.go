@@ -21,7 +21,7 @@ func TestExplainUpdate(t *testing.T) {
 	}{
 		// 86
 		{"unchanged", pair + `}`, `v:{"a":"q","b":7}`, `v:{"a":"q","b":6}`, nil, []string{`v.a: Invalid value: "q": v.a in body should match '^x'`}},
-		{"the rest is judged", pair + `}`, `v:{"a":"q","b":1}`, `v:{"a":"q","b":6}`,
+		{"the rest is validated", pair + `}`, `v:{"a":"q","b":1}`, `v:{"a":"q","b":6}`,
 			[]string{`v.b: Invalid value: 1: v.b in body should be greater than or equal to 5`}, []string{`v.a: Invalid value: "q": v.a in body should match '^x'`}},
 		{"changed", pair + `}`, `v:{"a":"w","b":6}`, `v:{"a":"q","b":6}`, []string{`v.a: Invalid value: "w": v.a in body should match '^x'`}, nil},
 		{"new", pair + `}`, `v:{"a":"w","b":6}`, `v:{"b":6}`, []string{`v.a: Invalid value: "w": v.a in body should match '^x'`}, nil},
@@ -101,7 +101,7 @@ func oldText(text string) string {
 	return text
 }
 
-// Line 91: a status update asks the schema of the status alone, and what it finds has paths with status and texts without.
+// TestExplainStatus: a status update validates only the status. Paths contain status, texts do not.
 func TestExplainStatus(t *testing.T) {
 	const schema = `{"type":"object","required":["other"],"properties":{"spec":{"type":"integer","minimum":5},` +
 		`"status":{"type":"object","nullable":true,"enum":[{"b":1}],"properties":{"b":{"type":"integer","minimum":5},"kind":{"type":"string","maxLength":1}}}}}`

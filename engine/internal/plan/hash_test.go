@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Names and numbers come from strangers: whatever they choose, finding one among many must not mean comparing all.
+// Clients choose names and numbers. No choice may make a search compare all of them.
 
 func TestNamesThatShareBytes(t *testing.T) {
 	names := make([]string, 5000)
@@ -23,7 +23,7 @@ func TestNamesThatShareBytes(t *testing.T) {
 		}
 	}
 	if _, ok := n.find("field-00000-nome"); ok {
-		t.Error("found what is not there")
+		t.Error("found an absent name")
 	}
 	probes := 0
 	for _, s := range names {
@@ -61,7 +61,7 @@ func TestHashesOfNumbersDiffer(t *testing.T) {
 				seen[w.hash(&Node{}, e)&(16*many-1)] = true
 			}
 			if len(seen) < many*9/10 {
-				t.Errorf("%d numbers fall into %d places", many, len(seen))
+				t.Errorf("%d numbers have %d hashes", many, len(seen))
 			}
 		})
 	}

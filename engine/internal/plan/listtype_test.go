@@ -38,7 +38,7 @@ func TestExplainLists(t *testing.T) {
 			}
 			for _, v := range got {
 				if d.Finder().Lookup(root, v.Path) != v.Node || v.Step != violation.List {
-					t.Errorf("place %s, node %d, step %s", v.Path, v.Node, v.Step)
+					t.Errorf("path %s, node %d, step %s", v.Path, v.Node, v.Step)
 				}
 			}
 		})

@@ -18,7 +18,7 @@ import (
 // slots that the spine node filled.
 type Node struct {
 	Flags Flags
-	kinds kindSet // kinds that accept takes without a doubt, formats and bounds aside
+	kinds kindSet // kinds that accept takes without a doubt, apart from formats and bounds
 	maybe kindSet // kinds that accept doubts (1.0 as an integer)
 
 	// Type is the declared type: object, array, string, integer, number, boolean, or "" (preserve-unknown-fields,
@@ -84,13 +84,20 @@ const (
 	RulesBelow     // a rule here or below
 )
 
-var (
-	intOrString = []string{"integer", "string"}
-	typeLists   = map[string][]string{
-		"object": {"object"}, "array": {"array"}, "string": {"string"}, "integer": {"integer"}, "number": {"number"},
-		"boolean": {"boolean"},
-	}
-)
+var intOrString = []string{"integer", "string"}
+
+// types has for each type the list of it, the kinds of values that accept takes, and those that it doubts.
+var types = map[string]struct {
+	list        []string
+	sure, maybe kindSet
+}{
+	"object":  {list: []string{"object"}, sure: 1 << value.Object},
+	"array":   {list: []string{"array"}, sure: 1 << value.Array},
+	"string":  {list: []string{"string"}, sure: 1 << value.String},
+	"integer": {list: []string{"integer"}, sure: 1 << value.Int, maybe: 1 << value.Float},
+	"number":  {list: []string{"number"}, sure: 1<<value.Int | 1<<value.Float},
+	"boolean": {list: []string{"boolean"}, sure: 1<<value.False | 1<<value.True},
+}
 
 // Has reports whether all bits of f are set.
 func (n *Node) Has(f Flags) bool { return n.Flags&f == f }
@@ -104,8 +111,8 @@ func (n *Node) Types() []string {
 	case n.Type == "":
 		return nil
 	}
-	if l := typeLists[n.Type]; l != nil {
-		return l
+	if t, known := types[n.Type]; known {
+		return t.list
 	}
 	return []string{n.Type} // a schema that is not structural may declare any type
 }
@@ -214,11 +221,7 @@ type Default struct {
 // kindSet is a bit set of value.Kinds.
 type kindSet uint8
 
-const (
-	anyKind     kindSet = 0xff
-	boolKinds           = 1<<value.False | 1<<value.True
-	numberKinds         = 1<<value.Int | 1<<value.Float
-)
+const anyKind kindSet = 0xff
 
 func (s kindSet) has(k value.Kind) bool { return s>>k&1 != 0 }
 

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
@@ -62,16 +64,6 @@ func (t *Pairs) Forget() {
 // Root returns the correlation of two values with their schema. old may be 0.
 func (t *Pairs) Root(schema *Node, self, old uint32) Pair {
 	return Pair{trees: t, schema: schema, self: self, old: old}
-}
-
-// remember allocates the cache.
-func (t *Pairs) remember() {
-	if nodes := len(t.d.Nodes); cap(t.memo) < nodes {
-		t.memo = make([]verdict, nodes)
-	} else {
-		t.memo = t.memo[:nodes]
-		clear(t.memo)
-	}
 }
 
 // tick counts work and reports whether the comparison must end.
@@ -164,8 +156,9 @@ func (t *Pairs) equal(schema *Node, self, old uint32) bool {
 	if t.tick() {
 		return false
 	}
-	if len(t.memo) <= int(self) {
-		t.remember()
+	if nodes := len(t.d.Nodes); len(t.memo) < nodes {
+		t.memo = slices.Grow(t.memo[:0], nodes)[:nodes]
+		clear(t.memo)
 	}
 	if known := t.memo[self]; known != unknown {
 		return known == same

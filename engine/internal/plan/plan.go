@@ -46,10 +46,6 @@ func (p *Plan) HasRules() bool { return p.Structural && p.Root.Flags&RulesBelow 
 // Size returns the heap that the plan retains, in bytes, without patterns, which plans share.
 func (p *Plan) Size() int64 { return p.size }
 
-// DefaultsSource returns the text of the default fragments. It must be the Doc's source value.Defaults while a fragment
-// is grafted or printed.
-func (p *Plan) DefaultsSource() []byte { return p.defaults }
-
 // DefaultsStatus reports whether the status has a default.
 func (p *Plan) DefaultsStatus() bool {
 	slot, declared := p.Root.find(statusName)

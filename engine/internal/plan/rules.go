@@ -35,7 +35,7 @@ func (p *Plan) Rules(r *rule.Run, root uint32, u Update, at At) {
 	w.node(p.Root, root, u.Old)
 }
 
-// ruleWalk is the state of Rules. It implements rule.Place for the current site.
+// ruleWalk is the state of Rules. It implements rule.Position for the current site.
 type ruleWalk struct {
 	walker
 	run   *rule.Run
@@ -209,7 +209,14 @@ func (w *cleanWalk) node(n *Node, i, old uint32) bool {
 	case value.Object:
 		return w.members(n, i, old)
 	case value.Array:
-		return w.elements(n, i, old)
+		if n.Items == nil || n.Items.Flags&RulesBelow == 0 {
+			break
+		}
+		for c := w.d.Nodes[i].First; c != 0; c = w.d.Nodes[c].Next {
+			if !w.node(n.Items, c, w.pairs.sameKeys(n, old, c)) {
+				return false
+			}
+		}
 	}
 	return true
 }
@@ -238,18 +245,6 @@ func (w *cleanWalk) members(n *Node, i, old uint32) bool {
 			c = d.Field(i, n.Names[s])
 		}
 		if c != 0 && !w.node(child, c, w.pairs.Member(old, n.Names[s])) {
-			return false
-		}
-	}
-	return true
-}
-
-func (w *cleanWalk) elements(n *Node, i, old uint32) bool {
-	if n.Items == nil || n.Items.Flags&RulesBelow == 0 {
-		return true
-	}
-	for c := w.d.Nodes[i].First; c != 0; c = w.d.Nodes[c].Next {
-		if !w.node(n.Items, c, w.pairs.sameKeys(n, old, c)) {
 			return false
 		}
 	}

@@ -27,7 +27,7 @@ func ruled(t testing.TB, text string) *Plan {
 	return p
 }
 
-// evaluated is what Rules finds: for each finding its text, its pointer and the pointer to its rule.
+// evaluated returns the violations of Rules: for each its text, its pointer and the pointer to its rule.
 func evaluated(t testing.TB, p *Plan, object, old string, ratchet, closures bool) (found, ratcheted []string) {
 	t.Helper()
 	d := value.Acquire()
@@ -130,7 +130,7 @@ properties:
 					t.Errorf("closures %v: got %s\nwant %s", closures, got, c.want)
 				}
 				if got := strings.Join(ratcheted, "; "); got != c.ratcheted {
-					t.Errorf("closures %v: forgave %s\nwant %s", closures, got, c.ratcheted)
+					t.Errorf("closures %v: ratcheted %s\nwant %s", closures, got, c.ratcheted)
 				}
 			}
 		})
@@ -161,7 +161,7 @@ func TestRulesOfAField(t *testing.T) {
 		}
 	}
 	if p, err := Compile(s, Options{}); err != nil || p.HasRules() {
-		t.Errorf("rules that nobody asked for: %v", err)
+		t.Errorf("rules without the option: %v", err)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestNullsAndDefaults(t *testing.T) {
 		{"map values without default", `v:{"type":"object","additionalProperties":{"type":"string"}}`, `v:{"a":null,"b":"c"}`, `{"v":{"b":"c"}}`, `{"v":{"b":"c"}}`, nil},
 		{"no parent is made", `v:{"type":"object","properties":{"a":{"type":"object","default":{},"properties":{"x":{"type":"integer","default":1}}},"b":{"type":"object","properties":{"x":{"type":"integer","default":1}}}}}`,
 			`v:{}`, `{"v":{}}`, `{"v":{"a":{"x":1}}}`, []string{"v.a"}},
-		{"what is there is filled", `v:{"type":"object","properties":{"b":{"type":"object","properties":{"x":{"type":"integer","default":1}}}}}`,
+		{"existing values are filled", `v:{"type":"object","properties":{"b":{"type":"object","properties":{"x":{"type":"integer","default":1}}}}}`,
 			`v:{"b":{}}`, `{"v":{"b":{}}}`, `{"v":{"b":{"x":1}}}`, []string{"v.b.x"}},
 		{"nulls in defaults stay", `v:{"type":"object","properties":{"a":{"type":"object","default":{"n":null},"properties":{"n":{"type":"string"}}}}}`,
 			`v:{}`, `{"v":{}}`, `{"v":{"a":{"n":null}}}`, []string{"v.a"}},
@@ -167,9 +167,9 @@ func TestExplainEmbedded(t *testing.T) {
 		t.Fatalf("got %q", texts(got))
 	}
 	if v := got[0]; v.Path.Pointer() != "/v/a.b/apiVersion" || v.Node != d.Finder().Lookup(root, v.Path[:2]) || v.Step != violation.Embedded {
-		t.Errorf("place %s, node %d", v.Path, v.Node)
+		t.Errorf("path %s, node %d", v.Path, v.Node)
 	}
 	if v := got[2]; v.Path.Pointer() != "/v/a.b/metadata" || v.Schema != "/properties/v/additionalProperties/x-kubernetes-embedded-resource" {
-		t.Errorf("place %s, schema %s", v.Path, v.Schema)
+		t.Errorf("path %s, schema %s", v.Path, v.Schema)
 	}
 }

@@ -43,7 +43,7 @@ func TestHas(t *testing.T) {
 	rules := parse(t, `{"properties":{"a":{"items":{"x-kubernetes-validations":[{"rule":"true"}]}}}}`)
 	defaults := parse(t, `{"additionalProperties":{"default":1}}`)
 	if !HasRules(rules) || HasRules(defaults) || HasDefaults(rules) || !HasDefaults(defaults) || HasRules(nil) || HasDefaults(nil) {
-		t.Error("rules and defaults are not told apart")
+		t.Error("HasRules and HasDefaults do not differ")
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Unsupported returns an error if upstream cannot derive a structural schema at all, because of a JSON Schema keyword
+// Unsupported returns an error if upstream cannot derive a structural schema, because of a JSON Schema keyword
 // that Kubernetes does not support. It reports the first such keyword in document order; upstream picks one at random.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/schema/convert.go, NewStructural)
 func Unsupported(s *Props) error {
