@@ -14,8 +14,8 @@ type shaper struct {
 	err    error    // a bound was exceeded, and the tree is in an undefined state
 }
 
-func newShaper(d *value.Doc, track bool, l value.Limits) *shaper {
-	s := &shaper{d: d, budget: newBudget(l.WithDefaults().MaxDefaultBytes)}
+func newShaper(d *value.Doc, track bool) shaper {
+	s := shaper{d: d}
 	if track {
 		s.edits = &Edits{d: d}
 	}
@@ -49,7 +49,7 @@ func (p *Plan) Prune(d *value.Doc, root uint32, track bool) ([]Change, error) {
 	if p.HasSchema && !p.Structural {
 		return nil, nil
 	}
-	s := newShaper(d, track, value.Limits{})
+	s := newShaper(d, track)
 	s.prune(p.Root, root, true)
 	pruned, _, err := s.changes(p)
 	return pruned, err
@@ -173,7 +173,8 @@ func (p *Plan) Default(d *value.Doc, root uint32, track bool, l value.Limits) ([
 		return nil, nil
 	}
 	d.SetSource(value.Defaults, p.defaults)
-	s := newShaper(d, track, l)
+	s := newShaper(d, track)
+	s.budget = newBudget(l.WithDefaults().MaxDefaultBytes)
 	s.fill(p.Root, root)
 	_, defaulted, err := s.changes(p)
 	return defaulted, err
