@@ -54,7 +54,7 @@ steady: ## Run `make test` N (20) times, JOBS (1) at a time, beside LOOPS (8) bu
 race: ## Run the tests of both server and engine, and those of replicas, under the race detector
 	go test -race -timeout 30m ./cache/... ./clients/... ./server/...
 	go test -race -timeout 30m -short ./engine/...
-	CRDEVAL_E2E=1 go test -race -timeout 30m -run 'TestReplicasInProcess|TestFollowing|TestAway' \
+	CRDEVAL_E2E=1 go test -race -timeout 30m -run 'TestReplicasInProcess|TestFollowing|TestUnavailable' \
 		./server/app ./server/registry/etcd
 
 .PHONY: lint

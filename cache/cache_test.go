@@ -85,7 +85,7 @@ func TestEvictionByWeight(t *testing.T) {
 	}
 }
 
-func TestReplacingAndRemovingKeepTheBooks(t *testing.T) {
+func TestReplaceAndRemove(t *testing.T) {
 	c := New(Options[string, int]{MaxBytes: 10, Weigh: weighInt})
 	c.Add("a", 4)
 	c.Add("a", 6)
@@ -104,7 +104,7 @@ func TestReplacingAndRemovingKeepTheBooks(t *testing.T) {
 	}
 }
 
-func TestOneBuildForAllWhoWait(t *testing.T) {
+func TestWaitersShareOneBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt})
 		var builds atomic.Int32
@@ -174,7 +174,7 @@ func TestBuildIsDetachedFromItsCaller(t *testing.T) {
 	})
 }
 
-func TestFailuresAreNotKept(t *testing.T) {
+func TestFailuresAreNotCached(t *testing.T) {
 	boom := errors.New("boom")
 	for _, tc := range []struct {
 		name  string

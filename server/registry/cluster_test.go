@@ -24,7 +24,7 @@ type cluster struct {
 
 func newCluster() *cluster { return &cluster{sequence: 40, entries: map[string]Entry{}} }
 
-// commit makes a commit. then, if given, is called when it is made and nobody has been told of it: its error is the
+// commit makes a commit. then, if given, is called when it is made and before it is reported: its error is the
 // answer.
 func (c *cluster) commit(t Transaction, then func() error) (uint64, error) {
 	c.mu.Lock()

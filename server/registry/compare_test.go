@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -24,7 +23,7 @@ func (h *halting) Evaluated(context.Context, engine.EvaluationEvent) {
 }
 
 // Objects that are replayed are evaluations: however long they take, others can have their manifests judged meanwhile.
-func TestReplayTakesNoPlace(t *testing.T) {
+func TestReplayHoldsNoSlot(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	r.compiling = make(chan struct{}, 1)
 	mustAccept(t, r, widget("Widget", "", "v1"), Created)
@@ -41,7 +40,7 @@ func TestReplayTakesNoPlace(t *testing.T) {
 		})
 	}
 	<-h.began
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if done, err := r.Register(ctx, "default", crontabs(1), Precondition{}); err != nil || done.Outcome != Created {
 		t.Errorf("%+v, %v", done, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// FuzzEntries: whatever a store has, reading it is an answer or an error, and what was read can be described, settled
+// FuzzEntries: whatever a store has, reading it is an answer or an error, and what was read can be described, reconciled
 // and listed.
 func FuzzEntries(f *testing.F) {
 	store := newMapStore()

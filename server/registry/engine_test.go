@@ -267,7 +267,7 @@ func BenchmarkResolve(b *testing.B) {
 
 // What waits for its turn to be judged ends with its caller, and those that come later have theirs. Long manifests
 // stand in a line of their own.
-func TestJudgingInTurns(t *testing.T) {
+func TestCompileSlots(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	for range cap(r.compiling) {
 		r.compiling <- struct{}{}
@@ -281,7 +281,7 @@ func TestJudgingInTurns(t *testing.T) {
 		t.Errorf("Register: %v", err)
 	}
 	_, err := r.Check(t.Context(), "never", crontabs(10), "")
-	wantReason(t, err, CatalogNotFound) // nobody waits to be told that
+	wantReason(t, err, CatalogNotFound) // without waiting for a slot
 
 	long := crontabs(10)
 	long.YAML = append(long.YAML, ("\n#" + strings.Repeat(" ", longManifest))...)

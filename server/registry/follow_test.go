@@ -209,6 +209,9 @@ func TestAlwaysTooLate(t *testing.T) {
 // Replicas that race for one name: one has it, all agree who, and every write is there.
 func TestRacingReplicas(t *testing.T) {
 	_, r, links := replicas(t, 3)
+	for i := range r {
+		r[i].MaxWait = patience
+	}
 	var wg sync.WaitGroup
 	for i := range r {
 		wg.Go(func() {

@@ -70,6 +70,9 @@ func (s *mapStore) Commit(_ context.Context, t Transaction) (uint64, error) {
 	return s.sequence, nil
 }
 
+// patience bounds how long a test waits for a condition.
+const patience = 5 * time.Minute
+
 // clock is a settable time.
 type clock struct{ now time.Time }
 
@@ -83,7 +86,7 @@ func newRegistry(t testing.TB, store Store, c *clock) *Registry {
 			t.Error(err)
 		}
 	})
-	o := Options{Programs: programs}
+	o := Options{Programs: programs, MaxWrite: patience}
 	if c != nil {
 		o.Now = func() time.Time { return c.now }
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 // Settling looks at those that wait and at what they wait for. It comes to what settling the whole group comes to.
-func TestSettlingAPartIsSettlingAll(t *testing.T) {
+func TestPartialReconciliation(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	c := &clock{now: time.Unix(1000, 0)}
 	store := newMapStore()
 	r := newRegistry(t, store, c)
 	whole := map[string]*engine.CRDStatus{}
-	settle := func(first string) {
+	reconcile := func(first string) {
 		var group []engine.CRDStatus
 		for _, claimant := range whole {
 			group = append(group, *claimant)
@@ -41,7 +41,7 @@ func TestSettlingAPartIsSettlingAll(t *testing.T) {
 				t.Fatal(err)
 			}
 			delete(whole, name)
-			settle("")
+			reconcile("")
 		} else {
 			n := engine.Names{Plural: plural, Singular: word(), Kind: word(), ListKind: word()}
 			for range random.IntN(4) {
@@ -55,7 +55,7 @@ func TestSettlingAPartIsSettlingAll(t *testing.T) {
 			}
 			whole[name].Desired = rev.summary.Desired
 			whole[name].Status = rev.summary.Desired.AddStoredVersion(whole[name].Status)
-			settle(name)
+			reconcile(name)
 		}
 		catalog, _ := r.snapshot.Load().catalogs.Get("default")
 		for name, want := range whole {
@@ -95,7 +95,7 @@ func normal(s *engine.Status) *engine.Status {
 }
 
 // More CRDs than one commit changes get their names in several; no commit grows beyond what stores take.
-func TestSettlingInSeveralCommits(t *testing.T) {
+func TestReconciliationInSeveralCommits(t *testing.T) {
 	store := newMapStore()
 	r := newRegistry(t, store, &clock{now: time.Unix(1000, 0)})
 	largest := 0

@@ -221,7 +221,7 @@ func TestNames(t *testing.T) {
 		{"short names", "g.io", engine.Names{Plural: "c", ShortNames: []string{"x", "fo", "f"}, Kind: "C"}, "ShortNamesConflict", `["fo" is already in use, "f" is already in use]`},
 		{"kind", "g.io", engine.Names{Plural: "d", Kind: "Foo"}, "KindConflict", `"Foo" is already in use`},
 		{"list kind is a kind", "g.io", engine.Names{Plural: "e", Kind: "E", ListKind: "Foo"}, "ListKindConflict", `"Foo" is already in use`},
-		{"the last conflict is told", "g.io", engine.Names{Plural: "ff", Singular: "foo", Kind: "FooList"}, "KindConflict", `"FooList" is already in use`},
+		{"the last conflict is reported", "g.io", engine.Names{Plural: "ff", Singular: "foo", Kind: "FooList"}, "KindConflict", `"FooList" is already in use`},
 	} {
 		d := add(tc.group, tc.names)
 		got := d.condition("NamesAccepted")
@@ -263,7 +263,7 @@ func TestNames(t *testing.T) {
 }
 
 // A CRD that changes its names to those of another must not take them from it; it stays established under those it has.
-func TestRenamingIsNoTheft(t *testing.T) {
+func TestRenamingTakesNoName(t *testing.T) {
 	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
 	mustRegister(t, r, "default", testRevision("1", "g.io", engine.Names{Plural: "olds", Kind: "Old", ShortNames: []string{"o"}}))
 	mustRegister(t, r, "default", testRevision("2", "g.io", engine.Names{Plural: "youngs", Kind: "Young", ShortNames: []string{"y"}}))
@@ -489,7 +489,7 @@ func TestCancelledWrites(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	soon, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	soon, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	if _, _, err := r.CreateCatalog(soon, "pr", 0); err != nil {
 		t.Error(err)

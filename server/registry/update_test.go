@@ -143,7 +143,7 @@ func TestSetStoredVersionsRefusals(t *testing.T) {
 }
 
 // A verdict against what is no longer registered is not written: it is made again.
-func TestJudgedAgain(t *testing.T) {
+func TestOutdatedCandidate(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	c, _ := r.snapshot.Load().catalog("default")
 	gadget, err := r.compile(t.Context(), c, widget("Gadget", "", "v1"))

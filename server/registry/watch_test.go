@@ -137,22 +137,22 @@ func TestWatch(t *testing.T) {
 }
 
 // The state of an event is served when the event arrives.
-func TestWhatIsToldIsServed(t *testing.T) {
+func TestStateOfEventIsServed(t *testing.T) {
 	r := newRegistry(t, newMapStore(), &clock{now: time.Unix(1000, 0)})
 	ctx, cancel := context.WithCancel(t.Context())
-	told, done := make(chan string), make(chan error, 1)
+	received, done := make(chan string), make(chan error, 1)
 	go func() {
 		done <- r.Watch(ctx, "default", "", func(e Event) error {
 			if e.CRD != nil {
 				_, err := r.CRD(ctx, "default", e.CRD.Name, e.CRD.Revision, "")
-				told <- fmt.Sprint(e.Type, " ", err)
+				received <- fmt.Sprint(e.Type, " ", err)
 			}
 			return nil
 		})
 	}()
 	for i := range 500 {
 		mustRegister(t, r, "default", short(fmt.Sprint(i), fmt.Sprint("n", i)))
-		if got := <-told; got != "ADDED <nil>" {
+		if got := <-received; got != "ADDED <nil>" {
 			t.Fatalf("event %d: %s", i, got)
 		}
 	}
@@ -163,7 +163,7 @@ func TestWhatIsToldIsServed(t *testing.T) {
 }
 
 // Events of one commit stay together: a client that stops in between gets the commit again.
-func TestWatchTellsWholeCommits(t *testing.T) {
+func TestWatchSendsWholeCommits(t *testing.T) {
 	onBoth(t, func(t *testing.T, r *Registry) {
 		mustRegister(t, r, "default", short("1", "a", "x"))
 		mustRegister(t, r, "default", short("2", "b", "x"))
@@ -271,7 +271,7 @@ func bare(i int) *crd {
 }
 
 // All catalogs together have a bound, too: it is the one with most that forgets.
-func TestNewsOfAllCatalogs(t *testing.T) {
+func TestEventsOfAllCatalogs(t *testing.T) {
 	c := history{logs: map[string]*eventLog{}}
 	for i := range 10 {
 		c.open(fmt.Sprint(i), 0)

@@ -108,7 +108,8 @@ func (r *Registry) beginWrite(ctx context.Context) error {
 		case <-ticker.C:
 			before := commits
 			if commits = r.commits.Load(); commits == before {
-				return r.unavailable(ctx, errEarlierWrites, false)
+				const why = "earlier writes still wait for it"
+				return r.unavailable(ctx, &Failure{Public: why, Unchanged: true, Err: errors.New(why)}, false)
 			}
 		}
 	}
@@ -170,7 +171,8 @@ func (r *Registry) awaitLatest(ctx context.Context) error {
 	if err == nil && !r.await(bounded, sequence) {
 		err = &Failure{
 			Public: "this replica has not applied all writes of other replicas yet", Unchanged: true,
-			Err: errors.Join(errBehind, context.Cause(bounded), r.Following()),
+			Err: fmt.Errorf("the watch has not delivered all commits of the store: %w",
+				errors.Join(context.Cause(bounded), r.Following())),
 		}
 	}
 	if err != nil {
@@ -178,11 +180,6 @@ func (r *Registry) awaitLatest(ctx context.Context) error {
 	}
 	return nil
 }
-
-var (
-	errEarlierWrites = errors.New("earlier writes still wait for it")
-	errBehind        = errors.New("the watch has not delivered all commits of the store")
-)
 
 // unavailable returns the error of a failed store. Details go to the log only.
 func (r *Registry) unavailable(ctx context.Context, err error, outcomeUnknown bool) error {
@@ -202,17 +199,15 @@ func (r *Registry) unavailable(ctx context.Context, err error, outcomeUnknown bo
 		what = "other writes came first at each attempt"
 	case errors.Is(err, ErrClosed):
 		what = "it is closed"
-	case errors.Is(err, errEarlierWrites):
-		what = err.Error()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		what = "it did not answer in time"
 	}
-	e := errorf(StoreUnavailable, nil, "the registry's store failed: %s; try again", what)
+	e := &Error{Reason: StoreUnavailable, Err: err, Message: "the registry's store failed: " + what + "; try again"}
 	if outcomeUnknown {
-		e = errorf(StoreUnavailable, metadata{"outcome": "unknown"},
-			"the registry's store failed: %s; the change may have been made or not: try again, which is safe in both cases", what)
+		e.Metadata = metadata{"outcome": "unknown"}
+		e.Message = "the registry's store failed: " + what +
+			"; the change may have been made or not: try again, which is safe in both cases"
 	}
-	e.Err = err
 	return e
 }
 
@@ -223,10 +218,9 @@ func mayBeWritten(err error) bool {
 }
 
 func tooLarge(err error) error {
-	e := errorf(LimitExceeded, nil, "the registry's store does not accept so much in one write")
+	e := &Error{Reason: LimitExceeded, Err: err, Message: "the registry's store does not accept so much in one write"}
 	if failure := (*Failure)(nil); errors.As(err, &failure) {
 		e.Message += ": " + failure.Public
 	}
-	e.Err = err
 	return e
 }

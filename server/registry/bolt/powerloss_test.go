@@ -60,7 +60,7 @@ func journal(path string, steps []step) ([]change, error) {
 		kind, rest := string(content[1:1+n]), content[1+n:]
 		size := int(binary.BigEndian.Uint64(rest[8:]))
 		if kind != s.kind || int64(size) != s.size {
-			return nil, fmt.Errorf("step %d: the journal has %s of %d bytes, the child told %s of %d", s.number, kind, size, s.kind, s.size)
+			return nil, fmt.Errorf("step %d: the journal has %s of %d bytes, the child reported %s of %d", s.number, kind, size, s.kind, s.size)
 		}
 		all = append(all, change{s, rest[16 : 16+size]})
 		content = rest[16+size:]

@@ -48,9 +48,9 @@ type Options struct {
 	Catalog string
 	// MaxFileBytes bounds the size of a file. Default: 64 MiB.
 	MaxFileBytes int64
-	// Settle is how long files must stay unchanged before they are read, so that none is read half-written, and how
+	// QuietPeriod is how long files must stay unchanged before they are read, so that none is read half-written, and how
 	// long a CRD must be missing from all files before it is deleted. Default: 250 ms.
-	Settle time.Duration
+	QuietPeriod time.Duration
 	// Poll is the interval of passes without a notification: some file systems send none. Default: 30 s.
 	Poll time.Duration
 	// Log receives registrations and errors. Default: slog.Default().
@@ -67,7 +67,7 @@ type Loader struct {
 	files       []*file                  // in the order of precedence
 	crds        map[string]*registration // by name
 	versions    int64                    // of files, so far
-	unsettled   bool                     // some files must be read again soon
+	reread      bool                     // some files must be read again soon
 	failure     string                   // the failure of the registry, as logged; empty if there is none
 	retry       time.Duration            // the pause after the failure
 
@@ -84,7 +84,7 @@ type Stats struct {
 // New returns a Loader. All directories must be readable; later, an unreadable directory is retried.
 func New(r Registry, o Options) (*Loader, error) {
 	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 64<<20)
-	o.Settle = cmp.Or(o.Settle, 250*time.Millisecond)
+	o.QuietPeriod = cmp.Or(o.QuietPeriod, 250*time.Millisecond)
 	o.Poll = cmp.Or(o.Poll, 30*time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	l := &Loader{registry: r, o: o, log: o.Log, crds: map[string]*registration{}}
@@ -129,7 +129,7 @@ func (l *Loader) Run(ctx context.Context, loaded func()) {
 			l.watch(ctx, watcher)
 		}
 		timer := time.NewTimer(l.pass(ctx))
-		if loaded != nil && ctx.Err() == nil && l.failure == "" && !l.unsettled {
+		if loaded != nil && ctx.Err() == nil && l.failure == "" && !l.reread {
 			s := l.Stats()
 			l.log.InfoContext(ctx, "loaded the directories of CRDs", "directories", l.o.Directories,
 				"catalog", l.o.Catalog, "crds", s.CRDs, "files", s.Files, "broken", s.Broken)
@@ -151,7 +151,7 @@ func (l *Loader) Run(ctx context.Context, loaded func()) {
 			}
 			if !notified { // further changes do not delay the pass
 				notified = true
-				timer.Reset(l.o.Settle)
+				timer.Reset(l.o.QuietPeriod)
 			}
 		}
 	}

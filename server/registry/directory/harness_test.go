@@ -22,10 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// settle and poll are short options of the loaders under test.
+// quietPeriod and poll are short options of the loaders under test.
 const (
-	settle = 20 * time.Millisecond
-	poll   = 300 * time.Millisecond
+	quietPeriod = 20 * time.Millisecond
+	poll        = 300 * time.Millisecond
 )
 
 // lines is a log for concurrent use.
@@ -134,7 +134,7 @@ func watch(t *testing.T, b *backend, directories ...string) *watched {
 	w := &watched{t: t, backend: b, log: &lines{}}
 	var err error
 	w.Loader, err = New(b, Options{
-		Directories: directories, Catalog: "default", Settle: settle, Poll: poll, MaxFileBytes: 1 << 20,
+		Directories: directories, Catalog: "default", QuietPeriod: quietPeriod, Poll: poll, MaxFileBytes: 1 << 20,
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

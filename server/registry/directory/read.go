@@ -53,7 +53,7 @@ type manifest = manifests.Manifest
 // change.
 const clockGrain = 2 * time.Second
 
-// patience is the number of Settle times after which a file is read even if it still changes.
+// patience is the number of QuietPeriod times after which a file is read even if it still changes.
 const patience = 20
 
 // isManifest reports whether kubectl apply -f DIRECTORY reads a file of that name. Unlike kubectl, it ignores hidden
@@ -92,7 +92,7 @@ func (l *Loader) scan(ctx context.Context) {
 		known[f.path] = f
 	}
 	var files []*file
-	l.unsettled = false
+	l.reread = false
 	for _, d := range l.directories {
 		info, names, err := d.list()
 		switch changed := d.unreadable.changed(err); {
@@ -166,7 +166,7 @@ func (l *Loader) readAgain(ctx context.Context, f *file) {
 	if content, err := l.content(f.path); err == nil && sha256.Sum256(content) == f.digest {
 		l.parse(ctx, f, content, slog.New(slog.DiscardHandler)) // errors were logged already
 	} else {
-		f.info, l.unsettled = nil, true // the next pass reads it
+		f.info, l.reread = nil, true // the next pass reads it
 	}
 }
 
@@ -188,16 +188,16 @@ func (f *file) unchanged(info os.FileInfo) bool {
 // beingWritten reports whether a file changed so recently that it may be incomplete. It gives up after a while.
 func (l *Loader) beingWritten(f *file, info os.FileInfo) bool {
 	now := time.Now()
-	if age := now.Sub(info.ModTime()); age < 0 || age >= l.o.Settle {
+	if age := now.Sub(info.ModTime()); age < 0 || age >= l.o.QuietPeriod {
 		return false
 	}
 	if f.waited.IsZero() {
 		f.waited = now
 	}
-	if now.Sub(f.waited) >= patience*l.o.Settle {
+	if now.Sub(f.waited) >= patience*l.o.QuietPeriod {
 		return false
 	}
-	l.unsettled = true
+	l.reread = true
 	return true
 }
 

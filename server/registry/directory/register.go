@@ -64,8 +64,8 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 			f.manifests = nil
 		}
 	}
-	if missing || l.unsettled {
-		again = min(again, l.o.Settle)
+	if missing || l.reread {
+		again = min(again, l.o.QuietPeriod)
 	}
 	l.updateStats()
 	return again
@@ -206,7 +206,7 @@ func (l *Loader) prune(ctx context.Context) (missing bool, err error) {
 		case c.revision != "" && c.missing.IsZero():
 			c.missing, missing = now, true
 			continue
-		case c.revision != "" && now.Sub(c.missing) < l.o.Settle:
+		case c.revision != "" && now.Sub(c.missing) < l.o.QuietPeriod:
 			missing = true
 			continue
 		case c.revision != "":

@@ -60,7 +60,7 @@ func public(t *testing.T, err error, want string, unchanged bool, endpoint strin
 		t.Fatalf("no Failure: %v", err)
 	}
 	if !strings.Contains(f.Public, want) || strings.Contains(f.Public, strings.TrimPrefix(endpoint, "http://")) {
-		t.Errorf("callers are told %q, want %q and no address", f.Public, want)
+		t.Errorf("callers get %q, want %q and no address", f.Public, want)
 	}
 	if f.Unchanged != unchanged {
 		t.Errorf("unchanged: %v: %v", f.Unchanged, err)
@@ -69,7 +69,7 @@ func public(t *testing.T, err error, want string, unchanged bool, endpoint strin
 
 // While etcd is unavailable, requests fail after the limit with an error that says where to look. They succeed again when
 // etcd is back.
-func TestAway(t *testing.T) {
+func TestUnavailable(t *testing.T) {
 	const limit = 2 * time.Second
 	server := etcdtest.Start(t)
 	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, DialTimeout: limit})
@@ -126,7 +126,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestConnectionRefused(t *testing.T) {
 	err := unopened(t, etcd.Options{Endpoints: []string{"http://127.0.0.1:1"}, DialTimeout: 300 * time.Millisecond}, "connection refused")
 	says(t, err, "127.0.0.1:1", "check that a majority")
 }
