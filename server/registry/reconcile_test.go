@@ -69,8 +69,12 @@ func TestPartialReconciliation(t *testing.T) {
 		}
 	}
 	// A start builds the same indexes as the commits one after the other.
+	restarted := newRegistry(t, store, c)
+	if restarted.Counts() != r.Counts() {
+		t.Errorf("%+v, and %+v after a start", r.Counts(), restarted.Counts())
+	}
 	before, _ := r.snapshot.Load().catalogs.Get("default")
-	after, _ := newRegistry(t, store, c).snapshot.Load().catalogs.Get("default")
+	after, _ := restarted.snapshot.Load().catalogs.Get("default")
 	g, h := before.group("g.io"), after.group("g.io")
 	if g.waiting.Len() != h.waiting.Len() {
 		t.Errorf("%d CRDs wait, and %d after a start", g.waiting.Len(), h.waiting.Len())
