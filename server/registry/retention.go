@@ -50,8 +50,12 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 func (r *Registry) dropOld(ctx context.Context, catalog, name string) (old []revisionRef, err error) {
 	_, err = r.write(ctx, func(s *snapshot) (p plan, err error) {
 		old = nil
-		d, missing := s.crd(catalog, name)
-		if missing != nil {
+		c, ok := s.catalogs.Get(catalog)
+		if !ok {
+			return p, nil
+		}
+		d, ok := c.crds.Get(name)
+		if !ok {
 			return p, nil
 		}
 		record := d.record
