@@ -85,7 +85,7 @@ func concatenatedStrings(l, r valFn) *expr {
 		if !ok || !also || !s.is(kindString) || !t.is(kindString) {
 			return val{}, false
 		}
-		f.Cost += tenth(s.chars() + t.chars())
+		f.Cost += TraversalCost(s.chars() + t.chars())
 		if f.Cost > f.Limit || len(s.text())+len(t.text()) > longText && f.Stop.Stopped() {
 			return val{}, false
 		}

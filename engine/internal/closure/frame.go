@@ -50,7 +50,7 @@ const (
 // Bounds of what one evaluation may compute and of what a frame retains for the next one.
 const (
 	maxCells     = 1 << 17 // 6 MiB; the cost limit ends most evaluations before
-	maxKept      = 1 << 12
+	maxRetained  = 1 << 12
 	ticksPerPoll = 64
 )
 
@@ -92,7 +92,7 @@ func (f *Frame) tidy(p *Program) {
 }
 
 func emptied(list []val) []val {
-	if cap(list) > maxKept {
+	if cap(list) > maxRetained {
 		return nil
 	}
 	clear(list)

@@ -24,7 +24,7 @@ func affix(_ *compiler, k callee, args []*expr) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, ok := l(f)
 		t, also := r(f)
-		f.Cost += tenth(t.chars())
+		f.Cost += TraversalCost(t.chars())
 		return has(s.text(), t.text()), ok && also && s.is(kindString) && t.is(kindString)
 	}}
 }
@@ -38,7 +38,7 @@ func containing(_ *compiler, k callee, args []*expr) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, ok := l(f)
 		t, also := r(f)
-		f.Cost += tenth(s.chars()) * tenth(t.chars())
+		f.Cost += TraversalCost(s.chars()) * TraversalCost(t.chars())
 		if !ok || !also || !s.is(kindString) || !t.is(kindString) ||
 			f.Cost > f.Limit || len(s.text()) > longText && f.Stop.Stopped() {
 			return false, false
@@ -81,10 +81,10 @@ func withPattern[T any](args []*expr, do func(*Frame, *pattern.Pattern, string) 
 	}
 	text := args[1].constant.text()
 	p, l := pattern.Intern(text), args[0].val()
-	cost := patternCost(uint64(utf8.RuneCountInString(text)))
+	patternSize := uint64(utf8.RuneCountInString(text))
 	return func(f *Frame) (none T, _ bool) {
 		s, ok := l(f)
-		f.Cost += matchCost(s.chars(), cost)
+		f.Cost += MatchCost(s.chars(), patternSize)
 		if !ok || !s.is(kindString) || f.Cost > f.Limit {
 			return none, false
 		}

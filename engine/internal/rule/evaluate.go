@@ -37,7 +37,7 @@ func (s *Set) Evaluate(r *Run, at Site) (more bool) {
 	}
 	e.at.Old = nonNull(r.Doc, at.Old)
 	if s.failure != "" {
-		return e.add(nil, e.invalid("rule compiler initialization error: "+s.failure), 0)
+		return e.add(nil, e.invalid("rule compiler initialization error: "+s.failure))
 	}
 	if r.Left <= 0 {
 		return e.end(nil, e.invalid(outOfBudget))
@@ -68,7 +68,7 @@ type evaluation struct {
 func (e *evaluation) evaluate(c *rule) (more bool) {
 	switch {
 	case c.compileError != "" && quirk.On(quirk.BrokenStoredRuleReported):
-		return e.add(c, e.invalid("rule compile error: "+c.compileError), 0)
+		return e.add(c, e.invalid("rule compile error: "+c.compileError))
 	case c.blank, c.compileError != "", c.skipped(e.at.Old):
 		return true
 	}
@@ -139,12 +139,12 @@ func (e *evaluation) addError(c *rule, err error) (more bool) {
 	switch {
 	case strings.HasPrefix(text, "no such overload") && quirk.On(quirk.NoSuchOverloadText):
 		return e.add(c, e.invalid(fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro "+
-			"signature for rule: %v", text, c.displayName())), 0)
+			"signature for rule: %v", text, c.displayName())))
 	case isLimitError(text):
 		return e.end(c, e.invalid(fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds "+
 			"limit for rule: %v", text, c.displayName())))
 	}
-	return e.add(c, e.invalid(fmt.Sprintf("%v evaluating rule: %v", text, c.displayName())), 0)
+	return e.add(c, e.invalid(fmt.Sprintf("%v evaluating rule: %v", text, c.displayName())))
 }
 
 func isLimitError(text string) bool {
@@ -257,28 +257,30 @@ func (r *rule) displayName() string {
 
 // addOrRatchet adds a violation, or ratchets it unless the rule is a transition rule.
 func (e *evaluation) addOrRatchet(c *rule, err *field.Error) (more bool) {
+	list := &e.run.Ratcheted
 	if c.usesOldSelf && quirk.On(quirk.TransitionRulesNotRatcheted) || !e.at.Ratchet() {
-		return e.add(c, err, len(c.steps))
+		list = &e.run.Found
 	}
-	if !e.run.Budget.Take(violation.Size(err), false) {
-		return false
-	}
-	e.run.Ratcheted = append(e.run.Ratcheted, e.violation(c, err, len(c.steps)))
-	return true
+	return e.addTo(list, c, err, len(c.steps))
 }
 
-// add adds a violation. steps is the length of the rule's field path to apply.
-func (e *evaluation) add(c *rule, err *field.Error, steps int) (more bool) {
+// add adds a violation about the value itself.
+func (e *evaluation) add(c *rule, err *field.Error) (more bool) {
+	return e.addTo(&e.run.Found, c, err, 0)
+}
+
+// addTo adds a violation to a list. steps is the length of the rule's field path to apply.
+func (e *evaluation) addTo(list *[]violation.Violation, c *rule, err *field.Error, steps int) (more bool) {
 	if !e.run.Budget.Take(violation.Size(err), false) {
 		return false
 	}
-	e.run.Found = append(e.run.Found, e.violation(c, err, steps))
+	*list = append(*list, e.violation(c, err, steps))
 	return true
 }
 
 // end adds the last violation: nothing further runs.
 func (e *evaluation) end(c *rule, err *field.Error) (more bool) {
-	e.add(c, err, 0)
+	e.add(c, err)
 	e.run.Left = -1
 	return false
 }

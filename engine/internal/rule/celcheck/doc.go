@@ -2,8 +2,8 @@
 // does.
 //
 // A Scope is a node of a version's schema with the CEL type of self. Scope.Check compiles a rule and estimates its
-// cost; Estimate.CostlyBounds finds the bounds of the schema that would bring a rule below its cost limit. A Memory shares results between
-// the equal nodes of one CRD. Package rule evaluates the rules.
+// cost; Estimate.CostlyBounds finds the bounds of the schema that would bring a rule below its cost limit. A Memory
+// shares results between the equal nodes of one CRD. Package rule evaluates the rules.
 //
 // Upstream: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel.
 package celcheck

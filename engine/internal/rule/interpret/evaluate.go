@@ -81,11 +81,7 @@ func New(in Input) *Evaluation {
 
 // value returns upstream's value of a node.
 func (e *Evaluation) value(node uint32) ref.Val {
-	data := e.data(node)
-	if !quirk.On(quirk.MapMacrosIterateKeys) {
-		data = withoutNulls(data)
-	}
-	return common.UnstructuredToVal(data, celcheck.PolledSchemaOf(e.Type, e.poll))
+	return common.UnstructuredToVal(e.data(node), celcheck.PolledSchemaOf(e.Type, e.poll))
 }
 
 // data is value.Doc.Any that polls and records the nodes of objects.
@@ -102,7 +98,9 @@ func (e *Evaluation) data(node uint32) any {
 	case value.Object:
 		object := make(map[string]any, d.Len(node))
 		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
-			object[strings.Clone(d.Key(c))] = e.data(c)
+			if d.Nodes[c].Kind != value.Null || quirk.On(quirk.MapMacrosIterateKeys) {
+				object[strings.Clone(d.Key(c))] = e.data(c)
+			}
 		}
 		if len(object) > 1 {
 			e.objects[address(object)] = node
@@ -110,23 +108,6 @@ func (e *Evaluation) data(node uint32) any {
 		return object
 	}
 	return d.Any(node)
-}
-
-// withoutNulls removes the null members of objects, which rules see and count.
-func withoutNulls(data any) any {
-	switch data := data.(type) {
-	case map[string]any:
-		for k, v := range data {
-			if data[k] = withoutNulls(v); v == nil {
-				delete(data, k)
-			}
-		}
-	case []any:
-		for i, v := range data {
-			data[i] = withoutNulls(v)
-		}
-	}
-	return data
 }
 
 // Eval evaluates an expression that compiled in the Stored environment. declared says that oldSelf was declared as an

@@ -1,7 +1,6 @@
 package interpret
 
 import (
-	"math"
 	"slices"
 
 	"github.com/google/cel-go/cel"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/google/cel-go/interpreter"
 
+	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
@@ -108,8 +108,8 @@ func (r *replaced) alternative(frame *interpreter.ExecutionFrame) ref.Val {
 	return types.NoSuchOverloadErr()
 }
 
-// guard makes the call run through a guard. It evaluates its arguments as the interpreter's calls do, which decides what
-// the cost tracker observes: in order until the first error, or all.
+// guard makes the call run through a guard. It evaluates its arguments as the interpreter's calls do, in order until the
+// first error or all. This decides what the cost tracker observes.
 func (r *replaced) guard(g guard, impl functions.FunctionOp, inOrder bool) *replaced {
 	r.exec = func(frame *interpreter.ExecutionFrame) ref.Val {
 		args := make([]ref.Val, len(r.args))
@@ -248,7 +248,7 @@ func quadratic(arg int, overload string) guard {
 		if !ok || c.overload == "" || overload != "" && c.overload != overload {
 			return c.runPolled()
 		}
-		if n := sizeOf(list); n > 0 {
+		if n := closure.SizeOf(list); n > 0 {
 			factor := 2.0
 			if of := list.Get(types.IntZero).Type(); of == types.StringType || of == types.BytesType {
 				factor += common.StringTraversalCostFactor
@@ -266,7 +266,7 @@ func product(factor float64) guard {
 	return func(c call) ref.Val {
 		a, ok := c.args[0].(traits.Lister)
 		b, also := c.args[1].(traits.Lister)
-		if ok && also && c.exceeds(1+uint64(float64(sizeOf(a)*sizeOf(b))*factor)) {
+		if ok && also && c.exceeds(1+uint64(float64(closure.SizeOf(a)*closure.SizeOf(b))*factor)) {
 			return skipped
 		}
 		return c.runPolled()
@@ -290,11 +290,11 @@ func flatten(c call) ref.Val {
 }
 
 func (e *Evaluation) flattenedSize(list traits.Lister, depth types.Int, n uint64) uint64 {
-	if n += sizeOf(list); depth <= 0 {
+	if n += closure.SizeOf(list); depth <= 0 {
 		e.require(listLimit, float64(n))
 		return n
 	}
-	for i, end := types.IntZero, types.Int(sizeOf(list)); i < end; i++ {
+	for i, end := types.IntZero, types.Int(closure.SizeOf(list)); i < end; i++ {
 		e.poll()
 		if nested, ok := list.Get(i).(traits.Lister); ok {
 			n = e.flattenedSize(nested, depth-1, n)
@@ -319,7 +319,8 @@ func add(c call) ref.Val {
 		return c.run(c.args...)
 	case !same || a.Type() != b.Type():
 	case length+other > maxTextBytes:
-		if (c.overload == "add_string" || c.overload == "add_bytes") && c.exceeds(traversalCost(sizeOf(a)+sizeOf(b))) {
+		cost := closure.TraversalCost(closure.SizeOf(a) + closure.SizeOf(b))
+		if (c.overload == "add_string" || c.overload == "add_bytes") && c.exceeds(cost) {
 			return skipped
 		}
 		c.require(textLimit, float64(length+other))
@@ -336,19 +337,4 @@ func textLength(v ref.Val) (n int, ok bool) {
 		return len(v), true
 	}
 	return 0, false
-}
-
-// traversalCost is the cost of going through a text once.
-func traversalCost(size uint64) uint64 {
-	return uint64(math.Ceil(float64(size) * common.StringTraversalCostFactor))
-}
-
-// sizeOf returns the size of a value for costs.
-func sizeOf(v any) uint64 {
-	if s, ok := v.(traits.Sizer); ok {
-		if n, ok := s.Size().(types.Int); ok {
-			return uint64(n)
-		}
-	}
-	return 1
 }

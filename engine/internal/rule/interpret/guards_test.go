@@ -292,7 +292,7 @@ func TestInterruption(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		vars := activation{evaluation: evaluation(ctx.Done(), celconfig.PerCallLimit, true)}
 		interrupted := make(chan time.Duration, 1)
-		timer := time.AfterFunc(50*time.Millisecond, func() { interrupted <- processorTime(); cancel() })
+		timer := time.AfterFunc(50*time.Millisecond, func() { cancel(); interrupted <- processorTime() })
 		vars.self = common.UnstructuredToVal(c.data, celcheck.PolledSchemaOf(r.scope.Type(), vars.evaluation.poll))
 		v, details, err := program.ContextEval(ctx, &vars)
 		work := time.Duration(0)

@@ -108,17 +108,12 @@ func inBackground[T any](e *Evaluation, slots interrupt.Slots, work func() T) T 
 // takesLong reports whether a call may take long: for a long text or list, or for any container of a large document.
 func (c call) takesLong() bool {
 	for _, arg := range c.args {
+		if n, _ := textLength(arg); n > longText {
+			return true
+		}
 		switch v := arg.(type) {
-		case types.String:
-			if len(v) > longText {
-				return true
-			}
-		case types.Bytes:
-			if len(v) > longText {
-				return true
-			}
 		case traits.Lister, traits.Mapper:
-			if c.large || sizeOf(v) > longList {
+			if c.large || closure.SizeOf(v) > longList {
 				return true
 			}
 		default:

@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crdeval/crdeval/engine/internal/closure"
 )
 
 // baseList is the type of cel-go's own lists. Concatenations of them access their parts, and lists of an object their
@@ -16,7 +18,7 @@ var baseList = reflect.TypeOf(types.NewRefValList(types.DefaultTypeAdapter, nil)
 // pollList makes a long list that a call returned poll on accesses.
 func (e *Evaluation) pollList(v ref.Val) ref.Val {
 	list, ok := v.(traits.Lister)
-	if !ok || sizeOf(list) < longList || reflect.TypeOf(v) != baseList {
+	if !ok || closure.SizeOf(list) < longList || reflect.TypeOf(v) != baseList {
 		return v
 	}
 	return &polledList{Lister: list, e: e}

@@ -2,14 +2,13 @@ package interpret
 
 import (
 	"io"
-	"math"
 	"unicode/utf8"
 
-	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
+	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
 )
 
@@ -110,9 +109,7 @@ func (c call) patternExceeds(text, source string) bool {
 	if c.overload == "" || len(text) < longSubject && len(source) < longSubject {
 		return false
 	}
-	ofText := math.Ceil((1 + float64(utf8.RuneCountInString(text))) * common.StringTraversalCostFactor)
-	ofPattern := math.Ceil(float64(utf8.RuneCountInString(source)) * common.RegexStringLengthCostFactor)
-	return c.exceeds(uint64(ofText) * uint64(ofPattern))
+	return c.exceeds(closure.MatchCost(closure.SizeOf(types.String(text)), closure.SizeOf(types.String(source))))
 }
 
 func matches(e *Evaluation, p *pattern.Pattern, text string, _ int64) ref.Val {

@@ -22,9 +22,9 @@ func join(c call) ref.Val {
 	if len(c.args) == 2 {
 		separator, _ = c.args[1].(types.String)
 	}
-	n := int64(sizeOf(list))
+	n := int64(closure.SizeOf(list))
 	bytes := float64(max(0, n-1)) * float64(len(separator))
-	runes := uint64(max(0, n-1)) * sizeOf(separator)
+	runes := uint64(max(0, n-1)) * closure.SizeOf(separator)
 	for i := range types.Int(n) {
 		c.poll()
 		text, ok := list.Get(i).(types.String)
@@ -34,10 +34,10 @@ func join(c call) ref.Val {
 			return c.runPolled()
 		}
 		bytes += float64(len(text))
-		runes += sizeOf(text)
+		runes += closure.SizeOf(text)
 	}
 	if bytes > maxTextBytes {
-		if c.exceeds(traversalCost(2 * runes)) {
+		if c.exceeds(closure.TraversalCost(2 * runes)) {
 			return skippedText{n: runes}
 		}
 		c.require(textLimit, bytes)
@@ -100,12 +100,11 @@ func formatDigits(format string) (digits int64) {
 func (e *Evaluation) requirePrinted(v ref.Val, bytes float64) float64 {
 	e.poll()
 	switch v := v.(type) {
-	case types.String:
-		bytes += float64(len(v))
-	case types.Bytes:
-		bytes += float64(len(v))
+	case types.String, types.Bytes:
+		n, _ := textLength(v)
+		bytes += float64(n)
 	case traits.Lister:
-		for i, n := types.IntZero, types.Int(sizeOf(v)); i < n; i++ {
+		for i, n := types.IntZero, types.Int(closure.SizeOf(v)); i < n; i++ {
 			bytes = e.requirePrinted(v.Get(i), bytes+2)
 		}
 	case traits.Mapper:

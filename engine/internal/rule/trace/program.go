@@ -69,7 +69,8 @@ func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpret
 	p = &Program{ast: a, texts: newExprTexts(a, text)}
 	transform(a)
 	factory := interpreter.EvalStateFactory(func() interpreter.EvalState { return &log{} })
-	program, err := celenv.Stored().Planner().NewInterpretable(a, append(options, interpreter.EvalStateObserver(factory))...)
+	options = append(options, interpreter.EvalStateObserver(factory))
+	program, err := celenv.Stored().Planner().NewInterpretable(a, options...)
 	if err != nil {
 		return nil
 	}
