@@ -199,18 +199,20 @@ func (e *entries) of(err *field.Error) (value.Path, uint32) {
 	path := violation.PathOf(err.Field)
 	node, entry := e.finder.Deepest(e.root, path), uint32(0)
 	bad, isText := err.BadValue.(string)
+	key := bad
 	switch {
 	case !isText || err.Type != field.ErrorTypeInvalid ||
 		err.Field != "metadata.labels" && err.Field != "metadata.annotations":
 	case err.Origin == originOfValue:
 		entry = e.next(node, bad, err.Detail)
+		key = strings.Clone(e.d.Key(entry))
 	default:
 		entry = e.finder.Field(node, bad)
 	}
 	if entry == 0 {
 		return path, node
 	}
-	return append(path, value.Entry(strings.Clone(e.d.Key(entry)))), entry
+	return append(path, value.Entry(key)), entry
 }
 
 // next returns the label for an error about a value: labels with one value are taken in document order for each detail.
