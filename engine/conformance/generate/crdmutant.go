@@ -96,7 +96,9 @@ type cutter struct {
 // copy copies a node. path is the path from it to the target node, or nil outside of this path. inSchema means that it
 // is a schema or part of one; properties that its members are properties. budget is the number of levels to keep below
 // the path. held are properties that must stay. words are those of the rules above: properties that rules use stay.
-func (c *cutter) copy(n *tree.Node, path []int, inSchema, properties bool, budget int, held, words map[string]bool) *tree.Node {
+func (c *cutter) copy(
+	n *tree.Node, path []int, inSchema, properties bool, budget int, held, words map[string]bool,
+) *tree.Node {
 	out := &tree.Node{Kind: n.Kind, Raw: n.Raw}
 	if rules := n.Get("x-kubernetes-validations"); inSchema && n.Kind == tree.Object && rules != nil {
 		words = wordsOf(rules, words)
@@ -127,7 +129,8 @@ func (c *cutter) copy(n *tree.Node, path []int, inSchema, properties bool, budge
 		if on == nil && inSchema {
 			left--
 		}
-		copied := c.copy(child, on, inSchema || key == "schema", inSchema && key == "properties" && child.Kind == tree.Object, left, ours, words)
+		below := inSchema && key == "properties" && child.Kind == tree.Object
+		copied := c.copy(child, on, inSchema || key == "schema", below, left, ours, words)
 		if len(path) == 1 && path[0] == k {
 			c.parent, c.index = out, out.Len()
 		}
