@@ -158,11 +158,11 @@ func (d *Definition) request(item *Item, o *EvaluationOptions) (r admission.Requ
 	}
 	switch {
 	case o.FieldValidation > FieldValidationStrict:
-		err = invalid("unknown field validation: it is Warn, Ignore or Strict")
+		err = invalid("unknown field validation: use Warn, Ignore or Strict")
 	case o.Trace > TraceAll:
-		err = invalid("unknown trace: it is None, Failed or All")
+		err = invalid("unknown trace mode: use TraceNone, TraceFailed or TraceAll")
 	case o.View > ViewNone:
-		err = invalid("unknown view: it is Full, Changed or None")
+		err = invalid("unknown view: use ViewFull, ViewChanged or ViewNone")
 	}
 	return r, err
 }

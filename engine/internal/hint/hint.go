@@ -27,11 +27,14 @@ type Hint struct {
 const (
 	// MaxHints is the most hints that are returned.
 	MaxHints = 100
-	// MaxAsked is the most errors for which a hint is looked for.
-	MaxAsked = 1000
+	// maxAsked is the most errors for which a hint is looked for.
+	maxAsked = 1000
+	// maxText is the length, in bytes, of the longest text of a hint. Longer hints are not returned.
+	maxText = 256
 	// maxWork bounds all comparisons together; a unit is about ten nanoseconds.
 	maxWork = 1 << 15
-	// longestPath is the length, in bytes, of the longest path about which there are hints, since a hint repeats it.
+	// longestPath is the length, in bytes, of the longest path about which there are hints, since its pointer is
+	// a part of the hint.
 	longestPath = 2 << 10
 )
 
@@ -85,7 +88,7 @@ func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 
 // ask calls look unless a bound of the document is reached or the path is too long.
 func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
-	if f.given >= MaxHints || f.asked >= MaxAsked || f.work >= maxWork {
+	if f.given >= MaxHints || f.asked >= maxAsked || f.work >= maxWork {
 		return nil
 	}
 	select {
@@ -102,9 +105,10 @@ func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 		}
 	}
 	h := look()
-	if h != nil {
-		f.given++
+	if h == nil || len(h.Text) > maxText {
+		return nil
 	}
+	f.given++
 	return h
 }
 

@@ -10,14 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// longestShown is the length, in bytes, of the longest value that a hint repeats.
-const longestShown = 256
-
-// suggest returns the hint to use a value instead. text is what follows the question.
+// suggest returns the hint to use a value instead. The text is the value between prefix and suffix.
 func suggest(meant []byte, prefix, suffix string) *Hint {
-	if len(meant) > longestShown {
-		return nil
-	}
 	return &Hint{Text: prefix + string(meant) + suffix, Replacement: meant}
 }
 
@@ -92,7 +86,7 @@ func fits(kind value.Kind, types []string) bool {
 // converted suggests a scalar as one of the types.
 func (f *Finder) converted(node uint32, offset int, types []string) *Hint {
 	sent, ok := f.scalar(node, offset)
-	if !ok || len(sent) > longestShown {
+	if !ok || len(sent) > maxText {
 		return nil
 	}
 	wants := func(kind string) bool { return slices.Contains(types, kind) }

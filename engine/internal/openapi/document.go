@@ -83,9 +83,12 @@ func New(form Form, maxBytes int64, reserve func(bytes int64) error) *Document {
 // (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/merge.go, MergeSpecs and MergeSpecsV3)
 func (d *Document) Add(r *Resource) error {
 	w := &writer{form: d.form, d: value.Acquire(), shared: map[string][]byte{}} // no defer: after a panic it must not be reused
-	before := d.bytes
-	var conflict *ConflictError
+	var failed error
 	put := func(s section, name string, write func()) {
+		if failed != nil {
+			return
+		}
+		before := d.bytes
 		w.out = w.out[:0]
 		write()
 		old, known := d.sections[s][name]
@@ -95,29 +98,39 @@ func (d *Document) Add(r *Resource) error {
 			d.bytes += int64(len(name) + len(`"":,`))
 		}
 		if known && d.form == V3Form && s == definitions {
-			conflict = &ConflictError{Definition: name}
+			failed = &ConflictError{Definition: name}
+			return
 		}
 		d.bytes += int64(len(w.out))
-		d.sections[s][name] = bytes.Clone(w.out)
+		if failed = d.fits(before); failed == nil {
+			d.sections[s][name] = bytes.Clone(w.out)
+		}
 	}
-	put(definitions, r.model(r.ListKind), func() { w.list(r) })
 	put(definitions, r.model(r.Kind), func() { w.kind(r) })
+	put(definitions, r.model(r.ListKind), func() { w.list(r) })
 	for _, path := range r.paths() {
 		put(paths, path.text, func() { w.item(r, &path) })
 	}
 	for name, text := range w.shared {
 		put(parameters, name, func() { w.raw(text) })
 	}
+	w.d.Release()
+	if failed != nil {
+		return failed
+	}
+	before := d.bytes
 	for _, name := range []string{objectMeta, status, patch, deleteOptions} {
 		d.need(name)
 	}
 	if r.HasScale {
 		d.need(scale)
 	}
-	w.d.Release()
+	return d.fits(before)
+}
+
+// fits checks the size of the document and reserves what it has grown by.
+func (d *Document) fits(before int64) error {
 	switch {
-	case conflict != nil:
-		return conflict
 	case d.bytes > d.maxBytes:
 		return TooLarge(d.bytes, d.maxBytes)
 	case d.reserve != nil && d.bytes > before:

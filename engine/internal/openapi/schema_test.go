@@ -57,6 +57,7 @@ func TestForms(t *testing.T) {
 			`{"x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}`},
 		{"what is empty is left out", `{"type":"string","example":"","enum":[],"required":[],"externalDocs":{},"title":"","default":null}`,
 			`{"type":"string","externalDocs":{}}`, `{"type":"string","externalDocs":{}}`},
+		{"a bound of -0 keeps its sign", `{"type":"number","maximum":-0.0}`, `{"type":"number","maximum":-0}`, `{"type":"number","maximum":-0}`},
 		{"examples that say something stay", `{"type":"string","example":false}`, `{"type":"string","example":false}`, `{"type":"string","example":false}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
