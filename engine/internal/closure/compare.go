@@ -16,7 +16,8 @@ func comparison(_ *compiler, k callee, args []*expr) *expr {
 	a, b := args[0].shape.kind, args[1].shape.kind
 	strings := a == kindString && b == kindString
 	numbers := (a == kindInt || a == kindDouble) && (b == kindInt || b == kindDouble)
-	if !strings && !numbers && !(a == kindDuration && b == kindDuration) && k.overload != "" {
+	durations := a == kindDuration && b == kindDuration
+	if !strings && !numbers && !durations && k.overload != "" {
 		return nil
 	}
 	l, r, holds := args[0].val(), args[1].val(), signTests[k.name]
