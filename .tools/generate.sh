@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The proto toolbox: installs its pinned tools into .cache/proto and runs one of
+# Installs its pinned tools into .cache/proto and runs one command:
 #
-#   generate.sh tools      installs the tools and nothing else
-#   generate.sh generate   everything that is generated: from proto/crdeval Go, REST glue, OpenAPI, Python stubs; from upstream's packages what all
-#                          custom resources share in OpenAPI
-#   generate.sh lint       buf lint and format, and breaking
-#   generate.sh breaking   compares the protos with proto/image.binpb, the checked-in image of what is published
-#   generate.sh image      writes that image anew, once an addition to the API is meant to be kept
+#   generate.sh tools      installs the tools and does nothing else
+#   generate.sh generate   writes all generated code: Go, the REST gateway, OpenAPI and Python stubs from proto/crdeval;
+#                          the parts that the OpenAPI documents of all custom resources share from upstream's packages
+#   generate.sh lint       runs buf lint, buf format and breaking
+#   generate.sh breaking   compares the protos with proto/image.binpb, the image of the published API
+#   generate.sh image      replaces that image, to publish additions to the API
 #
-# Besides Go it needs npm (buf) and Python (the Python stubs), and of the network their registries alone, once.
-# Generating twice changes nothing.
+# It needs Go, npm (buf) and Python (the Python stubs), and once the network for their registries.
+# A second run changes nothing.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,7 +19,7 @@ image=$root/proto/image.binpb
 python_out=$root/clients/python/src
 openapi=$root/server/gateway/openapi
 
-# stale NAME FILE...: whether NAME must be installed again, since the files that pin it are not those it was installed from.
+# stale NAME FILE...: succeeds if the files that pin NAME have changed since it was installed.
 stale() {
 	local name=$1
 	shift
@@ -57,8 +57,8 @@ install_python() {
 	fi
 }
 
-# build_image FILE: our protos with what they import, as one image. buf compares a workspace of two modules only with another
-# workspace, hence images on both sides.
+# build_image FILE: writes our protos and their imports as one image. buf can compare a workspace of two modules only with
+# another workspace. Therefore both sides are images.
 build_image() {
 	buf build . --path proto/crdeval -o "$1"
 }
@@ -85,7 +85,7 @@ generate() {
 	static
 }
 
-# static writes what the OpenAPI documents of all custom resources share, as upstream has it.
+# static writes the parts that the OpenAPI documents of all custom resources share, from upstream's packages.
 static() {
 	(cd "$root/engine/conformance" && go run ./openapi/static >"$cache/static.json")
 	mv "$cache/static.json" "$root/engine/internal/openapi/static.json"

@@ -185,14 +185,14 @@ func TestRejectedCRD(t *testing.T) {
 	}
 	undecodable := []byte(strings.ReplaceAll(string(manifest(1)), "served: true", "served: 1"))
 	if _, err := c.RegisterCRD(t.Context(), undecodable); !errors.As(err, &rejected) || !strings.Contains(err.Error(), "served") {
-		t.Errorf("a refusal without violations: %v", err)
+		t.Errorf("a rejection without violations: %v", err)
 	}
 	checked, err := c.CheckCRD(t.Context(), bad)
 	if err != nil || checked.GetAccepted() || len(checked.GetReport().GetViolations()) == 0 {
 		t.Errorf("%v, %v", checked, err)
 	}
 	if _, err := c.RegisterCRD(t.Context(), []byte("kind: Pod\napiVersion: v1\n")); err == nil || errors.As(err, new(*crdeval.RejectedError)) || status.Code(err) != codes.InvalidArgument {
-		t.Errorf("what is no CRD: %v", err)
+		t.Errorf("not a CRD: %v", err)
 	}
 	if err := c.DeleteCRD(t.Context(), "nothing.example.com"); status.Code(err) != codes.NotFound || !strings.Contains(err.Error(), "nothing.example.com") {
 		t.Errorf("%v", err)
@@ -420,7 +420,7 @@ func TestTransform(t *testing.T) {
 		t.Fatalf("metadata that is a number: %v, %v", results, err)
 	}
 	if _, err := results[0].Result(); err == nil || !strings.Contains(err.Error(), "metadata") && !strings.Contains(err.Error(), "ObjectMeta") {
-		t.Errorf("its refusal: %v", err)
+		t.Errorf("its rejection: %v", err)
 	}
 	if _, err := c.Convert(t.Context(), "", object); err == nil {
 		t.Error("a conversion to nothing")

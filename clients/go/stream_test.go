@@ -145,8 +145,8 @@ func TestStreamsEndEarly(t *testing.T) {
 		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%d results, %v", n, err)
 	}
-	nobody := c.AdmitStream(t.Context(), slices.Values([]*crdevalv1.EvaluationItem{thing(0)}), crdeval.AdmitOptions{Stage: 17})
-	if n, err := last(nobody); n != 0 || status.Code(errors.Unwrap(err)) != codes.InvalidArgument {
+	invalid := c.AdmitStream(t.Context(), slices.Values([]*crdevalv1.EvaluationItem{thing(0)}), crdeval.AdmitOptions{Stage: 17})
+	if n, err := last(invalid); n != 0 || status.Code(errors.Unwrap(err)) != codes.InvalidArgument {
 		t.Errorf("%d results, %v", n, err)
 	}
 

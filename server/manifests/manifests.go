@@ -134,8 +134,8 @@ func (m *Manifest) Describe(err error) (text string, line, column int) {
 	return text, line, column
 }
 
-// FileLines replaces the line numbers in a message about the manifest by those of the file. first is the first one, 0
-// if there is none.
+// FileLines replaces the line numbers in a message about the manifest by those of the file. first is the first line
+// number, or 0.
 func (m *Manifest) FileLines(message string) (text string, first int) {
 	text = lineInText.ReplaceAllStringFunc(message, func(found string) string {
 		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))

@@ -1,14 +1,14 @@
 package main
 
 import (
-	_ "embed" // what the protos do not say
+	_ "embed"
 	"log"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// What the gateway serves beside the calls that the protos have paths for, and what that refers to.
+// The paths that the gateway serves without a method in the protos, and the definitions that they refer to.
 var (
 	//go:embed paths.json
 	ownPaths []byte
@@ -16,17 +16,17 @@ var (
 	ownShared []byte
 )
 
-// streamBodies are the paths of the streams, and the definitions of the requests whose fields, lists aside, are their
-// query parameters.
+// streamBodies are the paths of the streams, with the definitions of their requests. The fields of a request, except
+// lists, are query parameters.
 var streamBodies = map[string]string{
 	"/v1/catalogs/{catalog}:admitStream": "EvaluationServiceAdmitBody",
 	"/v1/catalogs/{catalog}:readStream":  "EvaluationServiceReadBody",
 }
 
-// texts are the calls that answer text where the header Accept asks for it.
+// texts are the calls that can also return text, as the header Accept selects.
 var texts = []any{"PresentationService_Table", "PresentationService_Explain"}
 
-// add adds what the protos do not say.
+// add adds paths, definitions and properties of operations that the protos lack.
 func add(doc map[string]any) {
 	paths, shared, definitions := decode(ownPaths), decode(ownShared), at(doc, "definitions")
 	for path, body := range streamBodies {
