@@ -145,7 +145,7 @@ func (l *Loader) Run(ctx context.Context, loaded func()) {
 				waiting = false
 				continue
 			case changed := <-notifications:
-				l.mustRead(changed.Name)
+				l.notified(changed.Name)
 			case err := <-failures: // notifications were lost, mostly because there were too many
 				l.log.DebugContext(ctx, "watching the directories of CRDs", "error", err)
 			}
@@ -158,10 +158,21 @@ func (l *Loader) Run(ctx context.Context, loaded func()) {
 }
 
 // watch watches the directories that are at their paths now: after a replacement, a watch stays with the old directory.
+// It does not renew other watches, because that would lose notifications.
 func (l *Loader) watch(ctx context.Context, w *fsnotify.Watcher) {
 	for _, d := range l.directories {
+		info, err := os.Stat(d.path)
+		if err == nil && d.watched != nil && os.SameFile(d.watched, info) {
+			continue
+		}
+		d.watched = nil
 		_ = w.Remove(d.path) // it may be unwatched
-		err := w.Add(d.path)
+		if err == nil {
+			err = w.Add(d.path)
+		}
+		if err == nil {
+			d.watched = info
+		}
 		if d.unwatched.changed(err) && err != nil && !errors.Is(err, os.ErrNotExist) { // a pass logs a missing directory
 			l.log.WarnContext(ctx, "cannot watch a directory of CRDs: it is polled",
 				"directory", d.path, "every", l.o.Poll, "error", err)

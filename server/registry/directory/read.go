@@ -28,6 +28,7 @@ type folder struct {
 	info       os.FileInfo // at the last successful listing
 	names      []string    // of its files, sorted
 	unreadable problem
+	watched    os.FileInfo // the directory that is watched, or nil
 	unwatched  problem
 }
 
@@ -170,8 +171,14 @@ func (l *Loader) readAgain(ctx context.Context, f *file) {
 	}
 }
 
-// mustRead makes the next pass read a known file, even if its size and time stay the same.
-func (l *Loader) mustRead(path string) {
+// notified makes the next pass read a known file, even if its size and time stay the same, or watch a directory again
+// that was removed or renamed.
+func (l *Loader) notified(path string) {
+	for _, d := range l.directories {
+		if d.path == path {
+			d.watched = nil
+		}
+	}
 	for _, f := range l.files {
 		if f.path == path {
 			f.info = nil
