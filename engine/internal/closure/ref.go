@@ -3,7 +3,6 @@ package closure
 import (
 	"math"
 	"time"
-	"unsafe"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -163,4 +162,4 @@ func constantOf(r ref.Val) (val, bool) {
 	return v, ok && !(v.kind == kindDouble && math.IsNaN(v.float()))
 }
 
-func constantList(cells []val) val { return val{kind: kindList, of: unsafe.Pointer(&cells)} }
+func constantList(cells []val) val { return val{kind: kindList, of: &cells} }

@@ -18,12 +18,12 @@ const (
 	kindInt           // word: the int64
 	kindUint          // word
 	kindDouble        // word: the bits
-	kindString        // word: twice the length, plus 1 if it may have bytes outside ASCII; of: its first byte
+	kindString        // word: twice the length, plus 1 if it may have bytes outside ASCII; of: the *byte of its first byte
 	kindBytes         // as kindString
 	kindDuration      // word: nanoseconds
 	kindNode          // word: a list, a map or an object of the Doc; of: its *Type
 	kindList          // word: offset and length of its elements in Frame.cells; of: the *[]val of a constant
-	kindRef           // of: the *ref.Val of a value of cel-go: timestamps, types, quantities and so on
+	kindRef           // of: a ref.Val of cel-go: timestamps, types, quantities and so on
 	kindNone          // an optional without a value
 
 	// Shapes have these kinds too. kindList is there also for lists of the document, kindRef for timestamps, types and the
@@ -34,12 +34,12 @@ const (
 	kindDyn // anything
 )
 
-// val is a value of any kind. The compiler keeps structs of up to four words and fields in registers.
+// val is a value of any kind. The compiler keeps structs of up to four fields and four words in registers.
 type val struct {
 	kind kind
 	opt  bool // it is an optional of this value; there are no optionals of optionals
 	word uint64
-	of   unsafe.Pointer
+	of   any
 }
 
 // is reports whether the value has the kind and is not an optional.
@@ -57,7 +57,7 @@ func (v val) chars() uint64 {
 var noneVal = val{kind: kindNone, opt: true}
 
 func textVal(k kind, s string, wide bool) val {
-	v := val{kind: k, word: uint64(len(s)) << 1, of: unsafe.Pointer(unsafe.StringData(s))}
+	v := val{kind: k, word: uint64(len(s)) << 1, of: unsafe.StringData(s)}
 	if wide {
 		v.word++
 	}
@@ -71,22 +71,25 @@ func boolVal(b bool) val {
 	return val{kind: kindBool}
 }
 
-func intVal(i int64) val              { return val{kind: kindInt, word: uint64(i)} }
-func doubleVal(d float64) val         { return val{kind: kindDouble, word: math.Float64bits(d)} }
-func durationVal(d time.Duration) val { return val{kind: kindDuration, word: uint64(d)} }
-func stringVal(s string) val          { return textVal(kindString, s, wide(s)) }
-func keyVal(s string) val             { return textVal(kindString, s, true) }
-func nodeVal(node uint32, t *Type) val {
-	return val{kind: kindNode, word: uint64(node), of: unsafe.Pointer(t)}
+func intVal(i int64) val               { return val{kind: kindInt, word: uint64(i)} }
+func doubleVal(d float64) val          { return val{kind: kindDouble, word: math.Float64bits(d)} }
+func durationVal(d time.Duration) val  { return val{kind: kindDuration, word: uint64(d)} }
+func stringVal(s string) val           { return textVal(kindString, s, wide(s)) }
+func keyVal(s string) val              { return textVal(kindString, s, true) }
+func nodeVal(node uint32, t *Type) val { return val{kind: kindNode, word: uint64(node), of: t} }
+func refVal(r ref.Val) val             { return val{kind: kindRef, of: r} }
+func (v val) wide() bool               { return v.word&1 != 0 }
+func (v val) typ() *Type               { return v.of.(*Type) }
+func (v val) node() (uint32, *Type)    { return uint32(v.word), v.typ() }
+func (v val) ref() ref.Val             { return v.of.(ref.Val) }
+func (v val) constants() []val         { return *v.of.(*[]val) }
+func (v val) float() float64           { return math.Float64frombits(v.word) }
+
+// text returns a string or bytes, "" for the zero value.
+func (v val) text() string {
+	first, _ := v.of.(*byte)
+	return unsafe.String(first, v.word>>1)
 }
-func refVal(r ref.Val) val          { return val{kind: kindRef, of: unsafe.Pointer(&r)} }
-func (v val) text() string          { return unsafe.String((*byte)(v.of), v.word>>1) }
-func (v val) wide() bool            { return v.word&1 != 0 }
-func (v val) typ() *Type            { return (*Type)(v.of) }
-func (v val) node() (uint32, *Type) { return uint32(v.word), v.typ() }
-func (v val) ref() ref.Val          { return *(*ref.Val)(v.of) }
-func (v val) constants() []val      { return *(*[]val)(v.of) }
-func (v val) float() float64        { return math.Float64frombits(v.word) }
 
 // span returns the elements of a computed list.
 func (v val) span(f *Frame) []val {
