@@ -96,8 +96,8 @@ func (w *acceptor) text(v *Validation, i uint32) bool {
 	return v.FormatID == format.None || v.FormatID.Valid(w.d.Str(i))
 }
 
-// enum reports whether upstream finds the value in the enum. Upstream converts the value to the type of each enum value:
-// 65 is "A", 1.5 is 1. The walk doubts these. (KO/validate/validator.go basicCommonValidator)
+// enum reports whether upstream finds the value in the enum. Upstream converts the value to the type of each enum
+// value: 65 is "A", 1.5 is 1. The walk doubts these. (KO/validate/validator.go basicCommonValidator)
 func (w *acceptor) enum(e *Enum, i uint32) (found bool) {
 	doubt := false
 	switch n := &w.d.Nodes[i]; n.Kind {

@@ -20,7 +20,7 @@ func (c *compiler) finishDefaults(p *Plan) error {
 	d := value.Acquire()
 	defer d.Release()
 	for _, n := range c.pending {
-		f, nulls, err := c.fragment(p, d, fragments, n)
+		f, nulls, err := c.fragment(d, fragments, n)
 		if err != nil {
 			return fmt.Errorf("default %.100q of the schema: %w", n.Default.raw, err)
 		}
@@ -32,8 +32,7 @@ func (c *compiler) finishDefaults(p *Plan) error {
 }
 
 // fragment makes one default. The fragments within it have no complete text yet, so it is printed and parsed again.
-func (c *compiler) fragment(p *Plan, d *value.Doc, fragments *value.Fragments, n *Node) (f *value.Fragment, nulls bool,
-	err error) {
+func (c *compiler) fragment(d *value.Doc, fragments *value.Fragments, n *Node) (f *value.Fragment, nulls bool, err error) {
 	raw := n.Default.raw
 	if first := raw[0]; first != '{' && first != '[' || c.o.PreserveUnknown || c.o.ForDefaults {
 		f, err := fragments.Add("", raw)

@@ -13,8 +13,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// stepByStep is what accept does in one pass, done in upstream's steps: the violations, or that embedded metadata cannot be
-// read, and the shaped object.
+// stepByStep does what accept does in one pass, but in upstream's steps. It returns the violations, or that embedded
+// metadata cannot be read, and the shaped object.
 func stepByStep(t testing.TB, p *Plan, src []byte) (violations []string, out []byte, pruned, defaulted []Change) {
 	d := value.Acquire()
 	defer d.Release()

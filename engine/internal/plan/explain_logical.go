@@ -47,8 +47,8 @@ func (e *explainer) branch(keyword string, k int, n *Node, i uint32) (matches in
 	return matches
 }
 
-// choose validates the branches of an anyOf or a oneOf. If none is valid, it keeps the errors of the first of those with
-// most matches. important are errors that are reported in any case.
+// choose validates the branches of an anyOf or a oneOf. If none is valid, it keeps the errors of the first of those
+// with most matches. important are errors that are reported in any case.
 func (e *explainer) choose(keyword string, branches []*Node, i uint32) (matches int, important []draft) {
 	start, most, valid, first := len(e.found), 0, 0, 0
 	var failures []draft

@@ -11,8 +11,8 @@ import (
 // fewElements is up to how many elements of a list are searched linearly.
 const fewElements = 8
 
-// sameKeys returns the first element of an old map list with the same keys as an element, or 0, like upstream's MapList.
-// It returns 0 if the element is not an object, or if a key is absent, null, an array or an object. Of several keys,
+// sameKeys returns the first element of an old map list with the same keys as an element, or 0, like upstream's
+// MapList. It returns 0 if the element is not an object, or if a key is absent, null, an array or an object. Of several keys,
 // floats are compared by six decimals. Without an old list, t may be nil.
 func (t *Pairs) sameKeys(schema *Node, old, element uint32) uint32 {
 	if old == 0 || schema == nil || schema.Flags&ListMap == 0 || schema.Type != "array" ||
@@ -81,7 +81,7 @@ func (t *Pairs) equalKeys(keys []ListKey, element, old uint32) bool {
 // keyText returns a float in a key of several parts, as fmt prints it with %f.
 func keyText(dst []byte, f float64) []byte { return strconv.AppendFloat(dst, f, 'f', 6, 64) }
 
-// table returns the elements of an old list by the hashes of their keys. Of elements with the same hash it has the first.
+// table returns the elements of an old list by the hashes of their keys: the first of those with the same hash.
 func (t *Pairs) table(keys []ListKey, old uint32) map[uint32]uint32 {
 	table := t.tables[old]
 	if table != nil {
