@@ -12,6 +12,9 @@ const (
 	leftOfSlab  = 1 << 7
 )
 
+// NewSlab returns a slab whose first piece has capacity for the given number of bytes.
+func NewSlab(capacity int) Slab { return Slab{make([]byte, 0, capacity+leftOfSlab)} }
+
 // Text returns the text that write appends to its argument.
 func (s *Slab) Text(write func(dst []byte) []byte) string {
 	text := s.Bytes(write)

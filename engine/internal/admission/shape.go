@@ -98,7 +98,12 @@ func (p *pass) changes(list []plan.Change) []Change {
 	if len(list) == 0 {
 		return nil
 	}
-	var texts value.Slab
+	size := 0
+	for _, c := range list {
+		n := &p.d.Nodes[c.Node]
+		size += len(c.Text) + int(n.End-n.Off) + 2 // a pointer is usually longer than upstream's text
+	}
+	texts := value.NewSlab(size)
 	all := make([]Change, len(list))
 	for i, c := range list {
 		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: texts.Text(c.Path.AppendPointer),

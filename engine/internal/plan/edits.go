@@ -104,7 +104,7 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 			first++
 		}
 	}
-	all, texts := make(value.Path, 0, segments), value.Slab{}
+	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*usualName)
 	list := make([]Change, len(e.List))
 	pruned, defaulted = list[:0:first], list[first:first]
 	for _, x := range e.List {
@@ -124,6 +124,9 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	slices.SortStableFunc(pruned, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
 	return pruned, defaulted
 }
+
+// usualName is the usual length of a path segment.
+const usualName = 12
 
 // appendPath appends the path of an edit. It follows the schema, which distinguishes keys of maps from names. Names of
 // the schema outlive the Doc.
