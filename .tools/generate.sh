@@ -87,7 +87,7 @@ generate() {
 
 # static writes the parts that the OpenAPI documents of all custom resources share, from upstream's packages.
 static() {
-	(cd "$root/engine/conformance" && go run ./openapi/static >"$cache/static.json")
+	(cd "$root/engine/conformance" && go run ./suites/openapi/static >"$cache/static.json")
 	mv "$cache/static.json" "$root/engine/internal/openapi/static.json"
 }
 
