@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -57,6 +58,12 @@ func canonicals(enum []apiextensionsv1.JSON) []string {
 		list[i] = canonical(&enum[i])
 	}
 	return list
+}
+
+// isSubset reports whether all contains each of some.
+func isSubset(some, all []apiextensionsv1.JSON) bool {
+	known := setOf(canonicals(all))
+	return !slices.ContainsFunc(canonicals(some), func(v string) bool { return !known[v] })
 }
 
 func truncated(text string) string {
