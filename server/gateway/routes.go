@@ -21,6 +21,8 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
+// The routes of the API are annotations in proto/crdeval/v1. To add a route, annotate its method and run make generate.
+
 // route is what the google.api.http annotation of a method says about one path.
 type route struct {
 	method   string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 )
 
@@ -179,48 +178,4 @@ func (r *Registry) awaitLatest(ctx context.Context) error {
 		return r.unavailable(ctx, err, false)
 	}
 	return nil
-}
-
-// unavailable returns the error of a failed store. Details go to the log only.
-func (r *Registry) unavailable(ctx context.Context, err error, outcomeUnknown bool) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	r.Log.ErrorContext(ctx, "the registry's store failed", "error", err)
-	what := "the server's log has the details"
-	var number syscall.Errno
-	var failure *Failure
-	switch {
-	case errors.As(err, &failure):
-		what = failure.Public
-	case errors.As(err, &number):
-		what = number.Error()
-	case errors.Is(err, ErrConflict):
-		what = "other writes came first at each attempt"
-	case errors.Is(err, ErrClosed):
-		what = "it is closed"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		what = "it did not answer in time"
-	}
-	e := &Error{Reason: StoreUnavailable, Err: err, Message: "the registry's store failed: " + what + "; try again"}
-	if outcomeUnknown {
-		e.Metadata = metadata{"outcome": "unknown"}
-		e.Message = "the registry's store failed: " + what +
-			"; the change may have been made or not: try again, which is safe in both cases"
-	}
-	return e
-}
-
-// mayBeWritten reports whether the transaction of a failed Commit may have been or may still be made.
-func mayBeWritten(err error) bool {
-	failure := (*Failure)(nil)
-	return !errors.Is(err, ErrClosed) && (!errors.As(err, &failure) || !failure.Unchanged)
-}
-
-func tooLarge(err error) error {
-	e := &Error{Reason: LimitExceeded, Err: err, Message: "the registry's store does not accept so much in one write"}
-	if failure := (*Failure)(nil); errors.As(err, &failure) {
-		e.Message += ": " + failure.Public
-	}
-	return e
 }
