@@ -215,7 +215,7 @@ func (e *Error) reasonName() string { return strings.TrimPrefix(e.Reason.String(
 
 // status returns the status: its code, bounded text and details.
 func (e *Error) status() *statusv1.Status {
-	st := &statusv1.Status{Code: int32(codeOf[e.reasonName()]), Message: bounded(e.Message, maxErrorBytes)}
+	st := &statusv1.Status{Code: int32(cmp.Or(codeOf[e.reasonName()], codes.Internal)), Message: bounded(e.Message, maxErrorBytes)}
 	info := &errdetails.ErrorInfo{Reason: e.reasonName(), Domain: domain, Metadata: make(map[string]string, len(e.Metadata))}
 	for k, v := range e.Metadata {
 		info.Metadata[k] = bounded(v, maxErrorBytes/8)
@@ -237,8 +237,8 @@ func (e *Error) status() *statusv1.Status {
 
 // call returns the status of a whole call as an error. Errors of gRPC are statuses already.
 func (f faults) call(ctx context.Context, err error) error {
-	var own *Error
-	if !errors.As(err, &own) && status.Code(err) != codes.Unknown {
+	_, own := err.(*Error)
+	if _, is := err.(interface{ GRPCStatus() *status.Status }); is && !own || err == nil {
 		return err
 	}
 	p := f.problem(ctx, err)

@@ -92,18 +92,27 @@ func readInto(from io.Reader, length, limit int64, held *reservation) (data []by
 		_, err = io.ReadFull(from, data)
 		return data, err
 	}
-	const step = 64 << 10
-	var text bytes.Buffer
+	const firstStep = 64 << 10
 	for {
-		if err := held.take(min(step, limit-held.taken)); err != nil {
-			return nil, err
+		if len(data) == cap(data) {
+			more := min(max(firstStep, int64(cap(data))), limit+1-int64(cap(data)))
+			if more == 0 {
+				return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
+			}
+			if err := held.take(min(more, limit-held.taken)); err != nil {
+				return nil, err
+			}
+			data = append(make([]byte, 0, int64(cap(data))+more), data...)
 		}
-		switch _, err = io.CopyN(&text, from, min(step, limit+1-int64(text.Len()))); {
-		case int64(text.Len()) > limit:
+		n, err := from.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == nil:
+		case err == io.EOF && int64(len(data)) <= limit:
+			return data, nil
+		case err == io.EOF:
 			return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
-		case errors.Is(err, io.EOF):
-			return text.Bytes(), nil
-		case err != nil:
+		default:
 			return nil, err
 		}
 	}

@@ -73,11 +73,16 @@ func statusOf(err error) *status.Status {
 	if reasonOf(st) != "" {
 		return st
 	}
-	own := api.Error{Reason: cmp.Or(codeReasons[st.Code()], crdevalv1.ErrorReason_ERROR_REASON_INTERNAL), Message: st.Message()}
+	reason, known := codeReasons[st.Code()]
+	own := api.Error{Reason: cmp.Or(reason, crdevalv1.ErrorReason_ERROR_REASON_INTERNAL), Message: st.Message()}
 	if st.Code() == codes.DeadlineExceeded {
 		own.Message = "the call's deadline came before an answer"
 	}
-	return own.GRPCStatus()
+	p := own.GRPCStatus().Proto()
+	if !known {
+		p.Code = int32(st.Code())
+	}
+	return status.FromProto(p)
 }
 
 // writeError answers with the JSON of a status, and the HTTP status that stands for it.

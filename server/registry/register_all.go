@@ -29,7 +29,7 @@ func (r *Registry) RegisterAll(
 		for i := range list {
 			if err != nil {
 				r.Registered("", err)
-			} else if i < len(out) { // not after a panic
+			} else if i < len(out) && (out[i].Err != nil || out[i].Registration.Outcome != "") { // not after a panic
 				r.Registered(out[i].Registration.Outcome, out[i].Err)
 			}
 		}

@@ -74,7 +74,7 @@ var expressions = []string{
 	`self.s.find(self.t) == 'a'`, `self.s.findAll('[a-z]').size() > 2`, `self.s.findAll('[a-z]', 2) == ['a', 'b']`, `self.s.split(',')[0] == 'a'`, `self.s.split(',').size() == 3`, `self.s.split(',', 2).all(x, x != '')`,
 	`self.s.lowerAscii() == 'abc-1'`, `self.s.upperAscii() == 'ABC'`, `self.s.replace('a', 'b') == self.t`, `self.s.replace('o', '', 1).size() > 0`, `self.s.substring(1) == 'bc'`, `self.s.substring(0, 2) == 'ab'`,
 	`self.s.trim() == self.s`, `self.s.indexOf('b') == 1`, `self.s.lastIndexOf('b') > 0`, `self.s.charAt(0) == 'a'`,
-	`strings.quote(self.s) == '"a"'`, `self.s.contains('')`, `self.ios.matches('^[0-9]+$')`, `size(self.ios) > 1`,
+	`strings.quote(self.s) == '"a"'`, `self.s.contains('')`, `self.ios.contains('8')`, `self.s.contains(self.ios)`, `self.s.contains(dyn(self.i))`, `self.ios.startsWith('8')`, `self.s in ['a', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '12', '13', 'ab']`, `self.ios.matches('^[0-9]+$')`, `size(self.ios) > 1`,
 	// conversions
 	`int(self.s) == 5`, `int(self.d) == 1`, `int(self.ios) > 0`, `int(self.i) == self.i`, `double(self.s) > 1.0`, `double(self.i) > 1.0`, `string(self.i) == '5'`, `string(self.d) == '0.5'`, `string(self.ios) == '5'`,
 	`string(self.s) == self.s`, `string(self.dur) == '3600s'`, `bool(self.s)`, `uint(self.i) == 1u`, `bytes(self.s) == b'a'`, `string(self.by) == 'hello'`, `duration(self.s) > duration('1m')`, `duration('1h') == duration('60m')`,

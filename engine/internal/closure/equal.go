@@ -96,6 +96,9 @@ func (f *Frame) equalLists(a, b val) (same, ok bool) {
 	return true, true
 }
 
+// manyMembers is the number of members from which an object is indexed if it has another order.
+const manyMembers = 32
+
 // equalObjects compares objects or maps as upstream's unstructuredMap does, with undeclared members of preserved data.
 func (f *Frame) equalObjects(i uint32, t *Type, j uint32, u *Type) (same, ok bool) {
 	d := f.Doc
@@ -107,6 +110,7 @@ func (f *Frame) equalObjects(i uint32, t *Type, j uint32, u *Type) (same, ok boo
 		return false, true
 	}
 	next := n.First // members mostly have the same order
+	var byName map[string]uint32
 	for c := m.First; c != 0; c = d.Nodes[c].Next {
 		if !f.tick() {
 			return false, false
@@ -114,8 +118,14 @@ func (f *Frame) equalObjects(i uint32, t *Type, j uint32, u *Type) (same, ok boo
 		key := d.Key(c)
 		other := next
 		if other == 0 || d.Key(other) != key {
-			if other, ok = f.find(j, key); !ok {
-				return false, false
+			if byName == nil && n.Live > manyMembers {
+				byName = make(map[string]uint32, n.Live)
+				for o := n.First; o != 0; o = d.Nodes[o].Next {
+					byName[d.Key(o)] = o
+				}
+			}
+			if other = byName[key]; byName == nil {
+				other = d.Field(j, key)
 			}
 		}
 		if other != 0 {

@@ -49,7 +49,7 @@ const (
 
 // Bounds of what one evaluation may compute and of what a frame retains for the next one.
 const (
-	maxCells     = 1 << 17 // 6 MiB; the cost limit ends most evaluations before
+	maxCells     = 1 << 17 // 4 MiB; the cost limit ends most evaluations before
 	maxRetained  = 1 << 12
 	ticksPerPoll = 64
 )

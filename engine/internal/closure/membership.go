@@ -53,17 +53,33 @@ func (c *compiler) inConstants(x *expr, list []val) *expr {
 		c.unsupported("a test for constants that are neither strings nor ints")
 	}
 	v := x.val()
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		r, ok := v(f)
-		ok = ok && r.is(kind)
-		for i := 0; ok && i < len(list); i++ {
-			if kind == kindInt && list[i].word == r.word || kind == kindString && list[i].text() == r.text() {
-				return true, true
-			}
-		}
-		return false, ok
-	}}
+	if kind == kindInt {
+		return &expr{shape: boolShape, b: among(v, kind, list, func(v val) uint64 { return v.word })}
+	}
+	return &expr{shape: boolShape, b: among(v, kind, list, val.text)}
 }
+
+// among tests for constants of one kind.
+func among[K comparable](v valFn, kind kind, list []val, of func(val) K) boolFn {
+	keys, set := make([]K, len(list)), make(map[K]bool, len(list))
+	for i := range list {
+		keys[i] = of(list[i])
+		set[keys[i]] = true
+	}
+	return func(f *Frame) (bool, bool) {
+		r, ok := v(f)
+		if !ok || !r.is(kind) {
+			return false, false
+		}
+		if len(keys) > fewConstants {
+			return set[of(r)], true
+		}
+		return slices.Contains(keys, of(r)), true
+	}
+}
+
+// fewConstants is the number of constants up to which comparing each is faster than a hash.
+const fewConstants = 12
 
 func inMap(s valFn, n nodeFn, elem *Type) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {

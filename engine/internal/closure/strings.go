@@ -38,9 +38,11 @@ func containing(_ *compiler, k callee, args []*expr) *expr {
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, ok := l(f)
 		t, also := r(f)
+		if !ok || !also || !s.is(kindString) || !t.is(kindString) {
+			return false, false
+		}
 		f.Cost += TraversalCost(s.chars()) * TraversalCost(t.chars())
-		if !ok || !also || !s.is(kindString) || !t.is(kindString) ||
-			f.Cost > f.Limit || len(s.text()) > longText && f.Stop.Stopped() {
+		if f.Cost > f.Limit || len(s.text()) > longText && f.Stop.Stopped() {
 			return false, false
 		}
 		return strings.Contains(s.text(), t.text()), true

@@ -85,10 +85,12 @@ func (v val) ref() ref.Val             { return v.of.(ref.Val) }
 func (v val) constants() []val         { return *v.of.(*[]val) }
 func (v val) float() float64           { return math.Float64frombits(v.word) }
 
-// text returns a string or bytes, "" for the zero value.
+// text returns a string or bytes, "" for another value.
 func (v val) text() string {
-	first, _ := v.of.(*byte)
-	return unsafe.String(first, v.word>>1)
+	if first, ok := v.of.(*byte); ok {
+		return unsafe.String(first, v.word>>1)
+	}
+	return ""
 }
 
 // span returns the elements of a computed list.

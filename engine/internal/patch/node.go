@@ -28,7 +28,7 @@ type node struct {
 	into uint32 // of a merged node: the object of old that it changes, or 0
 }
 
-// kind is the origin of a node. It determines the text of the value; see package value and equal.go.
+// kind is the origin of a node. It determines the text of the value; see package value and print.go.
 type kind uint8
 
 const (

@@ -41,7 +41,7 @@ func (p *Plan) ExplainStatus(d *value.Doc, whole Pair, at At) (found, ratcheted 
 }
 
 func (p *Plan) explain(d *value.Doc, n *Node, i uint32, pair Pair, at At) (found, ratcheted []violation.Violation) {
-	e := explainer{walker: walker{d: d, at: at}, marked: p.marked}
+	e := explainer{walker: walker{d: d, at: at}, marked: n.marked()}
 	if p.Structural {
 		e.pair = pair
 	}

@@ -51,6 +51,7 @@ func (o *outcome) take(v *crdevalv1.Verdict) {
 			c.Position = o.write.locate(c.GetPointer(), c.GetPosition())
 		}
 		if o.write.Document.YAML != nil {
+			v.Warnings = slices.Clone(v.GetWarnings()) // the engine's own slice
 			for i, warning := range v.GetWarnings() {
 				v.Warnings[i], _ = o.write.FileLines(warning)
 			}

@@ -27,7 +27,7 @@ const FileName = "registry.db"
 const LockTimeout = 2 * time.Second
 
 // format is the version of the file layout. Files of another format are rejected.
-const format = "1"
+const format = "2"
 
 var (
 	metaBucket    = []byte("meta")

@@ -2,6 +2,7 @@ package interpret
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -118,6 +119,9 @@ func (e *Evaluation) Eval(text string, declared, given bool) Result {
 	case e.Stop.Stopped():
 		return Result{Interrupted: true}
 	case err != nil:
+		if p := (compilePanic{}); errors.As(err, &p) {
+			panic(p.value)
+		}
 		return Result{Err: err}
 	}
 	value, details, err := program.ContextEval(e.Context, e.Activation(given))

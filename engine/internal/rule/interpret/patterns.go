@@ -1,6 +1,7 @@
 package interpret
 
 import (
+	"errors"
 	"io"
 	"unicode/utf8"
 
@@ -138,6 +139,9 @@ func find(e *Evaluation, p *pattern.Pattern, text string, _ int64) ref.Val {
 	return types.String(text[at[0]:at[1]])
 }
 
+// errFound ends a search that has found enough.
+var errFound = errors.New("enough matches")
+
 func findAll(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val {
 	re, err := p.Regexp()
 	if err != nil {
@@ -148,9 +152,18 @@ func findAll(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val {
 		found = re.FindAllString(text, int(n))
 	} else {
 		found = inBackground(e, unpolledSlots, func() (found []string) {
+			if n == 0 {
+				return nil
+			}
+			defer func() {
+				if r := recover(); r != nil && r != errFound {
+					panic(r)
+				}
+			}()
 			re.ReplaceAllStringFunc(text, func(match string) string { // the same matches, polled after each
-				if e.poll(); n < 0 || int64(len(found)) < n {
-					found = append(found, match)
+				e.pollNow()
+				if found = append(found, match); int64(len(found)) == n {
+					panic(errFound)
 				}
 				return ""
 			})

@@ -2,7 +2,9 @@ package interpret
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"sync"
 	"weak"
 
 	"github.com/google/cel-go/cel"
@@ -19,17 +21,31 @@ const (
 	// maxCachedBytes bounds the programs of the process. Beyond it, the least recently used ones are compiled again when
 	// needed.
 	maxCachedBytes = 32 << 20
-	// maxCompilations bounds the compilations at the same time. Most of them wait for one of celcheck.CompileSlots.
-	maxCompilations = 1 << 10
-
 	// The measured memory of a program, per program and per part of its expression.
 	programBytes = 16 << 10
 	bytesPerPart = 256
 )
 
-var cached = cache.New(cache.Options[programKey, program]{
-	MaxBytes: maxCachedBytes, MaxBuilds: maxCompilations, Weigh: func(p program) int64 { return p.bytes },
-})
+// Long expressions have a cache of their own, so that short ones do not wait for their compilations. Compilations that wait
+// end with their callers.
+var (
+	cached     = newCache(runtime.GOMAXPROCS(0))
+	cachedLong = newCache(cap(celcheck.CompileSlots))
+	cleaned    sync.Map // the keys that are removed when their types are freed
+)
+
+func newCache(builds int) *cache.Cache[programKey, program] {
+	return cache.New(cache.Options[programKey, program]{
+		MaxBytes: maxCachedBytes / 2, MaxBuilds: builds, Weigh: func(p program) int64 { return p.bytes },
+	})
+}
+
+func cacheOf(key programKey) *cache.Cache[programKey, program] {
+	if celcheck.IsLong(key.text) {
+		return cachedLong
+	}
+	return cached
+}
 
 type programKey struct {
 	declared weak.Pointer[closure.Type] // the type that the expression was checked against
@@ -48,17 +64,30 @@ type program struct {
 func (e *Evaluation) program(text string, optional bool) (program, error) {
 	declared := e.Declared
 	key := programKey{weak.Make(declared), text, optional, e.Limit}
-	return cached.Get(e.Context, key, func(ctx context.Context) (program, error) {
+	return cacheOf(key).Get(e.Context, key, func(ctx context.Context) (program, error) {
 		p, err := compile(ctx, declared, key)
-		if err == nil {
-			runtime.AddCleanup(declared, cached.Remove, key)
+		if _, known := cleaned.LoadOrStore(key, nil); !known {
+			runtime.AddCleanup(declared, func(key programKey) {
+				cacheOf(key).Remove(key)
+				cleaned.Delete(key)
+			}, key)
 		}
 		return p, err
 	})
 }
 
+// compilePanic is a panic in a compilation, as an error of the cache.
+type compilePanic struct{ value any }
+
+func (p compilePanic) Error() string { return fmt.Sprint("panic: ", p.value) }
+
 // compile compiles an expression again, from the type alone. Its declarations have no sizes, which only estimates use.
 func compile(ctx context.Context, declared *closure.Type, key programKey) (p program, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = compilePanic{r}
+		}
+	}()
 	if celcheck.IsLong(key.text) {
 		if !celcheck.CompileSlots.Acquire(ctx.Done()) {
 			return p, ctx.Err()
