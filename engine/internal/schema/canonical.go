@@ -18,6 +18,14 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
+// canonicalCRD has the fields of a CRD's canonical form. The metadata is always written.
+type canonicalCRD struct {
+	APIVersion string                                        `json:"apiVersion"`
+	Kind       string                                        `json:"kind"`
+	Metadata   metav1.ObjectMeta                             `json:"metadata"`
+	Spec       *apiextensionsv1.CustomResourceDefinitionSpec `json:"spec"`
+}
+
 // Canonical returns the CRD as canonical JSON: apiextensions.k8s.io/v1, keys sorted, without status and without the
 // metadata that a server sets. The form is stable: decoding and encoding it again gives the same bytes. Numbers are
 // printed as the API server stores them, so a default of 1.0 becomes 1.
@@ -34,11 +42,10 @@ func Canonical(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 		}
 	}()
 	m := &crd.ObjectMeta
-	w.value(&apiextensionsv1.CustomResourceDefinition{
-		TypeMeta: metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
-		ObjectMeta: metav1.ObjectMeta{Annotations: m.Annotations, Finalizers: m.Finalizers, GenerateName: m.GenerateName,
+	w.value(&canonicalCRD{
+		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition", Spec: &crd.Spec,
+		Metadata: metav1.ObjectMeta{Annotations: m.Annotations, Finalizers: m.Finalizers, GenerateName: m.GenerateName,
 			Labels: m.Labels, Name: m.Name, OwnerReferences: m.OwnerReferences},
-		Spec: crd.Spec,
 	})
 	if w.err != nil {
 		return nil, fmt.Errorf("CRD %s cannot be written as JSON: %w", crd.Name, w.err)

@@ -50,7 +50,7 @@ func TestForeignFiles(t *testing.T) {
 		name, bucket, key, value, want string
 	}{
 		{"another program's", "theirs", "k", "v", `bucket "theirs"`},
-		{"a later format", "meta", "format", "2", `format "2"`},
+		{"a later format", "meta", "format", "3", `format "3"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
