@@ -237,8 +237,7 @@ func (e *Error) status() *statusv1.Status {
 
 // call returns the status of a whole call as an error. Errors of gRPC are statuses already.
 func (f faults) call(ctx context.Context, err error) error {
-	_, own := err.(*Error)
-	if _, is := err.(interface{ GRPCStatus() *status.Status }); is && !own || err == nil {
+	if _, is := err.(interface{ GRPCStatus() *status.Status }); err == nil || is && classify(err) == nil {
 		return err
 	}
 	p := f.problem(ctx, err)

@@ -1,7 +1,6 @@
 package interpret
 
 import (
-	"errors"
 	"io"
 	"unicode/utf8"
 
@@ -139,8 +138,8 @@ func find(e *Evaluation, p *pattern.Pattern, text string, _ int64) ref.Val {
 	return types.String(text[at[0]:at[1]])
 }
 
-// errFound ends a search that has found enough.
-var errFound = errors.New("enough matches")
+// enough is the panic that ends a search with enough matches.
+type enough struct{}
 
 func findAll(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val {
 	re, err := p.Regexp()
@@ -156,14 +155,14 @@ func findAll(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val {
 				return nil
 			}
 			defer func() {
-				if r := recover(); r != nil && r != errFound {
+				if r := recover(); r != nil && r != (enough{}) {
 					panic(r)
 				}
 			}()
 			re.ReplaceAllStringFunc(text, func(match string) string { // the same matches, polled after each
 				e.pollNow()
 				if found = append(found, match); int64(len(found)) == n {
-					panic(errFound)
+					panic(enough{})
 				}
 				return ""
 			})
