@@ -126,10 +126,6 @@ func (l *Loader) scan(ctx context.Context) {
 func (l *Loader) readChanged(ctx context.Context, f *file) bool {
 	info, err := os.Stat(f.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Lstat(f.path); err != nil {
-			return false // it was removed after the listing
-		}
 	case err == nil && info.IsDir():
 		return false
 	case err == nil && !info.Mode().IsRegular():
@@ -141,6 +137,11 @@ func (l *Loader) readChanged(ctx context.Context, f *file) bool {
 	var content []byte
 	if err == nil {
 		content, err = l.content(f.path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(f.path); err != nil {
+			return false // it was removed after the listing
+		}
 	}
 	// After a failure, or if a broken file has a new time, even the same content is registered again.
 	retry := f.unreadable != "" || err == nil && f.info != nil && !f.info.ModTime().Equal(info.ModTime()) && l.broken(f)
