@@ -40,7 +40,7 @@ type Options[K comparable, V any] struct {
 	OnBuild func(context.Context) (finished func(error))
 }
 
-// Cache is an LRU of values by key, weighed in bytes, with detached single-flight builds. It is safe for concurrent use.
+// Cache is an LRU of values by key, weighed in bytes, with detached single-flight builds, safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	options Options[K, V]
 	slots   chan struct{}   // holds one element for each running build

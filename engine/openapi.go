@@ -194,8 +194,8 @@ func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, erro
 	return openapi.Describe(m.CRD, v.version), nil
 }
 
-// onlyVersion returns a manifest without the other versions. Reading their schemas takes longer than writing a document.
-// The text of the version does not change, so that -0 stays -0.
+// onlyVersion returns a manifest without the other versions. Reading their schemas takes longer than writing a
+// document. The text of the version does not change, so that -0 stays -0.
 func onlyVersion(manifest []byte, version string) []byte {
 	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	if root, err := d.ParseJSON(manifest, Limits{MaxBytes: max(len(manifest), 1)}); err == nil {

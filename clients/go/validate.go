@@ -25,8 +25,8 @@ func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, err
 	return c.ValidateItems(ctx, itemsOf(objects), nil)
 }
 
-// ValidateWrites is Validate for writes. Updates run transition rules. Invalid values that an update does not change may
-// stay (ratcheting); Verdict.Ratcheted lists their violations.
+// ValidateWrites is Validate for writes. Updates run transition rules. Invalid values that an update does not change
+// may stay (ratcheting); Verdict.Ratcheted lists their violations.
 func (c *Client) ValidateWrites(ctx context.Context, writes ...Write) ([]Result, error) {
 	return c.ValidateItems(ctx, mapped(writes, Write.Item), nil)
 }

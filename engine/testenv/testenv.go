@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Volume returns n times CRDEVAL_VOLUME, a positive integer that is 1 by default. Tests use it for their number of cases.
+// Volume returns n times CRDEVAL_VOLUME, a positive integer, by default 1. Tests use it for their number of cases.
 func Volume(n int) int {
 	text := os.Getenv("CRDEVAL_VOLUME")
 	if text == "" {
@@ -41,8 +41,8 @@ func Portion(n int) int { return n / stride() }
 
 func stride() int { return max(1, fullVolume/Volume(1)) }
 
-// CPUTime returns the processor time that this process has used. Tests bound it instead of elapsed time, which depends on
-// other processes.
+// CPUTime returns the processor time that this process has used. Tests bound it instead of elapsed time, which depends
+// on other processes.
 func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

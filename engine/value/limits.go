@@ -37,7 +37,7 @@ const upstreamDepth = 10000
 // byte becomes the three bytes of U+FFFD.
 const maxSource = math.MaxUint32 / 4
 
-// WithDefaults returns the limits with the default for each limit that is not set, and within what this package supports.
+// WithDefaults returns the limits with a default for each limit that is not set, within what this package supports.
 func (l Limits) WithDefaults() Limits {
 	or := func(limit *int, otherwise, maximum int) {
 		if *limit <= 0 {

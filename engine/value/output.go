@@ -204,7 +204,7 @@ func (d *Doc) AppendCanonical(dst []byte, i uint32) []byte {
 	return d.appendScalar(dst, n, true)
 }
 
-// AppendAny appends the bytes that json.Marshal returns for a value. It appends null for a value that cannot be marshaled.
+// AppendAny appends the bytes that json.Marshal returns for a value, or null for a value that cannot be marshaled.
 func AppendAny(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

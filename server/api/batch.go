@@ -132,8 +132,8 @@ func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 	return err
 }
 
-// run calls evaluate for the index of each item, on at most GOMAXPROCS goroutines. It calls fail for each item whose evaluation
-// returns an error or panics, and for items that are not started before the end of ctx.
+// run calls evaluate for the index of each item, on at most GOMAXPROCS goroutines. It calls fail for each item whose
+// evaluation returns an error or panics, and for items that are not started before the end of ctx.
 func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolver, int) error, fail func(int, error)) {
 	n := len(b.items)
 	workers := min(runtime.GOMAXPROCS(0), (n+itemsPerWorker-1)/itemsPerWorker)
@@ -221,8 +221,8 @@ func (p *panicError) Error() string { return fmt.Sprintf("item %d: panic: %v", p
 // reservedErrorBytes is the part of a response that is reserved for each result, so that it can at least be an error.
 const reservedErrorBytes = 512
 
-// A budget bounds the size of a response. The results of the items share it. A result that does not fit makes its item fail, not
-// the call.
+// A budget bounds the size of a response. The results of the items share it. A result that does not fit makes its item
+// fail, not the call.
 type budget struct {
 	max       int
 	left      atomic.Int64
@@ -239,7 +239,7 @@ func (b *budget) reset(max, reserved int) {
 // used returns the size of the results.
 func (b *budget) used() int64 { return int64(b.max) - b.left.Load() }
 
-// exhausted reports whether results of the size of a whole response were discarded. Further items are then not evaluated.
+// exhausted reports whether results of the size of a whole response were discarded. No more items are evaluated then.
 func (b *budget) exhausted() bool { return b.discarded.Load() > int64(b.max) }
 
 // encodedSize is the size of a result in a list.

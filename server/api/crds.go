@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// reservedResultBytes is the part of a response that is reserved for each result of RegisterCrds: that of a shortened result.
+// reservedResultBytes is reserved in a response for each result of RegisterCrds: the size of a shortened result.
 const reservedResultBytes = 2 << 10
 
 type registryService struct {
@@ -100,7 +100,7 @@ func (s *registryService) RegisterCrds(
 	return m, nil
 }
 
-// registerResult returns the result of an entry. If it does not fit in the response, a shortened result still says what was done.
+// registerResult returns the result of an entry, shortened to the outcome if it does not fit in the response.
 func (s *registryService) registerResult(ctx context.Context, b *budget, done *registry.Submitted) *crdevalv1.RegisterCrdsResult {
 	if done.Err != nil {
 		st := s.faults.status(ctx, done.Err)

@@ -160,8 +160,8 @@ func replicasPath(p *engine.ReplicasPath) *crdevalv1.ReplicasPath {
 // maxETags bounds the cached etags, of some hundred bytes each.
 const maxETags = 8192
 
-// newETags returns a cache of the etags of documents about catalogs, so that If-None-Match can be answered without building the
-// document. An etag belongs to a state of a catalog, so it never becomes stale.
+// newETags returns a cache of the etags of documents about catalogs, so that If-None-Match can be answered without
+// building the document. An etag belongs to a state of a catalog, so it never becomes stale.
 func newETags() *lru.Cache[documentKey, string] {
 	cached, err := lru.New[documentKey, string](maxETags)
 	if err != nil {
@@ -224,8 +224,8 @@ const (
 	documentMessages = 4
 )
 
-// documentMemory bounds the memory of documents about whole catalogs. A request of few bytes can ask for a document as large as a
-// message. It is safe for concurrent use.
+// documentMemory bounds the memory of documents about whole catalogs. A request of few bytes can ask for a document as
+// large as a message. It is safe for concurrent use.
 type documentMemory struct {
 	max   int64
 	taken atomic.Int64

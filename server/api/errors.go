@@ -256,7 +256,7 @@ func ErrorInfoOf(st *statusv1.Status) *errdetails.ErrorInfo {
 	return info
 }
 
-// A registrar registers services whose handlers return plain errors. It makes statuses of them, inside of all interceptors.
+// A registrar registers services whose handlers return plain errors. Inside all interceptors it makes statuses of them.
 type registrar struct {
 	grpc.ServiceRegistrar
 	faults faults
@@ -334,7 +334,7 @@ func (s *serverStream) RecvMsg(m any) error {
 	return check(m)
 }
 
-// bounded cuts text to at most maximum bytes and says how many it left out. Invalid UTF-8 is replaced, since messages do not allow it.
+// bounded cuts text to maximum bytes and says how many it left out. It replaces invalid UTF-8, for use in messages.
 func bounded(text string, maximum int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= maximum {

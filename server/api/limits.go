@@ -18,8 +18,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Limits are the limits of calls. ServerService.GetServerInfo publishes them. Errors use the published names. A field that is 0
-// has its default.
+// Limits are the limits of calls. ServerService.GetServerInfo publishes them. Errors use the published names. A field
+// that is 0 has its default.
 type Limits struct {
 	// MaxBatchItems bounds the items of an evaluation call. Default: 1,000.
 	MaxBatchItems int
@@ -111,8 +111,8 @@ func (l Limits) Lists() map[string]ListLimit {
 	}
 }
 
-// checkLength returns the error of a list that is too long. The codec stops after the first element beyond a limit, so the length
-// is not known.
+// checkLength returns the error of a list that is too long. The codec stops after the first element beyond a limit, so
+// the length is not known.
 func checkLength[E any](list []E, unit, limit string, maximum int) error {
 	if len(list) <= maximum {
 		return nil
@@ -140,12 +140,12 @@ func (l Limits) checkResponse(what string, size int) error {
 		what, size, l.MaxMessageBytes)
 }
 
-// malformedField is the number of an unknown field that has the error of a message that cannot be decoded. gRPC answers an error of
-// a codec itself, as INTERNAL without a reason, before a handler can convert it.
+// malformedField is the number of an unknown field that has the error of a message that cannot be decoded. gRPC answers
+// an error of a codec itself, as INTERNAL without a reason, before a handler can convert it.
 const malformedField = protowire.MaxValidNumber
 
-// Codec returns the protobuf codec of a gRPC server for this API. It stops decoding a request after the first element beyond the
-// limit of a list, so that a handler can reject the request. An empty element takes 2 bytes on the wire and hundreds in memory.
+// Codec returns the protobuf codec of a gRPC server for this API. It decodes a request up to the first element beyond
+// the limit of a list; then a handler rejects it. Empty elements take 2 bytes on the wire and hundreds in memory.
 func Codec(l Limits) encoding.CodecV2 {
 	return &codec{CodecV2: encoding.GetCodecV2(proto.Name), limits: l.withDefaults().Lists()}
 }
@@ -211,7 +211,7 @@ func checkDecoded(m any) error {
 	}
 }
 
-// truncate returns the message up to and including the first element beyond a bound. It leaves malformed fields to Unmarshal.
+// truncate returns the message including the first element beyond a bound. It leaves malformed fields to Unmarshal.
 func truncate(message []byte, bounds listBounds) []byte {
 	shortest := len(message)
 	for _, most := range bounds {

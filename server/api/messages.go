@@ -305,7 +305,7 @@ func ruleReport(r *engine.RuleReport) *crdevalv1.RuleReport {
 	return m
 }
 
-// maxExcerptBytes bounds a report in the details of an error. gRPC sends errors in headers, of which some clients accept 8 KiB.
+// maxExcerptBytes bounds a report in the details of an error: gRPC sends them in headers; some clients accept 8 KiB.
 const maxExcerptBytes = maxErrorBytes / 2
 
 // reportExcerpt returns the part of a report that fits in an error, and the number of violations that it leaves out.

@@ -40,8 +40,8 @@ type subject struct {
 	objects    []engine.Document
 }
 
-// subject converts the objects of a request and finds the CRD that a request names, or else that of its first object. The version is that of the request, that of the
-// first object, or without objects the preferred one.
+// subject converts the objects of a request and finds the CRD that a request names, or else that of its first object.
+// The version is that of the request, that of the first object, or without objects the preferred one.
 func (s *presentationService) subject(ctx context.Context, r objectRequest, list []*crdevalv1.Document) (*subject, error) {
 	if err := checkLength(list, "objects", "max_batch_items", s.limits.MaxBatchItems); err != nil {
 		return nil, err

@@ -73,8 +73,8 @@ func (r *resolver) lookUp(ctx context.Context, t target) (*engine.Definition, er
 	return r.view.OfKind(ctx, group, t.kind, t.revision)
 }
 
-// guess returns the CRD of the previous item if the object begins as that of the previous item, otherwise nil. A guess is right
-// only if the verdict allows the object: apiVersion and kind may occur again further down.
+// guess returns the CRD of the previous item if the object begins as that of the previous item, otherwise nil. A guess
+// is right only if the verdict allows the object: apiVersion and kind may occur again further down.
 func (r *resolver) guess(item *crdevalv1.EvaluationItem, o engine.Document) *engine.Definition {
 	comparable := r.found != nil && len(r.head) > 0 && item.GetCrd() == "" && item.GetRevision() == r.last.revision
 	if !comparable || !bytes.HasPrefix(o.JSON, r.head) {
@@ -200,8 +200,8 @@ func hasVersion(d *engine.Definition, version string, served bool) bool {
 	return false
 }
 
-// typeMetaHead returns the beginning of a JSON document up to its apiVersion and kind, where these are its first two members, else
-// nil. Documents with the same head have the same type, unless one repeats a member further down; a Verdict that allows it rules that out.
+// typeMetaHead returns the beginning of a JSON document up to its apiVersion and kind if they are its first members, or
+// nil. Documents with the same head have the same type, unless one repeats a member, which no allowed object does.
 func typeMetaHead(o engine.Document) []byte {
 	if o.YAML != nil {
 		return nil

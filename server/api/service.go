@@ -40,7 +40,7 @@ type Options struct {
 	UnderPressure func() bool
 	// Caller returns the identity of the caller, for limits per caller. Default: all callers are one.
 	Caller func(context.Context) string
-	// MaxStreamIdle is the time without progress after which another stream may take the slot of a stream. Default: 1 minute.
+	// MaxStreamIdle is the time without progress after which a stream may lose its slot to another. Default: 1 minute.
 	MaxStreamIdle time.Duration
 	// Log receives internal errors. Default: slog.Default().
 	Log *slog.Logger
@@ -96,9 +96,9 @@ func (s *serverService) GetServerInfo(
 	return s.info, nil
 }
 
-// Registry is the part of a registry.Registry that the handlers use. It returns *registry.Error, *engine.Error for manifests that
-// cannot be evaluated, errors of contexts, and others for internal errors. atLeast is a token or empty: the call waits until the
-// registry has seen the write with that token.
+// Registry is the part of a registry.Registry that the handlers use. It returns *registry.Error, *engine.Error for
+// manifests that cannot be evaluated, errors of contexts, and others for internal errors. atLeast is a token or empty:
+// the call waits until the registry has seen the write with that token.
 type Registry interface {
 	Register(ctx context.Context, catalog string, manifest engine.Document, p registry.Precondition) (registry.Registration, error)
 	RegisterAll(ctx context.Context, catalog string, list []registry.Submission) (done []registry.Submitted, token string, err error)

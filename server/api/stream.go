@@ -48,7 +48,7 @@ func (s *evaluationService) ReadStream(g grpc.BidiStreamingServer[crdevalv1.Read
 	})
 }
 
-// A streamKind has what differs between AdmitStream and ReadStream. M is the message of a request, S the slot of a result.
+// streamKind has what differs between AdmitStream and ReadStream. M is a message of requests, S the slot of a result.
 type streamKind[M streamRequest, S any] struct {
 	receive    func() (M, error)
 	setOptions func(b *batch, first M) error // sets the options that only this kind has
@@ -62,8 +62,8 @@ type streamRequest interface {
 	proto.Message
 }
 
-// A stream is a call of AdmitStream or ReadStream. One goroutine receives messages, one evaluates their items, and one sends the
-// results, all in the order of the items.
+// A stream is a call of AdmitStream or ReadStream. One goroutine receives messages, one evaluates their items, and one
+// sends the results, all in the order of the items.
 type stream[M streamRequest, S any, P slotOf[S]] struct {
 	streamKind[M, S]
 	service   *evaluationService
@@ -298,7 +298,7 @@ func (t *stream[M, S, P]) sendAll(ctx context.Context) (err error) {
 	}
 }
 
-// sendChunk sends the results of a chunk. It evaluates those again that did not fit, and sends each of them in a message of its own.
+// sendChunk sends the results of a chunk. It evaluates those that did not fit again and sends each in its own message.
 func (t *stream[M, S, P]) sendChunk(ctx context.Context, c *chunk[S]) error {
 	sent := 0
 	for i, failed := range c.failed {

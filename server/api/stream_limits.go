@@ -14,12 +14,12 @@ const (
 	maxStreamItems = 100
 	// maxStreamWindow bounds the items of a stream that were received and not yet answered.
 	maxStreamWindow = 1000
-	// maxStreamBytes bounds the messages and results of a stream when it receives the next message. That message may exceed it.
+	// maxStreamBytes bounds the messages and results of a stream when it receives a message. That message may exceed it.
 	maxStreamBytes = 16 << 20
-	// maxStreamResultBytes bounds the results of a message that wait. One that does not fit is discarded, and evaluated again in its
-	// turn. The results of at most two messages wait.
+	// maxStreamResultBytes bounds the results of a message that wait. One that does not fit is discarded, and evaluated
+	// again in its turn. The results of at most two messages wait.
 	maxStreamResultBytes = 8 << 20
-	// streamMessages bounds what all streams hold, in messages of the maximum size. Beyond it, each stream takes one message at a time.
+	// streamMessages bounds the memory of all streams, in messages of maximum size. Beyond it, each takes one at a time.
 	streamMessages = 4
 	// maxMemoryWait bounds the wait of a stream that holds nothing while memory is short.
 	maxMemoryWait = 5 * time.Second
@@ -27,8 +27,8 @@ const (
 	memoryPollInterval = 50 * time.Millisecond
 )
 
-// streamSlots bounds the streams of each caller and of all callers. If there is no free slot, the stream that was idle for longest
-// loses its slot, if it was idle for at least maxIdle. Without that, a forgotten stream would keep its slot forever.
+// streamSlots bounds the streams of each caller and of all callers. If no slot is free, the stream that was idle for
+// longest, and at least for maxIdle, loses its slot. Otherwise, a forgotten stream would keep its slot forever.
 type streamSlots struct {
 	max, maxPerCaller int
 	maxIdle           time.Duration
@@ -95,7 +95,7 @@ func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
 	return slot, nil
 }
 
-// count returns the number of some streams, and the one of them that was idle for longest; nil if none was idle for maxIdle.
+// count returns the number of some streams, and the one that was idle for longest, nil if none was idle for maxIdle.
 func (s *streamSlots) count(counts func(*streamSlot) bool) (n int, idle *streamSlot) {
 	longest := int64(time.Since(s.start) - s.maxIdle)
 	for slot := range s.taken {
@@ -147,8 +147,8 @@ type window struct {
 
 func newWindow(m *streamMemory) *window { return &window{memory: m, removed: make(chan struct{}, 1)} }
 
-// wait waits until there is capacity for the largest message and memory is not short. A stream that holds nothing waits for
-// memory only for a while.
+// wait waits until there is capacity for the largest message and memory is not short. A stream that holds nothing waits
+// for memory only for a while.
 func (w *window) wait(ctx context.Context) error {
 	var late <-chan time.Time
 	for {

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// fullWatchSlots is the number of slots of a watch with CRD_VIEW_FULL, which holds manifests for a caller that reads slowly.
+// fullWatchSlots is the number of slots of a watch with CRD_VIEW_FULL. It holds manifests for a slow caller.
 const fullWatchSlots = 10
 
 // watchSlots bounds the watches of each caller.
@@ -97,8 +97,8 @@ func (s *registryService) WatchCrds(
 	return err
 }
 
-// withManifest returns the CRD of an event with its manifest and status. A CRD that has changed again may lack them: a later event
-// has them.
+// withManifest returns the CRD of an event with its manifest and status. A CRD that has changed again may lack them: a
+// later event has them.
 func (s *registryService) withManifest(ctx context.Context, catalog string, c *registry.CRD) (*registry.CRD, error) {
 	found, err := s.registry.CRD(ctx, catalog, c.Name, c.Revision, "")
 	var e *registry.Error

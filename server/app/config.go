@@ -1,5 +1,5 @@
-// Package app configures, starts and stops the service: config.go has the settings, app.go the order of the start, run.go
-// serving and draining. It is the only package that imports all others of the server.
+// Package app configures, starts and stops the service: config.go has the settings, app.go the order of the start,
+// run.go serving and draining. It is the only package that imports all others of the server.
 package app
 
 import (
@@ -25,8 +25,8 @@ const (
 	StoreEtcd   = "etcd"
 )
 
-// Config has all settings. Its tags define the flags, the environment variables (CRDEVAL_ and the name of the flag), the
-// keys of the configuration file, and docs/configuration.md. Precedence: flag, environment variable, file, default.
+// Config has all settings. Its tags define the flags, the environment variables (CRDEVAL_ and the name of the flag),
+// the keys of the configuration file, and docs/configuration.md. Precedence: flag, environment variable, file, default.
 // No setting is a secret: keys and tokens are in files.
 type Config struct {
 	Config kong.ConfigFlag `help:"YAML file with settings. The keys are the names of the flags." placeholder:"FILE" group:"General"`

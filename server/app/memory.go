@@ -32,7 +32,7 @@ func containerLimit(files []string) int64 {
 	return 0
 }
 
-// limitMemory sets Go's memory limit from the container, unless GOMEMLIMIT does. It returns the limit, 0 if there is none.
+// limitMemory sets Go's memory limit from the container, unless GOMEMLIMIT does. It returns the limit, 0 for none.
 func limitMemory() int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if limit := containerLimit(cgroupFiles); limit > 0 {
@@ -45,8 +45,8 @@ func limitMemory() int64 {
 	return 0
 }
 
-// pressure returns a function that reports whether memory is short: whether the live heap of the last collection exceeds
-// seven eighths of the limit. It is nil without a limit.
+// pressure returns a function that reports whether memory is short: whether the live heap of the last collection
+// exceeds seven eighths of the limit. It is nil without a limit.
 //
 // While calls are rejected, little is allocated and a collection may be minutes away. So the function starts one every
 // second.
@@ -74,9 +74,9 @@ func pressure(limit int64) func() bool {
 	}
 }
 
-// With Go's default, a service with a small live heap and much garbage collects too often: with 10 MiB live, after every
-// 10 MiB, which is a batch or two. So a heap may grow to gcFloor, or a quarter of the memory limit, before a collection.
-// A larger heap doubles, but grows by at most gcGrowth, or by half if that is more.
+// With Go's default, a service with a small live heap and much garbage collects too often: with 10 MiB live, after
+// every 10 MiB, which is a batch or two. So a heap may grow to gcFloor, or a quarter of the memory limit, before a
+// collection. A larger heap doubles, but grows by at most gcGrowth, or by half if that is more.
 const (
 	gcFloor   = 80 << 20
 	gcGrowth  = 192 << 20

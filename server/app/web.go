@@ -16,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// startWeb creates the HTTP servers: the REST gateway, and the one of --metrics-address, which serves some of its paths.
+// startWeb creates the HTTP servers: the REST gateway, and that of --metrics-address, which serves some of its paths.
 func (a *App) startWeb(ctx context.Context) error {
 	bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.rejected)
 	context.AfterFunc(a.draining, bodies.Drain)

@@ -11,21 +11,21 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// A body has bodyPatience to arrive, and a second more for every bodyPace bytes that have arrived. Once the server drains it has drainPatience.
+// A body has bodyPatience to arrive, and a second more per bodyPace bytes received; drainPatience after a drain began.
 const (
 	bodyPatience  = 30 * time.Second
 	bodyPace      = 512 << 10
 	drainPatience = 2 * time.Second
 )
 
-// One reservedPart of the memory is reserved for bodies of at most smallBody bytes, so that a few large bodies, which may take minutes to arrive, do not
-// block all others.
+// One reservedPart of the memory is reserved for bodies of at most smallBody bytes, so that a few large bodies, which
+// may take minutes to arrive, do not block all others.
 const (
 	reservedPart = 8
 	smallBody    = 1 << 20
 )
 
-// Bodies bounds the memory of the request bodies of a gateway, and the time that they take to arrive. It is safe for concurrent use.
+// Bodies bounds the memory of a gateway's request bodies and the time to receive them. It is safe for concurrent use.
 type Bodies struct {
 	max           int64
 	patience      time.Duration

@@ -28,7 +28,7 @@ const (
 	mediaYAML = "application/yaml"
 )
 
-// body is a request body, which is read as a whole before the call. grpc-gateway sees an empty body and hands it to the Marshaler.
+// body is a request body that is read before the call. grpc-gateway sees an empty body and hands it to the Marshaler.
 type body struct {
 	data   []byte
 	yaml   bool
@@ -187,7 +187,7 @@ func mediaOf(h http.Header) (string, error) {
 	return media, err
 }
 
-// isYAML reports whether a body is YAML. Without a Content-Type, and with the one that curl -d sends by default, it is JSON.
+// isYAML reports whether a body is YAML. Without a Content-Type, and with the default one of curl -d, it is JSON.
 func isYAML(h http.Header) (bool, error) {
 	media, err := mediaOf(h)
 	switch {

@@ -30,8 +30,8 @@ type step struct {
 	index int
 }
 
-// decodeMessage reads src, which is one JSON value, into the struct m. It rejects unknown fields, fields given twice, values of a wrong type, and lists
-// beyond their limits, at the first element too many.
+// decodeMessage reads src, which is one JSON value, into the struct m. It rejects unknown fields, fields given twice,
+// values of a wrong type, and lists beyond their limits, at the first element too many.
 func decodeMessage(src []byte, m reflect.Value, lists map[string]api.ListLimit) error {
 	d := decoder{scanner: scanner{src: src}, lists: lists}
 	err := d.start()

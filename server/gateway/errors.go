@@ -107,8 +107,8 @@ func errorLine(err error) []byte {
 	return append(appendStatus([]byte(`{"error":`), statusOf(err)), '}', '\n')
 }
 
-// reject answers a request whose body may not have been read to its end. It writes the error at once, so that a client that is
-// still sending may read it and stop.
+// reject answers a request whose body may not have been read to its end. It writes the error at once, so that a client
+// that is still sending may read it and stop.
 func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 	write := writeError
 	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
@@ -124,7 +124,7 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 	if control.Flush() != nil || status.Code(err) == codes.DeadlineExceeded {
 		return
 	}
-	// Many clients read the answer when they have sent everything. If the connection closed before, they would get an error instead of it.
+	// Many clients read the answer after they have sent everything. A connection closed before would be an error for them.
 	patience := discardTime
 	if g.options.Bodies.draining() {
 		patience = drainPatience / 2

@@ -49,7 +49,7 @@ func formOf(h http.Header) *form {
 	return &form{}
 }
 
-// acceptsJSON reports whether a client accepts JSON, as API servers decide it for OpenAPI documents: they ignore parameters.
+// acceptsJSON reports whether a client accepts JSON. Like API servers for OpenAPI documents, it ignores parameters.
 func acceptsJSON(h http.Header) bool {
 	given := strings.Join(h.Values("Accept"), ",")
 	for part := range strings.SplitSeq(given, ",") {
@@ -70,8 +70,8 @@ func rejectForm(w http.ResponseWriter) {
 	}))
 }
 
-// withParameters returns a request of a client of Kubernetes whose headers are parameters of the message. It drops the parameters of such clients
-// that have no meaning here: their timeout, and the hash of the document that they expect.
+// withParameters returns a request of a client of Kubernetes whose headers are parameters of the message. It drops the
+// parameters of such clients that have no meaning here: their timeout, and the hash of the document that they expect.
 func withParameters(r *http.Request, f *form) *http.Request {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || !strings.Contains(r.URL.Path, "/apis") && !strings.Contains(r.URL.Path, "/openapi/") {
@@ -97,7 +97,7 @@ func (f *form) apply(request any) {
 	}
 }
 
-// rejectable is an answer that may be an API server's rejection, warned one with warnings in headers, tagged one with an etag.
+// rejectable answers may be an API server's rejection, warned ones have warnings in headers, tagged ones an etag.
 type (
 	rejectable interface{ GetRejection() *crdevalv1.Rejection }
 	warned     interface{ GetWarnings() []string }
@@ -183,7 +183,7 @@ func rewriteBody(ctx context.Context, answer proto.Message) (any, error) {
 	return answer, nil
 }
 
-// maxWarning is how many code points of a warning a header has. API servers have this bound for all warnings of a response.
+// maxWarning bounds a warning in a header, in code points. API servers have this bound for all warnings of a response.
 const maxWarning = 4096
 
 // warningHeader returns a warning as API servers send it. Control characters become spaces.
@@ -196,7 +196,7 @@ func warningHeader(text string) string {
 	return header
 }
 
-// kubernetesStatus returns the metav1.Status of a rejection. apimachinery's NewInternalError has the wrapped error as its cause.
+// kubernetesStatus returns the metav1.Status of a rejection. NewInternalError makes the wrapped error a cause.
 func kubernetesStatus(r *crdevalv1.Rejection) []byte {
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,

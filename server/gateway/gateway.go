@@ -41,11 +41,11 @@ const DefaultMaxBodyBytes = 64 << 20
 type Options struct {
 	// MaxBodyBytes bounds a body; a larger one gets LIMIT_EXCEEDED, HTTP 413. Default: DefaultMaxBodyBytes.
 	MaxBodyBytes int64
-	// Bodies bounds the memory of the bodies of all requests; a body beyond it gets OVERLOADED, HTTP 503. Default: four bodies of MaxBodyBytes.
+	// Bodies bounds the memory of all request bodies. Beyond it: OVERLOADED, HTTP 503. Default: four of MaxBodyBytes.
 	Bodies *Bodies
 	// Before is called before a body is read. Its error, a status, is the answer. Default: every body is read.
 	Before func(*http.Request) error
-	// Lists bound the lists of a request, by the JSON name of the field. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
+	// Lists bounds the lists of a request, by JSON name. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
 	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
 	Limits value.Limits
@@ -53,7 +53,7 @@ type Options struct {
 	Pages map[string]http.Handler
 	// Trouble returns what does not work although the server is ready, for /readyz; "" if everything works. Default: "".
 	Trouble func() string
-	// Reviewed is called for each admission review, with the webhook's name and a webhook.Outcome or "error". Default: it is not.
+	// Reviewed is called for each admission review, with the webhook's name and a webhook.Outcome or "error". May be nil.
 	Reviewed func(webhook, outcome string)
 }
 

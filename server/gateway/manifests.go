@@ -20,7 +20,7 @@ import (
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// A body of RegisterCrds may be manifests instead of the request: a List, or YAML documents. Manifests have a `kind`, the request has none.
+// A body of RegisterCrds may be manifests, a List or YAML documents, instead of the request, which has no `kind`.
 
 // takeManifests reads a body of manifests. It returns false for a body that is the request itself.
 func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, err error) {

@@ -21,8 +21,8 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 )
 
-// Marshaler is the JSON codec of the API. It differs from protojson in one respect: a Document is the JSON value itself, inline. Documents of
-// requests are slices of the body, documents of responses are written as they are. It is a runtime.Marshaler of grpc-gateway.
+// Marshaler is the JSON codec of the API, a runtime.Marshaler of grpc-gateway. Unlike in protojson, a Document is the
+// JSON value itself. Documents of requests are slices of the body, those of responses are written as they are.
 type Marshaler struct{}
 
 var _ runtime.Marshaler = Marshaler{}
@@ -30,8 +30,8 @@ var _ runtime.Marshaler = Marshaler{}
 // ContentType implements runtime.Marshaler.
 func (Marshaler) ContentType(any) string { return mediaJSON }
 
-// Marshal implements runtime.Marshaler. Scalars and lists are written also if they are empty, absent messages are left out, and a line feed ends
-// the text. It fails for a message with a Document that is not JSON.
+// Marshal implements runtime.Marshaler. Scalars and lists are written also if they are empty, absent messages are left
+// out, and a line feed ends the text. It fails for a message with a Document that is not JSON.
 func (Marshaler) Marshal(v any) ([]byte, error) {
 	if text, ok := v.(rawBody); ok {
 		return text, nil
@@ -119,8 +119,8 @@ func (m Marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 // errNotJSON is the error of a result that holds a Document which is not JSON. Documents of results are always JSON.
 var errNotJSON = errors.New("a document of the answer is not JSON")
 
-// appendMessage appends the struct m, of our own package, as JSON: fields in the order of the message, scalars and lists also if they are empty,
-// documents verbatim. Absent messages are left out.
+// appendMessage appends the struct m, of our own package, as JSON: fields in the order of the message, scalars and
+// lists also if they are empty, documents verbatim. Absent messages are left out.
 func appendMessage(dst []byte, t *messageType, m reflect.Value) (_ []byte, err error) {
 	dst = append(dst, '{')
 	separator := ""
@@ -196,8 +196,8 @@ func appendDocument(dst []byte, d *crdevalv1.Document) ([]byte, error) {
 	return append(dst, d.GetJson()...), nil
 }
 
-// appendForeign appends a message that holds no Document. It removes the spaces that protojson adds at random, so that equal answers are equal
-// bytes.
+// appendForeign appends a message that holds no Document. It removes the spaces that protojson adds at random, so that
+// equal answers are equal bytes.
 func appendForeign(dst []byte, m proto.Message) ([]byte, error) {
 	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 	if err != nil {

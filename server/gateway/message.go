@@ -13,11 +13,11 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// ownPackage is the package whose messages the codec reads and writes itself. protojson reads and writes those of other packages.
+// ownPackage is the package whose messages the codec reads and writes itself. protojson does so for other packages.
 const ownPackage = protoreflect.FullName("crdeval.v1")
 
-// messageType is what the codec knows about one message type. The codec reads and writes the fields of the generated structs, because
-// protoreflect takes several times as long.
+// messageType is what the codec knows about one message type. The codec reads and writes the fields of the generated
+// structs, because protoreflect takes several times as long.
 type messageType struct {
 	goType reflect.Type // the generated struct
 	name   string       // the short name, for errors
@@ -39,7 +39,7 @@ type field struct {
 	wrapper reflect.Type // of a member of a oneof: the struct around the value, which the Go field refers to
 }
 
-// in returns the value of the field in a struct, and whether it is present. Scalars and lists are absent if they are empty.
+// in returns the value of the field in a struct, and whether it is present. Empty scalars and lists are absent.
 func (f *field) in(m reflect.Value) (v reflect.Value, present bool) {
 	v = m.Field(f.index)
 	switch {
@@ -77,7 +77,7 @@ func typeOf(goType reflect.Type) *messageType {
 	return t.(*messageType)
 }
 
-// newMessageType builds the messageType of a struct. made has those that are being built, as messages may contain themselves.
+// newMessageType builds the messageType of a struct. made has those being built: messages may contain themselves.
 func newMessageType(goType reflect.Type, made map[reflect.Type]*messageType) *messageType {
 	if t := made[goType]; t != nil {
 		return t

@@ -50,7 +50,7 @@ func pointerOf(m protoreflect.Message) string {
 	return ""
 }
 
-// restorePositions makes the positions of an answer, which are those in the documents of the request, positions in the body.
+// restorePositions converts the positions of an answer from positions in the request's documents to those in the body.
 func (b *body) restorePositions(answer proto.Message) {
 	if b.manifests != nil {
 		b.restoreManifests(answer)
@@ -133,7 +133,7 @@ func (b *body) restore(o *origin, positions []located, document *crdevalv1.Docum
 	}
 }
 
-// origin is where a document begins in the text that it is a slice of. It continues from there to the next document, which mostly comes later.
+// origin is where a document begins in the text. The search for the next document, mostly a later one, starts there.
 type origin struct {
 	text                 []byte
 	offset, line, column int // column counts the code points before it in its line

@@ -74,8 +74,8 @@ func (g *gateway) prepare(next runtime.HandlerFunc) runtime.HandlerFunc {
 	}
 }
 
-// plausible reports whether the parameters of a path may be what they stand for. grpc-gateway takes an unknown verb as a part of the parameter
-// before it: catalogs/default:valdate would be a catalog. Only paths of fields may have colons.
+// plausible reports whether the parameters of a path may be what they stand for. grpc-gateway takes an unknown verb as
+// a part of the parameter before it: catalogs/default:valdate would be a catalog. Only paths of fields may have colons.
 func plausible(params map[string]string) bool {
 	for name, text := range params {
 		if text == "" || name != "path" && strings.Contains(text, ":") {
@@ -177,7 +177,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 	next(w, r, params)
 }
 
-// handleError answers with the error of a call. grpc-gateway keeps only the text of a decoding error; the body has the error itself.
+// handleError answers with the error of a call. A decoding error is in the body: grpc-gateway has only its text.
 func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	if b, ok := r.Body.(*body); ok && b.err != nil {
 		err = b.status()
@@ -185,8 +185,8 @@ func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w 
 	writeError(w, err)
 }
 
-// queryParser is the parser of query parameters. It rejects what grpc-gateway's parser ignores: parameters that the message does not have, that
-// the path or the body gives, and parameters given twice.
+// queryParser is the parser of query parameters. It rejects what grpc-gateway's parser ignores: parameters that the
+// message does not have, that the path or the body gives, and parameters given twice.
 type queryParser struct{}
 
 var _ runtime.QueryParameterParser = queryParser{}
@@ -196,8 +196,8 @@ func (queryParser) Parse(m proto.Message, values url.Values, taken *utilities.Do
 	return parseQuery(m, values, taken)
 }
 
-// parseQuery reads parameters into the scalar fields of m, also of messages in it (options.view=…). own are the names of further
-// parameters, in their order.
+// parseQuery reads parameters into the scalar fields of m, also of messages in it (options.view=…). own are the names
+// of further parameters, in their order.
 func parseQuery(m proto.Message, values url.Values, taken *utilities.DoubleArray, own ...string) error {
 	parameters := parametersOf(m.ProtoReflect().Descriptor(), "", taken)
 	names := map[protoreflect.FullName]string{}
@@ -264,8 +264,8 @@ func parameterNames(parameters []parameter, own []string) string {
 	return strings.Join(names, ", ")
 }
 
-// streamQuery reads the query of a stream into its first message. bare says that lines are objects, crds how many lines or documents at the
-// beginning are CRDs.
+// streamQuery reads the query of a stream into its first message. bare says that lines are objects, crds how many lines
+// or documents at the beginning are CRDs.
 func streamQuery(first proto.Message, query string) (bare bool, crds int, err error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {

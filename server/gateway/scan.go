@@ -82,7 +82,7 @@ func (s *scanner) peek() byte {
 // significant marks the bytes that matter for finding the end of a container.
 var significant = [256]bool{'"': true, '{': true, '}': true, '[': true, ']': true}
 
-// value skips a value and returns its text. It finds the end and checks nothing else: errors within a document are the document's and not the body's.
+// value skips a value and returns its text. It only finds the end: errors in a document are not errors of the body.
 func (s *scanner) value() ([]byte, error) {
 	c := s.peek()
 	start := s.pos
@@ -178,7 +178,7 @@ func (s *scanner) string() ([]byte, error) {
 	return []byte(text), nil
 }
 
-// elements calls f for each value of a container that begins here. f reads the value. what names the container in errors.
+// elements calls f, which reads a value, for each value of the container here. what names the container in errors.
 func (s *scanner) elements(open, closing byte, what string, f func(i int) error) error {
 	if s.peek() != open {
 		return s.fail("%s is expected", what)

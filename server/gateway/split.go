@@ -18,8 +18,8 @@ type piece struct {
 	offset int64 // of text, in bytes
 }
 
-// splitter cuts a body into pieces while it arrives: JSON into lines, YAML into documents as value.SplitYAML does. It skips pieces without content:
-// lines of white space, and documents that have only comments. Lines end with a line feed.
+// splitter cuts a body into pieces as it arrives: JSON into lines, YAML into documents as value.SplitYAML does. Lines
+// end with a line feed. It skips lines of white space, and documents that have only comments.
 type splitter struct {
 	from             *bufio.Reader
 	max              int          // bytes of a piece
@@ -70,7 +70,7 @@ func (s *splitter) next() (piece, error) {
 	}
 }
 
-// readLine appends a line with its line feed to the current piece. At the end of the body it returns what there is, and io.EOF.
+// readLine appends a line with its line feed to the current piece. At the end it returns the rest and io.EOF.
 func (s *splitter) readLine() (line []byte, err error) {
 	begin, first := len(s.current.text), s.at.line
 	for {
@@ -93,7 +93,7 @@ func (s *splitter) readLine() (line []byte, err error) {
 	}
 }
 
-// add notes what the last line of the current piece, which begins at start, is. It returns the piece that the line ends.
+// add classifies line, the last line of the current piece, which begins at start. It returns the piece that line ends.
 func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 	if !s.yaml {
 		s.content = len(bytes.TrimLeft(line, " \t\r\n")) > 0

@@ -46,7 +46,7 @@ type itemStream struct {
 	call streamCall
 }
 
-// open begins the call with its first message, which is read from the query, in which the catalog and the CRDs are set here.
+// open begins the call with its first message, which has the fields of the query, the catalog and the CRDs.
 func (c streamCall) open(
 	ctx context.Context, conn grpc.ClientConnInterface, first proto.Message, catalog string, crds []*crdevalv1.Document,
 ) (*itemStream, error) {
@@ -77,8 +77,8 @@ func (s *itemStream) receive() ([]proto.Message, error) {
 	return elements(response, "Results"), nil
 }
 
-// stream answers AdmitStream and ReadStream: it reads items from the body as they arrive, and writes a line of JSON for each. Streams of
-// grpc-gateway have no path parameters, and end without an error at what is not JSON.
+// stream answers AdmitStream and ReadStream: it reads items from the body as they arrive, and writes a line of JSON for
+// each. Streams of grpc-gateway have no path parameters, and end without an error at what is not JSON.
 func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall, catalog string) {
 	serving, cancel := context.WithCancel(clientContext(r))
 	defer cancel()
@@ -118,8 +118,8 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	}
 }
 
-// clientContext returns a context that ends when the client of a stream has disconnected. Over HTTP/1.1 net/http takes the end of what a client sends for the
-// end of the client, which may still read. Only writing to it shows that it does not.
+// clientContext returns a context that ends when the client of a stream has disconnected. net/http ends the context of
+// an HTTP/1.1 request when the client stops sending, although it may still read. Only a failed write shows the end.
 func clientContext(r *http.Request) context.Context {
 	if r.ProtoMajor == 1 {
 		return context.WithoutCancel(r.Context())
@@ -170,7 +170,7 @@ func (g *gateway) openStream(
 	return from, nil
 }
 
-// readCRDs reads the first n pieces of a body, which have to arrive in the time of a body that is not a stream. Errors are statuses.
+// readCRDs reads the first n pieces of a body, in the time for a body that is not a stream. Errors are statuses.
 func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.Document, err error) {
 	s.paced.unpaced = n == 0
 	if n == 0 {
@@ -210,7 +210,7 @@ func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.D
 	return crds, nil
 }
 
-// isYAMLStream reports whether a streamed body is YAML. Without a Content-Type, and with the one that curl sends by default, it is lines of JSON.
+// isYAMLStream reports whether a streamed body is YAML. Without a Content-Type, or with curl's default, it is JSON.
 func isYAMLStream(h http.Header) (bool, error) {
 	switch media, err := mediaOf(h); media {
 	case mediaLines, "application/x-jsonlines", "application/jsonl", "application/x-jsonl":

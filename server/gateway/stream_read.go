@@ -112,8 +112,8 @@ func (s *streamReader) flush() error {
 	return err
 }
 
-// item returns the item of a piece. A piece that is JSON and not an item has an error in its record, and an empty item keeps the order of results. A
-// piece that is not JSON ends the stream, since it is not known where the next one begins.
+// item returns the item of a piece. JSON that is not an item has an error in its record, and an empty item keeps the
+// order of results. Other text ends the stream, since it is unknown where the next piece begins.
 func (s *streamReader) item(p piece) (*crdevalv1.EvaluationItem, record, error) {
 	at := record{line: p.line, offset: p.offset}
 	if s.yaml {

@@ -24,11 +24,11 @@ import (
 const mediaLines = "application/x-ndjson"
 
 const (
-	// heartbeat is how often a space is written to an idle stream, so that proxies keep its connection and a disconnected client is noticed. White
-	// space before a JSON text has no meaning.
+	// heartbeat is how often a space is written to an idle stream, so that proxies keep its connection and a disconnected
+	// client is noticed. White space before a JSON text has no meaning.
 	heartbeat = 15 * time.Second
-	// streamPatience and watchPatience are how long a client may block a write. A client of a stream may have work to do with each result. A watch must end
-	// before a draining server stops waiting.
+	// streamPatience and watchPatience are how long a client may block a write. A client of a stream may have work to do
+	// with each result. A watch must end before a draining server stops waiting.
 	streamPatience = 5 * time.Minute
 	watchPatience  = 10 * time.Second
 )
@@ -40,7 +40,7 @@ func setStreamHeaders(w http.ResponseWriter) {
 	w.Header().Set("X-Accel-Buffering", "no") // else nginx holds lines back
 }
 
-// copyLines writes lines until there are no more or the client has disconnected. patience is how long the client may block a write.
+// copyLines writes lines until there are no more or the client disconnects. patience limits how long a write blocks.
 func copyLines(w http.ResponseWriter, control *http.ResponseController, patience time.Duration, lines <-chan []byte) {
 	defer func() { _ = control.SetWriteDeadline(time.Time{}) }()
 	idle := time.NewTicker(heartbeat)
@@ -64,7 +64,7 @@ func copyLines(w http.ResponseWriter, control *http.ResponseController, patience
 	}
 }
 
-// writeResults sends the lines of the results, those of a message together, up to the error that ends the stream, and closes the channel.
+// writeResults sends the lines of each message of results, then that of the final error, and closes the channel.
 func (s *streamReader) writeResults(ctx context.Context, lines chan<- []byte) {
 	defer close(lines)
 	for index := int64(0); ; {
@@ -122,8 +122,8 @@ func (r *record) appendLine(dst []byte, index int64, result proto.Message) []byt
 // maxEvents is how many events wait to be written together. An event with a manifest may be large and waits alone.
 const maxEvents = 64
 
-// watch answers WatchCrds as lines of JSON, each sent at once. Streams of grpc-gateway have no heartbeats, wrap every event, and answer an error before
-// the first event with HTTP 200.
+// watch answers WatchCrds as lines of JSON, each sent at once. Streams of grpc-gateway have no heartbeats, wrap every
+// event, and answer an error before the first event with HTTP 200.
 func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) {
 	request := &crdevalv1.WatchCrdsRequest{Catalog: catalog}
 	values, err := url.ParseQuery(r.URL.RawQuery)

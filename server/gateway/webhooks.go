@@ -27,8 +27,8 @@ var admissionWebhooks = map[string]func(context.Context, crdevalv1.EvaluationSer
 	"mutate": webhook.Mutate, "validate": webhook.Validate,
 }
 
-// webhook answers an AdmissionReview. If the object was not evaluated, the answer is an HTTP error with a metav1.Status, and the failurePolicy of the
-// webhook decides.
+// webhook answers an AdmissionReview. If the object was not evaluated, the answer is an HTTP error with a
+// metav1.Status, and the failurePolicy of the webhook decides.
 func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog string) {
 	outcome := "error"
 	defer func() { g.options.Reviewed(name, outcome) }()
@@ -95,7 +95,7 @@ func (g *gateway) answerReview(r *http.Request, name, catalog string, request *w
 	return admissionWebhooks[name](ctx, g.evaluation, catalog, request)
 }
 
-// retryAfter is in how many seconds an API server may retry an overloaded webhook. It does so within the timeout of the webhook.
+// retryAfter is in how many seconds an API server may retry an overloaded webhook, within the webhook's timeout.
 const retryAfter = 1
 
 // kubernetesReason returns the reason of Kubernetes for an HTTP status.

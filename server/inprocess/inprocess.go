@@ -1,8 +1,8 @@
 // Package inprocess calls gRPC services that run in the same process.
 //
-// A Conn takes the place of a client connection and of a server: it runs the handlers of the services registered with it behind the
-// server's interceptors, and passes messages without serialising or copying them. Callers and handlers share the memory of a message, so
-// neither may change a message after it was passed on. Handlers of the service set no headers or trailers, so a Conn does not pass them.
+// A Conn takes the place of a client connection and of a server: it runs the handlers registered with it behind the
+// server's interceptors. Callers and handlers share the memory of messages, which are not serialised or copied: neither
+// may change a message that it has passed. A Conn does not pass headers and trailers, because no handler sets any.
 package inprocess
 
 import (
@@ -28,8 +28,8 @@ type Options struct {
 	MaxMessageBytes int                            // bounds the response of a unary call; 0: no bound
 }
 
-// Conn is a grpc.ServiceRegistrar and a grpc.ClientConnInterface. Services are registered before the first call. It is safe for concurrent
-// use.
+// Conn is a grpc.ServiceRegistrar and a grpc.ClientConnInterface. Services are registered before the first call. It is
+// safe for concurrent use.
 type Conn struct {
 	options Options
 	unary   map[string]unaryMethod
@@ -71,7 +71,7 @@ func (c *Conn) RegisterService(desc *grpc.ServiceDesc, service any) {
 	}
 }
 
-// Stop cancels the contexts of all streams and returns when their handlers have returned. Unary calls end with their callers' contexts.
+// Stop cancels all streams and waits until their handlers return. Unary calls end with their callers' contexts.
 func (c *Conn) Stop() {
 	c.stop()
 	c.running.Wait()
@@ -114,7 +114,7 @@ func (c *Conn) intercept(ctx context.Context, request any, info *grpc.UnaryServe
 	return handler(ctx, request)
 }
 
-// serverContext returns the context of a handler: the outgoing metadata of the caller is the incoming metadata of the handler.
+// serverContext returns the context of a handler: the caller's outgoing metadata is the handler's incoming metadata.
 func (c *Conn) serverContext(ctx context.Context, method string) context.Context {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	ctx = metadata.NewOutgoingContext(metadata.NewIncomingContext(ctx, md), nil)

@@ -10,8 +10,8 @@ import (
 // errNotWatched is the state before the first connection.
 var errNotWatched = errors.New("the store is not watched yet")
 
-// Following returns nil if the registry sees the writes of other replicas, otherwise the reason. Evaluation works all the
-// same, with the last snapshot.
+// Following returns nil if the registry sees the writes of other replicas, otherwise the reason. Evaluation works all
+// the same, with the last snapshot.
 func (r *Registry) Following() error {
 	if lost := r.lost.Load(); lost != nil {
 		return fmt.Errorf("the registry's store is not followed: %w", *lost)

@@ -14,8 +14,8 @@ type group struct {
 	resources, kinds immutable.Map[string, string]
 }
 
-// each calls f for each name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as a
-// kind (kind, list kind).
+// each calls f for each name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as
+// a kind (kind, list kind).
 func (g *group) each(n *engine.Names, f func(holders *immutable.Map[string, string], name string)) {
 	for _, name := range slices.Concat([]string{n.Plural, n.Singular}, n.ShortNames) {
 		if name != "" {

@@ -53,8 +53,8 @@ func (h *history) log(catalog string) *eventLog {
 	return h.logs[catalog]
 }
 
-// add adds the events of a commit and wakes watchers. It calls publish under the same lock, so that the snapshot and the
-// events become visible together.
+// add adds the events of a commit and wakes watchers. It calls publish under the same lock, so that the snapshot and
+// the events become visible together.
 func (h *history) add(before, sequence uint64, changes []change, publish func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

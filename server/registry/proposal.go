@@ -29,7 +29,7 @@ func (t *Transaction) expect(key string, version uint64) {
 	t.Expect = append(t.Expect, Expectation{Key: key, Version: version})
 }
 
-// registration plans the commit that makes rev the current revision of a CRD. The plan is empty if it is current already.
+// registration plans the commit that makes rev the current revision of a CRD. The plan is empty if it already is.
 func (c *catalog) registration(name string, rev *revision, generation int64, now time.Time) (plan, error) {
 	var p plan
 	old, _ := c.crds.Get(name)

@@ -16,8 +16,8 @@ func (c *crd) crdStatus() engine.CRDStatus {
 	return engine.CRDStatus{Name: c.name, Created: c.record.Created, Desired: *c.desired(), Status: *c.record.Status}
 }
 
-// reconcile decides which CRD holds which name of a group, after changed was put or the CRD named deleted was deleted. It
-// replaces the status of changed and returns copies of other CRDs with their new status, up to maxReconciled.
+// reconcile decides which CRD holds which name of a group, after changed was put or the CRD named deleted was deleted.
+// It replaces the status of changed and returns copies of other CRDs with their new status, up to maxReconciled.
 //
 // A status depends on other CRDs only if a CRD waits for a name. So only the waiting CRDs and the holders of the names
 // that they want take part.

@@ -152,8 +152,8 @@ func (r *Registry) Counts() Counts {
 	return n
 }
 
-// publish makes s the current snapshot, together with the events for its changes. Only one goroutine may call it: the one
-// that follows a Watcher, otherwise the one that writes.
+// publish makes s the current snapshot, together with the events for its changes. Only one goroutine may call it: the
+// one that follows a Watcher, otherwise the one that writes.
 func (r *Registry) publish(s *snapshot, changes []change) {
 	r.history.add(r.Sequence(), s.sequence, changes, func() { r.snapshot.Store(s) })
 	r.changed.wake()

@@ -11,8 +11,8 @@ const DefaultCatalog = "default"
 // initialEtag is the etag of the default catalog before its first write.
 const initialEtag = "initial"
 
-// snapshot is all that is registered at one moment. It is immutable; apply makes the next one, which shares all unchanged
-// parts.
+// snapshot is all that is registered at one moment. It is immutable; apply makes the next one, which shares all
+// unchanged parts.
 type snapshot struct {
 	sequence uint64
 	catalogs immutable.Map[string, *catalog] // by name

@@ -28,7 +28,7 @@ type State struct {
 	Entries  []Entry // in ascending order of keys
 }
 
-// Entry is a key, which is not empty, with a value of at most some MiB. Neither the store nor its callers modify values.
+// Entry is a non-empty key with a value of at most some MiB. Neither the store nor its callers modify values.
 type Entry struct {
 	Key     string
 	Value   []byte

@@ -114,7 +114,7 @@ func (r *Registry) beginWrite(ctx context.Context) error {
 	}
 }
 
-// endWrite lets the next write begin. If the outcome of a commit is unknown, it first loads the store in the background.
+// endWrite lets the next write begin. If the outcome of a commit is unknown, the store is loaded before, in background.
 func (r *Registry) endWrite() {
 	if !r.stale {
 		<-r.writing
@@ -158,8 +158,8 @@ func (r *Registry) committed(
 // visibleWithin bounds how long a durable write waits until this replica has applied it.
 const visibleWithin = 2 * time.Second
 
-// awaitLatest waits until the snapshot includes every write that any replica answered before the call. Each write begins
-// with it, so that a client that changes replicas is never answered from an older state.
+// awaitLatest waits until the snapshot includes every write that any replica answered before the call. Each write
+// begins with it, so that a client that changes replicas is never answered from an older state.
 func (r *Registry) awaitLatest(ctx context.Context) error {
 	if r.watcher == nil {
 		return nil

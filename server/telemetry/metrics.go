@@ -167,8 +167,8 @@ func (t *Telemetry) CountReviews() func(webhook, outcome string) {
 	return func(webhook, outcome string) { count(key(webhook, outcome)) }
 }
 
-// countSets creates a counter, and returns a function that counts one for an attribute set. The given sets start at 0, so
-// that rates include the first event.
+// countSets creates a counter, and returns a function that counts one for an attribute set. The given sets start at 0,
+// so that rates include the first event.
 func (t *Telemetry) countSets(name, unit, description string, sets ...attribute.Set) func(attribute.Set) {
 	c := checked(t.meter().Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description)))
 	for _, set := range sets {

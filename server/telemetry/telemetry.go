@@ -1,8 +1,8 @@
 // Package telemetry has the traces and metrics of the server: the OpenTelemetry providers, which are configured by the
 // environment variables of OpenTelemetry, the Prometheus endpoint, and the instruments of engine, cache and registry.
 //
-// The values of attributes are bounded: method, call, outcome. Peers, objects and CRDs are not attributes, because a tenant
-// with a thousand CRDs would create a thousand time series.
+// The values of attributes are bounded: method, call, outcome. Peers, objects and CRDs are not attributes, because a
+// tenant with a thousand CRDs would create a thousand time series.
 package telemetry
 
 import (
@@ -84,8 +84,8 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 
 func (t *Telemetry) meter() metric.Meter { return t.Meter.Meter(scope) }
 
-// asked reports whether the environment configures the export of a signal. By default, OpenTelemetry exports to localhost,
-// which logs an error every minute if there is no collector.
+// asked reports whether the environment configures the export of a signal. By default, OpenTelemetry exports to
+// localhost, which logs an error every minute if there is no collector.
 func asked(signal string) bool {
 	for _, name := range []string{"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT",
 		"OTEL_EXPORTER_OTLP_ENDPOINT"} {
@@ -180,13 +180,13 @@ func (t *Telemetry) HTTPHandler(h http.Handler) http.Handler {
 	)
 }
 
-// grpcLogger is the logger of gRPC and grpc-gateway, whose logger is global. It is set when a Telemetry is made; nil discards.
+// grpcLogger is the global logger of gRPC and grpc-gateway, set by New. nil discards.
 var grpcLogger atomic.Pointer[slog.Logger]
 
 // gRPC reads its logger without a lock, so it is set before anything runs.
 func init() { grpclog.SetLoggerV2(grpclog.NewLoggerV2(grpcLog{}, io.Discard, io.Discard)) } //nolint:gochecknoinits // see above
 
-// grpcLog writes lines of the form "DATE TIME SEVERITY: text" at debug level: nearly all are caused by clients, which could fill the log with them.
+// grpcLog writes lines "DATE TIME SEVERITY: text" at debug level, because clients cause most and could fill the log.
 type grpcLog struct{}
 
 // Write implements io.Writer.

@@ -162,8 +162,8 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 	return handler(srv, ss)
 }
 
-// Caller returns the identity of a caller, for limits per caller: the digest of its bearer token if the server requires tokens, else
-// the subject of its verified client certificate, else the address of its connection.
+// Caller returns the identity of a caller, for limits per caller: the digest of its bearer token if the server requires
+// tokens, else the subject of its verified client certificate, else the address of its connection.
 func (g *Gate) Caller(ctx context.Context) string {
 	if g.Tokens != nil {
 		if token, err := auth.AuthFromMD(ctx, "bearer"); err == nil {

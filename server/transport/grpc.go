@@ -1,8 +1,8 @@
 // Package transport receives calls: listeners (TCP, unix sockets), TLS with files that may be rotated, the gRPC server
 // with its interceptors, and the HTTP server. Of the API it knows the errors only.
 //
-// The order of the interceptors, outermost first: telemetry, access log, recovery, gate. So a panic is logged and counted
-// as an error, and a call without a valid token uses no slot.
+// The order of the interceptors, outermost first: telemetry, access log, recovery, gate. So a panic is logged and
+// counted as an error, and a call without a valid token uses no slot.
 package transport
 
 import (
@@ -99,8 +99,8 @@ func NewServer(o ServerOptions) *grpc.Server {
 // abortTimeout is how long Drain waits for the handlers of aborted calls.
 const abortTimeout = time.Second
 
-// Drain stops a server after the calls in flight have ended. When ctx ends, it aborts them. It returns whether all calls
-// ended by themselves. It does not wait for handlers that ignore the end of their context.
+// Drain stops a server after the calls in flight have ended. When ctx ends, it aborts them. It returns whether all
+// calls ended by themselves. It does not wait for handlers that ignore the end of their context.
 func Drain(ctx context.Context, s *grpc.Server) (graceful bool) {
 	done := make(chan struct{})
 	go func() {

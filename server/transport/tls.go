@@ -132,8 +132,8 @@ func (c tcpOnly) Clone() credentials.TransportCredentials {
 	return tcpOnly{TransportCredentials: c.TransportCredentials.Clone(), plain: c.plain.Clone()}
 }
 
-// PollInterval is how often rotated files are read again. Polling is reliable: mounted secrets change by a symbolic link
-// two directories up, and file events can be missed.
+// PollInterval is how often rotated files are read again. Polling is reliable: mounted secrets change by a symbolic
+// link two directories up, and file events can be missed.
 const PollInterval = 10 * time.Second
 
 // rotating is a value parsed from files. It is parsed again after their content changes.

@@ -12,9 +12,9 @@ import (
 // unbounded are limits for objects that the evaluation service has accepted.
 var unbounded = value.Limits{MaxBytes: 1 << 30}
 
-// difference returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are equal; 1.0 equals 1, as an API
-// server prints it. The operations are add, remove and replace. It replaces a container if that is shorter than the operations
-// within it, so that a patch is not much larger than the object.
+// difference returns the JSON Patch (RFC 6902) that turns one object into another, nil if they are equal; 1.0 equals 1,
+// as an API server prints it. The operations are add, remove and replace. It replaces a container if that is shorter
+// than the operations within it, so that a patch is not much larger than the object.
 func difference(from, to []byte) ([]byte, error) {
 	d := differ{from: value.Acquire(), to: value.Acquire()}
 	defer d.from.Release()

@@ -1,11 +1,11 @@
-// Package webhook implements the admission webhooks: it reads an AdmissionReview of admission.k8s.io/v1, has the evaluation
-// service evaluate the object in it, and makes the review that goes back. server/gateway serves it over HTTP.
+// Package webhook implements the admission webhooks: it reads an AdmissionReview of admission.k8s.io/v1, has the object
+// in it evaluated by the evaluation service, and returns the review. server/gateway serves it over HTTP.
 //
 // review.go reads and answers, validate.go has the two webhooks, json_patch.go makes the JSON Patch, verdict.go states
 // rejections and warnings in the terms of Kubernetes.
 //
-// An answer with allowed: false is about the object, or says that the catalog has no CRD for it. If the object could not be
-// evaluated the result is an error: the caller makes an HTTP status of it, and the failurePolicy of the webhook decides.
+// An answer with allowed: false is about the object, or says that the catalog has no CRD for it. If the object cannot
+// be evaluated, the caller makes an HTTP status of the error, and the failurePolicy of the webhook decides.
 package webhook
 
 import (
@@ -27,7 +27,7 @@ const (
 // Request is the request of a review.
 type Request struct{ inner *admissionv1.AdmissionRequest }
 
-// Read reads a review. The error says why the body is not a review that can be answered. It ignores unknown fields, which later versions of Kubernetes may add.
+// Read reads a review. An error says why it cannot be answered. Fields that later Kubernetes versions add are ignored.
 func Read(body []byte) (*Request, error) {
 	if len(body) == 0 {
 		return nil, fmt.Errorf("the body is empty: send an AdmissionReview of %s as JSON", apiVersion)
@@ -118,8 +118,8 @@ type Answer struct {
 	inner   admissionv1.AdmissionResponse
 }
 
-// auditNotEvaluated is the audit annotation of a request that was allowed without an object, auditRevision that of the CRD's revision.
-// The API server prefixes them with the name of the webhook.
+// auditNotEvaluated is the audit annotation of a request that was allowed without an object, auditRevision that of the
+// CRD's revision. The API server prefixes them with the name of the webhook.
 const (
 	auditNotEvaluated = "not-evaluated"
 	auditRevision     = "revision"

@@ -6,8 +6,8 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// Validate answers whether an API server with the CRD of the catalog accepts the object, with that server's message. It never
-// answers with a patch. An error is a status of the evaluation service.
+// Validate answers whether an API server with the CRD of the catalog accepts the object, with that server's message. It
+// never answers with a patch. An error is a status of the evaluation service.
 func Validate(ctx context.Context, to crdevalv1.EvaluationServiceClient, catalog string, r *Request) (*Answer, error) {
 	if why := r.skipReason(); why != "" {
 		return r.allowSkipped(why), nil
@@ -64,11 +64,11 @@ func document(json []byte) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: json}}
 }
 
-// Mutate answers with the patch that an API server with the CRD of the catalog would apply to the object before mutating admission:
-// metadata coerced, unknown fields pruned, nulls of fields that are not nullable dropped, defaults set. It does not validate the
-// object: other webhooks may still change it.
+// Mutate answers with the patch that an API server with the CRD of the catalog would apply to the object before
+// mutating admission: metadata coerced, unknown fields pruned, nulls of fields that are not nullable dropped, defaults
+// set. It does not validate the object: other webhooks may still change it.
 //
-// Pruned fields become warnings or, with strict field validation, a rejection. An error is a status of the evaluation service.
+// Pruned fields become warnings or, with strict field validation, a rejection. Errors are those of the evaluation.
 func Mutate(ctx context.Context, to crdevalv1.EvaluationServiceClient, catalog string, r *Request) (*Answer, error) {
 	if why := r.skipReason(); why != "" {
 		return r.allowSkipped(why), nil

@@ -15,8 +15,8 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// rejection returns the Status that an API server would send, with a cause for each violation. The API server prefixes the message
-// with the name of the webhook.
+// rejection returns the Status that an API server would send, with a cause for each violation. The API server prefixes
+// the message with the name of the webhook.
 func (r *Request) rejection(why *crdevalv1.Rejection, violations []*crdevalv1.Violation) *metav1.Status {
 	s := &metav1.Status{
 		Status: metav1.StatusFailure, Code: why.GetCode(), Reason: metav1.StatusReason(why.GetReason()), Message: why.GetMessage(),
@@ -36,7 +36,7 @@ func (r *Request) rejection(why *crdevalv1.Rejection, violations []*crdevalv1.Vi
 // noDefinition are the reasons of errors that say that the catalog has no CRD for the resource.
 var noDefinition = map[string]bool{"CRD_NOT_FOUND": true, "CRD_NOT_ESTABLISHED": true, "VERSION_NOT_FOUND": true, "VERSION_NOT_SERVED": true}
 
-// failed denies a request for a resource that the catalog does not know. It returns any other error: the failurePolicy decides.
+// failed denies a request for a resource that the catalog does not know. For other errors the failurePolicy decides.
 //
 // The code is 403: clients take 404 for a deleted object, and 422 for one that is invalid.
 func (r *Request) failed(catalog string, err *statusv1.Status) (*Answer, error) {
@@ -63,14 +63,14 @@ func reasonOf(err *statusv1.Status) string {
 	return ""
 }
 
-// The bounds of an API server for warnings, in code points (apiserver's pkg/endpoints/filters/warning.go). If all texts together are
-// longer than maxWarnings, each is cut to maxWarning, and those beyond maxWarnings are dropped. It also drops texts with control characters.
+// The bounds of an API server for warnings, in code points (apiserver's pkg/endpoints/filters/warning.go). Beyond
+// maxWarnings in all, it cuts each to maxWarning and drops the rest. It also drops texts with control characters.
 const (
 	maxWarnings = 4 * 1024
 	maxWarning  = 256
 )
 
-// bounded returns the warnings that reach the client: each once and printable. If some are left out, the last one says how many.
+// bounded returns the warnings for the client, each once and printable. The last one says how many are left out.
 func bounded(all []string) []string {
 	unique, length := make([]string, 0, len(all)), 0
 	seen := make(map[string]bool, len(all))

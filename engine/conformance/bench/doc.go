@@ -1,5 +1,5 @@
-// Package bench measures crdeval beside the API server's own library, alternately in one process, so that the figures can
-// be compared. make bench runs it. [Cases] lists the cases. The kinds are:
+// Package bench measures crdeval beside the API server's own library, alternately in one process, so that the figures
+// can be compared. make bench runs it. [Cases] lists the cases. The kinds are:
 //   - structural: a create of one object. Strict decoding, metadata coercion, pruning, nulls, defaults, OpenAPI
 //     validation, embedded metadata, list types; not the validation of the object's own metadata. Our time includes the
 //     bytes of the new object; upstream's ends with its map.
@@ -27,7 +27,7 @@
 //     the verdict is requested, because upstream returns nothing else. Each side uses its own settings of the garbage
 //     collector: the server paces itself, upstream's library has Go's default. GOGC in the environment sets both.
 //
-// Structural cases remove the rules from the CRDs on both sides. Before the measurement, both sides must return the same
-// object or the same field errors. Figures are medians. The sides alternate, and each turn begins with a collected heap.
-// Time on one core is processor time; objects per second use the clock.
+// Structural cases remove the rules from the CRDs on both sides. Before the measurement, both sides must return the
+// same object or the same field errors. Figures are medians. The sides alternate, and each turn begins with a collected
+// heap. Time on one core is processor time; objects per second use the clock.
 package bench

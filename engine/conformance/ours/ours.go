@@ -232,8 +232,8 @@ func faultRefusal(err error) *oracle.Rejection {
 	return &oracle.Rejection{Code: 500, Message: err.Error()}
 }
 
-// Check implements writes.Checked. All ways must return the same, on reused memory and on fresh memory. So must the public
-// API.
+// Check implements writes.Checked. All ways must return the same, on reused memory and on fresh memory. So must the
+// public API.
 func (d *Definition) Check(r oracle.Request) (diffs []string) {
 	if r.Whole {
 		return d.checkWhole(r)

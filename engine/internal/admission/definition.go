@@ -127,8 +127,8 @@ func unservable(crd *apiextensionsv1.CustomResourceDefinition) error {
 	return nil
 }
 
-// unservableSchema returns why upstream cannot prune the defaults of a schema. It prunes each within an object that holds
-// nothing else, and there is no such object for a default below the items of the root.
+// unservableSchema returns why upstream cannot prune the defaults of a schema. It prunes each within an object that
+// holds nothing else, and there is no such object for a default below the items of the root.
 //
 // Upstream: apiserver/schema/defaulting/prune.go, PruneDefaults, and surroundingobject.go, NewRootObjectFunc.
 func unservableSchema(s *schema.Props) error {

@@ -218,7 +218,7 @@ func (p *pass) fillRevision() {
 	}
 }
 
-// generateName gives an object that is created with a generateName and without a name the generated name of the request.
+// generateName gives an object that is created with a generateName and no name the generated name of the request.
 //
 // Upstream: registry/generic/registry/store.go, create.
 func (p *pass) generateName() {

@@ -99,8 +99,8 @@ func (f *Frame) next(i uint32, s *step) (uint32, bool) {
 	return m, ok
 }
 
-// maxSearched bounds the members or elements that are searched one by one, so that an access takes no longer than in the
-// fallback. The fallback finds them in larger objects and lists.
+// maxSearched bounds the members or elements that are searched one by one, so that an access takes no longer than in
+// the fallback. The fallback finds them in larger objects and lists.
 const maxSearched = 1 << 8
 
 // find returns a member of an object by its name, 0 if it is absent or the node is not an object. It is false for an

@@ -20,8 +20,8 @@ const (
 
 func preserves(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
 
-// policy returns the policy for undeclared fields. inherited: the object is in a list that preserves unknown fields; all:
-// the CRD does.
+// policy returns the policy for undeclared fields. inherited: the object is in a list that preserves unknown fields;
+// all: the CRD does.
 func (w *walk) policy(s *Props, inherited, all bool) policy {
 	switch a := s.AdditionalProperties; {
 	case a == nil && (all || inherited || preserves(s)):

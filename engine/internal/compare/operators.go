@@ -122,7 +122,7 @@ func distinct(old, new []Props) (removed, added []clause) {
 // maxSteps bounds the pairs of schemas that a proof compares.
 const maxSteps = 4096
 
-// proof decides whether every value that satisfies one schema satisfies another. It answers true only if that is certain.
+// proof reports whether every value that satisfies one schema satisfies another. It is true only if that is certain.
 type proof struct{ fuel int }
 
 func (p *proof) all(list []clause, holds func(*Props) bool) bool {

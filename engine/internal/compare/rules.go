@@ -47,8 +47,8 @@ func (w *walk) rules(old, new *Props, at node) {
 }
 
 // pairRules returns the index of the old rule for each new one, -1 for none, and which old rules have a new one. Rules
-// with the same text are the same rule. Of the others, two with the same message, or the only two, are one rule that was
-// changed.
+// with the same text are the same rule. Of the others, two with the same message, or the only two, are one rule that
+// was changed.
 func pairRules(old, new []rule) (partners []int, taken []bool) {
 	partners, taken = make([]int, len(new)), make([]bool, len(old))
 	unpaired, untaken := len(new), len(old)

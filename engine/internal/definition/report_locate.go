@@ -80,8 +80,8 @@ func (l *locator) walk(node uint32, text string) {
 	}
 }
 
-// members looks up the keys that the text can begin with. It tries the lengths of the node's keys only, so that its work
-// is bounded by their sum.
+// members looks up the keys that the text can begin with. It tries the lengths of the node's keys only, so that its
+// work is bounded by their sum.
 func (l *locator) members(node uint32, text string) {
 	keys, plain := l.fold(node), strings.TrimPrefix(text, ".")
 	for _, n := range keys.lengths {

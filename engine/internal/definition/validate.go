@@ -3,8 +3,8 @@
 //
 // Creations and updates run the same checks (check.go). A ratchet lists the checks that an update skips (ratchet.go),
 // and update.go has the checks for updates only. naming.go checks names, version.go one version with its columns and
-// subresources, and defaults.go the defaults in schemas. decode.go sets the defaults of a CRD. Reconcile updates the status of one CRD
-// (status.go, naming.go). The caller decides which other CRDs to reconcile afterwards.
+// subresources, and defaults.go the defaults in schemas. decode.go sets the defaults of a CRD. Reconcile updates the
+// status of one CRD (status.go, naming.go). The caller decides which other CRDs to reconcile afterwards.
 //
 // Package engine/internal/schema checks schemas. This package adds the checks of the rest of a CRD, the order of the
 // checks, and the checks of rules and defaults.

@@ -95,8 +95,8 @@ func (w *writer) extensions(s *Props, r *Resource) {
 // intOrString is the expansion of x-kubernetes-int-or-string.
 const intOrString = `"anyOf":[{"type":"integer"},{"type":"string"}]`
 
-// logical writes the logical operators, which only v3 has. unfold expands int-or-string to anyOf, or to the first clause
-// of allOf if the node has its own anyOf.
+// logical writes the logical operators, which only v3 has. unfold expands int-or-string to anyOf, or to the first
+// clause of allOf if the node has its own anyOf.
 func (w *writer) logical(s *Props, unfold bool) {
 	if first := unfold && len(s.AnyOf) > 0; first || len(s.AllOf) > 0 {
 		w.key("allOf").open('[')

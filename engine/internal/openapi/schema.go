@@ -85,8 +85,8 @@ func (w *writer) node(s *Props, r *Resource) {
 	w.close('}')
 }
 
-// requiredV2 returns the required properties for v2. v2 has no null, so nullable properties are omitted. If the values of
-// a map are nullable, it returns nil.
+// requiredV2 returns the required properties for v2. v2 has no null, so nullable properties are omitted. If the values
+// of a map are nullable, it returns nil.
 func requiredV2(s *Props, members map[string]Props) []string {
 	if a := s.AdditionalProperties; a != nil && a.Schema != nil && a.Schema.Nullable {
 		return nil

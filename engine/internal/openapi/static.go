@@ -11,8 +11,8 @@ import (
 //go:embed static.json
 var staticJSON []byte
 
-// shared holds the definitions common to all custom resources. engine/conformance/suites/openapi/static extracts them from
-// upstream's packages.
+// shared holds the definitions common to all custom resources. engine/conformance/suites/openapi/static extracts them
+// from upstream's packages.
 type shared struct {
 	Definitions map[string]*definition     `json:"definitions"`
 	TypeMeta    map[string]json.RawMessage `json:"typeMeta"`

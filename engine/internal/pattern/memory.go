@@ -42,8 +42,8 @@ func grow(p *Pattern, bytes int64) {
 	}
 }
 
-// evict drops compiled patterns that were not used since the last eviction, except one, until there is capacity for more.
-// A match that uses a dropped pattern keeps it.
+// evict drops compiled patterns that were not used since the last eviction, except one, until there is capacity for
+// more. A match that uses a dropped pattern keeps it.
 func evict(except *Pattern) {
 	for _, e := range patterns.m {
 		p := e.pattern.Value()

@@ -12,8 +12,8 @@ import (
 const fewElements = 8
 
 // sameKeys returns the first element of an old map list with the same keys as an element, or 0, like upstream's
-// MapList. It returns 0 if the element is not an object, or if a key is absent, null, an array or an object. Of several keys,
-// floats are compared by six decimals. Without an old list, t may be nil.
+// MapList. It returns 0 if the element is not an object, or if a key is absent, null, an array or an object. Of several
+// keys, floats are compared by six decimals. Without an old list, t may be nil.
 func (t *Pairs) sameKeys(schema *Node, old, element uint32) uint32 {
 	if old == 0 || schema == nil || schema.Flags&ListMap == 0 || schema.Type != "array" ||
 		len(schema.ListKeys) == 0 || t.d.Nodes[old].Kind != value.Array || !t.hasKeys(schema.ListKeys, element) {

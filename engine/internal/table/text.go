@@ -77,8 +77,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Text returns a table as kubectl prints it. Rows are TableRows in JSON. kind, such as crontab.stable.example.com in any
-// case, is what ShowKind prints. The error is ErrStopped, a *value.LimitError if the text is too long, or the parse
+// Text returns a table as kubectl prints it. Rows are TableRows in JSON. kind, such as crontab.stable.example.com in
+// any case, is what ShowKind prints. The error is ErrStopped, a *value.LimitError if the text is too long, or the parse
 // error of a row.
 //
 // Upstream: cli-runtime pkg/printers/tableprinter.go and tabwriter.go; kubectl pkg/cmd/get.

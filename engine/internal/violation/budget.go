@@ -7,7 +7,7 @@ import (
 )
 
 // Budget bounds the violations of one document by number and by bytes of text. Upstream has no such bound. Exceeding it
-// is an error, so a returned list is always complete. A nil Budget is unbounded. A Budget must not be used concurrently.
+// is an error, so a returned list is always complete. A nil Budget is unbounded. Not for concurrent use.
 type Budget struct {
 	maxCount, maxBytes int
 	violations, bytes  int

@@ -14,8 +14,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// localRegistry is the api.Registry and the registry.View of the service in this process: one catalog in memory. Unlike
-// other registries it also takes CRDs with their status, as a cluster has them. CRDs are registered one after the other.
+// localRegistry is the api.Registry and the registry.View of the service in this process: one catalog in memory. It
+// also takes CRDs with their status, as a cluster has them. It registers CRDs one after the other.
 type localRegistry struct {
 	api.Registry // nil: the commands call no other methods
 	minor        int

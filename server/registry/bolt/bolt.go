@@ -46,8 +46,8 @@ type Store struct {
 
 var _ registry.Store = (*Store)(nil)
 
-// Open opens the store in dir and creates both if necessary. The error is ErrLocked if another process uses the file, and
-// ErrCorrupt if the file is damaged. Load verifies the entries.
+// Open opens the store in dir and creates both if necessary. The error is ErrLocked if another process uses the file,
+// and ErrCorrupt if the file is damaged. Load verifies the entries.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
@@ -164,7 +164,7 @@ func (s *Store) Load(ctx context.Context) (registry.State, error) {
 	return state, nil
 }
 
-// Commit implements registry.Store. It returns after fsync. When ctx ends before that, the commit may still happen later.
+// Commit implements registry.Store. It returns after fsync. If ctx ends before that, the commit may still happen.
 func (s *Store) Commit(ctx context.Context, t registry.Transaction) (uint64, error) {
 	var sequence uint64
 	err := s.do(ctx, func() error {
@@ -231,5 +231,5 @@ func deletePrefix(b *bbolt.Bucket, prefix []byte) error {
 }
 
 // Close implements registry.Store. It waits for running transactions, without a limit while the disk does not answer:
-// only the end of the process releases the file then. Callers that must end bound the wait themselves, as server/app does.
+// only the end of the process releases the file then. Callers that must end bound the wait, as server/app does.
 func (s *Store) Close() error { return s.db.Close() }

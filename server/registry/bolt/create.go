@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// create creates the file of a new store atomically: under a temporary name, which is linked to path when all of it is on
-// disk. A process that is killed meanwhile leaves no damaged store. create does not change an existing file.
+// create creates the file of a new store atomically: under a temporary name, which is linked to path when all of it is
+// on disk. A process that is killed meanwhile leaves no damaged store. create does not change an existing file.
 func create(path string) error {
 	leftovers, err := filepath.Glob(path + ".new-*")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package etcd implements registry.Watcher: a store that replicas share, below one prefix of an etcd cluster (3.4 or later).
+// Package etcd implements registry.Watcher: a store shared by replicas, below a prefix of an etcd cluster (from 3.4).
 //
-// A commit is an etcd transaction, and its sequence is the transaction's revision. Sequences are not consecutive, because
-// etcd counts all writes. layout.go has the keys, watch.go follows commits, failures.go explains the errors of etcd.
+// A commit is an etcd transaction, and its sequence is the revision, which is not consecutive, because etcd counts all
+// writes. layout.go has the keys, watch.go follows commits, failures.go explains the errors of etcd.
 package etcd
 
 import (
@@ -25,14 +25,14 @@ import (
 
 // Options configure a Store.
 type Options struct {
-	// Endpoints are the client addresses of the cluster's members: http://host:2379, https://host:2379, or host:2379. Required.
+	// Endpoints are the required client addresses of the members: http://host:2379, https://host:2379, or host:2379.
 	Endpoints []string
 	// Prefix is the prefix of all keys. A missing slash at the end is added. Default: DefaultPrefix.
 	Prefix string
 	// Username and Password authenticate this process, unless etcd uses the name in the client certificate.
 	Username, Password string
-	// TLS is used for https endpoints and those without a scheme. Nil means the system's authorities for https, and plain text
-	// for endpoints without a scheme.
+	// TLS is used for https endpoints and those without a scheme. Nil means the system's authorities for https, and plain
+	// text for endpoints without a scheme.
 	TLS *tls.Config
 	// DialTimeout bounds each request, including those of Open. Default: 5 s.
 	DialTimeout time.Duration
@@ -43,8 +43,8 @@ type Options struct {
 // defaultTimeout is longer than an election of etcd.
 const defaultTimeout = 5 * time.Second
 
-// A silent connection is pinged after keepaliveTime and closed after keepaliveTimeout. etcd closes connections that ping more
-// often than every five seconds.
+// A silent connection is pinged after keepaliveTime and closed after keepaliveTimeout. etcd closes connections that
+// ping more often than every five seconds.
 const (
 	keepaliveTime    = 6 * time.Second
 	keepaliveTimeout = 3 * time.Second

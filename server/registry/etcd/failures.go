@@ -55,8 +55,8 @@ func call[T any](ctx context.Context, s *Store, o operation, request func(contex
 	return none, s.failure(o, err, sent.Load())
 }
 
-// failure turns an error of the client into one that says what to do. The outcome is unknown only for a write that was sent
-// and not rejected.
+// failure turns an error of the client into one that says what to do. The outcome is unknown only for a write that was
+// sent and not rejected.
 func (s *Store) failure(o operation, err error, sent bool) error {
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		return err // Load retries

@@ -23,8 +23,8 @@ type identity struct {
 	ID     string `json:"id"`
 }
 
-// identify reads the identity of the store, or creates it if the prefix has no keys. Of several replicas that start at the
-// same time, one creates it.
+// identify reads the identity of the store, or creates it if the prefix has no keys. Of several replicas that start at
+// the same time, one creates it.
 func (s *Store) identify(ctx context.Context) error {
 	for {
 		found, err := call(ctx, s, readStore, func(ctx context.Context) (*clientv3.GetResponse, error) {
@@ -109,8 +109,8 @@ func (s *Store) damaged(err error) error {
 //	PREFIX store       format and ID of the store, see identity
 //	PREFIX entry/KEY   the value of an entry, whose version is the ModRevision
 //
-// Every commit puts the key "store" with the same value, so that its ModRevision is the revision of the last commit, even
-// if that only deleted entries.
+// Every commit puts the key "store" with the same value, so that its ModRevision is the revision of the last commit,
+// even if that only deleted entries.
 type layout struct {
 	prefix         string // ends with a slash
 	store, entries string

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// The first page of Load has firstPage keys; the next ones have about pageBytes, because the sizes of values differ much.
+// The first page of Load has firstPage keys. The next ones have about pageBytes, because the sizes of values differ.
 const (
 	firstPage = 64
 	maxPage   = 4096

@@ -24,7 +24,7 @@ var (
 	errPassed = errors.New("etcd was compacted, but no commit is missing")
 )
 
-// Watch implements registry.Watcher. If the member that serves it loses the majority, the watch continues at another one.
+// Watch implements registry.Watcher. If its member loses the majority, the watch continues at another member.
 func (s *Store) Watch(ctx context.Context, after uint64, connected func(), apply func(registry.Commit)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -85,8 +85,8 @@ func (w *watch) run(ctx context.Context) error {
 }
 
 // verify checks that the store is the one that was watched before, and is not older, as after a restore. It uses a
-// linearizable read, so that a lagging member is no reason to give up. If no commit was made since the last applied one, the
-// watch continues at the current revision: other users of etcd may have compacted the revisions in between.
+// linearizable read, so that a lagging member is no reason to give up. If no commit was made since the last applied
+// one, the watch continues at the current revision: other users of etcd may have compacted the revisions in between.
 func (w *watch) verify(ctx context.Context) error {
 	sequence, revision, err := w.store.latest(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (w *watch) deliver(events []*clientv3.Event) error {
 	return nil
 }
 
-// commit returns the commit of a revision's events. ours is false if they only have keys that are not part of the layout.
+// commit returns the commit of a revision's events. ours is false if no key of theirs is part of the layout.
 func (w *watch) commit(sequence uint64, events []*clientv3.Event) (c registry.Commit, ours bool, err error) {
 	s := w.store
 	c = registry.Commit{Sequence: sequence}

@@ -1,4 +1,4 @@
-// Package immutable has an immutable map: a change returns a new map, which shares the unchanged parts with the old one.
+// Package immutable has an immutable map: a change returns a new map that shares the unchanged parts with the old one.
 package immutable
 
 import (
@@ -8,8 +8,8 @@ import (
 	"sort"
 )
 
-// Map keeps its keys in order. It consists of pieces of at most maxPiece entries; a change copies one piece and the list
-// of pieces. The zero Map is empty.
+// Map keeps its keys in order. It consists of pieces of at most maxPiece entries; a change copies one piece and the
+// list of pieces. The zero Map is empty.
 type Map[K cmp.Ordered, V any] struct {
 	pieces [][]entry[K, V] // none empty
 	len    int

@@ -1,4 +1,4 @@
-// Package memory implements registry.Store in memory: for tests, experiments, and sidecars that load their CRDs at start.
+// Package memory implements registry.Store in memory, for tests, experiments, and sidecars that load CRDs at start.
 package memory
 
 import (

@@ -1,5 +1,5 @@
-// Package celenv builds the CEL environments of Kubernetes 1.25 to 1.37, and lists the functions that each of them lacks.
-// Package celcheck adds the variables.
+// Package celenv builds the CEL environments of Kubernetes 1.25 to 1.37, and lists the functions that each of them
+// lacks. Package celcheck adds the variables.
 //
 // Upstream: k8s.io/apiserver pkg/cel/environment.
 package celenv

@@ -108,8 +108,8 @@ func (r *replaced) alternative(frame *interpreter.ExecutionFrame) ref.Val {
 	return types.NoSuchOverloadErr()
 }
 
-// guard makes the call run through a guard. It evaluates its arguments as the interpreter's calls do, in order until the
-// first error or all. This decides what the cost tracker observes.
+// guard makes the call run through a guard. It evaluates its arguments as the interpreter's calls do, in order until
+// the first error or all. This decides what the cost tracker observes.
 func (r *replaced) guard(g guard, impl functions.FunctionOp, inOrder bool) *replaced {
 	r.exec = func(frame *interpreter.ExecutionFrame) ref.Val {
 		args := make([]ref.Val, len(r.args))

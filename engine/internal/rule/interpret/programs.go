@@ -26,8 +26,8 @@ const (
 	bytesPerPart = 256
 )
 
-// Long expressions have a cache of their own, so that short ones do not wait for their compilations. Compilations that wait
-// end with their callers.
+// Long expressions have a cache of their own, so that short ones do not wait for their compilations. Compilations that
+// wait end with their callers.
 var (
 	cached     = newCache(runtime.GOMAXPROCS(0))
 	cachedLong = newCache(cap(celcheck.CompileSlots))

@@ -1,6 +1,6 @@
 // Command static writes what the OpenAPI documents of all custom resources share, as upstream makes it: the definitions
-// of ObjectMeta, Status, DeleteOptions and the like in both forms, and the query parameters of each kind of request. The
-// engine embeds the result, because the packages it comes from (the API server's builder, client-go's scheme of all
+// of ObjectMeta, Status, DeleteOptions and the like in both forms, and the query parameters of each kind of request.
+// The engine embeds the result, because the packages it comes from (the API server's builder, client-go's scheme of all
 // built-in kinds) are larger than the engine itself.
 //
 //	go run ./suites/openapi/static > ../internal/openapi/static.json
