@@ -36,7 +36,7 @@ func TestAdmitTerminating(t *testing.T) {
 		{name: "creation up to mutating admission", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Stage: StageDecode}, status: forbiddenWidget},
 		{name: "creation from there on", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Stage: StageFinish}, status: forbiddenWidget},
 		{name: "creation, the verdict alone", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{View: ViewNone}, status: forbiddenWidget},
-		{name: "creation with every rule told", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Trace: TraceAll}, status: forbiddenWidget},
+		{name: "creation with every rule traced", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Trace: TraceAll}, status: forbiddenWidget},
 		{name: "creation under a name", item: Item{Name: "w", Object: widget("v1", `"namespace":"n"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: forbiddenWidget},
 		{name: "a name that is to be generated is none", item: Item{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, status: nameless},
 		{name: "nor is one that was filled in", item: Item{Object: widget("v1", `"generateName":"w-"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: nameless},

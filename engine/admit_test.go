@@ -99,7 +99,7 @@ func TestAdmit(t *testing.T) {
 			status: strings.NewReplacer("NAME", "no name was generated from generateName: set generatedName to the generated name, or completeMetadata",
 				"SOME", "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation").Replace(
 				`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"\" is invalid: [metadata.name: Required value: NAME, \u003cnil\u003e: Invalid value: null: SOME]","reason":"Invalid","details":{"group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueRequired","message":"Required value: NAME","field":"metadata.name"},{"reason":"FieldValueInvalid","message":"Invalid value: null: SOME","field":"\u003cnil\u003e"}]},"code":422}`)},
-		{name: "refused", item: Item{Object: widget("v1", named, `,"spec":{"size":10}`)}, o: EvaluationOptions{WithStatus: true},
+		{name: "rejected", item: Item{Object: widget("v1", named, `,"spec":{"size":10}`)}, o: EvaluationOptions{WithStatus: true},
 			status: `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Widget.example.com \"w\" is invalid: spec: Invalid value: failed rule: self.size < 10","reason":"Invalid","details":{"name":"w","group":"example.com","kind":"Widget","causes":[{"reason":"FieldValueInvalid","message":"Invalid value: failed rule: self.size < 10","field":"spec"}]},"code":422}`},
 		{name: "decode", item: Item{Object: widget("v1", named+`,"uid":"u"`, `,"spec":{"x":1},"status":{"phase":null}`)}, o: EvaluationOptions{Stage: StageDecode},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n"},"spec":{"size":1},"status":{}}`},
@@ -245,18 +245,18 @@ func TestInclude(t *testing.T) {
 // TestAdmitViews: an object that is answered as it was sent is left out of the view of changes, whichever way it went.
 func TestAdmitViews(t *testing.T) {
 	d := compileCRD(t, storedCRD)
-	const settled = `"name":"w","namespace":"n","generation":2,"resourceVersion":"7"`
-	whole := widget("v1", settled, `,"spec":{"size":2},"status":{"phase":"x"}`)
+	const existing = `"name":"w","namespace":"n","generation":2,"resourceVersion":"7"`
+	whole := widget("v1", existing, `,"spec":{"size":2},"status":{"phase":"x"}`)
 	for _, c := range []struct {
 		name  string
 		item  Item
 		shown bool
 	}{
 		{"unchanged", Item{Object: whole, OldObject: whole}, false},
-		{"unchanged, from another version", Item{Object: whole, OldObject: widget("v1beta1", settled, `,"spec":{"size":2}`)}, true},
-		{"unchanged at another version", Item{Object: widget("v1beta1", settled, `,"spec":{"size":2}`), OldObject: whole}, false},
-		{"a default", Item{Object: widget("v1", settled, `,"spec":{},"status":{"phase":"x"}`), OldObject: whole}, true},
-		{"another number", Item{Object: widget("v1", settled, `,"spec":{"size":2,"color":"\u0061\ud800"},"status":{"phase":"x"}`), OldObject: whole}, true},
+		{"unchanged, from another version", Item{Object: whole, OldObject: widget("v1beta1", existing, `,"spec":{"size":2}`)}, true},
+		{"unchanged at another version", Item{Object: widget("v1beta1", existing, `,"spec":{"size":2}`), OldObject: whole}, false},
+		{"a default", Item{Object: widget("v1", existing, `,"spec":{},"status":{"phase":"x"}`), OldObject: whole}, true},
+		{"another number", Item{Object: widget("v1", existing, `,"spec":{"size":2,"color":"\u0061\ud800"},"status":{"phase":"x"}`), OldObject: whole}, true},
 		{"a patch", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{}`))}, OldObject: whole}, true},
 	} {
 		for _, view := range []View{ViewFull, ViewChanged, ViewNone} {
@@ -301,9 +301,9 @@ func TestAdmitObjectsTakenForLists(t *testing.T) {
 			{"one with elements", Item{Object: created(`,"items":[{"a":1.0}]`)}, true},
 			{"no list", Item{Object: created(none)}, false},
 			{"an update", Item{Object: object(`,"items":[]`), OldObject: object(none)}, true},
-			{"an update that mends it", Item{Object: object(none), OldObject: object(`,"items":[]`)}, false},
+			{"an update that fixes it", Item{Object: object(none), OldObject: object(`,"items":[]`)}, false},
 			{"a patch", Item{Patch: &Patch{Type: MergePatch, Document: JSON([]byte(`{"items":[]}`))}, OldObject: object(none)}, true},
-			{"a refused one", Item{Object: object(`,"items":[]`), Namespace: "other"}, false},
+			{"a rejected one", Item{Object: object(`,"items":[]`), Namespace: "other"}, false},
 		} {
 			v, err := d.Admit(context.Background(), c.item, EvaluationOptions{})
 			if err != nil {
@@ -313,7 +313,7 @@ func TestAdmitObjectsTakenForLists(t *testing.T) {
 			if c.want {
 				want = 1
 			}
-			if v.Allowed != (c.name != "a refused one") || strings.Count(strings.Join(v.Warnings, "\n"), `crdeval: an object with a list "items"`) != want {
+			if v.Allowed != (c.name != "a rejected one") || strings.Count(strings.Join(v.Warnings, "\n"), `crdeval: an object with a list "items"`) != want {
 				t.Errorf("%s, %s: %+v %q", version, c.name, v.Rejection, v.Warnings)
 			}
 		}

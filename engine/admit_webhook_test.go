@@ -41,11 +41,11 @@ func TestAdmitByWebhook(t *testing.T) {
 	}
 	const named, read = `"name":"w","namespace":"n"`, `"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7"`
 	for _, c := range []struct {
-		name                           string
-		by                             Converter
-		item                           Item
-		reason                         Reason
-		refusal, object, stored, found string
+		name                             string
+		by                               Converter
+		item                             Item
+		reason                           Reason
+		rejection, object, stored, found string
 	}{
 		{name: "a create at the stored version needs nobody", item: Item{Object: widget("v1", named, `,"spec":{"color":"red"}`)},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red","size":1},"status":{"phase":"New"}}`,
@@ -59,8 +59,8 @@ func TestAdmitByWebhook(t *testing.T) {
 			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":3,"resourceVersion":"7"},"spec":{"shade":"blue","size":1}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":3,"resourceVersion":"7"},"spec":{"color":"blue"}}`},
 		{name: "a bad answer", by: renamer{bad: []byte("green")}, item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"green"}`)},
-			refusal: "conversion webhook for example.com/v1beta1, Kind=Widget returned 0 objects, expected 1"},
-		{name: "what is refused is not converted", item: Item{Object: widget("v1beta1", named, `,"spec":{"size":"x"}`)}, found: "/spec/size"},
+			rejection: "conversion webhook for example.com/v1beta1, Kind=Widget returned 0 objects, expected 1"},
+		{name: "what is rejected is not converted", item: Item{Object: widget("v1beta1", named, `,"spec":{"size":"x"}`)}, found: "/spec/size"},
 		{name: "what is deleted is not converted", item: Item{Object: widget("v1", read, ``), OldObject: widget("v1", read+`,"finalizers":["a/b"],"deletionTimestamp":"2020-01-01T00:00:00Z"`, ``)},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","uid":"u","generation":2,"resourceVersion":"7","deletionTimestamp":"2020-01-01T00:00:00Z"},"status":{"phase":"New"}}`},
 	} {
@@ -74,8 +74,8 @@ func TestAdmitByWebhook(t *testing.T) {
 			}
 			sameText(t, "object", v.Object, c.object)
 			sameText(t, "stored object", v.StoredObject, c.stored)
-			if c.refusal != "" && (v.Rejection == nil || v.Rejection.Message != c.refusal || v.Rejection.Code != 500 || v.Rejection.Reason != "") {
-				t.Errorf("refusal %+v", v.Rejection)
+			if c.rejection != "" && (v.Rejection == nil || v.Rejection.Message != c.rejection || v.Rejection.Code != 500 || v.Rejection.Reason != "") {
+				t.Errorf("rejection %+v", v.Rejection)
 			}
 			if c.found != "" {
 				checkPointers(t, "found", v.Violations, []string{c.found})

@@ -25,7 +25,7 @@ func mustCompile(t testing.TB, crd string) *Definition {
 		t.Fatal(err)
 	}
 	if d == nil {
-		t.Fatalf("refused: %+v", report.Violations)
+		t.Fatalf("rejected: %+v", report.Violations)
 	}
 	return d
 }
@@ -82,23 +82,23 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestAllocationsOfRefusals: a finding costs a few pieces of memory, and its texts share others.
-func TestAllocationsOfRefusals(t *testing.T) {
+// TestAllocationsOfRejections checks that a violation takes few allocations.
+func TestAllocationsOfRejections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("under the race detector, which short runs are for, pools forget at random")
 	}
 	d := mustCompile(t, cronTabCRD)
-	refused := strings.NewReplacer(`"name":"`, `"name":"-`, `* * *`, `never`, `"image":"my-awesome-cron-image"`, `"replicas":11,"image":7`).Replace(cronTab)
-	item := Item{Version: "v1", Object: JSON([]byte(refused))}
-	findings := 0
+	rejected := strings.NewReplacer(`"name":"`, `"name":"-`, `* * *`, `never`, `"image":"my-awesome-cron-image"`, `"replicas":11,"image":7`).Replace(cronTab)
+	item := Item{Version: "v1", Object: JSON([]byte(rejected))}
+	violations := 0
 	n := testing.AllocsPerRun(100, func() {
 		v, err := d.Validate(context.Background(), item, EvaluationOptions{View: ViewNone})
 		if err != nil || v.Allowed {
 			t.Fatal(v, err)
 		}
-		findings = len(v.Violations)
+		violations = len(v.Violations)
 	})
-	if most := float64(16 + 7*findings); n > most {
-		t.Errorf("%v allocations for %d findings, more than %v", n, findings, most)
+	if most := float64(16 + 7*violations); n > most {
+		t.Errorf("%v allocations for %d violations, more than %v", n, violations, most)
 	}
 }

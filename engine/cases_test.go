@@ -55,7 +55,7 @@ func runCase(t *testing.T, c *casefile.Case) {
 		t.Errorf("judged as an update: %v", report.Update)
 	}
 	if c.Registration != nil {
-		compareFindings(t, "registration", report.Violations, c.Registration.Errors)
+		compareViolations(t, "registration", report.Violations, c.Registration.Errors)
 		if got := upstreamWarnings(report.Warnings); !slices.Equal(got, c.Registration.Warnings) {
 			t.Errorf("warnings %q, want %q", got, c.Registration.Warnings)
 		}
@@ -162,12 +162,12 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 		}
 		if want.Error != "" {
 			if out.Rejection == nil || out.Rejection.Cause != want.Error {
-				t.Errorf("%s: refusal %+v, want %s", way.name, out.Rejection, want.Error)
+				t.Errorf("%s: rejection %+v, want %s", way.name, out.Rejection, want.Error)
 			}
 			continue
 		}
 		if out.Rejection != nil && out.Rejection.Code != 422 {
-			t.Errorf("%s: refusal %+v, want none", way.name, out.Rejection)
+			t.Errorf("%s: rejection %+v, want none", way.name, out.Rejection)
 			continue
 		}
 		sameJSON(t, out.Object, want.Object)
@@ -178,7 +178,7 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 		if !slices.Equal(sorted(warnings), sorted(want.Warnings)) {
 			t.Errorf("%s: warnings %q, want %q", way.name, warnings, want.Warnings)
 		}
-		compareFindings(t, way.name, violations(out.Violations), want.Errors)
+		compareViolations(t, way.name, violations(out.Violations), want.Errors)
 	}
 	if want.Error != "" {
 		return
@@ -192,10 +192,10 @@ func writeCase(t *testing.T, d *Definition, c *casefile.Case, object []byte, wan
 		t.Fatal(err)
 	}
 	if verdict.Rejection == nil || verdict.Rejection.Code == 422 { // a server's handler may reject what the cases hand to the strategy
-		compareFindings(t, "Validate", verdict.Violations, want.Errors)
+		compareViolations(t, "Validate", verdict.Violations, want.Errors)
 	}
 	if verdict.Allowed != (len(want.Errors) == 0) || verdict.Allowed == (verdict.Rejection != nil) {
-		t.Errorf("allowed %v, refusal %v, with %d findings", verdict.Allowed, verdict.Rejection, len(want.Errors))
+		t.Errorf("allowed %v, rejection %v, with %d violations", verdict.Allowed, verdict.Rejection, len(want.Errors))
 	}
 }
 
@@ -232,7 +232,7 @@ func upstreamWarnings(texts []string) (kept []string) {
 // generated are the names of types that hold a time in Kubernetes, and are N in the case files.
 var generated = regexp.MustCompile(`selfType\d+`)
 
-func compareFindings(t *testing.T, what string, got []Violation, want []casefile.FieldError) {
+func compareViolations(t *testing.T, what string, got []Violation, want []casefile.FieldError) {
 	t.Helper()
 	line := func(typ, field, detail string, bad []byte, message string) string {
 		return generated.ReplaceAllString(fmt.Sprintf("%s | %s | %s | %s | %s", typ, field, detail, canonicalJSON(bad), message), "selfTypeN")
@@ -247,7 +247,7 @@ func compareFindings(t *testing.T, what string, got []Violation, want []casefile
 	slices.Sort(ours)
 	slices.Sort(theirs)
 	if !slices.Equal(ours, theirs) {
-		t.Errorf("%s: findings\n\t%s\nwant\n\t%s", what, strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
+		t.Errorf("%s: violations\n\t%s\nwant\n\t%s", what, strings.Join(ours, "\n\t"), strings.Join(theirs, "\n\t"))
 	}
 }
 

@@ -51,7 +51,7 @@ spec:
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		t.Errorf("violations\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 	if r.Accepted || r.Rejection == nil || r.Rejection.Code != 422 || r.LowestMinor != 34 {
 		t.Errorf("report %+v", r)

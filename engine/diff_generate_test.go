@@ -155,7 +155,7 @@ func (m maker) constraint(s *props, spine bool) {
 		}
 	default:
 		if spine {
-			m.junctor(s)
+			m.logical(s)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (m maker) rule(s *props) {
 }
 
 // logical operator adds clauses over the spine.
-func (m maker) junctor(s *props) {
+func (m maker) logical(s *props) {
 	clause := func() props {
 		c := props{}
 		for range 1 + m.IntN(2) {

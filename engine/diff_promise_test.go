@@ -105,7 +105,7 @@ func TestCompatibleMeansCompatible(t *testing.T) {
 			again := valid(t, new, read)
 			seen = seen || again == nil
 			if stored == engine.Compatible && (again == nil || !within(read, again)) || writers == engine.Compatible && again == nil {
-				t.Errorf("pair %d: stored objects %s, writers %s, but %s\nbecomes %s\nold %s\nnew %s\nchanges %s", n, stored, writers, read, again, schemaText(before), schemaText(after), told(diff))
+				t.Errorf("pair %d: stored objects %s, writers %s, but %s\nbecomes %s\nold %s\nnew %s\nchanges %s", n, stored, writers, read, again, schemaText(before), schemaText(after), diffText(diff))
 				break
 			}
 		}
@@ -180,7 +180,7 @@ func schemaText(s *props) string {
 	return string(text)
 }
 
-func told(d *engine.Diff) string {
+func diffText(d *engine.Diff) string {
 	text := ""
 	for i := range d.Changes {
 		c := &d.Changes[i]

@@ -60,7 +60,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareAsUpdate: the report is that of an update of the old one, with the stored versions that its status tells,
+// TestCompareAsUpdate: the report is that of an update of the old one, with the stored versions of its status,
 // or that the caller knows.
 func TestCompareAsUpdate(t *testing.T) {
 	const v1 = "  - name: v1\n    served: true\n    storage: true\n"

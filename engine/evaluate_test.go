@@ -62,7 +62,7 @@ func rich(t *testing.T) *Definition {
 		t.Fatal(err)
 	}
 	if d == nil {
-		t.Fatalf("refused: %+v", report.Violations)
+		t.Fatalf("rejected: %+v", report.Violations)
 	}
 	return d
 }
@@ -75,27 +75,27 @@ func TestValidate(t *testing.T) {
 	d := rich(t)
 	const deprecated = "example.com/v1alpha1 Gadget is deprecated; use example.com/v1 Gadget"
 	tests := []struct {
-		name     string
-		item     Item
-		options  EvaluationOptions
-		findings []string // Error(), pointer, schema pointer, line:column, step
-		refusal  string
-		code     int32
-		warnings []string
+		name       string
+		item       Item
+		options    EvaluationOptions
+		violations []string // Error(), pointer, schema pointer, line:column, step
+		rejection  string
+		code       int32
+		warnings   []string
 	}{
 		{name: "valid", item: Item{Object: gadget(`,"spec":{"color":"red"}`)}},
 		{name: "unknown field warns", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, warnings: []string{`unknown field "spec.colour"`}},
 		{name: "unknown field ignored", item: Item{Object: gadget(`,"spec":{"colour":"red"}`)}, options: EvaluationOptions{FieldValidation: FieldValidationIgnore}},
-		{name: "unknown field refused", item: Item{Object: gadget(`,"spec":{"colour":"red","size":1,"size":2}`)}, options: EvaluationOptions{FieldValidation: FieldValidationStrict},
-			code: 400, refusal: `Gadget in version "v1" cannot be handled as a Gadget: strict decoding error: duplicate field "spec.size", unknown field "spec.colour"`},
+		{name: "unknown field rejected", item: Item{Object: gadget(`,"spec":{"colour":"red","size":1,"size":2}`)}, options: EvaluationOptions{FieldValidation: FieldValidationStrict},
+			code: 400, rejection: `Gadget in version "v1" cannot be handled as a Gadget: strict decoding error: duplicate field "spec.size", unknown field "spec.colour"`},
 		{name: "finding with its places", item: Item{Object: JSON([]byte("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Gadget\",\n\"metadata\":{\"name\":\"g\",\"namespace\":\"d\"},\n\"spec\":{\"color\":\"ä\", \"tags\":[\"a\",\"a\"]}}"))},
-			code: 422, refusal: `Gadget.example.com "g" is invalid: [spec.color: Unsupported value: "ä": supported values: "red", "blue", spec.tags[1]: Duplicate value: "a"]`,
-			findings: []string{
+			code: 422, rejection: `Gadget.example.com "g" is invalid: [spec.color: Unsupported value: "ä": supported values: "red", "blue", spec.tags[1]: Duplicate value: "a"]`,
+			violations: []string{
 				`spec.color: Unsupported value: "ä": supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 3:17 | SCHEMA`,
 				`spec.tags[1]: Duplicate value: "a" | /spec/tags/1 | /properties/spec/properties/tags/x-kubernetes-list-type | 3:34 | LIST`,
 			}},
 		{name: "places in YAML", item: Item{Object: YAML([]byte("# a comment\napiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: G, namespace: d}\nspec:\n  color: 7\n"))},
-			code: 422, refusal: "*", findings: []string{
+			code: 422, rejection: "*", violations: []string{
 				`metadata.name: Invalid value: "G": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*') | /metadata/name |  | 4:18 | METADATA`,
 				`spec.color: Invalid value: "integer": spec.color in body must be of type string: "integer" | /spec/color | /properties/spec/properties/color/type | 6:10 | SCHEMA`,
 				`spec.color: Unsupported value: 7: supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 6:10 | SCHEMA`,
@@ -103,53 +103,53 @@ func TestValidate(t *testing.T) {
 		{name: "YAML duplicates", item: Item{Object: YAML([]byte("apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: g, namespace: d}\nspec: {size: 1, size: 2}\n"))},
 			warnings: []string{`line 4: key "size" already set in map`}},
 		{name: "status is dropped on create", item: Item{Object: gadget(`,"status":{"size":"many"}`)}},
-		{name: "scale", item: Item{Object: gadget(`,"spec":{"size":-1}`)}, code: 422, refusal: "*",
-			findings: []string{`.spec.size: Invalid value: -1: should be a non-negative integer | /spec/size |  | 1:103 | SCALE`}},
-		{name: "embedded resource", item: Item{Object: gadget(`,"spec":{"template":{"kind":"Pod"}}`)}, code: 422, refusal: "*",
-			findings: []string{`spec.template.apiVersion: Required value | /spec/template/apiVersion | /properties/spec/properties/template/x-kubernetes-embedded-resource | 1:107 | EMBEDDED`}},
+		{name: "scale", item: Item{Object: gadget(`,"spec":{"size":-1}`)}, code: 422, rejection: "*",
+			violations: []string{`.spec.size: Invalid value: -1: should be a non-negative integer | /spec/size |  | 1:103 | SCALE`}},
+		{name: "embedded resource", item: Item{Object: gadget(`,"spec":{"template":{"kind":"Pod"}}`)}, code: 422, rejection: "*",
+			violations: []string{`spec.template.apiVersion: Required value | /spec/template/apiVersion | /properties/spec/properties/template/x-kubernetes-embedded-resource | 1:107 | EMBEDDED`}},
 		{name: "another version than the endpoint's", item: Item{Version: "v1alpha1", Object: gadget("")}, code: 400, warnings: []string{deprecated},
-			refusal: "the API version in the data (example.com/v1) does not match the expected API version (example.com/v1alpha1)"},
+			rejection: "the API version in the data (example.com/v1) does not match the expected API version (example.com/v1alpha1)"},
 		{name: "another kind", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"g","namespace":"d"},"spec":{"tags":["a","a"],"color":1}}`))},
-			code: 422, refusal: `Widget.example.com "g" is invalid: [kind: Invalid value: "Widget": must be Gadget, spec.tags[1]: Duplicate value: "a"]`,
-			findings: []string{
+			code: 422, rejection: `Widget.example.com "g" is invalid: [kind: Invalid value: "Widget": must be Gadget, spec.tags[1]: Duplicate value: "a"]`,
+			violations: []string{
 				`kind: Invalid value: "Widget": must be Gadget | /kind |  | 1:39 | TYPE_META`,
 				`spec.tags[1]: Duplicate value: "a" | /spec/tags/1 | /properties/spec/properties/tags/x-kubernetes-list-type | 1:108 | LIST`,
 			}},
 		{name: "no kind", item: Item{Version: "v1", Object: JSON([]byte(`{"apiVersion":"example.com/v1"}`))}, code: 400,
-			refusal: `the object provided is unrecognized (must be of type Gadget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1"}' ({"apiVersion":"example.com/v1" ...)`},
+			rejection: `the object provided is unrecognized (must be of type Gadget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1"}' ({"apiVersion":"example.com/v1" ...)`},
 		{name: "kind is no string", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":1}`))}, code: 400,
-			refusal: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})`},
+			rejection: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})`},
 		{name: "apiVersion is null", item: Item{Version: "v1", Object: JSON([]byte(`{"kind":"Gadget","apiVersion":null}`))}, code: 400,
-			refusal: `Gadget in version "" cannot be handled as a Gadget: .apiVersion accessor error: <nil> is of the type <nil>, expected string`},
+			rejection: `Gadget in version "" cannot be handled as a Gadget: .apiVersion accessor error: <nil> is of the type <nil>, expected string`},
 		{name: "no JSON", item: Item{Version: "v1", Object: JSON([]byte(`{"kind"`))}, code: 400,
-			refusal: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: unexpected end of JSON input ({"kind")`},
+			rejection: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: unexpected end of JSON input ({"kind")`},
 		{name: "no JSON object", item: Item{Object: JSON([]byte(`[1]`))}, code: 400,
-			refusal: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b315d)`},
+			rejection: `the object provided is unrecognized (must be of type Gadget): couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" } (5b315d)`},
 		{name: "no YAML", item: Item{Version: "v1", Object: YAML([]byte("a: [b"))}, code: 400,
-			refusal: `the object provided is unrecognized (must be of type Gadget): yaml: line 1: did not find expected ',' or ']' (613a205b62)`},
+			rejection: `the object provided is unrecognized (must be of type Gadget): yaml: line 1: did not find expected ',' or ']' (613a205b62)`},
 		{name: "metadata of the wrong type", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"labels":{"a":1}}}`))}, code: 400,
-			refusal: `Gadget in version "v1" cannot be handled as a Gadget: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`},
+			rejection: `Gadget in version "v1" cannot be handled as a Gadget: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string`},
 		{name: "another namespace than the request's", item: Item{Namespace: "other", Object: gadget("")}, code: 400,
-			refusal: "the namespace of the provided object does not match the namespace sent on the request"},
+			rejection: "the namespace of the provided object does not match the namespace sent on the request"},
 		{name: "another name than the request's", item: Item{Name: "other", Object: gadget("")}, code: 400,
-			refusal: "the name of the object (g) does not match the name on the URL (other)"},
+			rejection: "the name of the object (g) does not match the name on the URL (other)"},
 		{name: "the request's namespace", item: Item{Namespace: "d", Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}},
 		{name: "no namespace", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g"}}`))}, code: 422,
-			refusal:  `Gadget.example.com "g" is invalid: metadata.namespace: Required value`,
-			findings: []string{"metadata.namespace: Required value | /metadata/namespace |  | 1:59 | METADATA"}},
+			rejection:  `Gadget.example.com "g" is invalid: metadata.namespace: Required value`,
+			violations: []string{"metadata.namespace: Required value | /metadata/namespace |  | 1:59 | METADATA"}},
 		{name: "completed", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"generateName":"g-"}}`))}, options: EvaluationOptions{CompleteMetadata: true}},
 		{name: "duplicate owners", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","ownerReferences":[
 			{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true},{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u","controller":true}]}}`))},
 			warnings: []string{".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u"}},
 		{name: "managed fields, which are written anew", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other","fieldsType":"X"}]}}`))}},
 		{name: "managed fields as given", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","managedFields":[{"operation":"Other"}]}}`))}, options: EvaluationOptions{AsGiven: true},
-			code: 422, refusal: "*", findings: []string{`metadata.managedFields[0].operation: Unsupported value: "Other": supported values: "Apply", "Update" | /metadata/managedFields/0/operation |  | 1:117 | METADATA`}},
+			code: 422, rejection: "*", violations: []string{`metadata.managedFields[0].operation: Unsupported value: "Other": supported values: "Apply", "Update" | /metadata/managedFields/0/operation |  | 1:117 | METADATA`}},
 		{name: "a field whose name is no header", item: Item{Object: gadget(`,"spec":{"a\u0000":1,"b":2}`)}, warnings: []string{`unknown field "spec.b"`}},
 		{name: "finalizers", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"g","namespace":"d","finalizers":["x"]}}`))},
 			warnings: []string{`metadata.finalizers: "x": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`}},
 		{name: "deprecated", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1alpha1","kind":"Gadget","metadata":{"name":"g","namespace":"d"}}`))}, warnings: []string{deprecated}},
-		{name: "as given", item: Item{Object: gadget(`,"spec":{"unknown":1,"note":null,"color":null},"status":{"size":"x"}`)}, options: EvaluationOptions{AsGiven: true}, code: 422, refusal: "*",
-			findings: []string{
+		{name: "as given", item: Item{Object: gadget(`,"spec":{"unknown":1,"note":null,"color":null},"status":{"size":"x"}`)}, options: EvaluationOptions{AsGiven: true}, code: 422, rejection: "*",
+			violations: []string{
 				`spec.color: Invalid value: "null": spec.color in body must be of type string: "null" | /spec/color | /properties/spec/properties/color/type | 1:128 | SCHEMA`,
 				`spec.color: Unsupported value: null: supported values: "red", "blue" | /spec/color | /properties/spec/properties/color/enum | 1:128 | SCHEMA`,
 				`status.size: Invalid value: "string": status.size in body must be of type integer: "string" | /status/size | /properties/status/properties/size/type | 1:151 | SCHEMA`,
@@ -166,23 +166,23 @@ func TestValidate(t *testing.T) {
 			for _, f := range v.Violations {
 				got = append(got, strings.Join([]string{f.Error(), f.Pointer, f.SchemaPointer, place(f.Position), string(f.Step)}, " | "))
 			}
-			if !slices.Equal(got, tt.findings) {
-				t.Errorf("findings\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.findings, "\n\t"))
+			if !slices.Equal(got, tt.violations) {
+				t.Errorf("violations\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(tt.violations, "\n\t"))
 			}
 			if !slices.Equal(v.Warnings, tt.warnings) {
 				t.Errorf("warnings %q, want %q", v.Warnings, tt.warnings)
 			}
 			switch {
-			case v.Allowed != (tt.refusal == "") || v.Allowed != (v.Rejection == nil):
-				t.Errorf("allowed %v, refusal %+v", v.Allowed, v.Rejection)
-			case v.Rejection != nil && (v.Rejection.Code != tt.code || tt.refusal != "*" && v.Rejection.Message != tt.refusal):
-				t.Errorf("refusal %+v\nwant %d %s", *v.Rejection, tt.code, tt.refusal)
+			case v.Allowed != (tt.rejection == "") || v.Allowed != (v.Rejection == nil):
+				t.Errorf("allowed %v, rejection %+v", v.Allowed, v.Rejection)
+			case v.Rejection != nil && (v.Rejection.Code != tt.code || tt.rejection != "*" && v.Rejection.Message != tt.rejection):
+				t.Errorf("rejection %+v\nwant %d %s", *v.Rejection, tt.code, tt.rejection)
 			}
 		})
 	}
 }
 
-// TestVerdictChanges: a verdict tells what was pruned and filled in, whichever way it came about; a status that a
+// TestVerdictChanges: a verdict reports what was pruned and filled in, whichever way it came about; a status that a
 // Fields that create drops cause a warning where upstream warns, and their defaults do not.
 func TestVerdictChanges(t *testing.T) {
 	const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},"spec":{
@@ -202,7 +202,7 @@ func TestVerdictChanges(t *testing.T) {
 		{"accepted", `{"parts":[{},{"b":{"c":1}}]}`, ``,
 			`spec.parts[1].b /spec/parts/1/b {"c":1}; status.extra /status/extra 1`,
 			`spec.parts[0].a /spec/parts/0/a "x"; spec.parts[1].a /spec/parts/1/a "x"; spec.size /spec/size 3`},
-		{"refused", `{"size":10,"typo":2}`, ``, `spec.typo /spec/typo 2; status.extra /status/extra 1`, ``},
+		{"rejected", `{"size":10,"typo":2}`, ``, `spec.typo /spec/typo 2; status.extra /status/extra 1`, ``},
 		{"unknown metadata", `{"size":1}`, `,"colour":"red"`, `metadata.colour /metadata/colour "red"; status.extra /status/extra 1`, ``},
 		{"undecodable metadata", `{"typo":1}`, `,"labels":{"a":1}`, ``, ``},
 	} {
@@ -359,7 +359,7 @@ func TestErrors(t *testing.T) {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
 			if e != nil && e.Reason == ReasonObjectRejected && e.Rejection == nil {
-				t.Error("no refusal")
+				t.Error("no rejection")
 			}
 		})
 	}

@@ -79,7 +79,7 @@ func TestWithoutDeadlines(t *testing.T) {
 		v, err := d.Validate(context.Background(), Item{Object: JSON([]byte(objectOf(c.object)))}, EvaluationOptions{})
 		took := testenv.CPUTime() - start
 		if v != nil {
-			t.Logf("%s: %d findings after %v", c.name, len(v.Violations), took.Round(time.Millisecond))
+			t.Logf("%s: %d violations after %v", c.name, len(v.Violations), took.Round(time.Millisecond))
 		} else {
 			t.Logf("%s: %v after %v: %v", c.name, ReasonOf(err), took.Round(time.Millisecond), err)
 		}
@@ -130,7 +130,7 @@ func TestHostileManifests(t *testing.T) {
 	for _, c := range []struct {
 		name, schema string
 		reason       Reason
-		findings     int
+		violations   int
 		limit        int64
 	}{
 		{"many bad properties", `{"type":"object","properties":{` + repeated(5_000, `"p%d":{"type":"x"}`) + `}}`, "", 5_000, 0},
@@ -155,7 +155,7 @@ func TestHostileManifests(t *testing.T) {
 		if c.reason != "" {
 			continue
 		}
-		if report == nil || len(report.Violations) < c.findings || report.Accepted != (c.findings == 0) {
+		if report == nil || len(report.Violations) < c.violations || report.Accepted != (c.violations == 0) {
 			t.Errorf("%s: not reported as it should be", c.name)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
@@ -166,8 +166,8 @@ func TestHostileManifests(t *testing.T) {
 	}
 }
 
-// TestPositionsOfMetadata: findings about labels and annotations, whose fields name the map, have the place of the member.
-// Two labels with one bad value make one finding.
+// TestPositionsOfMetadata: violations about labels and annotations, whose fields name the map, have the member's position.
+// Two labels with one bad value make one violation.
 func TestPositionsOfMetadata(t *testing.T) {
 	d := mustCompile(t, cronTabCRD)
 	object := `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default",

@@ -161,7 +161,7 @@ func BenchmarkOpenAPI(b *testing.B) {
 	}
 }
 
-// shallow describes CRDs whose documents are large, each some MiB, and tells before each reading of a manifest.
+// shallow describes CRDs whose documents are large, each some MiB, and reports each read of a manifest before it.
 func shallow(name string, count, bytes int, reading func()) []engine.CRD {
 	text := strings.Repeat("x", bytes)
 	crds := make([]engine.CRD, count)

@@ -58,7 +58,7 @@ func TestPatch(t *testing.T) {
 			object: before + `3},"spec":{"replicas":1,"image":"a<b"},"status":{"replicas":5,"selector":"a=b"}}`},
 		{name: "an old object of another version", item: Item{Version: "v2"}, patch: `{}`,
 			object: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":3},"spec":{"replicas":1}}`},
-		{name: "a finding stands where the patch puts it", patch: "{\"spec\":{\n \"replicas\": 9}}", code: 422, message: `spec.replicas in body should be less than or equal to 5`, violation: "spec.replicas", line: 2, column: 14},
+		{name: "a violation has its position in the patch", patch: "{\"spec\":{\n \"replicas\": 9}}", code: 422, message: `spec.replicas in body should be less than or equal to 5`, violation: "spec.replicas", line: 2, column: 14},
 		{name: "so it does in an operation", list: true, patch: "[\n{\"op\":\"add\",\"path\":\"/spec/list\",\"value\":[{\"n\":\"x\"}]}]", code: 422, violation: "spec.list[0].n", line: 2, column: 47},
 		{name: "the last operation counts", list: true, patch: "[\n{\"op\":\"add\",\"path\":\"/spec/replicas\",\"value\":8},\n{\"op\":\"test\",\"path\":\"/spec/replicas\",\"value\":8},\n {\"op\":\"add\",\"path\":\"/spec\",\"value\":{\"replicas\":9}}]",
 			code: 422, violation: "spec.replicas", line: 4, column: 49},
@@ -129,7 +129,7 @@ func TestPatch(t *testing.T) {
 				t.Errorf("object %s\nwant   %s", v.Object, c.object)
 			}
 			if c.code == 0 != v.Allowed || c.code != 0 && (v.Rejection.Code != c.code || !strings.Contains(v.Rejection.Message, c.message)) {
-				t.Errorf("refusal %+v, want %d %s", v.Rejection, c.code, c.message)
+				t.Errorf("rejection %+v, want %d %s", v.Rejection, c.code, c.message)
 			}
 			if !strings.Contains(strings.Join(v.Warnings, "\n"), c.warning) || c.warning == "" && len(v.Warnings) > 0 && c.code != 500 {
 				t.Errorf("warnings %q, want %q", v.Warnings, c.warning)

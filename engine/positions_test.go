@@ -88,7 +88,7 @@ func numbered(n int, format string) string {
 	return strings.Join(parts, ",")
 }
 
-// TestManyDifferences is TestManyPositions for a replay: the differences that are not told are counted.
+// TestManyDifferences is TestManyPositions for a replay: the omitted differences are counted.
 func TestManyDifferences(t *testing.T) {
 	const n, most = 100_000, 30 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), most)

@@ -59,11 +59,11 @@ func TestReplay(t *testing.T) {
 		differences []string
 	}{
 		{"the same", nil, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.Same}, nil, nil},
-		{"refused, but kept", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRejected, engine.KeptByRatcheting},
+		{"rejected, but kept", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRejected, engine.KeptByRatcheting},
 			[]string{"1:83 spec.i"}, nil},
-		{"refused at the root", []string{"        type: object\n        properties:\n          spec", "        type: object\n        required: [data]\n        properties:\n          data: {type: object}\n          spec"},
+		{"rejected at the root", []string{"        type: object\n        properties:\n          spec", "        type: object\n        required: [data]\n        properties:\n          data: {type: object}\n          spec"},
 			`"spec":{"i":7}`, []engine.ReplayOutcome{engine.NewlyRejected}, []string{"1:1 data"}, nil},
-		{"refused before", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":11}`, []engine.ReplayOutcome{engine.Same}, []string{"1:83 spec.i"}, nil},
+		{"rejected before", []string{"maximum: 10", "maximum: 5"}, `"spec":{"i":11}`, []engine.ReplayOutcome{engine.Same}, []string{"1:83 spec.i"}, nil},
 		{"accepted", []string{"maximum: 10", "maximum: 20"}, `"spec":{"i":11}`, []engine.ReplayOutcome{engine.NewlyAccepted}, nil, nil},
 		{"pruned", []string{"x: {type: string}, ", ""}, `"spec":{"o":{"x":"1","w":"2"}}`, []engine.ReplayOutcome{engine.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.o.x: "1" -> `}},
 		{"no longer pruned", []string{"x: {type: string}, ", "x: {type: string}, v: {type: integer}, "}, `"spec":{"o":{"v":1}}`, []engine.ReplayOutcome{engine.PrunedOtherwise}, nil, []string{`PrunedOtherwise spec.o.v:  -> 1`}},
@@ -95,8 +95,8 @@ func TestReplay(t *testing.T) {
 			if !slices.Equal(r.Outcomes, tc.outcomes) || !slices.Equal(violations, tc.violations) || !slices.Equal(differences, tc.differences) {
 				t.Errorf("%v, found %q, differences %q", r.Outcomes, violations, differences)
 			}
-			if refused := slices.Contains(r.Outcomes, engine.NewlyRejected); refused != (r.NewRejection != nil) || refused && r.NewRejection.Code != 422 {
-				t.Errorf("refusal: %+v", r.NewRejection)
+			if rejected := slices.Contains(r.Outcomes, engine.NewlyRejected); rejected != (r.NewRejection != nil) || rejected && r.NewRejection.Code != 422 {
+				t.Errorf("rejection: %+v", r.NewRejection)
 			}
 		})
 	}
@@ -183,8 +183,8 @@ spec:
 	}
 	open, closed := compile("{type: object, x-kubernetes-preserve-unknown-fields: true}"), compile("{type: object}")
 	for _, tc := range []struct {
-		sizes         []int
-		told, omitted int
+		sizes             []int
+		reported, omitted int
 	}{
 		{[]int{engine.MaxReplayBytes + 1, 1, 2}, 1, 2},
 		{[]int{engine.MaxReplayBytes / 4, engine.MaxReplayBytes / 4, engine.MaxReplayBytes / 4}, 3, 0},
@@ -194,7 +194,7 @@ spec:
 			object += fmt.Sprintf(`,"u%d":%q`, i, strings.Repeat("x", size))
 		}
 		out, err := engine.Replay(t.Context(), open, closed, []engine.Item{{Object: engine.JSON([]byte(object + "}"))}}, engine.EvaluationOptions{})
-		if err != nil || out[0].Err != nil || len(out[0].Differences) != tc.told || out[0].OmittedDifferences != tc.omitted || out[0].Differences[0].Pointer != "/u0" {
+		if err != nil || out[0].Err != nil || len(out[0].Differences) != tc.reported || out[0].OmittedDifferences != tc.omitted || out[0].Differences[0].Pointer != "/u0" {
 			t.Errorf("%v: %v %v, %d differences, %d omitted", tc.sizes, err, out[0].Err, len(out[0].Differences), out[0].OmittedDifferences)
 		}
 	}

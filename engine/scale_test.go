@@ -120,7 +120,7 @@ func TestAdmitScale(t *testing.T) {
 				t.Errorf("object %s\nwant   %s\nstored %s\nwant   %s", v.Object, c.object, v.StoredObject, c.stored)
 			}
 			if (c.code == 0) != v.Allowed || c.code != 0 && (v.Rejection.Code != c.code || !strings.Contains(v.Rejection.Message, c.message)) {
-				t.Errorf("refusal %+v, want %d %s", v.Rejection, c.code, c.message)
+				t.Errorf("rejection %+v, want %d %s", v.Rejection, c.code, c.message)
 			}
 			for _, f := range v.Violations {
 				if f.Position != nil {

@@ -27,8 +27,8 @@ func claimant(age int, wanted ...string) CRDStatus {
 	}
 }
 
-// told spells a status: accepted names, then conditions without times.
-func told(s *Status) string {
+// statusText returns a status as a text: accepted names, then conditions without times.
+func statusText(s *Status) string {
 	n := s.AcceptedNames
 	text := strings.Join(append([]string{n.Plural, n.Singular, n.Kind, n.ListKind}, n.ShortNames...), " ")
 	for _, c := range s.Conditions {
@@ -45,7 +45,7 @@ const (
 
 func TestReconcileStatus(t *testing.T) {
 	as := func(age int) CRDStatus { return claimant(age, "as", "a", "A", "AList", "x") }
-	settled := func(c CRDStatus) CRDStatus {
+	reconciled := func(c CRDStatus) CRDStatus {
 		ReconcileStatus([]CRDStatus{c}, "", birth)
 		group := []CRDStatus{c}
 		ReconcileStatus(group, c.Name, birth)
@@ -64,21 +64,21 @@ func TestReconcileStatus(t *testing.T) {
 	}{
 		{name: "nobody"},
 		{name: "one", group: []CRDStatus{as(1)}, first: "as.example.com", want: []string{"as a A AList x" + named + established}, changed: []string{"as.example.com"}},
-		{name: "settled already", group: []CRDStatus{settled(as(1))}, first: "as.example.com", want: []string{"as a A AList x" + named + established}},
+		{name: "reconciled already", group: []CRDStatus{reconciled(as(1))}, first: "as.example.com", want: []string{"as a A AList x" + named + established}},
 		{name: "the one that was first keeps its names",
-			group: []CRDStatus{settled(as(1)), claimant(2, "bs", "a", "B", "BList")}, first: "bs.example.com",
+			group: []CRDStatus{reconciled(as(1)), claimant(2, "bs", "a", "B", "BList")}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs  B BList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 			}, changed: []string{"bs.example.com"}},
-		{name: "of several conflicts the last is told",
-			group: []CRDStatus{settled(as(1)), claimant(2, "x", "a", "A", "AList")}, first: "x.example.com",
+		{name: "the last of several conflicts is reported",
+			group: []CRDStatus{reconciled(as(1)), claimant(2, "x", "a", "A", "AList")}, first: "x.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"   ; NamesAccepted=False ListKindConflict: \"AList\" is already in use" + waiting,
 			}, changed: []string{"x.example.com"}},
 		{name: "short names are accepted together or not at all",
-			group: []CRDStatus{settled(as(1)), claimant(2, "bs", "b", "B", "BList", "x", "a", "free", "x")}, first: "bs.example.com",
+			group: []CRDStatus{reconciled(as(1)), claimant(2, "bs", "b", "B", "BList", "x", "a", "free", "x")}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs b B BList; NamesAccepted=False ShortNamesConflict: [\"x\" is already in use, \"a\" is already in use]" + waiting,
@@ -91,14 +91,14 @@ func TestReconcileStatus(t *testing.T) {
 				"ds  D DList; NamesAccepted=False SingularConflict: \"a\" is already in use" + waiting,
 			}, changed: []string{"bs.example.com", "cs.example.com", "ds.example.com"}},
 		{name: "an established CRD that asks for a taken name stays established under those it has",
-			group: []CRDStatus{settled(as(1)), asking(settled(claimant(2, "bs", "b", "B", "BList")), Names{Plural: "bs", Singular: "b", Kind: "A", ListKind: "Bs"})}, first: "bs.example.com",
+			group: []CRDStatus{reconciled(as(1)), asking(reconciled(claimant(2, "bs", "b", "B", "BList")), Names{Plural: "bs", Singular: "b", Kind: "A", ListKind: "Bs"})}, first: "bs.example.com",
 			want: []string{
 				"as a A AList x" + named + established,
 				"bs b B Bs; NamesAccepted=False KindConflict: \"A\" is already in use" + established,
 			}, changed: []string{"bs.example.com"}},
 		{name: "a CRD that releases a name hands it on",
 			group: []CRDStatus{
-				asking(settled(as(1)), Names{Plural: "as", Singular: "a", Kind: "A", ListKind: "AList"}),
+				asking(reconciled(as(1)), Names{Plural: "as", Singular: "a", Kind: "A", ListKind: "AList"}),
 				claimant(2, "bs", "b", "B", "BList", "x"),
 			}, first: "as.example.com",
 			want: []string{
@@ -106,18 +106,18 @@ func TestReconcileStatus(t *testing.T) {
 				"bs b B BList x" + named + established,
 			}, changed: []string{"as.example.com", "bs.example.com"}},
 		{name: "a CRD is in its own way",
-			group: []CRDStatus{asking(settled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList", ShortNames: []string{"x"}})}, first: "as.example.com",
+			group: []CRDStatus{asking(reconciled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList", ShortNames: []string{"x"}})}, first: "as.example.com",
 			want: []string{
 				"as a A AList x; NamesAccepted=False SingularConflict: \"x\" is already in use" + established,
 			}, changed: []string{"as.example.com"}},
 		{name: "a CRD gets out of its own way", // in the second round, when the short name is no longer its own
-			group: []CRDStatus{asking(settled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList"})}, first: "as.example.com",
+			group: []CRDStatus{asking(reconciled(as(1)), Names{Plural: "as", Singular: "x", Kind: "A", ListKind: "AList"})}, first: "as.example.com",
 			want: []string{"as x A AList" + named + established}, changed: []string{"as.example.com"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			changed := ReconcileStatus(tt.group, tt.first, birth)
 			for i := range tt.group {
-				if got := told(&tt.group[i].Status); got != tt.want[i] {
+				if got := statusText(&tt.group[i].Status); got != tt.want[i] {
 					t.Errorf("%s\n got %s\nwant %s", tt.group[i].Name, got, tt.want[i])
 				}
 			}
@@ -125,7 +125,7 @@ func TestReconcileStatus(t *testing.T) {
 				t.Errorf("changed %q, want %q", changed, tt.changed)
 			}
 			if again := ReconcileStatus(tt.group, "", birth.Add(time.Hour)); again != nil {
-				t.Errorf("not settled: %q change again", again)
+				t.Errorf("not reconciled: %q change again", again)
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestReconcileKeepsConflicts(t *testing.T) {
 	if changed := ReconcileStatus(group, "bs.example.com", birth); changed != nil {
 		t.Errorf("%q changed", changed)
 	}
-	if got, want := told(&group[1].Status), "bs b B BList; NamesAccepted=False KindConflict: \"A\" is already in use"+established; got != want {
+	if got, want := statusText(&group[1].Status), "bs b B BList; NamesAccepted=False KindConflict: \"A\" is already in use"+established; got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }
@@ -153,14 +153,14 @@ func TestReconcileTimes(t *testing.T) {
 	group[0].Desired.InvalidCABundle = true
 	ReconcileStatus(group, "as.example.com", birth.Add(1500*time.Millisecond))
 	before := *group[0].Status.DeepCopy()
-	if got, want := told(&before), "as a A AList"+named+"; Established=False InvalidCABundle: The conversion webhook CABundle is invalid"; got != want {
+	if got, want := statusText(&before), "as a A AList"+named+"; Established=False InvalidCABundle: The conversion webhook CABundle is invalid"; got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	shared := group[0].Status
 	group[0].Desired.InvalidCABundle = false
 	ReconcileStatus(group, "as.example.com", birth.Add(time.Hour))
 	if !reflect.DeepEqual(shared, before) {
-		t.Errorf("the status that was given became %s", told(&shared))
+		t.Errorf("the status that was given became %s", statusText(&shared))
 	}
 	after := group[0].Status.Conditions
 	if first := metav1.NewTime(birth.Add(time.Second)); !after[0].LastTransitionTime.Equal(&first) || after[0].LastTransitionTime.Nanosecond() != 0 {

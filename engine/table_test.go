@@ -40,7 +40,7 @@ spec:
 		t.Fatal(err)
 	}
 	if d == nil {
-		t.Fatalf("refused: %v", report.Violations)
+		t.Fatalf("rejected: %v", report.Violations)
 	}
 	return d
 }

@@ -24,39 +24,39 @@ spec: {color: green}
 status: {phase: b}
 `))
 	for _, tt := range []struct {
-		name     string
-		item     Item
-		o        EvaluationOptions
-		refusal  string
-		found    []string
-		forgiven []string
+		name      string
+		item      Item
+		o         EvaluationOptions
+		rejection string
+		found     []string
+		ratcheted []string
 	}{
 		{name: "unchanged", item: Item{Object: object(version, `,"spec":{"color":"green","note":"n"}`), OldObject: old},
-			forgiven: []string{"/spec/color", "/status/phase"}},
-		{name: "changed", item: Item{Object: object(version, `,"spec":{"color":"black"}`), OldObject: old}, refusal: "Invalid",
-			found: []string{"/spec/color"}, forgiven: []string{"/status/phase"}},
-		{name: "incomplete", item: Item{Object: object("", `,"spec":{"color":"blue"}`), OldObject: old}, refusal: "Invalid",
-			found: []string{"/metadata/resourceVersion", "/metadata/resourceVersion"}, forgiven: []string{"/status/phase"}},
+			ratcheted: []string{"/spec/color", "/status/phase"}},
+		{name: "changed", item: Item{Object: object(version, `,"spec":{"color":"black"}`), OldObject: old}, rejection: "Invalid",
+			found: []string{"/spec/color"}, ratcheted: []string{"/status/phase"}},
+		{name: "incomplete", item: Item{Object: object("", `,"spec":{"color":"blue"}`), OldObject: old}, rejection: "Invalid",
+			found: []string{"/metadata/resourceVersion", "/metadata/resourceVersion"}, ratcheted: []string{"/status/phase"}},
 		{name: "completed", item: Item{Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Gadget","spec":{"color":"blue"}}`)), OldObject: old}, o: EvaluationOptions{CompleteMetadata: true},
-			forgiven: []string{"/status/phase"}},
+			ratcheted: []string{"/status/phase"}},
 		{name: "status", item: Item{Object: object(version, `,"status":{"size":1}`), OldObject: old, Subresource: "status"}},
-		{name: "status as it was", item: Item{Object: object(version, `,"status":{"phase":"b"}`), OldObject: old, Subresource: "status"}, forgiven: []string{"/status/phase"}},
-		{name: "no status there", item: Item{Version: "v1alpha1", Object: object(version, ``), OldObject: old, Subresource: "status"}, refusal: "NotFound"},
+		{name: "status as it was", item: Item{Object: object(version, `,"status":{"phase":"b"}`), OldObject: old, Subresource: "status"}, ratcheted: []string{"/status/phase"}},
+		{name: "no status there", item: Item{Version: "v1alpha1", Object: object(version, ``), OldObject: old, Subresource: "status"}, rejection: "NotFound"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v, err := d.Validate(context.Background(), tt.item, tt.o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			refusal := ""
+			rejection := ""
 			if v.Rejection != nil {
-				refusal = v.Rejection.Reason
+				rejection = v.Rejection.Reason
 			}
-			if refusal != tt.refusal || v.Allowed != (tt.refusal == "") {
-				t.Errorf("refused %q, allowed %v: %+v", refusal, v.Allowed, v.Violations)
+			if rejection != tt.rejection || v.Allowed != (tt.rejection == "") {
+				t.Errorf("rejected %q, allowed %v: %+v", rejection, v.Allowed, v.Violations)
 			}
 			checkPointers(t, "found", v.Violations, tt.found)
-			checkPointers(t, "forgiven", v.Ratcheted, tt.forgiven)
+			checkPointers(t, "ratcheted", v.Ratcheted, tt.ratcheted)
 			for _, f := range v.Ratcheted {
 				if inText := f.Pointer == "/spec/color" || tt.item.Subresource != ""; inText != (f.Position != nil) {
 					t.Errorf("%s: position %v", f.Pointer, f.Position)

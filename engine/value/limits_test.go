@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRefusals(t *testing.T) {
+func TestRejections(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		limits     Limits

@@ -83,7 +83,7 @@ func compare(t testing.TB, text []byte) {
 			t.Fatalf("%.200q: error %#v, upstream %v", text, err, wantErr)
 		}
 		if root != 0 || len(d.Nodes) != 1 || len(d.Src[Arena]) != 0 {
-			t.Fatalf("%.200q: a refused text left %d nodes, %d bytes", text, len(d.Nodes), len(d.Src[Arena]))
+			t.Fatalf("%.200q: a rejected text left %d nodes, %d bytes", text, len(d.Nodes), len(d.Src[Arena]))
 		}
 		return
 	}

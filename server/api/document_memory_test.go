@@ -31,8 +31,8 @@ func (w *wire) large(count int) *wire {
 
 // TestDocumentMemory checks that documents built at one time share a bound, which is free again when the calls have ended.
 func TestDocumentMemory(t *testing.T) {
-	refused := &atomic.Int64{}
-	w := startWith(t, nil, func(o *api.Options) { o.Rejected = func() { refused.Add(1) } }).large(2) // documents of 5 MiB, 10 with their copies, of 32
+	rejected := &atomic.Int64{}
+	w := startWith(t, nil, func(o *api.Options) { o.Rejected = func() { rejected.Add(1) } }).large(2) // documents of 5 MiB, 10 with their copies, of 32
 	ask := func() error {
 		_, err := w.shows.GetOpenApi(context.Background(), &crdevalv1.GetOpenApiRequest{Catalog: "default", Spec: "v2"})
 		return err
@@ -51,7 +51,7 @@ func TestDocumentMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused.Store(0)
+	rejected.Store(0)
 	const callers = 32
 	errs := make(chan error, callers)
 	for range callers {
@@ -68,8 +68,8 @@ func TestDocumentMemory(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if none != refused.Load() {
-		t.Errorf("%d were rejected, and %d counted", none, refused.Load())
+	if none != rejected.Load() {
+		t.Errorf("%d were rejected, and %d counted", none, rejected.Load())
 	}
 	t.Logf("%d of %d were rejected", none, callers)
 	if err := patiently(); err != nil {

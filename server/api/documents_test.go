@@ -80,7 +80,7 @@ func TestETagsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Discovery tells short names, OpenAPI the texts.
+	// Discovery has the short names, OpenAPI the texts.
 	other := strings.NewReplacer("A lamp.", "A light.", "[lp]", "[lmp]").Replace(lampManifest)
 	for name, ask := range documentsOfCatalogs {
 		expect := func(when, ifNoneMatch, etag string, sent bool, most int64) string {

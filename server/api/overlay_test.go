@@ -55,7 +55,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestInlineCrdsRejected: a CRD that Kubernetes would reject fails the call, with its findings in the error as far as there is room.
+// TestInlineCrdsRejected: a CRD that Kubernetes would reject fails the call, with its violations in the error as far as there is room.
 func TestInlineCrdsRejected(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	var many strings.Builder
@@ -67,12 +67,12 @@ func TestInlineCrdsRejected(t *testing.T) {
 		code          codes.Code
 		reason        string
 		crd, field    string
-		findings      int
+		violations    int
 		more, updates bool
 	}{
-		"one finding":     {[]*crdevalv1.Document{yamlDocument(manifestOf("pears")), yamlDocument(manifestOf("apples", "Namespaced", "Everywhere"))}, codes.InvalidArgument, "CRD_REJECTED", "apples.example.com", "spec.scope", 1, false, false},
+		"one violation":   {[]*crdevalv1.Document{yamlDocument(manifestOf("pears")), yamlDocument(manifestOf("apples", "Namespaced", "Everywhere"))}, codes.InvalidArgument, "CRD_REJECTED", "apples.example.com", "spec.scope", 1, false, false},
 		"an update":       {[]*crdevalv1.Document{yamlDocument(strings.Replace(crontabManifest, "kind: CronTab,", "kind: Cron,", 1))}, codes.InvalidArgument, "CRD_REJECTED", "crontabs.stable.example.com", "spec.names.kind", 1, false, true},
-		"many findings":   {[]*crdevalv1.Document{yamlDocument(manifestOf("apples", "type: object\n", "type: object\n        properties:"+many.String()+"\n"))}, codes.InvalidArgument, "CRD_REJECTED", "apples.example.com", "", 0, true, false},
+		"many violations": {[]*crdevalv1.Document{yamlDocument(manifestOf("apples", "type: object\n", "type: object\n        properties:"+many.String()+"\n"))}, codes.InvalidArgument, "CRD_REJECTED", "apples.example.com", "", 0, true, false},
 		"another kind":    {[]*crdevalv1.Document{jsonDocument(`{}`)}, codes.InvalidArgument, "MANIFEST_UNREADABLE", "", "", 0, false, false},
 		"unreadable":      {[]*crdevalv1.Document{yamlDocument(`a: [`)}, codes.InvalidArgument, "MANIFEST_UNREADABLE", "", "", 0, false, false},
 		"too many":        {make([]*crdevalv1.Document, 17), codes.ResourceExhausted, "LIMIT_EXCEEDED", "", "", 0, false, false},
@@ -107,7 +107,7 @@ func TestInlineCrdsRejected(t *testing.T) {
 			if info.GetMetadata()["crd"] != c.crd || (info.GetMetadata()["omitted_violations"] != "0") != c.more || report.GetUpdate() != c.updates {
 				t.Errorf("%v, %v", info, report)
 			}
-			if n := len(report.GetViolations()); c.findings != 0 && n != c.findings || c.more && n == 0 || c.field != "" && report.GetViolations()[0].GetField() != c.field {
+			if n := len(report.GetViolations()); c.violations != 0 && n != c.violations || c.more && n == 0 || c.field != "" && report.GetViolations()[0].GetField() != c.field {
 				t.Errorf("%v", report)
 			}
 		})

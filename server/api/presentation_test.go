@@ -109,12 +109,12 @@ func TestSelectFields(t *testing.T) {
 		t.Errorf("without objects: %v %v", none, err)
 	}
 	for selector, message := range map[string]string{"spec.count=1": "field label not supported: spec.count", "spec.color": "invalid selector: 'spec.color'; can't understand 'spec.color'"} {
-		refused, err := w.shows.SelectFields(context.Background(), &crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps, Selector: selector})
-		if err != nil || refused.GetRejection().GetCode() != http.StatusBadRequest || !strings.Contains(refused.GetRejection().GetMessage(), message) {
-			t.Errorf("%s: %v %v", selector, refused, err)
+		rejected, err := w.shows.SelectFields(context.Background(), &crdevalv1.SelectFieldsRequest{Catalog: "default", Crd: lamps, Selector: selector})
+		if err != nil || rejected.GetRejection().GetCode() != http.StatusBadRequest || !strings.Contains(rejected.GetRejection().GetMessage(), message) {
+			t.Errorf("%s: %v %v", selector, rejected, err)
 		}
 		body, _ := json.Marshal(map[string]string{"crd": lamps, "selector": selector})
-		w.do("POST", toShow+":selectFields", string(body)).isStatus(t, http.StatusBadRequest, "BadRequest", refused.GetRejection().GetMessage())
+		w.do("POST", toShow+":selectFields", string(body)).isStatus(t, http.StatusBadRequest, "BadRequest", rejected.GetRejection().GetMessage())
 	}
 }
 
@@ -153,27 +153,27 @@ func TestScale(t *testing.T) {
 		"no replicas": {Catalog: "default", Object: jsonDocument(noCounts)},
 		"no scale":    {Catalog: "default", Object: jsonDocument(strings.Replace(aLamp, "com/v1", "com/v1beta1", 1))},
 	} {
-		refused, err := w.shows.GetScale(ctx, r)
-		if err != nil || refused.GetRejection().GetCode() < 400 || refused.GetScale() != nil {
-			t.Errorf("%s: %v %v", name, refused, err)
+		rejected, err := w.shows.GetScale(ctx, r)
+		if err != nil || rejected.GetRejection().GetCode() < 400 || rejected.GetScale() != nil {
+			t.Errorf("%s: %v %v", name, rejected, err)
 			continue
 		}
 		rest := w.do("POST", toShow+":getScale", `{"object":`+string(r.GetObject().GetJson())+`}`)
-		rest.isStatus(t, int(refused.GetRejection().GetCode()), refused.GetRejection().GetReason(), refused.GetRejection().GetMessage())
+		rest.isStatus(t, int(rejected.GetRejection().GetCode()), rejected.GetRejection().GetReason(), rejected.GetRejection().GetMessage())
 	}
-	refused, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(`{"kind":7}`)})
-	if err != nil || refused.GetRejection().GetCode() != http.StatusBadRequest {
-		t.Errorf("what is no Scale: %v %v", refused, err)
+	rejected, err := w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(`{"kind":7}`)})
+	if err != nil || rejected.GetRejection().GetCode() != http.StatusBadRequest {
+		t.Errorf("what is no Scale: %v %v", rejected, err)
 	}
 	// The reason why a Scale cannot be decoded, which is not in the API server's answer, is a warning, as for Admit.
 	const textual = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":"9"}}`
 	const why = `crdeval: the Scale cannot be decoded: json: cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32`
-	refused, err = w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(textual)})
-	if err != nil || strings.Contains(refused.GetRejection().GetMessage(), "unmarshal") || !slices.Equal(refused.GetWarnings(), []string{why}) {
-		t.Errorf("a Scale with a text: %v %v", refused, err)
+	rejected, err = w.shows.SetScale(ctx, &crdevalv1.SetScaleRequest{Catalog: "default", Object: jsonDocument(aLamp), Scale: jsonDocument(textual)})
+	if err != nil || strings.Contains(rejected.GetRejection().GetMessage(), "unmarshal") || !slices.Equal(rejected.GetWarnings(), []string{why}) {
+		t.Errorf("a Scale with a text: %v %v", rejected, err)
 	}
 	rest := w.do("POST", toShow+":setScale", `{"object":`+aLamp+`,"scale":`+textual+`}`)
-	rest.isStatus(t, http.StatusBadRequest, "BadRequest", refused.GetRejection().GetMessage())
+	rest.isStatus(t, http.StatusBadRequest, "BadRequest", rejected.GetRejection().GetMessage())
 	if got := rest.header.Get("Warning"); got != `299 - "`+why+`"` {
 		t.Errorf("header Warning: %q", got)
 	}

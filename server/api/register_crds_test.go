@@ -39,7 +39,7 @@ func asJSONManifest(plural, scope string) string {
 		`","names":{"plural":"` + plural + `","kind":"` + strings.ToUpper(plural[:1]) + plural[1:] + `"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
 }
 
-// spell writes results for people: outcome or reason, and where its findings are.
+// spell writes results for people: outcome or reason, and where its violations are.
 func spell(t *testing.T, results []*crdevalv1.RegisterCrdsResult) string {
 	t.Helper()
 	var b strings.Builder
@@ -106,7 +106,7 @@ apples.example.com: UPDATED
 	}
 }
 
-// TestRegisterBodies: what a body of RegisterCrds may be, and that its findings point into it.
+// TestRegisterBodies: what a body of RegisterCrds may be, and that its violations point into it.
 func TestRegisterBodies(t *testing.T) {
 	bad := strings.NewReplacer("Namespaced", "Everywhere")
 	indented := func(text string) string {

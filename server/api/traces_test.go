@@ -45,7 +45,7 @@ func TestTraces(t *testing.T) {
 			want: "/spec /x-kubernetes-validations/0 PASSED \n/spec/color /x-kubernetes-validations/0 SKIPPED skipped\n/spec/size /x-kubernetes-validations/0 FAILED sizes are even",
 		},
 		{
-			name: "all, forgiven", old: `,"spec":{"color":"red","size":7}`, object: `,"spec":{"color":"red","size":7,"least":1}`, trace: crdevalv1.TraceMode_TRACE_MODE_ALL,
+			name: "all, ratcheted", old: `,"spec":{"color":"red","size":7}`, object: `,"spec":{"color":"red","size":7,"least":1}`, trace: crdevalv1.TraceMode_TRACE_MODE_ALL,
 			want: "/spec /x-kubernetes-validations/0 PASSED \n/spec/color /x-kubernetes-validations/0 PASSED \n/spec/size /x-kubernetes-validations/0 RATCHETED sizes are even",
 		},
 	} {

@@ -64,7 +64,7 @@ func (w *wire) withGadget() *wire {
 	return w
 }
 
-// texts are the findings as an API server prints them.
+// texts are the violations as an API server prints them.
 func texts(found []*crdevalv1.Violation) string {
 	lines := make([]string, len(found))
 	for i, v := range found {
@@ -73,40 +73,40 @@ func texts(found []*crdevalv1.Violation) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestUpdates: what an update answers over both faces: rejected findings and ratcheted ones, in place and with their rules.
+// TestUpdates: what an update answers over both faces: rejected violations and ratcheted ones, in place and with their rules.
 func TestUpdates(t *testing.T) {
 	w := start(t, nil).withGadget()
 	for _, c := range []struct {
 		name, old, object, subresource string
-		refused, forgiven              string
+		rejected, ratcheted            string
 	}{
 		{name: "creation", object: `,"spec":{"color":"red","least":1,"most":2,"size":6}`},
 		{
 			name: "creation, broken rules", object: `,"spec":{"color":"red","least":3,"most":2,"size":7}`,
-			refused: "spec.least: Forbidden: least is more than most\nspec.size: Invalid value: 7: sizes are even",
+			rejected: "spec.least: Forbidden: least is more than most\nspec.size: Invalid value: 7: sizes are even",
 		},
 		{name: "update", old: `,"spec":{"color":"red"}`, object: `,"spec":{"color":"red","size":8}`},
 		{
 			name: "update, a transition that is not allowed", old: `,"spec":{"color":"red"}`, object: `,"spec":{"color":"blue"}`,
-			refused: `spec.color: Invalid value: "blue": was red`,
+			rejected: `spec.color: Invalid value: "blue": was red`,
 		},
 		{
-			name: "update, forgiven", old: `,"spec":{"size":3,"least":1}`, object: `,"spec":{"size":3,"least":2}`,
-			forgiven: "spec.size: Invalid value: 3: spec.size in body should be greater than or equal to 5\nspec.size: Invalid value: 3: sizes are even",
+			name: "update, ratcheted", old: `,"spec":{"size":3,"least":1}`, object: `,"spec":{"size":3,"least":2}`,
+			ratcheted: "spec.size: Invalid value: 3: spec.size in body should be greater than or equal to 5\nspec.size: Invalid value: 3: sizes are even",
 		},
 		{
 			name: "update, changed from wrong to wrong", old: `,"spec":{"size":3}`, object: `,"spec":{"size":1}`,
-			refused: "spec.size: Invalid value: 1: spec.size in body should be greater than or equal to 5\nspec.size: Invalid value: 1: sizes are even",
+			rejected: "spec.size: Invalid value: 1: spec.size in body should be greater than or equal to 5\nspec.size: Invalid value: 1: sizes are even",
 		},
 		{name: "update, the status is not the client's", old: `,"status":{"runs":2}`, object: `,"status":{"runs":1}`},
 		{
 			name: "status", old: `,"status":{"runs":2}`, object: `,"status":{"runs":1}`, subresource: "status",
-			refused: "status.runs: Invalid value: 1: runs only grow",
+			rejected: "status.runs: Invalid value: 1: runs only grow",
 		},
 		{name: "status, the spec is not the client's", old: `,"spec":{"color":"red"}`, object: `,"spec":{"color":"blue"},"status":{"runs":1}`, subresource: "status"},
 		{
 			name: "a name that changes", old: `,"spec":{}`, object: `,"metadata":{"name":"y","namespace":"default","resourceVersion":"1"}`,
-			refused: `metadata.name: Invalid value: "y": field is immutable` + "\n" + `metadata.name: Invalid value: "y": field is immutable`,
+			rejected: `metadata.name: Invalid value: "y": field is immutable` + "\n" + `metadata.name: Invalid value: "y": field is immutable`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,11 +124,11 @@ func TestUpdates(t *testing.T) {
 			w.do("POST", toValidate, body).into(t, &rest)
 			for face, r := range map[string]*crdevalv1.ValidateResponse{"gRPC": over, "REST": &rest} {
 				v := r.GetResults()[0].GetVerdict()
-				if got := texts(v.GetViolations()); got != c.refused || v.GetAllowed() != (c.refused == "") {
-					t.Errorf("%s: %v\n%s\nwant\n%s", face, r.GetResults()[0], got, c.refused)
+				if got := texts(v.GetViolations()); got != c.rejected || v.GetAllowed() != (c.rejected == "") {
+					t.Errorf("%s: %v\n%s\nwant\n%s", face, r.GetResults()[0], got, c.rejected)
 				}
-				if got := texts(v.GetRatcheted()); got != c.forgiven {
-					t.Errorf("%s: forgiven\n%s\nwant\n%s", face, got, c.forgiven)
+				if got := texts(v.GetRatcheted()); got != c.ratcheted {
+					t.Errorf("%s: ratcheted\n%s\nwant\n%s", face, got, c.ratcheted)
 				}
 				text := gadget(c.object)
 				if face == "REST" {
@@ -144,8 +144,8 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// TestRuleOfAFinding: a broken rule is named, with its place in the schema.
-func TestRuleOfAFinding(t *testing.T) {
+// TestRuleOfAViolation: a broken rule is named, with its place in the schema.
+func TestRuleOfAViolation(t *testing.T) {
 	w := start(t, nil).withGadget()
 	var r crdevalv1.ValidateResponse
 	w.do("POST", toValidate, `{"items":[{"object":`+gadget(`,"spec":{"least":3,"most":2}`)+`}]}`).into(t, &r)

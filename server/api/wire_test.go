@@ -108,7 +108,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestYAMLRequest: a YAML body is read for every call, and findings point into it.
+// TestYAMLRequest: a YAML body is read for every call, and violations point into it.
 func TestYAMLRequest(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	const body = `# two objects

@@ -31,7 +31,7 @@ type world struct {
 	written, updates, deletes, read, failures atomic.Int64
 }
 
-// subject is a CRD, which one writer at a time changes. Each change has a number; the CRD has it as a default, so that an evaluated object tells it.
+// subject is a CRD, which one writer at a time changes. Each change has a number; the CRD has it as a default, so that an evaluated object has it.
 type subject struct {
 	catalog, group, kind, name string
 

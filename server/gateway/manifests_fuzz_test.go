@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzManifests: whatever a body of RegisterCrds holds, it is a request within the limits or an error, and every entry of a YAML body of manifests is
-// remembered, so that findings can point to it.
+// remembered, so that violations can point to it.
 func FuzzManifests(f *testing.F) {
 	for _, seed := range []string{
 		"kind: List\nitems:\n- {}\n- {a: 1}\n", "---\nkind: a\n---\n# nothing\n---\n{}", `{"kind":"List","items":[{},[],1]}`, `{"entries":[{"manifest":{}}]}`, "entries:\n- manifest: {}\n",

@@ -77,9 +77,9 @@ func TestRegister(t *testing.T) {
 		t.Errorf("another: %+v, %v", next.CRD, err)
 	}
 
-	refused, err := r.Register(t.Context(), "default", engine.YAML([]byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {}\n")), Precondition{})
-	if err != nil || refused.Report.Accepted || len(refused.Report.Violations) == 0 || refused.CRD != nil || refused.Token != "" {
-		t.Errorf("%+v, %v", refused, err)
+	rejected, err := r.Register(t.Context(), "default", engine.YAML([]byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {}\n")), Precondition{})
+	if err != nil || rejected.Report.Accepted || len(rejected.Report.Violations) == 0 || rejected.CRD != nil || rejected.Token != "" {
+		t.Errorf("%+v, %v", rejected, err)
 	}
 	var e *engine.Error
 	if _, err := r.Register(t.Context(), "default", engine.JSON([]byte("{")), Precondition{}); !errors.As(err, &e) {

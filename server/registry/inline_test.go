@@ -46,7 +46,7 @@ func TestOverlay(t *testing.T) {
 	wantReason(t, err, CRDRejected)
 }
 
-func TestOverlayRefusals(t *testing.T) {
+func TestOverlayRejections(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1"), Created)
 	bad := engine.YAML([]byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: x}\nspec: {}\n"))
@@ -56,9 +56,9 @@ func TestOverlayRefusals(t *testing.T) {
 		want    Reason
 		message string
 	}{
-		{"refused", []engine.Document{crontabs(1), bad}, CRDRejected, "crds[1]: "},
-		{"refused as an update", []engine.Document{widget("Gadget", "", "v1")}, CRDRejected, "field is immutable"},
-		{"refused as an update of the overlay", []engine.Document{crontabs(1), engine.YAML([]byte(strings.Replace(string(crontabs(1).YAML), "scope: Namespaced", "scope: Cluster", 1)))}, CRDRejected, "field is immutable"},
+		{"rejected", []engine.Document{crontabs(1), bad}, CRDRejected, "crds[1]: "},
+		{"rejected as an update", []engine.Document{widget("Gadget", "", "v1")}, CRDRejected, "field is immutable"},
+		{"rejected as an update of the overlay", []engine.Document{crontabs(1), engine.YAML([]byte(strings.Replace(string(crontabs(1).YAML), "scope: Namespaced", "scope: Cluster", 1)))}, CRDRejected, "field is immutable"},
 	} {
 		_, err := r.ViewWith(t.Context(), "default", "", tc.overlay)
 		wantReason(t, err, tc.want)

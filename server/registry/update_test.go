@@ -49,9 +49,9 @@ func TestUpdates(t *testing.T) {
 	if c := first.CRD.condition("Established"); c.Status != "True" || !c.LastTransitionTime.Time.Equal(time.Unix(1000, 0)) {
 		t.Errorf("%+v", c)
 	}
-	refused := mustAccept(t, r, widget("Gadget", "", "v1"), Rejected)
-	if !refused.Report.Update || refused.CRD != nil || refused.Token != "" || !strings.Contains(refused.Report.Rejection.Message, "field is immutable") {
-		t.Errorf("%+v", refused.Report.Rejection)
+	rejected := mustAccept(t, r, widget("Gadget", "", "v1"), Rejected)
+	if !rejected.Report.Update || rejected.CRD != nil || rejected.Token != "" || !strings.Contains(rejected.Report.Rejection.Message, "field is immutable") {
+		t.Errorf("%+v", rejected.Report.Rejection)
 	}
 	// A failed precondition is reported first, also for a CRD that would be rejected.
 	_, err := r.Register(t.Context(), "default", widget("Gadget", "", "v1"), Precondition{CreateOnly: true})
@@ -70,8 +70,8 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	// What was stored may not vanish before it is migrated.
-	refused = mustAccept(t, r, widget("Widget", "", "v2"), Rejected)
-	if v := refused.Report.Violations; len(v) != 1 || v[0].Field != "status.storedVersions[0]" {
+	rejected = mustAccept(t, r, widget("Widget", "", "v2"), Rejected)
+	if v := rejected.Report.Violations; len(v) != 1 || v[0].Field != "status.storedVersions[0]" {
 		t.Errorf("%+v", v)
 	}
 	if checked, err := r.Check(t.Context(), "default", widget("Widget", "", "v2"), ""); err != nil || checked.Outcome != Rejected {
@@ -111,7 +111,7 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-func TestSetStoredVersionsRefusals(t *testing.T) {
+func TestSetStoredVersionsRejections(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
 	for _, tc := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// audience collects what a Watch tells.
+// audience collects the events of a Watch.
 type audience struct {
 	mu     sync.Mutex
 	events []Event

@@ -26,8 +26,8 @@ func TestGateCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, refused := false, 0
-	g := NewGate(GateOptions{Tokens: tokens, MaxInFlight: 1, UnderPressure: func() bool { return short }, Rejected: func() { refused++ }})
+	short, rejected := false, 0
+	g := NewGate(GateOptions{Tokens: tokens, MaxInFlight: 1, UnderPressure: func() bool { return short }, Rejected: func() { rejected++ }})
 	check := func(name, authorization string, code codes.Code, reason string) {
 		t.Helper()
 		if err := g.Check(authorization); status.Code(err) != code || err != nil && reasonOf(err) != reason {
@@ -47,8 +47,8 @@ func TestGateCheck(t *testing.T) {
 	check("a slot", "Bearer alpha", codes.OK, "")
 	short = true
 	check("no memory", "Bearer alpha", codes.Unavailable, "OVERLOADED")
-	if refused != 2 || g.InFlight() != 0 {
-		t.Errorf("%d rejections counted, %d in flight", refused, g.InFlight())
+	if rejected != 2 || g.InFlight() != 0 {
+		t.Errorf("%d rejections counted, %d in flight", rejected, g.InFlight())
 	}
 }
 

@@ -229,14 +229,14 @@ func TestRequestIDsAreBounded(t *testing.T) {
 }
 
 func TestMaxInFlight(t *testing.T) {
-	var refused atomic.Int32
+	var rejected atomic.Int32
 	entered, leave := make(chan struct{}), make(chan struct{})
 	e := &echo{handle: func(_ context.Context, in *wrapperspb.BytesValue) (*wrapperspb.BytesValue, error) {
 		entered <- struct{}{}
 		<-leave
 		return in, nil
 	}}
-	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{MaxInFlight: 2, Rejected: func() { refused.Add(1) }}), Log: quiet()}, e, "localhost:0")
+	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{MaxInFlight: 2, Rejected: func() { rejected.Add(1) }}), Log: quiet()}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	results := make(chan error, 2)
 	go func() { _, err := call(t.Context(), c, ""); results <- err }()
@@ -251,7 +251,7 @@ func TestMaxInFlight(t *testing.T) {
 	if _, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
 		t.Errorf("a probe of a busy server: %v", err)
 	}
-	if n := refused.Load(); n != 2 {
+	if n := rejected.Load(); n != 2 {
 		t.Errorf("%d rejections counted", n)
 	}
 	close(leave)

@@ -129,7 +129,7 @@ func (a Answer) Accepted() bool { return a.Rejection == nil && len(a.Errors) == 
 // JSON values, strict errors and warnings as lists.
 func Compare(upstream, ours Answer) []string {
 	var d []string
-	if diff := compareRefusals(upstream.Rejection, ours.Rejection); diff != "" {
+	if diff := compareRejections(upstream.Rejection, ours.Rejection); diff != "" {
 		d = append(d, diff)
 	}
 	if !sameJSON(upstream.Object, ours.Object) {
@@ -164,7 +164,7 @@ func runes(texts []string) (n int) {
 // ownWords lists the reasons of errors whose text is crdeval's own.
 var ownWords = map[string]bool{"NOT_A_CRD": true, "MANIFEST_UNREADABLE": true, "LIMIT_EXCEEDED": true}
 
-func compareRefusals(upstream, ours *Rejection) string {
+func compareRejections(upstream, ours *Rejection) string {
 	switch {
 	case upstream == nil && ours == nil:
 		return ""

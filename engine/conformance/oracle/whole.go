@@ -56,11 +56,11 @@ func CompareWhole(upstream, ours Answer, update bool) []string {
 // compareStatuses compares rejections. It compares the causes if both have a Status.
 func compareStatuses(upstream, ours Answer) string {
 	if upstream.Rejection == nil || ours.Rejection == nil || upstream.Status == nil || ours.Status == nil {
-		return compareRefusals(upstream.Rejection, ours.Rejection)
+		return compareRejections(upstream.Rejection, ours.Rejection)
 	}
 	up, our := statusOf(upstream.Status), statusOf(ours.Status)
 	if len(causesOf(up)) < 2 {
-		if diff := compareRefusals(upstream.Rejection, ours.Rejection); diff != "" {
+		if diff := compareRejections(upstream.Rejection, ours.Rejection); diff != "" {
 			return diff
 		}
 	} else if !sameMessage(up, our) {

@@ -171,7 +171,7 @@ func (d *Definition) judge(r oracle.Request, w way) (answer oracle.Answer, expla
 	}
 	out, err := d.inner.Write(context.Background(), q)
 	if err != nil {
-		return oracle.Answer{Rejection: faultRefusal(err)}, false
+		return oracle.Answer{Rejection: faultRejection(err)}, false
 	}
 	answer.Warnings = foreign(out.Warnings)
 	if out.Rejection != nil && len(out.Violations) == 0 {
@@ -209,7 +209,7 @@ func (d *Definition) transform(r oracle.Request) oracle.Answer {
 		out, err = d.inner.Default(ctx, q)
 	}
 	if err != nil {
-		return oracle.Answer{Rejection: faultRefusal(err)}
+		return oracle.Answer{Rejection: faultRejection(err)}
 	}
 	a := oracle.Answer{Object: out.Object}
 	for _, c := range out.Pruned {
@@ -218,7 +218,7 @@ func (d *Definition) transform(r oracle.Request) oracle.Answer {
 	return a
 }
 
-func faultRefusal(err error) *oracle.Rejection {
+func faultRejection(err error) *oracle.Rejection {
 	var fault *admission.Fault
 	if errors.As(err, &fault) {
 		switch fault.Code {

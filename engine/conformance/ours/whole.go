@@ -59,13 +59,13 @@ func (d *Definition) whole(r oracle.Request) oracle.Answer {
 	ctx, o := context.Background(), options(r)
 	v, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {
-		return oracle.Answer{Rejection: facadeRefusal(err)}
+		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
 	a := answerOf(v)
 	o.Stage = engine.StageDecode
 	decoded, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {
-		a.Rejection = facadeRefusal(fmt.Errorf("stage DECODE: %w", err))
+		a.Rejection = facadeRejection(fmt.Errorf("stage DECODE: %w", err))
 		return a
 	}
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
@@ -78,21 +78,21 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	o.Stage = engine.StageDecode
 	decoded, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil {
-		return oracle.Answer{Rejection: facadeRefusal(err)}
+		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
 	if !decoded.Allowed {
 		return answerOf(decoded)
 	}
 	object, err := oracle.Mutate(decoded.Object, r.Mutation)
 	if err != nil {
-		return oracle.Answer{Rejection: facadeRefusal(err)}
+		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
 	second := item(r)
 	second.Object = engine.JSON(object)
 	o.Stage = engine.StageFinish
 	finished, err := d.facade.Admit(ctx, second, o)
 	if err != nil {
-		return oracle.Answer{Rejection: facadeRefusal(fmt.Errorf("stage FINISH: %w", err))}
+		return oracle.Answer{Rejection: facadeRejection(fmt.Errorf("stage FINISH: %w", err))}
 	}
 	a := answerOf(finished)
 	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
@@ -116,7 +116,7 @@ func answerOf(v *engine.Verdict) oracle.Answer {
 	return a
 }
 
-func facadeRefusal(err error) *oracle.Rejection {
+func facadeRejection(err error) *oracle.Rejection {
 	switch reason := engine.ReasonOf(err); reason {
 	case engine.ReasonVersionNotFound, engine.ReasonVersionNotServed:
 		return &oracle.Rejection{Code: 404, Reason: "NotFound", Message: "the server could not find the requested resource"}
@@ -170,7 +170,7 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 	if err != nil {
 		return []string{"Validate: " + err.Error()}
 	}
-	if v.Allowed && r.Op == oracle.Scale && strings.Contains(refusedWith(admitted), " accessor error: ") {
+	if v.Allowed && r.Op == oracle.Scale && strings.Contains(rejectionMessage(admitted), " accessor error: ") {
 		return nil // storage returns an object without a Scale
 	}
 	want, got := answerOf(admitted), answerOf(v)
@@ -184,7 +184,7 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 	return diffs
 }
 
-func refusedWith(v *engine.Verdict) string {
+func rejectionMessage(v *engine.Verdict) string {
 	if v.Rejection == nil {
 		return ""
 	}

@@ -65,7 +65,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestFindingsHavePlaces(t *testing.T) {
+func TestViolationsHavePositions(t *testing.T) {
 	text := manifest("v1", `{"type":"object","properties":{"s":{"type":"array"}}}`)
 	r := of(t, text, true)
 	if len(r.Violations) != 1 {

@@ -38,7 +38,7 @@ func TestValidateOrder(t *testing.T) {
 }
 
 // Two labels with the same bad value cause one error upstream. It must not change the order of the others.
-func TestValidateKeepsWhatIsSaidOnce(t *testing.T) {
+func TestValidateReportsOnce(t *testing.T) {
 	m := &metav1.ObjectMeta{Name: "x", Namespace: "d", Labels: map[string]string{"ok": "fine", "bad key": "fine", "a": "bad value", "b": "bad value"},
 		Annotations: map[string]string{"also bad": "x"}}
 	var got []string

@@ -95,8 +95,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestShown checks that numbers print as with fmt.Sprint.
-func TestShown(t *testing.T) {
+// TestPrinted checks that numbers print as with fmt.Sprint.
+func TestPrinted(t *testing.T) {
 	for _, f := range []float64{0.5, 1e6 + 0.5, 1e20, 1e21, 1e22, 1e-4, 1e-5, 123456789.125, math.MaxFloat64, math.SmallestNonzeroFloat64, -1e7 - 0.25} {
 		if got, want := fieldsOf(t, selectableOf(false, ".x"), fmt.Sprintf(`{"x":%g}`, f)), "metadata.name= x="+fmt.Sprint(f); got != want && f != math.Trunc(f) {
 			t.Errorf("got %s, want %s", got, want)

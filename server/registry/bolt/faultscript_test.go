@@ -45,7 +45,7 @@ func registers(catalog string, n int, content string) func(context.Context, *reg
 	return func(ctx context.Context, r *registry.Registry) error {
 		done, err := r.Register(ctx, catalog, manifest(n, content), registry.Precondition{})
 		if err == nil && !done.Report.Accepted {
-			err = fmt.Errorf("refused: %v", done.Report)
+			err = fmt.Errorf("rejected: %v", done.Report)
 		}
 		return err
 	}

@@ -225,7 +225,7 @@ func TestReplaced(t *testing.T) {
 	}
 	f := follow(t, s, sequence)
 	f.until(t, true)
-	refused := func(want string) {
+	rejected := func(want string) {
 		t.Helper()
 		_, err := s.Commit(t.Context(), put("b", "1"))
 		says(t, err, want)
@@ -239,13 +239,13 @@ func TestReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, f.end(t), "is missing")
-	refused("is missing")
+	rejected("is missing")
 
 	next := open(t, options)
 	if next.ID() == s.ID() {
 		t.Error("the new registry has the ID of the old one")
 	}
-	refused("replaced by another one")
+	rejected("replaced by another one")
 	says(t, follow(t, s, sequence).end(t), "replaced by another one")
 	if state, err := next.Load(t.Context()); err != nil || len(state.Entries) != 0 {
 		t.Errorf("the new registry has %v, %v", state.Entries, err)

@@ -80,9 +80,9 @@ func TestBadObjects(t *testing.T) {
 			}
 			bad := got.GetResults()[1]
 			if c.code == codes.OK {
-				refusal := bad.GetVerdict().GetRejection()
-				if refusal.GetCode() != http.StatusBadRequest || refusal.GetReason() != c.reason || refusal.GetMessage() == "" || bad.GetVerdict().GetAllowed() {
-					t.Errorf("got %v, want a refusal", bad)
+				rejection := bad.GetVerdict().GetRejection()
+				if rejection.GetCode() != http.StatusBadRequest || rejection.GetReason() != c.reason || rejection.GetMessage() == "" || bad.GetVerdict().GetAllowed() {
+					t.Errorf("got %v, want a rejection", bad)
 				}
 				read, err := w.evaluation.Read(context.Background(), &crdevalv1.ReadRequest{Catalog: "default", Items: []*crdevalv1.EvaluationItem{c.item}})
 				if err != nil || read.GetResults()[0].GetTransformed().GetRejection() == nil {
