@@ -15,7 +15,7 @@ type admitCommand struct {
 	inputFlags
 
 	Namespace       string `short:"n" default:"default" help:"Namespace of objects without one." placeholder:"NAME"`
-	Subresource     string `help:"Update a subresource: status, or scale (the files have autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
+	Subresource     string `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
 	Patch           string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH" xor:"patch"`
 	PatchFile       string `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE" xor:"patch"`
 	Type            string `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
@@ -24,9 +24,9 @@ type admitCommand struct {
 	Output        string `short:"o" default:"text" enum:"text,json,junit,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
 	Explain       bool   `help:"Also print defaulted fields, ratcheted violations, and the values in rules that failed."`
 	Quiet         bool   `short:"q" help:"With text output, print only objects with violations, warnings or errors."`
-	FieldSelector string `help:"With yaml, stored, table and wide: print only selected objects, such as spec.color=blue." placeholder:"SELECTOR"`
+	FieldSelector string `help:"With yaml, stored, table and wide: print only objects that match this selector, such as spec.color=blue." placeholder:"SELECTOR"`
 	NoHeaders     bool   `help:"With table and wide: print no headers."`
-	Now           string `help:"With table and wide: the time for ages (RFC 3339). Default: the current time." placeholder:"TIME"`
+	Now           string `help:"With table and wide: the time from which ages are computed (RFC 3339). Default: the current time." placeholder:"TIME"`
 
 	ItemTimeout time.Duration `default:"10s" help:"Maximum time for one object." placeholder:"DURATION"`
 	Progress    string        `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
@@ -38,9 +38,9 @@ type admitCommand struct {
 func (*admitCommand) Help() string {
 	return `Checks writes of objects as an API server does. Each object is created, or updated if --old has an object of the same kind, namespace and name. Prints for each object whether it is allowed, and its violations with their positions. Fields that only a server sets (uid, creationTimestamp, a generated name) may be missing.
 
-Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds or from the files. A CRD with the condition Established, as printed by kubectl get crd -o yaml, is used as it is. Other CRDs are registered first. With --server, the given CRDs take precedence over registered ones, for this run only.
+Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds or from the files. A CRD that has the condition Established, as in the output of kubectl get crd -o yaml, is used without validation. Other CRDs are validated first. With --server, the given CRDs take precedence over registered ones, for this run only.
 
-Exit codes: 0, all CRDs and objects are accepted, or there are none; 1, a CRD or an object is rejected; 2, a document could not be checked (for example an object without a CRD), or wrong usage. All documents are checked in any case. If both 1 and 2 apply, the exit code is 2.`
+Exit code 0: all CRDs and objects are accepted, or there are none. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.`
 }
 
 func (c *admitCommand) Validate() error {

@@ -42,7 +42,7 @@ func newAdmission(ctx context.Context, c *admitCommand, s *service, crds int) (*
 		return nil, s.fail("", err)
 	}
 	if most := int(limits.GetMaxInlineCrds()); s.local == nil && crds > most {
-		return nil, fmt.Errorf("%s: %d CRDs are given, and a request can have %d: register them, or run without --server",
+		return nil, fmt.Errorf("%s: %d CRDs are given, but a request can contain %d: register them, or run without --server",
 			c.Server, crds, most)
 	}
 	options := &crdevalv1.EvaluationOptions{
@@ -200,5 +200,5 @@ func (a *admission) noCRD(w *write) (otherKind bool, err error) {
 		return false, fmt.Errorf("no CRD for %s (%s): the given CRDs of this group have the kinds %s",
 			w.kind, w.apiVersion, strings.Join(kinds, ", "))
 	}
-	return true, fmt.Errorf("no CRD for %s (%s): use --crds, or add it to the files", w.kind, w.apiVersion)
+	return true, fmt.Errorf("no CRD for %s (%s): use --crds, or add the CRD to the files", w.kind, w.apiVersion)
 }

@@ -19,17 +19,17 @@ type inputFlags struct {
 type checkCommand struct {
 	Files  []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
 	Output string   `short:"o" default:"text" enum:"text,json" help:"text, or json: a line for each CRD."`
-	Old    []string `help:"File or directory with CRDs that exist already. CRDs of the same name are checked as updates of them." placeholder:"FILE" sep:"none"`
+	Old    []string `help:"File or directory with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 	serviceFlags
 }
 
 func (*checkCommand) Help() string {
-	return `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the Kubernetes minor that it needs.
+	return `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the oldest Kubernetes minor version that it works with.
 
-Files are JSON or YAML, with one or several documents, or lists. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --server, each CRD is checked against the CRDs of the service, and nothing is registered.
+Files are JSON or YAML, with one or several documents, or lists. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
 
-Exit codes: 0, all CRDs are accepted; 1, a CRD is rejected; 2, a document could not be checked, or wrong usage. All documents are checked in any case.`
+Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.`
 }
 
 func (c *checkCommand) Validate() error {

@@ -15,17 +15,17 @@ type diffCommand struct {
 	Objects  []string `help:"File or directory with objects to replay under both CRDs." placeholder:"FILE" sep:"none"`
 	Output   string   `short:"o" default:"text" enum:"text,json" help:"text, or json: a line for each CRD."`
 	FailOn   string   `default:"breaking" enum:"breaking,care,never" help:"Exit with 1 for changes of this class or worse: breaking, care, never."`
-	Partial  bool     `help:"NEW has only some of the CRDs. Default: missing CRDs are deleted, which is breaking."`
-	Show     string   `default:"compatible" enum:"breaking,care,compatible" help:"Print changes of this class or worse as text: breaking, care, compatible."`
+	Partial  bool     `help:"NEW has only some of the CRDs. Default: CRDs that NEW lacks count as deleted, which is breaking."`
+	Show     string   `default:"compatible" enum:"breaking,care,compatible" help:"With text output, print changes of this class or worse: breaking, care, compatible."`
 	CRD      string   `name:"crd" help:"Name of the registered CRD. Needs --server. Default: the name in NEW." placeholder:"NAME"`
 	Revision string   `help:"Revision of the registered CRD. Needs --server. Default: the current one." placeholder:"REVISION"`
 	serviceFlags
 }
 
 func (*diffCommand) Help() string {
-	return `Reports what changes if NEW replaces OLD, and what each change means for stored objects, for clients that write and for clients that read: compatible, care or breaking. CRDs are paired by name. Other kinds are skipped. With --objects, objects are evaluated under both CRDs. Objects are printed if they are newly rejected, only kept by ratcheting, or pruned, defaulted or converted differently.
+	return `Reports what changes if NEW replaces OLD. Each change has a class (compatible, care or breaking) for stored objects, for clients that write, and for clients that read. CRDs are paired by name. Other kinds are skipped. With --objects, objects are evaluated under both CRDs. Objects are printed if their results differ.
 
-Exit codes: 0, no change of the class of --fail-on or worse; 1, there is one; 2, a document could not be compared, or wrong usage. It is breaking if NEW is rejected, or if an object is newly rejected or loses fields.`
+Exit code 0: no change has the class of --fail-on or worse. Exit code 1: a change has that class or worse. Exit code 2: a document could not be compared, or the usage is wrong. If NEW is rejected, or if an object is newly rejected or loses fields, this counts as breaking.`
 }
 
 func (c *diffCommand) Validate() error {

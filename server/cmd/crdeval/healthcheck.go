@@ -12,13 +12,13 @@ import (
 )
 
 type healthcheckCommand struct {
-	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Address of the service. Of a comma-separated list, the first." placeholder:"ADDRESS"`
+	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Address of the service. If the value is a comma-separated list, the first address is used." placeholder:"ADDRESS"`
 	Timeout     time.Duration `default:"3s" help:"Maximum time to wait for an answer."`
 	tlsFlags
 }
 
 func (*healthcheckCommand) Help() string {
-	return "Exit codes: 0, the service is serving; 1, it is not, or cannot be reached; 2, wrong usage."
+	return "Exit code 0: the service is serving. Exit code 1: it is not, or cannot be reached. Exit code 2: wrong usage."
 }
 
 // Run calls grpc.health.v1.

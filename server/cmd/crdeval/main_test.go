@@ -297,14 +297,14 @@ spec:
 // TestCheckCosts: for a CRD whose rules are too costly, the command suggests bounds with which it is accepted.
 func TestCheckCosts(t *testing.T) {
 	code, out, errs := invoke(t, costly, "check", "-")
-	const fit = "v1 /properties/l/x-kubernetes-validations/0 would fit with "
+	const fit = "v1 /properties/l/x-kubernetes-validations/0 would be within its limit with "
 	_, bounds, found := strings.Cut(out, fit)
 	bound, _, _ := strings.Cut(bounds, " at /properties/l\n")
 	if code != 1 || !found || !strings.HasPrefix(bound, "maxItems: ") {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
 	bounded := strings.Replace(costly, "type: array", "type: array, "+bound, 1)
-	if code, out, errs = invoke(t, bounded, "check", "-"); code != 0 || strings.Contains(out, "would fit") {
+	if code, out, errs = invoke(t, bounded, "check", "-"); code != 0 || strings.Contains(out, "would be within") {
 		t.Errorf("with %s: %d %s %s", bound, code, out, errs)
 	}
 	code, out, errs = invoke(t, costly, "check", "-o", "json", "-")
@@ -320,7 +320,7 @@ func TestCheckCostsWithoutBounds(t *testing.T) {
 	manifest := strings.Replace(costly, "{l: {type: array, items: {type: integer}, x-kubernetes-validations: [{rule: \"self.all(x, self.all(y, x + y > 0))\"}]}}",
 		"{size: {type: integer, x-kubernetes-validations: [{rule: self > 0, messageExpression: \"'it is ' + string(self)\"}, {rule: self > 1}]}}", 1)
 	code, out, errs := invoke(t, manifest, "check", "-")
-	if code != 1 || strings.Count(out, "does not fit with any bound in the schema") != 1 || !strings.Contains(out, "v1 /properties/size/x-kubernetes-validations/0 does not fit") {
+	if code != 1 || strings.Count(out, "is over its limit with any bound in the schema") != 1 || !strings.Contains(out, "v1 /properties/size/x-kubernetes-validations/0 is over its limit") {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
 }

@@ -20,7 +20,7 @@ import (
 type discoverCommand struct {
 	Files      []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
 	Output     string   `short:"o" default:"text" enum:"text,wide,json" help:"text, wide: like kubectl api-resources; json: the aggregated discovery document (apidiscovery.k8s.io/v2)."`
-	Categories []string `help:"Print only resources of all these comma-separated categories, such as all." placeholder:"NAME"`
+	Categories []string `help:"Comma-separated categories. Print only resources that are in each of them." placeholder:"NAME"`
 	NoHeaders  bool     `help:"Print no headers."`
 	serviceFlags
 }
@@ -28,7 +28,7 @@ type discoverCommand struct {
 // publishedExitCodes are the exit codes of commands about published CRDs.
 const publishedExitCodes = `
 
-Exit codes: 0; 1, a CRD is rejected: it is reported on stderr and left out; 2, a document could not be read, or wrong usage.`
+Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: a document could not be read, or the usage is wrong.`
 
 func (*discoverCommand) Help() string {
 	return `Prints the resources that an API server serves for the CRDs: name, short names, preferred version, scope, kind, and with -o wide verbs and categories. Other kinds are skipped. With --server, prints the resources of a catalog.` + publishedExitCodes
@@ -127,18 +127,18 @@ func (c *discoverCommand) print(env environment, document []byte) error {
 }
 
 type explainCommand struct {
-	Path       string   `arg:"" name:"type" help:"TYPE[.FIELD]...: a resource, by any of its names, or a field, such as crontabs.spec.replicas."`
+	Path       string   `arg:"" name:"type" help:"TYPE[.FIELD]...: a resource or a field, such as crontabs.spec.replicas. TYPE is any name of the resource."`
 	CRDs       []string `name:"crds" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" sep:"none"`
 	APIVersion string   `name:"api-version" help:"Group and version. Default: the served version with the highest priority." placeholder:"GROUP/VERSION"`
 	Recursive  bool     `short:"R" help:"Also list the fields of fields."`
-	MaxDepth   int      `default:"0" help:"With --recursive, maximum depth of fields. 0: all." placeholder:"N"`
+	MaxDepth   int      `default:"0" help:"With --recursive, maximum depth of fields. 0: unlimited." placeholder:"N"`
 	serviceFlags
 }
 
 func (*explainCommand) Help() string {
 	return `Prints what kubectl explain prints about a resource or a field: types, descriptions, required fields, enum values. With --server, explains the resources of a catalog. Fields of list items and map values follow the name of the list or map: crontabs.spec.containers.image.
 
-Exit codes: 0; 1, a CRD is rejected: it is reported on stderr and left out; 2, there is no such resource, version or field, a document could not be read, or wrong usage.`
+Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: the resource, version or field does not exist, a document could not be read, or the usage is wrong.`
 }
 
 func (c *explainCommand) Validate() error {
@@ -162,8 +162,8 @@ func (c *explainCommand) Run(ctx context.Context, env environment) error {
 
 type openapiCommand struct {
 	Files      []string `arg:"" optional:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
-	Spec       string   `default:"v3" enum:"v3,v2" help:"v3: the document of a group and version; v2: the document of all."`
-	APIVersion string   `name:"api-version" help:"Group and version of the v3 document. Default: the only one." placeholder:"GROUP/VERSION"`
+	Spec       string   `default:"v3" enum:"v3,v2" help:"v3: the document of one group and version; v2: the document of all groups and versions."`
+	APIVersion string   `name:"api-version" help:"Group and version of the v3 document. Needed if there are several." placeholder:"GROUP/VERSION"`
 	Compact    bool     `help:"Print the document on one line."`
 	serviceFlags
 }
@@ -224,7 +224,7 @@ func (c *openapiCommand) choose(index []byte) (group, version string, err error)
 	case apiVersion == "":
 		return "", "", fmt.Errorf("there are several documents: use --api-version with one of %v", served)
 	case !slices.Contains(served, apiVersion):
-		return "", "", fmt.Errorf("--api-version %s is not served; served are %v", apiVersion, served)
+		return "", "", fmt.Errorf("--api-version %s is not served: use one of %v", apiVersion, served)
 	}
 	return groupOf(apiVersion), versionOf(apiVersion), nil
 }

@@ -161,9 +161,9 @@ func printBounds(b *bytes.Buffer, v *crdevalv1.VersionReport) {
 		rule := v.GetVersion().GetName() + " " + r.GetSchemaPointer()
 		switch {
 		case len(bounds) > 0:
-			fmt.Fprintf(b, "  %s would fit with %s\n", rule, strings.Join(bounds, ", "))
+			fmt.Fprintf(b, "  %s would be within its limit with %s\n", rule, strings.Join(bounds, ", "))
 		case tooCostly(r): // such as string(self.x) + 'y'
-			fmt.Fprintf(b, "  %s does not fit with any bound in the schema: the rule builds a value that is too large, "+
+			fmt.Fprintf(b, "  %s is over its limit with any bound in the schema: the rule builds a value that is too large, "+
 				"or whose size cannot be estimated\n", rule)
 		}
 	}

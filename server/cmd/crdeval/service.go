@@ -16,8 +16,8 @@ import (
 
 // serviceFlags select the service that evaluates: one in this process, or the one of --server.
 type serviceFlags struct {
-	KubernetesMinor int    `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest minor." placeholder:"N"`
-	Server          string `help:"Address of a service to use: HOST:PORT or unix:///PATH (gRPC)." placeholder:"ADDRESS"`
+	KubernetesMinor int    `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
+	Server          string `help:"Use the service at HOST:PORT or unix:///PATH (gRPC). Default: evaluate in this process." placeholder:"ADDRESS"`
 	Catalog         string `default:"default" help:"Catalog of the service. Needs --server." placeholder:"NAME"`
 	Token           string `help:"Bearer token. Needs --server. Prefer the environment variable." placeholder:"TOKEN"`
 	tlsFlags
@@ -29,7 +29,7 @@ func (f *serviceFlags) validate() error {
 	case f.Server == "" && (f.Token != "" || f.set()):
 		return errors.New("--token and the TLS flags need --server")
 	case f.Server != "" && f.KubernetesMinor != 0:
-		return errors.New("--kubernetes-minor cannot be used with --server: the catalog has a minor")
+		return errors.New("--kubernetes-minor cannot be used with --server: the catalog determines the version")
 	}
 	return nil
 }
