@@ -19,6 +19,7 @@ import (
 
 func TestCreateChangeDeleteRename(t *testing.T) {
 	t.Parallel()
+	start := time.Now()
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yml")
 	put(t, a, crd("as", "1"))
@@ -43,7 +44,7 @@ func TestCreateChangeDeleteRename(t *testing.T) {
 	w.eventually("as:3")
 	w.logged(1, "level=INFO", "deleted a CRD", "crd=bs.directory.example.com")
 	w.figures(1, 0, 1)
-	if s := w.Stats(); time.Since(s.LastSuccess) > time.Minute {
+	if s := w.Stats(); s.LastSuccess.Before(start) {
 		t.Errorf("%+v", s)
 	}
 	if n := w.log.count("level=ERROR"); n > 0 {
@@ -70,6 +71,10 @@ func TestBrokenFile(t *testing.T) {
 	w.eventually("as:3 bs:1")
 	w.logged(1, "level=ERROR", "is rejected", "crd=bs.directory.example.com", "file="+path+":27:31", "must be object at the root")
 	w.stays("as:3 bs:1")
+	if err := os.Chtimes(path, time.Time{}, time.Now().Add(-time.Hour)); err != nil { // it is registered again
+		t.Fatal(err)
+	}
+	w.logged(2, "level=ERROR", "is rejected", "crd=bs.directory.example.com")
 	w.figures(0, 1, 2)
 
 	put(t, path, "")
@@ -285,6 +290,9 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	put(t, a, crd("as", "2"))
 	first.eventually("as:2")
 	first.stays("as:2")
+	for _, w := range []*watched{first, second} { // a late registration would follow the deletion
+		w.logged(2, "registered a CRD from a file", "crd=as.directory.example.com")
+	}
 	if d, err := b.CRD(t.Context(), "default", "as.directory.example.com", "", ""); err != nil || d.Generation != 2 {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -294,6 +302,55 @@ func TestTwoLoadersOfOneDirectory(t *testing.T) {
 	if n := first.log.count("level=ERROR") + second.log.count("level=ERROR"); n > 0 {
 		t.Errorf("errors:\n%s%s", first.log, second.log)
 	}
+}
+
+// A CRD stays while a file that may have it is being written, and if its file disappears with the directory.
+func TestNothingIsDeletedTooEarly(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "crds")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a, z := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "z.yaml")
+	put(t, a, crd("as", "1"))
+	date := func(path string, age time.Duration) {
+		t.Helper()
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	date(a, 24*time.Hour)
+	b := newBackend(t)
+	quiet := slog.New(slog.DiscardHandler)
+	l, err := New(b, Options{Directories: []string{dir}, Catalog: "default", QuietPeriod: time.Hour, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, crds int) {
+		t.Helper()
+		l.pass(t.Context())
+		for _, c := range l.crds {
+			c.missing = c.missing.Add(-2 * time.Hour)
+		}
+		l.pass(t.Context())
+		if _, deleted := b.counts(); deleted != 1-crds || l.Stats().CRDs != crds {
+			t.Errorf("%s: %d deletions, %+v", what, deleted, l.Stats())
+		}
+	}
+	check("registered", 1)
+	rename(t, a, z)
+	date(z, 0)
+	check("in a file that is being written", 1)
+	date(z, 24*time.Hour)
+	check("written", 1)
+	rename(t, dir, dir+".away")
+	if f := l.files[0]; !l.readChanged(t.Context(), f) || !l.reread {
+		t.Error("the file of a directory that disappeared after the listing is taken for a removed file")
+	}
+	check("in a missing directory", 1)
+	rename(t, dir+".away", dir)
+	remove(t, z)
+	check("in a removed file", 0)
 }
 
 // Files that change all the time are still read, and so are the others in their directory.

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -80,10 +81,11 @@ func (d *folder) list() (info os.FileInfo, names []string, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	if len(names) == 0 && len(d.names) > 0 && !os.SameFile(info, d.info) { // a volume was unmounted
-		return nil, nil, errors.New("it was replaced by another directory, which has no manifests")
+	after, err := os.Stat(d.path)
+	if err == nil && len(names) == 0 && len(d.names) > 0 && (!os.SameFile(info, d.info) || !os.SameFile(info, after)) {
+		err = errors.New("it was replaced by another directory, which has no manifests") // a volume was unmounted
 	}
-	return info, names, nil
+	return info, names, err
 }
 
 // scan lists the directories and reads all files that changed. The last list of an unreadable directory stays.
@@ -110,10 +112,8 @@ func (l *Loader) scan(ctx context.Context) {
 			if ctx.Err() != nil {
 				return // with an incomplete list, other files would seem to be missing
 			}
-			f := known[filepath.Join(d.path, name)]
-			if f == nil {
-				f = &file{path: filepath.Join(d.path, name)}
-			}
+			path := filepath.Join(d.path, name)
+			f := cmp.Or(known[path], &file{path: path})
 			if err != nil || l.readChanged(ctx, f) {
 				files = append(files, f)
 			}
@@ -136,11 +136,12 @@ func (l *Loader) readChanged(ctx context.Context, f *file) bool {
 	read := time.Now()
 	var content []byte
 	if err == nil {
-		content, err = l.content(f.path)
+		info, content, err = l.content(f.path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(f.path); err != nil {
-			return false // it was removed after the listing
+		if _, err := os.Lstat(f.path); err != nil { // it was removed after the listing, alone or with its directory
+			l.reread = l.reread || f.version > 0
+			return f.version > 0 // the next pass decides
 		}
 	}
 	// After a failure, or if a broken file has a new time, even the same content is registered again.
@@ -165,7 +166,7 @@ func (l *Loader) readChanged(ctx context.Context, f *file) bool {
 
 // readAgain reads the manifests of an unchanged file again.
 func (l *Loader) readAgain(ctx context.Context, f *file) {
-	if content, err := l.content(f.path); err == nil && sha256.Sum256(content) == f.digest {
+	if _, content, err := l.content(f.path); err == nil && sha256.Sum256(content) == f.digest {
 		l.parse(ctx, f, content, slog.New(slog.DiscardHandler)) // errors were logged already
 	} else {
 		f.info, l.reread = nil, true // the next pass reads it
@@ -182,7 +183,7 @@ func (l *Loader) notified(path string) {
 	}
 	for _, f := range l.files {
 		if f.path == path {
-			f.info = nil
+			f.read = time.Time{}
 		}
 	}
 }
@@ -209,18 +210,20 @@ func (l *Loader) beingWritten(f *file, info os.FileInfo) bool {
 	return true
 }
 
-// content reads a file of at most MaxFileBytes.
-func (l *Loader) content(path string) ([]byte, error) {
+// content reads a file of at most MaxFileBytes. Its info is from before the read.
+func (l *Loader) content(path string) (info os.FileInfo, content []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }() // it is only read
-	content, err := io.ReadAll(io.LimitReader(f, l.o.MaxFileBytes+1))
+	if info, err = f.Stat(); err == nil {
+		content, err = io.ReadAll(io.LimitReader(f, l.o.MaxFileBytes+1))
+	}
 	if err == nil && int64(len(content)) > l.o.MaxFileBytes {
 		err = fmt.Errorf("it is larger than %d bytes, the limit for one file: split it", l.o.MaxFileBytes)
 	}
-	return content, err
+	return info, content, err
 }
 
 // parse reads the CRDs in the content of a file.

@@ -194,7 +194,7 @@ func isFinal(err error) bool {
 	return errors.As(err, &fromEngine) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// prune deletes CRDs that have been missing from all files for long enough: a file may be replaced or renamed just now.
+// prune deletes CRDs that have been missing for long enough, unless a file that may have them is still being written.
 // It reports whether some are missing and not deleted yet. The error is that of the registry.
 func (l *Loader) prune(ctx context.Context) (missing bool, err error) {
 	now := time.Now()
@@ -203,11 +203,8 @@ func (l *Loader) prune(ctx context.Context) (missing bool, err error) {
 		switch {
 		case c.file != nil:
 			continue
-		case c.revision != "" && c.missing.IsZero():
-			c.missing, missing = now, true
-			continue
-		case c.revision != "" && now.Sub(c.missing) < l.o.QuietPeriod:
-			missing = true
+		case c.revision != "" && (c.missing.IsZero() || l.reread || now.Sub(c.missing) < l.o.QuietPeriod):
+			c.missing, missing = cmp.Or(c.missing, now), true
 			continue
 		case c.revision != "":
 			if err := l.remove(ctx, c); err != nil {
