@@ -94,7 +94,7 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// find makes a finding at a path of a document, and has it hinted at.
+// find returns the hint about a violation at a path of a document.
 func find(t *testing.T, compiled *plan.Plan, object string, yaml bool, at string, err *field.Error) string {
 	t.Helper()
 	d := value.Acquire()
@@ -174,7 +174,7 @@ func TestEnum(t *testing.T) {
 	}
 }
 
-// TestNoPosition: of a value that stands in no document nothing is said but what the finding itself tells.
+// TestNoPosition checks that there is no hint about a value that is not in the document.
 func TestNoPosition(t *testing.T) {
 	f := New(planOf(t, schemaOfTests), []byte(`{"spec":{"replicas":"3","policy":"always"}}`), false, value.Limits{}, nil)
 	defer f.Close()
@@ -186,6 +186,19 @@ func TestNoPosition(t *testing.T) {
 	rule.Rule = &violation.RuleRef{}
 	if h := f.Violation(&rule, &value.Position{}); h != nil {
 		t.Errorf("%+v", h)
+	}
+}
+
+// TestLongTexts checks that a hint may have maxText bytes, and no more.
+func TestLongTexts(t *testing.T) {
+	compiled := planOf(t, schemaOfTests)
+	const around = len(`a list is wanted: did you mean [""]?`)
+	for length, returned := range map[int]bool{maxText: true, maxText + 1: false} {
+		object := fmt.Sprintf(`{"spec":{"names":%q}}`, strings.Repeat("x", length-around))
+		got := find(t, compiled, object, false, "/spec/names", field.TypeInvalid(nil, "", ""))
+		if text, _, _ := strings.Cut(got, "|"); returned && len(text) != length || !returned && got != "" {
+			t.Errorf("%d bytes: %q", length, got)
+		}
 	}
 }
 
@@ -209,7 +222,7 @@ func TestLongPathsHaveNone(t *testing.T) {
 	}
 }
 
-// FuzzHints: whatever the document, the schema and the finding, there is an answer, within its bounds, and always the
+// FuzzHints: whatever the document, the schema and the violation, there is an answer, within its bounds, and always the
 // same one.
 func FuzzHints(f *testing.F) {
 	f.Add(`{"spec":{"replica":"3"}}`, false, "/spec/replica", "string", uint8(0))
