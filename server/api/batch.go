@@ -201,7 +201,7 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	case errors.Is(err, context.DeadlineExceeded):
 		text := "the deadline of the call expired before the item was done: send fewer items, or allow more time"
 		if b.timeout > 0 {
-			text = fmt.Sprintf("item_timeout, %s, or the deadline of the call expired before the item was done", b.timeout)
+			text = fmt.Sprintf("item_timeout (%s) or the deadline of the call expired before the item was done", b.timeout)
 		}
 		err = &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, Message: text}
 	}

@@ -112,7 +112,7 @@ type judgement func(*engine.Definition, context.Context, engine.Item, engine.Eva
 func judging(f judgement) evaluator[verdictSlot] {
 	return func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *verdictSlot) error {
 		if m.GetPatch() != nil && b.options.Stage == engine.StageFinish {
-			return invalid("patch", "patch is for ADMISSION_STAGE_DECODE: ADMISSION_STAGE_FINISH takes the object of its result")
+			return invalid("patch", "patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
 		}
 		v, err := r.judge(ctx, m, b.options, f)
 		if err != nil {

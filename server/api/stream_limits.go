@@ -84,7 +84,7 @@ func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
 			continue
 		}
 		if idle == nil {
-			return nil, overloaded(l.name, l.maximum, "there are as many streams as the limit %s allows, %d, and none was idle for %v: "+
+			return nil, overloaded(l.name, l.maximum, "the limit %s, which is %d, is reached, and no stream was idle for %v: "+
 				"end some, try again later, or call another replica", l.name, l.maximum, s.maxIdle)
 		}
 		delete(s.taken, idle)

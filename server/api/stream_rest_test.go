@@ -163,7 +163,7 @@ func TestStreamedEnd(t *testing.T) {
 		{"YAML", good + "apiVersion: v1\n", "", "", "line 2, column 1: "},
 		{"two values", good + `{} {}`, "", "", "line 2, column 4: there is something after the value: a line is one value (each line"},
 		{"no JSON object", cronTab(`{}`) + "\n{\"kind\":", "?bare=true", "", "line 2, column "},
-		{"a long line", good + `{"object":"` + strings.Repeat("x", maxMessage) + `"}`, "", "", "line 2: what begins here has more bytes than the limit max_message_bytes"},
+		{"a long line", good + `{"object":"` + strings.Repeat("x", maxMessage) + `"}`, "", "", "line 2: the line or document has more bytes than the limit max_message_bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := w.streamed(t, admitPath+c.query, c.body)

@@ -46,7 +46,7 @@ func (w *watchSlots) take(ctx context.Context, full bool) (release func(), err e
 	defer w.mu.Unlock()
 	if w.taken[caller]+slots > w.max {
 		return nil, overloaded("max_watches_per_caller", w.max,
-			"this caller has as many watches as the limit max_watches_per_caller allows, %d, where one with CRD_VIEW_FULL counts as %d: "+
+			"the watches of this caller exceed max_watches_per_caller, %d (one with CRD_VIEW_FULL counts as %d): "+
 				"end some, or watch at another replica", w.max, fullWatchSlots)
 	}
 	w.taken[caller] += slots

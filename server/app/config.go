@@ -42,8 +42,8 @@ type Config struct {
 
 	Store       string        `default:"bolt" help:"Store of the CRDs: bolt (a file in --data-dir), memory (lost when the process ends), etcd (shared by replicas)." group:"Registry"`
 	DataDir     string        `default:"data" help:"Directory of the bolt store. Only one process can use it." group:"Registry"`
-	MaxWait     time.Duration `default:"5s" help:"Maximum time that a call waits for the write named by its at_least." group:"Registry"`
-	CRDs        []string      `name:"crds" sep:"," help:"Comma-separated directories. The server registers the CRDs in their files (*.yaml, *.yml, *.json) before it is ready, and when they change." placeholder:"DIR" group:"Registry"`
+	MaxWait     time.Duration `default:"5s" help:"Maximum time that a call with at_least waits for the write of that token." group:"Registry"`
+	CRDs        []string      `name:"crds" sep:"," help:"Comma-separated directories. The server registers the CRDs in their files (*.yaml, *.yml, *.json) at start, and when the files change." placeholder:"DIR" group:"Registry"`
 	CRDsCatalog string        `name:"crds-catalog" default:"default" help:"Catalog for the CRDs of --crds. It is created if it does not exist." group:"Registry"`
 
 	EtcdEndpoints    []string `sep:"," help:"Comma-separated client URLs of etcd, such as https://host:2379." placeholder:"URL" group:"etcd"`
@@ -62,11 +62,11 @@ type Config struct {
 	MaxBatchItems    int   `default:"1000" help:"Maximum items of an evaluation call." group:"Limits"`
 	MaxDocumentBytes Bytes `default:"3MiB" help:"Maximum size of a document or CRD." group:"Limits"`
 	MaxDocumentDepth int   `default:"10000" help:"Maximum nesting depth of a document." group:"Limits"`
-	MaxAliasFactor   int   `default:"10" help:"Maximum growth of a YAML document by its aliases, as a factor of its size. Applies above --max-alias-bytes." group:"Limits"`
-	MaxAliasBytes    Bytes `default:"3MiB" help:"Size up to which a YAML document may grow by its aliases in any case." group:"Limits"`
+	MaxAliasFactor   int   `default:"10" help:"Maximum size of a YAML document with expanded aliases, as a multiple of its own size. Applies above --max-alias-bytes." group:"Limits"`
+	MaxAliasBytes    Bytes `default:"3MiB" help:"Size of a YAML document with expanded aliases up to which --max-alias-factor does not apply." group:"Limits"`
 
-	DrainDelay   time.Duration `default:"0s" help:"Time after SIGTERM in which the server is not ready and still accepts calls, so that load balancers notice." group:"Shutdown"`
-	DrainTimeout time.Duration `default:"20s" help:"Maximum time for calls in flight after that. Then they are aborted." group:"Shutdown"`
+	DrainDelay   time.Duration `default:"0s" help:"Time after SIGTERM in which the server reports that it is not ready, but still accepts calls. Load balancers can react in this time." group:"Shutdown"`
+	DrainTimeout time.Duration `default:"20s" help:"Maximum time to wait for calls in flight after --drain-delay. Calls that still run are aborted." group:"Shutdown"`
 
 	LogLevel  slog.Level `default:"info" help:"Lowest level to log: debug (every call), info, warn, error." group:"Logging"`
 	LogFormat string     `default:"text" help:"Format of log lines on stderr: text or json." group:"Logging"`

@@ -146,7 +146,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"not in the enum": {"store: consul\n", "store"},
 		"itself":          {"config: other.yaml\n", "unknown settings config"},
 		"a duplicate key": {"data-dir: x\ndata-dir: y\n", "already defined"},
-		"a list of lists": {"grpc-address: [[x]]\n", "a list must have scalars"},
+		"a list of lists": {"grpc-address: [[x]]\n", "a list must contain only scalars"},
 	} {
 		if _, err := parse(t, "--config", write(t, tc.content)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)

@@ -89,7 +89,7 @@ func text(n *yaml.Node) (string, error) {
 		var parts []string
 		for _, item := range n.Content {
 			if item.Kind != yaml.ScalarNode {
-				return "", errors.New("a list must have scalars")
+				return "", errors.New("a list must contain only scalars")
 			}
 			parts = append(parts, item.Value)
 		}

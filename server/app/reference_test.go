@@ -48,7 +48,7 @@ func reference(t *testing.T) string {
 		}
 		if flag.Group.Title != group {
 			group = flag.Group.Title
-			fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | default | |\n|---|---|---|---|\n", group)
+			fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | default | description |\n|---|---|---|---|\n", group)
 		}
 		fallback := "none"
 		if flag.HasDefault {
@@ -70,8 +70,8 @@ Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable, a
     CRDEVAL_GRPC_ADDRESS=:9090 CRDEVAL_CACHE_BYTES=1GiB crdeval serve
     printf 'grpc-address: [":9090"]\ncache-bytes: 1GiB\n' > crdeval.yaml && crdeval serve --config crdeval.yaml
 
-- A flag takes precedence over an environment variable, a variable over the file, and the file over the default.
-- Unknown flags, unknown keys and contradicting settings are errors. The server reports all of them at once.
+- If a setting has several values, a flag takes precedence over an environment variable, and a variable over the file.
+- Unknown flags, unknown keys and contradicting settings are errors. The server reports all errors together.
 - The server logs a warning for unknown variables that start with ` + "`CRDEVAL_`" + `.
 - Lists have comma-separated values. Their flags can also be repeated.
 - No setting is a secret. Keys and tokens are in files.
@@ -82,9 +82,9 @@ Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable, a
 const referenceTail = `
 ## Calls without a token
 
-With ` + "`--auth-token-file`" + `, every call over gRPC and REST needs a token, except those of orchestrators:
-` + "`grpc.health.v1.Health`, `GET /healthz`, `GET /readyz`, `GET /openapi.json` and `GET /metrics`" + `. With ` + "`--metrics-address`" + `,
-the metrics are only on that address.
+With ` + "`--auth-token-file`" + `, every call over gRPC and REST needs a token, except these:
+` + "`grpc.health.v1.Health`, `GET /healthz`, `GET /readyz`, `GET /openapi.json`, `GET /openapi/v3.json` and `GET /metrics`" + `.
+With ` + "`--metrics-address`" + `, the metrics are served only at that address.
 
 ## Other environment variables
 

@@ -84,7 +84,7 @@ func (r *reservation) take(n int64) error {
 	before, after := b.largePart(r.taken), b.largePart(r.taken+n)
 	if large := b.large.Add(after - before); after > 0 && large > b.max-b.max/reservedPart && large != after {
 		b.large.Add(before - after)
-		return b.reject(fmt.Sprintf("bodies of more than %d bytes would have %d bytes in memory, an eighth is kept for smaller ones, and "+
+		return b.reject(fmt.Sprintf("bodies of more than %d bytes would have %d bytes in memory, an eighth is reserved for smaller ones, and "+
 			"--rest-body-bytes is %d", b.small, large, b.max))
 	}
 	if now := b.taken.Add(n); now > b.max {

@@ -119,7 +119,7 @@ func TestSlowBodies(t *testing.T) {
 	body, writer := io.Pipe()
 	defer func() { _ = writer.Close() }() // not before the answer: then the body would have arrived
 	code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", body, nil)
-	if code != http.StatusGatewayTimeout || !strings.Contains(text, "the body arrived too slowly: it has 50ms") || held.Taken() != 0 {
+	if code != http.StatusGatewayTimeout || !strings.Contains(text, "the body arrived too slowly: the limit is 50ms") || held.Taken() != 0 {
 		t.Errorf("HTTP %d %s, %d bytes taken", code, text, held.Taken())
 	}
 }

@@ -76,7 +76,7 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservat
 	defer from.done()
 	data, err := readInto(from, r.ContentLength, limit, held)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = from.late(fmt.Sprintf("the body arrived too slowly: it has %s, and a second more for each %d bytes, and %d have arrived",
+		err = from.late(fmt.Sprintf("the body arrived too slowly: the limit is %s plus one second per %d bytes, and %d bytes have arrived",
 			held.of.patience, bodyPace, from.read))
 	}
 	return data, unreadable(err)
@@ -140,7 +140,7 @@ func (g *gateway) checkNoBody(w http.ResponseWriter, r *http.Request) error {
 		defer from.done()
 		switch n, err := io.ReadFull(from, make([]byte, 1)); {
 		case n == 0 && errors.Is(err, os.ErrDeadlineExceeded):
-			return from.late(fmt.Sprintf("the body, which must be empty, had not ended after %s", g.options.Bodies.patience))
+			return from.late(fmt.Sprintf("the body must be empty, but did not end within %s", g.options.Bodies.patience))
 		case n == 0:
 			return nil
 		}
@@ -161,7 +161,7 @@ func checkTimeout(h http.Header) error {
 				"m (milliseconds), u (microseconds) or n (nanoseconds), such as 500m", name, given)
 		case strings.Trim(given[:len(given)-1], "0") == "":
 			return failure(crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
-				fmt.Sprintf("the call's deadline came before it began: the header %s is %q", name, given), nil)
+				fmt.Sprintf("the deadline of the call passed before it began: the header %s is %q", name, given), nil)
 		}
 	}
 	return nil

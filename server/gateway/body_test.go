@@ -27,7 +27,7 @@ func TestTimeouts(t *testing.T) {
 		{"1s", http.StatusBadRequest, "Grpc-Timeout"},
 		{"999999999H", http.StatusBadRequest, "at most eight digits"},
 		{"0m", http.StatusGatewayTimeout, "DEADLINE"},
-		{"00000000n", http.StatusGatewayTimeout, "came before it began"},
+		{"00000000n", http.StatusGatewayTimeout, "passed before it began"},
 	} {
 		for _, p := range paths {
 			code, text, _ := send(t, p.method, rest.URL+p.path, strings.NewReader(p.body), http.Header{"Grpc-Timeout": {c.given}})

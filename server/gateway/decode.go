@@ -144,7 +144,7 @@ func (d *decoder) field(t *messageType, f *field, m reflect.Value) error {
 	case f.wrapper != nil:
 		for i := range t.fields {
 			if _, present := t.fields[i].in(m); present && t.fields[i].index == f.index {
-				return d.fail("%q excludes %q: give one of them", f.name, t.fields[i].name)
+				return d.fail("%q and %q exclude each other: set one of them", f.name, t.fields[i].name)
 			}
 		}
 		member := reflect.New(f.wrapper)

@@ -76,7 +76,7 @@ func statusOf(err error) *status.Status {
 	reason, known := codeReasons[st.Code()]
 	own := api.Error{Reason: cmp.Or(reason, crdevalv1.ErrorReason_ERROR_REASON_INTERNAL), Message: st.Message()}
 	if st.Code() == codes.DeadlineExceeded {
-		own.Message = "the call's deadline came before an answer"
+		own.Message = "the deadline of the call passed before the response"
 	}
 	p := own.GRPCStatus().Proto()
 	if !known {

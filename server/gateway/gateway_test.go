@@ -296,7 +296,7 @@ func TestForeignErrors(t *testing.T) {
 		got, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs/x", nil, nil)
 		message := "text"
 		if code == codes.DeadlineExceeded {
-			message = "the call's deadline came before an answer"
+			message = "the deadline of the call passed before the response"
 		}
 		if got != want.http || !strings.Contains(text, `"message":"`+message+`"`) || !strings.Contains(text, `"reason":"`+want.reason+`"`) {
 			t.Errorf("%s: HTTP %d %s, want %d %s", code, got, text, want.http, want.reason)

@@ -187,7 +187,7 @@ func (b *body) decodeYAML(v any) error {
 	}
 	if strict := source.StrictError(); strict != nil { // JSON has each key once, so it must be reported here
 		text := strings.TrimPrefix(strict.Error(), "yaml: unmarshal errors:\n  ")
-		return fmt.Errorf("the body gives keys twice: %s", strings.ReplaceAll(text, "\n  ", "; "))
+		return fmt.Errorf("the body has duplicate keys: %s", strings.ReplaceAll(text, "\n  ", "; "))
 	}
 	b.source = source
 	return withHint(unmarshal(converted, v, b.lists), v, converted)

@@ -133,7 +133,7 @@ func (s *splitter) end(next piece) (ended piece, ok bool) {
 
 func (s *splitter) tooLong(line int) error {
 	err := api.LimitExceeded("max_message_bytes", s.max,
-		"line %d: what begins here has more bytes than the limit max_message_bytes, which is %d", line, s.max)
+		"line %d: the line or document has more bytes than the limit max_message_bytes, which is %d", line, s.max)
 	err.Metadata["line"] = strconv.Itoa(line)
 	return err
 }

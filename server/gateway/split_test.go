@@ -48,7 +48,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	_, err := splitAll(newSplitter(strings.NewReader("{}\n"+strings.Repeat("x", 200)), 100, newReservation(), false))
-	if err == nil || !strings.Contains(err.Error(), "line 2: what begins here has more bytes than the limit max_message_bytes, which is 100") {
+	if err == nil || !strings.Contains(err.Error(), "line 2: the line or document has more bytes than the limit max_message_bytes, which is 100") {
 		t.Error(err)
 	}
 	_, err = splitAll(newSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, &reservation{of: NewBodies(250, nil)}, false))
@@ -106,7 +106,7 @@ func TestDocuments(t *testing.T) {
 	}
 	for name, body := range map[string]string{"a line": strings.Repeat("x", 200), "lines": strings.Repeat("x\n", 100), "comments": strings.Repeat("#\n", 100)} {
 		_, err := splitAll(newSplitter(strings.NewReader("a\n---\n"+body), 100, newReservation(), true))
-		if err == nil || !strings.Contains(err.Error(), ": what begins here has more bytes than the limit") {
+		if err == nil || !strings.Contains(err.Error(), ": the line or document has more bytes than the limit") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -193,7 +193,7 @@ func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.D
 			return nil, invalid(`the query parameter "crds" is %d, and the body has only %d lines or documents`, n, len(crds))
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, s.paced.late(fmt.Sprintf(
-				"the CRDs at the beginning of the body arrived too slowly: they have %s, and a second more for each %d bytes", s.held.of.patience, bodyPace))
+				"the CRDs at the beginning of the body arrived too slowly: the limit is %s plus one second per %d bytes", s.held.of.patience, bodyPace))
 		default:
 			return nil, unreadable(err)
 		}

@@ -38,7 +38,7 @@ func Read(body []byte) (*Request, error) {
 		return nil, fmt.Errorf("the body is not the JSON of an AdmissionReview: %w", err)
 	}
 	if about.Kind != kind || about.APIVersion != apiVersion {
-		return nil, fmt.Errorf("the body has apiVersion %q and kind %q, and only %s of %s is answered: set admissionReviewVersions: [\"v1\"] in the configuration of the webhook",
+		return nil, fmt.Errorf("the body has apiVersion %q and kind %q, but crdeval answers only %s of %s: set admissionReviewVersions: [\"v1\"] in the configuration of the webhook",
 			shortened(about.APIVersion), shortened(about.Kind), kind, apiVersion)
 	}
 	var review admissionv1.AdmissionReview

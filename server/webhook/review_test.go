@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 		{"nothing", ``, `the body is empty: send an AdmissionReview of admission.k8s.io/v1 as JSON`},
 		{"no JSON", `{`, `the body is not the JSON of an AdmissionReview: unexpected end of JSON input`},
 		{"something after it", review(ok) + `x`, `the body is not the JSON of an AdmissionReview: invalid character 'x' after top-level value`},
-		{"another version", strings.Replace(review(ok), "k8s.io/v1", "k8s.io/v1beta1", 1), `the body has apiVersion "admission.k8s.io/v1beta1" and kind "AdmissionReview", and only AdmissionReview of admission.k8s.io/v1 is answered: ` +
+		{"another version", strings.Replace(review(ok), "k8s.io/v1", "k8s.io/v1beta1", 1), `the body has apiVersion "admission.k8s.io/v1beta1" and kind "AdmissionReview", but crdeval answers only AdmissionReview of admission.k8s.io/v1: ` +
 			`set admissionReviewVersions: ["v1"] in the configuration of the webhook`},
 		{"another kind", `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1"}`, `the body has apiVersion "apiextensions.k8s.io/v1" and kind "ConversionReview"`},
 		{"no version", `{}`, `the body has apiVersion "" and kind ""`},

@@ -202,11 +202,11 @@ func TestReviews(t *testing.T) {
 		},
 		{
 			name: "the core group", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"group":"stable.example.com"`, `"group":""`), outcome: "denied", code: 403,
-			message: `crontabs of v1 cannot be evaluated: they are of the core group, which no CRD can have; take the resource out of the rules of the webhook`,
+			message: `crontabs of v1 cannot be evaluated: they belong to the core group, which no CRD can have; remove the resource from the rules of the webhook`,
 		},
 		{
 			name: "no CRD to mutate by", webhook: "mutate", review: strings.ReplaceAll(review("CREATE", `{}`, ``), `"crontabs"`, `"crons"`), outcome: "denied", code: 403,
-			message: `; register the CRD in the catalog default of crdeval, or take the resource out of the rules of the webhook`,
+			message: `; register the CRD in the catalog default of crdeval, or remove the resource from the rules of the webhook`,
 		},
 		{
 			name: "no such version", webhook: "validate", review: strings.ReplaceAll(review("CREATE", `{`+fresh+`}`, ``), `"v1"`, `"v7"`), outcome: "denied", code: 403, message: `crontabs of stable.example.com/v7 cannot be evaluated: `,

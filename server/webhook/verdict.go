@@ -44,10 +44,10 @@ func (r *Request) failed(catalog string, err *statusv1.Status) (*Answer, error) 
 		return nil, status.FromProto(err).Err() //nolint:wrapcheck // it is one of our own
 	}
 	resource := r.inner.Resource
-	text := fmt.Sprintf("%s of %s/%s cannot be evaluated: %s; register the CRD in the catalog %s of crdeval, or take the resource out of the rules of the webhook",
+	text := fmt.Sprintf("%s of %s/%s cannot be evaluated: %s; register the CRD in the catalog %s of crdeval, or remove the resource from the rules of the webhook",
 		resource.Resource, resource.Group, resource.Version, strings.TrimSuffix(err.GetMessage(), "."), catalog)
 	if resource.Group == "" {
-		text = fmt.Sprintf("%s of %s cannot be evaluated: they are of the core group, which no CRD can have; take the resource out of the rules of the webhook", resource.Resource, resource.Version)
+		text = fmt.Sprintf("%s of %s cannot be evaluated: they belong to the core group, which no CRD can have; remove the resource from the rules of the webhook", resource.Resource, resource.Version)
 	}
 	return r.deny(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: text}, "", nil), nil
 }

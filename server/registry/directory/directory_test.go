@@ -192,7 +192,7 @@ func TestFailuresOfTheRegistry(t *testing.T) {
 	w.figures(2, 0, 0)
 	b.breakDown(nil)
 	w.eventually("as:1 bs:1")
-	w.logged(1, "registered again")
+	w.logged(1, "succeeded after a failure")
 	b.breakDown(errors.New("somewhere else"))
 	remove(t, filepath.Join(dir, "a.yaml"))
 	w.logged(1, "level=ERROR", "somewhere else")

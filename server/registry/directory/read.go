@@ -265,7 +265,7 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
 		return false
 	}
 	if _, found := f.manifests[name]; found {
-		f.invalid(ctx, log, at, fmt.Sprintf("the CRD %s is already in this file: the first one wins", name))
+		f.invalid(ctx, log, at, fmt.Sprintf("the CRD %s is already in this file: the first one is used", name))
 		return true
 	}
 	f.names = append(f.names, name)

@@ -57,7 +57,7 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 		again = min(again, l.retry)
 	} else {
 		if l.failure != "" {
-			l.log.InfoContext(ctx, "everything in the directories of CRDs is registered again")
+			l.log.InfoContext(ctx, "registering the directories of CRDs succeeded after a failure")
 		}
 		l.failure, l.retry = "", 0
 		for _, f := range l.files {
@@ -86,7 +86,7 @@ func (l *Loader) pending(ctx context.Context) (list []*registration) {
 			}
 			if c.file != nil {
 				if duplicates[name] = c.file.path; f.duplicates[name] != c.file.path {
-					l.log.ErrorContext(ctx, "two files have the same CRD: the first file wins",
+					l.log.ErrorContext(ctx, "two files contain the same CRD: the first file is used",
 						"crd", name, "first", c.file.path, "file", f.path)
 				}
 				continue
@@ -154,7 +154,7 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		return
 	}
 	reject := func(line, column int, attributes ...any) {
-		l.log.ErrorContext(ctx, "a CRD is rejected; what was registered before stays",
+		l.log.ErrorContext(ctx, "a CRD is rejected; the previously registered version stays",
 			append([]any{"crd", c.name, "file", position(path, line, column)}, attributes...)...)
 	}
 	if result.Err != nil {
