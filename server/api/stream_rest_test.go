@@ -32,7 +32,7 @@ type line struct {
 				Offset       int `json:",string"`
 			}
 		} `json:"violations"`
-		Refusal *struct{ Code int } `json:"rejection"`
+		Rejection *struct{ Code int } `json:"rejection"`
 	} `json:"verdict"`
 	Transformed *struct {
 		Object json.RawMessage `json:"object"`
@@ -75,7 +75,7 @@ func linesOf(t *testing.T, text string) (all []line) {
 
 const admitPath = "/v1/catalogs/default:admitStream"
 
-// TestStreamedLines: an item a line; what is no item has an error of its own; findings point into the body.
+// TestStreamedLines: an item a line; what is no item has an error of its own; violations point into the body.
 func TestStreamedLines(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	bad := `  {"crd": "crontabs.stable.example.com", "object": ` + cronTab(`{"cronSpec": "ü", "replicas": 0}`) + `}`
@@ -129,7 +129,7 @@ func TestStreamedYAML(t *testing.T) {
 	if offset := strings.Index(body, "0}"); p.Line != 10 || p.Column != 18 || p.Offset != offset {
 		t.Errorf("%+v, want the offset %d", p, offset)
 	}
-	if got[2].Error == nil && (got[2].Verdict == nil || got[2].Verdict.Refusal == nil) {
+	if got[2].Error == nil && (got[2].Verdict == nil || got[2].Verdict.Rejection == nil) {
 		t.Errorf("%v", got[2])
 	}
 }
@@ -251,7 +251,7 @@ func TestStreamedCRDs(t *testing.T) {
 		})
 	}
 	if lines := w.streamed(t, admitPath, cronTab(`{}`), "Content-Type", "application/yaml"); len(lines) != 1 || lines[0].Error == nil {
-		t.Errorf("what is brought along stays: %v", lines)
+		t.Errorf("an inline CRD stays: %v", lines)
 	}
 	rejected := w.do(http.MethodPost, admitPath+"?crds=1", strings.Replace(string(manifest), `"plural":"crontabs"`, `"plural":"Crontabs"`, 1)+"\n"+cronTab(`{}`))
 	if st := rejected.status(t); rejected.code != http.StatusUnprocessableEntity || reason(t, st) != "CRD_REJECTED" {
@@ -335,7 +335,7 @@ func TestStreamedContinue(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Expect", "100-continue")
-	a, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: 2 * time.Second, DisableKeepAlives: true}}).Do(r)
+	a, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: patience, DisableKeepAlives: true}}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,12 +116,24 @@ func TestFigures(t *testing.T) {
 		"crdeval_directory_last_success_seconds 4321", `crdeval_registrations_total{outcome="created"} 1`, `crdeval_registrations_total{outcome="error"} 1`, `crdeval_registrations_total{outcome="rejected"} 0`)
 }
 
+// exportTo configures exports to a collector that a busy machine may delay.
+func exportTo(t *testing.T, url string) {
+	t.Helper()
+	const timeout = "600000" // milliseconds
+	for name, value := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_TIMEOUT": timeout,
+		"OTEL_METRIC_EXPORT_TIMEOUT": timeout, "OTEL_BSP_EXPORT_TIMEOUT": timeout,
+	} {
+		t.Setenv(name, value)
+	}
+}
+
 // TestConcurrentReaders collects from two readers at the same time. Without the race detector it cannot fail.
 func TestConcurrentReaders(t *testing.T) {
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	t.Cleanup(collector.Close)
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	exportTo(t, collector.URL)
 	tel := newTelemetry(t)
 	n := 0
 	var mu sync.Mutex
@@ -211,7 +223,7 @@ func TestExportByEnvironment(t *testing.T) {
 	}))
 	t.Cleanup(collector.Close)
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	exportTo(t, collector.URL)
 	tel, err := New(t.Context(), "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -213,7 +213,7 @@ func TestReviews(t *testing.T) {
 		},
 	} {
 		t.Run(c.webhook+" "+c.name, func(t *testing.T) {
-			code, _, text := s.post(t, "/webhooks/catalogs/default/"+c.webhook+"?timeout=10s", c.review)
+			code, _, text := s.post(t, "/webhooks/catalogs/default/"+c.webhook+"?timeout=1h", c.review)
 			if code != http.StatusOK {
 				t.Fatalf("HTTP %d: %s", code, text)
 			}
