@@ -26,7 +26,7 @@ type Doc struct {
 	Slots []uint32
 
 	roots      [4]uint32      // root of the last parse, by Source
-	duplicates [4]bool        // whether that parse found a duplicate key, by Source
+	duplicates [4]int         // the bytes of the paths of the duplicate keys that it found, by Source
 	yaml       [4]*YAMLSource // set if the source was parsed from YAML
 	index      [4]textIndex
 	original   *Doc     // unedited parse of the request, for positions
@@ -79,7 +79,7 @@ func (d *Doc) Reset() {
 
 // forget drops all data derived from the text of a source.
 func (d *Doc) forget(s Source) {
-	d.roots[s], d.duplicates[s], d.yaml[s] = 0, false, nil
+	d.roots[s], d.duplicates[s], d.yaml[s] = 0, 0, nil
 	d.index[s] = textIndex{}
 	if s == Request && d.original != nil {
 		d.original.Release()

@@ -16,36 +16,40 @@ var seed = maphash.MakeSeed()
 // superseded marks a member that a later one with the same key replaces. It is only set during dropDuplicates.
 const superseded Flags = 1 << 7
 
+// maxDuplicatePaths bounds the bytes of the paths of all duplicate keys. Upstream's strict decoder builds each of them,
+// although it returns 100 at most: a document of 3 MiB with one long path takes it minutes.
+const maxDuplicatePaths = 64 << 20
+
 // dropDuplicates unlinks all members of an object but the last of each key. The parser calls it for objects in which
-// two keys may be equal.
+// two keys may be equal. Next of the object and of the containers around it is their parent.
 func (d *Doc) dropDuplicates(object uint32, s Source) {
-	found := false
 	if d.Nodes[object].Live <= fewMembers {
 		for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
 			for e := d.Nodes[c].Next; e != 0; e = d.Nodes[e].Next {
 				if d.Nodes[c].KeyLen == d.Nodes[e].KeyLen && d.Key(c) == d.Key(e) {
 					d.Nodes[c].Flags |= superseded
-					found = true
 					break
 				}
 			}
 		}
 	} else {
-		found = d.markByHash(object)
+		d.markByHash(object)
 	}
-	if !found {
-		return
-	}
-	d.duplicates[s] = true
 	p := &d.Nodes[object]
-	p.Flags |= Lossy
-	prev := uint32(0)
+	prev, path := uint32(0), 0
 	for c := p.First; c != 0; c = d.Nodes[c].Next {
 		if d.Nodes[c].Flags&superseded == 0 {
 			prev = c
 			continue
 		}
+		if path == 0 && d.duplicates[s] <= maxDuplicatePaths {
+			for at := object; at != 0; at = d.Nodes[at].Next {
+				path += 1 + int(d.Nodes[at].KeyLen)
+			}
+		}
+		d.duplicates[s] += path
 		d.Nodes[c].Flags &^= superseded
+		p.Flags |= Lossy
 		p.Live--
 		if prev == 0 {
 			p.First = d.Nodes[c].Next
@@ -55,7 +59,7 @@ func (d *Doc) dropDuplicates(object uint32, s Source) {
 	}
 }
 
-func (d *Doc) markByHash(object uint32) (found bool) {
+func (d *Doc) markByHash(object uint32) {
 	size := 64
 	for size < 2*int(d.Nodes[object].Live) {
 		size *= 2
@@ -68,21 +72,14 @@ func (d *Doc) markByHash(object uint32) (found bool) {
 	for c := d.Nodes[object].First; c != 0; c = d.Nodes[c].Next {
 		key := d.Key(c)
 		at := int(maphash.String(seed, key)) & (size - 1)
-		for {
-			other := table[at]
-			if other != 0 && d.Key(other) != key {
-				at = (at + 1) & (size - 1)
-				continue
-			}
-			if other != 0 {
-				d.Nodes[other].Flags |= superseded
-				found = true
-			}
-			table[at] = c
-			break
+		for table[at] != 0 && d.Key(table[at]) != key {
+			at = (at + 1) & (size - 1)
 		}
+		if table[at] != 0 {
+			d.Nodes[table[at]].Flags |= superseded
+		}
+		table[at] = c
 	}
-	return found
 }
 
 // Duplicate is a key that occurs more than once in an object.
@@ -97,7 +94,7 @@ type Duplicate struct {
 
 // HasDuplicates reports whether the text last parsed from the source has a duplicate key. It only reads a flag.
 func (d *Doc) HasDuplicates(s Source) bool {
-	return d.duplicates[s] || d.yaml[s] != nil && d.yaml[s].strict != nil
+	return d.duplicates[s] > 0 || d.yaml[s] != nil && d.yaml[s].strict != nil
 }
 
 // Duplicates yields the duplicate keys of the text last parsed from the source as an API server's strict decoder
@@ -108,7 +105,7 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 		if y := d.yaml[s]; y != nil && y.strict != nil && !yield(Duplicate{Text: y.strict.Error()}) {
 			return
 		}
-		if !d.duplicates[s] || s == Arena {
+		if d.duplicates[s] == 0 || s == Arena {
 			return
 		}
 		var v any
@@ -118,8 +115,7 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 		}
 		for _, f := range found {
 			duplicate := Duplicate{Text: f.Error()}
-			var field kjson.FieldError
-			if errors.As(f, &field) {
+			if field, ok := errors.AsType[kjson.FieldError](f); ok {
 				duplicate.Path = field.FieldPath()
 			}
 			if !yield(duplicate) {

@@ -46,11 +46,15 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	d.Nodes = nodes
 	root = d.Nodes[0].First
 	d.Nodes[0] = Node{}
-	if failed == 0 {
+	if failed == 0 && d.duplicates[s] <= maxDuplicatePaths {
 		d.roots[s] = root
 		return root, nil
 	}
 	d.Nodes, d.Src[Arena] = d.Nodes[:before], d.Src[Arena][:arena]
+	if failed == 0 {
+		return 0, &LimitError{Name: "max_path_bytes", Limit: "paths of duplicate keys", Unit: "bytes",
+			Maximum: maxDuplicatePaths, Actual: int64(d.duplicates[s]), AtLeast: true, Advice: "remove the duplicate keys"}
+	}
 	if failed == failedDepth && l.MaxDepth < upstreamDepth {
 		return 0, tooDeep(l.MaxDepth)
 	}
@@ -319,11 +323,11 @@ closed:
 		suspicious := p.End != 0
 		p.End, p.Val = uint32(i), 0
 		parent := p.Next
-		p.Next = 0
 		if suspicious && p.Live > 1 {
 			d.Nodes = nodes
 			d.dropDuplicates(cur, s)
 		}
+		p.Next = 0
 		nodes[parent].Flags |= p.Flags & Lossy
 		last, cur = cur, parent
 		depth--

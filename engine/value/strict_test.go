@@ -1,7 +1,9 @@
 package value
 
 import (
+	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,6 +52,34 @@ func TestStrictTextsAreTheSerializers(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(upstream, c.want) {
 			t.Errorf("%s:\ngot      %q\nupstream %q\nwant     %q", c.text, got, upstream, c.want)
+		}
+		d.Release()
+	}
+}
+
+// TestPathsOfDuplicates checks that the work for the paths of duplicate keys is bounded.
+func TestPathsOfDuplicates(t *testing.T) {
+	long := strings.Repeat("k", 1<<14)
+	few, many := strings.Repeat(`"a":0,`, 100), strings.Repeat(`"a":0,`, maxDuplicatePaths>>13)
+	deep := func(members string) string {
+		return strings.Repeat(`{"`+long[:1<<10]+`":[`, 16) + `{` + members + `"b":0}` + strings.Repeat(`]}`, 16)
+	}
+	for name, c := range map[string]struct {
+		text    string
+		allowed bool
+	}{
+		"a long key": {`{"` + long + `":{` + few + `"b":0}}`, true}, "many below a long key": {`{"` + long + `":{` + many + `"b":0}}`, false},
+		"a long path": {deep(few), true}, "many below a long path": {deep(many), false}, "many short": {`{` + many + `"b":0}`, true},
+		"many objects": {`{"` + long + `":[` + strings.Repeat(`{"a":0,"a":1},`, maxDuplicatePaths>>13) + `0]}`, false},
+	} {
+		d := Acquire()
+		_, err := d.ParseJSON([]byte(c.text), Limits{})
+		limit := new(LimitError)
+		if c.allowed && err != nil || !c.allowed && (!errors.As(err, &limit) || limit.Name != "max_path_bytes") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := d.ParseJSON([]byte(`{"a":1,"a":2}`), Limits{}); err != nil || !d.HasDuplicates(Request) {
+			t.Errorf("after %s: %v", name, err)
 		}
 		d.Release()
 	}
