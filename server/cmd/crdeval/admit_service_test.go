@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -80,18 +79,39 @@ func withoutErrors(text string) string {
 func serving(t *testing.T) (address string) {
 	t.Helper()
 	address = "unix://" + filepath.Join(t.TempDir(), "s")
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	var log bytes.Buffer
-	wg.Go(func() {
-		run(ctx, []string{"serve", "--store=memory", "--grpc-address", address, "--http-address=off"}, environment{stdout: &log, stderr: &log})
-	})
-	t.Cleanup(func() {
-		cancel()
-		wg.Wait()
-	})
-	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", address, "--timeout=1h"); code != 0 {
-		t.Fatal(stderr)
-	}
+	stop := serveAt(t, address)
+	t.Cleanup(func() { stop() })
 	return address
+}
+
+// serveAt starts a service at an address and waits until it is healthy. The test fails if the service ends before. stop
+// ends the service and returns its exit code and its output.
+func serveAt(t *testing.T, address string, flags ...string) (stop func() (code int, output string)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var code int
+	var log bytes.Buffer
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		args := append([]string{"serve", "--store=memory", "--grpc-address", address, "--http-address=off"}, flags...)
+		code = run(ctx, args, environment{stdout: &log, stderr: &log})
+	}()
+	stop = func() (int, string) {
+		cancel()
+		<-ended
+		return code, log.String()
+	}
+	for {
+		health, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", address, "--timeout=1s")
+		if health == 0 {
+			return stop
+		}
+		select {
+		case <-ended:
+			t.Fatalf("the service has ended with exit code %d: %s", code, &log)
+		default:
+			t.Log(stderr)
+		}
+	}
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -233,25 +231,18 @@ func TestServeAndHealthcheck(t *testing.T) {
 	if code, _, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=100ms"); code != exitRejected || !strings.HasPrefix(stderr, socket+": ") {
 		t.Errorf("no server: %d %s", code, stderr)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	var code int
-	var log bytes.Buffer
-	wg.Go(func() {
-		code = run(ctx, []string{"serve", "--store=memory", "--grpc-address", socket, "--http-address=off", "--log-format=json"}, environment{stdout: &log, stderr: &log})
-	})
+	stop := serveAt(t, socket, "--log-format=json")
 	if code, stdout, stderr := invoke(t, "", "healthcheck", "--grpc-address", socket, "--timeout=1h"); code != 0 || stdout != "SERVING\n" {
 		t.Errorf("%d %s %s", code, stdout, stderr)
 	}
-	cancel()
-	wg.Wait()
+	code, log := stop()
 	if code != 0 {
-		t.Errorf("exit code %d\n%s", code, &log)
+		t.Errorf("exit code %d\n%s", code, log)
 	}
-	if text := log.String(); strings.Count(text, "unknown variable ignored") != 1 || !strings.Contains(text, "CRDEVAL_CACHE_BITES") {
-		t.Errorf("no warning of a misspelt variable:\n%s", text)
+	if strings.Count(log, "unknown variable ignored") != 1 || !strings.Contains(log, "CRDEVAL_CACHE_BITES") {
+		t.Errorf("no warning of a misspelt variable:\n%s", log)
 	}
-	for line := range strings.Lines(log.String()) {
+	for line := range strings.Lines(log) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("a log line is not JSON: %s", line)
 		}
