@@ -40,7 +40,7 @@ func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (roo
 // empty text is null. Keys are sorted. The YAMLSource finds positions.
 //
 // The error is a *LimitError (size, or depth and size with expanded aliases) or a *SyntaxError with the YAML library's
-// text. A stream of several documents is a *SyntaxError too, while upstream silently reads the first.
+// text. Text after the document, such as a second one, is a *SyntaxError too. Upstream ignores it.
 func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	l = l.WithDefaults()
 	if len(src) > l.MaxBytes {
@@ -78,7 +78,7 @@ func convert(src []byte, with func([]byte) ([]byte, error)) (json []byte, err er
 
 var yamlLine = regexp.MustCompile(`\bline (\d+): `)
 
-func yamlError(err error) error {
+func yamlError(err error) *SyntaxError {
 	e := &SyntaxError{Offset: -1, Text: err.Error(), Cause: err}
 	if m := yamlLine.FindStringSubmatch(e.Text); m != nil {
 		if line, err := strconv.Atoi(m[1]); err == nil {

@@ -3,8 +3,14 @@ package value
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
 	"iter"
+	"regexp"
 	"unicode/utf16"
+
+	yamlv2 "go.yaml.in/yaml/v2"
 )
 
 // YAMLDocument is one document of a stream.
@@ -51,15 +57,29 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 	}
 }
 
-// secondDocument returns the line on which a second document with content begins. The first document is the one that
-// upstream reads; it may be empty if --- or ... marks it.
+// unindented matches a document that begins with an unindented key. Only a marker can end its mapping.
+var unindented = regexp.MustCompile(`\A\x{feff}?((---)?[ \t]*(#.*)?\r?\n)*[A-Za-z]`)
+
+// secondDocument returns the line on which other text begins after the first document, which is the one that upstream
+// reads. That document may be empty if --- or ... marks it.
 func secondDocument(text []byte) (line int, found bool) {
 	for document := range SplitYAML(text) {
 		if document.Line > 1 {
 			return document.Line, true
 		}
 	}
-	return 0, false
+	if unindented.Match(text) || json.Valid(text) {
+		return 0, false // without another parse
+	}
+	_, err := convert(text, func(text []byte) ([]byte, error) {
+		decoder, ignored := yamlv2.NewDecoder(bytes.NewReader(text)), struct{}{}
+		_ = decoder.Decode(&ignored) // It was converted before.
+		return nil, decoder.Decode(&ignored)
+	})
+	if err == nil || errors.Is(err, io.EOF) {
+		return 0, false
+	}
+	return yamlError(err).Line + 1, true // The library counts lines from 0.
 }
 
 // yamlLines yields the offset of each line and its text with the line break, without the byte order mark.
@@ -88,7 +108,7 @@ func DocumentMarker(line []byte) (marker byte, rest []byte) {
 
 // HasContent reports whether a line has more than white space and a comment.
 func HasContent(line []byte) bool {
-	line = bytes.TrimLeft(line, " \t")
+	line = bytes.TrimLeft(line, " \t\r")
 	return len(line) > 0 && line[0] != '#' && lineBreak(line) == 0
 }
 

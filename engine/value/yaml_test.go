@@ -158,6 +158,11 @@ func TestYAMLBounds(t *testing.T) {
 		{"deeper than the limit", "a: [[1]]", "nesting depth of at least 3 levels exceeds the limit of 2 levels: flatten the document or raise the depth limit", Limits{MaxDepth: 2}},
 		{"large", "a: " + strings.Repeat("x", 3<<20), "document size of 3145731 bytes exceeds the limit of 3145728 bytes: ", Limits{}},
 		{"two documents", "a: 1\n---\nb: 2\n", "yaml: line 2: a second document begins here; send one document at a time", Limits{}},
+		{"two JSON objects", "{\"a\": 1}\n\n{\"b\": 2}\n", "yaml: line 3: a second document begins here; ", Limits{}},
+		{"two JSON objects on one line", "{\"a\": 1} {\"b\": 2}", "yaml: line 1: a second document begins here; ", Limits{}},
+		{"text after a flow mapping", "--- # c\n{a: 1}\nb", "yaml: line 3: a second document begins here; ", Limits{}},
+		{"text after an indented mapping", "# c\n  a: 1\nb: 2\n", "yaml: line 3: a second document begins here; ", Limits{}},
+		{"a bracket too many", "\ufeff[1]\n]\n", "yaml: line 2: a second document begins here; ", Limits{}},
 		{"not a number in JSON", "a: .nan", "json: unsupported value: NaN", Limits{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -172,6 +177,14 @@ func TestYAMLBounds(t *testing.T) {
 				t.Errorf("took %v", took)
 			}
 		})
+	}
+	for _, text := range []string{
+		"# c\n\n---\na: 1\n", "{a: 1}\n# c\n", "{a: 1}\n...\n# c\n", "---\n[1]\n---\n# c\n", "'a': 1\n'b': 2\n",
+		"- 1\n- 2\n", "%YAML 1.1\n---\na: 1\n",
+	} {
+		if _, _, err := YAMLToJSON([]byte(text), Limits{}); err != nil {
+			t.Errorf("%q is one document: %v", text, err)
+		}
 	}
 	small := "a: &a [" + strings.Repeat("1, ", 20) + "]\nb: [" + strings.Repeat("*a, ", 1000) + "]\n"
 	if _, _, err := YAMLToJSON([]byte(small), Limits{}); err != nil {

@@ -165,7 +165,7 @@ func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if b.budget.exhausted() {
+	if b.budget.discarded.Load() > int64(b.budget.max) { // results of the size of a whole response
 		return b.budget.exceeded()
 	}
 	if b.timeout > 0 {
@@ -239,17 +239,9 @@ func (b *budget) reset(max, reserved int) {
 // used returns the size of the results.
 func (b *budget) used() int64 { return int64(b.max) - b.left.Load() }
 
-// exhausted reports whether results of the size of a whole response were discarded. No more items are evaluated then.
-func (b *budget) exhausted() bool { return b.discarded.Load() > int64(b.max) }
-
-// encodedSize is the size of a result in a list.
-func encodedSize(result proto.Message) int64 {
-	return int64(protowire.SizeTag(1) + protowire.SizeBytes(proto.Size(result)))
-}
-
-// take takes the size of a result. The error is that of the item.
+// take takes the size of a result in a list. The error is that of the item.
 func (b *budget) take(result proto.Message) error {
-	need := encodedSize(result)
+	need := int64(protowire.SizeTag(1) + protowire.SizeBytes(proto.Size(result)))
 	if b.left.Add(-need) >= 0 {
 		return nil
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
@@ -157,18 +155,9 @@ func replicasPath(p *engine.ReplicasPath) *crdevalv1.ReplicasPath {
 	return &crdevalv1.ReplicasPath{ApiVersion: p.APIVersion, Fields: allValid(p.Fields)}
 }
 
-// maxETags bounds the cached etags, of some hundred bytes each.
-const maxETags = 8192
-
-// newETags returns a cache of the etags of documents about catalogs, so that If-None-Match can be answered without
+// maxETags bounds the cached etags of documents, of some hundred bytes each. With them, If-None-Match is answered without
 // building the document. An etag belongs to a state of a catalog, so it never becomes stale.
-func newETags() *lru.Cache[documentKey, string] {
-	cached, err := lru.New[documentKey, string](maxETags)
-	if err != nil {
-		panic(err) // the only error is a size below 1
-	}
-	return cached
-}
+const maxETags = 8192
 
 // A documentKey identifies a document about a state of a catalog.
 type documentKey struct {

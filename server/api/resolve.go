@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
@@ -192,12 +193,9 @@ func (b *batch) addVersion(r *resolver, item *crdevalv1.EvaluationItem, err erro
 
 // hasVersion reports whether a CRD has a version and, if served is set, serves it.
 func hasVersion(d *engine.Definition, version string, served bool) bool {
-	for _, v := range d.Versions() {
-		if v.Name == version {
-			return v.Served || !served
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Versions(), func(v engine.VersionInfo) bool {
+		return v.Name == version && (v.Served || !served)
+	})
 }
 
 // typeMetaHead returns the beginning of a JSON document up to its apiVersion and kind if they are its first members, or

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc"
 
 	"github.com/crdeval/crdeval/engine"
@@ -67,8 +68,9 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	r = registrar{r, f}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o)})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o)})
+	etags, _ := lru.New[documentKey, string](maxETags) // fails only for a size below 1
 	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{
-		registry: o.Registry, limits: o.Limits, faults: f, etags: newETags(),
+		registry: o.Registry, limits: o.Limits, faults: f, etags: etags,
 		memory: &documentMemory{max: documentMessages * int64(o.Limits.MaxMessageBytes)},
 	})
 	crdevalv1.RegisterServerServiceServer(r, newServerService(&o))

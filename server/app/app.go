@@ -93,8 +93,7 @@ func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, erro
 }
 
 func (a *App) startTelemetry(ctx context.Context) (err error) {
-	a.telemetry, err = telemetry.New(ctx, a.build.Version, a.log)
-	if err != nil {
+	if a.telemetry, err = telemetry.New(ctx, a.build.Version, a.log); err != nil {
 		return err
 	}
 	a.closing.then("telemetry", a.telemetry.Close)

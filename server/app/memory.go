@@ -110,7 +110,7 @@ func paceCollector(ctx context.Context, limit int64) {
 	for set := gcDefault; ; {
 		metrics.Read(sample)
 		// Setting GOGC stops the world for some microseconds, so small changes are skipped.
-		if percent := gcPercent(int64(sample[0].Value.Uint64()), floor); abs(percent-set) > set/8 {
+		if percent := gcPercent(int64(sample[0].Value.Uint64()), floor); max(percent-set, set-percent) > set/8 {
 			debug.SetGCPercent(percent)
 			set = percent
 		}
@@ -121,8 +121,6 @@ func paceCollector(ctx context.Context, limit int64) {
 		}
 	}
 }
-
-func abs(n int) int { return max(n, -n) }
 
 // collections returns a channel with an element after each collection until ctx ends. It may combine several.
 func collections(ctx context.Context) <-chan struct{} {

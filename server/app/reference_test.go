@@ -71,7 +71,7 @@ Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable, a
     printf 'grpc-address: [":9090"]\ncache-bytes: 1GiB\n' > crdeval.yaml && crdeval serve --config crdeval.yaml
 
 - If a setting has several values, a flag takes precedence over an environment variable, and a variable over the file.
-- Unknown flags, unknown keys and contradicting settings are errors. The server reports all errors together.
+- Unknown flags, unknown keys and contradicting settings are errors. The server reports all contradictions together.
 - The server logs a warning for unknown variables that start with ` + "`CRDEVAL_`" + `.
 - Lists have comma-separated values. Their flags can also be repeated.
 - No setting is a secret. Keys and tokens are in files.

@@ -61,8 +61,10 @@ func (b *body) restorePositions(answer proto.Message) {
 	}
 	o := origin{text: b.data, line: 1}
 	restore := func(m proto.Message, document *crdevalv1.Document, path ...value.Segment) {
-		if r, ok := m.(*crdevalv1.VerdictResult); ok && isPlain(r.GetVerdict()) {
-			return
+		r, _ := m.(*crdevalv1.VerdictResult)
+		v := r.GetVerdict()
+		if v.GetAllowed() && v.GetChanges() == nil && len(v.GetRatcheted()) == 0 && v.GetRuleTraces() == nil {
+			return // Nearly all verdicts that allow an object have no positions.
 		}
 		b.restore(&o, positionsIn(m.ProtoReflect(), "position"), document, path)
 	}
@@ -92,11 +94,6 @@ func (b *body) restorePositions(answer proto.Message) {
 			b.restore(&o, positionsIn(changed, "old_position"), request.GetBase(), value.Path{value.Name("base")})
 		}
 	}
-}
-
-// isPlain reports whether a verdict has no positions, as nearly all that allow an object.
-func isPlain(v *crdevalv1.Verdict) bool {
-	return v.GetAllowed() && v.GetChanges() == nil && len(v.GetRatcheted()) == 0 && v.GetRuleTraces() == nil
 }
 
 // elements returns the elements of a list of messages.

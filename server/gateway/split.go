@@ -110,11 +110,11 @@ func (s *splitter) add(start piece, line []byte) (ended piece, ok bool) {
 			ended, ok = s.end(start)
 			s.current.text = bytes.Clone(line)
 		}
-		s.started, s.content = true, hasContent(rest)
+		s.started, s.content = true, value.HasContent(rest)
 	case '.':
 		return s.end(s.at)
 	default:
-		if hasContent(text) && (s.started || text[0] != '%') {
+		if value.HasContent(text) && (s.started || text[0] != '%') {
 			s.started, s.content = true, true
 		}
 	}
@@ -137,6 +137,3 @@ func (s *splitter) tooLong(line int) error {
 	err.Metadata["line"] = strconv.Itoa(line)
 	return err
 }
-
-// hasContent reports whether a line, which may have carriage returns, has more than white space and a comment.
-func hasContent(line []byte) bool { return value.HasContent(bytes.TrimLeft(line, " \t\r")) }

@@ -192,9 +192,9 @@ func (c *Conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string,
 			next := handler
 			handler = func(service any, g grpc.ServerStream) error { return interceptor(service, g, info, next) }
 		}
-		err := statusError(handler(m.service, server))
-		end(err)
-		s.finish(err)
+		s.err = statusError(handler(m.service, server))
+		end(s.err)
+		close(s.done)
 	})
 	return &clientStream{stream: s, ctx: ctx}, nil
 }

@@ -27,12 +27,6 @@ func newStream(clientStreams bool) *stream {
 	}
 }
 
-// finish ends the call with the handler's error.
-func (s *stream) finish(err error) {
-	s.err = err
-	close(s.done)
-}
-
 // serverStream is the handler's end.
 type serverStream struct {
 	*stream

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"regexp"
 	"strconv"
@@ -28,15 +29,34 @@ type Document struct {
 	offset int // in bytes
 }
 
-// Split splits the content of a file into documents. It skips documents without content.
+// Split splits the content of a file into documents: YAML documents, and JSON objects that follow each other. It skips
+// documents without content.
 func Split(content []byte) (all []Document) {
 	offset := 0
 	for d := range value.SplitYAML(content) {
 		offset += bytes.Index(content[offset:], d.Text)
-		all = append(all, Document{d.Text, d.Line - 1, offset})
-		offset += len(d.Text)
+		lines := d.Line - 1
+		for _, text := range splitJSON(d.Text) {
+			all = append(all, Document{text, lines, offset})
+			lines += bytes.Count(text, []byte{'\n'})
+			offset += len(text)
+		}
 	}
 	return all
+}
+
+// splitJSON returns the values of a text that is a sequence of JSON values, and otherwise the text.
+func splitJSON(text []byte) (all [][]byte) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for begin := int64(0); ; begin = decoder.InputOffset() {
+		switch err := decoder.Decode(&json.RawMessage{}); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			return [][]byte{text}
+		}
+		all = append(all, text[begin:decoder.InputOffset()])
+	}
 }
 
 // Manifest is a document, or an item of a document that is a list.

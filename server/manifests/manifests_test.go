@@ -22,6 +22,8 @@ func TestSplit(t *testing.T) {
 		"a list":            {"kind: List\nitems:\n- a: 1\n- b: 2\n", []int{3, 4}},
 		"JSON":              {"\n{\"a\": 1}", []int{2}},
 		"a list in JSON":    {"{\"kind\": \"List\", \"items\": [\n{},\n{}]}", []int{2, 3}},
+		"JSON objects":      {"{\"a\": 1}\n{\"a\":\n1} {\"a\": 2}\n\n{}\n---\n{}\n", []int{1, 2, 3, 5, 7}},
+		"JSON and text":     {"{\"a\": 1}\n{\"a\": 1}\n# c\n", []int{1}},
 		"no list":           {"kind: List\nitems: 1\n", []int{1}},
 		"nothing":           {"", nil},
 		"comments alone":    {"# a\n---\n# b\n", nil},

@@ -12,10 +12,6 @@ import (
 // rest.
 const maxReconciled = 16
 
-func (c *crd) crdStatus() engine.CRDStatus {
-	return engine.CRDStatus{Name: c.name, Created: c.record.Created, Desired: *c.desired(), Status: *c.record.Status}
-}
-
 // reconcile decides which CRD holds which name of a group, after changed was put or the CRD named deleted was deleted.
 // It replaces the status of changed and returns copies of other CRDs with their new status, up to maxReconciled.
 //
@@ -43,7 +39,8 @@ func (c *catalog) reconcile(
 	}
 	var statuses []engine.CRDStatus
 	for _, d := range involved.All() {
-		statuses = append(statuses, d.crdStatus())
+		statuses = append(statuses,
+			engine.CRDStatus{Name: d.name, Created: d.record.Created, Desired: *d.desired(), Status: *d.record.Status})
 	}
 	names := engine.ReconcileStatus(statuses, changedName, now)
 	for i := range statuses {

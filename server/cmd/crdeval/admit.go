@@ -14,12 +14,12 @@ type admitCommand struct {
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 
-	Namespace       string `short:"n" default:"default" help:"Namespace of objects without one." placeholder:"NAME"`
-	Subresource     string `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
-	Patch           string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH" xor:"patch"`
-	PatchFile       string `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE" xor:"patch"`
-	Type            string `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
-	FieldValidation string `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
+	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one." placeholder:"NAME"`
+	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
+	Patch           *string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH" xor:"patch"`
+	PatchFile       string  `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE" xor:"patch"`
+	Type            string  `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
+	FieldValidation string  `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 
 	Output        string `short:"o" default:"text" enum:"text,json,junit,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
 	Explain       bool   `help:"Also print defaulted fields, ratcheted violations, and the values in rules that failed."`
@@ -70,7 +70,7 @@ func (c *admitCommand) Validate() error {
 	return c.validate()
 }
 
-func (c *admitCommand) patching() bool { return c.Patch != "" || c.PatchFile != "" }
+func (c *admitCommand) patching() bool { return c.Patch != nil || c.PatchFile != "" }
 
 // Run checks every object of every file.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {

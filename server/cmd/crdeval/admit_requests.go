@@ -117,16 +117,15 @@ func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
 }
 
 // patch returns the patch of --patch or --patch-file, nil if there is none.
-func (c *admitCommand) patch(env environment) (*crdevalv1.ObjectPatch, error) {
-	text := []byte(c.Patch)
-	if c.PatchFile != "" {
-		var err error
-		if text, err = readFile(c.PatchFile, env); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
-		}
-	}
+func (c *admitCommand) patch(env environment) (_ *crdevalv1.ObjectPatch, err error) {
 	if !c.patching() {
 		return nil, nil
+	}
+	var text []byte
+	if c.Patch != nil {
+		text = []byte(*c.Patch)
+	} else if text, err = readFile(c.PatchFile, env); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
 	}
 	p := &crdevalv1.ObjectPatch{
 		Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}},

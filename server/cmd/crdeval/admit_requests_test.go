@@ -105,6 +105,7 @@ func TestAdmitRepository(t *testing.T) {
 		{"-R directories", 0, []string{"Kite default/a: allowed"}},
 		{"--skip-other-kinds . --old kite.yaml --old none", 0, []string{"kite.yaml: Kite default/a: allowed as an update\n"}},
 		{"-p {spec:{size:many}} kite.yaml", exitRejected, []string{"rejected as a patch"}},
+		{"--patch= kite.yaml", exitRejected, []string{"rejected as a patch"}},
 		{"cm.yaml below/kite.yaml", exitError, []string{"2 objects: 0 allowed, 1 rejected, 1 error\n"}},
 		{"-o yaml kite.yaml --old kite.yaml", 0, []string{"  name: a\n  namespace: default\nspec:"}},
 	} {

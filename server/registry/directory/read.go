@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -58,12 +57,6 @@ const clockGrain = 2 * time.Second
 // patience is the number of QuietPeriod times after which a file is read even if it still changes.
 const patience = 20
 
-// isManifest reports whether kubectl apply -f DIRECTORY reads a file of that name. Unlike kubectl, it ignores hidden
-// files, which editors and kubelets create.
-func isManifest(name string) bool {
-	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
-}
-
 // list returns the names of the files in a directory, sorted.
 func (d *folder) list() (info os.FileInfo, names []string, err error) {
 	if info, err = os.Stat(d.path); err != nil {
@@ -77,8 +70,9 @@ func (d *folder) list() (info os.FileInfo, names []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		if isManifest(e.Name()) && !e.IsDir() {
-			names = append(names, e.Name())
+		name := e.Name() // Editors and kubelets create hidden files.
+		if !e.IsDir() && name[0] != '.' && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+			names = append(names, name)
 		}
 	}
 	after, err := os.Stat(d.path)
