@@ -19,6 +19,8 @@ var generators = map[string]func(r Rand, n int) Group{
 	"expressions": func(r Rand, _ int) Group { return Expressions(r) },
 	"form":        func(r Rand, _ int) Group { return Form(r) },
 	"broken":      func(r Rand, _ int) Group { return Broken(r) },
+	"yaml":        func(r Rand, _ int) Group { return YAMLSyntax(r) },
+	"patches":     func(r Rand, _ int) Group { return PatchSyntax(r) },
 }
 
 // TestDeterministic generates each group twice: a seed and a number must identify a disagreement.
