@@ -49,7 +49,7 @@ var (
 		"!!binary aGk=", "&k d", "*k", "", "é", "a b", "=",
 	}
 	yamlHeads = []string{"", "", "", "", "%YAML 1.1\n---\n", "---\n", "# c\n--- # d\n"}
-	yamlTails = []string{"...\n", "... # c\n", "\x00", "\t\n", "# end"}
+	yamlTails = []string{"\x00", "\t\n", "# end"}
 	yamlBytes = []string{
 		" ", "\n", "\t", "-", ":", "#", "'", `"`, "&", "*", "!", "|", ">", "\r", "\u0085", "{", "]", "?", ",",
 	}
@@ -80,7 +80,7 @@ func yamlText(r Rand) string {
 	b.WriteString("u:\n")
 	for i := range r.Between(1, 2) {
 		key := fmt.Sprint("k", i)
-		if r.Chance(30) {
+		if i == 0 && r.Chance(50) { // of two keys that become equal, such as 1 and 1.0, upstream picks one at random
 			key = Pick(r, yamlKeys)
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", key, Pick(r, yamlValues))
