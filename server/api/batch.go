@@ -48,6 +48,7 @@ type batch struct {
 	limits     engine.Limits
 	faults     faults
 	budget     budget
+	plain      atomic.Pointer[plainResult]
 }
 
 // open checks the fields of a request and opens the view of the catalog that all items use.
@@ -239,9 +240,13 @@ func (b *budget) reset(max, reserved int) {
 // used returns the size of the results.
 func (b *budget) used() int64 { return int64(b.max) - b.left.Load() }
 
-// take takes the size of a result in a list. The error is that of the item.
-func (b *budget) take(result proto.Message) error {
-	need := int64(protowire.SizeTag(1) + protowire.SizeBytes(proto.Size(result)))
+// encodedSize is the size of a result in a list.
+func encodedSize(result proto.Message) int64 {
+	return int64(protowire.SizeTag(1) + protowire.SizeBytes(proto.Size(result)))
+}
+
+// take takes the encodedSize of a result. The error is that of the item.
+func (b *budget) take(need int64) error {
 	if b.left.Add(-need) >= 0 {
 		return nil
 	}

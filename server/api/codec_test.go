@@ -90,7 +90,7 @@ func TestCodecDecodes(t *testing.T) {
 }
 
 func BenchmarkCodec(b *testing.B) {
-	item := &crdevalv1.EvaluationItem{Object: json(bytes.Repeat([]byte("x"), 400))}
+	item := &crdevalv1.EvaluationItem{Object: JSON(bytes.Repeat([]byte("x"), 400))}
 	r := &crdevalv1.ValidateRequest{Catalog: "default"}
 	for range 100 {
 		r.Items = append(r.Items, item)

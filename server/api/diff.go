@@ -75,7 +75,8 @@ func crdChange(c *engine.Change) *crdevalv1.CrdChange {
 		ChangeClass: changeClasses[c.Class], Side: changeSides[c.Side], Stored: changeClasses[c.Stored],
 		Writers: changeClasses[c.Writers], Readers: changeClasses[c.Readers], Kind: c.Kind, Version: valid(c.Version),
 		SchemaPointer: valid(c.SchemaPointer), ManifestPointer: valid(c.ManifestPointer), Message: valid(c.Message),
-		OldValue: json(c.Old), NewValue: json(c.New), OldPosition: position(c.OldPosition), NewPosition: position(c.NewPosition),
+		OldValue: JSON(c.Old), NewValue: JSON(c.New),
+		OldPosition: position(c.OldPosition), NewPosition: position(c.NewPosition),
 	}
 }
 
@@ -100,7 +101,7 @@ func (s *registryService) replayResult(ctx context.Context, r *engine.ReplayResu
 	for _, d := range r.Differences {
 		m.Differences = append(m.Differences, &crdevalv1.FieldDifference{
 			Outcome: replayOutcomes[d.Outcome], Version: valid(d.Version), Path: valid(d.Path), Pointer: valid(d.Pointer),
-			OldValue: json(d.Old), NewValue: json(d.New),
+			OldValue: JSON(d.Old), NewValue: JSON(d.New),
 		})
 	}
 	if r.Err != nil {

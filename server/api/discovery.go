@@ -54,7 +54,7 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 		}
 		return document, etag, s.limits.checkResponse("the discovery document", len(document))
 	})
-	return &crdevalv1.DiscoverResponse{Document: json(document), Etag: etag}, err
+	return &crdevalv1.DiscoverResponse{Document: JSON(document), Etag: etag}, err
 }
 
 func groupVersionNotFound(catalog string, key documentKey) error {
@@ -106,7 +106,7 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		}
 		return document.JSON, document.ETag, s.limits.checkResponse("the OpenAPI document", len(document.JSON))
 	})
-	return &crdevalv1.GetOpenApiResponse{Document: json(document), Etag: etag}, err
+	return &crdevalv1.GetOpenApiResponse{Document: JSON(document), Etag: etag}, err
 }
 
 // GetFieldManagement returns what server-side apply needs of a CRD.
@@ -148,7 +148,7 @@ func (s *presentationService) GetFieldManagement(
 }
 
 func resetFields(f *engine.ResetFields) *crdevalv1.ResetFields {
-	return &crdevalv1.ResetFields{Subresource: f.Subresource, ApiVersion: f.APIVersion, Fields: json(f.Fields)}
+	return &crdevalv1.ResetFields{Subresource: f.Subresource, ApiVersion: f.APIVersion, Fields: JSON(f.Fields)}
 }
 
 func replicasPath(p *engine.ReplicasPath) *crdevalv1.ReplicasPath {

@@ -20,19 +20,19 @@ type evaluationService struct {
 
 // Validate returns the verdict on each object.
 func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateRequest) (*crdevalv1.ValidateResponse, error) {
-	slots, err := evaluateAll(ctx, s, r, func(b *batch) error {
+	results, err := evaluateAll(ctx, s, r, func(b *batch) error {
 		b.options.AsGiven = r.GetAsGiven()
 		return nil
 	}, judging((*engine.Definition).Validate))
-	return &crdevalv1.ValidateResponse{Results: convertAll(slots, (*verdictSlot).message)}, err
+	return &crdevalv1.ValidateResponse{Results: results}, err
 }
 
 // Admit returns the verdict on each write, with the object for the client and the object for the storage.
 func (s *evaluationService) Admit(ctx context.Context, r *crdevalv1.AdmitRequest) (*crdevalv1.AdmitResponse, error) {
-	slots, err := evaluateAll(ctx, s, r, func(b *batch) error {
+	results, err := evaluateAll(ctx, s, r, func(b *batch) error {
 		return b.setAdmission(r.GetStage(), r.GetInclude())
 	}, judging((*engine.Definition).Admit))
-	return &crdevalv1.AdmitResponse{Results: convertAll(slots, (*verdictSlot).message)}, err
+	return &crdevalv1.AdmitResponse{Results: results}, err
 }
 
 // Prune returns each object without its unknown fields.
@@ -65,26 +65,22 @@ func (s *evaluationService) Convert(ctx context.Context, r *crdevalv1.ConvertReq
 func (s *evaluationService) transform(
 	ctx context.Context, r evaluation, target string, include *crdevalv1.PresentationOptions, f transformation,
 ) ([]*crdevalv1.TransformResult, error) {
-	slots, err := evaluateAll(ctx, s, r, func(b *batch) error {
+	return evaluateAll(ctx, s, r, func(b *batch) error {
 		b.options.TargetVersion = target
 		return b.setInclude(include)
 	}, transforming(f))
-	return convertAll(slots, (*transformSlot).message), err
 }
 
-// A slotOf is preallocated memory for a result. A batch allocates all its slots at once.
-type slotOf[S any] interface {
-	*S
-	fail(*statusv1.Status)
+// An evaluator evaluates items. R is the message of a result.
+type evaluator[R any] struct {
+	evaluate func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem) (*R, error)
+	fail     func(*statusv1.Status) *R // returns the result of an item that could not be evaluated
 }
-
-// An evaluator evaluates one item into its slot.
-type evaluator[S any] func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *S) error
 
 // evaluateAll evaluates all items of a request. setOptions sets the options that only this call has.
-func evaluateAll[S any, P slotOf[S]](
-	ctx context.Context, s *evaluationService, r evaluation, setOptions func(*batch) error, f evaluator[S],
-) ([]S, error) {
+func evaluateAll[R any](
+	ctx context.Context, s *evaluationService, r evaluation, setOptions func(*batch) error, e evaluator[R],
+) ([]*R, error) {
 	b, err := s.open(ctx, r)
 	if err == nil {
 		err = setOptions(b)
@@ -99,30 +95,36 @@ func evaluateAll[S any, P slotOf[S]](
 		items, cancel = context.WithDeadline(ctx, deadline.Add(-min(left/sendShare, maxSendTime)))
 		defer cancel()
 	}
-	slots := make([]S, len(b.items))
-	b.run(items, func(ctx context.Context, r *resolver, i int) error { return f(b, ctx, r, b.items[i], &slots[i]) },
-		func(i int, err error) { P(&slots[i]).fail(b.boundedStatus(ctx, err)) })
-	return slots, context.Cause(ctx)
+	results := make([]*R, len(b.items))
+	b.run(items, func(ctx context.Context, r *resolver, i int) (err error) {
+		results[i], err = e.evaluate(b, ctx, r, b.items[i])
+		return err
+	}, func(i int, err error) { results[i] = e.fail(b.boundedStatus(ctx, err)) })
+	return results, context.Cause(ctx)
 }
 
 // judgement is a method of the engine that returns a verdict.
 type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
 
 // judging returns the evaluator of Validate or Admit.
-func judging(f judgement) evaluator[verdictSlot] {
-	return func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *verdictSlot) error {
-		if m.GetPatch() != nil && b.options.Stage == engine.StageFinish {
-			return invalid("patch", "patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
-		}
-		v, err := r.judge(ctx, m, b.options, f)
-		if err != nil {
-			return err
-		}
-		slot.set(v)
-		if err = b.budget.take(&slot.result); err != nil {
-			*slot = verdictSlot{}
-		}
-		return err
+func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
+	return evaluator[crdevalv1.VerdictResult]{
+		evaluate: func(
+			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
+		) (*crdevalv1.VerdictResult, error) {
+			if m.GetPatch() != nil && b.options.Stage == engine.StageFinish {
+				return nil, invalid("patch",
+					"patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
+			}
+			v, err := r.judge(ctx, m, b.options, f)
+			if err != nil {
+				return nil, err
+			}
+			return b.verdictResult(v)
+		},
+		fail: func(st *statusv1.Status) *crdevalv1.VerdictResult {
+			return &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: st}}
+		},
 	}
 }
 
@@ -130,93 +132,65 @@ func judging(f judgement) evaluator[verdictSlot] {
 type transformation func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Transformed, error)
 
 // transforming returns the evaluator of the other calls.
-func transforming(f transformation) evaluator[transformSlot] {
-	return func(b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem, slot *transformSlot) error {
-		d, item, err := r.prepare(ctx, m)
-		if err != nil {
-			return err
-		}
-		t, err := f(d, ctx, item, b.options)
-		rejected := rejectionIn(err)
-		switch {
-		case err == nil:
-			slot.set(t)
-		case rejected != nil:
-			slot.transformed.Rejection, slot.transformed.Revision = rejected, d.Revision()
-		default:
-			return err
-		}
-		slot.outcome.Transformed = &slot.transformed
-		slot.result.Result = &slot.outcome
-		if err = b.budget.take(&slot.result); err != nil {
-			*slot = transformSlot{}
-		}
-		return err
+func transforming(f transformation) evaluator[crdevalv1.TransformResult] {
+	return evaluator[crdevalv1.TransformResult]{
+		evaluate: func(
+			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
+		) (*crdevalv1.TransformResult, error) {
+			d, item, err := r.prepare(ctx, m)
+			if err != nil {
+				return nil, err
+			}
+			t, err := f(d, ctx, item, b.options)
+			transformed := &crdevalv1.TransformedObject{Revision: d.Revision(), Rejection: rejectionIn(err)}
+			switch {
+			case err == nil:
+				transformed.Changed, transformed.Warnings, transformed.Object = t.Changed, allValid(t.Warnings), JSON(t.Object)
+				transformed.Changes, transformed.Presentation = changes(t.Pruned, t.Defaulted), presentation(t.Presentation)
+			case transformed.Rejection == nil:
+				return nil, err
+			}
+			result := &crdevalv1.TransformResult{Result: &crdevalv1.TransformResult_Transformed{Transformed: transformed}}
+			return result, b.budget.take(encodedSize(result))
+		},
+		fail: func(st *statusv1.Status) *crdevalv1.TransformResult {
+			return &crdevalv1.TransformResult{Result: &crdevalv1.TransformResult_Error{Error: st}}
+		},
 	}
 }
 
-// A documentSlot is preallocated memory for a Document of a response.
-type documentSlot struct {
-	document crdevalv1.Document
-	json     crdevalv1.Document_Json
+// A plainResult is a result that has a revision and nothing else. Equal ones of a batch are one message.
+type plainResult struct {
+	*crdevalv1.VerdictResult
+	size int64 // encodedSize
 }
 
-// set returns the Document of a text; nil for nil.
-func (s *documentSlot) set(text []byte) *crdevalv1.Document {
-	if text == nil {
-		return nil
+// isPlain reports whether the result of a verdict is a plainResult.
+func isPlain(v *engine.Verdict) bool {
+	return v.Allowed && !v.Deletes && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
+		len(v.Ratcheted)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+len(v.Status) == 0 &&
+		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
+}
+
+// verdictResult returns the result of a verdict. The error says that it does not fit in the response.
+func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, error) {
+	plain := isPlain(v)
+	if p := b.plain.Load(); plain && p != nil && p.GetVerdict().Revision == v.Revision {
+		return p.VerdictResult, b.budget.take(p.size)
 	}
-	s.json.Json = text
-	s.document.Content = &s.json
-	return &s.document
-}
-
-// A verdictSlot is the slot of a verdict.
-type verdictSlot struct {
-	result  crdevalv1.VerdictResult
-	outcome crdevalv1.VerdictResult_Verdict
-	verdict crdevalv1.Verdict
-}
-
-func (slot *verdictSlot) set(v *engine.Verdict) {
-	m := &slot.verdict
-	m.Allowed, m.Revision, m.Rejection = v.Allowed, v.Revision, rejection(v.Rejection)
-	m.Violations, m.Ratcheted, m.Warnings = violations(v.Violations), violations(v.Ratcheted), allValid(v.Warnings)
-	m.Changes, m.RuleTraces = changes(v.Pruned, v.Defaulted), ruleTraces(v.Traces, v.OmittedTraces)
+	m := &crdevalv1.Verdict{
+		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
+		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted),
+		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Presentation: presentation(v.Presentation),
+	}
 	if m.Rejection != nil {
-		m.Rejection.Status = json(v.Status)
+		m.Rejection.Status = JSON(v.Status)
 	}
-	if v.Object != nil || v.StoredObject != nil {
-		documents := new([2]documentSlot)
-		m.Object, m.StoredObject = documents[0].set(v.Object), documents[1].set(v.StoredObject)
+	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: m}}
+	size := encodedSize(result)
+	if plain {
+		b.plain.Store(&plainResult{result, size})
 	}
-	m.OldObject, m.Deletes, m.Presentation = json(v.OldObject), v.Deletes, presentation(v.Presentation)
-	slot.outcome.Verdict = m
-	slot.result.Result = &slot.outcome
-}
-
-func (slot *verdictSlot) message() *crdevalv1.VerdictResult { return &slot.result }
-
-func (slot *verdictSlot) fail(st *statusv1.Status) {
-	slot.result.Result = &crdevalv1.VerdictResult_Error{Error: st}
-}
-
-// A transformSlot is the slot of an object.
-type transformSlot struct {
-	result      crdevalv1.TransformResult
-	outcome     crdevalv1.TransformResult_Transformed
-	transformed crdevalv1.TransformedObject
-	object      documentSlot
-}
-
-func (slot *transformSlot) set(t *engine.Transformed) {
-	m := &slot.transformed
-	m.Changed, m.Revision, m.Warnings, m.Changes = t.Changed, t.Revision, allValid(t.Warnings), changes(t.Pruned, t.Defaulted)
-	m.Object, m.Presentation = slot.object.set(t.Object), presentation(t.Presentation)
-}
-
-func (slot *transformSlot) message() *crdevalv1.TransformResult { return &slot.result }
-
-func (slot *transformSlot) fail(st *statusv1.Status) {
-	slot.result.Result = &crdevalv1.TransformResult_Error{Error: st}
+	return result, b.budget.take(size)
 }

@@ -91,12 +91,18 @@ func givenList(field string, list []*crdevalv1.Document) ([]engine.Document, err
 	return all, nil
 }
 
-// json returns a Document with this JSON, or nil for nil.
-func json(text []byte) *crdevalv1.Document {
+// JSON returns a Document with this JSON, or nil for nil. It allocates once.
+func JSON(text []byte) *crdevalv1.Document {
 	if text == nil {
 		return nil
 	}
-	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: text}}
+	both := &struct {
+		document crdevalv1.Document
+		json     crdevalv1.Document_Json
+	}{}
+	both.json.Json = text
+	both.document.Content = &both.json
+	return &both.document
 }
 
 func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
@@ -115,7 +121,7 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 		},
 	}
 	if withManifest {
-		m.Manifest, m.Status.Json = json(c.Manifest), json(c.StatusJSON)
+		m.Manifest, m.Status.Json = JSON(c.Manifest), JSON(c.StatusJSON)
 	}
 	return m
 }
@@ -162,7 +168,7 @@ func rejection(r *engine.Rejection) *crdevalv1.Rejection {
 
 func violation(v *engine.Violation) *crdevalv1.Violation {
 	return &crdevalv1.Violation{
-		Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: json(v.BadValue),
+		Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: JSON(v.BadValue),
 		Pointer: valid(v.Pointer), SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: pipelineStep(v.Step),
 		Position: position(v.Position), Hint: hint(v.Hint),
 	}
@@ -188,7 +194,7 @@ func hint(h *engine.Hint) *crdevalv1.Hint {
 	if h == nil {
 		return nil
 	}
-	return &crdevalv1.Hint{Text: valid(h.Text), Pointer: valid(h.Pointer), Replacement: json(h.Replacement)}
+	return &crdevalv1.Hint{Text: valid(h.Text), Pointer: valid(h.Pointer), Replacement: JSON(h.Replacement)}
 }
 
 func pipelineStep(s engine.Step) crdevalv1.PipelineStep {
@@ -237,7 +243,7 @@ func presentation(p *engine.Presentation) *crdevalv1.ObjectPresentation {
 		return nil
 	}
 	return &crdevalv1.ObjectPresentation{
-		SelectableFields: selectableFields(p.SelectableFields), TableRow: json(p.TableRow), Scale: json(p.Scale),
+		SelectableFields: selectableFields(p.SelectableFields), TableRow: JSON(p.TableRow), Scale: JSON(p.Scale),
 	}
 }
 
@@ -270,7 +276,7 @@ func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
 	case s.Error != "":
 		m.Result = &crdevalv1.TraceStep_Error{Error: valid(s.Error)}
 	case s.Value != nil:
-		m.Result = &crdevalv1.TraceStep_Value{Value: json(s.Value)}
+		m.Result = &crdevalv1.TraceStep_Value{Value: JSON(s.Value)}
 	}
 	return m
 }

@@ -197,7 +197,7 @@ func (s *presentationService) scale(
 	case err != nil:
 		return nil, nil, "", on.addVersion(err)
 	}
-	return json(text), nil, on.definition.Revision(), s.limits.checkResponse("the document", len(text))
+	return JSON(text), nil, on.definition.Revision(), s.limits.checkResponse("the document", len(text))
 }
 
 // SelectFields returns the fields by which objects can be selected, and whether a selector matches.
@@ -231,7 +231,7 @@ func (s *presentationService) SelectFields(
 		if err == nil {
 			selected := &crdevalv1.SelectedFields{Fields: selectableFields(fields), Matches: selector.Matches(fields)}
 			result.Result = &crdevalv1.SelectFieldsResult_Selected{Selected: selected}
-			err = b.take(result)
+			err = b.take(encodedSize(result))
 		}
 		if err != nil {
 			st := s.faults.status(ctx, listError(err))

@@ -19,42 +19,42 @@ import (
 
 // AdmitStream returns the verdict on each write of a stream.
 func (s *evaluationService) AdmitStream(g grpc.BidiStreamingServer[crdevalv1.AdmitStreamRequest, crdevalv1.AdmitStreamResponse]) error {
-	return serveStream(s, g, streamKind[*crdevalv1.AdmitStreamRequest, verdictSlot]{
+	return serveStream(s, g, streamKind[*crdevalv1.AdmitStreamRequest, crdevalv1.VerdictResult]{
 		receive: g.Recv,
 		setOptions: func(b *batch, first *crdevalv1.AdmitStreamRequest) error {
 			return b.setAdmission(first.GetStage(), first.GetInclude())
 		},
 		hasOptions: func(m *crdevalv1.AdmitStreamRequest) bool { return m.GetStage() != 0 || m.GetInclude() != nil },
-		evaluate:   judging((*engine.Definition).Admit),
-		send: func(first int64, slots []verdictSlot) error {
-			return g.Send(&crdevalv1.AdmitStreamResponse{FirstIndex: first, Results: convertAll(slots, (*verdictSlot).message)})
+		evaluator:  judging((*engine.Definition).Admit),
+		send: func(first int64, results []*crdevalv1.VerdictResult) error {
+			return g.Send(&crdevalv1.AdmitStreamResponse{FirstIndex: first, Results: results})
 		},
 	})
 }
 
 // ReadStream returns each object of a stream as an API server reads it from its storage.
 func (s *evaluationService) ReadStream(g grpc.BidiStreamingServer[crdevalv1.ReadStreamRequest, crdevalv1.ReadStreamResponse]) error {
-	return serveStream(s, g, streamKind[*crdevalv1.ReadStreamRequest, transformSlot]{
+	return serveStream(s, g, streamKind[*crdevalv1.ReadStreamRequest, crdevalv1.TransformResult]{
 		receive: g.Recv,
 		setOptions: func(b *batch, first *crdevalv1.ReadStreamRequest) error {
 			b.options.TargetVersion = first.GetTargetVersion()
 			return b.setInclude(first.GetInclude())
 		},
 		hasOptions: func(m *crdevalv1.ReadStreamRequest) bool { return m.GetTargetVersion() != "" || m.GetInclude() != nil },
-		evaluate:   transforming((*engine.Definition).Read),
-		send: func(first int64, slots []transformSlot) error {
-			return g.Send(&crdevalv1.ReadStreamResponse{FirstIndex: first, Results: convertAll(slots, (*transformSlot).message)})
+		evaluator:  transforming((*engine.Definition).Read),
+		send: func(first int64, results []*crdevalv1.TransformResult) error {
+			return g.Send(&crdevalv1.ReadStreamResponse{FirstIndex: first, Results: results})
 		},
 	})
 }
 
-// streamKind has what differs between AdmitStream and ReadStream. M is a message of requests, S the slot of a result.
-type streamKind[M streamRequest, S any] struct {
+// streamKind has what differs between AdmitStream and ReadStream. M is a message of requests, R that of a result.
+type streamKind[M streamRequest, R any] struct {
+	evaluator[R]
 	receive    func() (M, error)
 	setOptions func(b *batch, first M) error // sets the options that only this kind has
 	hasOptions func(M) bool                  // reports whether a message has some of them
-	evaluate   evaluator[S]
-	send       func(first int64, slots []S) error
+	send       func(first int64, results []*R) error
 }
 
 type streamRequest interface {
@@ -64,14 +64,14 @@ type streamRequest interface {
 
 // A stream is a call of AdmitStream or ReadStream. One goroutine receives messages, one evaluates their items, and one
 // sends the results, all in the order of the items.
-type stream[M streamRequest, S any, P slotOf[S]] struct {
-	streamKind[M, S]
+type stream[M streamRequest, R any] struct {
+	streamKind[M, R]
 	service   *evaluationService
 	slot      *streamSlot
 	opened    *batch // that of the first message, with the options of all
 	window    *window
-	received  chan *chunk[S] // closed after the last
-	evaluated chan *chunk[S] // likewise
+	received  chan *chunk[R] // closed after the last
+	evaluated chan *chunk[R] // likewise
 	next      int64          // the index of the next item
 	closing   atomic.Bool    // rejects messages that are received from now on
 	finished  atomic.Bool    // no message is received anymore
@@ -79,17 +79,17 @@ type stream[M streamRequest, S any, P slotOf[S]] struct {
 }
 
 // A chunk has the items of one message and their results.
-type chunk[S any] struct {
-	*batch       // its budget bounds the results that wait
-	first  int64 // the index of the first item
-	bytes  int64 // of the message and the results
-	slots  []S
-	failed []error // by item: the error of a result that does not fit in the budget
+type chunk[R any] struct {
+	*batch        // its budget bounds the results that wait
+	first   int64 // the index of the first item
+	bytes   int64 // of the message and the results
+	results []*R
+	failed  []error // by item: the error of a result that does not fit in the budget
 }
 
 // serveStream serves a stream from its first message to its end.
-func serveStream[M streamRequest, S any, P slotOf[S], Req, Res any](
-	s *evaluationService, g grpc.BidiStreamingServer[Req, Res], kind streamKind[M, S],
+func serveStream[M streamRequest, R, Req, Res any](
+	s *evaluationService, g grpc.BidiStreamingServer[Req, Res], kind streamKind[M, R],
 ) error {
 	ctx := g.Context()
 	slot, err := s.streams.take(ctx)
@@ -107,9 +107,9 @@ func serveStream[M streamRequest, S any, P slotOf[S], Req, Res any](
 	if err != nil {
 		return err
 	}
-	t := &stream[M, S, P]{
+	t := &stream[M, R]{
 		streamKind: kind, service: s, slot: slot, window: newWindow(&s.streams.memory),
-		received: make(chan *chunk[S], maxStreamWindow), evaluated: make(chan *chunk[S]),
+		received: make(chan *chunk[R], maxStreamWindow), evaluated: make(chan *chunk[R]),
 	}
 	if t.opened, err = s.open(ctx, first); err != nil {
 		return err
@@ -150,7 +150,7 @@ func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, 
 }
 
 // run receives, evaluates and sends until one of them ends or the slot is lost.
-func (t *stream[M, S, P]) run(ctx context.Context, first M) error {
+func (t *stream[M, R]) run(ctx context.Context, first M) error {
 	running, stop := context.WithCancelCause(ctx)
 	var evaluating, others sync.WaitGroup
 	defer func() {
@@ -175,7 +175,7 @@ func (t *stream[M, S, P]) run(ctx context.Context, first M) error {
 }
 
 // receiveAll receives messages, each when the window allows it.
-func (t *stream[M, S, P]) receiveAll(ctx context.Context, first M) {
+func (t *stream[M, R]) receiveAll(ctx context.Context, first M) {
 	defer close(t.received)
 	defer t.finished.Store(true)
 	defer recoverStream("receiving from", &t.ended)
@@ -200,7 +200,7 @@ func (t *stream[M, S, P]) receiveAll(ctx context.Context, first M) {
 }
 
 // accept checks a message after the first and enqueues its items. They use the current view of the catalog.
-func (t *stream[M, S, P]) accept(ctx context.Context, m M) error {
+func (t *stream[M, R]) accept(ctx context.Context, m M) error {
 	switch {
 	case m.GetCatalog() != "" || m.GetOptions() != nil || len(m.GetCrds()) > 0 || m.GetAtLeast() != "" || t.hasOptions(m):
 		return invalid("items", "a message after the first must have items only: the first message sets the other fields for the whole stream")
@@ -223,14 +223,14 @@ func checkStreamItems(m streamRequest) error {
 }
 
 // enqueue passes the items of a message on. It does not block: received has capacity for the whole window.
-func (t *stream[M, S, P]) enqueue(m M, view registry.View) {
+func (t *stream[M, R]) enqueue(m M, view registry.View) {
 	n, o := len(m.GetItems()), t.opened
 	if n == 0 {
 		return
 	}
-	c := &chunk[S]{
+	c := &chunk[R]{
 		batch: &batch{catalog: o.catalog, view: view, items: m.GetItems(), options: o.options, timeout: o.timeout, limits: o.limits, faults: o.faults},
-		first: t.next, bytes: int64(proto.Size(m)), slots: make([]S, n), failed: make([]error, n),
+		first: t.next, bytes: int64(proto.Size(m)), results: make([]*R, n), failed: make([]error, n),
 	}
 	c.budget.reset(min(maxStreamResultBytes, t.service.limits.MaxMessageBytes/2), 0)
 	t.next += int64(n)
@@ -239,9 +239,9 @@ func (t *stream[M, S, P]) enqueue(m M, view registry.View) {
 }
 
 // evaluateAll evaluates the items of all chunks.
-func (t *stream[M, S, P]) evaluateAll(ctx context.Context) {
+func (t *stream[M, R]) evaluateAll(ctx context.Context) {
 	for {
-		var c *chunk[S]
+		var c *chunk[R]
 		var more bool
 		select {
 		case c, more = <-t.received:
@@ -252,14 +252,15 @@ func (t *stream[M, S, P]) evaluateAll(ctx context.Context) {
 			close(t.evaluated)
 			return
 		}
-		c.run(ctx, func(ctx context.Context, r *resolver, i int) error {
+		c.run(ctx, func(ctx context.Context, r *resolver, i int) (err error) {
 			defer t.slot.touch()
-			return t.evaluate(c.batch, ctx, r, c.items[i], &c.slots[i])
+			c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
+			return err
 		}, func(i int, err error) {
 			if isBudgetError(err) {
-				c.failed[i] = err
+				c.failed[i], c.results[i] = err, nil
 			} else {
-				P(&c.slots[i]).fail(c.itemStatus(ctx, err))
+				c.results[i] = t.fail(c.itemStatus(ctx, err))
 			}
 		})
 		results := c.budget.used()
@@ -274,7 +275,7 @@ func (t *stream[M, S, P]) evaluateAll(ctx context.Context) {
 }
 
 // sendAll sends the results of all chunks, until there are no more or the server drains.
-func (t *stream[M, S, P]) sendAll(ctx context.Context) (err error) {
+func (t *stream[M, R]) sendAll(ctx context.Context) (err error) {
 	defer recoverStream("sending to", &err)
 	draining := t.service.streams.draining
 	for {
@@ -299,7 +300,7 @@ func (t *stream[M, S, P]) sendAll(ctx context.Context) (err error) {
 }
 
 // sendChunk sends the results of a chunk. It evaluates those that did not fit again and sends each in its own message.
-func (t *stream[M, S, P]) sendChunk(ctx context.Context, c *chunk[S]) error {
+func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
 	sent := 0
 	for i, failed := range c.failed {
 		if failed == nil {
@@ -310,10 +311,11 @@ func (t *stream[M, S, P]) sendChunk(ctx context.Context, c *chunk[S]) error {
 		}
 		c.budget.reset(t.service.limits.MaxMessageBytes, 0)
 		r := resolver{view: c.view, limits: c.limits}
-		if err := c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) error {
-			return t.evaluate(c.batch, ctx, r, c.items[i], &c.slots[i])
+		if err := c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) (err error) {
+			c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
+			return err
 		}); err != nil {
-			P(&c.slots[i]).fail(c.itemStatus(ctx, c.addVersion(&r, c.items[i], err)))
+			c.results[i] = t.fail(c.itemStatus(ctx, c.addVersion(&r, c.items[i], err)))
 		}
 		result := c.budget.used()
 		t.window.add(0, result)
@@ -331,12 +333,12 @@ func (t *stream[M, S, P]) sendChunk(ctx context.Context, c *chunk[S]) error {
 }
 
 // sendRange sends some results of a chunk. It blocks while the caller does not read.
-func (t *stream[M, S, P]) sendRange(c *chunk[S], from, to int) error {
+func (t *stream[M, R]) sendRange(c *chunk[R], from, to int) error {
 	if from == to {
 		return nil
 	}
 	defer t.slot.touch()
-	return t.send(c.first+int64(from), c.slots[from:to])
+	return t.send(c.first+int64(from), c.results[from:to])
 }
 
 // recoverStream is deferred by goroutines of a stream. It returns a panic as an error.

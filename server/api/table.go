@@ -33,7 +33,7 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 		return nil, on.addVersion(err)
 	}
 	if r.GetText() == nil {
-		m.Table = json(table.JSON())
+		m.Table = JSON(table.JSON())
 		return m, s.limits.checkResponse("the table", len(m.Table.GetJson()))
 	}
 	text, err := table.Text(ctx, textOptions(r.GetText()))

@@ -60,21 +60,10 @@ func decodeDocument(src []byte) (*crdevalv1.Document, error) {
 	if err != nil || isNull(raw) {
 		return nil, err
 	}
-	return jsonDocument(raw), nil
+	return api.JSON(raw), nil
 }
 
 func isNull(raw []byte) bool { return string(raw) == "null" }
-
-// jsonDocument returns a Document. It allocates once.
-func jsonDocument(raw []byte) *crdevalv1.Document {
-	both := &struct {
-		document crdevalv1.Document
-		content  crdevalv1.Document_Json
-	}{}
-	both.content.Json = raw
-	both.document.Content = &both.content
-	return &both.document
-}
 
 func yamlDocument(text []byte) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}}
@@ -192,7 +181,7 @@ func (d *decoder) single(f *field, to reflect.Value) error {
 	case document:
 		raw, err := d.value()
 		if err == nil {
-			to.Set(reflect.ValueOf(jsonDocument(raw)))
+			to.Set(reflect.ValueOf(api.JSON(raw)))
 		}
 		return err
 	case message:

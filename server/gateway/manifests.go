@@ -46,7 +46,7 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 		return true, s.elements('[', ']', "items: an array", func(int) error {
 			item, err := s.value()
 			if err == nil {
-				err = b.addEntry(into, jsonDocument(item))
+				err = b.addEntry(into, api.JSON(item))
 			}
 			return err
 		})
@@ -88,7 +88,7 @@ func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken boo
 		for _, m := range d.Manifests() {
 			document := yamlDocument(m.Document.YAML)
 			if m.Document.JSON != nil {
-				document = jsonDocument(m.Document.JSON)
+				document = api.JSON(m.Document.JSON)
 			}
 			if err := b.addEntry(into, document); err != nil {
 				return true, err

@@ -146,11 +146,16 @@ func appendMessage(dst []byte, t *messageType, m reflect.Value) (_ []byte, err e
 
 func appendList(dst []byte, f *field, l reflect.Value) (_ []byte, err error) {
 	dst = append(dst, '[')
+	previous := 0 // where the text of the previous element begins
 	for i := range l.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = appendValue(dst, f, l.Index(i)); err != nil {
+		from := previous
+		previous = len(dst)
+		if i > 0 && f.class == message && l.Index(i).UnsafePointer() == l.Index(i-1).UnsafePointer() {
+			dst = append(dst, dst[from:previous-1]...) // the results of a batch are often one message
+		} else if dst, err = appendValue(dst, f, l.Index(i)); err != nil {
 			return dst, err
 		}
 	}

@@ -219,6 +219,27 @@ func BenchmarkEncodeBatch(b *testing.B) {
 	}
 }
 
+// TestSharedResults: a message that is several elements of a list is written as often.
+func TestSharedResults(t *testing.T) {
+	result := func(v *crdevalv1.Verdict) *crdevalv1.VerdictResult {
+		return &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: v}}
+	}
+	a, b := result(&crdevalv1.Verdict{Allowed: true, Revision: "a"}), result(&crdevalv1.Verdict{Revision: "b"})
+	list := []*crdevalv1.VerdictResult{a, a, b, b, b, a, b, a, a}
+	var want []string
+	for _, r := range list {
+		text, err := Marshaler{}.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, strings.TrimSpace(string(text)))
+	}
+	got, err := Marshaler{}.Marshal(&crdevalv1.ValidateResponse{Results: list})
+	if text := `{"results":[` + strings.Join(want, ",") + "]}\n"; err != nil || string(got) != text {
+		t.Errorf("%s, %v, want %s", got, err, text)
+	}
+}
+
 // TestAnswersAreApart: answers are written into memory that is used again, and do not share it; large ones have their own.
 func TestAnswersAreApart(t *testing.T) {
 	marshal := func(text string) []byte {

@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -106,28 +108,39 @@ func (s *scanner) value() ([]byte, error) {
 }
 
 func (s *scanner) container() ([]byte, error) {
+	const ones = 0x0101010101010101
 	start, depth, src := s.pos, 0, s.src
-	for s.pos < len(src) {
-		if !significant[src[s.pos]] {
-			s.pos++
-			continue
-		}
-		switch src[s.pos] {
-		case '"':
+	for i := start; i < len(src); i++ {
+		switch c := src[i]; {
+		case !significant[c]:
+		case c == '"':
+			open := i
+			// Most strings are short and end at the first quote, which needs no call.
+			for i++; len(src)-i >= 8; i += 8 {
+				x := binary.LittleEndian.Uint64(src[i:]) ^ '"'*ones
+				if x = (x - ones) &^ x & (ones << 7); x != 0 {
+					i += bits.TrailingZeros64(x) >> 3
+					break
+				}
+			}
+			if i < len(src) && src[i] == '"' && src[i-1] != '\\' {
+				continue
+			}
+			s.pos = open
 			if err := s.skipString(); err != nil {
 				return nil, err
 			}
-			continue
-		case '{', '[':
+			i = s.pos - 1
+		case c == '{' || c == '[':
 			depth++
 		default:
-			depth--
-		}
-		s.pos++
-		if depth == 0 {
-			return src[start:s.pos], nil
+			if depth--; depth == 0 {
+				s.pos = i + 1
+				return src[start:s.pos], nil
+			}
 		}
 	}
+	s.pos = len(src)
 	return nil, s.fail("the text ends inside of a value that begins at byte %d", start)
 }
 

@@ -25,3 +25,24 @@ func TestMembersAllocations(t *testing.T) {
 		t.Errorf("%.0f allocations", n)
 	}
 }
+
+// TestValueEnds: value ends where the container ends, wherever strings, escapes and brackets are.
+func TestValueEnds(t *testing.T) {
+	for _, value := range []string{
+		`{}`, `[[],{"a":[{}]}]`, `{"a":"]}"}`, `["\"]", "\\"]`, `["\\\"]\\", "a long string without end}", ""]`,
+		`{"brackets in a long string {[":"}]}]}]}]}]}]","#\"\"":"\\\\"}`, `["é\u0022]"]`, `[1,[2,[3,[4,[5,[6,[7]]]]]]]`,
+	} {
+		for _, rest := range []string{"", " ", `,"x":"y"}`, "]]]]]]]]"} {
+			s := scanner{src: []byte(value + rest)}
+			if got, err := s.value(); err != nil || string(got) != value || s.pos != len(value) {
+				t.Errorf("%q in %q: %d, %v", got, s.src, s.pos, err)
+			}
+		}
+		for n := 1; n < len(value); n++ {
+			s := scanner{src: []byte(value[:n])}
+			if got, err := s.value(); err == nil || s.pos != n {
+				t.Errorf("%q: %q, position %d, %v", value[:n], got, s.pos, err)
+			}
+		}
+	}
+}

@@ -203,7 +203,7 @@ func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.D
 		}
 		document := yamlDocument(p.text)
 		if !s.yaml {
-			document = jsonDocument(bytes.TrimSpace(p.text))
+			document = api.JSON(bytes.TrimSpace(p.text))
 		}
 		crds = append(crds, document)
 	}
