@@ -7,18 +7,6 @@ import (
 	"github.com/google/cel-go/common/overloads"
 )
 
-// unary applies a function to an operand at a cost of 1.
-func unary[T, R any](of func(*Frame) (T, bool), do func(x T) (R, bool)) func(*Frame) (R, bool) {
-	return func(f *Frame) (result R, ok bool) {
-		x, ok := of(f)
-		f.Cost++
-		if !ok {
-			return result, false
-		}
-		return do(x)
-	}
-}
-
 // arithmetic compiles -, *, / and % of two ints. Their errors are overflow and division by zero.
 func arithmetic(_ *compiler, k callee, args []*expr) *expr {
 	if len(args) != 2 || args[0].shape.kind != kindInt || args[1].shape.kind != kindInt {
@@ -72,23 +60,20 @@ func addition(c *compiler, k callee, args []*expr) *expr {
 	case k.overload == "" || k.overload == overloads.AddList:
 		c.unsupported("the addition of values without a type")
 	case k.overload == overloads.AddString && a.shape.kind == kindString && b.shape.kind == kindString:
-		return concatenatedStrings(a.val(), b.val())
+		return concatenatedStrings(textOf(a), textOf(b))
 	}
 	return arithmetic(c, k, args)
 }
 
 // concatenatedStrings charges a tenth of the length, which bounds the memory.
-func concatenatedStrings(l, r valFn) *expr {
+func concatenatedStrings(l, r *text) *expr {
 	return &expr{shape: stringShape, v: func(f *Frame) (val, bool) {
-		s, ok := l(f)
-		t, also := r(f)
-		if !ok || !also || !s.is(kindString) || !t.is(kindString) {
+		s, n, ok := l.get(f)
+		t, m, also := r.get(f)
+		f.Cost += TraversalCost(n + m)
+		if !ok || !also || f.Cost > f.Limit || len(s)+len(t) > longText && f.Stop.Stopped() {
 			return val{}, false
 		}
-		f.Cost += TraversalCost(s.chars() + t.chars())
-		if f.Cost > f.Limit || len(s.text())+len(t.text()) > longText && f.Stop.Stopped() {
-			return val{}, false
-		}
-		return textVal(kindString, s.text()+t.text(), s.wide() || t.wide()), true
+		return stringVal(s + t), true
 	}}
 }

@@ -3,8 +3,6 @@ package closure
 import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
-
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // attr is a variable, or the value of an operand, with the selectors and indexes behind it. cel-go resolves it as one
@@ -153,29 +151,30 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 	if a.base != nil && len(a.steps) == 0 {
 		return charged(a.base, cost)
 	}
-	if n, t := c.nodeWalk(a, cost); n != nil {
-		return typed(n, t)
+	if p, t := c.nodeWalk(a, cost); p != nil {
+		return typed(p, t)
 	}
 	return c.valueWalk(a, extra)
 }
 
 // typed returns the value of the node that an attribute leads to.
-func typed(n nodeFn, t *Type) *expr {
+func typed(p *place, t *Type) *expr {
 	x := &expr{shape: shapeOfType(t), v: func(f *Frame) (val, bool) {
-		i, ok := n(f)
-		switch m := &f.Doc.Nodes[i]; {
-		case !ok:
+		i, ok := p.find(f)
+		if !ok {
 			return val{}, false
-		case t.Kind == String && m.Kind == value.String: // the most frequent, faster
-			return textVal(kindString, f.Doc.Str(i), m.Flags&value.Wide != 0), true
 		}
 		return f.read(i, t)
 	}}
 	switch t.Kind {
+	case String:
+		if !t.Nullable {
+			x.text = p
+		}
 	case List, Map, Object:
 		kinds := nodeKinds[t.Kind]
 		x.n = func(f *Frame) (uint32, bool) {
-			i, ok := n(f)
+			i, ok := p.find(f)
 			return i, ok && kinds>>f.Doc.Nodes[i].Kind&1 != 0
 		}
 	}

@@ -34,23 +34,21 @@ func comparison(_ *compiler, k callee, args []*expr) *expr {
 		}
 		switch {
 		case x.kind == y.kind && (x.kind == kindInt || x.kind == kindDuration):
-			return holds(cmp.Compare(int64(x.word), int64(y.word))), true
+			return holds[1+cmp.Compare(int64(x.word), int64(y.word))], true
 		case x.kind == kindDouble && y.kind == kindDouble && x.float() == x.float() && y.float() == y.float():
-			return holds(cmp.Compare(x.float(), y.float())), true
+			return holds[1+cmp.Compare(x.float(), y.float())], true
 		case x.kind == kindString && y.kind == kindString:
-			return holds(cmp.Compare(x.text(), y.text())), true
+			return holds[1+cmp.Compare(x.text(), y.text())], true
 		}
 		sign, ok := f.compareRefs(x, y)
-		return holds(sign), ok
+		return holds[1+sign], ok
 	}}
 }
 
-// signTests report whether an operator holds for the sign of a comparison.
-var signTests = map[string]func(sign int) bool{
-	operators.Less:          func(sign int) bool { return sign < 0 },
-	operators.LessEquals:    func(sign int) bool { return sign <= 0 },
-	operators.Greater:       func(sign int) bool { return sign > 0 },
-	operators.GreaterEquals: func(sign int) bool { return sign >= 0 },
+// signTests tell whether an operator holds for the sign of a comparison plus 1.
+var signTests = map[string][3]bool{
+	operators.Less: {0: true}, operators.LessEquals: {0: true, 1: true},
+	operators.Greater: {2: true}, operators.GreaterEquals: {1: true, 2: true},
 }
 
 // compareRefs compares cel-go's own values.
@@ -71,18 +69,24 @@ func (f *Frame) compareRefs(a, b val) (sign int, ok bool) {
 // equality compiles == and !=. They cost a tenth of the smaller operand: code points of strings, elements of
 // containers, 1 for everything else.
 func equality(_ *compiler, k callee, args []*expr) *expr {
-	l, r, negate := args[0].val(), args[1].val(), k.name == operators.NotEquals
+	negate := k.name == operators.NotEquals
+	if args[0].isText() && args[1].isText() {
+		l, r := textOf(args[0]), textOf(args[1])
+		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+			x, n, ok := l.get(f)
+			y, m, also := r.get(f)
+			f.Cost += TraversalCost(min(n, m))
+			return (x == y) != negate, ok && also
+		}}
+	}
+	l, r := args[0].val(), args[1].val()
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		x, ok := l(f)
 		y, also := r(f)
 		if !ok || !also {
 			return false, false
 		}
-		switch {
-		case x.is(kindString) && y.is(kindString):
-			f.Cost += TraversalCost(min(x.chars(), y.chars()))
-			return (x.text() == y.text()) != negate, true
-		case x.is(kindInt) && y.is(kindInt):
+		if x.is(kindInt) && y.is(kindInt) {
 			f.Cost++
 			return (x.word == y.word) != negate, true
 		}

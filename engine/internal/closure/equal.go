@@ -146,7 +146,7 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 			if t != u {
 				return false, false
 			}
-			return j == 0 || f.semanticEqual(i, j), true
+			return j == 0 || value.Equal(f.Doc, i, f.Doc, j), true
 		}
 		if strings.Contains(key, "__") {
 			return false, false // upstream unescapes the name and may find another member
@@ -172,7 +172,7 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 		return false, false
 	case te.Kind == Opaque:
 		known := te.Name == "" && te == ue && f.Doc.Nodes[i].Kind != value.Null && f.Doc.Nodes[j].Kind != value.Null
-		return f.semanticEqual(i, j), known
+		return value.Equal(f.Doc, i, f.Doc, j), known
 	}
 	x, ok := f.read(i, te)
 	y, also := f.read(j, ue)
@@ -181,9 +181,6 @@ func (f *Frame) equalMembers(key string, i uint32, t *Type, j uint32, u *Type) (
 	}
 	return f.equal(x, y, false)
 }
-
-// semanticEqual is apimachinery's equality.Semantic.DeepEqual of unstructured data: empty and null are equal.
-func (f *Frame) semanticEqual(i, j uint32) bool { return value.Equal(f.Doc, i, f.Doc, j) }
 
 // equalRefs compares cel-go's and upstream's own values.
 func (f *Frame) equalRefs(a, b val) (same, ok bool) {

@@ -14,6 +14,8 @@ type expr struct {
 	b boolFn
 	n nodeFn
 	v valFn
+	// text is the node of a string that is not nullable.
+	text *place
 
 	// isConst: the value is constant and costs nothing.
 	isConst  bool

@@ -3,7 +3,12 @@ package closure
 // valueWalk compiles an attribute with values that are not nodes, or with optional steps. A step that finds nothing
 // costs nothing; it ends an optional attribute, and is an error of others.
 func (c *compiler) valueWalk(a *attr, extra uint64) *expr {
-	start, steps, mayBeOptional := c.start(a), a.steps, a.optional
+	base := a.base
+	if base == nil {
+		node, t := a.node, a.typ
+		base = &expr{v: func(f *Frame) (val, bool) { return f.read(f.nodes[node], t) }}
+	}
+	start, steps, mayBeOptional := base.val(), a.steps, a.optional
 	if mayBeOptional && a.shape.elem != nil && a.shape.elem.kind == kindOptional {
 		c.unsupported("an optional of an optional")
 	}
@@ -29,15 +34,6 @@ func (c *compiler) valueWalk(a *attr, extra uint64) *expr {
 		v.opt = v.opt || mayBeOptional
 		return v, true
 	}}
-}
-
-// start returns the value that an attribute's steps start from.
-func (c *compiler) start(a *attr) valFn {
-	if a.base != nil {
-		return a.base.val()
-	}
-	node, t := a.node, a.typ
-	return func(f *Frame) (val, bool) { return f.read(f.nodes[node], t) }
 }
 
 // follow follows a step from a value. present is false for a missing member or element; ok is false where upstream has

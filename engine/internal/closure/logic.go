@@ -64,5 +64,10 @@ func (c *compiler) logical(call ast.CallExpr, or bool) *expr {
 }
 
 func negation(_ *compiler, _ callee, args []*expr) *expr {
-	return &expr{shape: boolShape, b: unary(args[0].bool(), func(v bool) (bool, bool) { return !v, true })}
+	operand := args[0].bool()
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		f.Cost++
+		v, ok := operand(f)
+		return !v, ok
+	}}
 }

@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/google/cel-go/common/overloads"
@@ -12,9 +13,31 @@ func membership(_ *compiler, k callee, args []*expr) *expr {
 	x, in := args[0], args[1]
 	switch {
 	case k.overload == overloads.InList:
-		return inList(x.val(), in.val())
+		v, l := x.val(), in.val()
+		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+			want, ok := v(f)
+			list, also := l(f)
+			if !ok || !also || !isList(list) {
+				return false, false
+			}
+			f.Cost += f.size(list)
+			return f.contains(list, want)
+		}}
 	case k.overload == overloads.InMap && in.n != nil && x.shape.kind == kindString && in.shape.typ.Elem != nil:
-		return inMap(x.val(), in.n, in.shape.typ.Elem)
+		s, n, elem := x.val(), in.n, in.shape.typ.Elem
+		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+			key, ok := s(f)
+			i, also := n(f)
+			f.Cost++
+			if !ok || !also || !key.is(kindString) {
+				return false, false
+			}
+			m, ok := f.find(i, key.text())
+			if m != 0 {
+				_, ok = f.read(m, elem)
+			}
+			return m != 0, ok
+		}}
 	}
 	return nil
 }
@@ -52,62 +75,41 @@ func (c *compiler) inConstants(x *expr, list []val) *expr {
 	if kind != kindString && kind != kindInt || slices.ContainsFunc(list, func(v val) bool { return v.kind != kind }) {
 		c.unsupported("a test for constants that are neither strings nor ints")
 	}
-	v := x.val()
 	if kind == kindInt {
-		return &expr{shape: boolShape, b: among(v, kind, list, func(v val) uint64 { return v.word })}
+		v, keys := x.val(), keysOf(list, func(v val) uint64 { return v.word })
+		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+			r, ok := v(f)
+			return among(keys, r.word), ok && r.is(kindInt)
+		}}
 	}
-	return &expr{shape: boolShape, b: among(v, kind, list, val.text)}
+	t, keys := textOf(x), keysOf(list, val.text)
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		s, _, ok := t.get(f)
+		return among(keys, s), ok
+	}}
 }
 
-// among tests for constants of one kind.
-func among[K comparable](v valFn, kind kind, list []val, of func(val) K) boolFn {
-	keys, set := make([]K, len(list)), make(map[K]bool, len(list))
+// keysOf returns constants of one kind, sorted.
+func keysOf[K cmp.Ordered](list []val, of func(val) K) []K {
+	keys := make([]K, len(list))
 	for i := range list {
 		keys[i] = of(list[i])
-		set[keys[i]] = true
 	}
-	return func(f *Frame) (bool, bool) {
-		r, ok := v(f)
-		if !ok || !r.is(kind) {
-			return false, false
-		}
-		if len(keys) > fewConstants {
-			return set[of(r)], true
-		}
-		return slices.Contains(keys, of(r)), true
-	}
+	slices.Sort(keys)
+	return keys
 }
 
-// fewConstants is the number of constants up to which comparing each is faster than a hash.
+// among reports whether a key is one of the constants.
+func among[K cmp.Ordered](keys []K, k K) bool {
+	if len(keys) <= fewConstants {
+		return slices.Contains(keys, k)
+	}
+	_, found := slices.BinarySearch(keys, k)
+	return found
+}
+
+// fewConstants is the number of constants up to which comparing each is faster than a search.
 const fewConstants = 12
-
-func inMap(s valFn, n nodeFn, elem *Type) *expr {
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		key, ok := s(f)
-		i, also := n(f)
-		f.Cost++
-		if !ok || !also || !key.is(kindString) {
-			return false, false
-		}
-		m, ok := f.find(i, key.text())
-		if m != 0 {
-			_, ok = f.read(m, elem)
-		}
-		return m != 0, ok
-	}}
-}
-
-func inList(v, l valFn) *expr {
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		want, ok := v(f)
-		list, also := l(f)
-		if !ok || !also || !isList(list) {
-			return false, false
-		}
-		f.Cost += f.size(list)
-		return f.contains(list, want)
-	}}
-}
 
 // contains reports whether a list has an element. Upstream compares until it finds one, and has an error for an element
 // of another type.

@@ -30,16 +30,24 @@ func (c *compiler) lazyOr(k callee, call ast.CallExpr) *expr {
 }
 
 func hasValue(_ *compiler, _ callee, args []*expr) *expr {
-	return &expr{shape: boolShape, b: unary(args[0].val(), func(v val) (bool, bool) { return v.kind != kindNone, v.opt })}
+	of := args[0].val()
+	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+		v, ok := of(f)
+		f.Cost++
+		return v.kind != kindNone, ok && v.opt
+	}}
 }
 
 func optionalValue(_ *compiler, _ callee, args []*expr) *expr {
 	if args[0].shape.kind != kindOptional {
 		return nil
 	}
-	return &expr{shape: args[0].shape.element(), v: unary(args[0].val(), func(v val) (val, bool) {
-		ok := v.opt && v.kind != kindNone
+	of := args[0].val()
+	return &expr{shape: args[0].shape.element(), v: func(f *Frame) (val, bool) {
+		v, ok := of(f)
+		f.Cost++
+		ok = ok && v.opt && v.kind != kindNone
 		v.opt = false
 		return v, ok
-	})}
+	}}
 }

@@ -19,16 +19,15 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 	last, cost := a.steps[len(a.steps)-1], uint64(len(a.steps))
 	before := *a
 	before.steps = a.steps[:len(a.steps)-1]
-	if n, _ := c.nodeWalk(&before, cost); n != nil && last.from != nil {
-		slot, name, kinds := uint64(last.slot), last.name, nodeKinds[last.to.Kind]
-		fast := last.slot >= 0 && !formatted(last.to.Kind)
+	if p, _ := c.nodeWalk(&before, cost); p != nil && last.from != nil {
+		kinds, fast := nodeKinds[last.to.Kind], last.slot >= 0 && !formatted(last.to.Kind)
 		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-			i, ok := n(f)
+			i, ok := p.find(f)
 			switch {
 			case !ok || fast && f.Doc.Nodes[i].Kind != value.Object:
 				return false, false
 			case fast:
-				m := f.member(i, slot, name)
+				m := f.member(i, &last)
 				return m != 0, m == 0 || kinds>>f.Doc.Nodes[m].Kind&1 != 0
 			}
 			m, ok := f.probe(i, &last)

@@ -6,10 +6,53 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/pattern"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // longText is the length from which on operations on texts poll.
 const longText = 1 << 16
+
+// text is an operand of type string.
+type text struct {
+	node  *place // of the document
+	v     valFn  // computed
+	s     string // constant
+	chars uint64
+}
+
+// isText reports whether a value is certainly a string: a node of the document or a constant.
+func (x *expr) isText() bool { return x.text != nil || x.isConst && x.constant.kind == kindString }
+
+func textOf(x *expr) *text {
+	switch {
+	case x.isConst:
+		return &text{s: x.constant.text(), chars: x.constant.chars()}
+	case x.text != nil:
+		return &text{node: x.text}
+	}
+	return &text{v: x.val()}
+}
+
+// get returns the string and its length in code points.
+func (t *text) get(f *Frame) (s string, chars uint64, ok bool) {
+	switch {
+	case t.node != nil:
+		i, ok := t.node.find(f)
+		n := &f.Doc.Nodes[i]
+		if !ok || n.Kind != value.String {
+			return "", 0, false
+		}
+		s = f.Doc.Str(i)
+		if n.Flags&value.Wide != 0 {
+			return s, uint64(utf8.RuneCountInString(s)), true
+		}
+		return s, uint64(len(s)), true
+	case t.v == nil:
+		return t.s, t.chars, true
+	}
+	v, ok := t.v(f)
+	return v.text(), v.chars(), ok && v.is(kindString)
+}
 
 // affix compiles startsWith and endsWith, which cost a tenth of the affix.
 func affix(_ *compiler, k callee, args []*expr) *expr {
@@ -20,12 +63,12 @@ func affix(_ *compiler, k callee, args []*expr) *expr {
 	if k.name == "endsWith" {
 		has = strings.HasSuffix
 	}
-	l, r := args[0].val(), args[1].val()
+	l, r := textOf(args[0]), textOf(args[1])
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		s, ok := l(f)
-		t, also := r(f)
-		f.Cost += TraversalCost(t.chars())
-		return has(s.text(), t.text()), ok && also && s.is(kindString) && t.is(kindString)
+		s, _, ok := l.get(f)
+		t, n, also := r.get(f)
+		f.Cost += TraversalCost(n)
+		return has(s, t), ok && also
 	}}
 }
 
@@ -34,18 +77,15 @@ func containing(_ *compiler, k callee, args []*expr) *expr {
 	if k.overload != "contains_string" {
 		return nil
 	}
-	l, r := args[0].val(), args[1].val()
+	l, r := textOf(args[0]), textOf(args[1])
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		s, ok := l(f)
-		t, also := r(f)
-		if !ok || !also || !s.is(kindString) || !t.is(kindString) {
+		s, n, ok := l.get(f)
+		t, m, also := r.get(f)
+		f.Cost += TraversalCost(n) * TraversalCost(m)
+		if !ok || !also || f.Cost > f.Limit || len(s) > longText && f.Stop.Stopped() {
 			return false, false
 		}
-		f.Cost += TraversalCost(s.chars()) * TraversalCost(t.chars())
-		if f.Cost > f.Limit || len(s.text()) > longText && f.Stop.Stopped() {
-			return false, false
-		}
-		return strings.Contains(s.text(), t.text()), true
+		return strings.Contains(s, t), true
 	}}
 }
 
@@ -81,16 +121,15 @@ func withPattern[T any](args []*expr, do func(*Frame, *pattern.Pattern, string) 
 	if len(args) != 2 || !args[1].isConst || args[0].shape.kind != kindString || args[1].constant.kind != kindString {
 		return nil
 	}
-	text := args[1].constant.text()
-	p, l := pattern.Intern(text), args[0].val()
-	patternSize := uint64(utf8.RuneCountInString(text))
+	p, l := pattern.Intern(args[1].constant.text()), textOf(args[0])
+	patternSize := args[1].constant.chars()
 	return func(f *Frame) (none T, _ bool) {
-		s, ok := l(f)
-		f.Cost += MatchCost(s.chars(), patternSize)
-		if !ok || !s.is(kindString) || f.Cost > f.Limit {
+		s, n, ok := l.get(f)
+		f.Cost += MatchCost(n, patternSize)
+		if !ok || f.Cost > f.Limit {
 			return none, false
 		}
-		return do(f, p, s.text())
+		return do(f, p, s)
 	}
 }
 
@@ -102,10 +141,13 @@ func durationOf(_ *compiler, k callee, args []*expr) *expr {
 	if args[0].shape.kind != kindString {
 		return nil
 	}
-	return &expr{shape: k.result, v: unary(args[0].val(), func(s val) (val, bool) {
-		d, err := time.ParseDuration(s.text())
-		return durationVal(d), err == nil && s.is(kindString)
-	})}
+	l := textOf(args[0])
+	return &expr{shape: k.result, v: func(f *Frame) (val, bool) {
+		s, _, ok := l.get(f)
+		f.Cost++
+		d, err := time.ParseDuration(s)
+		return durationVal(d), ok && err == nil
+	}}
 }
 
 // size compiles size, which costs 1.

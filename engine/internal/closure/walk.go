@@ -2,46 +2,55 @@ package closure
 
 import "github.com/crdeval/crdeval/engine/value"
 
+// place is the node that an attribute leads to.
+type place struct {
+	base  nodeFn // nil: the variable in the slot node of the frame's nodes
+	node  int
+	steps []step // from node to node of known types
+	cost  uint64
+}
+
 // nodeWalk compiles an attribute whose steps all lead from node to node of known types. It returns nil for others.
-func (c *compiler) nodeWalk(a *attr, cost uint64) (nodeFn, *Type) {
-	t := a.typ
+func (c *compiler) nodeWalk(a *attr, cost uint64) (*place, *Type) {
+	p, t := &place{node: a.node, steps: a.steps, cost: cost}, a.typ
 	for i := range a.steps {
 		if a.steps[i].from == nil {
 			return nil, nil
 		}
 		t = a.steps[i].to
 	}
-	steps, node := a.steps, a.node
-	switch {
-	case a.base != nil && a.base.n == nil:
-		return nil, nil
-	case a.base != nil:
-		base := a.base.n
-		return func(f *Frame) (uint32, bool) {
-			i, ok := base(f)
-			if !ok {
-				return 0, false
-			}
-			f.Cost += cost
-			return f.walk(i, steps)
-		}, t
-	case len(steps) == 1 && steps[0].slot >= 0:
-		slot, name := uint64(steps[0].slot), steps[0].name
-		return func(f *Frame) (uint32, bool) {
-			f.Cost += cost
-			i := f.member(f.nodes[node], slot, name)
-			return i, i != 0
-		}, t
+	if a.base != nil {
+		if p.base = a.base.n; p.base == nil {
+			return nil, nil
+		}
 	}
-	return func(f *Frame) (uint32, bool) {
-		f.Cost += cost
-		return f.walk(f.nodes[node], steps)
-	}, t
+	return p, t
+}
+
+// find returns the node. It is false where upstream has an error.
+func (p *place) find(f *Frame) (i uint32, ok bool) {
+	if p.base == nil {
+		i = f.nodes[p.node]
+	} else if i, ok = p.base(f); !ok {
+		return 0, false
+	}
+	f.Cost += p.cost
+	for k := range p.steps {
+		if s := &p.steps[k]; s.slot >= 0 {
+			i = f.member(i, s)
+		} else if i, ok = f.next(i, s); !ok {
+			return 0, false
+		}
+		if i == 0 {
+			return 0, false
+		}
+	}
+	return i, true
 }
 
 // member returns a declared member of an object by its slot. It is 0 if the member is absent or null or the node is not
 // an object.
-func (f *Frame) member(object uint32, slot uint64, name string) uint32 {
+func (f *Frame) member(object uint32, s *step) uint32 {
 	d := f.Doc
 	n := &d.Nodes[object]
 	if n.Kind != value.Object {
@@ -49,9 +58,9 @@ func (f *Frame) member(object uint32, slot uint64, name string) uint32 {
 	}
 	var i uint32
 	if n.Flags&value.Slotted != 0 {
-		i = d.Slots[n.Val+slot]
+		i = d.Slots[n.Val+uint64(s.slot)]
 	} else {
-		i = d.Field(object, name)
+		i = d.Field(object, s.name)
 	}
 	if d.Nodes[i].Kind == value.Null {
 		return 0
@@ -59,22 +68,11 @@ func (f *Frame) member(object uint32, slot uint64, name string) uint32 {
 	return i
 }
 
-// walk follows steps from node to node. It is false where upstream has an error.
-func (f *Frame) walk(i uint32, steps []step) (uint32, bool) {
-	for k := range steps {
-		var ok bool
-		if i, ok = f.next(i, &steps[k]); !ok || i == 0 {
-			return 0, false
-		}
-	}
-	return i, true
-}
-
 // next follows one step to a node. It returns 0 for a missing member or element, and false for an index that fails or
 // has the wrong type.
 func (f *Frame) next(i uint32, s *step) (uint32, bool) {
 	if s.slot >= 0 {
-		return f.member(i, uint64(s.slot), s.name), true
+		return f.member(i, s), true
 	}
 	name := s.name
 	if s.by != nil {

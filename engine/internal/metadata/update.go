@@ -40,13 +40,9 @@ func ValidateUpdate(m, old *metav1.ObjectMeta, namespaced bool) field.ErrorList 
 // ValidateCommon and ValidateUpdate find no error in the prepared metadata. Prepared metadata has old's generation, and
 // old's uid, time stamps and grace period if it has none. Both must be coerced.
 func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
-	if meta == 0 || old == 0 || d.Nodes[old].Kind != value.Object || !Plain(d, meta, r) {
+	if meta == 0 || old == 0 || d.Nodes[old].Kind != value.Object || !Plain(d, meta, r) ||
+		!sameMember(d, meta, old, "name") || !sameMember(d, meta, old, "namespace") {
 		return false
-	}
-	for _, key := range [...]string{"name", "namespace"} {
-		if !sameMember(d, meta, old, key) {
-			return false
-		}
 	}
 	for _, key := range [...]string{"uid", "deletionGracePeriodSeconds"} {
 		if d.Field(meta, key) != 0 && !sameMember(d, meta, old, key) {
@@ -58,10 +54,8 @@ func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
 			return false
 		}
 	}
-	if d.Field(meta, "resourceVersion") == 0 {
-		return false
-	}
-	if c := d.Field(old, "generation"); c == 0 || d.Int(c) < 0 || d.Int(c) == math.MaxInt64 { // it is incremented
+	c := d.Field(old, "generation") // it is incremented
+	if d.Field(meta, "resourceVersion") == 0 || c == 0 || d.Int(c) < 0 || d.Int(c) == math.MaxInt64 {
 		return false
 	}
 	// An object that is being deleted takes no new finalizers.

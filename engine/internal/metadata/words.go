@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -39,15 +40,10 @@ func labelFaults(s string) []string {
 
 // qualifiedFaults is validation.IsQualifiedName.
 func qualifiedFaults(s string) []string {
-	if isQualifiedName(s) {
+	switch {
+	case isQualifiedName(s):
 		return nil
-	}
-	for i := range len(s) {
-		if s[i] == '/' {
-			return validation.IsQualifiedName(s)
-		}
-	}
-	if 0 < len(s) && len(s) <= validation.LabelValueMaxLength {
+	case s != "" && len(s) <= validation.LabelValueMaxLength && !strings.Contains(s, "/"):
 		return wrongQualified()
 	}
 	return validation.IsQualifiedName(s)

@@ -51,8 +51,7 @@ func (r *budget) take(name string, f *value.Fragment) bool {
 func (r *budget) exceeded(advice string) error {
 	return &value.LimitError{
 		Name: "max_default_bytes", Limit: "expansion by defaults", Unit: "bytes", Maximum: int64(r.most),
-		Actual: int64(r.most - r.left), AtLeast: true,
-		Advice: advice,
+		Actual: int64(r.most - r.left), AtLeast: true, Advice: advice,
 	}
 }
 

@@ -76,12 +76,7 @@ func (e *Edits) add(k EditKind, parent, node uint32) {
 
 // Any reports whether there is an edit of the kind.
 func (e *Edits) Any(k EditKind) bool {
-	for i := range e.List {
-		if e.List[i].Kind == k {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.List, func(x Edit) bool { return x.Kind == k })
 }
 
 // Change is one field that a step removed or filled in, including everything below it.

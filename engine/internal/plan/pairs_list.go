@@ -2,6 +2,7 @@ package plan
 
 import (
 	"hash/maphash"
+	"slices"
 	"strconv"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -50,12 +51,7 @@ func (t *Pairs) key(element uint32, k *ListKey) uint32 {
 }
 
 func (t *Pairs) hasKeys(keys []ListKey, element uint32) bool {
-	for k := range keys {
-		if t.key(element, &keys[k]) == 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(keys, func(k ListKey) bool { return t.key(element, &k) == 0 })
 }
 
 // equalKeys reports whether an old element has the keys of a new one, which has all keys.
@@ -83,11 +79,10 @@ func keyText(dst []byte, f float64) []byte { return strconv.AppendFloat(dst, f, 
 
 // table returns the elements of an old list by the hashes of their keys: the first of those with the same hash.
 func (t *Pairs) table(keys []ListKey, old uint32) map[uint32]uint32 {
-	table := t.tables[old]
-	if table != nil {
+	if table := t.tables[old]; table != nil {
 		return table
 	}
-	table = make(map[uint32]uint32, t.d.Nodes[old].Live)
+	table := make(map[uint32]uint32, t.d.Nodes[old].Live)
 	for c := t.d.Nodes[old].First; c != 0 && !t.tick(); c = t.d.Nodes[c].Next {
 		if t.hasKeys(keys, c) {
 			if h := t.hashKeys(keys, c); table[h] == 0 {

@@ -91,7 +91,7 @@ func (e *evaluation) evaluate(c *rule) (more bool) {
 // result evaluates a rule, with its closure if that has an answer.
 func (e *evaluation) result(c *rule) interpret.Result {
 	if c.closure != nil && !e.run.NoClosures && quirk.All() {
-		switch e.run.evalClosure(c.closure, e.at.Self, e.at.Old) {
+		switch c.closure.Eval(e.run.closures(e.at.Self, e.at.Old)) {
 		case closure.True:
 			return interpret.Result{Value: types.True, Cost: e.run.frame.Cost}
 		case closure.False:
@@ -290,7 +290,7 @@ func (e *evaluation) violation(c *rule, err *field.Error, steps int) violation.V
 	var below value.Path
 	keyword := ""
 	if c != nil {
-		below, keyword = c.steps[:steps], c.keyword()
+		below, keyword = c.steps[:steps], c.keyword
 		for _, step := range below {
 			next := e.run.Doc.Field(node, step.Key())
 			if next == 0 {

@@ -84,11 +84,11 @@ type Position interface {
 	Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation
 }
 
-// evalClosure evaluates a closure. Its cost is frame.Cost.
-func (r *Run) evalClosure(p *closure.Program, self, old uint32) closure.Outcome {
+// closures returns the frame for the closures of a site.
+func (r *Run) closures(self, old uint32) *closure.Frame {
 	f := &r.frame
 	f.Doc, f.Self, f.Old, f.Limit, f.Stop = r.Doc, self, old, r.Limit, r.Stop
-	return p.Eval(f)
+	return f
 }
 
 // Holds evaluates the rules with closures only. If it returns true, all rules hold and their cost is charged to the
@@ -102,16 +102,16 @@ func (s *Set) Holds(r *Run, self, old uint32) bool {
 		return false
 	}
 	old = nonNull(r.Doc, old)
-	left := r.Left
+	f, left := r.closures(self, old), r.Left
 	for i := range s.rules {
 		c := &s.rules[i]
 		switch {
 		case c.blank, c.skipped(old):
 			continue
-		case c.closure == nil, r.evalClosure(c.closure, self, old) != closure.True, r.frame.Cost > uint64(left):
+		case c.closure == nil, c.closure.Eval(f) != closure.True, f.Cost > uint64(left):
 			return false
 		}
-		left -= int64(r.frame.Cost)
+		left -= int64(f.Cost)
 	}
 	r.Left = left
 	return true

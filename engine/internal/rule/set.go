@@ -30,6 +30,11 @@ type Set struct {
 
 // rule is one compiled rule. Its texts are copies.
 type rule struct {
+	closure     *closure.Program // nil: cel-go evaluates the rule
+	blank       bool             // nothing to evaluate
+	usesOldSelf bool
+	optional    bool // optionalOldSelf
+
 	text        string
 	message     string // as written
 	messageExpr string // "" if it does not compile
@@ -39,11 +44,7 @@ type rule struct {
 
 	compileError string // "" if it compiles
 	index        int    // among the rules of the schema
-	blank        bool   // nothing to evaluate
-	usesOldSelf  bool
-	optional     bool // optionalOldSelf
-
-	closure *closure.Program // nil: cel-go evaluates the rule
+	keyword      string // the rule's position in its schema node
 }
 
 // Compile compiles the rules of a schema node in the Stored environment. It returns nil without rules. Rules that do
@@ -80,6 +81,7 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1.ValidationRule, index int) rule {
 	mem, env := s.Memory, celenv.Stored()
 	r := rule{index: index, text: mem.Text(source.Rule), message: mem.Text(source.Message)}
+	r.keyword = mem.Text("x-kubernetes-validations/" + strconv.Itoa(index))
 	r.optional = source.OptionalOldSelf != nil && *source.OptionalOldSelf
 	if source.Reason != nil {
 		r.reason = apiextensionsv1.FieldValueErrorReason(mem.Text(string(*source.Reason)))
@@ -136,24 +138,6 @@ func setKey(s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) celcheck.
 	return k
 }
 
-// keyword returns the position of the rule in its schema node.
-func (r *rule) keyword() string {
-	if r.index < len(keywords) {
-		return keywords[r.index]
-	}
-	return rulesKeyword + strconv.Itoa(r.index)
-}
-
-const rulesKeyword = "x-kubernetes-validations/"
-
-// keywords contains the positions of the first rules, so that a violation does not allocate one.
-var keywords = func() (list [16]string) {
-	for k := range list {
-		list[k] = rulesKeyword + strconv.Itoa(k)
-	}
-	return list
-}()
-
 // Size returns the heap that the Set retains, in bytes. It excludes the types and texts that sets share (Retained) and
 // the cached programs of the fallback.
 func (s *Set) Size() int64 { return s.size }
@@ -174,7 +158,7 @@ func Retained(sets iter.Seq[*Set]) int64 {
 		r.Type(set.declared)
 		for i := range set.rules {
 			c := &set.rules[i]
-			r.Text(c.text, c.message, c.messageExpr, string(c.reason), c.fieldPath, c.compileError)
+			r.Text(c.text, c.message, c.messageExpr, string(c.reason), c.fieldPath, c.compileError, c.keyword)
 		}
 	}
 	return r.Size
