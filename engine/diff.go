@@ -212,14 +212,14 @@ func (c *compared) position(path value.Path) *Position {
 	if c.root == 0 {
 		return nil
 	}
-	node, depth := c.deepest(path)
+	node, depth := c.finder.Deepest(c.root, path)
 	const prefix = 3 // spec, versions, the index
 	if len(path) > prefix && depth < len(path) && path[1].Key() == "versions" {
 		shared := append(value.Path{value.Name("spec")}, path[prefix:]...)
 		if path[prefix].Key() == "schema" {
 			shared[1] = value.Name("validation")
 		}
-		if n, d := c.deepest(shared); d > depth {
+		if n, d := c.finder.Deepest(c.root, shared); d > depth {
 			path, node, depth = shared, n, d
 		}
 	}
@@ -228,17 +228,4 @@ func (c *compared) position(path value.Path) *Position {
 		return nil
 	}
 	return &position
-}
-
-// deepest follows a path as far as the manifest has it.
-func (c *compared) deepest(p value.Path) (node uint32, depth int) {
-	node = c.root
-	for _, s := range p {
-		next := c.finder.Child(node, s)
-		if next == 0 {
-			break
-		}
-		node, depth = next, depth+1
-	}
-	return node, depth
 }

@@ -132,7 +132,7 @@ func limitExceeded(message string, limit *value.LimitError, err error) *Error {
 func faultError(err error) error {
 	var f *admission.Fault
 	if !errors.As(err, &f) {
-		return &Error{Reason: ReasonInternal, Message: err.Error(), Err: err}
+		return failed(ReasonInternal, "internal error", err)
 	}
 	e := &Error{Reason: Reason(f.Code), Message: f.Text, Rejection: f.Rejection, Err: f.Cause}
 	if f.Limit != nil {

@@ -31,7 +31,7 @@ type Options struct {
 	// Terminating says that the CRD is being deleted: Admit rejects creations, as an API server does.
 	Terminating bool
 	// Heavy, if not nil, is called before rules are checked that may take seconds, such as a rule of several KiB. It
-	// may wait to limit concurrency. Its error ends the check.
+	// may wait to limit concurrency. Its error ends the check and is returned as it is.
 	Heavy func(ctx context.Context) error
 	// Converter converts between versions of CRDs with the Webhook strategy. If it is nil, such conversions fail with
 	// ReasonConversionUnavailable.
@@ -57,7 +57,7 @@ type Existing struct {
 	Generation int64
 	// Status is its status.
 	Status Status
-	// Terminating says that it is being deleted, as Options.Terminating.
+	// Terminating says that it is being deleted. Compile does not read it: set Options.Terminating as well.
 	Terminating bool
 }
 

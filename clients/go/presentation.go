@@ -56,9 +56,7 @@ type Selected struct {
 //
 // Result i belongs to object i. The objects are sent in as many calls as needed. The error is a *Rejected if an API
 // server would reject the selector.
-func (c *Client) SelectFields(
-	ctx context.Context, s Subject, selector string, objects ...[]byte,
-) ([]Selected, error) {
+func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, objects ...[]byte) ([]Selected, error) {
 	request := &crdevalv1.SelectFieldsRequest{Crd: s.CRD, Version: s.Version, Selector: selector}
 	return inBatches(ctx, c, "select fields", c.Presentation().SelectFields, request, "objects", documents(objects),
 		func(r *crdevalv1.SelectFieldsResult) Selected {

@@ -52,22 +52,20 @@ func (f *Finder) Child(parent uint32, s Segment) uint32 {
 
 // Lookup returns the node at a path, or 0 if there is none.
 func (f *Finder) Lookup(root uint32, p Path) uint32 {
-	for _, s := range p {
-		if root = f.Child(root, s); root == 0 {
-			return 0
-		}
+	if node, depth := f.Deepest(root, p); depth == len(p) {
+		return node
 	}
-	return root
+	return 0
 }
 
-// Deepest returns the node at a path, or its deepest existing ancestor.
-func (f *Finder) Deepest(root uint32, p Path) uint32 {
-	for _, s := range p {
-		next := f.Child(root, s)
+// Deepest returns the deepest existing node on a path, and how many segments of the path lead to it.
+func (f *Finder) Deepest(root uint32, p Path) (node uint32, depth int) {
+	for depth < len(p) {
+		next := f.Child(root, p[depth])
 		if next == 0 {
 			break
 		}
-		root = next
+		root, depth = next, depth+1
 	}
-	return root
+	return root, depth
 }

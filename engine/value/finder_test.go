@@ -35,8 +35,8 @@ func TestFinder(t *testing.T) {
 		if f.Field(l, "k0") != 0 || f.Child(o, At(0)) != 0 || f.Child(l, At(-1)) != 0 {
 			t.Error("found something in what it is not")
 		}
-		if got := f.Deepest(root, Path{Name("o"), Name("none"), At(3)}); got != o {
-			t.Errorf("deepest is %d, want %d", got, o)
+		if got, depth := f.Deepest(root, Path{Name("o"), Name("none"), At(3)}); got != o || depth != 1 {
+			t.Errorf("deepest is %d at depth %d, want %d at depth 1", got, depth, o)
 		}
 		d.Release()
 	}

@@ -26,8 +26,8 @@ type Limits struct {
 	MaxViolations, MaxViolationBytes int
 }
 
-// DefaultLimits holds the default of each limit.
-var DefaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20,
+// defaultLimits holds the default of each limit.
+var defaultLimits = Limits{MaxBytes: 3 << 20, MaxDepth: upstreamDepth, MaxAliasFactor: 10, MaxAliasBytes: 3 << 20,
 	MaxDefaultBytes: 8 << 20, MaxViolations: 10_000, MaxViolationBytes: 8 << 20}
 
 // upstreamDepth is maxNestingDepth of sigs.k8s.io/json.
@@ -45,13 +45,13 @@ func (l Limits) WithDefaults() Limits {
 		}
 		*limit = min(*limit, maximum)
 	}
-	or(&l.MaxBytes, DefaultLimits.MaxBytes, maxSource)
-	or(&l.MaxDepth, DefaultLimits.MaxDepth, upstreamDepth)
-	or(&l.MaxAliasFactor, DefaultLimits.MaxAliasFactor, math.MaxInt)
-	or(&l.MaxAliasBytes, DefaultLimits.MaxAliasBytes, math.MaxInt)
-	or(&l.MaxDefaultBytes, DefaultLimits.MaxDefaultBytes, maxSource)
-	or(&l.MaxViolations, DefaultLimits.MaxViolations, maxSource)
-	or(&l.MaxViolationBytes, DefaultLimits.MaxViolationBytes, maxSource)
+	or(&l.MaxBytes, defaultLimits.MaxBytes, maxSource)
+	or(&l.MaxDepth, defaultLimits.MaxDepth, upstreamDepth)
+	or(&l.MaxAliasFactor, defaultLimits.MaxAliasFactor, math.MaxInt)
+	or(&l.MaxAliasBytes, defaultLimits.MaxAliasBytes, math.MaxInt)
+	or(&l.MaxDefaultBytes, defaultLimits.MaxDefaultBytes, maxSource)
+	or(&l.MaxViolations, defaultLimits.MaxViolations, maxSource)
+	or(&l.MaxViolationBytes, defaultLimits.MaxViolationBytes, maxSource)
 	return l
 }
 

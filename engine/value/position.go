@@ -64,7 +64,7 @@ func (d *Doc) PositionAt(p Path) Position {
 	if d.finder == nil {
 		d.finder = d.original.Finder()
 	}
-	node := d.finder.Deepest(d.original.Root(Request), p)
+	node, _ := d.finder.Deepest(d.original.Root(Request), p)
 	return d.positionOf(Request, d.original.Nodes[node].Off)
 }
 

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -25,7 +24,7 @@ type Limits struct {
 	MaxBatchItems int
 	// MaxMessageBytes bounds a request and a response. The transport enforces it for requests. Default: 64 MiB.
 	MaxMessageBytes int
-	// Documents bounds each document, and each manifest in bytes. Default: value.DefaultLimits.
+	// Documents bounds each document, and each manifest in bytes. Default: those of engine.Limits.
 	Documents engine.Limits
 	// DefaultPageSize is the size of a page if the request sets none. Default: 100.
 	DefaultPageSize int
@@ -67,12 +66,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxWatchesPerCaller, 1000)
 	set(&l.MaxStreams, 64)
 	set(&l.MaxStreamsPerCaller, max(l.MaxStreams/2, 1))
-	set(&l.Documents.MaxBytes, value.DefaultLimits.MaxBytes)
-	set(&l.Documents.MaxDepth, value.DefaultLimits.MaxDepth)
-	set(&l.Documents.MaxAliasFactor, value.DefaultLimits.MaxAliasFactor)
-	set(&l.Documents.MaxAliasBytes, value.DefaultLimits.MaxAliasBytes)
-	set(&l.Documents.MaxViolations, value.DefaultLimits.MaxViolations)
-	set(&l.Documents.MaxViolationBytes, value.DefaultLimits.MaxViolationBytes)
+	l.Documents = l.Documents.WithDefaults()
 	return l
 }
 

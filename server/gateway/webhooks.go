@@ -116,9 +116,7 @@ func writeReviewError(w http.ResponseWriter, err error) {
 	s := metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: kubernetesReason(code),
 		Message: "crdeval: " + st.Message(),
-		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{
-			{Type: metav1.CauseType(reason), Message: st.Message()},
-		}},
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseType(reason), Message: st.Message()}}},
 	}
 	switch {
 	case reason == "OVERLOADED":

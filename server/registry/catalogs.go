@@ -42,7 +42,7 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 		return Catalog{}, "", errorf(InvalidArgument, metadata{"field": "kubernetes_minor"},
 			"kubernetes_minor: %d is neither 0 nor from %d to %d", kubernetesMinor, engine.OldestMinor, engine.LatestMinor)
 	}
-	w, err := r.writeLatest(ctx, func(s *snapshot) (p plan, err error) {
+	w, err := r.writeLatest(ctx, func(s *snapshot) (p proposal, err error) {
 		if _, ok := s.catalogs.Get(name); ok {
 			return p, errorf(CatalogExists, metadata{"catalog": name}, "catalog %q already exists", name)
 		}
@@ -69,7 +69,7 @@ func (r *Registry) DeleteCatalog(
 	if name == DefaultCatalog {
 		return "", 0, errorf(CatalogProtected, m, "catalog %q cannot be deleted; delete its CRDs instead", name)
 	}
-	w, err := r.writeLatest(ctx, func(s *snapshot) (p plan, err error) {
+	w, err := r.writeLatest(ctx, func(s *snapshot) (p proposal, err error) {
 		c, err := s.catalog(name)
 		if err != nil {
 			return p, err

@@ -122,13 +122,13 @@ func testRevision(digest string, group string, n engine.Names) *revision {
 func register(t testing.TB, r *Registry, catalog string, rev *revision, p Precondition) (*CRD, error) {
 	t.Helper()
 	name := rev.summary.Desired.Names.Plural + "." + rev.summary.Desired.Group
-	w, err := r.write(t.Context(), func(s *snapshot) (plan, error) {
+	w, err := r.write(t.Context(), func(s *snapshot) (proposal, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
-			return plan{}, err
+			return proposal{}, err
 		}
 		if err := p.check(c, name); err != nil {
-			return plan{}, err
+			return proposal{}, err
 		}
 		generation := int64(1)
 		if d, _ := c.crds.Get(name); d != nil {

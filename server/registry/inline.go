@@ -13,9 +13,7 @@ import (
 
 // ViewWith returns a View that contains inline CRDs in addition, as if they were registered in their order. It stores
 // nothing. A rejected inline CRD is an *Error with CRDRejected and its report.
-func (r *Registry) ViewWith(
-	ctx context.Context, catalog, atLeast string, inline []engine.Document,
-) (View, error) {
+func (r *Registry) ViewWith(ctx context.Context, catalog, atLeast string, inline []engine.Document) (View, error) {
 	s, c, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// plan is a transaction that a write proposes.
-type plan struct {
+// proposal is a transaction that a write proposes.
+type proposal struct {
 	Transaction
 	catalog, group string // the group in which further commits have to reconcile the status of CRDs, or empty
 }
@@ -29,9 +29,9 @@ func (t *Transaction) expect(key string, version uint64) {
 	t.Expect = append(t.Expect, Expectation{Key: key, Version: version})
 }
 
-// registration plans the commit that makes rev the current revision of a CRD. The plan is empty if it already is.
-func (c *catalog) registration(name string, rev *revision, generation int64, now time.Time) (plan, error) {
-	var p plan
+// registration proposes the commit that makes rev the current revision of a CRD. It is empty if rev is current already.
+func (c *catalog) registration(name string, rev *revision, generation int64, now time.Time) (proposal, error) {
+	var p proposal
 	old, _ := c.crds.Get(name)
 	if old != nil && old.current().digest == rev.digest {
 		return p, nil
@@ -70,31 +70,31 @@ func (t *Transaction) dropRevisions(catalog, crd string, refs []revisionRef) {
 	}
 }
 
-// deletion plans the commit that removes a CRD.
-func (c *catalog) deletion(d *crd, now time.Time) (plan, error) {
-	var p plan
+// deletion proposes the commit that removes a CRD.
+func (c *catalog) deletion(d *crd, now time.Time) (proposal, error) {
+	var p proposal
 	p.expect(crdKey(c.name, d.name), d.version)
 	p.Delete = []string{crdKey(c.name, d.name)}
 	p.DeletePrefix = []string{revisionKey(c.name, d.name, "")}
 	return p, p.reconcile(c, d.desired().Group, nil, d.name, now)
 }
 
-// reconciliation plans the commit that continues to reconcile a group. The plan is empty if nothing changes.
-func (c *catalog) reconciliation(group string, now time.Time) (plan, error) {
+// reconciliation proposes the commit that continues to reconcile a group. The proposal is empty if nothing changes.
+func (c *catalog) reconciliation(group string, now time.Time) (proposal, error) {
 	if c.group(group).waiting.Len() == 0 {
-		return plan{}, nil
+		return proposal{}, nil
 	}
-	var p plan
+	var p proposal
 	err := p.reconcile(c, group, nil, "", now)
 	if len(p.Put) == 1 { // only the catalog's entry
-		return plan{}, err
+		return proposal{}, err
 	}
 	return p, err
 }
 
 // reconcile adds the new status of the CRDs of a group to a commit, after changed was put or the CRD named deleted was
 // deleted.
-func (p *plan) reconcile(c *catalog, group string, changed *crd, deleted string, now time.Time) error {
+func (p *proposal) reconcile(c *catalog, group string, changed *crd, deleted string, now time.Time) error {
 	others, more := c.reconcile(group, changed, deleted, now)
 	if more {
 		p.catalog, p.group = c.name, group

@@ -17,9 +17,7 @@ const maxReconciled = 16
 //
 // A status depends on other CRDs only if a CRD waits for a name. So only the waiting CRDs and the holders of the names
 // that they want take part.
-func (c *catalog) reconcile(
-	groupName string, changed *crd, deleted string, now time.Time,
-) (others []*crd, more bool) {
+func (c *catalog) reconcile(groupName string, changed *crd, deleted string, now time.Time) (others []*crd, more bool) {
 	g := c.group(groupName)
 	var candidates, involved immutable.Map[string, *crd]
 	candidates = g.waiting.Delete(deleted)

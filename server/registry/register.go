@@ -41,16 +41,16 @@ func (r *Registry) writeCandidate(
 		}
 		return done, nil
 	}
-	w, err := r.write(ctx, func(s *snapshot) (plan, error) {
+	w, err := r.write(ctx, func(s *snapshot) (proposal, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
-			return plan{}, err
+			return proposal{}, err
 		}
 		if err := p.check(c, j.name); err != nil {
-			return plan{}, err
+			return proposal{}, err
 		}
 		if !j.current(c) {
-			return plan{}, errOutdated
+			return proposal{}, errOutdated
 		}
 		return c.registration(j.name, j.revision, j.generation, r.Now().UTC())
 	})
@@ -70,10 +70,10 @@ func (r *Registry) writeCandidate(
 // Sweep continues.
 func (r *Registry) reconcileGroup(ctx context.Context, catalog, group string) {
 	for more := true; more; {
-		_, p, err := r.commit(ctx, func(s *snapshot) (plan, error) {
+		_, p, err := r.commit(ctx, func(s *snapshot) (proposal, error) {
 			c, ok := s.catalogs.Get(catalog)
 			if !ok {
-				return plan{}, nil
+				return proposal{}, nil
 			}
 			return c.reconciliation(group, r.Now().UTC())
 		})
@@ -168,7 +168,7 @@ func (p Precondition) check(c *catalog, name string) error {
 // Delete removes a CRD with all its revisions. If etag is not empty, the CRD must have it. Waiting CRDs of the group
 // get the names that become free. It returns the token of the write.
 func (r *Registry) Delete(ctx context.Context, catalogName, name, etag string) (token string, err error) {
-	w, err := r.writeTo(ctx, catalogName, name, etag, func(c *catalog, d *crd) (plan, error) {
+	w, err := r.writeTo(ctx, catalogName, name, etag, func(c *catalog, d *crd) (proposal, error) {
 		return c.deletion(d, r.Now().UTC())
 	})
 	if err != nil {

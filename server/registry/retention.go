@@ -48,7 +48,7 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 
 // dropOld drops revisions of a CRD that a commit may drop, and returns them.
 func (r *Registry) dropOld(ctx context.Context, catalog, name string) (old []revisionRef, err error) {
-	_, err = r.write(ctx, func(s *snapshot) (p plan, err error) {
+	_, err = r.write(ctx, func(s *snapshot) (p proposal, err error) {
 		old = nil
 		c, ok := s.catalogs.Get(catalog)
 		if !ok {

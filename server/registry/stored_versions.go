@@ -24,7 +24,7 @@ func (r *Registry) SetStoredVersions(
 			metadata{"field": "stored_versions", "limit": "max_stored_versions", "maximum": fmt.Sprint(maxStoredVersions)},
 			"stored_versions: %d are more than the limit max_stored_versions, which is %d", len(versions), maxStoredVersions)
 	}
-	w, err := r.writeTo(ctx, catalogName, name, etag, func(_ *catalog, d *crd) (p plan, err error) {
+	w, err := r.writeTo(ctx, catalogName, name, etag, func(_ *catalog, d *crd) (p proposal, err error) {
 		if errs := checkStoredVersions(versions, d.current().summary); len(errs) > 0 {
 			return p, errorf(InvalidArgument, metadata{"field": "stored_versions", "catalog": catalogName, "crd": name},
 				"%s", errs.ToAggregate())

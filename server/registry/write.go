@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// write commits the plan that propose returns for the current snapshot; it commits nothing for an empty plan. It
+// write commits the proposal for the current snapshot, or nothing if it is empty. It
 // returns a snapshot that includes the change. It calls propose again if another replica wrote first.
-func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, error)) (*snapshot, error) {
+func (r *Registry) write(ctx context.Context, propose func(*snapshot) (proposal, error)) (*snapshot, error) {
 	s, p, err := r.commit(ctx, propose)
 	if err == nil && p.group != "" {
 		r.reconcileGroup(ctx, p.catalog, p.group)
@@ -17,8 +17,9 @@ func (r *Registry) write(ctx context.Context, propose func(*snapshot) (plan, err
 	return s, err
 }
 
-// commit is write without the further commits that the plan needs.
-func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (plan, error)) (s *snapshot, p plan, err error) {
+// commit is write without the further commits that the proposal needs.
+func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (proposal, error)) (
+	s *snapshot, p proposal, err error) {
 	if err := r.beginWrite(ctx); err != nil {
 		return nil, p, err
 	}
@@ -34,7 +35,7 @@ func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (plan, er
 		}
 		current := r.snapshot.Load()
 		if p, err = propose(current); err != nil || p.empty() {
-			return current, plan{}, err
+			return current, proposal{}, err
 		}
 		sequence, err := r.store.Commit(bounded, p.Transaction)
 		switch {
@@ -61,7 +62,7 @@ func (r *Registry) commit(ctx context.Context, propose func(*snapshot) (plan, er
 }
 
 // writeLatest is write after all earlier writes of other replicas were applied.
-func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (plan, error)) (*snapshot, error) {
+func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (proposal, error)) (*snapshot, error) {
 	if err := r.awaitLatest(ctx); err != nil {
 		return nil, err
 	}
@@ -70,19 +71,19 @@ func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (pla
 
 // writeTo is writeLatest for an existing CRD, which must have the etag if that is not empty.
 func (r *Registry) writeTo(
-	ctx context.Context, catalog, name, etag string, propose func(*catalog, *crd) (plan, error),
+	ctx context.Context, catalog, name, etag string, propose func(*catalog, *crd) (proposal, error),
 ) (*snapshot, error) {
-	return r.writeLatest(ctx, func(s *snapshot) (plan, error) {
+	return r.writeLatest(ctx, func(s *snapshot) (proposal, error) {
 		c, err := s.catalog(catalog)
 		if err != nil {
-			return plan{}, err
+			return proposal{}, err
 		}
 		d, err := c.crd(name)
 		if err != nil {
-			return plan{}, err
+			return proposal{}, err
 		}
 		if err := (Precondition{Etag: etag}).check(c, name); err != nil {
-			return plan{}, err
+			return proposal{}, err
 		}
 		return propose(c, d)
 	})

@@ -69,8 +69,7 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 	}
 	t := &Telemetry{
 		Propagator: propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}),
-		prometheus: prometheus.NewRegistry(),
-		log:        log,
+		prometheus: prometheus.NewRegistry(), log: log,
 	}
 	if err = t.newTracer(ctx, about); err != nil {
 		return nil, fmt.Errorf("telemetry: traces (OTEL_TRACES_EXPORTER=%q): %w", os.Getenv("OTEL_TRACES_EXPORTER"), err)

@@ -128,7 +128,7 @@ func exportTo(t *testing.T, url string) {
 	}
 }
 
-// TestConcurrentReaders collects from two readers at the same time. Without the race detector it cannot fail.
+// TestConcurrentReaders collects from two readers at the same time. The race detector checks that they share nothing.
 func TestConcurrentReaders(t *testing.T) {
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	t.Cleanup(collector.Close)
@@ -162,6 +162,9 @@ func TestConcurrentReaders(t *testing.T) {
 		})
 	}
 	readers.Wait()
+	if calls := next() - 1; calls < 30 {
+		t.Errorf("10 scrapes called the 3 functions %d times", calls)
+	}
 }
 
 func TestEvaluatedAllocatesLittle(t *testing.T) {

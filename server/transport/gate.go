@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crdeval/crdeval/server/api"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
@@ -20,6 +19,7 @@ import (
 	"google.golang.org/grpc/tap"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // Gate accepts or rejects calls: by their token, by the number of calls in flight, and by memory. It rejects a call at

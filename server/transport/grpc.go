@@ -8,21 +8,16 @@ package transport
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"time"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
-	"google.golang.org/grpc/status"
 
 	"github.com/crdeval/crdeval/server/inprocess"
 )
@@ -133,78 +128,4 @@ func init() {
 		panic(err) // cannot happen: the exponents are small
 	}
 	experimental.SetDefaultBufferPool(pool)
-}
-
-// requestID is the metadata key of the ID of a call. The REST gateway sets it for every request.
-const requestID = "x-request-id"
-
-// maxRequestID bounds a request ID in bytes, over gRPC and REST.
-const maxRequestID = 128
-
-// accessLog logs every call at its end, without payloads.
-type accessLog struct{ log *slog.Logger }
-
-// levelOf returns the log level for a status. Limits and deadlines are caused by callers, which could fill the log.
-func levelOf(code codes.Code) slog.Level {
-	switch code {
-	case codes.Internal, codes.Unknown, codes.DataLoss:
-		return slog.LevelError
-	case codes.Unavailable:
-		return slog.LevelWarn
-	}
-	return slog.LevelDebug
-}
-
-func (a accessLog) unary(
-	ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
-) (any, error) {
-	start := time.Now()
-	resp, err := handler(ctx, req)
-	a.record(ctx, info.FullMethod, start, err)
-	return resp, err
-}
-
-func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo,
-	handler grpc.StreamHandler) error {
-	start := time.Now()
-	err := handler(srv, ss)
-	code := status.Code(err)
-	level := levelOf(code)
-	if !info.IsClientStream && code == codes.Unavailable {
-		level = slog.LevelDebug // every watch ends like this
-	}
-	a.recordAt(ss.Context(), level, info.FullMethod, start, err)
-	return err
-}
-
-func (a accessLog) record(ctx context.Context, method string, start time.Time, err error) {
-	a.recordAt(ctx, levelOf(status.Code(err)), method, start, err)
-}
-
-func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string, start time.Time, err error) {
-	if !a.log.Enabled(ctx, level) {
-		return
-	}
-	attributes := []slog.Attr{
-		slog.String("method", method), slog.String("code", status.Code(err).String()), slog.Duration("duration",
-			time.Since(start)),
-	}
-	if p, ok := peer.FromContext(ctx); ok {
-		attributes = append(attributes, slog.String("peer", p.Addr.String()))
-	}
-	if id := metadata.ValueFromIncomingContext(ctx, requestID); len(id) > 0 {
-		attributes = append(attributes, slog.String("request_id", boundedID(id[0])))
-	}
-	if err != nil {
-		attributes = append(attributes, slog.String("error", err.Error()))
-	}
-	a.log.LogAttrs(ctx, level, "call", attributes...)
-}
-
-// boundedID returns id, or a new random ID if id is too long.
-func boundedID(id string) string {
-	if len(id) > maxRequestID {
-		return rand.Text()
-	}
-	return id
 }

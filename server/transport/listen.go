@@ -92,9 +92,9 @@ const (
 // NewHTTPServer returns a server for h. A panic of h ends only its request.
 func NewHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: recovered(h,
-			log), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients, such as handshakes
+		Handler: recovered(h, log), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients, such as handshakes
 	}
 }
 

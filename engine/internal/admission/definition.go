@@ -82,10 +82,8 @@ func (d *Definition) Endpoint(version string) (*Version, error) {
 func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 	d := &Definition{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
-		Namespaced:      crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-		PreserveUnknown: crd.Spec.PreserveUnknownFields,
-		Conversion:      crd.Spec.Conversion,
-		Unservable:      unservable(crd),
+		Namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, PreserveUnknown: crd.Spec.PreserveUnknownFields,
+		Conversion: crd.Spec.Conversion, Unservable: unservable(crd),
 	}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
@@ -211,6 +209,5 @@ func (d *Definition) served() error {
 		return nil
 	}
 	r := errUnserved()
-	return &Fault{Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r,
-		Cause: d.Unservable}
+	return &Fault{Code: ObjectRejected, Text: r.Message + ": " + d.Unservable.Error(), Rejection: r, Cause: d.Unservable}
 }

@@ -249,7 +249,7 @@ func (p *pass) requireRevision() {
 	at := value.Path{value.Name("metadata"), value.Name("resourceVersion")}
 	f := violation.Of(violation.Request, field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0),
 		"must be specified for an update"), at)
-	f.Node = p.d.Finder().Deepest(p.root, at)
+	f.Node, _ = p.d.Finder().Deepest(p.root, at)
 	kind := p.def.Plural
 	if !quirk.On(quirk.MissingResourceVersionNamesPlural) {
 		kind = p.def.Kind

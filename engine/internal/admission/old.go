@@ -60,8 +60,8 @@ func (p *pass) readOld(v *Version) error {
 func (p *pass) oldReader() *pass {
 	q := p.reader
 	*q = pass{
-		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Limits: p.r.Limits},
-		ctx:     p.ctx, def: p.def, stop: p.stop, d: p.d, text: value.Old, source: fromStorage,
+		request: Request{Body: p.r.Old, YAML: p.r.OldYAML, Limits: p.r.Limits}, ctx: p.ctx, def: p.def, stop: p.stop,
+		d: p.d, text: value.Old, source: fromStorage,
 	}
 	q.r, q.out = &q.request, &q.outcome
 	p.old = oldObject{from: uint32(len(p.d.Nodes))}

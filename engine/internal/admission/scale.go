@@ -160,7 +160,7 @@ func (s *ScalePath) violation(d *value.Doc, root uint32, bad any, detail string)
 		at = append(at, value.Name(name))
 	}
 	v := violation.Of(violation.Scale, field.Invalid(field.NewPath(s.Text), bad, detail), at)
-	v.Node = d.Finder().Deepest(root, at)
+	v.Node, _ = d.Finder().Deepest(root, at)
 	return v
 }
 

@@ -76,7 +76,7 @@ func (p *pass) typeErrors(v *Version) (found []violation.Violation) {
 		bad = strings.Clone(bad)
 		at := value.Path{value.Name(key)}
 		f := violation.Of(violation.TypeMeta, field.Invalid(field.NewPath(key), bad, "must be "+want), at)
-		f.Node = p.d.Finder().Deepest(p.root, at)
+		f.Node, _ = p.d.Finder().Deepest(p.root, at)
 		found = append(found, f)
 	}
 	kind, _ := nestedString(p.d, p.root, "kind")
@@ -197,7 +197,8 @@ const originOfValue = "format=k8s-label-value"
 // of returns the path of an error, and the node there or the deepest node above it.
 func (e *entries) of(err *field.Error) (value.Path, uint32) {
 	path := violation.PathOf(err.Field)
-	node, entry := e.finder.Deepest(e.root, path), uint32(0)
+	node, _ := e.finder.Deepest(e.root, path)
+	entry := uint32(0)
 	bad, isText := err.BadValue.(string)
 	key := bad
 	switch {

@@ -96,8 +96,7 @@ func (w *shorthand) crd() map[string]any {
 	}
 	return map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": "crontabs.stable.example.com"},
-		"spec":     spec,
+		"metadata": map[string]any{"name": "crontabs.stable.example.com"}, "spec": spec,
 	}
 }
 

@@ -24,8 +24,7 @@ func decodeBeta(doc []byte) (*Manifest, error) {
 		}
 	}
 	m.CRD = &apiextensionsv1.CustomResourceDefinition{
-		TypeMeta:   metav1.TypeMeta{APIVersion: apiVersionV1, Kind: kind},
-		ObjectMeta: in.ObjectMeta, Spec: m.spec.v1(),
+		TypeMeta: metav1.TypeMeta{APIVersion: apiVersionV1, Kind: kind}, ObjectMeta: in.ObjectMeta, Spec: m.spec.v1(),
 	}
 	fromBeta(&m.CRD.Status, &in.Status)
 	return m, nil

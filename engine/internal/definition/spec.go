@@ -48,9 +48,7 @@ type conversion struct {
 // lift returns the internal form of a v1 spec. It does not change the v1 spec, but shares memory with it.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go, Convert_v1_CustomResourceDefinitionSpec_…)
 func lift(in *apiextensionsv1.CustomResourceDefinitionSpec) spec {
-	out := spec{
-		group: in.Group, names: in.Names, scope: in.Scope, preserveUnknownFields: in.PreserveUnknownFields,
-	}
+	out := spec{group: in.Group, names: in.Names, scope: in.Scope, preserveUnknownFields: in.PreserveUnknownFields}
 	if c := in.Conversion; c != nil {
 		out.conversion = &conversion{strategy: c.Strategy}
 		if c.Webhook != nil {

@@ -2,9 +2,11 @@
 // conversion from v1beta1, validation of creations and updates, warnings, status reconciliation and reports.
 //
 // Creations and updates run the same checks (check.go). A ratchet lists the checks that an update skips (ratchet.go),
-// and update.go has the checks for updates only. naming.go checks names, version.go one version with its columns and
-// subresources, and defaults.go the defaults in schemas. decode.go sets the defaults of a CRD. Reconcile updates the
-// status of one CRD (status.go, naming.go). The caller decides which other CRDs to reconcile afterwards.
+// and update.go has the checks for updates only. The checks of each part are in the file of its name: naming.go,
+// version.go (also stored versions and subresources), columns.go, selectable.go, conversion.go, approval.go, rules.go,
+// and defaults.go for the defaults in schemas. decode.go decodes a manifest and sets the defaults of a CRD,
+// normalize.go brings values to their stored form. Reconcile updates the status of one CRD (status.go, naming.go). The
+// caller decides which other CRDs to reconcile afterwards.
 //
 // Package engine/internal/schema checks schemas. This package adds the checks of the rest of a CRD, the order of the
 // checks, and the checks of rules and defaults.

@@ -57,7 +57,6 @@ func fits(name string, count int) error {
 	}
 	return &value.LimitError{
 		Name: "max_metadata_entries", Limit: "size of metadata." + name, Unit: "entries", Maximum: int64(most),
-		Actual: int64(count),
-		Advice: "remove entries that are not needed, or correct them",
+		Actual: int64(count), Advice: "remove entries that are not needed, or correct them",
 	}
 }

@@ -110,7 +110,7 @@ func TestFaultsAreValidates(t *testing.T) {
 				t.Fatalf("%s\ngot  %+v\nwant %+v", text, got, want)
 			}
 			for _, f := range found {
-				if node := d.Finder().Deepest(root, f.Path); node != f.Node {
+				if node, _ := d.Finder().Deepest(root, f.Path); node != f.Node {
 					t.Fatalf("%s\n%s leads to node %d, not %d", text, f.Path, node, f.Node)
 				}
 			}

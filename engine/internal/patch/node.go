@@ -82,8 +82,7 @@ func (t *Tree) nested(n node, most int) bool {
 
 func tooNested() error {
 	return &value.LimitError{Name: "max_patch_nesting", Limit: "nesting depth of what a patch makes", Unit: "levels",
-		Maximum: MaxNested, Actual: MaxNested + 1, AtLeast: true,
-		Advice: "no API server decodes so deep an object"}
+		Maximum: MaxNested, Actual: MaxNested + 1, AtLeast: true, Advice: "no API server decodes so deep an object"}
 }
 
 // many is the number of members from which a map is used.

@@ -136,8 +136,7 @@ func (t *Tree) take(at slot) error {
 func (t *Tree) shift(n int) error {
 	if t.shifted += int64(n); t.shifted > MaxShifted {
 		return &value.LimitError{Name: "max_patch_shifts", Limit: "work of a patch", Unit: "list elements moved",
-			Maximum: MaxShifted, Actual: t.shifted, AtLeast: true,
-			Advice: "replace the whole list, or add at its end"}
+			Maximum: MaxShifted, Actual: t.shifted, AtLeast: true, Advice: "replace the whole list, or add at its end"}
 	}
 	return nil
 }

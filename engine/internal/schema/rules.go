@@ -12,10 +12,8 @@ import (
 )
 
 var ruleReasons = []string{
-	string(apiextensionsv1.FieldValueDuplicate),
-	string(apiextensionsv1.FieldValueForbidden),
-	string(apiextensionsv1.FieldValueInvalid),
-	string(apiextensionsv1.FieldValueRequired),
+	string(apiextensionsv1.FieldValueDuplicate), string(apiextensionsv1.FieldValueForbidden),
+	string(apiextensionsv1.FieldValueInvalid), string(apiextensionsv1.FieldValueRequired),
 }
 
 // ruleShapes checks the rules of one schema without compiling them: rule is set, messages have one line, and reason and

@@ -100,6 +100,48 @@ func (s *service) register(ctx context.Context, crd *source, adopt bool) (regist
 	return answer, err
 }
 
+// publishedExitCodes are the exit codes of commands about published CRDs.
+const publishedExitCodes = `
+
+Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: a document could not be read, or the usage is wrong.`
+
+// missingFiles is the error for a command without files and without --server.
+const missingFiles = `expected "<file> ...", or --server`
+
+// registerAndPrint registers the CRDs of files, if any, calls print, and returns errRejected if a CRD was rejected.
+func (f *serviceFlags) registerAndPrint(ctx context.Context, env environment, files []string,
+	print func(*service) error) error {
+	s, err := f.connect()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	crds, err := reader{env: env}.crds(files...)
+	if err != nil {
+		return err
+	}
+	rejected := false
+	for _, crd := range crds {
+		j := s.registerCRD(ctx, crd, crd.established())
+		switch {
+		case j.Error != "":
+			return fmt.Errorf("%s: %s", crd.where(), j.Error)
+		case !j.Accepted:
+			rejected = true
+			if err := j.print(env.stderr); err != nil {
+				return err
+			}
+		}
+	}
+	if err := print(s); err != nil {
+		return err
+	}
+	if rejected {
+		return errRejected
+	}
+	return nil
+}
+
 // dialTarget returns the target for an address that a service listens on: ":9090" means this host.
 func dialTarget(address string) string {
 	if strings.HasPrefix(address, "unix:") {

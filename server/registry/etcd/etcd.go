@@ -97,9 +97,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		DialTimeout: s.timeout, DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout,
 		MaxCallSendMsgSize: maxMessage,
 		Logger:             zap.NewNop(), // it would log each attempt
-		DialOptions: []grpc.DialOption{
-			grpc.WithConnectParams(reconnect), grpc.WithChainUnaryInterceptor(s.observe),
-		},
+		DialOptions:        []grpc.DialOption{grpc.WithConnectParams(reconnect), grpc.WithChainUnaryInterceptor(s.observe)},
 	})
 	if err != nil {
 		return nil, s.failure(connecting, err, false)

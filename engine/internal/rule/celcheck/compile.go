@@ -58,9 +58,7 @@ func (s *Scope) CompileMessage(
 	return s.recallOrCompile(ctx, e, expressionKey{text, s.Declared(), optionalOldSelf, true})
 }
 
-func (s *Scope) recallOrCompile(
-	ctx context.Context, e *celenv.Env, key expressionKey,
-) (*Checked, *apiservercel.Error) {
+func (s *Scope) recallOrCompile(ctx context.Context, e *celenv.Env, key expressionKey) (*Checked, *apiservercel.Error) {
 	if known := s.Memory.recall(e, key); known != nil {
 		return known.Checked, known.err
 	}

@@ -109,9 +109,7 @@ func (s *Scope) Property(name string) *Scope {
 }
 
 func (s *Scope) below(p *schema.Props, decl, named *apiservercel.DeclType) *Scope {
-	return &Scope{
-		Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, Memory: s.Memory,
-	}
+	return &Scope{Props: p, ResourceRoot: p.XEmbeddedResource, Decl: decl, named: named, space: s.space, Memory: s.Memory}
 }
 
 // Items returns the scope of the elements of an array, nil if the schema has no items.

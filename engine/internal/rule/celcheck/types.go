@@ -62,9 +62,7 @@ func (mem *Memory) addMembers(t *closure.Type, declared, written *schema.Props) 
 		if name == "metadata" && declared != written {
 			own = &schema.Props{} // withObjectMeta redeclares it: the schema itself may declare other members
 		}
-		m := closure.Member{
-			Name: mem.Text(name), Slot: closure.NoSlot, Type: mem.typeWithSlots(&p, own, p.XEmbeddedResource),
-		}
+		m := closure.Member{Name: mem.Text(name), Slot: closure.NoSlot, Type: mem.typeWithSlots(&p, own, p.XEmbeddedResource)}
 		if escaped, ok := apiservercel.Escape(name); ok {
 			m.Ident = mem.Text(escaped)
 		}

@@ -97,9 +97,7 @@ func compile(ctx context.Context, declared *closure.Type, key programKey) (p pro
 	env := celenv.Stored()
 	checked, _ := celcheck.ScopeOf(declared).TypeCheck(env, key.text, key.optional)
 	if checked == nil {
-		return p, &apiservercel.Error{
-			Type: apiservercel.ErrorTypeInternal, Detail: "the rule does not compile any more",
-		}
+		return p, &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: "the rule does not compile any more"}
 	}
 	OrderRanges(checked.NativeRep())
 	p.bytes = programBytes + bytesPerPart*ast.MaxID(checked.NativeRep())

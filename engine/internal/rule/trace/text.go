@@ -28,9 +28,7 @@ type exprText struct {
 }
 
 func newExprTexts(a *ast.AST, source string) *exprTexts {
-	t := &exprTexts{
-		info: a.SourceInfo(), source: []rune(source), exprs: map[int64]ast.Expr{}, known: map[int64]exprText{},
-	}
+	t := &exprTexts{info: a.SourceInfo(), source: []rune(source), exprs: map[int64]ast.Expr{}, known: map[int64]exprText{}}
 	t.tokens, t.byStart = tokenize(source)
 	t.collect(a.Expr(), nil)
 	return t

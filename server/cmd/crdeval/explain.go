@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+type explainCommand struct {
+	Path       string   `arg:"" name:"type" help:"TYPE[.FIELD]...: a resource or a field, such as crontabs.spec.replicas. TYPE is any name of the resource."`
+	CRDs       []string `name:"crds" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" sep:"none"`
+	APIVersion string   `name:"api-version" help:"Group and version. Default: the served version with the highest priority." placeholder:"GROUP/VERSION"`
+	Recursive  bool     `short:"R" help:"Also list the fields of fields."`
+	MaxDepth   int      `default:"0" help:"With --recursive, maximum depth of fields. 0: unlimited." placeholder:"N"`
+	serviceFlags
+}
+
+func (*explainCommand) Help() string {
+	return `Prints what kubectl explain prints about a resource or a field: types, descriptions, required fields, enum values. With --server, explains the resources of a catalog. Fields of list items and map values follow the name of the list or map: crontabs.spec.containers.image.
+
+Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr and omitted. Exit code 2: the resource, version or field does not exist, a document could not be read, or the usage is wrong.`
+}
+
+func (c *explainCommand) Validate() error {
+	return c.eitherFilesOrServer(c.CRDs, "missing flags: --crds=FILE, or --server")
+}
+
+// Run registers the CRDs and explains.
+func (c *explainCommand) Run(ctx context.Context, env environment) error {
+	return c.registerAndPrint(ctx, env, c.CRDs, func(s *service) error {
+		answer, err := s.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
+			Catalog: s.catalog, Path: c.Path, ApiVersion: c.APIVersion, Recursive: c.Recursive,
+			MaxDepth: int32(min(max(c.MaxDepth, math.MinInt32), math.MaxInt32)),
+		})
+		if err != nil {
+			return s.fail("", err)
+		}
+		_, err = io.WriteString(env.stdout, answer.GetText())
+		return err
+	})
+}
