@@ -137,3 +137,77 @@ func ExampleCompare() {
 	// v1 Breaking BoundTightened 10 5
 	// v1beta1 Breaking BoundTightened 10 5
 }
+
+func ExampleCheck() {
+	manifest := engine.YAML([]byte(strings.Replace(exampleCRD, "scope: Namespaced", "scope: Global", 1)))
+	report, err := engine.Check(context.Background(), manifest, engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, v := range report.Violations {
+		fmt.Printf("line %d: %v\n", v.Position.Line, v)
+	}
+	// Output: line 7: spec.scope: Unsupported value: "Global": supported values: "Cluster", "Namespaced"
+}
+
+// An update is accepted although its object is invalid, because it does not change the invalid value.
+func ExampleDefinition_Validate_update() {
+	d := compileExample()
+	object := func(image string) engine.Document {
+		return engine.YAML([]byte("apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: nightly}\nspec:\n" +
+			"  replicas: 11\n  image: " + image + "\n"))
+	}
+	verdict, err := d.Validate(context.Background(), engine.Item{Object: object("new"), OldObject: object("old")},
+		engine.EvaluationOptions{CompleteMetadata: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(verdict.Allowed)
+	for _, v := range verdict.Ratcheted {
+		fmt.Println(v)
+	}
+	// Output:
+	// true
+	// spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10
+}
+
+func ExampleDefinition_Read() {
+	d := compileExample()
+	stored := engine.JSON([]byte(strings.Replace(exampleObject, `"image"`, `"colour":"red","image"`, 1)))
+	result, err := d.Read(context.Background(), engine.Item{Object: stored}, engine.EvaluationOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Pruned[0].Path, result.Defaulted[0].Path)
+	// Output: spec.colour spec.replicas
+}
+
+func ExampleDefinition_ParseFieldSelector() {
+	d := compileExample()
+	selector, err := d.ParseFieldSelector("v1", "metadata.name=nightly")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fields, err := d.Select(context.Background(), "v1", engine.JSON([]byte(exampleObject)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(selector.Matches(fields))
+	// Output: true
+}
+
+func ExampleReplay() {
+	ctx, old := context.Background(), compileExample()
+	stricter := engine.YAML([]byte(strings.ReplaceAll(exampleCRD, "maximum: 10", "maximum: 5")))
+	changed, _, err := engine.Compile(ctx, stricter, engine.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	object := engine.JSON([]byte(strings.Replace(exampleObject, `"image"`, `"replicas":7,"image"`, 1)))
+	results, err := engine.Replay(ctx, old, changed, []engine.Item{{Object: object}}, engine.EvaluationOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(results[0].Outcomes)
+	// Output: [NewlyRejected KeptByRatcheting]
+}
