@@ -2,7 +2,7 @@
 //
 // grpc-gateway routes requests by the annotations in proto/, reads path and query parameters, and calls the services
 // through a grpc.ClientConnInterface. In the server, that is an inprocess.Conn. This package has the codec that keeps
-// documents inline (marshaler.go), reads bodies before the call (body.go, bodies.go), and writes errors. It serves some
+// documents inline (marshaler.go), reads bodies before the call (body.go, body_memory.go), and writes errors. It serves some
 // calls itself: streams of items (stream.go), watches (stream_write.go), and admission webhooks (webhooks.go).
 package gateway
 

@@ -6,6 +6,7 @@ import (
 )
 
 // A CRD keeps its last KeptRevisions revisions and all that were current within the last KeptFor, at most MaxRevisions.
+// Each write applies this (proposal.go), and so does Sweep. snapshot.go and docs/registry.md state the numbers.
 const (
 	KeptRevisions = 10
 	KeptFor       = 24 * time.Hour
