@@ -52,6 +52,8 @@ func (c *admitCommand) Validate() error {
 		return errors.New("--old cannot be used with a patch: the patch applies to the objects of the files")
 	case c.Subresource != "" && len(c.Old) == 0 && !c.patching():
 		return errors.New("--subresource needs --old or a patch: a write to a subresource is an update")
+	case c.Type != "merge" && !c.patching():
+		return errors.New("--type needs --patch or --patch-file")
 	case c.FieldSelector != "" && !printsObjects:
 		return errors.New("--field-selector needs -o yaml, stored, table or wide")
 	case c.Output != "table" && c.Output != "wide" && (c.NoHeaders || c.Now != ""):

@@ -53,6 +53,8 @@ func TestGolden(t *testing.T) {
 		{"admit-usage-patch", "admit --patch {} --old admit-old.yaml admit-new.yaml"},
 		{"admit-usage-now", "admit -o table --now tomorrow admit-new.yaml"},
 		{"admit-usage-token", "admit --token x admit-new.yaml"},
+		{"admit-usage-catalog", "admit --catalog x admit-new.yaml"},
+		{"admit-usage-type", "admit --type json admit-new.yaml"},
 		{"discover", "discover -o wide admit-crd.yaml buoys.yaml"},
 		{"discover-rejected", "discover admit-rejected-crd.yaml"},
 		{"openapi-which", "openapi admit-crd.yaml"},

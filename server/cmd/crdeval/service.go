@@ -26,8 +26,8 @@ type serviceFlags struct {
 // validate checks the combination of flags.
 func (f *serviceFlags) validate() error {
 	switch {
-	case f.Server == "" && (f.Token != "" || f.set()):
-		return errors.New("--token and the TLS flags need --server")
+	case f.Server == "" && (f.Catalog != "default" || f.Token != "" || f.set()):
+		return errors.New("--catalog, --token and the TLS flags need --server")
 	case f.Server != "" && f.KubernetesMinor != 0:
 		return errors.New("--kubernetes-minor cannot be used with --server: the catalog determines the version")
 	}
