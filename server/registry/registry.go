@@ -17,7 +17,7 @@
 //	view.go, inline.go               evaluation; inline CRDs of a request
 //	token.go, lists.go               consistency tokens and pages
 //	history.go, watch.go             events of past commits, and Watch
-//	retention.go                     removal of old revisions
+//	retention.go                     removal of old revisions; proposal.go applies it
 package registry
 
 import (

@@ -74,6 +74,25 @@ func (c *admitCommand) Validate() error {
 
 func (c *admitCommand) patching() bool { return c.Patch != nil || c.PatchFile != "" }
 
+// printer prints the results of admit in one format.
+type printer interface {
+	crd(*crdReport) error // only for a CRD with a message
+	object(*outcome) error
+	close(context.Context, *admission, *tally) error
+}
+
+func (c *admitCommand) printer(env environment) printer {
+	switch c.Output {
+	case "json":
+		return jsonPrinter{env.stdout}
+	case "junit":
+		return &junitPrinter{w: env.stdout}
+	case "text":
+		return &textPrinter{w: env.stdout, command: c}
+	}
+	return &objectsPrinter{w: env.stdout, messages: &textPrinter{w: env.stderr, command: c}, command: c}
+}
+
 // Run checks every object of every file.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	in, err := c.inputs(reader{env, c.Recursive})

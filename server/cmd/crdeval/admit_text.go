@@ -11,25 +11,6 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// printer prints the results of admit in one format.
-type printer interface {
-	crd(*crdReport) error // only for a CRD with a message
-	object(*outcome) error
-	close(context.Context, *admission, *tally) error
-}
-
-func (c *admitCommand) printer(env environment) printer {
-	switch c.Output {
-	case "json":
-		return jsonPrinter{env.stdout}
-	case "junit":
-		return &junitPrinter{w: env.stdout}
-	case "text":
-		return &textPrinter{w: env.stdout, command: c}
-	}
-	return &objectsPrinter{w: env.stdout, messages: &textPrinter{w: env.stderr, command: c}, command: c}
-}
-
 // jsonPrinter prints a line for each CRD and object.
 type jsonPrinter struct{ w io.Writer }
 

@@ -1,5 +1,9 @@
 // Command crdeval evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does, in files or as
 // a service.
+//
+// Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
+// admit_batches.go sends them, and admit_text.go, admit_junit.go and admit_objects.go print. source.go finds and reads
+// files, local.go is the service in this process, service.go that of --server.
 package main
 
 import (
