@@ -40,7 +40,7 @@ func (*admitCommand) Help() string {
 
 Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds or from the files. A CRD that has the condition Established, as in the output of kubectl get crd -o yaml, is used without validation. Other CRDs are validated first. With --server, the given CRDs take precedence over registered ones, for this run only.
 
-Exit code 0: all CRDs and objects are accepted, or there are none. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.`
+Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.`
 }
 
 func (c *admitCommand) Validate() error {
