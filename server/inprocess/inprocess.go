@@ -183,8 +183,6 @@ func (c *Conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string,
 	unhook := context.AfterFunc(c.stopped, cancel)
 	server := &serverStream{stream: s, ctx: serving}
 	c.running.Go(func() {
-		defer cancel()
-		defer unhook()
 		end := c.begin(serving, m.desc.ClientStreams, m.desc.ServerStreams)
 		info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: m.desc.ClientStreams, IsServerStream: m.desc.ServerStreams}
 		handler := m.desc.Handler
@@ -194,6 +192,8 @@ func (c *Conn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string,
 		}
 		s.err = statusError(handler(m.service, server))
 		end(s.err)
+		unhook()
+		cancel() // before the caller learns of the end
 		close(s.done)
 	})
 	return &clientStream{stream: s, ctx: ctx}, nil
