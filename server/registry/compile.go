@@ -10,11 +10,11 @@ import (
 // candidate is a manifest that was compiled against one state of its catalog.
 type candidate struct {
 	catalogEtag string
-	old         *crd // the CRD with the same name, or nil
+	name        string
+	old         *crd // the CRD with that name, or nil
 	report      *engine.Report
 
 	// The rest is set if the manifest was accepted.
-	name       string
 	definition *engine.Definition // nil in the cache of inline CRDs
 	revision   *revision
 	generation int64 // metadata.generation after the write
@@ -65,13 +65,13 @@ func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Docu
 		}
 		return d.existing(manifest)
 	}
-	j.definition, j.report, err = engine.Compile(ctx, manifest, o)
-	if err != nil || unpacking != nil {
+	if j.definition, j.report, err = engine.Compile(ctx, manifest, o); err != nil || unpacking != nil {
 		return nil, cmp.Or(unpacking, err)
 	}
+	j.name = j.report.Name
+	j.old, _ = c.crds.Get(j.name)
 	if j.definition != nil {
-		j.name, j.revision, j.generation = j.definition.Name(), revisionOf(j.definition), j.report.Generation
-		j.old, _ = c.crds.Get(j.name)
+		j.revision, j.generation = revisionOf(j.definition), j.report.Generation
 	}
 	return j, nil
 }

@@ -34,12 +34,12 @@ func (r *Registry) writeCandidate(
 		// expects.
 		c, err := r.snapshot.Load().catalog(catalog)
 		if err == nil {
-			err = p.check(c, j.report.Name)
+			err = p.check(c, j.name)
 		}
-		if err != nil {
-			return Registration{}, err
+		if err == nil && !j.current(c) { // another write, such as that of an earlier manifest
+			err = errOutdated
 		}
-		return done, nil
+		return done, err
 	}
 	w, err := r.write(ctx, func(s *snapshot) (proposal, error) {
 		c, err := s.catalog(catalog)

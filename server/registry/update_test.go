@@ -261,6 +261,18 @@ spec:
 	if d, err := restarted.CRD(t.Context(), "default", "crontabs.stable.example.com", "", ""); err != nil || d.condition("NonStructuralSchema").Status != "True" {
 		t.Errorf("%+v, %v", d, err)
 	}
+	// In a batch too, the second manifest is judged as an update of the first, although both are compiled at once. As a
+	// creation it is rejected.
+	v1 := engine.YAML([]byte(strings.NewReplacer("v1beta1", "v1", "version: v1\n", "preserveUnknownFields: true\n",
+		"  validation: {open", "  versions: [{name: v1, served: true, storage: true, schema: {open", "9}}}}}}", "8}}}}}}}]").Replace(
+		string(manifest.YAML))))
+	if checked, err := newRegistry(t, newMapStore(), nil).Check(t.Context(), "default", v1, ""); err != nil || checked.Outcome != Rejected {
+		t.Errorf("%+v, %v", checked, err)
+	}
+	batch, _, err := newRegistry(t, newMapStore(), nil).RegisterAll(t.Context(), "default", []Submission{{Manifest: manifest}, {Manifest: v1}})
+	if err != nil || batch[0].Registration.Outcome != Created || batch[1].Registration.Outcome != Updated {
+		t.Errorf("%+v, %v", batch, err)
+	}
 	// An update to a structural schema takes the condition away.
 	if d := mustAccept(t, r, crontabs(10), Updated).CRD; d.condition("NonStructuralSchema").Type != "" {
 		t.Errorf("%+v", d.Status.Conditions)
