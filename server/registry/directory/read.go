@@ -66,7 +66,8 @@ func (d *folder) list() (info os.FileInfo, names []string, err error) {
 		return nil, nil, errors.New("it is not a directory")
 	}
 	entries, err := os.ReadDir(d.path)
-	if err != nil {
+	after, gone := os.Stat(d.path)
+	if err = cmp.Or(gone, err); err != nil { // the text of a missing directory is the same in each pass
 		return nil, nil, err
 	}
 	for _, e := range entries {
@@ -75,8 +76,7 @@ func (d *folder) list() (info os.FileInfo, names []string, err error) {
 			names = append(names, name)
 		}
 	}
-	after, err := os.Stat(d.path)
-	if err == nil && len(names) == 0 && len(d.names) > 0 && (!os.SameFile(info, d.info) || !os.SameFile(info, after)) {
+	if len(names) == 0 && len(d.names) > 0 && (!os.SameFile(info, d.info) || !os.SameFile(info, after)) {
 		err = errors.New("it was replaced by another directory, which has no manifests") // a volume was unmounted
 	}
 	return info, names, err
