@@ -1,5 +1,5 @@
-// Package trace records the values of the sub-expressions of a rule while it is evaluated: text.go has their source
-// text, value.go their values as JSON, truncated, and log.go the order of the steps.
+// Package trace records the values of the sub-expressions of a rule while it is evaluated: expression.go has their
+// source text, value.go their values as JSON, truncated, and log.go the order of the steps.
 package trace
 
 import (
