@@ -109,7 +109,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	out := c.printer(env)
-	var total tally
+	total := tally{skipped: map[string]int{}}
 	for _, crd := range in.crds {
 		j := service.registerCRD(ctx, crd, crd.established())
 		a.addCRD(j)

@@ -187,6 +187,8 @@ func (a *admission) noCRD(w *write) (otherKind bool, err error) {
 		crd := j.source
 		switch {
 		case !strings.EqualFold(crd.id.Spec.Group, groupOf(w.apiVersion)):
+		case crd.id.Spec.Names.Kind == w.kind && j.Error != "":
+			return false, fmt.Errorf("its CRD in %s could not be checked", crd.where())
 		case crd.id.Spec.Names.Kind == w.kind && !j.Accepted:
 			return false, fmt.Errorf("its CRD in %s was rejected", crd.where())
 		case strings.EqualFold(crd.id.Spec.Names.Kind, w.kind):

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/manifests"
 )
@@ -26,11 +29,7 @@ type write struct {
 type key struct{ group, kind, namespace, name string }
 
 func (c *admitCommand) key(id *identity) key {
-	k := key{id.group(), id.Kind, id.Metadata.Namespace, id.Metadata.Name}
-	if k.namespace == "" {
-		k.namespace = c.Namespace
-	}
-	return k
+	return key{groupOf(id.APIVersion), id.Kind, cmp.Or(id.Metadata.Namespace, c.Namespace), id.Metadata.Name}
 }
 
 func (c *admitCommand) inputs(files reader) (*inputs, error) {
@@ -127,13 +126,8 @@ func (c *admitCommand) patch(env environment) (_ *crdevalv1.ObjectPatch, err err
 	} else if text, err = readFile(c.PatchFile, env); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
 	}
-	p := &crdevalv1.ObjectPatch{
-		Type: crdevalv1.PatchType_PATCH_TYPE_MERGE, Patch: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: text}},
-	}
-	if c.Type == "json" {
-		p.Type = crdevalv1.PatchType_PATCH_TYPE_JSON
-	}
-	return p, nil
+	kind := crdevalv1.PatchType_value["PATCH_TYPE_"+strings.ToUpper(c.Type)]
+	return &crdevalv1.ObjectPatch{Type: crdevalv1.PatchType(kind), Patch: toDocument(engine.YAML(text))}, nil
 }
 
 var errUntyped = errors.New("the document needs apiVersion and kind to find its CRD")

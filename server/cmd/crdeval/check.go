@@ -59,7 +59,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 			return fmt.Errorf("%s: %s", crd.errorAt(j.Line), j.Error)
 		}
 	}
-	var total tally
+	total := tally{skipped: map[string]int{}}
 	accepted := map[string]string{} // by the service of --server, and where
 	for s, err := range files.each(c.Files...) {
 		j := newReport(s)
@@ -88,7 +88,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 func (c *checkCommand) check(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
 	j, name := newReport(s), s.id.Metadata.Name
 	switch other := s.typeErr == nil && s.id.Kind != manifests.CRDKind; {
-	case other && s.id.group() == crdGroup && s.id.Kind != "":
+	case other && groupOf(s.id.APIVersion) == crdGroup && s.id.Kind != "":
 		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.id.Kind, crdGroup, manifests.CRDKind)
 	case other && c.SkipOtherKinds && (s.id.Kind != "" || s.id.APIVersion == ""):
 		j.Skipped = s.notACRD()

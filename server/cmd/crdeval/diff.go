@@ -168,7 +168,7 @@ func (c *diffCommand) pair(
 	}
 	var own []*source
 	for _, object := range objects {
-		if spec := &crd.id.Spec; object.id.group() == spec.Group && object.id.Kind == spec.Names.Kind {
+		if spec := &crd.id.Spec; groupOf(object.id.APIVersion) == spec.Group && object.id.Kind == spec.Names.Kind {
 			own = append(own, object)
 		}
 	}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
-	"math"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -13,7 +13,7 @@ type explainCommand struct {
 	CRDs       []string `name:"crds" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" sep:"none"`
 	APIVersion string   `name:"api-version" help:"Group and version. Default: the served version with the highest priority." placeholder:"GROUP/VERSION"`
 	Recursive  bool     `short:"R" help:"Also list the fields of fields."`
-	MaxDepth   int      `default:"0" help:"With --recursive, maximum depth of fields. 0: unlimited." placeholder:"N"`
+	MaxDepth   int32    `default:"0" help:"With --recursive, maximum depth of fields. 0: unlimited." placeholder:"N"`
 	serviceFlags
 }
 
@@ -24,6 +24,14 @@ Exit code 0: success. Exit code 1: a CRD is rejected. It is reported on stderr a
 }
 
 func (c *explainCommand) Validate() error {
+	switch {
+	case c.Path == "":
+		return errors.New("TYPE is empty: use a resource or a field, such as crontabs.spec.replicas")
+	case c.MaxDepth < 0:
+		return errors.New("--max-depth must be 0 or more")
+	case c.MaxDepth > 0 && !c.Recursive:
+		return errors.New("--max-depth needs --recursive")
+	}
 	return c.eitherFilesOrServer(c.CRDs, "missing flags: --crds=FILE, or --server")
 }
 
@@ -31,8 +39,7 @@ func (c *explainCommand) Validate() error {
 func (c *explainCommand) Run(ctx context.Context, env environment) error {
 	return c.registerAndPrint(ctx, env, c.CRDs, func(s *service) error {
 		answer, err := s.Presentation().Explain(ctx, &crdevalv1.ExplainRequest{
-			Catalog: s.catalog, Path: c.Path, ApiVersion: c.APIVersion, Recursive: c.Recursive,
-			MaxDepth: int32(min(max(c.MaxDepth, math.MinInt32), math.MaxInt32)),
+			Catalog: s.catalog, Path: c.Path, ApiVersion: c.APIVersion, Recursive: c.Recursive, MaxDepth: c.MaxDepth,
 		})
 		if err != nil {
 			return s.fail("", err)

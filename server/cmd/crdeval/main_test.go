@@ -99,7 +99,7 @@ func TestCheck(t *testing.T) {
 		{"not decodable", strings.Replace(good, "served: true", "served: 1", 1), nil, exitRejected, "FILE: goods.example.com: rejected\n  FILE: CustomResourceDefinition in version", ""},
 		{"the same as JSON", strings.Replace(good, "served: true", "served: 1", 1), []string{"-o", "json"}, exitRejected, `"rejection":{"code":400,"reason":"BadRequest","message":"`, ""},
 		{"JSON output", good, []string{"-o", "json"}, 0, `"name":"goods.example.com","accepted":true,"report":{"violations":[],"warnings":[]`, ""},
-		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "Kubernetes minor 3", ""},
+		{"an unknown minor", good, []string{"--kubernetes-minor", "3"}, exitError, "", "--kubernetes-minor is 3: it must be from 25 to 37"},
 		{"an older minor", good, []string{"--kubernetes-minor", "33"}, 0, "accepted", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -216,6 +216,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"admit", "--skip-other-kind", "x"}, exitError, "did you mean \"--skip-other-kinds\"?\nRun \"crdeval admit --help\" for usage.\n"},
 		{[]string{"serve", "--max-batch-items=0", "--max-in-flight=-1"}, exitError, "--max-in-flight"},
 		{[]string{"serve", "--store=etcd"}, exitError, "--etcd-endpoints"},
+		{[]string{"explain", "--crds=x", ""}, exitError, "TYPE is empty"},
 	} {
 		code, stdout, stderr := invoke(t, "", tc.args...)
 		if code != tc.code || !strings.Contains(stdout+stderr, tc.output) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -99,11 +100,5 @@ func (o *outcome) title() string {
 	if o.Namespace != "" {
 		name = o.Namespace + "/" + name
 	}
-	switch {
-	case o.Kind == "" && name == "":
-		return "a document without a kind"
-	case name == "":
-		return o.Kind
-	}
-	return o.Kind + " " + name
+	return cmp.Or(strings.TrimSpace(o.Kind+" "+name), "a document without a kind")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -30,6 +31,9 @@ func (f *serviceFlags) validate() error {
 		return errors.New("--catalog, --token and the TLS flags need --server")
 	case f.Server != "" && f.KubernetesMinor != 0:
 		return errors.New("--kubernetes-minor cannot be used with --server: the catalog determines the version")
+	case f.KubernetesMinor != 0 && (f.KubernetesMinor < engine.OldestMinor || f.KubernetesMinor > engine.LatestMinor):
+		return fmt.Errorf("--kubernetes-minor is %d: it must be from %d to %d",
+			f.KubernetesMinor, engine.OldestMinor, engine.LatestMinor)
 	}
 	return nil
 }
@@ -133,13 +137,10 @@ func (f *serviceFlags) registerAndPrint(ctx context.Context, env environment, fi
 			}
 		}
 	}
-	if err := print(s); err != nil {
+	if err := print(s); err != nil || !rejected {
 		return err
 	}
-	if rejected {
-		return errRejected
-	}
-	return nil
+	return errRejected
 }
 
 // dialTarget returns the target for an address that a service listens on: ":9090" means this host.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,13 +27,7 @@ func (t *tally) object(o *outcome) { t.add(&t.objects, o.allowed(), o.Error, o.S
 func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 	switch {
 	case skipped != "":
-		if t.skipped == nil {
-			t.skipped = map[string]int{}
-		}
-		if kind == "" {
-			kind = "without kind"
-		}
-		t.skipped[kind]++
+		t.skipped[cmp.Or(kind, "without kind")]++
 	case failure != "":
 		c.errors++
 	case accepted:
