@@ -1,5 +1,6 @@
-// Package manifests splits the content of a file into manifests: its YAML or JSON documents, and the items of lists. It
-// maps positions in a manifest to positions in the file. It does not validate manifests.
+// Package manifests says which files contain manifests, and splits the content of a file into manifests: its YAML or
+// JSON documents, and the items of lists. It maps positions in a manifest to positions in the file. It does not validate
+// manifests.
 package manifests
 
 import (
@@ -8,13 +9,20 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 )
+
+// IsFileName reports whether a file of a directory can contain manifests. Editors and kubelets create hidden files.
+func IsFileName(name string) bool {
+	return name[0] != '.' && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
 
 // CRDKind is the kind of the manifests that crdeval registers.
 const CRDKind = "CustomResourceDefinition"

@@ -1,7 +1,7 @@
 package registry
 
 import (
-	"slices"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/registry/immutable"
@@ -14,15 +14,15 @@ type group struct {
 	resources, kinds immutable.Map[string, string]
 }
 
-// each calls f for each name that only one CRD of a group can hold, as a resource (plural, singular, short names) or as
-// a kind (kind, list kind).
+// each calls f for each name that only one CRD of a group can hold.
 func (g *group) each(n *engine.Names, f func(holders *immutable.Map[string, string], name string)) {
-	for _, name := range slices.Concat([]string{n.Plural, n.Singular}, n.ShortNames) {
+	resources, kinds := engine.HeldNames(n)
+	for _, name := range resources {
 		if name != "" {
 			f(&g.resources, name)
 		}
 	}
-	for _, name := range []string{n.Kind, n.ListKind} {
+	for _, name := range kinds {
 		if name != "" {
 			f(&g.kinds, name)
 		}
@@ -74,11 +74,11 @@ func (c *catalog) established(g *group, kind string) *crd {
 // waits reports whether other CRDs of the group can affect the status: a wanted name is not accepted, or the CRD is not
 // established.
 func (c *crd) waits() bool {
-	return !c.established() || !isTrue(c.record.Status, namesAccepted) ||
-		!sameNames(&c.record.Status.AcceptedNames, &c.desired().Names)
+	return !c.established() || condition(c.record.Status, namesAccepted).Status != "True" ||
+		!equality.Semantic.DeepEqual(&c.record.Status.AcceptedNames, &c.desired().Names)
 }
 
-func (c *crd) established() bool { return isTrue(c.record.Status, established) }
+func (c *crd) established() bool { return condition(c.record.Status, established).Status == "True" }
 
 // Types of conditions.
 const (
@@ -86,16 +86,12 @@ const (
 	namesAccepted = "NamesAccepted"
 )
 
+// condition returns a condition of a status, without a Status if it is missing.
 func condition(s *engine.Status, name string) *engine.Condition {
 	for i := range s.Conditions {
 		if string(s.Conditions[i].Type) == name {
 			return &s.Conditions[i]
 		}
 	}
-	return nil
-}
-
-func isTrue(s *engine.Status, name string) bool {
-	c := condition(s, name)
-	return c != nil && c.Status == "True"
+	return &engine.Condition{}
 }

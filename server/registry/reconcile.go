@@ -57,8 +57,3 @@ func (c *catalog) reconcile(groupName string, changed *crd, deleted string, now 
 	}
 	return others, more
 }
-
-func sameNames(a, b *engine.Names) bool {
-	return a.Plural == b.Plural && a.Singular == b.Singular && slices.Equal(a.ShortNames, b.ShortNames) &&
-		a.Kind == b.Kind && a.ListKind == b.ListKind && slices.Equal(a.Categories, b.Categories)
-}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"weak"
 
@@ -95,11 +96,8 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 
 func notEstablished(d *crd) error {
 	m := metadata{"catalog": d.catalog, "crd": d.name}
-	why := "its status has no condition with the reason"
-	if c := condition(d.record.Status, established); c != nil {
-		why = c.Message
-	}
-	if c := condition(d.record.Status, namesAccepted); c != nil && c.Status == "False" {
+	why := cmp.Or(condition(d.record.Status, established).Message, "its status has no condition with the reason")
+	if c := condition(d.record.Status, namesAccepted); c.Status == "False" {
 		why = c.Message + ", by a CRD that was registered earlier"
 		m["conflict"] = c.Reason
 	}

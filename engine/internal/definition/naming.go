@@ -45,20 +45,22 @@ func names(n *apiextensionsv1.CustomResourceDefinitionNames, path *field.Path) f
 	return errs
 }
 
-// claims counts the accepted names of all CRDs in one group.
-type claims struct {
-	// resources counts plural, singular and short names. kinds counts kind and listKind.
-	resources, kinds map[string]int
+// HeldNames returns the names that only one CRD of a group can hold, as a resource and as a kind. Unset names are "".
+func HeldNames(n *apiextensionsv1.CustomResourceDefinitionNames) (resources, kinds []string) {
+	return slices.Concat([]string{n.Plural, n.Singular}, n.ShortNames), []string{n.Kind, n.ListKind}
 }
 
+// claims counts the accepted names of all CRDs in one group.
+type claims struct{ resources, kinds map[string]int }
+
 func (c claims) count(n *apiextensionsv1.CustomResourceDefinitionNames, by int) {
-	c.resources[n.Plural] += by
-	c.resources[n.Singular] += by
-	for _, name := range n.ShortNames {
+	resources, kinds := HeldNames(n)
+	for _, name := range resources {
 		c.resources[name] += by
 	}
-	c.kinds[n.Kind] += by
-	c.kinds[n.ListKind] += by
+	for _, name := range kinds {
+		c.kinds[name] += by
+	}
 }
 
 // names accepts each requested name that is free. Names without conflict are accepted even if others conflict, and the

@@ -56,8 +56,6 @@ type identity struct {
 	Status engine.Status `json:"status"`
 }
 
-func (id *identity) group() string { return groupOf(id.APIVersion) }
-
 // groupOf returns the group of an apiVersion, "" for the core group.
 func groupOf(apiVersion string) string { return apiVersion[:max(0, strings.Index(apiVersion, "/"))] }
 
@@ -203,11 +201,9 @@ func (r reader) files(name string) (files []string, err error) {
 		case err != nil:
 			return err
 		case path == name:
-		case strings.HasPrefix(e.Name(), "."), e.IsDir() && !r.recursive:
-			if e.IsDir() {
-				return fs.SkipDir
-			}
-		case slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) && e.Type()&^fs.ModeSymlink == 0:
+		case e.IsDir() && (!r.recursive || e.Name()[0] == '.'):
+			return fs.SkipDir
+		case e.Type()&^fs.ModeSymlink == 0 && manifests.IsFileName(e.Name()):
 			files = append(files, path)
 		}
 		return nil

@@ -71,9 +71,8 @@ func (d *folder) list() (info os.FileInfo, names []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		name := e.Name() // Editors and kubelets create hidden files.
-		if !e.IsDir() && name[0] != '.' && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
-			names = append(names, name)
+		if !e.IsDir() && manifests.IsFileName(e.Name()) {
+			names = append(names, e.Name())
 		}
 	}
 	if len(names) == 0 && len(d.names) > 0 && (!os.SameFile(info, d.info) || !os.SameFile(info, after)) {

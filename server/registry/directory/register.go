@@ -187,8 +187,7 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 func isFinal(err error) bool {
 	var fromRegistry *registry.Error
 	if errors.As(err, &fromRegistry) {
-		final := []registry.Reason{registry.InvalidArgument, registry.CRDRejected, registry.LimitExceeded}
-		return slices.Contains(final, fromRegistry.Reason)
+		return fromRegistry.Reason.IsFinal()
 	}
 	var fromEngine *engine.Error
 	return errors.As(err, &fromEngine) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
