@@ -66,7 +66,7 @@ func addition(c *compiler, k callee, args []*expr) *expr {
 }
 
 // concatenatedStrings charges a tenth of the length, which bounds the memory.
-func concatenatedStrings(l, r *text) *expr {
+func concatenatedStrings(l, r text) *expr {
 	return &expr{shape: stringShape, v: func(f *Frame) (val, bool) {
 		s, n, ok := l.get(f)
 		t, m, also := r.get(f)

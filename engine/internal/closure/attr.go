@@ -33,9 +33,9 @@ type branches struct {
 type step struct {
 	optional bool
 	// by is an index: an element of a list or a member of a map. If it is nil, the step leads to the member name.
-	by   valFn
-	name string // as expressions spell it; the property name of a declared member
-	slot int32  // of a declared member, NoSlot otherwise
+	by     valFn
+	name   string  // as expressions spell it; the property name of a declared member
+	member *Member // a declared member with a slot, or nil
 
 	// from is the type of the node that the step starts from, nil if it is unknown or not a node. to is then the type of
 	// the member or element.
@@ -74,7 +74,6 @@ func (c *compiler) selected(x *expr, s step) *expr {
 
 // bind resolves a step against the shape of its operand and returns the shape behind it.
 func (c *compiler) bind(s *step, from *shape) *shape {
-	s.slot = NoSlot
 	if from.typ == nil || from.kind == kindDyn {
 		switch from.kind {
 		case kindList, kindMap:
@@ -92,7 +91,10 @@ func (c *compiler) bind(s *step, from *shape) *shape {
 		if m == nil {
 			c.unsupported("the member %s", s.name)
 		}
-		s.name, s.slot, s.to = m.Name, m.Slot, m.Type
+		s.name, s.to = m.Name, m.Type
+		if m.Slot != NoSlot {
+			s.member = m
+		}
 	case kindMap, kindList:
 		if s.to = s.from.Elem; s.to == nil {
 			c.unsupported("elements without a type")

@@ -17,7 +17,7 @@ type compiler struct {
 	functions map[string]*functions.Overload
 	scope     *scope
 	program   *Program
-	closures  int
+	closures  int32
 }
 
 // scope is a variable and those around it.
@@ -64,8 +64,8 @@ func (c *compiler) unsupported(format string, args ...any) {
 }
 
 // node and variable reserve a slot in the frame.
-func (c *compiler) node() int     { c.program.nodes++; return c.program.nodes - 1 }
-func (c *compiler) variable() int { c.program.vals++; return c.program.vals - 1 }
+func (c *compiler) node() int     { c.program.nodes++; return int(c.program.nodes - 1) }
+func (c *compiler) variable() int { c.program.vals++; return int(c.program.vals - 1) }
 
 // observed compiles an expression whose value cel-go's cost tracker observes: an argument, an operand, a result.
 func (c *compiler) observed(e ast.Expr) *expr { return c.resolve(c.compile(e), 1) }

@@ -28,7 +28,16 @@ type expr struct {
 }
 
 func constExpr(s *shape, v val) *expr {
-	return &expr{shape: s, isConst: true, constant: v, v: func(*Frame) (val, bool) { return v, true }}
+	x := &expr{shape: s, isConst: true, constant: v}
+	switch {
+	case v == boolVal(true):
+		x.b = func(*Frame) (bool, bool) { return true, true }
+	case v == boolVal(false):
+		x.b = func(*Frame) (bool, bool) { return false, true }
+	default:
+		x.v = func(*Frame) (val, bool) { return v, true }
+	}
+	return x
 }
 
 func (x *expr) bool() boolFn {

@@ -74,13 +74,16 @@ func (f *Frame) follow(v val, s *step) (to val, present, ok bool) {
 // on binds the step to the type of a value. It is nil if there is no such member or element.
 func (s *step) on(t *Type) *step {
 	known := *s
-	known.slot, known.from, known.to = NoSlot, t, t.Elem
+	known.member, known.from, known.to = nil, t, t.Elem
 	if t.Kind == Object {
 		m := t.identified(s.name)
 		if s.by != nil || m == nil {
 			return nil
 		}
-		known.name, known.slot, known.to = m.Name, m.Slot, m.Type
+		known.name, known.to = m.Name, m.Type
+		if m.Slot != NoSlot {
+			known.member = m
+		}
 	}
 	if known.to == nil {
 		return nil

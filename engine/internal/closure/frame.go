@@ -71,10 +71,10 @@ func (p *Program) Eval(f *Frame) Outcome {
 // prepare makes slots for the program's variables. A rule takes a few dozen nanoseconds, so it does little.
 func (f *Frame) prepare(p *Program) {
 	f.Cost = 0
-	if missing := p.nodes - len(f.nodes); missing > 0 {
+	if missing := int(p.nodes) - len(f.nodes); missing > 0 {
 		f.nodes = append(f.nodes, make([]uint32, missing)...)
 	}
-	if missing := p.vals - len(f.vals); missing > 0 {
+	if missing := int(p.vals) - len(f.vals); missing > 0 {
 		f.vals = append(f.vals, make([]val, missing)...)
 	}
 	f.nodes[nodeSelf], f.nodes[nodeOld] = f.Self, f.Old
@@ -85,7 +85,7 @@ func (f *Frame) prepare(p *Program) {
 
 // tidy drops computed values, which refer to the document.
 func (f *Frame) tidy(p *Program) {
-	if p.vals+len(f.stack)+len(f.cells) > 0 {
+	if int(p.vals)+len(f.stack)+len(f.cells) > 0 {
 		clear(f.vals[:p.vals])
 		f.stack, f.cells = emptied(f.stack), emptied(f.cells)
 	}

@@ -16,21 +16,26 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 			return v.kind != kindNone, ok
 		}}
 	}
-	last, cost := a.steps[len(a.steps)-1], uint64(len(a.steps))
+	last, cost := &a.steps[len(a.steps)-1], uint64(len(a.steps))
 	before := *a
 	before.steps = a.steps[:len(a.steps)-1]
 	if p, _ := c.nodeWalk(&before, cost); p != nil && last.from != nil {
-		kinds, fast := nodeKinds[last.to.Kind], last.slot >= 0 && !formatted(last.to.Kind)
+		if m, kinds := last.member, nodeKinds[last.to.Kind]; m != nil && !formatted(last.to.Kind) {
+			return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
+				i, ok := p.find(f)
+				if !ok || f.Doc.Nodes[i].Kind != value.Object {
+					return false, false
+				}
+				i = f.member(i, m)
+				return i != 0, i == 0 || kinds>>f.Doc.Nodes[i].Kind&1 != 0
+			}}
+		}
 		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 			i, ok := p.find(f)
-			switch {
-			case !ok || fast && f.Doc.Nodes[i].Kind != value.Object:
+			if !ok {
 				return false, false
-			case fast:
-				m := f.member(i, &last)
-				return m != 0, m == 0 || kinds>>f.Doc.Nodes[m].Kind&1 != 0
 			}
-			m, ok := f.probe(i, &last)
+			m, ok := f.probe(i, last)
 			return m != 0, ok
 		}}
 	}
@@ -40,7 +45,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 		if !ok {
 			return false, false
 		}
-		_, present, ok := f.follow(object, &last)
+		_, present, ok := f.follow(object, last)
 		return present, ok
 	}}
 }

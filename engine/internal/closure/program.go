@@ -10,9 +10,9 @@ import (
 // own.
 type Program struct {
 	run   boolFn
-	nodes int // the number of variables of each sort in the frame
-	vals  int
-	size  int64
+	nodes int32 // the number of variables of each sort in the frame
+	vals  int32
+	size  int32
 	value func(data any, t *Type) ref.Val
 }
 
@@ -51,15 +51,15 @@ func Compile(a *ast.AST, self *Type, o Options) (p *Program, err error) {
 		return nil, Unsupported("a result that is not a bool")
 	}
 	c.program.run = x.bool()
-	c.program.size += programBytes + int64(c.closures)*closureBytes
+	c.program.size += programBytes + c.closures*closureBytes
 	return c.program, nil
 }
 
 // Size returns about how many bytes the program retains, without patterns and Types, which are shared.
-func (p *Program) Size() int64 { return p.size }
+func (p *Program) Size() int64 { return int64(p.size) }
 
 // The measured memory of a program and of one of its closures, on average over the rules of real definitions.
 const (
-	programBytes = 64
-	closureBytes = 42
+	programBytes = 32
+	closureBytes = 36
 )

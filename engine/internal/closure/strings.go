@@ -12,45 +12,49 @@ import (
 // longText is the length from which on operations on texts poll.
 const longText = 1 << 16
 
-// text is an operand of type string.
-type text struct {
-	node  *place // of the document
-	v     valFn  // computed
-	s     string // constant
+// text is an operand of type string: a place, a constantText or a computedText. get returns the string and its length
+// in code points.
+type text interface {
+	get(f *Frame) (s string, chars uint64, ok bool)
+}
+
+type constantText struct {
+	s     string
 	chars uint64
 }
+
+type computedText valFn
 
 // isText reports whether a value is certainly a string: a node of the document or a constant.
 func (x *expr) isText() bool { return x.text != nil || x.isConst && x.constant.kind == kindString }
 
-func textOf(x *expr) *text {
+func textOf(x *expr) text {
 	switch {
 	case x.isConst:
-		return &text{s: x.constant.text(), chars: x.constant.chars()}
+		return &constantText{x.constant.text(), x.constant.chars()}
 	case x.text != nil:
-		return &text{node: x.text}
+		return x.text
 	}
-	return &text{v: x.val()}
+	return computedText(x.val())
 }
 
-// get returns the string and its length in code points.
-func (t *text) get(f *Frame) (s string, chars uint64, ok bool) {
-	switch {
-	case t.node != nil:
-		i, ok := t.node.find(f)
-		n := &f.Doc.Nodes[i]
-		if !ok || n.Kind != value.String {
-			return "", 0, false
-		}
-		s = f.Doc.Str(i)
-		if n.Flags&value.Wide != 0 {
-			return s, uint64(utf8.RuneCountInString(s)), true
-		}
-		return s, uint64(len(s)), true
-	case t.v == nil:
-		return t.s, t.chars, true
+func (p *place) get(f *Frame) (s string, chars uint64, ok bool) {
+	i, ok := p.find(f)
+	n := &f.Doc.Nodes[i]
+	if !ok || n.Kind != value.String {
+		return "", 0, false
 	}
-	v, ok := t.v(f)
+	s = f.Doc.Str(i)
+	if n.Flags&value.Wide != 0 {
+		return s, uint64(utf8.RuneCountInString(s)), true
+	}
+	return s, uint64(len(s)), true
+}
+
+func (t *constantText) get(*Frame) (s string, chars uint64, ok bool) { return t.s, t.chars, true }
+
+func (t computedText) get(f *Frame) (s string, chars uint64, ok bool) {
+	v, ok := t(f)
 	return v.text(), v.chars(), ok && v.is(kindString)
 }
 

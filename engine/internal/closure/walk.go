@@ -1,18 +1,27 @@
 package closure
 
-import "github.com/crdeval/crdeval/engine/value"
+import (
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
 
 // place is the node that an attribute leads to.
 type place struct {
-	base  nodeFn // nil: the variable in the slot node of the frame's nodes
-	node  int
-	steps []step // from node to node of known types
-	cost  uint64
+	node, cost uint32     // the slot of the variable in the frame's nodes
+	members    [2]*Member // the first steps, as long as they lead to declared members with slots
+	rest       *walk      // nil: there are no further steps
+}
+
+// walk is what few places have: another start than a variable, and further steps from node to node of known types.
+type walk struct {
+	base  nodeFn // nil: the node that is reached
+	steps []step
 }
 
 // nodeWalk compiles an attribute whose steps all lead from node to node of known types. It returns nil for others.
 func (c *compiler) nodeWalk(a *attr, cost uint64) (*place, *Type) {
-	p, t := &place{node: a.node, steps: a.steps, cost: cost}, a.typ
+	p, t, w := &place{node: uint32(a.node), cost: uint32(cost)}, a.typ, walk{steps: a.steps}
 	for i := range a.steps {
 		if a.steps[i].from == nil {
 			return nil, nil
@@ -20,28 +29,47 @@ func (c *compiler) nodeWalk(a *attr, cost uint64) (*place, *Type) {
 		t = a.steps[i].to
 	}
 	if a.base != nil {
-		if p.base = a.base.n; p.base == nil {
+		if w.base = a.base.n; w.base == nil {
 			return nil, nil
 		}
+	}
+	for k := range p.members {
+		if w.base == nil && len(w.steps) > 0 && w.steps[0].member != nil {
+			p.members[k], w.steps = w.steps[0].member, w.steps[1:]
+		}
+	}
+	if w.base != nil || len(w.steps) > 0 {
+		p.rest = &walk{w.base, slices.Clone(w.steps)}
 	}
 	return p, t
 }
 
 // find returns the node. It is false where upstream has an error.
 func (p *place) find(f *Frame) (i uint32, ok bool) {
-	if p.base == nil {
-		i = f.nodes[p.node]
-	} else if i, ok = p.base(f); !ok {
-		return 0, false
-	}
-	f.Cost += p.cost
-	for k := range p.steps {
-		if s := &p.steps[k]; s.slot >= 0 {
-			i = f.member(i, s)
-		} else if i, ok = f.next(i, s); !ok {
+	i = f.nodes[p.node]
+	f.Cost += uint64(p.cost)
+	for _, m := range p.members {
+		if m == nil {
+			break
+		}
+		if i = f.member(i, m); i == 0 {
 			return 0, false
 		}
-		if i == 0 {
+	}
+	if p.rest != nil {
+		return p.rest.find(f, i)
+	}
+	return i, true
+}
+
+func (w *walk) find(f *Frame, i uint32) (_ uint32, ok bool) {
+	if w.base != nil {
+		if i, ok = w.base(f); !ok {
+			return 0, false
+		}
+	}
+	for k := range w.steps {
+		if i, ok = f.next(i, &w.steps[k]); !ok || i == 0 {
 			return 0, false
 		}
 	}
@@ -50,7 +78,7 @@ func (p *place) find(f *Frame) (i uint32, ok bool) {
 
 // member returns a declared member of an object by its slot. It is 0 if the member is absent or null or the node is not
 // an object.
-func (f *Frame) member(object uint32, s *step) uint32 {
+func (f *Frame) member(object uint32, m *Member) uint32 {
 	d := f.Doc
 	n := &d.Nodes[object]
 	if n.Kind != value.Object {
@@ -58,9 +86,9 @@ func (f *Frame) member(object uint32, s *step) uint32 {
 	}
 	var i uint32
 	if n.Flags&value.Slotted != 0 {
-		i = d.Slots[n.Val+uint64(s.slot)]
+		i = d.Slots[n.Val+uint64(m.Slot)]
 	} else {
-		i = d.Field(object, s.name)
+		i = d.Field(object, m.Name)
 	}
 	if d.Nodes[i].Kind == value.Null {
 		return 0
@@ -71,8 +99,8 @@ func (f *Frame) member(object uint32, s *step) uint32 {
 // next follows one step to a node. It returns 0 for a missing member or element, and false for an index that fails or
 // has the wrong type.
 func (f *Frame) next(i uint32, s *step) (uint32, bool) {
-	if s.slot >= 0 {
-		return f.member(i, s), true
+	if s.member != nil {
+		return f.member(i, s.member), true
 	}
 	name := s.name
 	if s.by != nil {

@@ -96,20 +96,10 @@ func (w *acceptor) node(n *Node, i uint32) bool {
 	if !n.kinds.has(k) && !w.shaping || w.tick(1) {
 		return false
 	}
-	switch k {
-	case value.Object:
-		if !w.object(n, i) {
-			return false
-		}
-	case value.Array:
-		if !w.array(n, i) {
-			return false
-		}
+	if k == value.Object && !w.object(n, i) || k == value.Array && !w.array(n, i) {
+		return false
 	}
-	if n.Valid == nil || w.shaping {
-		return true
-	}
-	return w.values(n.Valid, i)
+	return n.Valid == nil || w.shaping || w.values(n.Valid, i)
 }
 
 // array shapes and validates the elements of i, and its list type.
@@ -140,10 +130,7 @@ func (w *acceptor) array(n *Node, i uint32) bool {
 	if dirty {
 		d.Nodes[i].Flags |= value.Dirty
 	}
-	if n.Flags&(ListSet|ListMap) == 0 || w.shaping {
-		return true
-	}
-	return w.unique(n, i)
+	return n.Flags&(ListSet|ListMap) == 0 || w.shaping || w.unique(n, i)
 }
 
 // empty removes every member of every object at or below i, as upstream does without a schema. It reports whether

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -82,27 +81,13 @@ func (w *acceptor) sameElement(n *Node, a, b uint32) bool {
 	return true
 }
 
-// sameScalar compares as Go compares interface values: 1 and 1.0 differ. Node 0 is an absent key.
+// sameScalar compares as Go compares interface values: 1 and 1.0 differ. Node 0 is an absent key. One of the values may
+// be an array or an object.
 func (w *acceptor) sameScalar(a, b uint32) bool {
-	d := w.d
 	if a == 0 || b == 0 {
 		return a == b
 	}
-	x, y := &d.Nodes[a], &d.Nodes[b]
-	if x.Kind != y.Kind {
-		return false
-	}
-	switch x.Kind {
-	case value.Int:
-		return x.Val == y.Val
-	case value.Float:
-		return d.Float(a) == d.Float(b)
-	case value.String:
-		return d.Str(a) == d.Str(b)
-	case value.Array, value.Object:
-		return false // there is at most one
-	}
-	return true
+	return value.Equal(w.d, a, w.d, b)
 }
 
 // uniqueByHash keeps its table at the end of the Doc's slots.
@@ -153,23 +138,17 @@ func hashScalar(d *value.Doc, i uint32) uint64 {
 	}
 	switch n := &d.Nodes[i]; n.Kind {
 	case value.Int:
-		return hashBits(n.Val)
+		return maphash.Comparable(seed, n.Val)
 	case value.String:
 		return maphash.String(seed, d.Str(i))
 	case value.Float:
 		if d.Float(i) == 0 {
 			return 2 // for -0 too
 		}
-		return hashBits(n.Val)
+		return maphash.Comparable(seed, n.Val)
 	default:
 		return uint64(n.Kind)
 	}
-}
-
-func hashBits(bits uint64) uint64 {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], bits)
-	return maphash.Bytes(seed, b[:])
 }
 
 func mix(h uint32, v uint64) uint32 {

@@ -121,33 +121,18 @@ func (w *acceptor) enum(e *Enum, i uint32) (found bool) {
 
 // operators checks allOf, anyOf, oneOf and not against the shaped value.
 func (w *acceptor) operators(v *Operators, i uint32) bool {
+	valid := func(n *Node) bool { return w.judge(n, i) }
 	for _, n := range v.AllOf {
-		if !w.judge(n, i) {
+		if !valid(n) {
 			return false
 		}
 	}
-	if len(v.AnyOf) > 0 {
-		found := false
-		for _, n := range v.AnyOf {
-			if w.judge(n, i) {
-				found = true
-				break
-			}
-		}
-		if !found {
-			return false
-		}
+	if len(v.AnyOf) > 0 && !slices.ContainsFunc(v.AnyOf, valid) {
+		return false
 	}
 	if len(v.OneOf) > 0 {
-		found := 0
-		for _, n := range v.OneOf {
-			if w.judge(n, i) {
-				if found++; found > 1 {
-					return false
-				}
-			}
-		}
-		if found != 1 {
+		first := slices.IndexFunc(v.OneOf, valid)
+		if first < 0 || slices.ContainsFunc(v.OneOf[first+1:], valid) {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
@@ -59,7 +60,7 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 		o.Memory = celcheck.NewMemory()
 	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
-	c := compiler{o: o, seen: make(map[string]*Node, 64), texts: make(map[string]string, 64)}
+	c := compiler{o: o, seen: make(map[string]*Node, 64), sets: map[*rule.Set]struct{}{}}
 	if s == nil {
 		s = &apiextensionsv1.JSONSchemaProps{}
 	}
@@ -68,24 +69,23 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	c.size += rule.Retained(maps.Keys(c.sets))
+	rule.Retain(&c.shared, maps.Keys(c.sets))
 	if err := c.finishDefaults(p); err != nil {
 		return nil, err
 	}
 	structural := schema.Unsupported(s) == nil
 	p.Structural, p.marked = p.HasSchema && structural, p.Root.marked()
 	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || !structural || c.unique || p.marked
-	p.size = c.size + planSize + int64(cap(p.defaults))
+	p.size = c.size + c.shared.Size + planSize + int64(cap(p.defaults))
 	return p, nil
 }
 
 // compiler is the state of one Compile.
 type compiler struct {
 	o     Options
-	seen  map[string]*Node  // nodes by their keys, see appendKey
-	texts map[string]string // copies of names and formats
-	key   []byte            // scratch: the key of the current node
-	names []string          // stacks: names and nodes of the properties above the current node
+	seen  map[string]*Node // nodes by their keys, see appendKey
+	key   []byte           // scratch: the key of the current node
+	names []string         // stacks: names and nodes of the properties above the current node
 	props []*Node
 	// path from the enclosing resource to the current schema if it is part of its metadata, else nil
 	inMeta  []string
@@ -94,6 +94,7 @@ type compiler struct {
 	err     error
 	unique  bool // uniqueItems, which no CRD may have
 	size    int64
+	shared  closure.Retention // texts and types, which are counted once
 
 	sets  map[*rule.Set]struct{}
 	scope *celcheck.Scope // of the current node; nil if no rules run there
@@ -234,15 +235,11 @@ func (n *Node) marked() bool {
 	return false
 }
 
-// text returns the plan's copy of a name.
+// text returns a copy of a text. Rules share it.
 func (c *compiler) text(s string) string {
-	if t, ok := c.texts[s]; ok {
-		return t
-	}
-	t := strings.Clone(s)
-	c.texts[t] = t
-	c.size += int64(len(t)+7) &^ 7
-	return t
+	s = c.o.Memory.Text(s)
+	c.shared.Text(s)
+	return s
 }
 
 // fail records the first error. Nil is ignored.
@@ -263,7 +260,7 @@ func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
 	return c.o.Memory.Root(s)
 }
 
-// rules compiles the rules of a node. Equal sets of a version are one set, and counted once.
+// rules compiles the rules of a node. Equal sets of a version are one set.
 func (c *compiler) rules(s *schema.Props, scope *celcheck.Scope) *rule.Set {
 	if scope == nil || len(s.XValidations) == 0 || c.err != nil {
 		return nil
@@ -273,12 +270,6 @@ func (c *compiler) rules(s *schema.Props, scope *celcheck.Scope) *rule.Set {
 		c.err = err
 		return nil
 	}
-	if c.sets == nil {
-		c.sets = map[*rule.Set]struct{}{}
-	}
-	if _, known := c.sets[set]; !known {
-		c.sets[set] = struct{}{}
-		c.size += set.Size()
-	}
+	c.sets[set] = struct{}{}
 	return set
 }

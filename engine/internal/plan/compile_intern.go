@@ -65,8 +65,7 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		c.size += int64(len(extra.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
 	}
 	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil {
-		m.details = &details{Slots: extra.Slots, ListKeys: extra.ListKeys, defaulted: extra.defaulted,
-			index: extra.index}
+		m.details = &details{extra.Slots, extra.ListKeys, extra.defaulted, extra.index}
 		c.size += detailsSize
 	}
 	c.fill(m, s, over)

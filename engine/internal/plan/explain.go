@@ -111,12 +111,11 @@ var noValidation = Validation{Operators: &noOperators}
 func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {
 	if n.Items != nil {
 		k, pair := 0, e.pair
-		for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+		for c := e.d.Nodes[i].First; c != 0; c, k = e.d.Nodes[c].Next, k+1 {
 			e.pair = pair.Index(c)
 			e.enter(step{kind: stepItem, index: k})
 			matches += e.value(n.Items, c)
 			e.leave()
-			k++
 		}
 		e.pair = pair
 	}

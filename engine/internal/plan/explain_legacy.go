@@ -60,13 +60,12 @@ func (e *explainer) dependencies(l *Legacy, object uint32) (matches int) {
 // legacyElements validates the elements of an array with a list of schemas and additionalItems.
 func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 	k := 0
-	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+	for c := e.d.Nodes[i].First; c != 0; c, k = e.d.Nodes[c].Next, k+1 {
 		if k < len(l.ItemList) {
 			e.enter(step{kind: stepItem, index: k, via: "items/" + strconv.Itoa(k)})
 			matches += e.value(l.ItemList[k], c)
 			e.leave()
 		}
-		k++
 	}
 	if !l.AdditionalItemsSet || len(l.ItemList) >= k {
 		return matches
@@ -81,13 +80,12 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 	// Upstream stops one short of a list of schemas, and runs past the end of the array if there is none.
 	end := k - len(l.ItemList) + 1
 	k = 0
-	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
+	for c := e.d.Nodes[i].First; c != 0; c, k = e.d.Nodes[c].Next, k+1 {
 		if k >= len(l.ItemList) && k < end {
 			e.enter(step{kind: stepItem, index: k, via: "additionalItems"})
 			matches += e.value(l.AdditionalItems, c)
 			e.leave()
 		}
-		k++
 	}
 	return matches
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -49,22 +50,13 @@ func (e *explainer) number(n *Node, v *Validation, i uint32) {
 // numberType returns the type and format whose range the numberValidator checks: a single type with one of its own
 // formats.
 func (n *Node) numberType(v *Validation) (typ, format string) {
-	if n.Has(IntOrString) {
+	switch own := types[n.Type].formats; {
+	case own == nil || n.Has(IntOrString):
 		return "", ""
+	case slices.Contains(own, v.Format):
+		return n.Type, v.Format
 	}
-	switch n.Type {
-	case "integer":
-		if v.Format == "int32" || v.Format == "int64" {
-			format = v.Format
-		}
-		return n.Type, format
-	case "number":
-		if v.Format == "float" || v.Format == "double" {
-			format = v.Format
-		}
-		return n.Type, format
-	}
-	return "", ""
+	return n.Type, ""
 }
 
 // intFits and floatFits are IsValueValidAgainstRange: the value is printed, and parsed again as the type.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -56,7 +58,11 @@ func (w *ruleWalk) Ratchet() bool {
 }
 
 // Violation returns a Violation for an error about the value or a part of it.
-func (w *ruleWalk) Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
+func (w *ruleWalk) Violation(node uint32, err *field.Error, below value.Path, index int) violation.Violation {
+	keyword := ""
+	if index >= 0 {
+		keyword = "x-kubernetes-validations/" + strconv.Itoa(index)
+	}
 	return w.violation(violation.Rules, node, err, below, keyword)
 }
 

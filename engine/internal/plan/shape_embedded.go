@@ -48,11 +48,10 @@ func (w *coercer) coerce(n *Node, i uint32) (dirty bool) {
 	switch w.d.Nodes[i].Kind {
 	case value.Array:
 		k := 0
-		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c = w.d.Nodes[c].Next {
+		for c := w.d.Nodes[i].First; c != 0 && w.goesOn(); c, k = w.d.Nodes[c].Next, k+1 {
 			w.enter(step{kind: stepItem, index: k})
 			dirty = w.coerce(n.Items, c) || dirty
 			w.leave()
-			k++
 		}
 	case value.Object:
 		var prev, next uint32

@@ -240,7 +240,7 @@ func errorOf(reason apiextensionsv1.FieldValueErrorReason, bad any, detail strin
 }
 
 func (r *rule) ref() *violation.RuleRef {
-	return &violation.RuleRef{Index: r.index, Text: r.text, Reason: string(r.reason)}
+	return &violation.RuleRef{Index: int(r.index), Text: r.text, Reason: string(r.reason)}
 }
 
 // displayName returns the message of the rule, or else its text, for errors.
@@ -288,9 +288,9 @@ func (e *evaluation) end(c *rule, err *field.Error) (more bool) {
 func (e *evaluation) violation(c *rule, err *field.Error, steps int) violation.Violation {
 	node := e.at.Self
 	var below value.Path
-	keyword := ""
+	index := -1
 	if c != nil {
-		below, keyword = c.steps[:steps], c.keyword
+		below, index = c.steps[:steps], int(c.index)
 		for _, step := range below {
 			next := e.run.Doc.Field(node, step.Key())
 			if next == 0 {
@@ -299,7 +299,7 @@ func (e *evaluation) violation(c *rule, err *field.Error, steps int) violation.V
 			node = next
 		}
 	}
-	v := e.at.Violation(node, err, below, keyword)
+	v := e.at.Violation(node, err, below, index)
 	v.Step = violation.Rules
 	if c != nil {
 		v.Rule = c.ref()

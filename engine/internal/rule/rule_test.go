@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,8 +38,8 @@ func (s testPosition) Field(below string) string {
 	return s.at.String()
 }
 func (s testPosition) Ratchet() bool { return s.ratchet }
-func (s testPosition) Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation {
-	return violation.Violation{Error: err, Node: node, Path: below, Schema: "/" + keyword}
+func (s testPosition) Violation(node uint32, err *field.Error, below value.Path, index int) violation.Violation {
+	return violation.Violation{Error: err, Node: node, Path: below, Schema: fmt.Sprintf("/x-kubernetes-validations/%d", index)}
 }
 
 // evaluated is what evaluating the rules of a schema's root against a value gives.

@@ -80,8 +80,8 @@ type Position interface {
 	// Ratchet reports whether upstream ratchets violations at the site: the nearest value with an old one equals it.
 	Ratchet() bool
 	// Violation wraps an error about the node, which is Self or below it. Its Path leads to Self and on by below, its
-	// Schema to Self and on by keyword unless that is "".
-	Violation(node uint32, err *field.Error, below value.Path, keyword string) violation.Violation
+	// Schema to Self, or to the rule with the index unless that is -1.
+	Violation(node uint32, err *field.Error, below value.Path, index int) violation.Violation
 }
 
 // closures returns the frame for the closures of a site.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
-	"strconv"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -31,20 +30,34 @@ type Set struct {
 // rule is one compiled rule. Its texts are copies.
 type rule struct {
 	closure     *closure.Program // nil: cel-go evaluates the rule
+	index       int32            // among the rules of the schema
 	blank       bool             // nothing to evaluate
 	usesOldSelf bool
 	optional    bool // optionalOldSelf
 
-	text        string
-	message     string // as written
+	text    string
+	message string // as written
+	*details
+}
+
+// details are the parts that few rules have. Rules without them share noDetails.
+type details struct {
 	messageExpr string // "" if it does not compile
 	reason      apiextensionsv1.FieldValueErrorReason
 	fieldPath   string     // as upstream's errors spell it
 	steps       value.Path // of fieldPath
 
 	compileError string // "" if it compiles
-	index        int    // among the rules of the schema
-	keyword      string // the rule's position in its schema node
+}
+
+var noDetails details
+
+// own returns the rule's own details, to change them.
+func (r *rule) own() *details {
+	if r.details == &noDetails {
+		r.details = new(details)
+	}
+	return r.details
 }
 
 // Compile compiles the rules of a schema node in the Stored environment. It returns nil without rules. Rules that do
@@ -80,18 +93,17 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 
 func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1.ValidationRule, index int) rule {
 	mem, env := s.Memory, celenv.Stored()
-	r := rule{index: index, text: mem.Text(source.Rule), message: mem.Text(source.Message)}
-	r.keyword = mem.Text("x-kubernetes-validations/" + strconv.Itoa(index))
+	r := rule{index: int32(index), text: mem.Text(source.Rule), message: mem.Text(source.Message), details: &noDetails}
 	r.optional = source.OptionalOldSelf != nil && *source.OptionalOldSelf
 	if source.Reason != nil {
-		r.reason = apiextensionsv1.FieldValueErrorReason(mem.Text(string(*source.Reason)))
+		r.own().reason = apiextensionsv1.FieldValueErrorReason(mem.Text(string(*source.Reason)))
 	}
 	checked, err := s.CompileRule(ctx, env, source.Rule, r.optional)
 	if checked != nil {
 		r.usesOldSelf = checked.UsesOldSelf
 	}
 	if err != nil {
-		r.compileError = mem.Text(err.Error())
+		r.own().compileError = mem.Text(err.Error())
 		return r
 	}
 	if checked == nil {
@@ -107,11 +119,11 @@ func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1
 		if _, err := s.CompileMessage(ctx, env, source.MessageExpression, r.optional); err != nil {
 			return r // upstream does not resolve the field path then
 		}
-		r.messageExpr = mem.Text(source.MessageExpression)
+		r.own().messageExpr = mem.Text(source.MessageExpression)
 	}
 	if source.FieldPath != "" {
 		if path, _, err := schema.Resolve(source.FieldPath, s.Props, true); err == nil {
-			r.fieldPath, r.steps = mem.Text(path.Bracketed()), path.Detach()
+			r.own().fieldPath, r.steps = mem.Text(path.Bracketed()), path.Detach()
 		}
 	}
 	return r
@@ -138,28 +150,26 @@ func setKey(s *celcheck.Scope, rules []apiextensionsv1.ValidationRule) celcheck.
 	return k
 }
 
-// Size returns the heap that the Set retains, in bytes. It excludes the types and texts that sets share (Retained) and
-// the cached programs of the fallback.
-func (s *Set) Size() int64 { return s.size }
-
 func (r *rule) size() int64 {
 	size := int64(unsafe.Sizeof(*r)) + int64(len(r.steps))*int64(unsafe.Sizeof(value.Segment{}))
+	if r.details != &noDetails {
+		size += int64(unsafe.Sizeof(*r.details))
+	}
 	if r.closure != nil {
 		size += r.closure.Size()
 	}
 	return size
 }
 
-// Retained returns the heap of the types and texts of some sets, in bytes. It counts shared ones once.
-func Retained(sets iter.Seq[*Set]) int64 {
-	var r closure.Retention
+// Retain adds the heap of some sets, without the cached programs of the fallback.
+func Retain(r *closure.Retention, sets iter.Seq[*Set]) {
 	for set := range sets {
+		r.Size += set.size
 		r.Type(set.self)
 		r.Type(set.declared)
 		for i := range set.rules {
 			c := &set.rules[i]
-			r.Text(c.text, c.message, c.messageExpr, string(c.reason), c.fieldPath, c.compileError, c.keyword)
+			r.Text(c.text, c.message, c.messageExpr, string(c.reason), c.fieldPath, c.compileError)
 		}
 	}
-	return r.Size
 }

@@ -157,7 +157,7 @@ func (e *evaluation) addTrace(c *rule, t Trace) {
 		all.omitted++
 		return
 	}
-	v := e.at.Violation(e.at.Self, &field.Error{}, nil, c.keyword)
+	v := e.at.Violation(e.at.Self, &field.Error{}, nil, int(c.index))
 	t.Pointer, t.SchemaPointer, t.Rule = v.Path.Pointer(), v.Schema, c.ref()
 	all.pointBytes += len(t.Pointer) + len(t.SchemaPointer)
 	for i := range t.Steps {

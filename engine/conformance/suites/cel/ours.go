@@ -152,7 +152,7 @@ func (judged) Field(below string) string {
 	return p.String()
 }
 
-func (judged) Violation(_ uint32, err *field.Error, _ value.Path, _ string) violation.Violation {
+func (judged) Violation(_ uint32, err *field.Error, _ value.Path, _ int) violation.Violation {
 	return violation.Violation{Error: err}
 }
 
