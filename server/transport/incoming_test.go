@@ -110,7 +110,7 @@ func TestIncompleteMessages(t *testing.T) {
 	var short atomic.Bool
 	var rejected atomic.Int32
 	gate := NewGate(GateOptions{MaxInFlight: 2, UnderPressure: short.Load, Rejected: func() { rejected.Add(1) }})
-	_, address := serveHealth(t, gate)
+	address, _ := serve(t, ServerOptions{Gate: gate, Log: quiet()}, &echo{}, "127.0.0.1:0")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begin := func() error {
@@ -129,24 +129,34 @@ func TestIncompleteMessages(t *testing.T) {
 	cancel()
 	until(t, "slots of ended calls are not released", func() bool { return gate.InFlight() == 0 })
 
-	probe := stalling(t, address, healthgrpc.Health_Check_FullMethodName)
-	until(t, "the probe uses no slot", func() bool { return len(gate.incoming.probes) == 1 })
-	short.Store(true)
-	if err := <-probe; status.Code(err) != codes.Canceled {
-		t.Errorf("short of memory: %v", err)
+	// stall begins a call and waits until it uses a slot.
+	stall := func(method string, slots chan struct{}) <-chan error {
+		call := stalling(t, address.String(), method)
+		until(t, method+" uses no slot", func() bool { return len(slots) == 1 || len(call) > 0 })
+		return call
 	}
-	short.Store(false)
-	until(t, "the slot of the probe is not released", func() bool { return len(gate.incoming.probes) == 0 })
-
-	probe = stalling(t, address, healthgrpc.Health_Check_FullMethodName)
-	until(t, "the probe uses no slot", func() bool { return len(gate.incoming.probes) == 1 })
+	released := func() bool { return gate.InFlight() == 0 && len(gate.incoming.probes) == 0 }
+	const call = "/test.Echo/Call" // it has more time than a probe, which a busy machine may use up before memory is short
+	for method, slots := range map[string]chan struct{}{
+		call: gate.incoming.slots, healthgrpc.Health_Check_FullMethodName: gate.incoming.probes,
+	} {
+		stalled := stall(method, slots)
+		short.Store(true)
+		code := status.Code(<-stalled)
+		if code != codes.Canceled && (method == call || code != codes.DeadlineExceeded) {
+			t.Errorf("%s, short of memory: %v", method, code)
+		}
+		short.Store(false)
+		until(t, "the slot of "+method+" is not released", released)
+	}
+	stalled := stall(call, gate.incoming.slots)
 	began := time.Now()
 	gate.Drain()
-	if err := <-probe; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainTimeout {
+	if err := <-stalled; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainTimeout {
 		t.Errorf("draining: %v after %v", err, time.Since(began))
 	}
-	until(t, "the slot of the probe is not released", func() bool { return len(gate.incoming.probes) == 0 })
-	if rejected.Load() != 3 {
+	until(t, "the slot of the call is not released", released)
+	if rejected.Load() != 4 {
 		t.Errorf("%d rejections counted", rejected.Load())
 	}
 }
