@@ -73,9 +73,8 @@ type Condition = apiextensionsv1.CustomResourceDefinitionCondition
 // Converter converts objects with the conversion webhook of a CRD. It must be safe for concurrent use and honour its
 // context.
 type Converter interface {
-	// Convert returns one object for each in the request, in the same order, as JSON. The engine checks the result as
-	// an API server does: number, names, kinds and version of the objects. An error becomes
-	// ReasonConversionUnavailable.
+	// Convert returns one object for each in the request, in the same order, as JSON. The engine checks the result as an
+	// API server does: number, names, kinds and version of the objects. An error becomes ReasonConversionUnavailable.
 	Convert(ctx context.Context, request ConversionRequest) ([][]byte, error)
 }
 

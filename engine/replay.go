@@ -29,8 +29,7 @@ const (
 	PrunedOtherwise ReplayOutcome = "PrunedOtherwise"
 	// DefaultedOtherwise: the definitions fill in different values.
 	DefaultedOtherwise ReplayOutcome = "DefaultedOtherwise"
-	// ConvertedOtherwise: the object differs at another version, or at its own version after it was stored at another
-	// one.
+	// ConvertedOtherwise: the object differs at another version, or at its own version after it was stored at another one.
 	ConvertedOtherwise ReplayOutcome = "ConvertedOtherwise"
 	// Same: none of these.
 	Same ReplayOutcome = "Same"
@@ -49,8 +48,7 @@ type ReplayResult struct {
 	OldAllowed, NewAllowed bool
 	// OldViolations and NewViolations are the violations of the two definitions, with positions in the object.
 	OldViolations, NewViolations []Violation
-	// NewRejection is the new definition's answer to a newly rejected object. It is nil if it lacks the object's
-	// version.
+	// NewRejection is the new definition's answer to a newly rejected object. It is nil if it lacks the object's version.
 	NewRejection *Rejection
 	// Differences are the fields that are pruned, defaulted or converted otherwise, within MaxReplayDifferences and
 	// MaxReplayBytes. OmittedDifferences counts the others.

@@ -79,65 +79,6 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestFieldManagement(t *testing.T) {
-	d := compiled(t, selectableCRD)
-	m, err := d.FieldManagement("v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, r := range m.ResetFields {
-		got = append(got, fmt.Sprintf("%q %s %s", r.Subresource, r.APIVersion, r.Fields))
-	}
-	if want := `["" stable.example.com/v1 {"f:status":{}} "status" stable.example.com/v1 {"f:metadata":{},"f:spec":{}}]`; fmt.Sprint(got) != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	const paths = "[{stable.example.com/v1 [spec runs]} {stable.example.com/v1beta1 []} {stable.example.com/v1alpha1 []}]"
-	if got := fmt.Sprint(m.ReplicasPaths); got != paths {
-		t.Errorf("%s, want %s", got, paths)
-	}
-	if m := m.Mappings(); fmt.Sprint(m) != "map[stable.example.com/v1:.spec.runs stable.example.com/v1alpha1: stable.example.com/v1beta1:]" || m["stable.example.com/v1beta1"] != nil {
-		t.Error(m)
-	}
-	m.ReplicasPaths[0].Fields[0] = "changed" // is the caller's
-	if again, err := d.FieldManagement("v1"); err != nil || fmt.Sprint(again.ReplicasPaths) != paths {
-		t.Errorf("%+v, %v", again.ReplicasPaths, err)
-	}
-	if m, err := d.FieldManagement("v1beta1"); err != nil || len(m.ResetFields) != 0 || len(m.Sets("")) != 0 {
-		t.Errorf("%+v, %v", m, err)
-	}
-	if _, err := d.FieldManagement("v1alpha1"); engine.ReasonOf(err) != engine.ReasonVersionNotServed {
-		t.Error(err)
-	}
-}
-
-func TestDiscover(t *testing.T) {
-	d := compiled(t, selectableCRD)
-	status := engine.Status{AcceptedNames: d.DesiredStatus().Names}
-	status.Conditions = []engine.Condition{{Type: "Established", Status: "True"}}
-	found := engine.Discover(d.CRD(status), engine.CRD{})
-	for _, c := range []struct{ what, got, want string }{
-		{"list", string(found.GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"stable.example.com","versions":[` +
-			`{"groupVersion":"stable.example.com/v1","version":"v1"},{"groupVersion":"stable.example.com/v1beta1","version":"v1beta1"}],` +
-			`"preferredVersion":{"groupVersion":"stable.example.com/v1","version":"v1"}}]}`},
-		{"beta", string(found.Resources("stable.example.com", "v1beta1")), `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"stable.example.com/v1beta1","resources":[` +
-			`{"name":"crontabs","singularName":"crontab","namespaced":true,"kind":"CronTab","verbs":["delete","deletecollection","get","list","patch","create","update","watch"],` +
-			`"shortNames":["ct"],"categories":["all"],"storageVersionHash":"EdX2FP+L0js="}]}`},
-		{"not served", string(found.Resources("stable.example.com", "v1alpha1")), ""},
-		{"another group", string(found.Group("other")), ""},
-		{"versions", fmt.Sprint(found.GroupVersions()), "[stable.example.com/v1 stable.example.com/v1beta1]"},
-		{"waiting", string(engine.Discover(d.CRD(engine.Status{})).GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s: %s\nwant %s", c.what, c.got, c.want)
-		}
-	}
-	text, etag := found.Aggregated()
-	if !strings.HasPrefix(string(text), `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[{"metadata":{"name":"stable.example.com"`) || len(etag) != 128 {
-		t.Errorf("%s %s", text, etag)
-	}
-}
-
 // matchFields reports whether a field selector selects an object.
 func matchFields(ctx context.Context, d *engine.Definition, version, selector string, object engine.Document) (bool, error) {
 	s, err := d.ParseFieldSelector(version, selector)

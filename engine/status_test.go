@@ -176,12 +176,12 @@ func TestReconcileTimes(t *testing.T) {
 	}
 }
 
-const standingManifest = `{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.k8s.io","annotations":{"api-approved.kubernetes.io":"unapproved, a test"}},
+const conditionsManifest = `{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.k8s.io","annotations":{"api-approved.kubernetes.io":"unapproved, a test"}},
 "spec":{"group":"example.k8s.io","names":{"plural":"as","kind":"A","shortNames":[],"categories":["all"]},"scope":"Cluster","versions":[{"name":"v1","served":true,"storage":false},{"name":"v2","served":true,"storage":true}],
 "validation":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"properties":{"n":{"type":"integer"}}}}}}}}`
 
-func TestStanding(t *testing.T) {
-	d, report, err := Compile(context.Background(), JSON([]byte(standingManifest)), Options{})
+func TestStatusOfStoredCRD(t *testing.T) {
+	d, report, err := Compile(context.Background(), JSON([]byte(conditionsManifest)), Options{})
 	if err != nil || d == nil {
 		t.Fatalf("%+v, %v", report, err)
 	}

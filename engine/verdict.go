@@ -23,8 +23,7 @@ type Verdict struct {
 	// 4 MiB of paths.
 	Traces        []RuleTrace
 	OmittedTraces int
-	// Warnings are the texts of the Warning headers that the API server would send. The caller must not modify the
-	// slice.
+	// Warnings are the texts of the Warning headers that the API server would send. The caller must not modify the slice.
 	Warnings []string
 	// Pruned are the removed fields that the schema does not declare, and unknown fields of metadata. Fields below a
 	// removed field are not listed. Dropped nulls are not listed either: upstream does not report them.

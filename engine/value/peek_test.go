@@ -22,3 +22,33 @@ func TestTypeMetaHead(t *testing.T) {
 		}
 	}
 }
+
+func TestPeekTypeMeta(t *testing.T) {
+	for _, c := range []struct {
+		text, apiVersion, kind string
+		ok                     bool
+	}{
+		{`{"apiVersion":"v1","kind":"Pod"}`, "v1", "Pod", true},
+		{" {\n \"kind\" : \"é\" , \"x\":[{\"kind\":\"no\"},\"}\\\"]\",1.5e3], \"apiVersion\":\"\" } ", "", "é", true},
+		{`{"kind":"A","apiVersion":"v1","kind":"B"}`, "v1", "B", true},
+		{`{"kind":"A","apiVersion":"v1","a":tru,"b":[}}`, "v1", "A", true}, // a full parse rejects it
+		{`{"kind":"A","apiVersion":"v1"} x`, "", "", false},
+		{`{"kind":"A","apiVersion":"v1"`, "", "", false},
+		{`{"kind":"A","apiVersion":"v1","\u006bind":"B"}`, "", "", false},
+		{`{"kind":"\u0041","apiVersion":"v1"}`, "", "", false},
+		{"{\"kind\":\"\xff\",\"apiVersion\":\"v1\"}", "", "", false},
+		{`{"kind":null,"apiVersion":"v1"}`, "", "", false},
+		{`{"kind":"A"}`, "", "", false},
+		{`{}`, "", "", false},
+		{`[]`, "", "", false},
+		{``, "", "", false},
+		{`{"kind":"A",`, "", "", false},
+		{`{"a":"`, "", "", false},
+		{`{"a":[`, "", "", false},
+	} {
+		apiVersion, kind, ok := PeekTypeMeta([]byte(c.text))
+		if ok != c.ok || ok && (apiVersion != c.apiVersion || kind != c.kind) {
+			t.Errorf("%s: %q, %q, %v", c.text, apiVersion, kind, ok)
+		}
+	}
+}

@@ -2,7 +2,7 @@
 //
 // Handlers check requests against the published limits, call the registry and the engine, and convert results to
 // messages. They store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates
-// the items of a call in parallel, and stream.go those of a stream.
+// the items of a call in parallel, and stream.go those of a stream. codec.go decodes gRPC messages.
 //
 // RegistryService is in crds.go, diff.go and watch.go, EvaluationService in evaluation.go and
 // PresentationService in presentation.go, table.go and discovery.go.

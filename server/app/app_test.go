@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,11 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -305,41 +301,6 @@ func TestTokensOverREST(t *testing.T) {
 	}
 }
 
-// TestDraining: between the signal and the end of the delay a server is not ready, and accepts calls.
-func TestDraining(t *testing.T) {
-	r := start(t, "--drain-delay=1s")
-	r.ready(t)
-	checked := make(chan struct{})
-	r.sleep = func(d time.Duration) {
-		if d != time.Second {
-			t.Errorf("the delay is %v", d)
-		}
-		<-checked
-	}
-	health := healthv1.NewHealthClient(r.conn(t))
-	stopped := make(chan error, 1)
-	go func() { stopped <- r.stop() }()
-	eventually(t, func() error {
-		got, err := health.Check(t.Context(), &healthv1.HealthCheckRequest{})
-		if got.GetStatus() != healthv1.HealthCheckResponse_NOT_SERVING {
-			return fmt.Errorf("health while draining: %v, %w", got, err)
-		}
-		return nil
-	})
-	for path, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/v1/serverInfo": http.StatusOK} {
-		if code, _ := fetch(t, r.HTTPAddresses()[0], http.MethodGet, path, "", ""); code != want {
-			t.Errorf("%s while draining: %d", path, code)
-		}
-	}
-	close(checked)
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
-	if !strings.Contains(r.log.String(), "graceful=true") {
-		t.Errorf("log:\n%s", r.log)
-	}
-}
-
 // The default limit of gRPC, 4 MiB, does not apply. Messages beyond the configured limit are errors over gRPC and REST.
 func TestLargeMessages(t *testing.T) {
 	r := start(t, "--max-message-bytes=8MiB")
@@ -369,30 +330,6 @@ func TestLargeMessages(t *testing.T) {
 	}
 }
 
-// A stream that never ends must not hold up the end.
-func TestDrainingHasADeadline(t *testing.T) {
-	r := start(t, "--drain-timeout=200ms")
-	watch, err := healthv1.NewHealthClient(r.conn(t)).Watch(t.Context(), &healthv1.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := watch.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.shutDownForTest(); err == nil || !strings.Contains(err.Error(), "aborted") {
-		t.Errorf("got %v", err)
-	}
-	for err == nil {
-		_, err = watch.Recv()
-	}
-	if status.Code(err) == codes.OK {
-		t.Errorf("the stream ended with %v", err)
-	}
-}
-
-// shutDownForTest drains once; the Run that notices ends without an error of its own.
-func (a *App) shutDownForTest() error { return a.shutDown(context.Background()) }
-
 // Whatever fails at the start, everything before it is closed again (goleak looks), and the error says what to do.
 func TestStartFailures(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -418,95 +355,6 @@ func TestStartFailures(t *testing.T) {
 		c, _ := Defaults(append([]string{"--grpc-address=127.0.0.1:0", "--http-address=127.0.0.1:0", "--store=memory"}, tc.flags...)...)
 		if _, err := Start(t.Context(), c, Build{}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestClosingOrder(t *testing.T) {
-	var c closing
-	var order []string
-	for _, name := range []string{"a", "b", "c"} {
-		c.then(name, func(context.Context) error {
-			order = append(order, name)
-			if name == "b" {
-				return fmt.Errorf("no")
-			}
-			return nil
-		})
-	}
-	if err := c.all(t.Context()); err == nil || err.Error() != "closing b: no" || fmt.Sprint(order) != "[c b a]" {
-		t.Errorf("%v, %v", order, err)
-	}
-	if err := c.all(t.Context()); err != nil || len(order) != 3 {
-		t.Errorf("closed twice: %v, %v", order, err)
-	}
-}
-
-func TestContainerLimit(t *testing.T) {
-	dir := t.TempDir()
-	path := func(name, content string) string {
-		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	missing := filepath.Join(dir, "missing")
-	for _, tc := range []struct {
-		files []string
-		want  int64
-	}{
-		{[]string{missing, missing}, 0},
-		{[]string{path("v2", "536870912\n"), missing}, 512 << 20},
-		{[]string{path("max", "max\n"), path("v1", "1")}, 0},
-		{[]string{missing, path("v1", "1073741824")}, 1 << 30},
-		{[]string{missing, path("none", "9223372036854771712")}, 0},
-	} {
-		if got := containerLimit(tc.files); got != tc.want {
-			t.Errorf("%v: %d, want %d", tc.files, got, tc.want)
-		}
-	}
-}
-
-// TestPressureEnds: freed memory is noticed without further allocations.
-func TestPressureEnds(t *testing.T) {
-	ballast := make([]byte, 256<<20) // never written, so it uses no physical memory
-	runtime.GC()
-	short := pressure(280 << 20)
-	if !short() {
-		t.Fatal("there is memory")
-	}
-	runtime.KeepAlive(ballast)
-	eventually(t, func() error {
-		if short() {
-			return errors.New("memory is still short")
-		}
-		return nil
-	})
-}
-
-func TestPressure(t *testing.T) {
-	if pressure(0) != nil {
-		t.Error("pressure without a limit")
-	}
-	if short := pressure(1); !short() {
-		t.Error("a limit of one byte is not exceeded")
-	}
-	if short := pressure(1 << 50); short() {
-		t.Error("a limit of a pebibyte is exceeded")
-	}
-}
-
-func TestCollectorPace(t *testing.T) {
-	const mib = 1 << 20
-	for _, tc := range []struct {
-		live, floor int64
-		want        int
-	}{
-		{0, 128 * mib, gcMost}, {mib, 128 * mib, gcMost}, {16 * mib, 128 * mib, 700}, {64 * mib, 128 * mib, 100}, {128 * mib, 128 * mib, 100}, {192 * mib, 128 * mib, 100}, {256 * mib, 128 * mib, 75}, {1024 * mib, 128 * mib, 50},
-	} {
-		if got := gcPercent(tc.live, tc.floor); got != tc.want {
-			t.Errorf("%d MiB alive, floor %d MiB: GOGC %d, want %d", tc.live/mib, tc.floor/mib, got, tc.want)
 		}
 	}
 }

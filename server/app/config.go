@@ -1,5 +1,5 @@
 // Package app configures, starts and stops the service: config.go has the settings, app.go the order of the start,
-// run.go serving and draining. It is the only package that imports all others of the server.
+// run.go serving and draining, health.go the health. It is the only package that imports all others of the server.
 package app
 
 import (

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
-
-	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/crdeval/crdeval/engine/value"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
@@ -62,44 +58,6 @@ func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t 
 	}
 	a.web = append(a.web, web{transport.NewHTTPServer(h, a.log), listeners})
 	return nil
-}
-
-// followInterval is how often the health of the registry is updated.
-const followInterval = time.Second
-
-// setHealth sets the health of the server and of each service. While the registry does not follow its store, only its
-// service is not serving.
-func (a *App) setHealth(s healthv1.HealthCheckResponse_ServingStatus) {
-	a.health.SetServingStatus("", s)
-	a.health.SetServingStatus(crdevalv1.EvaluationService_ServiceDesc.ServiceName, s)
-	a.health.SetServingStatus(crdevalv1.PresentationService_ServiceDesc.ServiceName, s)
-	a.health.SetServingStatus(crdevalv1.ServerService_ServiceDesc.ServiceName, s)
-	if s == healthv1.HealthCheckResponse_SERVING && a.registry.Following() != nil {
-		s = healthv1.HealthCheckResponse_NOT_SERVING
-	}
-	a.health.SetServingStatus(crdevalv1.RegistryService_ServiceDesc.ServiceName, s)
-}
-
-// followHealth updates the health until ctx ends.
-func (a *App) followHealth(ctx context.Context) {
-	ticker := time.NewTicker(followInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			a.setHealth(healthv1.HealthCheckResponse_SERVING)
-		}
-	}
-}
-
-// trouble returns what does not work although the server is ready, "" if all does.
-func (a *App) trouble() string {
-	if a.registry.Following() == nil {
-		return ""
-	}
-	return "the registry does not follow its store (see the log): registrations fail, evaluations use the last known state"
 }
 
 // startDirectories loads and watches the directories of --crds. The server is ready after the first load.

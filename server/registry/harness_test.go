@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -174,4 +175,38 @@ func wantReason(t testing.TB, err error, want Reason) {
 func loadState(state State) (*snapshot, error) {
 	s, _, err := emptySnapshot().apply(Commit{Sequence: state.Sequence, Put: state.Entries})
 	return s, err
+}
+
+// crontabs is a CRD whose replicas may be at most maximum.
+func crontabs(maximum int) engine.Document {
+	return engine.YAML(fmt.Appendf(nil, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.stable.example.com, uid: left-out, annotations: {a: b}}
+spec:
+  group: stable.example.com
+  scope: Namespaced
+  names: {plural: crontabs, singular: crontab, kind: CronTab, shortNames: [ct], categories: [all]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {replicas: {type: integer, maximum: %d}}}}
+  - {name: v1beta1, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}
+`, maximum))
+}
+
+const object = `{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a", "namespace": "b"}, "spec": {"replicas": 10}}`
+
+// allowed says whether a definition allows the object.
+func allowed(t *testing.T, d *engine.Definition) bool {
+	t.Helper()
+	v, err := d.Validate(t.Context(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Allowed
 }

@@ -15,7 +15,7 @@
 //	write.go                         commits what proposal.go and reconcile.go propose
 //	apply.go, snapshot.go, group.go  a commit becomes the next snapshot; follow.go does so for a Watcher
 //	view.go, inline.go               evaluation; inline CRDs of a request
-//	token.go, lists.go               consistency tokens and pages
+//	token.go, pages.go               consistency tokens and pages
 //	history.go, watch.go             events of past commits, and Watch
 //	retention.go                     removal of old revisions; proposal.go applies it
 package registry

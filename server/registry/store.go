@@ -10,8 +10,7 @@ import (
 type Store interface {
 	// ID identifies the contents of the store. It is created with the store, survives restarts and is not empty.
 	ID() string
-	// Load returns all entries and the sequence at one moment. It includes the effect of each Commit that returned
-	// before.
+	// Load returns all entries and the sequence at one moment. It includes the effect of each Commit that returned before.
 	Load(ctx context.Context) (State, error)
 	// Commit makes all changes of t, or none. It returns when they are durable. The sequence is greater than all
 	// before, and becomes the Version of the entries put. ErrConflict (an expectation failed), ErrTooLarge and a

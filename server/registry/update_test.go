@@ -24,6 +24,7 @@ spec:
   names: {plural: widgets, kind: %s}
   versions:
 `, extra, kind)
+
 	for i, v := range versions {
 		text += fmt.Sprintf("  - {name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object}}}\n", v, i == len(versions)-1)
 	}
@@ -111,37 +112,6 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-func TestSetStoredVersionsRejections(t *testing.T) {
-	r := newRegistry(t, newMapStore(), nil)
-	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
-	for _, tc := range []struct {
-		versions []string
-		etag     string
-		want     Reason
-		message  string
-	}{
-		{nil, "", InvalidArgument, `status.storedVersions: Invalid value: null: must have at least one stored version`},
-		{[]string{"v1"}, "", InvalidArgument, `status.storedVersions: Invalid value: ["v1"]: must have the storage version v2`},
-		{[]string{"v2", "v3"}, "", InvalidArgument, `status.storedVersions[1]: Invalid value: "v3": missing from spec.versions; v3 was previously a storage version`},
-		{[]string{"v3", "v3"}, "", InvalidArgument, `[status.storedVersions: Invalid value: ["v3","v3"]: must have the storage version v2, status.storedVersions[1]: `},
-		{[]string{"v2"}, "other", EtagMismatch, "has etag"},
-		{make([]string, maxStoredVersions+1), "", LimitExceeded, "1001 are more than the limit max_stored_versions, which is 1000"},
-	} {
-		_, _, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.versions, tc.etag)
-		wantReason(t, err, tc.want)
-		if err != nil && !strings.Contains(err.Error(), tc.message) {
-			t.Errorf("%v: %v", tc.versions, err)
-		}
-		if e := (*Error)(nil); errors.As(err, &e) && tc.want != EtagMismatch && e.Metadata["field"] != "stored_versions" {
-			t.Errorf("%v: the field of the request is named %q", tc.versions, e.Metadata["field"])
-		}
-	}
-	_, _, err := r.SetStoredVersions(t.Context(), "default", "never.example.com", []string{"v1"}, "")
-	wantReason(t, err, CRDNotFound)
-	_, _, err = r.SetStoredVersions(t.Context(), "never", "widgets.example.com", []string{"v1"}, "")
-	wantReason(t, err, CatalogNotFound)
-}
-
 // A verdict against what is no longer registered is not written: it is made again.
 func TestOutdatedCandidate(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
@@ -181,52 +151,6 @@ func TestOutdatedCandidate(t *testing.T) {
 	}
 }
 
-func TestRegisterAll(t *testing.T) {
-	store := newMapStore()
-	r := newRegistry(t, store, nil)
-	list := []Submission{
-		{Manifest: widget("Widget", "", "v1")},
-		{Manifest: crontabs(10)},
-		{Manifest: engine.JSON([]byte("{"))},
-		{Manifest: widget("Gadget", "", "v1")}, // rejected: the first one has the name by then
-		{Manifest: widget("Widget", "", "v1", "v2"), Precondition: Precondition{CreateOnly: true}}, // likewise
-		{Manifest: widget("Widget", "", "v1", "v2")},
-		{Manifest: crontabs(9), Precondition: Precondition{Etag: "x", CreateOnly: true}},
-	}
-	out, token, err := r.RegisterAll(t.Context(), "default", list)
-	if err != nil || len(out) != len(list) || token != r.last() {
-		t.Fatalf("%d, %v", len(out), err)
-	}
-	for i, want := range []Outcome{Created, Created, "", Rejected, "", Updated, ""} {
-		if out[i].Registration.Outcome != want || (want == "") != (out[i].Err != nil) {
-			t.Errorf("%d: %s, %v; want %q", i, out[i].Registration.Outcome, out[i].Err, want)
-		}
-	}
-	wantReason(t, out[4].Err, CRDExists)
-	wantReason(t, out[6].Err, InvalidArgument)
-	if _, _, err := r.RegisterAll(t.Context(), "never", list); err == nil {
-		t.Error("no catalog, no error")
-	}
-	if out, token, err := r.RegisterAll(t.Context(), "default", nil); len(out) != 0 || token != r.last() || err != nil {
-		t.Errorf("%v, %s, %v", out, token, err)
-	}
-
-	// Once the store fails, nothing else is tried.
-	tried := 0
-	store.fail = func(Transaction) error { tried++; return errors.New("no disk") }
-	out, _, err = r.RegisterAll(t.Context(), "default", []Submission{{Manifest: crontabs(1)}, {Manifest: crontabs(2)}, {Manifest: crontabs(3)}})
-	if err != nil || tried != 1 {
-		t.Errorf("%d tried, %v", tried, err)
-	}
-	for i := range out {
-		wantReason(t, out[i].Err, StoreUnavailable)
-		var e *Error
-		if errors.As(out[i].Err, &e) && (e.Metadata["outcome"] == "unknown") != (i == 0) {
-			t.Errorf("%d: %v, %v: what became of the first is not known, and that the others were not tried is", i, e, e.Metadata)
-		}
-	}
-}
-
 // A CRD that only an older server could have stored is registered with the condition that says so, and evaluated as it
 // would be.
 func TestNonStructural(t *testing.T) {
@@ -243,6 +167,7 @@ spec:
   version: v1
   validation: {openAPIV3Schema: {properties: {spec: {properties: {replicas: {type: integer, maximum: 9}}}}}}
 `))
+
 	done := mustAccept(t, r, manifest, Created)
 	if c := done.CRD.condition("NonStructuralSchema"); c.Status != "True" || c.Reason != "Violations" || !done.CRD.Established {
 		t.Errorf("%+v", done.CRD.Status.Conditions)

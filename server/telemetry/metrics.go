@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/crdeval/crdeval/cache"
@@ -254,17 +253,5 @@ func (e *Engine) Evaluated(ctx context.Context, event engine.EvaluationEvent) {
 	}
 	if event.Violations > 0 {
 		e.violations.Add(int64(event.Violations))
-	}
-}
-
-// StartBuild starts the span of the build of a compiled CRD. It is a cache.Options.OnBuild.
-func (t *Telemetry) StartBuild(ctx context.Context) func(error) {
-	_, span := t.Tracer.Tracer(scope).Start(ctx, "build program")
-	return func(err error) {
-		if err != nil {
-			span.RecordError(err)
-			span.SetStatus(codes.Error, err.Error())
-		}
-		span.End()
 	}
 }

@@ -1,5 +1,5 @@
 // Package telemetry has the traces and metrics of the server: the OpenTelemetry providers, which are configured by the
-// environment variables of OpenTelemetry, the Prometheus endpoint, and the instruments of engine, cache and registry.
+// environment variables of OpenTelemetry, the Prometheus endpoint, and (metrics.go) the instruments of the server.
 //
 // The values of attributes are bounded: method, call, outcome. Peers, objects and CRDs are not attributes, because a
 // tenant with a thousand CRDs would create a thousand time series.
@@ -25,6 +25,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -93,21 +94,6 @@ func asked(signal string) bool {
 		}
 	}
 	return false
-}
-
-// newTracer creates spans only if they are exported. The trace of a caller is propagated in any case.
-func (t *Telemetry) newTracer(ctx context.Context, about *resource.Resource) error {
-	t.Tracer, t.flush = noop.NewTracerProvider(), func(context.Context) error { return nil }
-	if !asked("TRACES") {
-		return nil
-	}
-	exporter, err := autoexport.NewSpanExporter(ctx)
-	if err != nil || autoexport.IsNoneSpanExporter(exporter) {
-		return err
-	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter))
-	t.Tracer, t.flush = provider, provider.Shutdown
-	return nil
 }
 
 func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sdkmetric.MeterProvider, error) {
@@ -195,4 +181,31 @@ func (grpcLog) Write(line []byte) (int, error) {
 		log.Debug("grpc", "severity", string(head[bytes.LastIndexByte(head, ' ')+1:]), "text", string(bytes.TrimSpace(text)))
 	}
 	return len(line), nil
+}
+
+// StartBuild starts the span of the build of a compiled CRD. It is a cache.Options.OnBuild.
+func (t *Telemetry) StartBuild(ctx context.Context) func(error) {
+	_, span := t.Tracer.Tracer(scope).Start(ctx, "build program")
+	return func(err error) {
+		if err != nil {
+			span.RecordError(err)
+			span.SetStatus(codes.Error, err.Error())
+		}
+		span.End()
+	}
+}
+
+// newTracer creates spans only if they are exported. The trace of a caller is propagated in any case.
+func (t *Telemetry) newTracer(ctx context.Context, about *resource.Resource) error {
+	t.Tracer, t.flush = noop.NewTracerProvider(), func(context.Context) error { return nil }
+	if !asked("TRACES") {
+		return nil
+	}
+	exporter, err := autoexport.NewSpanExporter(ctx)
+	if err != nil || autoexport.IsNoneSpanExporter(exporter) {
+		return err
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter))
+	t.Tracer, t.flush = provider, provider.Shutdown
+	return nil
 }

@@ -1,10 +1,15 @@
 package transport
 
 import (
+	"bytes"
 	"log/slog"
+	"regexp"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 )
 
 // TestLevels: errors caused by callers are not logged at the default level.
@@ -16,5 +21,22 @@ func TestLevels(t *testing.T) {
 		if got := levelOf(code); got != want {
 			t.Errorf("%v: %v, want %v", code, got, want)
 		}
+	}
+}
+
+// TestRequestIDsAreBounded: a caller cannot fill the log with its request ID.
+func TestRequestIDsAreBounded(t *testing.T) {
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	addr, _ := serve(t, ServerOptions{Log: log}, &echo{handle: same}, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials())
+	for _, id := range []string{strings.Repeat("a", 128), strings.Repeat("b", 129)} {
+		if _, err := call(metadata.AppendToOutgoingContext(t.Context(), "x-request-id", id), c, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := regexp.MustCompile(`request_id=(\S+)`).FindAllStringSubmatch(logged.String(), -1)
+	if len(ids) != 2 || ids[0][1] != strings.Repeat("a", 128) || strings.HasPrefix(ids[1][1], "b") || len(ids[1][1]) > 128 {
+		t.Errorf("%v in the log:\n%s", ids, &logged)
 	}
 }

@@ -1,6 +1,6 @@
 // Package admission runs the steps of an API server in their order: from reading the bytes of a write to storing them
 // (write.go, store.go), and reading them back from storage (transform.go). handler.go checks name and namespace,
-// preconditions.go uid and resourceVersion, strategy.go prepares the object, rejection.go builds the Status of a rejection.
+// strict.go unknown fields; preconditions.go uid and resourceVersion. strategy.go prepares, rejection.go rejects.
 //
 // A write has two paths. The fast path parses once, normalizes metadata on the tree, and shapes and validates in one
 // pass (package plan, Accept). It builds no paths or texts. If it is in doubt, the exact path parses the document again

@@ -46,7 +46,7 @@ Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object i
 func (c *admitCommand) Validate() error {
 	printsObjects := slices.Contains([]string{"yaml", "stored", "table", "wide"}, c.Output)
 	switch {
-	case countStdin(c.Files, c.CRDs, c.Old, []string{c.PatchFile}) > 1:
+	case isStdinTwice(c.Files, c.CRDs, c.Old, []string{c.PatchFile}):
 		return errStdinTwice
 	case c.patching() && len(c.Old) > 0:
 		return errors.New("--old cannot be used with a patch: the patch applies to the objects of the files")

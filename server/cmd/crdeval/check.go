@@ -36,7 +36,7 @@ func (c *checkCommand) Validate() error {
 	switch {
 	case c.Server != "" && len(c.Old) > 0:
 		return errors.New("--old cannot be used with --server: the service has the existing CRDs")
-	case countStdin(c.Files, c.Old) > 1:
+	case isStdinTwice(c.Files, c.Old):
 		return errStdinTwice
 	}
 	return c.validate()

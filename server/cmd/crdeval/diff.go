@@ -38,7 +38,7 @@ func (c *diffCommand) Validate() error {
 		return fmt.Errorf("%s: %s", counted(len(c.Files), "file"), hint)
 	case c.Server == "" && (c.CRD != "" || c.Revision != ""):
 		return errors.New("--crd and --revision need --server")
-	case countStdin(c.Files, c.Objects) > 1:
+	case isStdinTwice(c.Files, c.Objects):
 		return errStdinTwice
 	}
 	return c.validate()

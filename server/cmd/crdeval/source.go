@@ -261,14 +261,10 @@ func readAll(name string, stdin io.Reader) (content []byte, err error) {
 	return content, err
 }
 
-// countStdin returns how often "-" is among the names.
-func countStdin(lists ...[]string) (n int) {
-	for _, name := range slices.Concat(lists...) {
-		if name == "-" {
-			n++
-		}
-	}
-	return n
+// isStdinTwice reports whether "-" is among the names more than once.
+func isStdinTwice(lists ...[]string) bool {
+	names := slices.Concat(lists...)
+	return slices.Contains(names[slices.Index(names, "-")+1:], "-")
 }
 
 var errStdinTwice = errors.New("only one argument can be - (stdin)")

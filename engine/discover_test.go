@@ -1,0 +1,36 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+func TestDiscover(t *testing.T) {
+	d := compiled(t, selectableCRD)
+	status := engine.Status{AcceptedNames: d.DesiredStatus().Names}
+	status.Conditions = []engine.Condition{{Type: "Established", Status: "True"}}
+	found := engine.Discover(d.CRD(status), engine.CRD{})
+	for _, c := range []struct{ what, got, want string }{
+		{"list", string(found.GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"stable.example.com","versions":[` +
+			`{"groupVersion":"stable.example.com/v1","version":"v1"},{"groupVersion":"stable.example.com/v1beta1","version":"v1beta1"}],` +
+			`"preferredVersion":{"groupVersion":"stable.example.com/v1","version":"v1"}}]}`},
+		{"beta", string(found.Resources("stable.example.com", "v1beta1")), `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"stable.example.com/v1beta1","resources":[` +
+			`{"name":"crontabs","singularName":"crontab","namespaced":true,"kind":"CronTab","verbs":["delete","deletecollection","get","list","patch","create","update","watch"],` +
+			`"shortNames":["ct"],"categories":["all"],"storageVersionHash":"EdX2FP+L0js="}]}`},
+		{"not served", string(found.Resources("stable.example.com", "v1alpha1")), ""},
+		{"another group", string(found.Group("other")), ""},
+		{"versions", fmt.Sprint(found.GroupVersions()), "[stable.example.com/v1 stable.example.com/v1beta1]"},
+		{"waiting", string(engine.Discover(d.CRD(engine.Status{})).GroupList()), `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.what, c.got, c.want)
+		}
+	}
+	text, etag := found.Aggregated()
+	if !strings.HasPrefix(string(text), `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[{"metadata":{"name":"stable.example.com"`) || len(etag) != 128 {
+		t.Errorf("%s %s", text, etag)
+	}
+}

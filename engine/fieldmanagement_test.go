@@ -1,0 +1,40 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+func TestFieldManagement(t *testing.T) {
+	d := compiled(t, selectableCRD)
+	m, err := d.FieldManagement("v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range m.ResetFields {
+		got = append(got, fmt.Sprintf("%q %s %s", r.Subresource, r.APIVersion, r.Fields))
+	}
+	if want := `["" stable.example.com/v1 {"f:status":{}} "status" stable.example.com/v1 {"f:metadata":{},"f:spec":{}}]`; fmt.Sprint(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	const paths = "[{stable.example.com/v1 [spec runs]} {stable.example.com/v1beta1 []} {stable.example.com/v1alpha1 []}]"
+	if got := fmt.Sprint(m.ReplicasPaths); got != paths {
+		t.Errorf("%s, want %s", got, paths)
+	}
+	if m := m.Mappings(); fmt.Sprint(m) != "map[stable.example.com/v1:.spec.runs stable.example.com/v1alpha1: stable.example.com/v1beta1:]" || m["stable.example.com/v1beta1"] != nil {
+		t.Error(m)
+	}
+	m.ReplicasPaths[0].Fields[0] = "changed" // is the caller's
+	if again, err := d.FieldManagement("v1"); err != nil || fmt.Sprint(again.ReplicasPaths) != paths {
+		t.Errorf("%+v, %v", again.ReplicasPaths, err)
+	}
+	if m, err := d.FieldManagement("v1beta1"); err != nil || len(m.ResetFields) != 0 || len(m.Sets("")) != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := d.FieldManagement("v1alpha1"); engine.ReasonOf(err) != engine.ReasonVersionNotServed {
+		t.Error(err)
+	}
+}

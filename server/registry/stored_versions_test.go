@@ -1,0 +1,53 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+func TestSetStoredVersionsRejections(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
+	for _, tc := range []struct {
+		versions []string
+		etag     string
+		want     Reason
+		message  string
+	}{
+		{nil, "", InvalidArgument, `status.storedVersions: Invalid value: null: must have at least one stored version`},
+		{[]string{"v1"}, "", InvalidArgument, `status.storedVersions: Invalid value: ["v1"]: must have the storage version v2`},
+		{[]string{"v2", "v3"}, "", InvalidArgument, `status.storedVersions[1]: Invalid value: "v3": missing from spec.versions; v3 was previously a storage version`},
+		{[]string{"v3", "v3"}, "", InvalidArgument, `[status.storedVersions: Invalid value: ["v3","v3"]: must have the storage version v2, status.storedVersions[1]: `},
+		{[]string{"v2"}, "other", EtagMismatch, "has etag"},
+		{make([]string, maxStoredVersions+1), "", LimitExceeded, "1001 are more than the limit max_stored_versions, which is 1000"},
+	} {
+		_, _, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.versions, tc.etag)
+		wantReason(t, err, tc.want)
+		if err != nil && !strings.Contains(err.Error(), tc.message) {
+			t.Errorf("%v: %v", tc.versions, err)
+		}
+		if e := (*Error)(nil); errors.As(err, &e) && tc.want != EtagMismatch && e.Metadata["field"] != "stored_versions" {
+			t.Errorf("%v: the field of the request is named %q", tc.versions, e.Metadata["field"])
+		}
+	}
+	_, _, err := r.SetStoredVersions(t.Context(), "default", "never.example.com", []string{"v1"}, "")
+	wantReason(t, err, CRDNotFound)
+	_, _, err = r.SetStoredVersions(t.Context(), "never", "widgets.example.com", []string{"v1"}, "")
+	wantReason(t, err, CatalogNotFound)
+}
+
+func TestStoredVersionsAccumulate(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	for i, storage := range []string{"v1alpha1", "v1", "v1alpha1"} {
+		rev := testRevision(fmt.Sprint(i), "g.io", engine.Names{Plural: "foos"})
+		rev.summary.Desired.StorageVersion = storage
+		mustRegister(t, r, "default", rev)
+	}
+	if d, _ := r.CRD(t.Context(), "default", "foos.g.io", "", ""); fmt.Sprint(d.Status.StoredVersions) != "[v1alpha1 v1]" || d.Desired.StorageVersion != "v1alpha1" {
+		t.Errorf("%v, %s", d.Status.StoredVersions, d.Desired.StorageVersion)
+	}
+}

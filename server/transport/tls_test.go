@@ -1,0 +1,312 @@
+package transport
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// authority signs certificates for tests.
+type authority struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	pem  []byte
+}
+
+func newAuthority(t *testing.T) authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return authority{key, cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+}
+
+func (a authority) sign(t *testing.T, serial int64) (cert, key []byte) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &k.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+}
+
+func (a authority) pool() *x509.CertPool {
+	p := x509.NewCertPool()
+	p.AddCert(a.cert)
+	return p
+}
+
+// secretDir is a mounted Kubernetes secret: the names are links into ..data, which is a link to a directory that is exchanged at once.
+type secretDir struct {
+	path string
+	n    int
+}
+
+func (d *secretDir) write(t *testing.T, files map[string][]byte) {
+	t.Helper()
+	d.n++
+	version := filepath.Join(d.path, strings.Repeat("v", d.n))
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Mkdir(version, 0o700))
+	for name, content := range files {
+		must(os.WriteFile(filepath.Join(version, name), content, 0o600))
+	}
+	must(os.Symlink(version, filepath.Join(d.path, "..tmp")))
+	must(os.Rename(filepath.Join(d.path, "..tmp"), filepath.Join(d.path, "..data")))
+	if d.n == 1 {
+		for name := range files {
+			must(os.Symlink(filepath.Join("..data", name), filepath.Join(d.path, name)))
+		}
+	}
+}
+
+func TestTLSRotation(t *testing.T) {
+	ca, clientCA := newAuthority(t), newAuthority(t)
+	dir := &secretDir{path: t.TempDir()}
+	cert, key := ca.sign(t, 1)
+	dir.write(t, map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": clientCA.pem})
+	files := TLSFiles{Certificate: filepath.Join(dir.path, "tls.crt"), Key: filepath.Join(dir.path, "tls.key"), ClientCA: filepath.Join(dir.path, "ca.crt")}
+	secure, err := NewTLS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if until := time.Until(secure.Expires()); until < 50*time.Minute || until > time.Hour {
+		t.Errorf("expires in %v", until)
+	}
+	addr, _ := serve(t, ServerOptions{TLS: secure, Log: quiet()}, &echo{handle: same}, "localhost:0")
+	target := "localhost:" + addr.(*net.TCPAddr).AddrPort().String()[strings.LastIndex(addr.String(), ":")+1:]
+	clientCert, clientKey := clientCA.sign(t, 7)
+	identity, err := tls.X509KeyPair(clientCert, clientKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// connect makes a new connection and returns the serial number of the certificate it was shown.
+	connect := func(certificates ...tls.Certificate) (serial int64, err error) {
+		config := &tls.Config{RootCAs: ca.pool(), Certificates: certificates, ServerName: "localhost", VerifyConnection: func(s tls.ConnectionState) error {
+			serial = s.PeerCertificates[0].SerialNumber.Int64()
+			return nil
+		}}
+		_, err = call(t.Context(), dial(t, target, credentials.NewTLS(config)), "")
+		return serial, err
+	}
+	if serial, err := connect(identity); serial != 1 || err != nil {
+		t.Errorf("serial %d, %v", serial, err)
+	}
+	if _, err := connect(); err == nil {
+		t.Error("a client without a certificate got through")
+	}
+	strangerCert, strangerKey := newAuthority(t).sign(t, 8)
+	if stranger, _ := tls.X509KeyPair(strangerCert, strangerKey); true {
+		if _, err := connect(stranger); err == nil {
+			t.Error("a client of another authority got through")
+		}
+	}
+	if _, err := call(t.Context(), dial(t, target, insecure.NewCredentials()), ""); err == nil {
+		t.Error("plaintext got through")
+	}
+
+	cert2, key2 := ca.sign(t, 2)
+	dir.write(t, map[string][]byte{"tls.crt": cert2, "tls.key": key2, "ca.crt": clientCA.pem})
+	if _, err := secure.current.reload(); err != nil {
+		t.Fatal(err)
+	}
+	if serial, err := connect(identity); serial != 2 || err != nil {
+		t.Errorf("after rotation: serial %d, %v", serial, err)
+	}
+	// A half-written pair, a missing or an empty CA: what was loaded stays, client checks included.
+	for name, broken := range map[string]map[string][]byte{
+		"a key of another certificate": {"tls.crt": cert2, "tls.key": key, "ca.crt": clientCA.pem},
+		"no CA":                        {"tls.crt": cert, "tls.key": key},
+		"an empty CA":                  {"tls.crt": cert, "tls.key": key, "ca.crt": nil},
+	} {
+		dir.write(t, broken)
+		if _, err := secure.current.reload(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if serial, err := connect(identity); serial != 2 || err != nil {
+			t.Errorf("%s: serial %d, %v", name, serial, err)
+		}
+		if _, err := connect(); err == nil {
+			t.Errorf("%s: client checks are off", name)
+		}
+	}
+}
+
+func TestUnixSocketsNeedNoTLS(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.sign(t, 1)
+	dir := t.TempDir()
+	files := TLSFiles{Certificate: filepath.Join(dir, "crt"), Key: filepath.Join(dir, "key")}
+	if err := os.WriteFile(files.Certificate, cert, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files.Key, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secure, err := NewTLS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := "unix://" + filepath.Join(dir, "s")
+	serve(t, ServerOptions{TLS: secure, Log: quiet()}, &echo{handle: same}, socket)
+	if got, err := call(t.Context(), dial(t, socket, insecure.NewCredentials()), "x"); got != "x" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestHTTPS(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.sign(t, 1)
+	dir := t.TempDir()
+	files := TLSFiles{Certificate: filepath.Join(dir, "crt"), Key: filepath.Join(dir, "key"), ClientCA: filepath.Join(dir, "ca")}
+	for path, content := range map[string][]byte{files.Certificate: cert, files.Key: key, files.ClientCA: ca.pem} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secure, err := NewTLS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen(t.Context(), "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }), quiet())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(SecureHTTP(l, secure)) }()
+	identity, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		certificates []tls.Certificate
+		http2        bool
+		want         string // "" if rejected
+	}{
+		"HTTP/2":         {[]tls.Certificate{identity}, true, "HTTP/2.0"},
+		"HTTP/1.1":       {[]tls.Certificate{identity}, false, "HTTP/1.1"},
+		"no certificate": {nil, true, ""},
+	} {
+		transport := &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: ca.pool(), ServerName: "localhost", Certificates: tc.certificates},
+			ForceAttemptHTTP2: tc.http2,
+		}
+		resp, err := (&http.Client{Transport: transport}).Get("https://" + l.Addr().String())
+		got := ""
+		if err == nil {
+			body, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			got = string(body)
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		transport.CloseIdleConnections()
+	}
+	if !DrainHTTP(t.Context(), s) {
+		t.Error("not graceful")
+	}
+	<-done
+}
+
+func TestTLSFilesAreNeverIgnored(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.sign(t, 1)
+	dir := t.TempDir()
+	path := func(name string, content []byte) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	c, k, empty, missing := path("crt", cert), path("key", key), path("empty", nil), filepath.Join(dir, "missing")
+	for name, files := range map[string]TLSFiles{
+		"nothing":                   {},
+		"certificate alone":         {Certificate: c},
+		"key alone":                 {Key: k},
+		"client CA alone":           {ClientCA: c},
+		"missing certificate":       {Certificate: missing, Key: k},
+		"missing client CA":         {Certificate: c, Key: k, ClientCA: missing},
+		"empty client CA":           {Certificate: c, Key: k, ClientCA: empty},
+		"key as certificate":        {Certificate: k, Key: k},
+		"certificate as a CA's key": {Certificate: c, Key: c},
+	} {
+		if _, err := NewTLS(files); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestPolling(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	write := func(s string) {
+		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("1")
+	r, err := newRotating([]string{path}, func(c [][]byte) (string, error) { return string(c[0]), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { r.poll(ctx, time.Millisecond, "the file", quiet()); close(done) }()
+	write("2")
+	for deadline := time.Now().Add(patience); r.get() != "2"; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not reloaded")
+		}
+	}
+	cancel()
+	<-done
+}
