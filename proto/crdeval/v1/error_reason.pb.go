@@ -37,7 +37,7 @@ const (
 	// Never sent.
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
 	// INVALID_ARGUMENT, HTTP 400. A field of the request has an invalid value. The text names the field and the rule.
-	// Example: a catalog name that is not a DNS-1123 label. Over gRPC also a message that cannot be decoded.
+	// Example: a catalog name that is not a DNS-1123 label. Over gRPC, also for a message that cannot be decoded.
 	ErrorReason_ERROR_REASON_INVALID_ARGUMENT ErrorReason = 1
 	// INVALID_ARGUMENT, HTTP 400. A REST body is not valid JSON or YAML of its request: a syntax error, an unknown field,
 	// a wrong type, or data after the value.

@@ -31,7 +31,7 @@ const (
 type FieldValidation int32
 
 const (
-	// FIELD_VALIDATION_WARN, the default of the API server.
+	// The same as FIELD_VALIDATION_WARN, the default of the API server.
 	FieldValidation_FIELD_VALIDATION_UNSPECIFIED FieldValidation = 0
 	// Drop them silently.
 	FieldValidation_FIELD_VALIDATION_IGNORE FieldValidation = 1
@@ -88,7 +88,7 @@ func (FieldValidation) EnumDescriptor() ([]byte, []int) {
 type ObjectView int32
 
 const (
-	// OBJECT_VIEW_FULL.
+	// The same as OBJECT_VIEW_FULL.
 	ObjectView_OBJECT_VIEW_UNSPECIFIED ObjectView = 0
 	// The object, changed or not.
 	ObjectView_OBJECT_VIEW_FULL ObjectView = 1
@@ -142,12 +142,12 @@ func (ObjectView) EnumDescriptor() ([]byte, []int) {
 }
 
 // Which part of the write path Admit runs. A server with its own mutating admission first calls ADMISSION_STAGE_DECODE.
-// Its admission then changes the object and sets uid, creationTimestamp, managedFields and so on. Last it calls
-// ADMISSION_STAGE_FINISH. Both stages without a change between them equal ADMISSION_STAGE_ALL.
+// It then changes the object and sets uid, creationTimestamp, managedFields and so on. Finally it calls
+// ADMISSION_STAGE_FINISH. Without a change between them, the two stages give the result of ADMISSION_STAGE_ALL.
 type AdmissionStage int32
 
 const (
-	// ADMISSION_STAGE_ALL.
+	// The same as ADMISSION_STAGE_ALL.
 	AdmissionStage_ADMISSION_STAGE_UNSPECIFIED AdmissionStage = 0
 	// The whole path.
 	AdmissionStage_ADMISSION_STAGE_ALL AdmissionStage = 1
@@ -208,7 +208,7 @@ func (AdmissionStage) EnumDescriptor() ([]byte, []int) {
 type TraceMode int32
 
 const (
-	// TRACE_MODE_NONE.
+	// The same as TRACE_MODE_NONE.
 	TraceMode_TRACE_MODE_UNSPECIFIED TraceMode = 0
 	// No rules.
 	TraceMode_TRACE_MODE_NONE TraceMode = 1
@@ -579,8 +579,8 @@ func (x *ObjectPresentation) GetScale() *Document {
 // steps. Literals have no steps.
 type TraceStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sub-expression, with macros as the rule spells them. Cut, with an ellipsis, after
-	// ServerLimits.max_trace_value_bytes.
+	// The sub-expression, with macros as the rule spells them. A text of more than ServerLimits.max_trace_value_bytes is
+	// cut and ends with an ellipsis.
 	Expression string `protobuf:"bytes,1,opt,name=expression,proto3" json:"expression,omitempty"`
 	// The start of the sub-expression in the rule, in Unicode code points from 0.
 	Offset int32 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
@@ -591,7 +591,10 @@ type TraceStep struct {
 	//	*TraceStep_Value
 	//	*TraceStep_Error
 	Result isTraceStep_Result `protobuf_oneof:"result"`
-	// Whether this value decided the result of the rule. In `a && b` it is the operand that was false.
+	// Whether this value determined the result of the rule. True for the whole rule. Within an expression that is marked,
+	// also true for: the operand of `&&` that is false, the operand of `||` that is true, the operand whose error is the
+	// result, the operand of `!`, the condition and the chosen branch of `?:`, and the last condition that all() or
+	// exists() evaluated. If all operands of `&&` are true, or all of `||` false, none of them is marked.
 	Decisive      bool `protobuf:"varint,5,opt,name=decisive,proto3" json:"decisive,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -707,16 +710,16 @@ type RuleTrace struct {
 	// The reason why the rule was not evaluated, as a sentence for people. Empty unless the outcome is
 	// RULE_OUTCOME_SKIPPED.
 	Skipped string `protobuf:"bytes,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
-	// The cost of the evaluation, in CEL cost units as Kubernetes counts them. A rule ends at 1,000,000 units, all rules
-	// of an object at 10,000,000. The cost of a messageExpression is not included.
+	// The cost of the evaluation, in CEL cost units as Kubernetes counts them. A rule may cost 1,000,000 units, and all
+	// rules of an object together 10,000,000. The cost of a messageExpression is not included.
 	Cost int64 `protobuf:"varint,6,opt,name=cost,proto3" json:"cost,omitempty"`
 	// The message of the violation. Empty unless the outcome is FAILED, ERROR or RATCHETED.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// The values of the sub-expressions, in the order of evaluation. Beyond ServerLimits.max_trace_steps, only the first
-	// and last steps are returned. Empty if the rule was skipped or does not compile, and after the traces of the object
-	// reach 4 MiB of steps.
+	// and last steps are returned. Empty if the rule was skipped or does not compile, and if earlier traces of the object
+	// already have 4 MiB of steps.
 	Steps []*TraceStep `protobuf:"bytes,8,rep,name=steps,proto3" json:"steps,omitempty"`
-	// The number of steps that were left out between the first and the last.
+	// The number of steps that were left out between the first and the last steps.
 	OmittedSteps  int32 `protobuf:"varint,9,opt,name=omitted_steps,json=omittedSteps,proto3" json:"omitted_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -895,13 +898,13 @@ type EvaluationItem struct {
 	OldObject *Document `protobuf:"bytes,4,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
 	// A patch of `old_object` in the version of the request, instead of `object`. The write is an update to the patched
 	// object. A patch that cannot be applied, or has more than 10,000 operations, is a rejection. INVALID_ARGUMENT, for
-	// this item only, together with `object`, without `old_object`, without type or document, or in a call other than
-	// Validate and Admit.
+	// this item only, in these cases: `object` is set too; `old_object` is not set; type or document is missing; the call
+	// is neither Validate nor Admit.
 	Patch *ObjectPatch `protobuf:"bytes,5,opt,name=patch,proto3" json:"patch,omitempty"`
 	// The subresource to write to: "", status or scale. Default: "", the object itself. A write to `status` takes only
 	// the status from `object`. A write to `scale` takes only the replicas from a Scale, and `patch` patches the Scale.
-	// INVALID_ARGUMENT without `old_object`, for another name, and in a call other than Validate and Admit. If the
-	// version does not declare the subresource, the write is rejected with 404.
+	// INVALID_ARGUMENT, for this item only, in these cases: `old_object` is not set; the value is another name; the call
+	// is neither Validate nor Admit. If the version does not declare the subresource, the write is rejected with 404.
 	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// A revision of the CRD that the catalog keeps. Default: the current revision. Error: REVISION_NOT_FOUND.
 	Revision string `protobuf:"bytes,7,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -911,8 +914,8 @@ type EvaluationItem struct {
 	Name string `protobuf:"bytes,9,opt,name=name,proto3" json:"name,omitempty"`
 	// The name that the server generated for a creation whose object has `generateName` and no name. The object is
 	// evaluated and returned with this name. An object with a name keeps its name. ADMISSION_STAGE_DECODE ignores this
-	// field, because API servers generate names after mutating admission. Default: empty. INVALID_ARGUMENT together with
-	// `old_object`, and in a call other than Validate and Admit.
+	// field, because API servers generate names after mutating admission. Default: empty. INVALID_ARGUMENT, for this item
+	// only, if `old_object` is set or the call is neither Validate nor Admit.
 	GeneratedName string `protobuf:"bytes,10,opt,name=generated_name,json=generatedName,proto3" json:"generated_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1238,8 +1241,9 @@ type Verdict struct {
 	Warnings []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The object that the API server would return, read back from storage, in the version of the request. For a write to
 	// the subresource scale it is the Scale. crdeval does not generate uid, creationTimestamp, resourceVersion,
-	// managedFields and names: the caller sets them. Absent if rejected, and as `view` says: OBJECT_VIEW_CHANGED leaves
-	// it out if it is the same JSON value as the object that was sent. Validate does not return it.
+	// managedFields and names: the caller sets them. Absent if rejected, and with OBJECT_VIEW_NONE. With
+	// OBJECT_VIEW_CHANGED, also absent if it is the same JSON value as the object that was sent. Validate does not return
+	// it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The object that the API server would store, in the storage version. Absent if it is the same JSON value as
 	// `object`, even if `view` leaves `object` out, and with OBJECT_VIEW_NONE. Always present for a write to the

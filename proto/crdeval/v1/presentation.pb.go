@@ -30,7 +30,7 @@ const (
 type RowObject int32
 
 const (
-	// ROW_OBJECT_METADATA.
+	// The same as ROW_OBJECT_METADATA.
 	RowObject_ROW_OBJECT_UNSPECIFIED RowObject = 0
 	// Nothing.
 	RowObject_ROW_OBJECT_NONE RowObject = 1
@@ -86,7 +86,7 @@ func (RowObject) EnumDescriptor() ([]byte, []int) {
 // How to print a table.
 type TableText struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Print the columns of a priority above 0 too: `-o wide`. Default: false.
+	// Also print the columns with a priority above 0: `-o wide`. Default: false.
 	Wide bool `protobuf:"varint,1,opt,name=wide,proto3" json:"wide,omitempty"`
 	// Print no headings: `--no-headers`. Default: false.
 	NoHeaders bool `protobuf:"varint,2,opt,name=no_headers,json=noHeaders,proto3" json:"no_headers,omitempty"`
@@ -180,8 +180,8 @@ type TableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The name of the CRD: crontabs.stable.example.com. Needed without objects. Default: the CRD that serves the group
-	// and kind of the first object.
+	// The name of the CRD: crontabs.stable.example.com. Required if there are no objects. Default: the CRD that serves
+	// the group and kind of the first object.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The version whose columns the table has. Default: the version of the first object's apiVersion. Without objects,
 	// the preferred version.
@@ -424,8 +424,8 @@ type SelectFieldsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The name of the CRD: crontabs.stable.example.com. Needed without objects. Default: the CRD that serves the group
-	// and kind of the first object.
+	// The name of the CRD: crontabs.stable.example.com. Required if there are no objects. Default: the CRD that serves
+	// the group and kind of the first object.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The version whose selectableFields are used. Default: the version of the first object's apiVersion.
 	// OBJECT_UNREADABLE, for the whole call, if that cannot be read. Without objects, the preferred version.

@@ -206,7 +206,7 @@ type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A DNS-1123 label: 1 to 63 characters of a-z, 0-9 and "-", with a letter or digit at both ends.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The Kubernetes minor version whose expressions and formats a registration may use. One of
+	// The Kubernetes minor version whose expressions and formats a registration may use: 0 or one of
 	// GetServerInfoResponse.kubernetes_minors, otherwise INVALID_ARGUMENT. With 0 the catalog behaves as an unmodified
 	// 1.37: new expressions and formats must be those of 1.36, stored ones may be those of 1.37. Evaluation always
 	// behaves as 1.37.
@@ -1165,8 +1165,8 @@ type CheckCrdRequest struct {
 	// The CustomResourceDefinition, apiextensions.k8s.io/v1 or v1beta1. At most 3 MiB. Over REST it is the body.
 	// Required.
 	Manifest *Document `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
-	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
+	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1307,8 +1307,8 @@ type GetCrdRequest struct {
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	// How much of the CRD to return. Default: CRD_VIEW_FULL.
 	View CrdView `protobuf:"varint,4,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
-	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
-	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
+	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1438,8 +1438,8 @@ type ListCrdsRequest struct {
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// How much of each CRD to return. Default: CRD_VIEW_BASIC.
 	View CrdView `protobuf:"varint,4,opt,name=view,proto3,enum=crdeval.v1.CrdView" json:"view,omitempty"`
-	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
-	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
+	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1888,8 +1888,9 @@ type WatchCrdsResponse struct {
 	// CRD that was deleted since may lack its manifest. A later event then reports that change.
 	Crd *Crd `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
 	// The token to resume from; also for `at_least`. A watch from this token sends all changes after this event. If
-	// several changes were written together, all but the last carry a token that sends all of them again. Empty before
-	// WATCH_EVENT_TYPE_SYNCED in a watch without a token, because a partial set of CRDs cannot be resumed.
+	// several changes were written together, only the token of the last event is after all of them: a watch from another
+	// of these tokens sends all of them again. Empty before WATCH_EVENT_TYPE_SYNCED in a watch without a token, because a
+	// partial set of CRDs cannot be resumed.
 	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1962,8 +1963,8 @@ type DiffCrdRequest struct {
 	Revision string `protobuf:"bytes,5,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Objects to replay, as they are stored or sent today. At most ServerLimits.max_batch_items. Default: no objects.
 	Objects []*Document `protobuf:"bytes,6,rep,name=objects,proto3" json:"objects,omitempty"`
-	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
-	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
+	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2276,8 +2277,8 @@ type GetCatalogRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the catalog. Required.
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
-	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
-	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
+	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,2,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2381,8 +2382,8 @@ type ListCatalogsRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// `next_page_token` of the previous page. Default: empty, the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// The token of a write. The response comes from a state that includes this write. Default: the state that the replica
-	// has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
+	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
+	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
 	AtLeast       string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -49,8 +49,8 @@ const (
 type RegistryServiceClient interface {
 	// Validates a CRD. If it is accepted, it becomes the catalog's current revision under its name. If the catalog has a
 	// CRD with this name, the new one is validated as an update, as for `kubectl replace`: some fields are immutable, and
-	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false; over REST with HTTP 200. Registering
-	// the same CRD again changes nothing.
+	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
+	// status is HTTP 200. Registering the same CRD again changes nothing.
 	//
 	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
 	RegisterCrd(ctx context.Context, in *RegisterCrdRequest, opts ...grpc.CallOption) (*RegisterCrdResponse, error)
@@ -289,8 +289,8 @@ func (c *registryServiceClient) DeleteCatalog(ctx context.Context, in *DeleteCat
 type RegistryServiceServer interface {
 	// Validates a CRD. If it is accepted, it becomes the catalog's current revision under its name. If the catalog has a
 	// CRD with this name, the new one is validated as an update, as for `kubectl replace`: some fields are immutable, and
-	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false; over REST with HTTP 200. Registering
-	// the same CRD again changes nothing.
+	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
+	// status is HTTP 200. Registering the same CRD again changes nothing.
 	//
 	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
 	RegisterCrd(context.Context, *RegisterCrdRequest) (*RegisterCrdResponse, error)

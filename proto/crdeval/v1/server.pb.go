@@ -84,7 +84,8 @@ type ServerLimits struct {
 	// is an authenticated identity, otherwise a connection. Default: 32, and at most an eighth of --max-in-flight.
 	MaxStreamsPerCaller int32 `protobuf:"varint,24,opt,name=max_streams_per_caller,json=maxStreamsPerCaller,proto3" json:"max_streams_per_caller,omitempty"`
 	// Calls of AdmitStream and ReadStream that all callers together may have open. A further call ends the longest idle
-	// stream of any caller, likewise. Default: 64, and at most a quarter of --max-in-flight.
+	// stream of all callers, or gets OVERLOADED, under the same condition. Default: 64, and at most a quarter of
+	// --max-in-flight.
 	MaxStreams    int32 `protobuf:"varint,25,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -30,7 +30,7 @@ const (
 //
 // Reports the version and the limits of this server.
 type ServerServiceClient interface {
-	// Returns version and limits. They do not change while the server runs. It has no specific errors.
+	// Returns version and limits, which do not change while the server runs. The call has no errors of its own.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 }
 
@@ -58,7 +58,7 @@ func (c *serverServiceClient) GetServerInfo(ctx context.Context, in *GetServerIn
 //
 // Reports the version and the limits of this server.
 type ServerServiceServer interface {
-	// Returns version and limits. They do not change while the server runs. It has no specific errors.
+	// Returns version and limits, which do not change while the server runs. The call has no errors of its own.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	mustEmbedUnimplementedServerServiceServer()
 }

@@ -248,8 +248,8 @@ type Violation struct {
 	// The type of the violation: field.ErrorType of Kubernetes, spelled as in the causes of a metav1.Status:
 	// FieldValueRequired, FieldValueInvalid, FieldValueNotSupported, FieldValueTypeInvalid, FieldValueDuplicate, …
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// The field as Kubernetes writes it: `spec.containers[0].name`. Kubernetes also writes "<nil>". For people; programs
-	// should use `pointer`.
+	// The field as Kubernetes writes it: `spec.containers[0].name`. Kubernetes writes "<nil>" for the summary of anyOf,
+	// oneOf, allOf or not, and for a number outside the range of its format. For people; programs should use `pointer`.
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
 	// The text of Kubernetes, without the field. An API server prints `field + ": " + message`.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`

@@ -28,7 +28,7 @@ if _version_not_supported:
 class EvaluationServiceStub:
     """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
 
-    A result holds what an API server would answer for an object, also when that answer is a rejection. If crdeval cannot
+    A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
     INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
@@ -89,7 +89,7 @@ class EvaluationServiceStub:
 class EvaluationServiceServicer:
     """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
 
-    A result holds what an API server would answer for an object, also when that answer is a rejection. If crdeval cannot
+    A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
     INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
@@ -100,8 +100,8 @@ class EvaluationServiceServicer:
     """
 
     def Validate(self, request, context):
-        """Decodes, prunes, defaults and validates each item, rules included, as a creation or, with `old_object`, as an
-        update. Returns the verdict with its violations.
+        """Decodes, prunes, defaults and validates each item, and runs its rules. An item with `old_object` is an update,
+        otherwise a creation. Returns the verdict with its violations.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -125,9 +125,10 @@ class EvaluationServiceServicer:
 
         An error of an item does not end the stream. These errors end it: the errors of a whole call; INVALID_ARGUMENT for
         a message without items, or with other fields after the first message; LIMIT_EXCEEDED for a message with too many
-        items; OVERLOADED. OVERLOADED is returned in three cases: the server shuts down, memory stays short, or the stream
-        was idle in both directions for a minute while another stream begins and all slots are in use, of the caller
-        (ServerLimits.max_streams_per_caller) or of all callers (max_streams). Send the items without a result again.
+        items; OVERLOADED. OVERLOADED has three causes: the server shuts down; memory stays short; or another stream
+        begins, all slots are in use, and this stream was idle in both directions for at least a minute. Slots are those of
+        the caller (ServerLimits.max_streams_per_caller) and of all callers (max_streams). After OVERLOADED, send the items
+        that have no result again.
 
         The items of a message are evaluated against the catalog at the time when the server takes the message. This state
         is never older than that of earlier messages. Inline CRDs apply to the whole stream. `item_timeout` bounds each
@@ -136,7 +137,7 @@ class EvaluationServiceServicer:
         Over REST: POST /v1/catalogs/{catalog}:admitStream. The body is application/x-ndjson with one EvaluationItem per
         line (with `bare=true` one object per line), or application/yaml with one bare object per document. The fields of
         the first message are query parameters (`stage=ADMISSION_STAGE_DECODE`, `options.view=OBJECT_VIEW_NONE`,
-        `include.tableRow=true`). With `crds=2` the first two lines or documents are inline CRDs, not items.
+        `include.tableRow=true`). With `crds=2`, for example, the first two lines or documents are inline CRDs, not items.
 
         The answer is application/x-ndjson with one VerdictResult per line, in the order of the items. Each line also has
         `index`, the number of the item from 0, and `line`, its line in the body. A line that is JSON but not an
@@ -238,7 +239,7 @@ def add_EvaluationServiceServicer_to_server(servicer, server):
 class EvaluationService:
     """Evaluates objects against the CRDs of a catalog. Every call takes a batch of items. Result i belongs to item i.
 
-    A result holds what an API server would answer for an object, also when that answer is a rejection. If crdeval cannot
+    A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
     evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
     VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
     INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are

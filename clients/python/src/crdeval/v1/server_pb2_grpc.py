@@ -47,7 +47,7 @@ class ServerServiceServicer:
     """
 
     def GetServerInfo(self, request, context):
-        """Returns version and limits. They do not change while the server runs. It has no specific errors.
+        """Returns version and limits, which do not change while the server runs. The call has no errors of its own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
