@@ -80,11 +80,12 @@ func newReplicas(t *testing.T, endpoint string) []*replica {
 	return all
 }
 
-// inProcess starts the replicas in this process, under its race detector.
+// inProcess starts the replicas in this process, under its race detector. A busy machine may need more than the default
+// --max-wait until a replica has applied a write.
 func inProcess(t *testing.T, all []*replica) {
 	t.Helper()
 	for _, r := range all {
-		start(t, r.flags...)
+		start(t, append(r.flags, "--max-wait="+patience.String())...)
 	}
 }
 
