@@ -31,10 +31,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 			}}
 		}
 		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-			i, ok := p.find(f)
-			if !ok {
-				return false, false
-			}
+			i, _ := p.find(f) // no type allows the null at 0
 			m, ok := f.probe(i, last)
 			return m != 0, ok
 		}}

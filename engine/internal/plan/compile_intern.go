@@ -80,19 +80,18 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 
 // slot returns the slot of a name on the node that fills the slots.
 func (n *Node) slot(name string) uint16 {
-	if n == nil {
+	i, ok := 0, false
+	switch {
+	case n == nil:
+	case n.index == nil && len(n.Names) >= indexFrom: // not complete yet: sorted, without an index
+		i, ok = slices.BinarySearch(n.Names, name)
+	default:
+		i, ok = n.find(name)
+	}
+	if !ok {
 		return NoSlot
 	}
-	if n.index == nil && len(n.Names) >= indexFrom { // not complete yet: sorted, without an index
-		if i, ok := slices.BinarySearch(n.Names, name); ok {
-			return uint16(i)
-		}
-		return NoSlot
-	}
-	if i, ok := n.find(name); ok {
-		return uint16(i)
-	}
-	return NoSlot
+	return uint16(i)
 }
 
 // appendKey appends all that distinguishes nodes.

@@ -18,14 +18,10 @@ import (
 func (e *explainer) number(n *Node, v *Validation, i uint32) {
 	typ, format := n.numberType(v)
 	isInt := e.d.Nodes[i].Kind == value.Int
-	var x float64
-	var fits bool
+	x := e.d.Number(i)
+	fits := floatFits(x, typ, format) || !quirk.On(quirk.IntegerOverflowReportedTwice)
 	if isInt {
-		x = float64(e.d.Int(i))
 		fits = intFits(e.d.Int(i), typ, format)
-	} else {
-		x = e.d.Float(i)
-		fits = floatFits(x, typ, format) || !quirk.On(quirk.IntegerOverflowReportedTwice)
 	}
 	if !fits {
 		keyword := "type"
@@ -164,11 +160,5 @@ func nearInteger(f float64) bool {
 		return false
 	}
 	rounded := math.Round(f)
-	if f == rounded {
-		return true
-	}
-	if rounded == 0 {
-		return false
-	}
-	return math.Abs(f-rounded) < 1e-9*math.Abs(rounded)
+	return f == rounded || math.Abs(f-rounded) < 1e-9*math.Abs(rounded)
 }

@@ -113,8 +113,7 @@ func (t *walker) violation(found violation.Step, i uint32, err *field.Error, bel
 
 // path returns the current path, extended by below. It has its own memory.
 func (t *walker) path(below value.Path) value.Path {
-	p := make(value.Path, 0, len(t.at.Path)+len(t.steps)+len(below))
-	p = append(p, t.at.Path...)
+	p := append(t.texts().Path(len(t.at.Path)+len(t.steps)+len(below)), t.at.Path...)
 	for k := range t.steps {
 		switch s := &t.steps[k]; s.kind {
 		case stepProperty:

@@ -107,12 +107,15 @@ func detail(text, at string) string {
 // inferred format, or the text that does not match the format.
 func (e *explainer) wrongType(keyword string, i uint32, want, word string) {
 	at := e.dotted()
-	quoted := e.texts().Text(func(b []byte) []byte { return violation.AppendQuoted(b, word) })
-	t := e.textAt(at, " in body must be of type ", want, ": ", quoted)
-	var bad any
-	if quirk.On(quirk.TypeNameAsBadValue) {
+	t := e.texts().Text(func(b []byte) []byte {
+		b = append(append(append(append(b, at...), " in body must be of type "...), want...), ": "...)
+		return violation.AppendQuoted(b, word)
+	})
+	bad := types[word].name // does not allocate
+	if bad == nil {
 		bad = e.texts().Clone(word)
-	} else {
+	}
+	if !quirk.On(quirk.TypeNameAsBadValue) {
 		bad = e.d.Any(i)
 	}
 	err := field.TypeInvalid(nil, bad, detail(t, at))
@@ -177,7 +180,7 @@ func (e *explainer) forbidden(member uint32, key string) {
 }
 
 // notInEnum reports a value that is not in the enum. The text lists strings bare and other values as JSON, all quoted.
-func (e *explainer) notInEnum(i uint32, values []any) {
+func (e *explainer) notInEnum(i uint32, bad any, values []any) {
 	supported := e.texts().Text(func(text []byte) []byte {
 		text = append(text, "supported values: "...)
 		for k, v := range values {
@@ -188,10 +191,19 @@ func (e *explainer) notInEnum(i uint32, values []any) {
 		}
 		return text
 	})
-	err := field.Invalid(nil, e.d.Any(i), supported)
+	err := field.Invalid(nil, bad, supported)
 	err.Type = field.ErrorTypeNotSupported
-	at, list := e.dotted(), e.texts().Text(func(b []byte) []byte { return fmt.Append(b, values) })
-	e.report("enum", i, nil, at, e.textAt(at, " in body should be one of ", list), err)
+	at := e.dotted()
+	e.report("enum", i, nil, at, e.texts().Text(func(b []byte) []byte {
+		b = append(append(b, at...), " in body should be one of ["...)
+		for k, v := range values {
+			if k > 0 {
+				b = append(b, ' ')
+			}
+			b = fmt.Append(b, v)
+		}
+		return append(b, ']')
+	}), err)
 }
 
 func appendListed(text []byte, v any) []byte {
@@ -209,25 +221,19 @@ func (e *explainer) violations() (reported, ratcheted []violation.Violation) {
 	if len(e.found) == 0 {
 		return nil, nil
 	}
-	type key struct {
-		text      string
-		ratcheted bool
-	}
-	reported, known := make([]violation.Violation, 0, len(e.found)), map[key]bool{}
+	reported = make([]violation.Violation, 0, len(e.found))
+	var known [2]violation.Texts // of reported and of ratcheted errors
 	for k := range e.found {
+		f, list, texts := &e.found[k], &reported, &known[0]
+		if f.ratcheted {
+			list, texts = &ratcheted, &known[1]
+		}
 		if e.tick(4) {
 			break
 		}
-		f := &e.found[k]
-		id := key{f.text, f.ratcheted}
-		switch {
-		case known[id] && quirk.On(quirk.ErrorsDeduplicatedByText):
-		case f.ratcheted:
-			ratcheted = append(ratcheted, f.Violation)
-		default:
-			reported = append(reported, f.Violation)
+		if texts.Add(f.text) || !quirk.On(quirk.ErrorsDeduplicatedByText) {
+			*list = append(*list, f.Violation)
 		}
-		known[id] = true
 	}
 	return reported, ratcheted
 }

@@ -124,7 +124,7 @@ func (e *explainer) enum(v *Validation, i uint32) {
 		return
 	}
 	if kind := e.d.Nodes[i].Kind; (kind == value.Array || kind == value.Object) && !v.Enum.compound {
-		e.notInEnum(i, v.Enum.Values)
+		e.notInEnum(i, e.d.Any(i), v.Enum.Values)
 		return
 	}
 	if e.tick(e.textOf(i) / 64) {
@@ -136,7 +136,7 @@ func (e *explainer) enum(v *Validation, i uint32) {
 			return
 		}
 	}
-	e.notInEnum(i, v.Enum.Values)
+	e.notInEnum(i, data, v.Enum.Values)
 }
 
 // enumMatches converts the value to the Go type of the enum's value with Go's reflection rules, and compares deeply: a

@@ -89,18 +89,19 @@ var intOrString = []string{"integer", "string"}
 // types has for each type the list of it, the kinds of values that accept takes, those that it doubts, and the formats
 // of numbers.
 var types = map[string]struct {
+	name        any // a string
 	list        []string
 	sure, maybe kindSet
 	formats     []string
 }{
-	"object": {list: []string{"object"}, sure: 1 << value.Object},
-	"array":  {list: []string{"array"}, sure: 1 << value.Array},
-	"string": {list: []string{"string"}, sure: 1 << value.String},
-	"integer": {list: []string{"integer"}, sure: 1 << value.Int, maybe: 1 << value.Float,
+	"object": {name: "object", list: []string{"object"}, sure: 1 << value.Object},
+	"array":  {name: "array", list: []string{"array"}, sure: 1 << value.Array},
+	"string": {name: "string", list: []string{"string"}, sure: 1 << value.String},
+	"integer": {name: "integer", list: []string{"integer"}, sure: 1 << value.Int, maybe: 1 << value.Float,
 		formats: []string{"int32", "int64"}},
-	"number": {list: []string{"number"}, sure: 1<<value.Int | 1<<value.Float,
+	"number": {name: "number", list: []string{"number"}, sure: 1<<value.Int | 1<<value.Float,
 		formats: []string{"float", "double"}},
-	"boolean": {list: []string{"boolean"}, sure: 1<<value.False | 1<<value.True},
+	"boolean": {name: "boolean", list: []string{"boolean"}, sure: 1<<value.False | 1<<value.True},
 }
 
 // Has reports whether all bits of f are set.

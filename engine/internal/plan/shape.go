@@ -17,7 +17,7 @@ type shaper struct {
 func newShaper(d *value.Doc, track bool) shaper {
 	s := shaper{d: d}
 	if track {
-		s.edits = &Edits{d: d}
+		s.edits = &Edits{d: d, stack: make([]uint32, 0, usualDepth)}
 	}
 	return s
 }

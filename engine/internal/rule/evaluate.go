@@ -171,9 +171,8 @@ func (e *evaluation) addFalse(c *rule) (more bool) {
 		detail = text
 	}
 	if detail == "" {
-		detail = "failed rule: " + c.displayName()
-		if c.message != "" {
-			detail = c.displayName()
+		if detail = c.displayName(); c.message == "" {
+			detail = "failed rule: " + detail
 		}
 	}
 	var bad any = field.OmitValueType{}
@@ -273,6 +272,9 @@ func (e *evaluation) add(c *rule, err *field.Error) (more bool) {
 func (e *evaluation) addTo(list *[]violation.Violation, c *rule, err *field.Error, steps int) (more bool) {
 	if !e.run.Budget.Take(violation.Size(err), false) {
 		return false
+	}
+	if *list == nil {
+		*list = make([]violation.Violation, 0, 4) // the usual number
 	}
 	*list = append(*list, e.violation(c, err, steps))
 	return true

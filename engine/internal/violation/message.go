@@ -1,7 +1,6 @@
 package violation
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strconv"
@@ -41,7 +40,7 @@ func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
 	text = slices.Grow(text, sizeOf(errs))
 	start := len(text)
 	text = append(text, '[') // removed below if there is only one text
-	var said texts
+	var said Texts
 	for i, err := range errs {
 		if i%64 == 63 && stopped != nil && stopped() {
 			break
@@ -51,7 +50,8 @@ func appendTexts(text []byte, errs []*field.Error, stopped func() bool) []byte {
 			text = append(text, ", "...)
 		}
 		one := len(text)
-		if text = AppendText(text, err); !said.add(text, one) {
+		text = AppendText(text, err)
+		if !said.Add(unsafe.String(unsafe.SliceData(text[one:]), len(text)-one)) {
 			text = text[:from]
 		}
 	}
@@ -69,40 +69,30 @@ func sizeOf(errs []*field.Error) (size int) {
 	return size
 }
 
-// texts is the set of texts in a buffer. It compares up to fewTexts texts directly and uses a map for more.
-type texts struct {
+// Texts is a set of texts. It compares up to fewTexts texts directly and uses a map for more.
+type Texts struct {
 	count int
-	few   [fewTexts]struct{ from, to int }
+	few   [fewTexts]string
 	more  map[string]struct{}
 }
 
 const fewTexts = 16
 
-// add adds the text from an index of the buffer to its end. It returns false if the set already has the text.
-func (t *texts) add(buffer []byte, from int) (added bool) {
-	one := buffer[from:]
-	if t.more == nil {
-		for _, s := range t.few[:t.count] {
-			if bytes.Equal(buffer[s.from:s.to], one) {
-				return false
-			}
-		}
-		if t.count < fewTexts {
-			t.few[t.count].from, t.few[t.count].to = from, len(buffer)
-			t.count++
-			return true
-		}
-		t.more = make(map[string]struct{}, 2*fewTexts)
-		for _, s := range t.few {
-			t.more[string(buffer[s.from:s.to])] = struct{}{}
-		}
-	}
-	if _, known := t.more[string(one)]; known {
+// Add adds a text. It returns false if the set already has it.
+func (t *Texts) Add(text string) (added bool) {
+	if slices.Contains(t.few[:min(t.count, fewTexts)], text) {
 		return false
 	}
-	t.more[string(one)] = struct{}{}
-	t.count++
-	return true
+	if t.count++; t.count <= fewTexts {
+		t.few[t.count-1] = text
+		return true
+	}
+	if t.more == nil {
+		t.more = map[string]struct{}{}
+	}
+	known := len(t.more)
+	t.more[text] = struct{}{}
+	return len(t.more) > known
 }
 
 // AppendText appends err.Error(): the field, a colon, the body.
