@@ -22,7 +22,7 @@ var found = []string{
 	`dyn(self.list) + self.list.map(e, e) == self.list`, `dyn(self.set) + self.set.map(e, e) == self.set.reverse()`, `dyn(self.set) + self.set == ['b', 'a']`, `dyn(self.list) + self.list != self.list`,
 }
 
-func TestFound(t *testing.T) {
+func TestRegressions(t *testing.T) {
 	u := newUpstream(t, richSchema, false)
 	var s spec.Schema
 	if err := json.Unmarshal([]byte(richSchema), &s); err != nil {
