@@ -146,17 +146,17 @@ func (c *compiler) resolve(x *expr, extra uint64) *expr {
 	if a.branches != nil {
 		return c.choice(a.branches)
 	}
-	if a.optional {
-		return c.valueWalk(a, extra)
-	}
 	cost := uint64(len(a.steps)) + extra
-	if a.base != nil && len(a.steps) == 0 {
+	if a.base != nil && len(a.steps) == 0 && !a.optional {
 		return charged(a.base, cost)
 	}
-	if p, t := c.nodeWalk(a, cost); p != nil {
-		return typed(p, t)
+	if p, t := c.nodeWalk(a, cost); p != nil && !a.optional {
+		x = typed(p, t)
+	} else {
+		x = c.valueWalk(a, extra)
 	}
-	return c.valueWalk(a, extra)
+	x.part = c.partOf(a)
+	return x
 }
 
 // typed returns the value of the node that an attribute leads to.

@@ -71,7 +71,7 @@ func (f *Frame) compareRefs(a, b val) (sign int, ok bool) {
 func equality(_ *compiler, k callee, args []*expr) *expr {
 	negate := k.name == operators.NotEquals
 	if args[0].isText() && args[1].isText() {
-		l, r := textOf(args[0]), textOf(args[1])
+		l, r := textOf(args[0], args[1].isConst), textOf(args[1], args[0].isConst)
 		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 			x, n, ok := l.get(f)
 			y, m, also := r.get(f)

@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,8 @@ type compiler struct {
 	scope     *scope
 	program   *Program
 	closures  int32
+	reads     *Reads
+	paths     map[int]string // of Reads to the nodes in the frame's slots, if they are known
 }
 
 // scope is a variable and those around it.
@@ -30,6 +33,8 @@ type scope struct {
 
 func newCompiler(a *ast.AST, self *Type, o Options) *compiler {
 	c := &compiler{ast: a, functions: o.Functions, program: &Program{nodes: nodeFirst, value: o.Value}}
+	c.reads, c.paths = cmp.Or(o.Reads, &Reads{}), map[int]string{nodeSelf: ""}
+	c.reads.any = c.reads.any || o.OptionalOldSelf
 	c.declare("self", variableAttr(nodeSelf, self))
 	old := variableAttr(nodeOld, self)
 	if o.OptionalOldSelf {
@@ -216,19 +221,13 @@ func init() { // an initializer would refer to itself
 		operators.Greater:       comparison,
 		operators.GreaterEquals: comparison,
 		operators.Add:           addition,
-		operators.Subtract:      arithmetic,
-		operators.Multiply:      arithmetic,
-		operators.Divide:        arithmetic,
-		operators.Modulo:        arithmetic,
 		operators.In:            membership,
 		"size":                  size,
-		"startsWith":            affix,
-		"endsWith":              affix,
-		"contains":              containing,
+		"startsWith":            search,
+		"endsWith":              search,
+		"contains":              search,
 		"matches":               matching,
 		"find":                  finding,
-		"hasValue":              hasValue,
-		"value":                 optionalValue,
 		"duration":              durationOf,
 		"dyn":                   dynOf,
 	}

@@ -16,6 +16,8 @@ type expr struct {
 	v valFn
 	// text is the node of a string that is not nullable.
 	text *place
+	// part is what the value, or each element of a computed list, depends on. It is nil if that is known otherwise.
+	part *part
 
 	// isConst: the value is constant and costs nothing.
 	isConst  bool
@@ -51,7 +53,16 @@ func (x *expr) bool() boolFn {
 	}
 }
 
+// val returns a closure for callers that depend on the whole value.
 func (x *expr) val() valFn {
+	if x.part != nil && x.shape.kind != kindBool {
+		x.part.any = true
+	}
+	return x.shallow()
+}
+
+// shallow returns a closure for callers that depend on the kind of the value and on the length of a list.
+func (x *expr) shallow() valFn {
 	switch {
 	case x.v != nil:
 		return x.v

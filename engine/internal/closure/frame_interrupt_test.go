@@ -24,7 +24,6 @@ var long = []string{
 	`self.ls == self.lt`,
 	`self.ms == self.mt`,
 	`self.ms.all(k, self.ms[k] == self.mt[k])`,
-	`self.ms.all(k, v, k in self.mt)`,
 	`self.li.all(x, self.li[x % 20000] >= 0)`,
 	`self.li.all(x, self.li[19999 - x] >= 0)`,
 	`self.lo.all(x, self.lo.exists(y, y.name == x.name && y.v != x.v))`,
@@ -32,8 +31,6 @@ var long = []string{
 	`self.ls.isSorted()`,
 	`self.li.sum() > 1`,
 	`self.set == self.set`,
-	`(self.ls + self.ls + self.ls).all(x, x != 'q')`,
-	`self.ls.map(x, self.ls + self.ls).size() > 1`,
 
 	`self.s.split('').size() > 1`,
 	`self.s.upperAscii().lowerAscii().replace('a', 'bb').size() > 1`,

@@ -28,6 +28,7 @@ func (c *compiler) choice(b *branches) *expr {
 		x.b = choose(test, yes.bool(), no.bool())
 	case yes.n != nil && no.n != nil && yes.shape.typ == no.shape.typ:
 		x.n = choose(test, yes.n, no.n)
+		c.reads.any = true
 	default:
 		x.v = choose(test, yes.val(), no.val())
 	}

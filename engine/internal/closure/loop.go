@@ -4,38 +4,34 @@ import "github.com/google/cel-go/common/ast"
 
 // loop goes through a list or a map of the document, or through a computed list, for a macro.
 type loop struct {
-	// first and second are the macro's variables: the element or key; with two variables the index or key, and the element
-	// or value.
-	first, second *attr
+	first *attr // the macro's variable: the element or key
 
 	nodes nodeFn // of the document; nil: computed
 	vals  valFn
-	// The slots of the element's node or of a computed element, and of its index; noIndex without one.
-	at, index int
+	at    int // the slot of the element's node or of a computed element
 }
 
-const noIndex = -1
-
-// loop prepares the loop over a macro's range and its variables.
+// loop prepares the loop over a macro's range and its variable.
 func (c *compiler) loop(m ast.ComprehensionExpr, source *expr) *loop {
-	l := &loop{index: noIndex}
+	l := &loop{}
 	switch {
+	case m.IterVar2() != "":
+		c.unsupported("a macro with two variables")
 	case source.n != nil && source.shape.typ.Elem != nil:
 		l.nodes, l.at = source.n, c.node()
 		l.first = variableAttr(l.at, source.shape.typ.Elem)
+		if source.part != nil {
+			c.paths[l.at] = source.part.path + "\xff"
+		}
 		if source.shape.kind == kindMap {
-			l.first, l.second = keyAttr(l.at), l.first
-			return l
+			l.first = keyAttr(l.at)
+			c.reads.any = true
 		}
 	case source.shape.kind == kindList:
 		l.vals, l.at = source.val(), c.variable()
 		l.first = computedAttr(l.at, source.shape.element())
 	default:
 		c.unsupported("a macro over a computed map, or over what may be a list or a map")
-	}
-	if m.IterVar2() != "" {
-		l.index = c.variable()
-		l.first, l.second = computedAttr(l.index, intShape), l.first
 	}
 	return l
 }
@@ -77,10 +73,6 @@ func (l *loop) next(f *Frame, p *elements) bool {
 		f.nodes[l.at], p.node = p.node, f.Doc.Nodes[p.node].Next
 	default:
 		f.vals[l.at], p.ok = p.take(f)
-	}
-	if l.index != noIndex {
-		f.vals[l.index] = intVal(p.taken)
-		p.taken++
 	}
 	p.ok = p.ok && f.tick()
 	return p.ok

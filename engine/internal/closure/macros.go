@@ -50,20 +50,16 @@ func (c *compiler) within(m ast.ComprehensionExpr, l *loop, compile func()) {
 	outer := c.scope
 	c.declare(m.AccuVar(), nil)
 	c.declare(m.IterVar(), l.first)
-	if m.IterVar2() != "" {
-		c.declare(m.IterVar2(), l.second)
-	}
 	compile()
 	c.scope = outer
-	l.first, l.second = nil, nil // programs retain the loop, not its variables
+	l.first = nil // programs retain the loop, not its variable
 }
 
-// quantifier compiles all, or exists if any is set, with one or two variables. Each element costs 2 for the condition
-// (3 for exists), 1 for the accumulator, and its predicate. The element behind the one that decides costs the condition
-// once more. The result costs 1.
+// quantifier compiles all, or exists if any is set. Each element costs 2 for the condition (3 for exists), 1 for the
+// accumulator, and its predicate. The element behind the one that decides costs the condition once more. The result
+// costs 1.
 func (c *compiler) quantifier(m ast.ComprehensionExpr, source *expr, any bool) *expr {
-	operator := operators.LogicalAnd
-	condition := uint64(2)
+	operator, condition := operators.LogicalAnd, uint64(2)
 	if any {
 		operator, condition = operators.LogicalOr, 3
 	}
@@ -71,9 +67,7 @@ func (c *compiler) quantifier(m ast.ComprehensionExpr, source *expr, any bool) *
 	if !ok || !isIdent(args[0], m.AccuVar()) || !isIdent(m.Result(), m.AccuVar()) {
 		c.unsupported("a quantifier of an unknown macro")
 	}
-	l := c.loop(m, source)
-	var holds boolFn
-	c.within(m, l, func() { holds = c.observed(args[1]).bool() })
+	l, holds := c.predicate(m, source, args[1])
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		decided, p := false, l.start(f)
 		for l.next(f, &p) {
@@ -93,17 +87,22 @@ func (c *compiler) quantifier(m ast.ComprehensionExpr, source *expr, any bool) *
 	}}
 }
 
+// predicate prepares the loop of a macro and compiles its predicate.
+func (c *compiler) predicate(m ast.ComprehensionExpr, source *expr, e ast.Expr) (l *loop, holds boolFn) {
+	l = c.loop(m, source)
+	c.within(m, l, func() { holds = c.observed(e).bool() })
+	return l, holds
+}
+
 // existsOne costs 2 for each element that it finds and 2 for the result.
 func (c *compiler) existsOne(m ast.ComprehensionExpr, source *expr) *expr {
 	args, ok := isCall(m.LoopStep(), operators.Conditional, 3)
 	if !ok || !isIdent(args[2], m.AccuVar()) || !isBool(m.LoopCondition(), true) {
 		c.unsupported("a count of an unknown macro")
 	}
-	l := c.loop(m, source)
-	var holds boolFn
-	c.within(m, l, func() { holds = c.observed(args[0]).bool() })
+	l, holds := c.predicate(m, source, args[0])
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		count, p := 0, l.start(f)
+		count, p := uint64(0), l.start(f)
 		for l.next(f, &p) {
 			v, ok := holds(f)
 			if !ok {
@@ -111,15 +110,14 @@ func (c *compiler) existsOne(m ast.ComprehensionExpr, source *expr) *expr {
 			}
 			if v {
 				count++
-				f.Cost += 2
 			}
 		}
-		f.Cost += 2
+		f.Cost += 2 * (count + 1)
 		return count == 1, p.ok
 	}}
 }
 
-// collection compiles map, filter and transformList. Each element that is kept costs 10 for the list around it (unless
+// collection compiles map and filter. Each element that is kept costs 10 for the list around it (unless
 // it is a constant), 1 for the accumulator and 1 for the addition; the result costs 1.
 func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
 	step, test := m.LoopStep(), ast.Expr(nil)
@@ -144,8 +142,8 @@ func (c *compiler) collection(m ast.ComprehensionExpr, source *expr) *expr {
 	if elem.isConst {
 		cost = 2
 	}
-	v := elem.val()
-	return &expr{shape: &shape{kind: kindList, elem: elem.shape}, v: func(f *Frame) (val, bool) {
+	v := elem.shallow()
+	return &expr{shape: &shape{kind: kindList, elem: elem.shape}, part: elem.part, v: func(f *Frame) (val, bool) {
 		from, p := len(f.stack), l.start(f)
 		for l.next(f, &p) {
 			if keep != nil {

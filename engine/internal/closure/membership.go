@@ -9,7 +9,7 @@ import (
 )
 
 // membership compiles in: for lists at 1 for each element, for maps of the document at 1.
-func membership(_ *compiler, k callee, args []*expr) *expr {
+func membership(c *compiler, k callee, args []*expr) *expr {
 	x, in := args[0], args[1]
 	switch {
 	case k.overload == overloads.InList:
@@ -25,6 +25,7 @@ func membership(_ *compiler, k callee, args []*expr) *expr {
 		}}
 	case k.overload == overloads.InMap && in.n != nil && x.shape.kind == kindString && in.shape.typ.Elem != nil:
 		s, n, elem := x.val(), in.n, in.shape.typ.Elem
+		c.reads.any = true
 		return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 			key, ok := s(f)
 			i, also := n(f)
@@ -82,7 +83,7 @@ func (c *compiler) inConstants(x *expr, list []val) *expr {
 			return among(keys, r.word), ok && r.is(kindInt)
 		}}
 	}
-	t, keys := textOf(x), keysOf(list, val.text)
+	t, keys := textOf(x, true), keysOf(list, val.text)
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, _, ok := t.get(f)
 		return among(keys, s), ok

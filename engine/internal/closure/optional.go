@@ -28,26 +28,3 @@ func (c *compiler) lazyOr(k callee, call ast.CallExpr) *expr {
 		return v, true
 	}}
 }
-
-func hasValue(_ *compiler, _ callee, args []*expr) *expr {
-	of := args[0].val()
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		v, ok := of(f)
-		f.Cost++
-		return v.kind != kindNone, ok && v.opt
-	}}
-}
-
-func optionalValue(_ *compiler, _ callee, args []*expr) *expr {
-	if args[0].shape.kind != kindOptional {
-		return nil
-	}
-	of := args[0].val()
-	return &expr{shape: args[0].shape.element(), v: func(f *Frame) (val, bool) {
-		v, ok := of(f)
-		f.Cost++
-		ok = ok && v.opt && v.kind != kindNone
-		v.opt = false
-		return v, ok
-	}}
-}

@@ -9,6 +9,7 @@ func (c *compiler) presence(operand *expr, field string) *expr {
 		c.unsupported("has() on a conditional")
 	}
 	a := c.selected(operand, step{name: field}).attr
+	c.partOf(a)
 	if a.optional {
 		walk := c.valueWalk(a, 0).v
 		return &expr{shape: boolShape, optionalTest: true, b: func(f *Frame) (bool, bool) {

@@ -26,6 +26,8 @@ type Options struct {
 	// Value returns cel-go's value of data of a document, as value.Doc.Any has it. Without it, what needs such values is
 	// Unknown. All programs that one Frame evaluates must have the same.
 	Value func(data any, t *Type) ref.Val
+	// Reads, if set, gets the parts that the program depends on added.
+	Reads *Reads
 }
 
 // Unsupported is the error for an expression that this package cannot compile.
@@ -52,6 +54,7 @@ func Compile(a *ast.AST, self *Type, o Options) (p *Program, err error) {
 	}
 	c.program.run = x.bool()
 	c.program.size += programBytes + c.closures*closureBytes
+	c.reads.closures += int(c.closures)
 	return c.program, nil
 }
 

@@ -54,7 +54,7 @@ func TestOptionalOldSelf(t *testing.T) {
 	for _, text := range []string{
 		`oldSelf.hasValue()`, `!oldSelf.hasValue() || oldSelf.value().i <= self.i`, `oldSelf.?i.orValue(0) <= self.i`,
 		`has(oldSelf.s)`, `oldSelf.o.?a.orValue('') == self.s`, `oldSelf.orValue(self) == self`, `oldSelf.?ls.orValue([]).all(x, x in self.ls)`, `oldSelf.i.hasValue()`,
-		`oldSelf.ls[0].orValue('') == 'a'`, `oldSelf.ms.a.hasValue()`, `oldSelf.or(optional.of(self)).value().i == self.i`,
+		`oldSelf.ls[0].orValue('') == 'a'`, `oldSelf.ms.a.hasValue()`,
 	} {
 		c := u.mustCompile(t, text, true)
 		var n tally
@@ -106,7 +106,8 @@ func TestUnsupported(t *testing.T) {
 		{`google.protobuf.Duration{seconds: 1} == duration('1s')`, "no closure for a literal of a message"},
 		{`{'a': self.s}['a'] == 'a'`, "no closure for a literal of a map"},
 		{`self.ms.transformMap(k, v, v + '!').size() == 1`, "no closure for a macro that makes a map"},
-		{`(dyn(self.ls) + self.lt).size() > 1`, "no closure for the addition of values without a type"},
+		{`self.ms.all(k, v, k != v)`, "no closure for a macro with two variables"},
+		{`(dyn(self.ls) + self.lt).size() > 1`, "no closure for the addition of lists or of values without a type"},
 		{`self.?i.optMap(x, x + 1).orValue(0) == 2`, "no closure for the bound variable of optMap, optFlatMap or sortBy"},
 		{`[?self.?s].size() == 2`, "no closure for a list with optional elements"},
 		{`dyn(self.ms).all(k, k != 'a')`, "no closure for a macro over a computed map, or over what may be a list or a map"},

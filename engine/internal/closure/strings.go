@@ -28,14 +28,19 @@ type computedText valFn
 // isText reports whether a value is certainly a string: a node of the document or a constant.
 func (x *expr) isText() bool { return x.text != nil || x.isConst && x.constant.kind == kindString }
 
-func textOf(x *expr) text {
+// textOf returns an operand. compared: it is only compared with constants, so that few values are expected.
+func textOf(x *expr, compared bool) text {
 	switch {
 	case x.isConst:
 		return &constantText{x.constant.text(), x.constant.chars()}
-	case x.text != nil:
-		return x.text
+	case x.text == nil:
+		return computedText(x.val())
+	case compared:
+		x.part.parts = append(x.part.parts, x.part.path+"\xfe")
+	default:
+		x.part.any = true
 	}
-	return computedText(x.val())
+	return x.text
 }
 
 func (p *place) get(f *Frame) (s string, chars uint64, ok bool) {
@@ -58,38 +63,28 @@ func (t computedText) get(f *Frame) (s string, chars uint64, ok bool) {
 	return v.text(), v.chars(), ok && v.is(kindString)
 }
 
-// affix compiles startsWith and endsWith, which cost a tenth of the affix.
-func affix(_ *compiler, k callee, args []*expr) *expr {
+var searches = map[string]func(s, part string) bool{
+	"startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix, "contains": strings.Contains,
+}
+
+// search compiles the searches, which cost a tenth of the part, contains a tenth of one times a tenth of the other.
+func search(_ *compiler, k callee, args []*expr) *expr {
 	if k.overload == "" || args[0].shape.kind != kindString || args[1].shape.kind != kindString {
 		return nil
 	}
-	has := strings.HasPrefix
-	if k.name == "endsWith" {
-		has = strings.HasSuffix
-	}
-	l, r := textOf(args[0]), textOf(args[1])
-	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
-		s, _, ok := l.get(f)
-		t, n, also := r.get(f)
-		f.Cost += TraversalCost(n)
-		return has(s, t), ok && also
-	}}
-}
-
-// containing compiles contains of strings, which costs a tenth of one times a tenth of the other.
-func containing(_ *compiler, k callee, args []*expr) *expr {
-	if k.overload != "contains_string" {
-		return nil
-	}
-	l, r := textOf(args[0]), textOf(args[1])
+	l, r, found, contains := textOf(args[0], false), textOf(args[1], false), searches[k.name], k.name == "contains"
 	return &expr{shape: boolShape, b: func(f *Frame) (bool, bool) {
 		s, n, ok := l.get(f)
-		t, m, also := r.get(f)
-		f.Cost += TraversalCost(n) * TraversalCost(m)
+		part, m, also := r.get(f)
+		cost := TraversalCost(m)
+		if contains {
+			cost *= TraversalCost(n)
+		}
+		f.Cost += cost
 		if !ok || !also || f.Cost > f.Limit || len(s) > longText && f.Stop.Stopped() {
 			return false, false
 		}
-		return strings.Contains(s, t), true
+		return found(s, part), true
 	}}
 }
 
@@ -125,7 +120,7 @@ func withPattern[T any](args []*expr, do func(*Frame, *pattern.Pattern, string) 
 	if len(args) != 2 || !args[1].isConst || args[0].shape.kind != kindString || args[1].constant.kind != kindString {
 		return nil
 	}
-	p, l := pattern.Intern(args[1].constant.text()), textOf(args[0])
+	p, l := pattern.Intern(args[1].constant.text()), textOf(args[0], false)
 	patternSize := args[1].constant.chars()
 	return func(f *Frame) (none T, _ bool) {
 		s, n, ok := l.get(f)
@@ -145,7 +140,7 @@ func durationOf(_ *compiler, k callee, args []*expr) *expr {
 	if args[0].shape.kind != kindString {
 		return nil
 	}
-	l := textOf(args[0])
+	l := textOf(args[0], false)
 	return &expr{shape: k.result, v: func(f *Frame) (val, bool) {
 		s, _, ok := l.get(f)
 		f.Cost++
@@ -159,7 +154,10 @@ func size(_ *compiler, _ callee, args []*expr) *expr {
 	if len(args) != 1 {
 		return nil
 	}
-	v := args[0].val()
+	v := args[0].shallow()
+	if args[0].shape.kind != kindList {
+		v = args[0].val()
+	}
 	return &expr{shape: intShape, v: func(f *Frame) (val, bool) {
 		r, ok := v(f)
 		f.Cost++

@@ -132,30 +132,29 @@ func (p *Pattern) Match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	if len(s) < longRegexpText || stop == nil {
 		return b.re.MatchString(s), true
 	}
-	r := stoppingReader{s: s, stop: stop}
+	r := Reader{Text: s, Stop: stop}
 	matched = b.re.MatchReader(&r)
-	return matched, !r.stopped
+	return matched, !r.Stopped
 }
 
-// stoppingReader reads the runes of s, and returns io.EOF once stop fires.
-type stoppingReader struct {
-	s       string
-	i, next int // the read offset, and the offset to poll stop at
-	stop    *interrupt.Signal
-	stopped bool
+// Reader reads the runes of a text, and returns io.EOF once Stop fires. It sets Stopped then.
+type Reader struct {
+	Text    string
+	Stop    *interrupt.Signal
+	Stopped bool
+	i, next int // the read offset, and the offset to poll Stop at
 }
 
-func (r *stoppingReader) ReadRune() (rune, int, error) {
-	if r.i >= len(r.s) || r.stopped {
-		return 0, 0, io.EOF
-	}
+// ReadRune implements io.RuneReader.
+func (r *Reader) ReadRune() (rune, int, error) {
 	if r.i >= r.next {
 		r.next = r.i + 1<<12
-		if r.stopped = r.stop.Stopped(); r.stopped {
-			return 0, 0, io.EOF
-		}
+		r.Stopped = r.Stop.Stopped()
 	}
-	c, n := utf8.DecodeRuneInString(r.s[r.i:])
+	if r.i >= len(r.Text) || r.Stopped {
+		return 0, 0, io.EOF
+	}
+	c, n := utf8.DecodeRuneInString(r.Text[r.i:])
 	r.i += n
 	return c, n, nil
 }

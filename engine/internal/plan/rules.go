@@ -27,9 +27,6 @@ type Update struct {
 //
 // Upstream: schema/cel/validation.go, validate, validateMap, validateArray.
 func (p *Plan) Rules(r *rule.Run, root uint32, u Update, at At) {
-	if !p.HasRules() {
-		return
-	}
 	w := ruleWalk{walker: walker{d: r.Doc, at: at}, run: r, pairs: u.Pairs}
 	if u.Ratchet {
 		w.pair = u.Pairs.Root(p.Root, root, u.Old)
@@ -190,11 +187,7 @@ func fillSlots(d *value.Doc, n *Node, i uint32) {
 // the run. False means doubt: Rules decides with a new run. pairs and old are nil and 0 for a creation. It does not
 // allocate.
 func (p *Plan) CleanRules(r *rule.Run, root, old uint32, pairs *Pairs) bool {
-	if !p.HasRules() {
-		return true
-	}
-	w := cleanWalk{d: r.Doc, run: r, pairs: pairs}
-	return w.node(p.Root, root, old)
+	return (&cleanWalk{d: r.Doc, run: r, pairs: pairs}).node(p.Root, root, old)
 }
 
 type cleanWalk struct {

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"context"
+	"encoding/binary"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -46,11 +47,15 @@ type Run struct {
 	Skip string
 
 	frame   closure.Frame
+	known   map[string]uint64 // the cost of rules that hold, by the Set.id and the parts of self that they read
+	key     []byte            // of known
 	traces  traces
 	current evaluation // of the current site
 }
 
-var runs = sync.Pool{New: func() any { return new(Run) }}
+const maxKnown = 512 // of Run.known
+
+var runs = sync.Pool{New: func() any { return &Run{known: map[string]uint64{}} }}
 
 // Start begins a run over the document with the whole CostBudget.
 func Start(d *value.Doc) *Run {
@@ -62,7 +67,7 @@ func Start(d *value.Doc) *Run {
 // Close returns the run's memory to a pool. Found and Ratcheted stay valid.
 func (r *Run) Close() {
 	r.frame.Forget()
-	*r = Run{frame: r.frame}
+	*r = Run{frame: r.frame, known: r.known, key: r.key}
 	runs.Put(r)
 }
 
@@ -102,6 +107,15 @@ func (s *Set) Holds(r *Run, self, old uint32) bool {
 		return false
 	}
 	old = nonNull(r.Doc, old)
+	var key []byte
+	if s.reads != "" && r.Limit == PerCallLimit {
+		r.key = binary.LittleEndian.AppendUint32(r.key[:0], s.id)
+		key = closure.AppendKey(r.key, r.Doc, self, s.reads)
+		if cost, ok := r.known[string(key)]; ok && cost <= uint64(r.Left) {
+			r.Left -= int64(cost)
+			return true
+		}
+	}
 	f, left := r.closures(self, old), r.Left
 	for i := range s.rules {
 		c := &s.rules[i]
@@ -112,6 +126,12 @@ func (s *Set) Holds(r *Run, self, old uint32) bool {
 			return false
 		}
 		left -= int64(f.Cost)
+	}
+	if key != nil {
+		if r.key = key; len(r.known) == maxKnown {
+			clear(r.known)
+		}
+		r.known[string(key)] = uint64(r.Left - left)
 	}
 	r.Left = left
 	return true

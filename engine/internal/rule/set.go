@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
+	"sync/atomic"
 	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,6 +26,8 @@ type Set struct {
 	// failure is why no rule could be compiled, "" if they could.
 	failure string
 	size    int64
+	reads   string // closure.Reads.Code of the rules
+	id      uint32
 }
 
 // rule is one compiled rule. Its texts are copies.
@@ -60,6 +63,9 @@ func (r *rule) own() *details {
 	return r.details
 }
 
+// lastSet is the last Set.id.
+var lastSet atomic.Uint32
+
 // Compile compiles the rules of a schema node in the Stored environment. It returns nil without rules. Rules that do
 // not compile are kept: upstream reports them for each object. The error is that of the context.
 //
@@ -78,20 +84,25 @@ func Compile(ctx context.Context, s *celcheck.Scope, rules []apiextensionsv1.Val
 		set.failure = "failed to convert to declType for CEL validation rules"
 	} else {
 		set.rules = make([]rule, len(rules))
+		reads := &closure.Reads{}
 		for i := range rules {
-			set.rules[i] = compileRule(ctx, s, &rules[i], i)
+			set.rules[i] = compileRule(ctx, s, &rules[i], i, reads)
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			set.bindsOldSelf = set.bindsOldSelf || set.rules[i].usesOldSelf
 			set.size += set.rules[i].size()
 		}
+		set.reads, set.id = reads.Code(), lastSet.Add(1)
+		set.size += int64(len(set.reads))
 	}
 	sets[key] = set
 	return set, nil
 }
 
-func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1.ValidationRule, index int) rule {
+func compileRule(
+	ctx context.Context, s *celcheck.Scope, source *apiextensionsv1.ValidationRule, index int, reads *closure.Reads,
+) rule {
 	mem, env := s.Memory, celenv.Stored()
 	r := rule{index: int32(index), text: mem.Text(source.Rule), message: mem.Text(source.Message), details: &noDetails}
 	r.optional = source.OptionalOldSelf != nil && *source.OptionalOldSelf
@@ -112,7 +123,7 @@ func compileRule(ctx context.Context, s *celcheck.Scope, source *apiextensionsv1
 	}
 	if s.Type() == s.Declared() {
 		r.closure, _ = closure.Compile(checked.Ast.NativeRep(), s.Type(), closure.Options{
-			OptionalOldSelf: r.optional, Functions: env.Functions(), Value: celcheck.ValueOf,
+			OptionalOldSelf: r.optional, Functions: env.Functions(), Value: celcheck.ValueOf, Reads: reads,
 		})
 	}
 	if source.MessageExpression != "" {

@@ -5,6 +5,7 @@
 package celenv
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -99,18 +100,13 @@ func declarations(base *cel.Env, crossTypeNumbers bool) (*checker.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := env.AddIdents(base.Variables()...); err != nil {
-		return nil, err
-	}
+	err = env.AddIdents(base.Variables()...)
 	for _, f := range base.Functions() {
-		if f.IsDeclarationDisabled() {
-			continue
-		}
-		if err := env.AddFunctions(f); err != nil {
-			return nil, err
+		if !f.IsDeclarationDisabled() {
+			err = errors.Join(err, env.AddFunctions(f))
 		}
 	}
-	return env, nil
+	return env, err
 }
 
 // Functions returns the implementations of an environment's functions, by overload and by name, as cel-go's planner

@@ -1,9 +1,6 @@
 package interpret
 
 import (
-	"io"
-	"unicode/utf8"
-
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
@@ -131,8 +128,12 @@ func find(e *Evaluation, p *pattern.Pattern, text string, _ int64) ref.Val {
 	if len(text) < longSubject {
 		return types.String(re.FindString(text))
 	}
-	at := re.FindReaderIndex(&polledRunes{text: text, e: e})
-	if at == nil {
+	r := &pattern.Reader{Text: text, Stop: e.Stop}
+	at := re.FindReaderIndex(r)
+	switch {
+	case r.Stopped:
+		panic(errInterrupted)
+	case at == nil:
 		return types.String("")
 	}
 	return types.String(text[at[0]:at[1]])
@@ -170,21 +171,4 @@ func findAll(e *Evaluation, p *pattern.Pattern, text string, n int64) ref.Val {
 		})
 	}
 	return e.pollList(types.NewStringList(types.DefaultTypeAdapter, found))
-}
-
-// polledRunes yields the runes of a text as package regexp reads a string, and polls.
-type polledRunes struct {
-	text string
-	i    int
-	e    *Evaluation
-}
-
-func (r *polledRunes) ReadRune() (rune, int, error) {
-	if r.i >= len(r.text) {
-		return 0, 0, io.EOF
-	}
-	r.e.poll()
-	c, width := utf8.DecodeRuneInString(r.text[r.i:])
-	r.i += width
-	return c, width, nil
 }

@@ -71,12 +71,9 @@ func New(a *ast.AST, text string, transform func(*ast.AST), options ...interpret
 	transform(a)
 	factory := interpreter.EvalStateFactory(func() interpreter.EvalState { return &log{} })
 	options = append(options, interpreter.EvalStateObserver(factory))
-	program, err := celenv.Stored().Planner().NewInterpretable(a, options...)
-	if err != nil {
-		return nil
-	}
-	p.program, _ = program.(*interpreter.ObservableInterpretable)
-	if p.program == nil {
+	program, _ := celenv.Stored().Planner().NewInterpretable(a, options...)
+	var ok bool
+	if p.program, ok = program.(*interpreter.ObservableInterpretable); !ok {
 		return nil
 	}
 	return p
