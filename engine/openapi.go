@@ -183,7 +183,7 @@ func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, erro
 	if err != nil {
 		return nil, err
 	}
-	m, err := definition.Decode(onlyVersion(manifest, v.version))
+	m, err := definition.DecodeVersion(manifest, v.version)
 	if err != nil {
 		return nil, failed(ReasonInternal, "canonical CRD", err)
 	}
@@ -192,24 +192,6 @@ func (v publishedVersion) resource(ctx context.Context) (*openapi.Resource, erro
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: message}
 	}
 	return openapi.Describe(m.CRD, v.version), nil
-}
-
-// onlyVersion returns a manifest without the other versions. Reading their schemas takes longer than writing a
-// document. The text of the version does not change, so that -0 stays -0.
-func onlyVersion(manifest []byte, version string) []byte {
-	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	if root, err := d.ParseJSON(manifest, Limits{MaxBytes: max(len(manifest), 1)}); err == nil {
-		versions := d.Field(d.Field(root, "spec"), "versions")
-		list := d.Nodes[versions]
-		for v := list.First; v != 0; v = d.Nodes[v].Next {
-			if stringField(d, v, "name") == version {
-				manifest = slices.Concat(manifest[:list.Off], []byte{'['}, d.Raw(v), []byte{']'}, manifest[list.End:])
-				break
-			}
-		}
-	}
-	d.Release()
-	return manifest
 }
 
 func openAPIDocument(text []byte) *OpenAPIDocument {

@@ -136,25 +136,13 @@ func unservableSchema(s *schema.Props) error {
 	if err := schema.Unsupported(s); err != nil {
 		return err
 	}
-	if raw := defaultOf(s); raw != nil && raw[0] != '{' {
+	if schema.HasValue(s.Default) && s.Default.Raw[0] != '{' {
 		return errors.New("the default of the root schema is not an object")
 	}
-	if s.Items != nil && schema.Any(s.Items.Schema, func(s *schema.Props) bool { return defaultOf(s) != nil }) {
+	if schema.Any(schema.Items(s), func(s *schema.Props) bool { return schema.HasValue(s.Default) }) {
 		return errors.New("the root schema has items with a default, and the root cannot be an array")
 	}
 	return nil
-}
-
-// defaultOf returns the JSON of a schema's default, nil if it has none or null.
-func defaultOf(s *schema.Props) []byte {
-	if s.Default == nil {
-		return nil
-	}
-	raw := bytes.TrimSpace(s.Default.Raw)
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil
-	}
-	return raw
 }
 
 // unusableClient returns why no HTTP client can be made for a conversion webhook.

@@ -100,9 +100,9 @@ func (t *Type) Member(name string) *Member {
 
 // Retention counts the heap of types and texts, each of them once.
 type Retention struct {
-	Size  int64 // bytes
+	Size  int64             // bytes
+	Texts map[string]string // by themselves; not nil
 	types map[*Type]bool
-	texts map[string]bool
 }
 
 // Type adds a type and those below it.
@@ -126,12 +126,9 @@ func (r *Retention) Type(t *Type) {
 
 // Text adds texts.
 func (r *Retention) Text(list ...string) {
-	if r.texts == nil {
-		r.texts = map[string]bool{}
-	}
 	for _, text := range list {
-		if !r.texts[text] {
-			r.texts[text] = true
+		if _, known := r.Texts[text]; !known {
+			r.Texts[text] = text
 			r.Size += int64(len(text)+7) &^ 7
 		}
 	}

@@ -118,20 +118,20 @@ func (s *pruneWalk) node(from, to *Props, at string) {
 			s.node(&p, &q, path)
 		case to.AdditionalProperties != nil:
 			s.node(&p, to.AdditionalProperties.Schema, path)
-		case !preserves(to) && (!to.XEmbeddedResource || !slices.Contains(typeMeta, name)):
+		case !schema.Preserves(to) && (!to.XEmbeddedResource || !slices.Contains(typeMeta, name)):
 			s.pruned[path] = struct{}{}
 		}
 	}
 	anyField := strings.TrimPrefix(at+".*", ".")
-	if values := valueSchema(from); values != nil {
+	if values := schema.ValueSchema(from); values != nil {
 		switch {
 		case to.AdditionalProperties != nil:
 			s.node(values, to.AdditionalProperties.Schema, at+".*")
-		case !preserves(to):
+		case !schema.Preserves(to):
 			s.pruned[anyField] = struct{}{}
 		}
 	}
-	if preserves(from) && !preserves(to) && from.AdditionalProperties == nil && to.AdditionalProperties == nil &&
+	if schema.Preserves(from) && !schema.Preserves(to) && from.AdditionalProperties == nil && to.AdditionalProperties == nil &&
 		(to.Type == "object" || to.Type == "") {
 		s.pruned[anyField] = struct{}{}
 	}

@@ -18,13 +18,11 @@ const (
 	forbidden        // additionalProperties: false
 )
 
-func preserves(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
-
 // policy returns the policy for undeclared fields. inherited: the object is in a list that preserves unknown fields;
 // all: the CRD does.
 func (w *walk) policy(s *Props, inherited, all bool) policy {
 	switch a := s.AdditionalProperties; {
-	case a == nil && (all || inherited || preserves(s)):
+	case a == nil && (all || inherited || schema.Preserves(s)):
 		return preserved
 	case a == nil:
 		return pruned
@@ -36,13 +34,6 @@ func (w *walk) policy(s *Props, inherited, all bool) policy {
 		return preserved
 	}
 	return emptied
-}
-
-func valueSchema(s *Props) *Props {
-	if s.AdditionalProperties == nil {
-		return nil
-	}
-	return s.AdditionalProperties.Schema
 }
 
 func (w *walk) required(old, new *Props, at node) {
@@ -94,13 +85,13 @@ func (w *walk) members(old, new *Props, at node) {
 		case after && oldImplied != nil:
 			w.node(oldImplied, &n, below)
 		case after && was == validated:
-			w.node(valueSchema(old), &n, below)
+			w.node(schema.ValueSchema(old), &n, below)
 		case after:
 			w.added(&n, new, was, at, below)
 		case newImplied != nil:
 			w.node(&o, newImplied, below)
 		case is == validated:
-			w.node(&o, valueSchema(new), below)
+			w.node(&o, schema.ValueSchema(new), below)
 		default:
 			w.removedProperty(&o, is, at, below)
 		}
@@ -162,7 +153,7 @@ func (w *walk) undeclared(old, new *Props, was, is policy, at node) {
 	if was == validated && is == validated {
 		below := at.below(value.Name("additionalProperties"))
 		below.mapped = true
-		w.node(valueSchema(old), valueSchema(new), below)
+		w.node(schema.ValueSchema(old), schema.ValueSchema(new), below)
 		return
 	}
 	w.preserving(old, new, was, is, at)
@@ -199,12 +190,12 @@ func (w *walk) undeclared(old, new *Props, was, is policy, at node) {
 		message = "undeclared fields are kept without validation"
 	case was == preserved:
 		impact, message = careForWrites, "undeclared fields, which were kept without validation, are validated and pruned"
-	case is == emptied && w.kindsOf(valueSchema(old))&(objects|lists) == 0:
+	case is == emptied && w.kindsOf(schema.ValueSchema(old))&(objects|lists) == 0:
 		message = "the values of the map are no longer validated"
 	case is == emptied:
 		impact, message = breaksAll, "objects in the map lose all their fields"
 	default: // from emptied to governed
-		impact, message = breaksWrites, "the values of the map must have type "+typeName(valueSchema(new))
+		impact, message = breaksWrites, "the values of the map must have type "+typeName(schema.ValueSchema(new))
 	}
 	w.report(kind, impact, at.at("additionalProperties"), oldValue, newValue, "%s", message)
 }
@@ -212,7 +203,7 @@ func (w *walk) undeclared(old, new *Props, was, is policy, at node) {
 func (w *walk) preserving(old, new *Props, was, is policy, at node) {
 	keyword := at.at("x-kubernetes-preserve-unknown-fields")
 	const same = "no effect: undeclared fields are kept as before"
-	switch before, after := preserves(old), preserves(new); {
+	switch before, after := schema.Preserves(old), schema.Preserves(new); {
 	case before == after:
 	case after && was == preserved && is == preserved:
 		w.report("PreserveUnknownAdded", at.seen(Compatible), keyword, nil, true, same)

@@ -169,7 +169,7 @@ func (w *walk) items(old, new *Props, at node) {
 	default:
 		below := at.below(value.Name("items"))
 		below.item = true
-		below.oldPreserves, below.newPreserves = at.oldPreserves || preserves(old), at.newPreserves || preserves(new)
+		below.oldPreserves, below.newPreserves = at.oldPreserves || schema.Preserves(old), at.newPreserves || schema.Preserves(new)
 		w.node(o, n, below)
 	}
 }

@@ -108,25 +108,12 @@ func (s *spec) stored(before []string) []string {
 }
 
 func (s *spec) hasDefaults() bool {
-	for _, p := range s.schemas() {
-		if schema.HasDefaults(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.schemas(), schema.HasDefaults)
 }
 
 // anyStatus reports whether any version has the status subresource.
 func (s *spec) anyStatus() bool {
-	if hasStatus(s.subresources) {
-		return true
-	}
-	for i := range s.versions {
-		if hasStatus(s.versions[i].Subresources) {
-			return true
-		}
-	}
-	return false
+	return hasStatus(s.subresources) || s.anyVersion(func(v *crdVersion) bool { return hasStatus(v.Subresources) })
 }
 
 func hasStatus(s *apiextensionsv1.CustomResourceSubresources) bool {

@@ -64,11 +64,20 @@ func (e *DecodeError) Unwrap() error { return e.cause }
 // Decode decodes a JSON CRD manifest of apiextensions.k8s.io/v1 or v1beta1. The caller must bound its size and depth.
 // The error is a *DecodeError. It is a *value.LimitError if schemas nest so deep that upstream's decoder would take
 // seconds.
-func Decode(doc []byte) (*Manifest, error) {
+func Decode(doc []byte) (*Manifest, error) { return DecodeVersion(doc, "") }
+
+// DecodeVersion is Decode that can omit all versions but one, whose schemas take long to read. "" omits none.
+func DecodeVersion(doc []byte, version string) (*Manifest, error) {
 	d := value.Acquire() // released without defer: after a panic the Doc must not be reused
 	root, err := d.ParseJSON(doc, value.Limits{MaxBytes: max(len(doc), 1)})
 	if err != nil {
 		root = 0 // the decoders below report the error
+	}
+	list := d.Field(d.Field(root, "spec"), "versions")
+	for v := d.Nodes[list].First; v != 0 && version != ""; v = d.Nodes[v].Next {
+		if name := d.Field(v, "name"); d.Nodes[name].Kind == value.String && d.Str(name) == version {
+			d.Nodes[list].First, d.Nodes[list].Live, d.Nodes[v].Next = v, 1, 0
+		}
 	}
 	m, err := decode(doc, d, root)
 	d.Release()

@@ -67,13 +67,13 @@ func (s surroundings) enter(name string) surroundings {
 
 // node checks the default of s and all defaults below it. n is the plan of s.
 func (c *defaultCheck) node(s *schema.Props, n *plan.Node, path *field.Path, in surroundings) {
-	if c.left < 0 || !c.budget.Open() {
+	if c.left < 0 || !c.budget.Open() || n.Flags&plan.DefaultsBelow == 0 {
 		return
 	}
 	if s.XEmbeddedResource {
 		in = surroundings{resource: n}
 	}
-	if j := s.Default; j != nil && len(j.Raw) > 0 && string(j.Raw) != "null" {
+	if schema.HasValue(s.Default) {
 		if in.meta {
 			c.insideMeta(s, n, path.Child("default"), in)
 		} else {

@@ -14,7 +14,7 @@ import (
 // values as text, but upstream's internal types decode them.
 func checkValues(s *schema.Props) error {
 	var err error
-	schema.Any(s, func(s *schema.Props) bool {
+	schema.AnySorted(s, func(s *schema.Props) bool {
 		if err = checkValue(s.Default); err == nil {
 			err = checkValue(s.Example)
 		}
@@ -76,13 +76,7 @@ func isNormal(raw []byte) bool {
 		return true
 	case c >= '0' && c <= '9':
 		return len(raw) < small && !bytes.ContainsAny(raw, ".eE")
-	case c == '"':
-		for _, b := range raw {
-			if b == '\\' || b >= 0x80 {
-				return false
-			}
-		}
-		return true
 	}
-	return false
+	_, plain := schema.PlainText(raw)
+	return plain
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // ratchet lists the checks that an update skips because the stored CRD already fails them. A creation uses creation().
@@ -171,26 +169,17 @@ func (s *spec) hasFields(version string, fields []apiextensionsv1.SelectableFiel
 
 // hasNonStructural reports whether any schema is not structural. (validation.go, specHasNonStructuralSchema)
 func (s *spec) hasNonStructural() bool {
-	if !quirk.On(quirk.RatchetNonStructural) {
-		return false
-	}
-	for _, p := range s.schemas() {
-		if schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewBudget(value.Limits{}))) > 0 {
-			return true
-		}
-	}
-	return false
+	return quirk.On(quirk.RatchetNonStructural) &&
+		slices.ContainsFunc(s.schemas(), func(p *schema.Props) bool { return !schema.IsStructural(p) })
 }
 
 // hasKubernetesExtensions reports whether any schema has a keyword that requires a structural schema. As upstream,
 // x-kubernetes-map-type does not. (validation.go, specHasKubernetesExtensions)
 func (s *spec) hasKubernetesExtensions() bool {
-	for _, p := range s.schemas() {
-		if schema.Any(p, func(p *schema.Props) bool {
-			return p.XEmbeddedResource || p.XPreserveUnknownFields != nil || p.XIntOrString || len(p.XListMapKeys) > 0 || p.XListType != nil || len(p.XValidations) > 0
-		}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.schemas(), func(p *schema.Props) bool {
+		return schema.Any(p, func(p *schema.Props) bool {
+			return p.XEmbeddedResource || p.XPreserveUnknownFields != nil || p.XIntOrString || len(p.XListMapKeys) > 0 ||
+				p.XListType != nil || len(p.XValidations) > 0
+		})
+	})
 }

@@ -55,15 +55,11 @@ func youngest(s *schema.Props, minor int, path []string) ([]string, string) {
 			return at, name
 		}
 	}
-	if s.Items != nil {
-		if at, name := enter(s.Items.Schema, "items"); name != "" {
-			return at, name
-		}
+	if at, name := enter(schema.Items(s), "items"); name != "" {
+		return at, name
 	}
-	if s.AdditionalProperties != nil {
-		if at, name := enter(s.AdditionalProperties.Schema, "additionalProperties"); name != "" {
-			return at, name
-		}
+	if at, name := enter(schema.ValueSchema(s), "additionalProperties"); name != "" {
+		return at, name
 	}
 	for _, operator := range []struct {
 		keyword string

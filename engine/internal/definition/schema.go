@@ -98,7 +98,7 @@ func statusRoot(s *schema.Props, path *field.Path) field.ErrorList {
 
 // grows fails the budget if macro expansion makes a rule of the schema too large, and reports whether it did.
 func (s *spec) grows(p *schema.Props) bool {
-	return schema.Any(p, func(p *schema.Props) bool {
+	return schema.AnySorted(p, func(p *schema.Props) bool {
 		for i := range p.XValidations {
 			for _, text := range [...]string{p.XValidations[i].Rule, p.XValidations[i].MessageExpression} {
 				if limit := new(value.LimitError); errors.As(celcheck.CheckExpansion(text), &limit) {

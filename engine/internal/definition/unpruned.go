@@ -2,12 +2,12 @@ package definition
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/schema"
-	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -16,18 +16,9 @@ import (
 // (validation.go, requirePrunedDefaults; k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go,
 // PruneDefaults)
 func (s *spec) hasUnprunedDefaults() bool {
-	if !quirk.On(quirk.RatchetUnprunedDefaults) {
-		return false
-	}
-	for _, p := range s.schemas() {
-		if !schema.HasDefaults(p) || schema.Unsupported(p) != nil || len(schema.Structural(nil, p, violation.NewBudget(value.Limits{}))) > 0 {
-			continue
-		}
-		if hasUnpruned(p) {
-			return true
-		}
-	}
-	return false
+	return quirk.On(quirk.RatchetUnprunedDefaults) && slices.ContainsFunc(s.schemas(), func(p *schema.Props) bool {
+		return schema.HasDefaults(p) && schema.IsStructural(p) && hasUnpruned(p)
+	})
 }
 
 func hasUnpruned(s *schema.Props) bool {
@@ -60,8 +51,8 @@ func (c *pruneCheck) node(s *schema.Props, path []string) {
 		return
 	}
 	enter := func(name string) []string { return append(path[:len(path):len(path)], name) }
-	if j := s.Default; j != nil && len(j.Raw) > 0 && string(j.Raw) != "null" {
-		c.prune(j.Raw, path)
+	if schema.HasValue(s.Default) {
+		c.prune(s.Default.Raw, path)
 	}
 	if a := s.AdditionalProperties; a != nil && a.Schema != nil {
 		c.node(a.Schema, enter(anyKey))

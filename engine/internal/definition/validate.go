@@ -189,7 +189,7 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 func warnings(s *spec, minor int) []string {
 	var formats, sets []string
 	for _, p := range s.schemas() {
-		schema.Any(p, func(p *schema.Props) bool {
+		schema.AnySorted(p, func(p *schema.Props) bool {
 			if p.Format != "" && !format.Supported(p.Format, []string{p.Type}, minor) && quirk.On(quirk.UnknownFormatsIgnored) {
 				formats = append(formats, fmt.Sprintf("unrecognized format %q", p.Format))
 			}

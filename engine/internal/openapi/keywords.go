@@ -1,11 +1,11 @@
 package openapi
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // The functions below write schema keywords in the order of kube-openapi and omit empty ones.
@@ -85,7 +85,7 @@ func (w *writer) extensions(s *Props, r *Resource) {
 	if s.XMapType != nil {
 		w.key("x-kubernetes-map-type").text(*s.XMapType)
 	}
-	w.flag("x-kubernetes-preserve-unknown-fields", preserves(s))
+	w.flag("x-kubernetes-preserve-unknown-fields", schema.Preserves(s))
 	if r != nil {
 		w.selectable(r)
 	}
@@ -138,13 +138,13 @@ func (w *writer) clause(s *Props) {
 	w.generics(s, s.Type)
 	w.bounds(s)
 	w.texts("required", s.Required)
-	if element := items(s); element != nil {
+	if element := schema.Items(s); element != nil {
 		w.key("items").clause(element)
 	}
 	w.logical(s, false)
 	if len(s.Properties) > 0 {
 		w.key("properties").open('{')
-		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		for _, name := range schema.Names(s.Properties) {
 			p := s.Properties[name]
 			w.key(name).clause(&p)
 		}

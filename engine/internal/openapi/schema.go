@@ -21,7 +21,7 @@ const (
 // (builder.go, buildKubeNative)
 func (w *writer) kind(r *Resource) {
 	s := r.Schema
-	if s == nil || w.form == V2Form && (preserves(s) || r.Unpruned) {
+	if s == nil || w.form == V2Form && (schema.Preserves(s) || r.Unpruned) {
 		// Only the type: if there were properties, kubectl would reject all others.
 		w.open('{')
 		w.key("type").text("object")
@@ -40,20 +40,20 @@ func (w *writer) kind(r *Resource) {
 // (openapi/v2/conversion.go, ToStructuralOpenAPIV2)
 func (w *writer) node(s *Props, r *Resource) {
 	v2 := w.form == V2Form
-	typ, members, element, required := s.Type, s.Properties, items(s), s.Required
+	typ, members, element, required := s.Type, s.Properties, schema.Items(s), s.Required
 	if v2 {
 		if s.Nullable {
 			typ, members, element = "", nil, nil
 		}
-		if preserves(s) {
+		if schema.Preserves(s) {
 			members, element = nil, nil
 		}
-		if element == nil && typ == "array" || preserves(s) && typ == "object" {
+		if element == nil && typ == "array" || schema.Preserves(s) && typ == "object" {
 			typ = ""
 		}
 		required = requiredV2(s, members)
 	}
-	embedded := s.XEmbeddedResource && (!v2 || !preserves(s))
+	embedded := s.XEmbeddedResource && (!v2 || !schema.Preserves(s))
 	if embedded {
 		for _, name := range []string{"kind", "apiVersion"} {
 			if !slices.Contains(required, name) {
@@ -153,14 +153,4 @@ func (w *writer) list(r *Resource) {
 	w.identity(r, r.ListKind)
 	w.selectable(r)
 	w.close('}')
-}
-
-func preserves(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
-
-// items returns the schema of an array's items, or nil.
-func items(s *Props) *Props {
-	if s.Items == nil {
-		return nil
-	}
-	return s.Items.Schema
 }

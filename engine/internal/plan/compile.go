@@ -60,11 +60,15 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 		o.Memory = celcheck.NewMemory()
 	}
 	p := &Plan{HasSchema: s != nil, PreserveUnknown: o.PreserveUnknown, StatusSubresource: o.StatusSubresource}
-	c := compiler{o: o, seen: make(map[string]*Node, 64), sets: map[*rule.Set]struct{}{}}
+	c := compiler{o: o, seen: make(map[string]*Node, 64), sets: map[*rule.Set]struct{}{}, clone: strings.Clone}
+	c.shared.Texts = make(map[string]string, 64)
 	if s == nil {
 		s = &apiextensionsv1.JSONSchemaProps{}
 	}
 	c.scope = c.rootScope(s)
+	if c.scope != nil {
+		c.clone = o.Memory.Text
+	}
 	p.Root = c.node(s, Root, nil)
 	if c.err != nil {
 		return nil, c.err
@@ -73,9 +77,8 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if err := c.finishDefaults(p); err != nil {
 		return nil, err
 	}
-	structural := schema.Unsupported(s) == nil
-	p.Structural, p.marked = p.HasSchema && structural, p.Root.marked()
-	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || !structural || c.unique || p.marked
+	p.Structural, p.marked = p.HasSchema && !c.unsupported, p.Root.marked()
+	p.ExplainOnly = o.PreserveUnknown || o.ForDefaults || c.unsupported || c.unique || p.marked
 	p.size = c.size + c.shared.Size + planSize + int64(cap(p.defaults))
 	return p, nil
 }
@@ -84,7 +87,7 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 type compiler struct {
 	o     Options
 	seen  map[string]*Node // nodes by their keys, see appendKey
-	key   []byte           // scratch: the key of the current node
+	keys  []byte           // memory for keys
 	names []string         // stacks: names and nodes of the properties above the current node
 	props []*Node
 	// path from the enclosing resource to the current schema if it is part of its metadata, else nil
@@ -95,6 +98,9 @@ type compiler struct {
 	unique  bool // uniqueItems, which no CRD may have
 	size    int64
 	shared  closure.Retention // texts and types, which are counted once
+	clone   func(string) string
+
+	unsupported bool // a keyword that structural schemas cannot have
 
 	sets  map[*rule.Set]struct{}
 	scope *celcheck.Scope // of the current node; nil if no rules run there
@@ -110,7 +116,7 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	if c.inMeta != nil {
 		s = c.defaultInMeta(s)
 	}
-	n := Node{Flags: position | c.flags(s), Type: c.text(s.Type), details: &noDetails}
+	n := Node{Flags: position | c.flags(s), Type: s.Type, details: &noDetails}
 	if n.Flags&(Preserve|Logical) == Preserve {
 		n.Flags |= KeepUnknown
 	}
@@ -221,7 +227,7 @@ func (c *compiler) flags(s *apiextensionsv1.JSONSchemaProps) (f Flags) {
 		set(*t == "map", ListMap|ListTypesBelow)
 	}
 	set(schema.HasValue(s.Default), DefaultsBelow)
-	c.unique = c.unique || s.UniqueItems
+	c.unique, c.unsupported = c.unique || s.UniqueItems, c.unsupported || schema.SaysUnsupported(s)
 	return f
 }
 
@@ -237,7 +243,10 @@ func (n *Node) marked() bool {
 
 // text returns a copy of a text. Rules share it.
 func (c *compiler) text(s string) string {
-	s = c.o.Memory.Text(s)
+	if t, known := c.shared.Texts[s]; known {
+		return t
+	}
+	s = c.clone(s)
 	c.shared.Text(s)
 	return s
 }

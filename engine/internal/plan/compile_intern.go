@@ -23,12 +23,18 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 			slots[i] = over.slot(name)
 		}
 	}
-	c.key = c.appendKey(c.key[:0], s, n, v, slots, over)
-	if m := c.seen[string(c.key)]; m != nil {
+	if cap(c.keys)-len(c.keys) < 1<<9 { // enough for most keys
+		c.keys = make([]byte, 0, 2*cap(c.keys)+1<<11)
+	}
+	before := c.keys
+	c.keys = c.appendKey(c.keys, s, n, v, slots, over)
+	key := unsafe.String(&c.keys[len(before)], len(c.keys)-len(before)) // its bytes do not change if it becomes a key
+	if m := c.seen[key]; m != nil {
+		c.keys = before
 		return m
 	}
 
-	m := &Node{Flags: n.Flags, Type: n.Type, Additional: n.Additional, Items: n.Items, Valid: v, Rules: n.Rules,
+	m := &Node{Flags: n.Flags, Type: c.text(n.Type), Additional: n.Additional, Items: n.Items, Valid: v, Rules: n.Rules,
 		details: &noDetails}
 	extra := details{Slots: slots}
 	c.size += nodeSize + int64(cap(slots))*2
@@ -74,7 +80,7 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		c.pending = append(c.pending, m)
 	}
 	m.kinds, m.maybe = m.kindSets()
-	c.seen[string(c.key)] = m
+	c.seen[key] = m
 	return m
 }
 

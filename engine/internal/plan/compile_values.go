@@ -164,15 +164,15 @@ func (c *compiler) enum(raw []apiextensionsv1.JSON) *Enum {
 		if len(raw[i].Raw) == 0 {
 			continue // null
 		}
-		if err := utiljson.Unmarshal(raw[i].Raw, &e.Values[i]); err != nil {
+		if text, ok := schema.PlainText(raw[i].Raw); ok {
+			e.Values[i] = c.text(text)
+		} else if err := utiljson.Unmarshal(raw[i].Raw, &e.Values[i]); err != nil {
 			c.fail(fmt.Errorf("enum value %q of the schema is not JSON: %w", raw[i].Raw, err))
 			return e
 		}
 		switch v := e.Values[i].(type) {
 		case string:
-			v = c.text(v)
-			e.Values[i] = v
-			e.strings = append(e.strings, v)
+			e.strings = append(e.strings, c.text(v))
 		case int64:
 			e.ints = append(e.ints, v)
 		case float64:

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -22,30 +23,51 @@ type apiField struct {
 	name      string
 	index     []int
 	omitEmpty bool
+	word      uintptr // of the struct; if it is 0, the field is empty
 }
 
-var apiFields sync.Map // reflect.Type to []apiField
+const (
+	wordSize = unsafe.Sizeof(uintptr(0))
+	noWord   = ^uintptr(0)
+)
 
-// fieldsOf returns the fields of a struct type, sorted by name.
-func fieldsOf(t reflect.Type) []apiField {
-	if list, known := apiFields.Load(t); known {
-		return list.([]apiField)
+// apiFields are the fields of a struct type, sorted by name, and their indexes.
+type apiFields struct {
+	list    []apiField
+	indexes map[string][]int
+}
+
+var apiTypes sync.Map // reflect.Type to *apiFields
+
+func fieldsOf(t reflect.Type) *apiFields {
+	if known, ok := apiTypes.Load(t); ok {
+		return known.(*apiFields)
 	}
-	var list []apiField
+	s := &apiFields{indexes: map[string][]int{}}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" {
-			list = append(list, apiField{name: name, index: f.Index, omitEmpty: strings.Contains(options, "omitempty")})
+		if name == "" { // an embedded struct
+			for _, m := range fieldsOf(f.Type).list {
+				s.list = append(s.list, apiField{m.name, slices.Concat(f.Index, m.index), m.omitEmpty, noWord})
+			}
 			continue
 		}
-		for _, m := range fieldsOf(f.Type) { // an embedded struct
-			list = append(list, apiField{name: m.name, index: slices.Concat(f.Index, m.index), omitEmpty: m.omitEmpty})
+		m := apiField{name, f.Index, strings.Contains(options, "omitempty"), noWord}
+		switch f.Type.Kind() {
+		case reflect.String, reflect.Slice:
+			m.word = f.Offset/wordSize + 1 // the length
+		case reflect.Bool, reflect.Map, reflect.Pointer:
+			m.word = f.Offset / wordSize
 		}
+		s.list = append(s.list, m)
 	}
-	slices.SortFunc(list, func(a, b apiField) int { return cmp.Compare(a.name, b.name) })
-	apiFields.Store(t, list)
-	return list
+	slices.SortFunc(s.list, func(a, b apiField) int { return cmp.Compare(a.name, b.name) })
+	for i := range s.list {
+		s.indexes[s.list[i].name] = s.list[i].index
+	}
+	apiTypes.Store(t, s)
+	return s
 }
 
 // Read decodes a node of a tree into an API type that has only zero values. It returns false for an unknown key and for
@@ -64,23 +86,23 @@ func (r reader) read(v reflect.Value, i uint32) bool {
 	if kind == value.Null {
 		return true
 	}
-	switch p := v.Addr().Interface().(type) {
-	case *apiextensionsv1.JSON:
-		p.Raw = slices.Clone(r.d.Raw(i))
-		return true
-	case *apiextensionsv1.JSONSchemaPropsOrBool:
-		p.Allows = kind != value.False
-		return kind == value.True || kind == value.False || r.read(reflect.ValueOf(&p.Schema).Elem(), i)
-	case *apiextensionsv1.JSONSchemaPropsOrArray:
-		return r.read(reflect.ValueOf(&p.Schema).Elem(), i)
-	case json.Unmarshaler:
-		return p.UnmarshalJSON(r.d.Raw(i)) == nil
-	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		return r.read(v.Elem(), i)
 	case reflect.Struct:
+		switch p := v.Addr().Interface().(type) {
+		case *apiextensionsv1.JSON:
+			p.Raw = slices.Clone(r.d.Raw(i))
+			return true
+		case *apiextensionsv1.JSONSchemaPropsOrBool:
+			p.Allows = kind != value.False
+			return kind == value.True || kind == value.False || r.read(reflect.ValueOf(&p.Schema).Elem(), i)
+		case *apiextensionsv1.JSONSchemaPropsOrArray:
+			return r.read(reflect.ValueOf(&p.Schema).Elem(), i)
+		case json.Unmarshaler:
+			return p.UnmarshalJSON(r.d.Raw(i)) == nil
+		}
 		return kind == value.Object && r.fields(v, i)
 	case reflect.Map:
 		return kind == value.Object && r.entries(v, i)
@@ -101,12 +123,9 @@ func (r reader) read(v reflect.Value, i uint32) bool {
 }
 
 func (r reader) fields(v reflect.Value, i uint32) bool {
-	list := fieldsOf(v.Type())
+	indexes := fieldsOf(v.Type()).indexes
 	for c := r.d.Nodes[i].First; c != 0; c = r.d.Nodes[c].Next {
-		m, known := slices.BinarySearchFunc(list, r.d.Key(c), func(m apiField, key string) int {
-			return cmp.Compare(m.name, key)
-		})
-		if !known || !r.read(v.FieldByIndex(list[m].index), c) {
+		if index := indexes[r.d.Key(c)]; index == nil || !r.read(v.FieldByIndex(index), c) {
 			return false
 		}
 	}
@@ -148,6 +167,10 @@ func (w *writer) value(p any) { w.write(reflect.ValueOf(p).Elem()) }
 
 // write writes an addressable value.
 func (w *writer) write(v reflect.Value) {
+	if k := v.Kind(); k != reflect.Struct && k != reflect.Map {
+		w.kind(v)
+		return
+	}
 	switch p := v.Addr().Interface().(type) {
 	case *apiextensionsv1.JSON:
 		w.json(p.Raw)
@@ -170,7 +193,13 @@ func (w *writer) write(v reflect.Value) {
 			w.value(&p.Property)
 		}
 	case *map[string]Props:
-		w.properties(*p)
+		writeMap(w, *p)
+	case *apiextensionsv1.JSONSchemaDefinitions:
+		writeMap(w, *p)
+	case *apiextensionsv1.JSONSchemaDependencies:
+		writeMap(w, *p)
+	case *map[string]string:
+		writeMap(w, *p)
 	default:
 		w.kind(v)
 	}
@@ -188,8 +217,6 @@ func (w *writer) kind(v reflect.Value) {
 		w.out = append(w.out, "null"...)
 	case k == reflect.Pointer:
 		w.write(v.Elem())
-	case k == reflect.Map:
-		w.entries(v)
 	case k == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
 		w.out = append(w.out, '[')
 		for i := range v.Len() {
@@ -206,10 +233,16 @@ func (w *writer) kind(v reflect.Value) {
 
 func (w *writer) fields(v reflect.Value) {
 	w.out = append(w.out, '{')
-	for _, m := range fieldsOf(v.Type()) {
+	words := unsafe.Slice((*uintptr)(v.Addr().UnsafePointer()), v.Type().Size()/wordSize)
+	list := fieldsOf(v.Type()).list
+	for i := range list {
+		m := &list[i]
+		if m.omitEmpty && m.word != noWord && words[m.word] == 0 { // as most fields
+			continue
+		}
 		f := v.FieldByIndex(m.index)
-		list := f.Kind() == reflect.Slice || f.Kind() == reflect.Map
-		if m.omitEmpty && (f.IsZero() || list && f.Len() == 0) {
+		sized := f.Kind() == reflect.Slice || f.Kind() == reflect.Map
+		if m.omitEmpty && (f.IsZero() || sized && f.Len() == 0) {
 			continue
 		}
 		w.key(m.name)
@@ -218,28 +251,13 @@ func (w *writer) fields(v reflect.Value) {
 	w.out = append(w.out, '}')
 }
 
-func (w *writer) entries(v reflect.Value) {
-	keys := v.MapKeys()
-	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
-	element := reflect.New(v.Type().Elem()).Elem()
-	w.out = append(w.out, '{')
-	for _, k := range keys {
-		w.key(k.String())
-		element.Set(v.MapIndex(k))
-		w.write(element)
-	}
-	w.out = append(w.out, '}')
-}
-
-// properties is entries for the most frequent map.
-func (w *writer) properties(m map[string]Props) {
-	s := new(Props)
-	v := reflect.ValueOf(s).Elem()
+func writeMap[V any](w *writer, m map[string]V) {
+	element := new(V)
 	w.out = append(w.out, '{')
 	for _, name := range Names(m) {
 		w.key(name)
-		*s = m[name]
-		w.kind(v)
+		*element = m[name]
+		w.value(element)
 	}
 	w.out = append(w.out, '}')
 }

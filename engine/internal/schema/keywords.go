@@ -192,11 +192,11 @@ type Lenient struct {
 func (l *Lenient) Learn(s *Props) {
 	Any(s, func(s *Props) bool {
 		l.AnyTypes = l.AnyTypes || s.Type != "" && !slices.Contains(types, s.Type) && quirk.On(quirk.RatchetUnknownTypes)
-		if s.XListType == nil || items(s) == nil {
+		if s.XListType == nil || Items(s) == nil {
 			return false
 		}
 		listType := *s.XListType
-		l.GranularSets = l.GranularSets || listType == "set" && len(setItems(items(s), nil)) > 0 &&
+		l.GranularSets = l.GranularSets || listType == "set" && len(setItems(Items(s), nil)) > 0 &&
 			quirk.On(quirk.RatchetGranularSets)
 		l.OptionalKeys = l.OptionalKeys || (listType == "set" || listType == "map") &&
 			len(definite(s, listType, field.NewPath(""))) > 0 && quirk.On(quirk.RatchetOptionalListKeys)

@@ -28,7 +28,7 @@ func (c *checker) lists(s *Props, path *field.Path) {
 		case s.Type != "array":
 			c.add(wrongType(path, s.Type, "must be array if x-kubernetes-list-type is specified"))
 		case listType == "set" && !c.lenient.GranularSets:
-			c.add(setItems(items(s), path.Child("items"))...)
+			c.add(setItems(Items(s), path.Child("items"))...)
 		}
 		if listType != "atomic" && listType != "set" && listType != "map" {
 			c.add(field.NotSupported(path.Child("x-kubernetes-list-type"), listType, []string{"atomic", "set", "map"}))
@@ -44,7 +44,7 @@ func (c *checker) lists(s *Props, path *field.Path) {
 	if listType == "map" {
 		c.mapList(s, path)
 	}
-	if quirk.On(quirk.ListKeyErrorsRepeated) && !c.lenient.OptionalKeys && (listType == "set" || listType == "map") && items(s) != nil {
+	if quirk.On(quirk.ListKeyErrorsRepeated) && !c.lenient.OptionalKeys && (listType == "set" || listType == "map") && Items(s) != nil {
 		c.add(definite(s, listType, path)...)
 	}
 }

@@ -31,7 +31,7 @@ func (c *checker) clause(s *Props, plainAnyOf bool, path *field.Path) {
 		return
 	}
 	c.values(s, plainAnyOf, false, path)
-	c.clause(items(s), false, path.Child("items"))
+	c.clause(Items(s), false, path.Child("items"))
 	for _, name := range Names(s.Properties) {
 		p := s.Properties[name]
 		c.clause(&p, false, path.Child("properties").Key(name))
@@ -43,7 +43,7 @@ func (c *checker) clause(s *Props, plainAnyOf bool, path *field.Path) {
 	forbid(s.Title != "", "title", "must be empty to be structural")
 	forbid(s.Description != "", "description", "must be empty to be structural")
 	forbid(s.Nullable, "nullable", "must be false to be structural")
-	forbid(preservesUnknown(s), "x-kubernetes-preserve-unknown-fields", "must be false to be structural")
+	forbid(Preserves(s), "x-kubernetes-preserve-unknown-fields", "must be false to be structural")
 	forbid(s.XEmbeddedResource, "x-kubernetes-embedded-resource", "must be false to be structural")
 	forbid(s.XIntOrString, "x-kubernetes-int-or-string", "must be false to be structural")
 	forbid(len(s.XListMapKeys) > 0, "x-kubernetes-list-map-keys", "must be empty to be structural")
@@ -71,7 +71,7 @@ func (c *checker) counterpart(v, s *Props, spinePath, path *field.Path) {
 		return
 	}
 	c.complete(v, s, spinePath, path)
-	c.counterpart(items(v), items(s), spinePath.Child("items"), path.Child("items"))
+	c.counterpart(Items(v), Items(s), spinePath.Child("items"), path.Child("items"))
 	for _, name := range Names(v.Properties) {
 		p := v.Properties[name]
 		var there *Props

@@ -26,13 +26,18 @@ func TestAnyVisitsAllKeywordsInOrder(t *testing.T) {
 		"additionalProperties":{"title":"additionalProperties"},"patternProperties":{"x":{"title":"patternProperties"}},
 		"additionalItems":{"title":"additionalItems"},"definitions":{"x":{"title":"definitions"}},
 		"dependencies":{"y":["z"],"x":{"title":"dependencies"}}}`)
-	var seen []string
-	if Any(s, func(s *Props) bool { seen = append(seen, s.Title); return false }) {
+	var seen, unordered []string
+	if AnySorted(s, func(s *Props) bool { seen = append(seen, s.Title); return false }) ||
+		Any(s, func(s *Props) bool { unordered = append(unordered, s.Title); return false }) {
 		t.Error("no schema satisfied the predicate")
 	}
 	want := "root items allOf anyOf oneOf not a first second b additionalProperties patternProperties additionalItems definitions dependencies"
 	if got := strings.Join(seen, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	slices.Sort(seen)
+	if slices.Sort(unordered); !slices.Equal(seen, unordered) {
+		t.Errorf("Any visits %v", unordered)
 	}
 	if !Any(s, func(s *Props) bool { return s.Title == "dependencies" }) || Any(nil, func(*Props) bool { return true }) {
 		t.Error("Any does not answer")

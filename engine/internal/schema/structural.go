@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // level is the position of a schema on the spine. It selects error texts and the checks of the root.
@@ -40,6 +41,11 @@ func Structural(path *field.Path, s *Props, budget *violation.Budget) field.Erro
 	}
 	slices.SortStableFunc(c.errs, func(a, b *field.Error) int { return cmp.Compare(texts[a], texts[b]) })
 	return c.errs
+}
+
+// IsStructural reports whether a schema is structural.
+func IsStructural(s *Props) bool {
+	return Unsupported(s) == nil && len(Structural(nil, s, violation.NewBudget(value.Limits{}))) == 0
 }
 
 // checker collects the errors of one check of a schema.
@@ -85,10 +91,10 @@ func (c *checker) spine(s *Props, lvl level, path *field.Path) {
 	if s == nil || !c.budget.Open() {
 		return
 	}
-	if s.Type == "array" && items(s) == nil {
+	if s.Type == "array" && Items(s) == nil {
 		c.add(field.Required(path.Child("items"), "must be specified"))
 	}
-	c.spine(items(s), item, path.Child("items"))
+	c.spine(Items(s), item, path.Child("items"))
 	var p Props // reused because Props is large
 	for _, name := range Names(s.Properties) {
 		p = s.Properties[name]
@@ -100,7 +106,7 @@ func (c *checker) spine(s *Props, lvl level, path *field.Path) {
 		}
 		c.spine(s.AdditionalProperties.Schema, member, path.Child("additionalProperties"))
 	}
-	if s.XIntOrString && preservesUnknown(s) {
+	if s.XIntOrString && Preserves(s) {
 		c.add(field.Invalid(path.Child("x-kubernetes-preserve-unknown-fields"), true, "must be false if x-kubernetes-int-or-string is true"))
 	}
 	if s.XIntOrString && s.XEmbeddedResource {
@@ -109,7 +115,7 @@ func (c *checker) spine(s *Props, lvl level, path *field.Path) {
 	c.values(s, isIntOrString(s.AnyOf), startsWithIntOrString(s), path)
 	c.types(s, lvl, path)
 	c.typeMeta(s, lvl, path)
-	if s.XEmbeddedResource && !preservesUnknown(s) && len(s.Properties) == 0 {
+	if s.XEmbeddedResource && !Preserves(s) && len(s.Properties) == 0 {
 		c.add(field.Required(path.Child("properties"), "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"))
 	}
 }
@@ -120,7 +126,7 @@ func (c *checker) types(s *Props, lvl level, path *field.Path) {
 		c.add(field.Required(path.Child("type"), "must be object if x-kubernetes-embedded-resource is true"))
 	case s.XEmbeddedResource && s.Type != "object":
 		c.add(field.Invalid(path.Child("type"), s.Type, "must be object if x-kubernetes-embedded-resource is true"))
-	case s.Type == "" && !s.XEmbeddedResource && !s.XIntOrString && !preservesUnknown(s):
+	case s.Type == "" && !s.XEmbeddedResource && !s.XIntOrString && !Preserves(s):
 		c.add(field.Required(path.Child("type"), map[level]string{
 			root:   "must not be empty at the root",
 			item:   "must not be empty for specified array items",
@@ -161,14 +167,14 @@ func restrictsNamesOnly(s *Props) bool {
 			return false
 		}
 	}
-	return items(s) == nil && s.AdditionalProperties == nil && s.ExternalDocs == nil && !saysMore(s)
+	return Items(s) == nil && s.AdditionalProperties == nil && s.ExternalDocs == nil && !saysMore(s)
 }
 
 // saysMore reports whether the structural form of a schema has anything besides type, default, items, properties,
 // additionalProperties and externalDocs.
 func saysMore(s *Props) bool {
 	return s.Description != "" || s.Title != "" || s.Nullable || HasValue(s.Example) ||
-		preservesUnknown(s) || s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil ||
+		Preserves(s) || s.XEmbeddedResource || s.XIntOrString || s.XListMapKeys != nil || s.XListType != nil ||
 		s.XMapType != nil || s.XValidations != nil || s.Format != "" || Constrains(s)
 }
 
@@ -194,7 +200,7 @@ func startsWithIntOrString(s *Props) bool {
 // saysOnlyType reports whether the structural form of a clause has the given type and nothing else. An explicit empty
 // properties counts, additionalProperties: false does not.
 func saysOnlyType(s *Props, typ string) bool {
-	return s.Type == typ && s.Properties == nil && items(s) == nil && !allowsMore(s) && s.ExternalDocs == nil &&
+	return s.Type == typ && s.Properties == nil && Items(s) == nil && !allowsMore(s) && s.ExternalDocs == nil &&
 		!HasValue(s.Default) && !saysMore(s)
 }
 

@@ -11,54 +11,53 @@ package schema
 import (
 	"maps"
 	"slices"
+	"unicode/utf8"
+	"unsafe"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
-	"github.com/crdeval/crdeval/engine/internal/violation"
-	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Any reports whether pred is true for s or any schema below it, including schemas in rejected keywords. It visits
-// properties in name order and stops at the first match. It returns false for a nil schema.
+// properties in any order and stops at the first match. It returns false for a nil schema.
 //
 // pred must not keep the pointer, because Any reuses the memory.
 // (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, SchemaHas)
 func Any(s *Props, pred func(*Props) bool) bool {
-	w := walker{pred: pred}
-	return w.any(s)
+	return (&walker{pred: pred}).any(s)
+}
+
+// AnySorted is Any that visits properties in name order, which takes twice as long.
+func AnySorted(s *Props, pred func(*Props) bool) bool {
+	return (&walker{pred: pred, sorted: true}).any(s)
 }
 
 // walker holds the buffers of one walk: one copy of a map's schema for each level, because map values have no address.
 type walker struct {
 	pred   func(*Props) bool
-	names  []string // sorted keys of the maps above the current schema
+	sorted bool // visits properties in name order
 	levels []*Props
 	depth  int
 }
 
 func (w *walker) any(s *Props) bool {
-	switch {
-	case s == nil:
+	if s == nil {
 		return false
-	case w.pred(s):
+	}
+	if w.pred(s) ||
+		s.Items != nil && (w.any(s.Items.Schema) || w.of(s.Items.JSONSchemas)) ||
+		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 && (w.of(s.AllOf) || w.of(s.AnyOf) || w.of(s.OneOf)) ||
+		s.Not != nil && w.any(s.Not) || len(s.Properties) > 0 && w.in(s.Properties) ||
+		s.AdditionalProperties != nil && w.any(s.AdditionalProperties.Schema) ||
+		len(s.PatternProperties) > 0 && w.in(s.PatternProperties) ||
+		s.AdditionalItems != nil && w.any(s.AdditionalItems.Schema) ||
+		len(s.Definitions) > 0 && w.in(s.Definitions) {
 		return true
 	}
-	var list []Props
-	if s.Items != nil {
-		list = s.Items.JSONSchemas
-	}
-	var additionalItems *Props
-	if s.AdditionalItems != nil {
-		additionalItems = s.AdditionalItems.Schema
-	}
-	if w.any(items(s)) || w.of(list) || w.of(s.AllOf) || w.of(s.AnyOf) || w.of(s.OneOf) || w.any(s.Not) ||
-		w.in(s.Properties) || w.any(valueSchema(s)) || w.in(s.PatternProperties) || w.any(additionalItems) ||
-		w.in(s.Definitions) {
-		return true
-	}
-	for _, name := range Names(s.Dependencies) {
-		if w.any(s.Dependencies[name].Schema) {
-			return true
+	if len(s.Dependencies) > 0 {
+		for _, name := range Names(s.Dependencies) {
+			if w.any(s.Dependencies[name].Schema) {
+				return true
+			}
 		}
 	}
 	return false
@@ -74,26 +73,26 @@ func (w *walker) of(list []Props) bool {
 }
 
 func (w *walker) in(m map[string]Props) bool {
-	if len(m) == 0 {
-		return false
-	}
-	mark := len(w.names)
-	w.names = slices.AppendSeq(w.names, maps.Keys(m))
-	end := len(w.names)
-	slices.Sort(w.names[mark:end])
 	if w.depth == len(w.levels) {
 		w.levels = append(w.levels, new(Props))
 	}
 	s := w.levels[w.depth]
 	w.depth++
-	found := false
-	for i := mark; i < end && !found; i++ {
-		*s = m[w.names[i]]
-		found = w.any(s)
+	if w.sorted {
+		for _, name := range Names(m) {
+			if *s = m[name]; w.any(s) {
+				return true
+			}
+		}
+	} else {
+		for _, *s = range m {
+			if w.any(s) {
+				return true
+			}
+		}
 	}
 	w.depth--
-	w.names = w.names[:mark]
-	return found
+	return false
 }
 
 // HasRules reports whether the schema has x-kubernetes-validations anywhere.
@@ -106,24 +105,40 @@ func HasDefaults(s *Props) bool {
 	return Any(s, func(s *Props) bool { return s.Default != nil })
 }
 
-// items returns the schema of array elements. It is nil if items is absent or a list.
-func items(s *Props) *Props {
+// Items returns the schema of array elements. It is nil if items is absent or a list.
+func Items(s *Props) *Props {
 	if s.Items == nil {
 		return nil
 	}
 	return s.Items.Schema
 }
 
-// valueSchema returns the schema of map values. It is nil if additionalProperties is absent or a boolean.
-func valueSchema(s *Props) *Props {
+// ValueSchema returns the schema of map values. It is nil if additionalProperties is absent or a boolean.
+func ValueSchema(s *Props) *Props {
 	if s.AdditionalProperties == nil {
 		return nil
 	}
 	return s.AdditionalProperties.Schema
 }
 
-func preservesUnknown(s *Props) bool {
+// Preserves reports whether x-kubernetes-preserve-unknown-fields is set.
+func Preserves(s *Props) bool {
 	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+}
+
+// PlainText returns the content of a JSON string of ASCII characters without escapes. It shares memory with raw. ok is
+// false for other values.
+func PlainText(raw []byte) (s string, ok bool) {
+	n := len(raw)
+	if n < 2 || raw[0] != '"' || raw[n-1] != '"' {
+		return "", false
+	}
+	for _, c := range raw[1 : n-1] {
+		if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return "", false
+		}
+	}
+	return unsafe.String(&raw[1], n-2), true
 }
 
 // HasValue reports whether a default or an example is set and not null.
@@ -148,11 +163,7 @@ type Props = apiextensionsv1.JSONSchemaProps
 // and use only OpenAPI types. CRDs that were stored before v1 may have other schemas.
 // (k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/builder.go, generateBuilder)
 func Publishable(s *Props) bool {
-	if Any(s, func(s *Props) bool { return s.Type != "" && !slices.Contains(types, s.Type) }) || Unsupported(s) != nil {
-		return false
-	}
-	budget := violation.NewBudget(value.Limits{})
-	return len(Structural(nil, s, budget)) == 0
+	return !Any(s, func(s *Props) bool { return s.Type != "" && !slices.Contains(types, s.Type) }) && IsStructural(s)
 }
 
 // SaysIntOrString reports whether a schema contains one of the two int-or-string patterns of structural schemas.

@@ -37,7 +37,7 @@ func (p *propsSchema) MaxProperties() *int64          { return p.s.MaxProperties
 func (p *propsSchema) Required() []string             { return p.s.Required }
 func (p *propsSchema) IsXIntOrString() bool           { return p.s.XIntOrString }
 func (p *propsSchema) IsXEmbeddedResource() bool      { return p.s.XEmbeddedResource }
-func (p *propsSchema) IsXPreserveUnknownFields() bool { return preservesUnknown(p.s) }
+func (p *propsSchema) IsXPreserveUnknownFields() bool { return schema.Preserves(p.s) }
 func (p *propsSchema) XListMapKeys() []string         { return p.s.XListMapKeys }
 
 func (p *propsSchema) XListType() string {
@@ -77,8 +77,8 @@ func (p *propsSchema) AdditionalProperties() common.SchemaOrBool {
 
 // Default reports by nil whether there is a default. Its value does not matter.
 func (p *propsSchema) Default() any {
-	if d := p.s.Default; d != nil && len(d.Raw) > 0 && string(d.Raw) != "null" {
-		return d.Raw
+	if schema.HasValue(p.s.Default) {
+		return p.s.Default.Raw
 	}
 	return nil
 }
@@ -87,9 +87,9 @@ func (p *propsSchema) Default() any {
 func (p *propsSchema) Enum() []any {
 	values := make([]any, len(p.s.Enum))
 	for i := range p.s.Enum {
-		var text string
 		raw := p.s.Enum[i].Raw
-		if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		text, ok := schema.PlainText(raw)
+		if ok || len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
 			values[i] = text
 		}
 	}
@@ -98,10 +98,6 @@ func (p *propsSchema) Enum() []any {
 
 func (p *propsSchema) WithTypeAndObjectMeta() common.Schema {
 	return &propsSchema{Schema: unconstrained, s: withObjectMeta(p.s)}
-}
-
-func preservesUnknown(s *schema.Props) bool {
-	return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 }
 
 // withObjectMeta returns the schema of a resource root with apiVersion, kind, metadata.name and metadata.generateName.

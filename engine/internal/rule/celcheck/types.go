@@ -2,8 +2,6 @@ package celcheck
 
 import (
 	"encoding/binary"
-	"maps"
-	"slices"
 	"unsafe"
 
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -22,7 +20,7 @@ func (mem *Memory) typeOf(s *schema.Props, resourceRoot bool) *closure.Type {
 // typeWithSlots is typeOf with the slots of another schema. Members that are not properties of written have no slot.
 func (mem *Memory) typeWithSlots(s, written *schema.Props, resourceRoot bool) *closure.Type {
 	t := closure.Type{
-		Nullable: s.Nullable, Preserve: preservesUnknown(s), Embedded: s.XEmbeddedResource, Name: mem.Text(s.Type),
+		Nullable: s.Nullable, Preserve: schema.Preserves(s), Embedded: s.XEmbeddedResource, Name: mem.Text(s.Type),
 	}
 	declared := s
 	if resourceRoot && !s.XIntOrString {
@@ -53,7 +51,7 @@ func (mem *Memory) addMembers(t *closure.Type, declared, written *schema.Props) 
 	if len(declared.Properties) == 0 {
 		return
 	}
-	names := slices.Sorted(maps.Keys(declared.Properties))
+	names := schema.Names(declared.Properties)
 	t.Declared, t.Members = true, make([]closure.Member, len(names))
 	slot := int32(0)
 	for i, name := range names {

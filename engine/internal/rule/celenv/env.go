@@ -14,6 +14,9 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/containers"
 	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/overloads"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	k8slibrary "k8s.io/apiserver/pkg/cel/library"
@@ -158,10 +161,36 @@ var ConstantPatterns = []*interpreter.RegexOptimization{
 // CanPlan reports whether planning a checked expression succeeds. Planning converts and compiles constants (int('x'),
 // find('[')), and does not know all types and overloads that the checker knows. Plan has the error.
 func (e *Env) CanPlan(a *ast.AST) (ok bool) {
+	if isPlain(a) {
+		return true
+	}
 	defer func() { ok = ok && recover() == nil }()
 	_, err := e.Planner().NewInterpretable(a, interpreter.Optimize(),
 		interpreter.CompileRegexConstants(ConstantPatterns...))
 	return err == nil
+}
+
+// isPlain reports whether an expression has only calls that planning cannot reject. It may return false for others.
+func isPlain(a *ast.AST) bool {
+	plain := true
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.IdentKind, ast.SelectKind:
+			plain = plain && a.GetType(e.ID()).Kind() != types.TypeKind
+		case ast.CallKind:
+			switch e.AsCall().FunctionName() {
+			case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
+				operators.Conditional, operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals,
+				operators.Greater, operators.GreaterEquals, operators.Add, operators.Subtract, operators.In,
+				overloads.Size, overloads.StartsWith, overloads.EndsWith, overloads.Contains:
+			default:
+				plain = false
+			}
+		case ast.MapKind, ast.StructKind, ast.UnspecifiedExprKind:
+			plain = false
+		}
+	}))
+	return plain
 }
 
 // Plan makes a program of a checked expression. At run time the base environment equals the one that checked the
