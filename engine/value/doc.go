@@ -24,6 +24,8 @@ type Doc struct {
 	Nodes []Node
 	// Slots is scratch memory of the compiled plan. Reset empties it.
 	Slots []uint32
+	// Guesses is scratch memory of the compiled plan. Nothing empties it.
+	Guesses [MaxGuesses]uint16
 
 	roots      [4]uint32      // root of the last parse, by Source
 	duplicates [4]int         // the bytes of the paths of the duplicate keys that it found, by Source
@@ -35,6 +37,9 @@ type Doc struct {
 	done       <-chan struct{}
 	floats     bool // print Floats so that they parse as Floats again
 }
+
+// MaxGuesses is the length of Doc.Guesses, a power of two.
+const MaxGuesses = 4096
 
 // Docs above these sizes are not returned to the pool, so that one huge document does not keep its memory forever.
 const (

@@ -23,7 +23,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		return true // nothing is declared and nothing is pruned
 	}
 	w.Edits.enter(i)
-	dirty, guess, last := false, 0, uint32(0)
+	dirty, guess, last := false, n.guess, uint32(0)
 	for c := d.Nodes[i].First; c != 0; {
 		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
 		key := d.Key(c)
@@ -35,10 +35,12 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			w.shaping, w.dropping = false, false
 		}
 		child, slot := n.Additional, -1
-		if guess < len(n.Names) && n.Names[guess] == key {
-			child, slot = n.Props[guess], guess
+		// Members usually have the order of the previous object.
+		if s := int(d.Guesses[guess%value.MaxGuesses]); s < len(n.Names) && n.Names[s] == key {
+			child, slot = n.Props[s], s
 		} else if s, ok := n.find(key); ok {
 			child, slot = n.Props[s], s
+			d.Guesses[guess%value.MaxGuesses] = uint16(s)
 		}
 		keep := true
 		if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
@@ -67,7 +69,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		}
 		keep = keep && !dropped
 		if slot >= 0 {
-			guess = slot + 1
+			guess = n.guess + uint16(slot) + 1
 			if keep {
 				d.Slots[base+slot] = c
 			}

@@ -99,6 +99,7 @@ type compiler struct {
 	size    int64
 	shared  closure.Retention // texts and types, which are counted once
 	clone   func(string) string
+	guess   uint16 // of the next node
 
 	unsupported bool // a keyword that structural schemas cannot have
 

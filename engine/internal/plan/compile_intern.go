@@ -45,12 +45,8 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		}
 		m.Props = slices.Clone(n.Props)
 		c.size += int64(len(n.Names)) * (16 + 8)
-		if !logical || len(n.Names) > 4*indexFrom {
-			if extra.index = newNameIndex(m.Names); extra.index != nil {
-				c.size += indexSize + int64(len(extra.index.slots))*2
-			}
-		}
 		if !logical {
+			m.guess, c.guess = c.guess, c.guess+uint16(len(n.Names)+1)
 			for i, p := range m.Props {
 				if p.Default != nil {
 					extra.defaulted = append(extra.defaulted, uint16(i))
@@ -70,8 +66,8 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 		}
 		c.size += int64(len(extra.ListKeys)) * int64(unsafe.Sizeof(ListKey{}))
 	}
-	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil || extra.index != nil {
-		m.details = &details{extra.Slots, extra.ListKeys, extra.defaulted, extra.index}
+	if extra.Slots != nil || extra.ListKeys != nil || extra.defaulted != nil {
+		m.details = &details{extra.Slots, extra.ListKeys, extra.defaulted}
 		c.size += detailsSize
 	}
 	c.fill(m, s, over)
@@ -86,18 +82,12 @@ func (c *compiler) intern(s *apiextensionsv1.JSONSchemaProps, n *Node, v *Valida
 
 // slot returns the slot of a name on the node that fills the slots.
 func (n *Node) slot(name string) uint16 {
-	i, ok := 0, false
-	switch {
-	case n == nil:
-	case n.index == nil && len(n.Names) >= indexFrom: // not complete yet: sorted, without an index
-		i, ok = slices.BinarySearch(n.Names, name)
-	default:
-		i, ok = n.find(name)
+	if n != nil {
+		if i, ok := n.find(name); ok {
+			return uint16(i)
+		}
 	}
-	if !ok {
-		return NoSlot
-	}
-	return uint16(i)
+	return NoSlot
 }
 
 // appendKey appends all that distinguishes nodes.
@@ -194,7 +184,6 @@ const (
 	nodeSize       = int64(unsafe.Sizeof(Node{}))
 	detailsSize    = int64(unsafe.Sizeof(details{}))
 	operatorsSize  = int64(unsafe.Sizeof(Operators{}))
-	indexSize      = int64(unsafe.Sizeof(nameIndex{}))
 	validationSize = int64(unsafe.Sizeof(Validation{}))
 	defaultSize    = int64(unsafe.Sizeof(Default{}))
 	fragmentSize   = 48

@@ -32,7 +32,6 @@ type Edits struct {
 	d         *value.Doc
 	ancestors []uint32
 	stack     []uint32 // the containers from the root to the current one
-	depth     int      // bytes of their keys
 	bytes     int      // of the keys in all paths
 }
 
@@ -47,15 +46,12 @@ func (e *Edits) fit() error { return pathsFit(len(e.ancestors), e.bytes) }
 func (e *Edits) enter(container uint32) {
 	if e != nil {
 		e.stack = append(e.stack, container)
-		e.depth += int(e.d.Nodes[container].KeyLen)
 	}
 }
 
 func (e *Edits) leave() {
 	if e != nil {
-		last := len(e.stack) - 1
-		e.depth -= int(e.d.Nodes[e.stack[last]].KeyLen)
-		e.stack = e.stack[:last]
+		e.stack = e.stack[:len(e.stack)-1]
 	}
 }
 
@@ -66,10 +62,12 @@ func (e *Edits) add(k EditKind, parent, node uint32) {
 	}
 	from := uint32(len(e.ancestors))
 	e.ancestors = append(e.ancestors, e.stack...)
-	e.bytes += e.depth + int(e.d.Nodes[node].KeyLen)
 	if n := len(e.stack); n == 0 || e.stack[n-1] != parent {
 		e.ancestors = append(e.ancestors, parent)
-		e.bytes += int(e.d.Nodes[parent].KeyLen)
+	}
+	e.bytes += int(e.d.Nodes[node].KeyLen)
+	for _, i := range e.ancestors[from:] {
+		e.bytes += int(e.d.Nodes[i].KeyLen)
 	}
 	e.List = append(e.List, Edit{Kind: k, Node: node, from: from, to: uint32(len(e.ancestors))})
 }

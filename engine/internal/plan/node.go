@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"hash/maphash"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/pattern"
@@ -20,6 +20,7 @@ type Node struct {
 	Flags Flags
 	kinds kindSet // kinds that accept takes without a doubt, apart from formats and bounds
 	maybe kindSet // kinds that accept doubts (1.0 as an integer)
+	guess uint16  // where Doc.Guesses has the slots of the node's first member, and of those after each member
 
 	// Type is the declared type: object, array, string, integer, number, boolean, or "" (preserve-unknown-fields,
 	// int-or-string, below logical operators). Types returns what kube-openapi's validators use.
@@ -53,8 +54,7 @@ type details struct {
 	// ListKeys are x-kubernetes-list-map-keys in their order. They apply if ListMap is set.
 	ListKeys []ListKey
 
-	defaulted []uint16   // the slots of nodes with a default
-	index     *nameIndex // names to slots, for nodes with many properties
+	defaulted []uint16 // the slots of nodes with a default
 }
 
 var noDetails details
@@ -230,52 +230,14 @@ const anyKind kindSet = 0xff
 
 func (s kindSet) has(k value.Kind) bool { return s>>k&1 != 0 }
 
-// nameIndex finds the slot of a property by name: an open-addressed hash table, for nodes with many names. A Go map
-// takes some ten nanoseconds more for each member of an object.
-type nameIndex struct {
-	mask  uint64
-	slots []uint16 // slot+1; 0 is empty
-}
-
-const indexFrom = 9
-
-func newNameIndex(names []string) *nameIndex {
-	if len(names) < indexFrom {
-		return nil
-	}
-	size := uint64(8)
-	for size < uint64(len(names))*2 {
-		size *= 2
-	}
-	x := &nameIndex{mask: size - 1, slots: make([]uint16, size)}
-	for i, name := range names {
-		h := x.home(name)
-		for x.slots[h] != 0 {
-			h = (h + 1) & x.mask
-		}
-		x.slots[h] = uint16(i + 1)
-	}
-	return x
-}
-
-// home returns the start of the search for a name. It is seeded, so that names cannot be chosen to collide.
-func (x *nameIndex) home(name string) uint64 { return maphash.String(seed, name) & x.mask }
-
 // find returns the slot of a declared property.
-func (n *Node) find(name string) (int, bool) {
-	x := n.index
-	if x == nil {
-		for i, s := range n.Names {
-			if s == name {
-				return i, true
-			}
-		}
-		return 0, false
+func (n *Node) find(name string) (slot int, declared bool) { return search(n.Names, name) }
+
+// search finds a text in a sorted list. In a short list, lengths tell most texts apart.
+func search(sorted []string, text string) (at int, found bool) {
+	if len(sorted) > 8 {
+		return slices.BinarySearch(sorted, text)
 	}
-	for h := x.home(name); x.slots[h] != 0; h = (h + 1) & x.mask {
-		if i := int(x.slots[h] - 1); n.Names[i] == name {
-			return i, true
-		}
-	}
-	return 0, false
+	at = slices.Index(sorted, text)
+	return at, at >= 0
 }

@@ -3,7 +3,9 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"k8s.io/apiserver/pkg/cel/common"
@@ -34,8 +36,8 @@ func (s *pairSchema) node() *Node {
 		return nil
 	}
 	n := &Node{Type: s.typ, Additional: s.additional.node(), Items: s.items.node(), details: &details{}}
-	for name, p := range s.properties {
-		n.Names, n.Props = append(n.Names, name), append(n.Props, p.node())
+	for _, name := range slices.Sorted(maps.Keys(s.properties)) {
+		n.Names, n.Props = append(n.Names, name), append(n.Props, s.properties[name].node())
 	}
 	if s.listType == "map" {
 		n.Flags |= ListMap
