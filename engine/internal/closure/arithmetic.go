@@ -2,11 +2,16 @@ package closure
 
 import "github.com/google/cel-go/common/overloads"
 
-// addition compiles + of two ints. Its error is an overflow.
+// addition compiles + of two lists, and of two ints, where the error is an overflow.
 func addition(c *compiler, k callee, args []*expr) *expr {
 	switch k.overload {
-	case "", overloads.AddList: // upstream joins sets and map lists
-		c.unsupported("the addition of lists or of values without a type")
+	case overloads.AddList:
+		if args[0].shape.kind == kindList && args[1].shape.kind == kindList {
+			return concatenated(args[0], args[1])
+		}
+		fallthrough
+	case "":
+		c.unsupported("the addition of values without a type")
 	case overloads.AddInt64:
 		l, r := args[0].val(), args[1].val()
 		return &expr{shape: intShape, v: func(f *Frame) (val, bool) {

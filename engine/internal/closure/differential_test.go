@@ -61,7 +61,7 @@ var expressions = []string{
 	`uint(self.i) > 1u`, `self.i < 5u`, `1u < self.d`,
 	// arithmetic
 	`self.i + self.j > 0`, `self.i - 1 == 0`, `self.i * 2 < 10`, `self.i / self.j == 1`, `self.i % 2 == 0`, `-self.i < 0`, `self.d + self.e > 1.0`, `self.d - 1.0 < 0.0`, `self.d * 2.0 == 1.0`, `self.d / self.e > 0.0`,
-	`-self.d < 0.0`, `self.s + self.t == 'ab'`, `(self.s + 'x' + self.t).size() > 3`,
+	`-self.d < 0.0`, `self.s + self.t == 'ab'`, `(self.s + 'x' + self.t).size() > 3`, `self.ls + self.lt == ['a', 'b']`, `size(self.ls + ['x']) > 1`, `self.ls + self.set == self.ls`,
 	`self.dur + duration('1m') > duration('1h')`, `self.dt + duration('1h') > self.dt`,
 	`self.dt - self.date > duration('0s')`, `self.dt - duration('24h') < self.dt`, `self.i + 9223372036854775807 > 0`, `self.i * -9223372036854775807 > 0`, `b'a' + self.by == b'a'`,
 	// in
@@ -91,7 +91,7 @@ var expressions = []string{
 	`[self.i, self.j].exists(x, x == 1)`, `['a', 'b'].all(x, x in self.ls)`, `['a', 'b'].exists_one(x, has(self.ms.a) && self.ms[x] == 'b')`,
 	`self.ls.map(x, 1).size() == 2`, `self.ls.map(x, [x]).size() == 2`, `self.li.map(x, self.s)[0] == 'a'`, `self.lo.map(x, x)[0].name == 'a'`, `self.lo.map(x, x.tags)[0][0] == 'a'`,
 	`self.ln.exists(x, x == 'a')`, `self.lios.all(x, type(x) == int ? x < 10 : x.startsWith('1'))`, `self.ls.all(x, true)`, `self.ls.exists(x, false)`, `self.ls.filter(x, self.b).size() > 0`,
-	`(self.b ? self.ls : self.lt).all(x, x != 'b')`, `(self.b ? self.ls : []).all(x, x != 'b')`, `self.ldur.all(x, x > duration('1m'))`, `self.li.all(x, self.ls.all(x, x != 'a'))`,
+	`(self.b ? self.ls : self.lt).all(x, x != 'b')`, `(self.b ? self.ls : []).all(x, x != 'b')`, `(self.ls + self.lt).exists(x, x == 'a')`, `self.ldur.all(x, x > duration('1m'))`, `self.li.all(x, self.ls.all(x, x != 'a'))`,
 	`self.ls.filter(x, x > 'a').map(x, x + 'c').exists_one(x, x == 'abcc')`, `self.li.map(x, self.li.filter(y, y > x).size()).max() > 1`, `self.lo.all(x, x.v in self.li ? x.name in self.ls : true)`,
 	// optionals
 	`self.?s.hasValue()`, `self.?s.orValue('x') == 'a'`, `self.?o.?a.orValue('') == 'a'`, `self.?o.a.orValue('') == 'a'`, `self.o.?n.x.orValue(1) == 1`, `has(self.?o.a)`, `!has(self.?o.n.y) || self.b`, `self.ms[?'a'].orValue('z') == 'z'`,

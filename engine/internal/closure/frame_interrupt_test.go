@@ -31,6 +31,8 @@ var long = []string{
 	`self.ls.isSorted()`,
 	`self.li.sum() > 1`,
 	`self.set == self.set`,
+	`(self.ls + self.ls + self.ls).all(x, x != 'q')`,
+	`self.ls.map(x, self.ls + self.ls).size() > 1`,
 
 	`self.s.split('').size() > 1`,
 	`self.s.upperAscii().lowerAscii().replace('a', 'bb').size() > 1`,

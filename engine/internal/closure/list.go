@@ -40,6 +40,29 @@ func (c *compiler) listLiteral(e ast.Expr) *expr {
 	}}
 }
 
+// concatenated compiles + of lists. Sets and map lists, which upstream joins, are left to the fallback.
+func concatenated(a, b *expr) *expr {
+	l, r := a.val(), b.val()
+	s := &shape{kind: kindList, elem: join(a.shape.element(), b.shape.element())}
+	return &expr{shape: s, v: func(f *Frame) (val, bool) {
+		x, ok := l(f)
+		y, also := r(f)
+		f.Cost++
+		if !ok || !also || !isList(x) || !isList(y) || x.kind == kindNode && x.typ().unordered() {
+			return val{}, false
+		}
+		from := len(f.stack)
+		for _, list := range [2]val{x, y} {
+			for p := f.elements(list); !p.done(); {
+				if e, ok := p.take(f); !ok || !f.tick() || !f.push(e) {
+					return val{}, false
+				}
+			}
+		}
+		return f.store(from)
+	}}
+}
+
 // elements iterates over a list for which isList holds.
 type elements struct {
 	node  uint32

@@ -107,7 +107,7 @@ func TestUnsupported(t *testing.T) {
 		{`{'a': self.s}['a'] == 'a'`, "no closure for a literal of a map"},
 		{`self.ms.transformMap(k, v, v + '!').size() == 1`, "no closure for a macro that makes a map"},
 		{`self.ms.all(k, v, k != v)`, "no closure for a macro with two variables"},
-		{`(dyn(self.ls) + self.lt).size() > 1`, "no closure for the addition of lists or of values without a type"},
+		{`(dyn(self.ls) + self.lt).size() > 1`, "no closure for the addition of values without a type"},
 		{`self.?i.optMap(x, x + 1).orValue(0) == 2`, "no closure for the bound variable of optMap, optFlatMap or sortBy"},
 		{`[?self.?s].size() == 2`, "no closure for a list with optional elements"},
 		{`dyn(self.ms).all(k, k != 'a')`, "no closure for a macro over a computed map, or over what may be a list or a map"},
