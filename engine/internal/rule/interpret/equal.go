@@ -41,8 +41,10 @@ func (e *Evaluation) firstDifference(x, y, upstream ref.Val) ref.Val {
 	result := ref.Val(nil)
 	switch data := x.Value().(type) {
 	case map[string]any:
-		if other, ok := y.Value().(map[string]any); ok && len(data) > 0 {
-			result = e.differentMembers(x.(traits.Mapper), y.(traits.Mapper), data, other)
+		a, isMap := x.(traits.Mapper) // preserved data of unknown fields is none
+		b, also := y.(traits.Mapper)
+		if other, ok := y.Value().(map[string]any); ok && len(data) > 0 && isMap && also {
+			result = e.differentMembers(a, b, data, other)
 		}
 	case []any:
 		// Only this type compares element by element; sets and lists of type map do not.
