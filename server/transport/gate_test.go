@@ -154,7 +154,7 @@ func TestCaller(t *testing.T) {
 	}{
 		"one token, two connections":       {withTokens, ctx("x", "", 1), ctx("x", "", 2), true},
 		"two tokens":                       {withTokens, ctx("x", "", 1), ctx("y", "", 1), false},
-		"a token that nobody checks":       {without, ctx("x", "", 1), ctx("y", "", 1), true},
+		"a token without authentication":   {without, ctx("x", "", 1), ctx("y", "", 1), true},
 		"one certificate, two connections": {without, ctx("", "a", 1), ctx("", "a", 2), true},
 		"two certificates":                 {without, ctx("", "a", 1), ctx("", "b", 1), false},
 		"two connections":                  {without, ctx("", "", 1), ctx("", "", 2), false},

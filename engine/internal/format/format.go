@@ -8,7 +8,7 @@
 // Numeric formats (int32, int64, float, double) are ranges: Supported lists them, and package plan enforces them.
 //
 // A new format also needs entries in rule/celcheck/types.go if CEL gives it another type, in compare/types.go, in the
-// columns of package definition if tables print it, and in conformance/generate/value_formats.go.
+// columns of package definition if tables print it, and in conformance/generate/value_tables.go.
 package format
 
 import (

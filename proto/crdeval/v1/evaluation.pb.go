@@ -1031,9 +1031,9 @@ type EvaluationOptions struct {
 	// The time limit of one item, more than 0. An item that exceeds it ends with ITEM_DEADLINE, the other items continue.
 	// Default: the deadline of the call.
 	ItemTimeout *durationpb.Duration `protobuf:"bytes,3,opt,name=item_timeout,json=itemTimeout,proto3" json:"item_timeout,omitempty"`
-	// Add the metadata that a server sets before it validates (uid, creationTimestamp, the name for generateName, …), so
-	// that manifests from files can be evaluated. The result does not contain them. Default: false, evaluate the object
-	// as sent.
+	// Add metadata that manifests from files lack: a namespace ("default" unless the item names one), a name for
+	// generateName, and on an update the name, namespace and resourceVersion of the old object. The result does not
+	// contain them. Default: false, evaluate the object as sent.
 	CompleteMetadata bool `protobuf:"varint,4,opt,name=complete_metadata,json=completeMetadata,proto3" json:"complete_metadata,omitempty"`
 	// Which rules Validate and Admit trace. The other calls run no rules. A trace evaluates a rule once more, and that
 	// evaluation has no effect on the cost budgets. TRACE_MODE_ALL uses the exact path for every object. Default:

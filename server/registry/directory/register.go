@@ -183,7 +183,7 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 	}
 }
 
-// isFinal reports whether an error is about the manifest, so that a retry would fail, too.
+// isFinal reports whether an error is about the manifest, so that a retry would fail too.
 func isFinal(err error) bool {
 	var fromRegistry *registry.Error
 	if errors.As(err, &fromRegistry) {

@@ -41,7 +41,7 @@ func (e *Evaluation) firstDifference(x, y, upstream ref.Val) ref.Val {
 	result := ref.Val(nil)
 	switch data := x.Value().(type) {
 	case map[string]any:
-		a, isMap := x.(traits.Mapper) // preserved data of unknown fields is none
+		a, isMap := x.(traits.Mapper) // data that x-kubernetes-preserve-unknown-fields keeps is not a Mapper
 		b, also := y.(traits.Mapper)
 		if other, ok := y.Value().(map[string]any); ok && len(data) > 0 && isMap && also {
 			result = e.differentMembers(a, b, data, other)
