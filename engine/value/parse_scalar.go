@@ -200,8 +200,8 @@ const (
 // special sets the highest bit of each byte of x that is special in a string: a quote, a backslash, a control character
 // or a byte outside ASCII. Bits above the lowest set one may be wrong.
 func special(x uint64) uint64 {
-	quote, slash := x^(ones*'"'), x^(ones*'\\')
-	return ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash | x) & highs
+	// x^2 moves the quote to ' ', after the control characters.
+	return (((x ^ ones*2) - ones*(' '+1)) | ((x ^ ones*'\\') - ones) | x) & highs
 }
 
 // plain returns the index of the first special byte at or after i, or len(text) if there is none. It checks eight bytes
