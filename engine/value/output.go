@@ -2,12 +2,15 @@ package value
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // AppendJSON appends the value as upstream prints it, but in the key order of the input. Unchanged text is copied with
@@ -128,7 +131,20 @@ const hexDigits = "0123456789abcdef"
 func appendString(dst []byte, s string, html bool) []byte {
 	dst = append(dst, '"')
 	start := 0
+	text := unsafe.Slice(unsafe.StringData(s), len(s))
 	for i := 0; i < len(s); {
+		if len(text)-i >= 8 {
+			x := binary.LittleEndian.Uint64(text[i:])
+			m := special(x)
+			if html { // < and > differ in one bit
+				m |= ((((x | ones*2) ^ ones*'>') - ones) | ((x ^ ones*'&') - ones)) & highs
+			}
+			if m == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+		}
 		c := s[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && (!html || c != '<' && c != '>' && c != '&') {
 			i++
@@ -136,22 +152,10 @@ func appendString(dst []byte, s string, html bool) []byte {
 		}
 		if c < utf8.RuneSelf {
 			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\b':
-				dst = append(dst, `\b`...)
-			case '\f':
-				dst = append(dst, `\f`...)
-			case '\n':
-				dst = append(dst, `\n`...)
-			case '\r':
-				dst = append(dst, `\r`...)
-			case '\t':
-				dst = append(dst, `\t`...)
-			default:
-				dst = append(dst, `\u00`...)
-				dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+			if k := strings.IndexByte("\"\\\b\f\n\r\t", c); k >= 0 {
+				dst = append(dst, '\\', `"\bfnrt`[k])
+			} else {
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 			}
 			i++
 			start = i

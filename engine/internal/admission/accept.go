@@ -131,21 +131,30 @@ func (p *pass) plainOld(v *Version) bool {
 		q.own != v && !p.def.renames() {
 		return false
 	}
-	meta, normalized := q.normalized()
-	if !normalized {
+	p.old.root, p.old.converted = q.root, q.own != v
+	if !q.acceptStored(v) {
 		return false
 	}
+	meta := d.Field(q.root, "metadata")
 	for _, part := range [...]struct{ key, want string }{{"name", p.r.Name}, {"namespace", p.r.Namespace}} {
 		if c := d.Field(meta, part.key); part.want != "" && (c == 0 || d.Str(c) != part.want) {
 			return false
 		}
 	}
-	if d.Field(meta, "generation") == 0 {
-		q.setGeneration(1) // upstream repairs it
+	return true
+}
+
+// acceptStored reads the parsed object as one from storage, and converts it to a version.
+func (p *pass) acceptStored(v *Version) bool {
+	meta, normalized := p.normalized()
+	if !normalized {
+		return false
 	}
-	p.old.root, p.old.converted = q.root, q.own != v
+	if p.d.Field(meta, "generation") == 0 {
+		p.setGeneration(1) // upstream repairs it
+	}
 	mode := plan.Mode{Limits: p.r.Limits, Stop: p.stop}
-	return q.own.Plan.AcceptStored(d, q.root, mode) && (q.own == v || q.convertFast(v, mode))
+	return p.own.Plan.AcceptStored(p.d, p.root, mode) && (p.own == v || p.convertFast(v, mode))
 }
 
 // acceptUpdate evaluates an update of the whole object on the fast path. An object that is valid by itself is compared

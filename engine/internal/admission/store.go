@@ -146,9 +146,6 @@ func (p *pass) convertFast(to *Version, mode plan.Mode) bool {
 	if len(d.Src[value.Defaults]) > 0 {
 		d.Own(1, uint32(len(d.Nodes)))
 	}
-	if d.Field(p.root, "apiVersion") == 0 {
-		return false
-	}
 	p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
 	return to.Plan.AcceptConverted(d, p.root, mode)
 }

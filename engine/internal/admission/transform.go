@@ -68,12 +68,31 @@ func (p *pass) readStored() error {
 	if err := p.readOther(); err != nil {
 		return err
 	}
+	if v := p.plainRead(); v != nil {
+		if p.acceptStored(v) {
+			p.present(v)
+			return nil
+		}
+		if err := p.parse(); err != nil { // again, because the tree is in an undefined state
+			return exceeded(err)
+		}
+	}
 	if err := p.fromStore(p.r.Target); err != nil {
 		return err
 	}
 	p.removeCompleted()
 	p.present(p.own)
 	return nil
+}
+
+// plainRead returns the version at which the fast path reads the object, or nil.
+func (p *pass) plainRead() *Version {
+	v := p.def.Find(cmp.Or(p.r.Target, p.of.Version))
+	if !p.matches || p.own == nil || v == nil || v != p.own && !p.def.renames() || p.r.Exact || p.r.WantChanges ||
+		len(p.completed) > 0 || p.def.PreserveUnknown || p.d.HasDuplicates(value.Request) {
+		return nil
+	}
+	return v
 }
 
 // coerce is shape with a Fault for a rejection.
