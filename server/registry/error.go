@@ -34,9 +34,6 @@ const (
 	LimitExceeded     Reason = "LIMIT_EXCEEDED"
 )
 
-// endsBatch reports whether RegisterAll does not try further submissions after an error with this reason.
-func (r Reason) endsBatch() bool { return r == StoreUnavailable }
-
 // IsFinal reports whether an error with this reason is about the manifest, so that a retry would fail too.
 func (r Reason) IsFinal() bool {
 	return slices.Contains([]Reason{InvalidArgument, CRDRejected, LimitExceeded}, r)

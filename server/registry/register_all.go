@@ -62,7 +62,7 @@ func (r *Registry) RegisterAll(
 		if err != nil {
 			out[i].Err = err
 			var e *Error
-			if failed == nil && (errors.As(err, &e) && e.Reason.endsBatch() || ctx.Err() != nil) {
+			if failed == nil && (errors.As(err, &e) && e.Reason == StoreUnavailable || ctx.Err() != nil) {
 				failed = err
 				cancel()
 			}

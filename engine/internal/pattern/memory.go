@@ -63,10 +63,6 @@ func evict(except *Pattern) {
 
 const instSize = int64(unsafe.Sizeof(syntax.Inst{}))
 
-// regexpSize estimates what package regexp retains for an expression: the instructions, and a second form for one-pass
-// expressions.
-func regexpSize(parsed *syntax.Regexp) int64 { return 1024 + 2*programSize(parsed) }
-
 // programSize estimates the size of the instructions of an expression and of the runes they read.
 func programSize(parsed *syntax.Regexp) int64 {
 	insts, runes := unrolled(parsed)

@@ -87,7 +87,7 @@ func (p *Pattern) build(re bool) *built {
 	}
 	if b.re != nil {
 		if parsed, err := syntax.Parse(p.Source, syntax.Perl); err == nil {
-			b.bytes += regexpSize(parsed)
+			b.bytes += 1024 + 2*programSize(parsed) // instructions, and their form for one-pass expressions
 		}
 	}
 	p.built.Store(b)

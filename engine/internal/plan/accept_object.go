@@ -23,7 +23,7 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 		return true // nothing is declared and nothing is pruned
 	}
 	w.Edits.enter(i)
-	dirty, guess, last := false, n.guess, uint32(0)
+	dirty, after, last := false, uint16(0), uint32(0)
 	for c := d.Nodes[i].First; c != 0; {
 		next, kind := d.Nodes[c].Next, d.Nodes[c].Kind
 		key := d.Key(c)
@@ -35,12 +35,8 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			w.shaping, w.dropping = false, false
 		}
 		child, slot := n.Additional, -1
-		// Members usually have the order of the previous object.
-		if s := int(d.Guesses[guess%value.MaxGuesses]); s < len(n.Names) && n.Names[s] == key {
+		if s, declared := n.slotAfter(d, &after, key); declared {
 			child, slot = n.Props[s], s
-		} else if s, ok := n.find(key); ok {
-			child, slot = n.Props[s], s
-			d.Guesses[guess%value.MaxGuesses] = uint16(s)
 		}
 		keep := true
 		if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
@@ -68,11 +64,8 @@ func (w *acceptor) object(n *Node, i uint32) bool {
 			return false
 		}
 		keep = keep && !dropped
-		if slot >= 0 {
-			guess = n.guess + uint16(slot) + 1
-			if keep {
-				d.Slots[base+slot] = c
-			}
+		if keep && slot >= 0 {
+			d.Slots[base+slot] = c
 		}
 		if keep {
 			dirty = dirty || d.Nodes[c].Flags&value.Dirty != 0

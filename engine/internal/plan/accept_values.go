@@ -102,7 +102,7 @@ func (w *acceptor) enum(e *Enum, i uint32) (found bool) {
 	doubt := false
 	switch n := &w.d.Nodes[i]; n.Kind {
 	case value.String:
-		_, found = search(e.strings, w.d.Str(i))
+		_, found = slices.BinarySearch(e.strings, w.d.Str(i))
 	case value.Int:
 		found = slices.Contains(e.ints, int64(n.Val)) || slices.Contains(e.floats, float64(int64(n.Val)))
 		doubt = len(e.strings) > 0

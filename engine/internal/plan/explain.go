@@ -132,9 +132,10 @@ func (e *explainer) elements(n *Node, v *Validation, i uint32) (matches int) {
 // members is the object validator. It has no count of its own.
 func (e *explainer) members(n *Node, v *Validation, i uint32) (matches int) {
 	e.count(i, "Properties", v.MinProperties, v.MaxProperties)
+	after := uint16(0)
 	for c := e.d.Nodes[i].First; c != 0; c = e.d.Nodes[c].Next {
 		key := e.d.Key(c)
-		slot, declared := n.find(key)
+		slot, declared := n.slotAfter(e.d, &after, key)
 		switch {
 		case v.Legacy != nil && len(v.Legacy.PatternProperties) > 0:
 			m, matched := e.patternProperties(n, v.Legacy, key, c, declared)

@@ -23,8 +23,11 @@ var goTypes = [...]struct{ name, format string }{
 
 // typeOf is the typeValidator. Its count is one, or zero for a wrong type.
 func (e *explainer) typeOf(n *Node, v *Validation, i uint32) (matches int) {
-	types := n.Types()
 	kind := e.d.Nodes[i].Kind
+	if v.Format == "" && n.Type != "" && kind != value.Null && n.kinds.has(kind) {
+		return 1
+	}
+	types := n.Types()
 	if kind == value.Null {
 		if len(types) > 0 && !slices.Contains(types, "null") && !n.Has(Nullable) {
 			e.wrongType(n.typeKeyword(), i, joinTypes(types), "null")
@@ -142,6 +145,9 @@ func (e *explainer) enum(v *Validation, i uint32) {
 // enumMatches converts the value to the Go type of the enum's value with Go's reflection rules, and compares deeply: a
 // float loses its fraction to an integer, an integer becomes the string of that code point. Null equals nothing.
 func enumMatches(data, want any) bool {
+	if text, isText := data.(string); isText && reflect.TypeOf(want) == reflect.TypeFor[string]() {
+		return text == want
+	}
 	if !quirk.On(quirk.EnumConvertsValue) {
 		return data != nil && reflect.DeepEqual(data, want)
 	}

@@ -127,8 +127,12 @@ func (n *Node) Child(name string) *Node {
 	if n == nil {
 		return nil
 	}
-	if i, ok := n.find(name); ok {
-		return n.Props[i]
+	return n.child(n.find(name))
+}
+
+func (n *Node) child(slot int, declared bool) *Node {
+	if declared {
+		return n.Props[slot]
 	}
 	return n.Additional
 }
@@ -231,13 +235,18 @@ const anyKind kindSet = 0xff
 func (s kindSet) has(k value.Kind) bool { return s>>k&1 != 0 }
 
 // find returns the slot of a declared property.
-func (n *Node) find(name string) (slot int, declared bool) { return search(n.Names, name) }
+func (n *Node) find(name string) (slot int, declared bool) { return slices.BinarySearch(n.Names, name) }
 
-// search finds a text in a sorted list. In a short list, lengths tell most texts apart.
-func search(sorted []string, text string) (at int, found bool) {
-	if len(sorted) > 8 {
-		return slices.BinarySearch(sorted, text)
+// slotAfter is find for a member of an object. after is the slot of the declared member before it, plus one, and is
+// set for the next member. Members usually have the order of the previous object.
+func (n *Node) slotAfter(d *value.Doc, after *uint16, name string) (slot int, declared bool) {
+	guess := &d.Guesses[(n.guess+*after)%value.MaxGuesses]
+	if slot = int(*guess); slot >= len(n.Names) || n.Names[slot] != name {
+		if slot, declared = n.find(name); !declared {
+			return slot, false
+		}
+		*guess = uint16(slot)
 	}
-	at = slices.Index(sorted, text)
-	return at, at >= 0
+	*after = uint16(slot) + 1
+	return slot, true
 }

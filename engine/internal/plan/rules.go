@@ -94,9 +94,10 @@ func (w *ruleWalk) members(n *Node, i, old uint32) (more bool) {
 			}
 		}
 	}
+	after := uint16(0)
 	for c := w.d.Nodes[i].First; c != 0 && len(n.Names) > 0; c = w.d.Nodes[c].Next {
 		key := w.d.Key(c)
-		slot, declared := n.find(key)
+		slot, declared := n.slotAfter(w.d, &after, key)
 		if !declared || n.Props[slot].Flags&RulesBelow == 0 {
 			continue
 		}

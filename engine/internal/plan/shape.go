@@ -71,10 +71,10 @@ func (s *shaper) prune(n *Node, i uint32, top bool) (dirty bool) {
 			dirty = s.prune(items, c, false) || dirty
 		}
 	case value.Object:
-		var prev, next uint32
+		prev, next, after := uint32(0), uint32(0), uint16(0)
 		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = next {
 			next = s.d.Nodes[c].Next
-			keep, changed := s.pruneMember(n, i, c, top)
+			keep, changed := s.pruneMember(n, i, c, &after, top)
 			dirty = dirty || changed || !keep
 			if keep {
 				prev = c
@@ -90,7 +90,7 @@ func (s *shaper) prune(n *Node, i uint32, top bool) (dirty bool) {
 }
 
 // pruneMember prunes below one member and reports whether the member stays.
-func (s *shaper) pruneMember(n *Node, i, c uint32, top bool) (keep, dirty bool) {
+func (s *shaper) pruneMember(n *Node, i, c uint32, after *uint16, top bool) (keep, dirty bool) {
 	key := s.d.Key(c)
 	if n == nil {
 		s.record(Pruned, i, c)
@@ -99,7 +99,7 @@ func (s *shaper) pruneMember(n *Node, i, c uint32, top bool) (keep, dirty bool) 
 	if n.Flags&(Root|Embedded) != 0 && isMeta(key) {
 		return true, false
 	}
-	if slot, declared := n.find(key); declared {
+	if slot, declared := n.slotAfter(s.d, after, key); declared {
 		if n.Flags&Preserve != 0 && !quirk.On(quirk.PreserveForOneLevel) {
 			return true, false
 		}
@@ -137,12 +137,12 @@ func dropNulls(d *value.Doc, n *Node, i uint32) (dirty bool) {
 	if n == nil || kind != value.Array && kind != value.Object {
 		return false
 	}
-	var prev, next uint32
+	prev, next, after := uint32(0), uint32(0), uint16(0)
 	for c := d.Nodes[i].First; c != 0; c = next {
 		next = d.Nodes[c].Next
 		child := n.Items
 		if kind == value.Object {
-			child = n.Child(d.Key(c))
+			child = n.child(n.slotAfter(d, &after, d.Key(c)))
 		}
 		if d.Nodes[c].Kind == value.Null {
 			inObject := kind == value.Object || !quirk.On(quirk.NullItemsKept)
@@ -203,13 +203,11 @@ func (s *shaper) fill(n *Node, i uint32) (dirty bool) {
 // fillObject fills existing members, then adds missing ones.
 func (s *shaper) fillObject(n *Node, i uint32) (dirty bool) {
 	base := len(s.slots)
-	for range n.Props {
-		s.slots = append(s.slots, 0)
-	}
-	last := uint32(0)
+	s.slots = grow(s.slots, len(n.Props))
+	last, after := uint32(0), uint16(0)
 	for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = s.d.Nodes[c].Next {
 		last = c
-		if slot, declared := n.find(s.d.Key(c)); declared {
+		if slot, declared := n.slotAfter(s.d, &after, s.d.Key(c)); declared {
 			s.slots[base+slot] = c
 			dirty = s.fillValue(n.Props[slot], i, c) || dirty
 		} else if n.Additional != nil && (quirk.On(quirk.MapValueDefaultsForNullOnly) ||
