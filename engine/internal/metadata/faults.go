@@ -71,13 +71,10 @@ func (f *faults) add(at location, node uint32, err *field.Error) {
 	v := violation.Of(violation.Metadata, err, at.path)
 	v.Node = node
 	if f.found == nil {
-		f.found = make([]violation.Violation, 0, usualFaults)
+		f.found = make([]violation.Violation, 0, 4) // the usual number
 	}
 	f.found = append(f.found, v)
 }
-
-// usualFaults is the usual number of errors of invalid metadata.
-const usualFaults = 4
 
 func (f *faults) ofName() {
 	c := f.d.Field(f.meta, "name")

@@ -97,7 +97,7 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 			first++
 		}
 	}
-	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*usualName)
+	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*12) // usual length of a name
 	list := make([]Change, len(e.List))
 	pruned, defaulted = list[:0:first], list[first:first]
 	for _, x := range e.List {
@@ -117,9 +117,6 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	slices.SortStableFunc(pruned, func(a, b Change) int { return strings.Compare(a.Text, b.Text) })
 	return pruned, defaulted
 }
-
-// usualName is the usual length of a path segment.
-const usualName = 12
 
 // appendPath appends the path of an edit. It follows the schema, which distinguishes keys of maps from names. Names of
 // the schema outlive the Doc.

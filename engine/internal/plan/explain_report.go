@@ -25,15 +25,12 @@ type draft struct {
 func (e *explainer) report(keyword string, i uint32, member value.Path, at, text string, err *field.Error) {
 	e.at.setField(err, at)
 	if e.found == nil {
-		e.found = make([]draft, 0, usualErrors)
+		e.found = make([]draft, 0, 8) // the usual number
 	}
 	e.found = append(e.found, draft{
 		Violation: e.violation(violation.Schema, i, err, member, keyword), text: text, cost: e.take(err, i, e.trial > 0),
 	})
 }
-
-// usualErrors is the usual number of errors of an invalid object.
-const usualErrors = 8
 
 // keep appends errors that do not count for the limit yet.
 func (e *explainer) keep(found []draft) {

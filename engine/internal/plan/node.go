@@ -234,8 +234,14 @@ const anyKind kindSet = 0xff
 
 func (s kindSet) has(k value.Kind) bool { return s>>k&1 != 0 }
 
-// find returns the slot of a declared property.
-func (n *Node) find(name string) (slot int, declared bool) { return slices.BinarySearch(n.Names, name) }
+// find returns the slot of a declared property. Lengths tell most of a few names apart.
+func (n *Node) find(name string) (slot int, declared bool) {
+	if len(n.Names) > 8 {
+		return slices.BinarySearch(n.Names, name)
+	}
+	slot = slices.Index(n.Names, name)
+	return slot, slot >= 0
+}
 
 // slotAfter is find for a member of an object. after is the slot of the declared member before it, plus one, and is
 // set for the next member. Members usually have the order of the previous object.

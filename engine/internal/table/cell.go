@@ -89,16 +89,17 @@ func appendSince(dst []byte, text string, now time.Time) []byte {
 	return appendAge(dst, now.Sub(t))
 }
 
-// ages holds the units of durations below a bound, and those of their remainders, 0 for none.
-var ages = [...]struct{ below, unit, rest time.Duration }{
-	{2 * time.Minute, time.Second, 0}, {10 * time.Minute, time.Minute, time.Second}, {3 * time.Hour, time.Minute, 0},
-	{8 * time.Hour, time.Hour, time.Minute}, {2 * day, time.Hour, 0}, {8 * day, day, time.Hour}, {2 * year, day, 0},
-	{8 * year, year, day}, {math.MaxInt64, year, 0},
+// ages holds the units of durations below a bound, those of their remainders, 0 for none, and the letters of both.
+var ages = [...]struct {
+	below, unit, rest time.Duration
+	letters           string
+}{
+	{2 * time.Minute, time.Second, 0, "s"}, {10 * time.Minute, time.Minute, time.Second, "ms"},
+	{3 * time.Hour, time.Minute, 0, "m"}, {8 * time.Hour, time.Hour, time.Minute, "hm"}, {2 * day, time.Hour, 0, "h"},
+	{8 * day, day, time.Hour, "dh"}, {2 * year, day, 0, "d"}, {8 * year, year, day, "yd"}, {math.MaxInt64, year, 0, "y"},
 }
 
 const day, year = 24 * time.Hour, 365 * 24 * time.Hour
-
-var unitLetters = map[time.Duration]byte{time.Second: 's', time.Minute: 'm', time.Hour: 'h', day: 'd', year: 'y'}
 
 // appendAge appends a duration in one unit, or in two if one is too coarse: 119s, 2m, 9m59s, 179m, 3h, 7h59m, 47h, 2d,
 // 7d23h, 729d, 2y, 7y364d.
@@ -116,9 +117,9 @@ func appendAge(dst []byte, d time.Duration) []byte {
 		i++
 	}
 	a := &ages[i]
-	dst = append(strconv.AppendInt(dst, int64(d/a.unit), 10), unitLetters[a.unit])
+	dst = append(strconv.AppendInt(dst, int64(d/a.unit), 10), a.letters[0])
 	if a.rest != 0 && d%a.unit/a.rest > 0 {
-		dst = append(strconv.AppendInt(dst, int64(d%a.unit/a.rest), 10), unitLetters[a.rest])
+		dst = append(strconv.AppendInt(dst, int64(d%a.unit/a.rest), 10), a.letters[1])
 	}
 	return dst
 }

@@ -72,7 +72,7 @@ func (r *Rows) Release() {
 	if cap(r.buffer) > 1<<20 {
 		r.buffer = nil
 	}
-	*r = Rows{paths: r.paths, states: r.states[:0], buffer: r.buffer[:0]}
+	r.d, r.columns, r.target, r.Late, r.bytes, r.ends, r.buffer = nil, nil, Target{}, nil, 0, nil, r.buffer[:0]
 	rowsPool.Put(r)
 }
 
