@@ -71,7 +71,8 @@ func (s *shaper) prune(n *Node, i uint32, top bool) (dirty bool) {
 			dirty = s.prune(items, c, false) || dirty
 		}
 	case value.Object:
-		prev, next, after := uint32(0), uint32(0), uint16(0)
+		var prev, next uint32
+		after := uint16(0)
 		for c := s.d.Nodes[i].First; c != 0 && s.err == nil; c = next {
 			next = s.d.Nodes[c].Next
 			keep, changed := s.pruneMember(n, i, c, &after, top)
@@ -137,7 +138,8 @@ func dropNulls(d *value.Doc, n *Node, i uint32) (dirty bool) {
 	if n == nil || kind != value.Array && kind != value.Object {
 		return false
 	}
-	prev, next, after := uint32(0), uint32(0), uint16(0)
+	var prev, next uint32
+	after := uint16(0)
 	for c := d.Nodes[i].First; c != 0; c = next {
 		next = d.Nodes[c].Next
 		child := n.Items
