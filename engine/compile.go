@@ -109,6 +109,11 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		d.inner.Converter = func(
 			ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string, objects [][]byte,
 		) ([][]byte, error) {
+			if all, ok := ctx.Value(conversionsKey{}).(*conversions); ok && len(objects) == 1 {
+				if result, found := all.convert(objects[0]); found {
+					return [][]byte{result.object}, result.err
+				}
+			}
 			return c.Convert(ctx, ConversionRequest{CRD: crd, Webhook: webhook, DesiredAPIVersion: desired, Objects: objects})
 		}
 	}

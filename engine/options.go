@@ -6,6 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
@@ -77,6 +78,10 @@ type Converter interface {
 	// API server does: number, names, kinds and version of the objects. An error becomes ReasonConversionUnavailable.
 	Convert(ctx context.Context, request ConversionRequest) ([][]byte, error)
 }
+
+// ConversionCountError is the error of a Converter that combines requests, if a webhook returns another number of
+// objects than it was given.
+type ConversionCountError = admission.CountError
 
 // ConversionRequest is a request to a conversion webhook.
 type ConversionRequest struct {

@@ -98,6 +98,7 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	t.first = len(t.json)
 	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(v), o.Now)}
 	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
+	ctx = d.convertAhead(ctx, v, m.request, objects)
 	m.request.Show = m.show
 	var late error
 	for i := range objects {
@@ -153,8 +154,7 @@ func (d *Definition) tableTarget(v *admission.Version) table.Target {
 	for _, own := range d.inner.Versions {
 		t.Versions = append(t.Versions, own.Name)
 	}
-	c := d.inner.Conversion
-	t.Webhook = c != nil && c.Strategy == apiextensionsv1.WebhookConverter
+	t.Webhook = d.convertsByWebhook()
 	return t
 }
 

@@ -15,7 +15,10 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require google.golang.org/grpc v1.85.0 // indirect
+require (
+	github.com/sony/gobreaker/v2 v2.4.0 // indirect
+	google.golang.org/grpc v1.85.0 // indirect
+)
 
 require (
 	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect

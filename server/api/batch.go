@@ -17,6 +17,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -139,7 +140,11 @@ func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolve
 	n := len(b.items)
 	workers := min(runtime.GOMAXPROCS(0), (n+itemsPerWorker-1)/itemsPerWorker)
 	var next atomic.Int64
-	work := func() {
+	var others sync.WaitGroup
+	var work func()
+	group, ctx := conversion.NewGroup(ctx, workers, func() { others.Go(work) })
+	work = func() {
+		defer group.Done()
 		r := resolver{view: b.view, limits: b.limits}
 		// Items are taken one by one: items in a share behind a slow item would miss the deadline.
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
@@ -148,7 +153,6 @@ func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolve
 			}
 		}
 	}
-	var others sync.WaitGroup
 	for range workers - 1 {
 		others.Go(work)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/telemetry"
@@ -115,9 +116,15 @@ func (a *App) startRegistry(ctx context.Context) error {
 		return err
 	}
 	a.closing.then("the store", func(context.Context) error { return store.Close() })
+	converter, err := a.converter()
+	if err != nil {
+		return err
+	}
 	a.registry, err = registry.New(ctx, store, registry.Options{
 		Programs: a.programs, MaxWait: a.config.MaxWait, Log: a.log, Registered: a.telemetry.CountRegistrations(),
-		Engine: engine.Options{Observer: a.telemetry.NewEngine(), Limits: a.config.documents()},
+		Engine: engine.Options{
+			Observer: a.telemetry.NewEngine(), Limits: a.config.documents(), Converter: converter,
+		},
 	})
 	if err != nil {
 		return err
@@ -128,6 +135,26 @@ func (a *App) startRegistry(ctx context.Context) error {
 	a.telemetry.ObserveRegistry(a.registry.Counts)
 	a.telemetry.ObserveReplica(a.registry)
 	return nil
+}
+
+// converter returns the client of conversion webhooks. Closing the App closes it.
+func (a *App) converter() (*conversion.Client, error) {
+	hosts, err := conversion.ParseHosts(a.config.ConversionWebhooks)
+	if err != nil {
+		return nil, err
+	}
+	c, err := conversion.New(conversion.Options{
+		Hosts: hosts, Services: a.config.ConversionServices, Timeout: a.config.ConversionTimeout,
+		Certificate: a.config.ConversionCert, Key: a.config.ConversionKey,
+		MaxResponseBytes: int64(a.config.MaxMessageBytes), Transport: a.telemetry.Transport,
+	})
+	if err == nil {
+		a.closing.then("conversion webhooks", func(context.Context) error {
+			c.Close()
+			return nil
+		})
+	}
+	return c, err
 }
 
 func (a *App) startSecurity(context.Context) (err error) {

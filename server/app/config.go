@@ -15,6 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -53,6 +54,12 @@ type Config struct {
 	EtcdKey          string   `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"etcd"`
 	EtcdUser         string   `help:"User name for etcd." placeholder:"NAME" group:"etcd"`
 	EtcdPasswordFile string   `help:"File with the password of the user." placeholder:"FILE" group:"etcd"`
+
+	ConversionWebhooks []string          `sep:"," help:"Comma-separated hosts that may be called as conversion webhooks: names, names with ports, IP addresses, CIDR prefixes, 'in-cluster' for the services of the cluster. Default: none." placeholder:"HOST[:PORT]" group:"Conversion"`
+	ConversionServices map[string]string `mapsep:"," help:"Comma-separated addresses of services, such as NAMESPACE/NAME=HOST:PORT or NAMESPACE/NAME:PORT=HOST:PORT. Default: NAME.NAMESPACE.svc." placeholder:"SERVICE=ADDRESS" group:"Conversion"`
+	ConversionCert     string            `help:"PEM file with the client certificate for conversion webhooks. Read for each connection." placeholder:"FILE" group:"Conversion"`
+	ConversionKey      string            `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"Conversion"`
+	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time of a call of a conversion webhook." group:"Conversion"`
 
 	CacheBytes    Bytes `default:"256MiB" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed." group:"Resources"`
 	MaxInFlight   int   `default:"256" help:"Maximum calls in flight, over gRPC and REST. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
@@ -97,6 +104,20 @@ func (c *Config) Validate() error {
 		wrong("tls-cert", "%v", err)
 	}
 	c.checkStore(wrong)
+	if _, err := conversion.ParseHosts(c.ConversionWebhooks); err != nil {
+		wrong("conversion-webhooks", "%v", err)
+	}
+	for service, address := range c.ConversionServices {
+		if err := conversion.CheckService(service, address); err != nil {
+			wrong("conversion-services", "%v", err)
+		}
+	}
+	if (c.ConversionCert == "") != (c.ConversionKey == "") {
+		wrong("conversion-cert", "a certificate and its key are needed together")
+	}
+	if c.ConversionTimeout <= 0 {
+		wrong("conversion-timeout", "%v is not positive", c.ConversionTimeout)
+	}
 	for flag, value := range map[string]int64{
 		"max-message-bytes": int64(c.MaxMessageBytes), "max-batch-items": int64(c.MaxBatchItems), "max-document-bytes": int64(c.MaxDocumentBytes),
 		"max-document-depth": int64(c.MaxDocumentDepth), "max-alias-factor": int64(c.MaxAliasFactor), "max-alias-bytes": int64(c.MaxAliasBytes),

@@ -76,6 +76,7 @@ func TestParity(t *testing.T) {
 		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s",
 		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
 		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",
+		"conversion-webhooks": "a.example,in-cluster", "conversion-services": "ns/x=127.0.0.1:1", "conversion-cert": "f", "conversion-key": "g", "conversion-timeout": "9s",
 	}
 	defaults, err := Defaults()
 	if err != nil {

@@ -23,6 +23,14 @@ import (
 type Converter func(ctx context.Context, crd string, webhook *apiextensionsv1.WebhookConversion, desired string,
 	objects [][]byte) ([][]byte, error)
 
+// CountError says that a webhook returned another number of objects than it was given.
+type CountError struct{ Got, Want int }
+
+// Error returns the text of an API server without its start.
+func (e *CountError) Error() string {
+	return fmt.Sprintf("returned %d objects, expected %d", e.Got, e.Want)
+}
+
 // convert converts the object to a version and coerces it to that version's schema. It does not default, and it rejects
 // malformed metadata.
 //
@@ -114,11 +122,15 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 			"objects of %v cannot be converted to %s", d.Name, of, to))
 	}
 	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{object})
-	if err != nil {
-		return nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", of, err))
+	var count *CountError
+	if err == nil && len(replies) != 1 {
+		err = &CountError{Got: len(replies), Want: 1}
 	}
-	if len(replies) != 1 {
-		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected 1", of, len(replies))
+	switch {
+	case errors.As(err, &count):
+		return nil, fmt.Errorf("conversion webhook for %v %w", of, count)
+	case err != nil:
+		return nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", of, err))
 	}
 	if err := converted.UnmarshalJSON(replies[0]); err != nil {
 		return nil, err

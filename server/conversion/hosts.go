@@ -1,0 +1,136 @@
+package conversion
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// InCluster is a host: it allows the services of the cluster: NAME.NAMESPACE.svc, at private addresses.
+const InCluster = "in-cluster"
+
+// Hosts are the hosts that may be called. The zero value allows none.
+//
+// A name that is allowed may have public addresses only, except for those that are allowed themselves: an attacker who
+// controls the DNS of an allowed name must not reach other servers of the network.
+type Hosts struct {
+	inCluster bool
+	names     map[string]bool // host or host:port, in lower case
+	addresses []addresses
+}
+
+// addresses are the addresses of a prefix, at a port or, if it is 0, at all ports.
+type addresses struct {
+	prefix netip.Prefix
+	port   uint16
+}
+
+// ParseHosts parses a list of names, names with ports, IP addresses, CIDR prefixes and InCluster.
+func ParseHosts(list []string) (h Hosts, err error) {
+	h.names = map[string]bool{}
+	for _, text := range list {
+		if text == InCluster {
+			h.inCluster = true
+			continue
+		}
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			h.addresses = append(h.addresses, addresses{prefix: prefix.Masked()})
+			continue
+		}
+		host, port, err := net.SplitHostPort(text)
+		number := uint64(0)
+		if err != nil {
+			host = strings.Trim(text, "[]")
+		} else if number, err = strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return h, fmt.Errorf("%q: %q is not a port", text, port)
+		}
+		host = strings.ToLower(host)
+		switch address, err := netip.ParseAddr(host); {
+		case err == nil:
+			address = address.Unmap()
+			h.addresses = append(h.addresses, addresses{netip.PrefixFrom(address, address.BitLen()), uint16(number)})
+			continue
+		case host == "" || strings.ContainsAny(host, "/:*@ "):
+			return h, fmt.Errorf("%q is not a host, host:port, IP address, CIDR prefix or %q", text, InCluster)
+		case host == "localhost":
+			for _, loopback := range []string{"127.0.0.0/8", "::1/128"} {
+				h.addresses = append(h.addresses, addresses{netip.MustParsePrefix(loopback), uint16(number)})
+			}
+		}
+		if number != 0 {
+			host = net.JoinHostPort(host, port)
+		}
+		h.names[host] = true
+	}
+	return h, nil
+}
+
+// CheckService checks a key and a value of Options.Services.
+func CheckService(service, address string) error {
+	namespace, name, found := strings.Cut(service, "/")
+	if !found || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return fmt.Errorf("%q is not NAMESPACE/NAME or NAMESPACE/NAME:PORT", service)
+	}
+	host, port, err := net.SplitHostPort(address)
+	if n, parseErr := strconv.ParseUint(port, 10, 16); err != nil || parseErr != nil || n == 0 || host == "" {
+		return fmt.Errorf("%q of %s is not HOST:PORT", address, service)
+	}
+	return nil
+}
+
+// dial opens a connection to an address, if it is allowed.
+func (h Hosts) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	service := h.inCluster && strings.Count(host, ".") == 2 && strings.HasSuffix(host, ".svc")
+	literal, _ := netip.ParseAddrPort(address)
+	if !service && !h.names[host] && !h.names[net.JoinHostPort(host, port)] && !h.contains(literal) {
+		return nil, fmt.Errorf("%s may not be called: list it in --conversion-webhooks", address)
+	}
+	d := net.Dialer{Control: func(_, dialed string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(dialed)
+		if err != nil {
+			return err
+		}
+		if a := at.Addr().Unmap(); !h.contains(at) && !isPublic(a) && (!service || !a.IsPrivate()) {
+			return fmt.Errorf("%s has the address %v, which is not public: list the address in --conversion-webhooks",
+				host, a)
+		}
+		return nil
+	}}
+	return d.DialContext(ctx, network, net.JoinHostPort(host, port))
+}
+
+// contains reports whether an address is listed.
+func (h Hosts) contains(a netip.AddrPort) bool {
+	for _, listed := range h.addresses {
+		if (listed.port == 0 || listed.port == a.Port()) && listed.prefix.Contains(a.Addr().Unmap().WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+// reserved are addresses that are neither public nor private, loopback, link-local or multicast.
+var reserved = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+}
+
+// isPublic reports whether an address belongs to a host on the internet.
+func isPublic(a netip.Addr) bool {
+	for _, p := range reserved {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return a.IsGlobalUnicast() && !a.IsPrivate()
+}
