@@ -113,8 +113,6 @@ func (c *Client) Convert(ctx context.Context, r engine.ConversionRequest) ([][]b
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
-	defer cancel()
 	_, err = webhook.breaker.Execute(func() (any, error) {
 		return nil, webhook.Post().Body(request).Do(ctx).Into(response)
 	})
@@ -216,7 +214,7 @@ func (c *Client) client(w *apiextensionsv1.WebhookClientConfig) (*client, error)
 //
 // Upstream: apiserver pkg/util/webhook/client.go, hookClientConfig.
 func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error) {
-	config := &rest.Config{QPS: -1}
+	config := &rest.Config{QPS: -1, Timeout: c.o.Timeout} // it is also a parameter of the URL, which errors contain
 	config.CAData, config.CertFile, config.KeyFile = bytes.TrimSpace(w.CABundle), c.o.Certificate, c.o.Key
 	config.NextProtos = []string{"http/1.1"}  // an API server does not use HTTP/2, which reuses one connection
 	config.WarningHandler = rest.NoWarnings{} // client-go would log them past slog

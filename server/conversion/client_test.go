@@ -133,7 +133,7 @@ func TestConvert(t *testing.T) {
 			}
 			continue
 		}
-		want := "POST /convert application/json application/json, */* apiextensions.k8s.io/" + e.want +
+		want := "POST /convert?timeout=30s application/json application/json, */* apiextensions.k8s.io/" + e.want +
 			" ConversionReview"
 		if err != nil || len(replies) != 2 || seen != want {
 			t.Fatalf("%v: %v, %d objects, the webhook saw %q, want %q", e.supported, err, len(replies), seen, want)

@@ -128,7 +128,7 @@ func (p *pass) plainHandler(meta uint32) bool {
 func (p *pass) plainOld(v *Version) bool {
 	d, q := p.d, p.oldReader()
 	if q.parse() != nil || d.HasDuplicates(value.Old) || !q.typeMeta() || q.own == nil ||
-		q.own != v && !p.def.renames() {
+		!p.def.equal(q.own, v) {
 		return false
 	}
 	p.old.root, p.old.converted = q.root, q.own != v
@@ -172,7 +172,7 @@ func (p *pass) acceptUpdate(v *Version, meta uint32, mode plan.Mode) bool {
 		return false
 	}
 	// Rules of the root may compare the metadata of both objects, including the generation.
-	if (p.r.WantObject || v.Plan.Root.Rules != nil) && !p.sameContent() {
+	if (p.r.WantObject || v.Plan.Root.Rules != nil || p.storing && !p.def.renames()) && !p.sameContent() {
 		p.countUp()
 	}
 	return p.acceptRules(v, mode)

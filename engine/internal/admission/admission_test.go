@@ -269,7 +269,7 @@ func TestFaults(t *testing.T) {
 func TestReadAndConvert(t *testing.T) {
 	none := define(t, nil)
 	webhook := define(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
-		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{}}
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"}}}
 	})
 	stored := gadget(plain+`,"uid":"u"`, `,"spec":{"note":"a","x":1}`)
 	v2 := func(metadata, spec string) string {

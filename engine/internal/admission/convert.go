@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -48,7 +50,7 @@ func (p *pass) convert(target string) error {
 		return &Fault{Code: VersionNotFound, Text: "request to convert CR from an invalid group/version: " +
 			p.of.GroupVersion().String()}
 	}
-	if to.Name != p.of.Version {
+	if to.Name != p.of.Version || p.def.unreviewed() {
 		if err := p.rewrite(to); err != nil {
 			return err
 		}
@@ -65,7 +67,7 @@ func (p *pass) convert(target string) error {
 	case err != nil:
 		return err
 	case cause != nil:
-		return rejected(serverError(cause.Error()))
+		return rejected(statusless(cause.Error()))
 	}
 	return nil
 }
@@ -75,13 +77,45 @@ func (d *Definition) renames() bool {
 	return d.Conversion == nil || d.Conversion.Strategy != apiextensionsv1.WebhookConverter
 }
 
+// unreviewed reports whether the CRD's webhook knows no version of ConversionReview that API servers send. Then every
+// conversion fails, even that of an object that has the target version. Updates of such CRDs are ratcheted.
+func (d *Definition) unreviewed() bool {
+	return !d.renames() && !slices.ContainsFunc(d.Conversion.Webhook.ConversionReviewVersions, func(v string) bool {
+		return v == apiextensionsv1.SchemeGroupVersion.Version || v == apiextensionsv1beta1.SchemeGroupVersion.Version
+	})
+}
+
+// equal reports whether an object of one version is converted to the other by changing apiVersion alone, or not at all.
+func (d *Definition) equal(from, to *Version) bool {
+	return d.renames() || from == to && !d.unreviewed()
+}
+
+// sentMetadata edits the metadata of an object on its way between the strategy and the storage as API servers do before
+// they convert it: storage has no resourceVersion, and an object that is created has a uid and a time.
+//
+// Upstream: storage/api_object_versioner.go, PrepareObjectForStorage; registry/rest/meta.go, FillObjectMetaSystemFields.
+func (p *pass) sentMetadata(metadata map[string]any) {
+	if !p.storing {
+		return
+	}
+	delete(metadata, "resourceVersion")
+	delete(metadata, "selfLink")
+	if p.creating {
+		metadata["uid"] = uidOfCreation
+		metadata["creationTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	}
+}
+
+// uidOfCreation is the uid of objects that are created, in requests to webhooks.
+const uidOfCreation = "00000000-0000-4000-8000-000000000000"
+
 // rewrite changes apiVersion, or calls the CRD's webhook.
 func (p *pass) rewrite(to *Version) error {
 	if p.def.renames() {
 		p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
 		return nil
 	}
-	reply, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendJSON(nil, p.root))
+	reply, metadata, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendDecoded(nil, p.root), p.sentMetadata)
 	root := uint32(0)
 	if err == nil {
 		root, err = p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1)})
@@ -90,50 +124,68 @@ func (p *pass) rewrite(to *Version) error {
 	case errors.As(err, new(*Fault)):
 		return err
 	case err != nil:
-		return rejected(serverError(err.Error()))
+		return rejected(statusless(err.Error()))
 	}
 	p.d.Replace(p.root, root)
 	p.d.MarkDirty(p.root)
+	if metadata != nil {
+		p.put(p.root, "metadata", p.parsed(metadata))
+	}
 	return nil
 }
 
 // convertByWebhook converts an object of another version to an apiVersion and checks the reply: it must be one object
-// of the requested version and the same kind, name, namespace and uid. Of its metadata only labels and annotations are
-// used. The error is a Fault with ConversionUnavailable, or has the text of an API server's answer.
+// of the requested version and the same kind, name, namespace and uid. metadata replaces that of the reply, unless it is
+// nil: it is the object's, with the labels and annotations of the reply. edit changes the metadata that is sent. The
+// error is a Fault with ConversionUnavailable, or has the text of an API server's answer.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/conversion.
 func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersionKind, to string,
-	object []byte) ([]byte, error) {
+	object []byte, edit func(metadata map[string]any)) (reply, metadata []byte, err error) {
 	unavailable := func(err error) error {
 		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
 	}
-	original, converted := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	var original, sent, converted unstructured.Unstructured
 	if err := original.UnmarshalJSON(object); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	_, version := original.Object["apiVersion"]
 	_, kind := original.Object["kind"]
 	if version && kind && len(original.Object) == 2 { // webhooks are not called for those
 		original.SetAPIVersion(to)
-		return utiljson.Marshal(original.Object)
+		reply, err = utiljson.Marshal(original.Object)
+		return reply, nil, err
+	}
+	if d.unreviewed() {
+		return nil, nil, errors.New("no supported conversion review versions")
 	}
 	if d.Converter == nil {
-		return nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: "+
+		return nil, nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: "+
 			"objects of %v cannot be converted to %s", d.Name, of, to))
 	}
-	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{object})
+	sent.Object = maps.Clone(original.Object)
+	if metadata, ok := sent.Object["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		edit(metadata)
+		sent.Object["metadata"] = metadata
+	}
+	request, err := utiljson.Marshal(sent.Object) // prints 1.0 as 1, like an API server
+	if err != nil {
+		return nil, nil, err
+	}
+	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{request})
 	var count *CountError
 	if err == nil && len(replies) != 1 {
 		err = &CountError{Got: len(replies), Want: 1}
 	}
 	switch {
 	case errors.As(err, &count):
-		return nil, fmt.Errorf("conversion webhook for %v %w", of, count)
+		return nil, nil, fmt.Errorf("conversion webhook for %v %w", of, count)
 	case err != nil:
-		return nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", of, err))
+		return nil, nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", of, err))
 	}
 	if err := converted.UnmarshalJSON(replies[0]); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch got := converted.GroupVersionKind(); {
 	case got.GroupVersion().String() != to:
@@ -141,14 +193,15 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 	case got.Kind != of.Kind:
 		err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", of.Kind, got.Kind)
 	default:
-		if err = sameIdentity(original, converted); err == nil {
-			err = restoreMetadata(original, converted)
+		if err = sameIdentity(&sent, &converted); err == nil {
+			err = restoreMetadata(&original, &converted)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
+		return nil, nil, fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
 	}
-	return utiljson.Marshal(converted.Object)
+	metadata, err = utiljson.Marshal(converted.Object["metadata"])
+	return replies[0], metadata, err
 }
 
 func sameIdentity(in, out *unstructured.Unstructured) error {

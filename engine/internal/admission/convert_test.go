@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -54,7 +55,10 @@ func TestConvertByWebhook(t *testing.T) {
 			d := webhookDefinition(func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
 				return [][]byte{[]byte(c.reply)}, nil
 			})
-			got, err := d.convertByWebhook(t.Context(), webhookKind, "g/v2", []byte(c.original))
+			got, metadata, err := d.convertByWebhook(t.Context(), webhookKind, "g/v2", []byte(c.original), func(map[string]any) {})
+			if metadata != nil {
+				got = withMetadata(t, got, metadata)
+			}
 			if err != nil {
 				if !strings.HasPrefix(err.Error(), c.want) {
 					t.Errorf("%v\nwant %s", err, c.want)
@@ -64,6 +68,20 @@ func TestConvertByWebhook(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withMetadata returns the object with other metadata.
+func withMetadata(t *testing.T, object, metadata []byte) []byte {
+	var o map[string]json.RawMessage
+	if err := json.Unmarshal(object, &o); err != nil {
+		t.Fatal(err)
+	}
+	o["metadata"] = metadata
+	made, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
 }
 
 // TestConversionUnavailable checks that a failed call and an invalid reply are different errors: the next call may
@@ -86,7 +104,7 @@ func TestConversionUnavailable(t *testing.T) {
 		{answer(nil, nil), false, "conversion webhook for g/v1, Kind=A returned 0 objects, expected 1"},
 		{answer([][]byte{{}, {}}, nil), false, "conversion webhook for g/v1, Kind=A returned 2 objects, expected 1"},
 	} {
-		_, err := webhookDefinition(c.by).convertByWebhook(t.Context(), webhookKind, "g/v2", object)
+		_, _, err := webhookDefinition(c.by).convertByWebhook(t.Context(), webhookKind, "g/v2", object, func(map[string]any) {})
 		f := new(Fault)
 		if err == nil || err.Error() != c.want || errors.As(err, &f) != c.unavailable || c.unavailable && f.Code != ConversionUnavailable {
 			t.Errorf("%v, want %s", err, c.want)

@@ -44,6 +44,7 @@ type pass struct {
 	warned map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
 
 	storing           bool     // the write continues to the storage
+	creating          bool     // the object is stored for the first time; set on its way to the storage
 	completed         []string // the fields of metadata that were filled in for the caller
 	borrowedNamespace bool     // the namespace of the old object was filled in without one in the request
 	generated         bool     // the object has the generated name of the request

@@ -105,7 +105,7 @@ func (p *pass) hasRevision() bool {
 // of another version.
 func (p *pass) readsAsWritten(v *Version) bool {
 	creating := p.old.root == 0
-	if p.out.Explained || v != p.def.Storage || p.old.converted || creating && v.HasStatus && v.Plan.DefaultsStatus() {
+	if p.out.Explained || v != p.def.Storage || p.def.unreviewed() || p.old.converted || creating && v.HasStatus && v.Plan.DefaultsStatus() {
 		return false
 	}
 	return !p.lossy()
@@ -162,6 +162,7 @@ func (p *pass) restartExact() error {
 // Upstream: storage/etcd3/store.go; customresource_handler.go, crdConversionRESTOptionsGetter: an object of the storage
 // version is neither converted nor coerced before it is stored; whatever is read is both.
 func (p *pass) store(v *Version) error {
+	p.creating = p.old.root == 0
 	if p.r.Status { // apiVersion and kind are those of the old object
 		p.of = schema.GroupVersionKind{Group: p.def.Group, Version: v.Name, Kind: p.def.Kind}
 		p.matches, p.own = true, v
@@ -179,7 +180,7 @@ func (p *pass) store(v *Version) error {
 	limits.MaxBytes = len(stored)
 	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
 	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
-		q.completed = p.completed
+		q.completed, q.storing, q.creating = p.completed, true, p.creating
 		return q.readStored()
 	})
 	if err != nil || !p.r.WantObject {

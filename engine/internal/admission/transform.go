@@ -88,7 +88,7 @@ func (p *pass) readStored() error {
 // plainRead returns the version at which the fast path reads the object, or nil.
 func (p *pass) plainRead() *Version {
 	v := p.def.Find(cmp.Or(p.r.Target, p.of.Version))
-	if !p.matches || p.own == nil || v == nil || v != p.own && !p.def.renames() || p.r.Exact || p.r.WantChanges ||
+	if !p.matches || p.own == nil || v == nil || !p.def.equal(p.own, v) || p.r.Exact || p.r.WantChanges ||
 		len(p.completed) > 0 || p.def.PreserveUnknown || p.d.HasDuplicates(value.Request) {
 		return nil
 	}
