@@ -20,8 +20,15 @@ import (
 // exceeds a limit or is not a readable CRD.
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
 	defer recovered(&err)
-	report, _, err := check(ctx, manifest, o, celcheck.NewMemory())
-	return report, err
+	memory := celcheck.NewMemory()
+	report, crd, err := check(ctx, manifest, o, memory)
+	if err == nil && report.Accepted {
+		report.Conversion, _, err = compileConversion(ctx, crd, o, memory)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return report, nil
 }
 
 // Compile checks a manifest as Check does and compiles it. The Definition is nil if the Report says that the CRD is not
@@ -37,6 +44,7 @@ func Compile(ctx context.Context, manifest Document, o Options) (_ *Definition, 
 	if err != nil {
 		return nil, nil, err
 	}
+	report.Conversion = d.conversion
 	return d, report, nil
 }
 
@@ -100,6 +108,9 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	if o.Terminating {
 		parts = append(parts, "terminating")
 	}
+	if !o.Conversion.Absent() {
+		parts = append(parts, "conversion", string(o.Conversion.JSON), string(o.Conversion.YAML))
+	}
 	d := &Definition{
 		plural: crd.Spec.Names.Plural, scope: crd.Spec.Scope, observer: o.Observer, limits: o.Limits,
 		versions: definition.DescribeVersions(crd), inner: admission.Describe(crd), revision: schema.Revision(canonical, parts...), manifest: canonical,
@@ -118,6 +129,13 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 		}
 	}
 	d.inner.Terminating = o.Terminating
+	if d.conversion, d.inner.Lenses, err = compileConversion(ctx, crd, o, memory); err != nil {
+		return nil, err
+	}
+	if d.conversion != nil {
+		d.inner.Declared = true
+		d.size += d.inner.Lenses.Size() + int64(len(o.Conversion.JSON)+len(o.Conversion.YAML))
+	}
 	if d.desired, err = definition.NewDesiredStatus(ctx, crd, o.Limits); err != nil {
 		return nil, unreadable("CRD "+crd.Name, ReasonManifestUnreadable, err)
 	}

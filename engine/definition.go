@@ -20,6 +20,8 @@ type Definition struct {
 	inner    *admission.Definition
 	observer Observer
 	limits   Limits
+
+	conversion *ConversionReport
 }
 
 // Name returns the CRD's name: crontabs.stable.example.com.

@@ -33,6 +33,7 @@ var rank = map[string]int{
 	"engine/internal/hint":       7,
 	"engine/internal/explain":    0,
 	"engine/internal/openapi":    7,
+	"engine/internal/lens":       8,
 	"engine/internal/definition": 10,
 	"engine/internal/admission":  9,
 	"engine":                     11,

@@ -37,6 +37,10 @@ type Options struct {
 	// Converter converts between versions of CRDs with the Webhook strategy. If it is nil, such conversions fail with
 	// ReasonConversionUnavailable.
 	Converter Converter
+	// Conversion, if not absent, has declared conversion rules, which are used instead of Converter: see
+	// docs/conversion.md. Rules that do not fit the CRD do not reject it, but its conversions then fail: see
+	// Report.Conversion.
+	Conversion Document
 	// Observer, if not nil, is called after compilations and evaluations.
 	Observer Observer
 	// Limits bound the documents.

@@ -34,6 +34,8 @@ type Report struct {
 	LowestMinorBecause string
 	// Versions are the CRD's versions by priority.
 	Versions []VersionInfo
+	// Conversion is the report of the rules in Options.Conversion. It is nil without rules and for a rejected CRD.
+	Conversion *ConversionReport
 }
 
 // VersionInfo describes one version of a CRD.

@@ -64,6 +64,7 @@ const (
 	StepList     = violation.List     // sets and maps
 	StepRule     = violation.Rules    // x-kubernetes-validations
 	StepCRD      = violation.CRD      // the rules for CustomResourceDefinitions
+	StepConvert  = violation.Convert  // declared conversion rules that do not fit the CRD; not part of a write
 )
 
 // Hint is crdeval's guess of what was meant. Upstream has no hints.

@@ -115,6 +115,9 @@ func (p *pass) rewrite(to *Version) error {
 		p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
 		return nil
 	}
+	if p.def.Declared {
+		return p.def.convertByRules(p.ctx, p.d, p.root, p.of, to)
+	}
 	reply, metadata, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendDecoded(nil, p.root), p.sentMetadata)
 	root := uint32(0)
 	if err == nil {

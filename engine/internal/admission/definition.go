@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/selector"
@@ -31,6 +32,9 @@ type Definition struct {
 	Conversion *apiextensionsv1.CustomResourceConversion
 	// Converter calls the CRD's webhook. If it is nil, conversions by a webhook fail.
 	Converter Converter
+	// Declared says that there are declared conversion rules, Lenses are the compiled ones, nil if they do not fit.
+	Declared bool
+	Lenses   *lens.Set
 	// Unservable is why API servers answer every request for objects of the CRD with 500, nil if they do not.
 	Unservable error
 	// Versions are in the order of spec.versions.

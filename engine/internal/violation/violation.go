@@ -28,6 +28,7 @@ const (
 	List     Step = "LIST"      // uniqueness in sets and maps
 	Rules    Step = "RULES"     // x-kubernetes-validations
 	CRD      Step = "CRD"       // the CustomResourceDefinition's own rules
+	Convert  Step = "CONVERT"   // declared conversion rules do not fit the CRD
 )
 
 // Violation is upstream's field.Error with its location. Error() is the text that the API server prints.

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/lens"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// ConversionReport is the answer to conversion rules for a CRD: see docs/conversion.md.
+type ConversionReport struct {
+	// Accepted reports whether the rules fit the schemas of the CRD. If not, conversions of objects fail.
+	Accepted bool
+	// Violations have positions in the rules.
+	Violations []Violation
+	// Hub is the version through which conversions go between versions that have no rules of their own, or "".
+	Hub string
+	// Rules describe the rules, in the order of the file. Those for the fields that both versions have come first.
+	Rules []ConversionRule
+	// Laws are the results of Definition.TestConversion. Compile and Check do not run it.
+	Laws []ConversionLaw
+}
+
+// ConversionRule describes one conversion rule.
+type ConversionRule struct {
+	// Between are the two versions.
+	Between [2]string
+	// Index is the index of the rule in the rules of the two versions; -1 for the fields that both have.
+	Index int
+	// Kind is the kind of the rule: move, list, values, cel, stash, drop; equal for the fields that both versions have.
+	Kind string
+	// Text shows the paths: spec.host <-> spec.endpoint.host.
+	Text string
+	// Class says how much is known of the rule.
+	Class ConversionClass
+	// Preconditions are the conditions under which nothing else is lost: spec.port of v1 is at most 65535. Objects that
+	// break one with a value are not converted.
+	Preconditions []string
+}
+
+// ConversionClass says how much is known of a conversion rule.
+type ConversionClass = lens.Class
+
+// The classes. The first two are proved from the schemas.
+const (
+	ConversionISO    = lens.ISO    // nothing is lost in either direction
+	ConversionLens   = lens.Lens   // only what the preconditions list is lost
+	ConversionTested = lens.Tested // expressions: TestConversion says whether something is lost
+)
+
+// IsConversion reports whether a document has conversion rules: an object with the field crd and without kind and
+// apiVersion. The error is an *Error for a document that cannot be read.
+func IsConversion(doc Document, l Limits) (crd string, ok bool, err error) {
+	defer recovered(&err)
+	d := value.Acquire()
+	root, err := doc.parse(d, "document", l)
+	if err == nil && lens.IsFile(d, root) {
+		crd, ok = strings.Clone(stringField(d, root, "crd")), true
+	}
+	d.Release()
+	return crd, ok, err
+}
+
+// Conversion returns the report of the rules in Options.Conversion, nil without rules. The caller must not modify it.
+func (d *Definition) Conversion() *ConversionReport { return d.conversion }
+
+// AppendConverted converts a JSON object to a version by the rules of Options.Conversion and appends it to dst. It does
+// what a conversion webhook does and no more: it neither coerces the object to the schema of the version nor validates
+// it. The error names the object, the rule and the value; it is an *Error with ReasonConversionUnavailable for an object
+// that the rules do not convert.
+func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, version string) (_ []byte, err error) {
+	defer recovered(&err)
+	if d.conversion == nil {
+		return nil, &Error{Reason: ReasonConversionUnavailable, Message: d.Name() + " has no conversion rules: set them with SetConversion"}
+	}
+	if d.inner.Find(version) == nil {
+		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("%s has no version %q", d.Name(), version)}
+	}
+	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	doc.StopOn(ctx.Done())
+	root, err := JSON(object).parse(doc, "object", d.limits)
+	if err == nil {
+		if dst, err = d.appendConverted(ctx, dst, doc, root, version); err != nil && ctx.Err() != nil {
+			err = tooLate(ctx.Err())
+		}
+	}
+	doc.Release()
+	return dst, err
+}
+
+func (d *Definition) appendConverted(ctx context.Context, dst []byte, doc *value.Doc, root uint32, version string) ([]byte, error) {
+	group, from, _ := strings.Cut(stringField(doc, root, "apiVersion"), "/")
+	switch {
+	case group != d.Group() || d.inner.Find(from) == nil:
+		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf(
+			"the apiVersion %q of the object is not one of %s", group+"/"+from, d.Name())}
+	case from != version:
+		if err := d.inner.Rewrite(ctx, doc, root, from, version); err != nil {
+			var limit *value.LimitError
+			if errors.As(err, &limit) {
+				return nil, limitExceeded(err.Error(), limit, err)
+			}
+			return nil, &Error{Reason: ReasonConversionUnavailable, Message: err.Error(), Err: err}
+		}
+	}
+	return doc.AppendJSON(dst, root), nil
+}
+
+// compileConversion compiles the rules of o.Conversion for an accepted CRD. The set is nil if the report does not accept
+// them. Both are nil without rules.
+func compileConversion(
+	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory,
+) (*ConversionReport, *lens.Set, error) {
+	if o.Conversion.Absent() {
+		return nil, nil, nil
+	}
+	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	root, err := o.Conversion.parse(d, "conversion rules", o.Limits)
+	if err != nil {
+		d.Release()
+		return nil, nil, err
+	}
+	f, found := lens.Read(d, root)
+	var set *lens.Set
+	if f != nil {
+		found = misplaced(f, crd)
+	}
+	if len(found) == 0 {
+		versions := make([]lens.Version, len(crd.Spec.Versions))
+		for i := range crd.Spec.Versions {
+			v := &crd.Spec.Versions[i]
+			versions[i] = lens.Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Schema: schema.Of(v)}
+		}
+		set, found, err = lens.Compile(ctx, f, versions, memory)
+	}
+	report := &ConversionReport{Accepted: set != nil}
+	for i := range found {
+		found[i].Position = d.PositionAt(found[i].Path)
+	}
+	report.Violations = violations(found)
+	d.Release()
+	if err != nil {
+		return nil, nil, failed(ReasonItemDeadline, "the call ended before the conversion rules were compiled", err)
+	}
+	if set != nil {
+		report.Hub = set.Hub()
+		for _, r := range set.Rules() {
+			report.Rules = append(report.Rules, ConversionRule{
+				Between: r.Between, Index: r.Index, Kind: string(r.Kind), Text: r.Text, Class: r.Class,
+				Preconditions: r.Preconditions,
+			})
+		}
+	}
+	return report, set, nil
+}
+
+// misplaced checks that rules are for a CRD and that an API server would ask for conversions.
+func misplaced(f *lens.File, crd *apiextensionsv1.CustomResourceDefinition) []violation.Violation {
+	at := value.Path{value.Name("crd")}
+	switch {
+	case f.CRD != crd.Name:
+		return []violation.Violation{violation.Of(violation.Convert, field.Invalid(field.NewPath("crd"), f.CRD,
+			"the rules are for another CRD than "+crd.Name), at)}
+	case crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter:
+		return []violation.Violation{violation.Of(violation.Convert, field.Forbidden(field.NewPath("crd"), fmt.Sprintf(
+			"spec.conversion.strategy of %s is None, so an API server would not call a webhook: set it to Webhook", crd.Name)), at)}
+	}
+	return nil
+}
+
+// ConversionLaw is the test of one law on generated objects.
+type ConversionLaw struct {
+	// Law is the name of the law: see docs/conversion.md.
+	Law string
+	// Between are the versions of the objects and of their conversion.
+	Between [2]string
+	// Objects is the number of objects that were converted.
+	Objects int
+	// Counterexample is an object that breaks the law, nil if there is none.
+	Counterexample *Counterexample
+}
+
+// Counterexample is a small object that breaks a law of conversions.
+type Counterexample struct {
+	// Text says what is wrong.
+	Text string
+	// Object is the object, Converted its conversion and Back the conversion back, as JSON; nil if there is none.
+	Object, Converted, Back []byte
+}

@@ -1,0 +1,54 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// convertByRules converts a tree by declared rules, in place. The error is a Fault with ConversionUnavailable and has the
+// text of an API server that calls crdeval as the webhook.
+func (d *Definition) convertByRules(
+	ctx context.Context, doc *value.Doc, root uint32, of schema.GroupVersionKind, to *Version,
+) error {
+	err := d.Rewrite(ctx, doc, root, of.Version, to.Name)
+	if late := expired(ctx); err == nil || late != nil {
+		return late
+	}
+	if errors.As(err, new(*value.LimitError)) {
+		return exceeded(err)
+	}
+	return &Fault{Code: ConversionUnavailable, Text: fmt.Sprintf("conversion webhook for %v failed: %v", of, err), Cause: err}
+}
+
+// Rewrite converts a tree by the declared rules, in place. The error names the object, the rule and the value. After an
+// error the tree is unusable.
+func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, from, to string) error {
+	if d.Lenses == nil {
+		return fmt.Errorf("%s has conversion rules that do not fit its schemas: correct them with SetConversion", d.Name)
+	}
+	if err := d.Lenses.Convert(ctx, doc, root, from, to); err != nil {
+		return fmt.Errorf("%s %s: from %s to %s: %w", d.Kind, nameOf(doc, root), from, to, err)
+	}
+	return nil
+}
+
+// nameOf returns namespace and name of an object.
+func nameOf(d *value.Doc, root uint32) string {
+	metadata := d.Field(root, "metadata")
+	text := func(name string) string {
+		if c := d.Field(metadata, name); c != 0 && d.Nodes[c].Kind == value.String {
+			return strings.Clone(d.Str(c))
+		}
+		return ""
+	}
+	if namespace := text("namespace"); namespace != "" {
+		return namespace + "/" + text("name")
+	}
+	return text("name")
+}

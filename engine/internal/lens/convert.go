@@ -1,0 +1,279 @@
+package lens
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Error says why an object cannot be converted.
+type Error struct {
+	// Rule is the rule that cannot convert it: rule 3 (values).
+	Rule string
+	// Path leads to the value, Value is its JSON text, shortened.
+	Path  value.Path
+	Value string
+	// Text says what is wrong with the value and what to do.
+	Text  string
+	cause error
+}
+
+// Unwrap returns a *value.LimitError or the error of a context, if that is the reason.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Error returns the text with rule, path and value.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Rule + ": ")
+	if len(e.Path) > 0 {
+		b.WriteString(e.Path.Bracketed() + ": ")
+	}
+	if e.Value != "" {
+		b.WriteString(e.Value + " ")
+	}
+	return b.String() + e.Text
+}
+
+// below puts steps in front of the path.
+func (e *Error) below(steps ...value.Segment) *Error {
+	e.Path = append(value.Path(steps).Clone(), e.Path...)
+	return e
+}
+
+// in puts the names of a path without items in front of the path.
+func (e *Error) in(p path) *Error {
+	steps := make([]value.Segment, len(p))
+	for i, name := range p {
+		steps[i] = value.Name(name)
+	}
+	return e.below(steps...)
+}
+
+// Convert converts the tree of an object from one version to another, in place. If it returns an error, the tree is
+// unusable. The error is an *Error, or that of the context.
+func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string) error {
+	steps := []string{from, to}
+	if s.programs[[2]string{from, to}] == nil && from != to {
+		steps = []string{from, s.hub, to}
+	}
+	for i := 1; i < len(steps); i++ {
+		p := s.programs[[2]string{steps[i-1], steps[i]}]
+		if p == nil {
+			return &Error{Rule: "conversion", Text: fmt.Sprintf("no rules convert %s to %s", steps[i-1], steps[i])}
+		}
+		if err := p.convert(ctx, d, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is the conversion of one object.
+type run struct {
+	ctx      context.Context
+	d        *value.Doc
+	complete bool
+	rules    *rule.Run // nil before the first expression
+	slots    []uint32
+	buffer   []byte
+}
+
+// maxShown is the number of bytes of a value that an error shows.
+const maxShown = 64
+
+// failed returns an error about a value.
+func (r *run) failed(by *compiledRule, i uint32, text string) *Error {
+	shown := ""
+	if i != 0 {
+		shown = string(r.d.AppendJSON(nil, i))
+		if len(shown) > maxShown {
+			cut := maxShown
+			for !utf8.RuneStart(shown[cut]) {
+				cut--
+			}
+			shown = shown[:cut] + "…"
+		}
+	}
+	return &Error{Rule: by.String(), Value: shown, Text: text}
+}
+
+func (p *program) convert(ctx context.Context, d *value.Doc, root uint32) error {
+	if d.Nodes[root].Kind != value.Object {
+		return &Error{Rule: "conversion", Text: "the value is not an object"}
+	}
+	r := &run{ctx: ctx, d: d}
+	if p.expressions {
+		r.complete = p.required.complete(d, root)
+	}
+	kept := takeAnnotation(d, root, p.to.Name)
+	takeAnnotation(d, root, p.from.Name)
+	var saved []byte
+	if len(p.stashes) > 0 {
+		var err *Error
+		if saved, err = p.save(r, root, nil); err != nil {
+			return err
+		}
+	}
+	_, err := r.item(p.root, root)
+	if r.rules != nil {
+		r.rules.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if kept != 0 && len(p.restores) > 0 {
+		p.restore(d, root, kept)
+	}
+	if len(saved) > 0 {
+		writeAnnotation(d, root, p.from.Name, saved)
+	}
+	if version := d.Field(root, "apiVersion"); version != 0 {
+		d.Replace(version, newString(d, p.to.APIVersion))
+	} else {
+		version = newString(d, p.to.APIVersion)
+		d.SetKey(version, "apiVersion")
+		d.InsertAfter(root, 0, version)
+	}
+	d.MarkDirty(root)
+	return nil
+}
+
+// item converts the root, an item or a value of a map, and reports whether it changed.
+func (r *run) item(p *itemProgram, i uint32) (changed bool, failed *Error) {
+	base := len(r.slots)
+	for range p.slots {
+		r.slots = append(r.slots, 0)
+	}
+	slots := r.slots[base:]
+	// Expressions read the unchanged item. Their slots are the last ones.
+	for k, x := range p.writes {
+		made, err := x.evaluate(r, i)
+		if err != nil {
+			return false, err
+		}
+		slots[p.slots-len(p.writes)+k] = made
+	}
+	if p.node != nil {
+		if changed, failed = r.node(p.node, i, slots); failed != nil {
+			return false, failed
+		}
+	}
+	for _, put := range p.puts {
+		if n := slots[put.slot]; n != 0 {
+			if err := r.put(put, i, n); err != nil {
+				return false, err
+			}
+			changed = true
+		}
+	}
+	r.slots = r.slots[:base]
+	return changed, nil
+}
+
+// put links a node below an item. It makes the objects on the way.
+func (r *run) put(p put, i, n uint32) *Error {
+	d := r.d
+	last := len(p.to) - 1
+	for k, name := range p.to {
+		if d.Nodes[i].Kind != value.Object {
+			return r.failed(p.by, i, "is not an object, so "+strings.Join(p.to[k:], ".")+" cannot be set below it").in(p.to[:k])
+		}
+		d.MarkDirty(i)
+		c := d.Field(i, name)
+		switch {
+		case k == last:
+			if c != 0 {
+				removeMember(d, i, c)
+			}
+			d.SetKey(n, name)
+			d.Append(i, n)
+		case c == 0:
+			c = newObject(d, name)
+			d.Append(i, c)
+		case d.Nodes[c].Kind == value.Null:
+			d.Replace(c, newObject(d, ""))
+		}
+		i = c
+	}
+	return nil
+}
+
+// node converts a value and reports whether it changed.
+func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Error) {
+	d := r.d
+	if len(n.children) > 0 && d.Nodes[i].Kind == value.Object {
+		prev := uint32(0)
+		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+			child := n.child(d.Key(c))
+			if child == nil {
+				prev = c
+				continue
+			}
+			below, err := r.node(child, c, slots)
+			if err != nil {
+				return false, err.below(value.Name(child.name))
+			}
+			changed = changed || below
+			switch child.take {
+			case stays:
+				prev = c
+				continue
+			case taken:
+				slots[child.slot] = c
+			}
+			d.Remove(i, prev, c)
+			changed = true
+		}
+	}
+	if n.each != nil {
+		k := 0
+		for c := d.Nodes[i].First; c != 0 && (d.Nodes[i].Kind == value.Array || d.Nodes[i].Kind == value.Object); c = d.Nodes[c].Next {
+			below, err := r.item(n.each, c)
+			if err != nil {
+				if d.Nodes[i].Kind == value.Object {
+					return false, err.below(value.Entry(strings.Clone(d.Key(c))))
+				}
+				return false, err.below(value.At(k))
+			}
+			changed = changed || below
+			k++
+		}
+	}
+	if n.list != nil {
+		if err := n.list.run(r, i); err != nil {
+			return false, err
+		}
+		changed = true
+	}
+	if n.values != nil {
+		replaced, err := n.values.run(r, i)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || replaced
+	}
+	if n.check != nil {
+		if found := n.check.fits.Explain(d, i, plan.At{}); len(found) > 0 {
+			return false, r.failed(n.check.by, i, n.check.want)
+		}
+	}
+	if changed {
+		d.MarkDirty(i)
+	}
+	return changed, nil
+}
+
+// child returns the node of a property, nil if nothing happens to it.
+func (n *node) child(name string) *node {
+	for _, c := range n.children {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}

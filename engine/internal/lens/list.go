@@ -1,0 +1,150 @@
+package lens
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// nameList checks a list rule. Its list and its map can be in either version.
+func (b *pairing) nameList(r *compiledRule) {
+	isList := func(s int, p path) bool {
+		found, _ := p.resolve(b.sides[s].Schema)
+		return found != nil && schema.Items(found) != nil
+	}
+	listPath, mapPath := r.from, r.to
+	if !isList(0, listPath) && isList(1, listPath) {
+		r.list, r.from, r.to = 1, mapPath, listPath
+	}
+	b.fields(r, listPath, mapPath)
+	list, known := b.schemaAt(r.list, listPath, r.at), b.schemaAt(1-r.list, mapPath, r.at)
+	if list == nil || known == nil {
+		return
+	}
+	items, values := schema.Items(list), schema.ValueSchema(known)
+	var key *schema.Props
+	if items != nil {
+		key = step(items, r.key)
+	}
+	switch {
+	case items == nil:
+		b.invalid(r.at, listPath.String(), "must be a list in %s", b.sides[r.list].Name)
+	case values == nil:
+		b.invalid(r.at, mapPath.String(), "must be a map (additionalProperties with a schema) in %s", b.sides[1-r.list].Name)
+	case key == nil || key.Type != "string":
+		b.invalid(r.at, r.key, "must be a field of type string in the items of %s", listPath)
+	case step(values, r.key) != nil:
+		b.invalid(r.at, r.key, "is a field of the values of %s, too: the key must be only the name of the value", mapPath)
+	}
+	of := fmt.Sprintf("%s of %s", listPath, b.sides[r.list].Name)
+	r.require(fmt.Sprintf("the order of %s is lost: it becomes the order by %s", of, r.key))
+	if listType(list) != "map" || !slices.Equal(list.XListMapKeys, []string{r.key}) || items != nil && !slices.Contains(items.Required, r.key) {
+		r.require(fmt.Sprintf("each item of %s has a %s that no other item has", of, r.key))
+	}
+	b.sides[r.list].named.at(listPath.with(each).with(r.key)).key = r
+}
+
+// list builds the node of the list or map of a list rule.
+func (w *walker) list(n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
+	from := fmt.Sprintf("%s of %s", sp, w.src.Name)
+	if src.Nullable && !dst.Nullable {
+		by.require(from + " is not null")
+	}
+	for _, bound := range [][2]*int64{{src.MaxItems, dst.MaxProperties}, {src.MaxProperties, dst.MaxItems}} {
+		if bound[1] != nil && (bound[0] == nil || *bound[0] > *bound[1]) {
+			by.require(fmt.Sprintf("%s has at most %d items", from, *bound[1]))
+		}
+	}
+	sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
+	sub.node = w.value(sub, n.child(each), step(src, each), step(dst, each), sub.src, sub.dst, by)
+	w.finish(sub)
+	out := &node{list: &listStep{key: by.key, toMap: src.Type == "array", by: by}}
+	if sub.node != nil || len(sub.puts) > 0 {
+		out.each = sub
+	}
+	return out
+}
+
+// listStep turns a list of objects into a map by a key, or back.
+type listStep struct {
+	key   string
+	toMap bool
+	by    *compiledRule
+}
+
+func (s *listStep) run(r *run, i uint32) *Error {
+	d := r.d
+	switch kind := d.Nodes[i].Kind; {
+	case kind == value.Null:
+		return nil
+	case s.toMap && kind == value.Array:
+		return s.makeMap(r, i)
+	case !s.toMap && kind == value.Object:
+		return s.makeList(r, i)
+	}
+	return r.failed(s.by, i, "is not a "+either(s.toMap, "list", "map"))
+}
+
+func (s *listStep) makeMap(r *run, i uint32) *Error {
+	d, k := r.d, 0
+	seen := make(map[string]bool, d.Len(i))
+	for c := d.Nodes[i].First; c != 0; c, k = d.Nodes[c].Next, k+1 {
+		prev, key := uint32(0), uint32(0)
+		if d.Nodes[c].Kind == value.Object {
+			for key = d.Nodes[c].First; key != 0 && d.Key(key) != s.key; key = d.Nodes[key].Next {
+				prev = key
+			}
+		}
+		if key == 0 || d.Nodes[key].Kind != value.String {
+			return r.failed(s.by, c, "has no "+s.key+", which the map needs").below(value.At(k))
+		}
+		name := d.Str(key)
+		if seen[name] {
+			return r.failed(s.by, key, "another item of the list has the same "+s.key).below(value.At(k), value.Name(s.key))
+		}
+		seen[name] = true
+		d.Remove(c, prev, key)
+		d.SetKey(c, name)
+	}
+	d.Nodes[i].Kind = value.Object
+	d.MarkDirty(i)
+	return nil
+}
+
+func (s *listStep) makeList(r *run, i uint32) *Error {
+	d := r.d
+	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		if d.Nodes[c].Kind != value.Object {
+			return r.failed(s.by, c, "is not an object").below(value.Entry(strings.Clone(d.Key(c))))
+		}
+		key := newString(d, d.Key(c))
+		d.SetKey(key, s.key)
+		d.InsertAfter(c, 0, key)
+		d.Nodes[c].KeyLen = 0
+	}
+	d.Nodes[i].Kind = value.Array
+	s.sort(d, i)
+	d.MarkDirty(i)
+	return nil
+}
+
+// sort orders the items of a list by key.
+func (s *listStep) sort(d *value.Doc, i uint32) {
+	items := make([]uint32, 0, d.Len(i))
+	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		items = append(items, c)
+	}
+	keys := []string{s.key}
+	slices.SortStableFunc(items, func(a, b uint32) int {
+		return strings.Compare(keyOf(d, i, a, keys), keyOf(d, i, b, keys))
+	})
+	d.Nodes[i].First, d.Nodes[i].Live = 0, 0
+	prev := uint32(0)
+	for _, c := range items {
+		d.InsertAfter(i, prev, c)
+		prev = c
+	}
+}

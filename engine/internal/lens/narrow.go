@@ -1,0 +1,170 @@
+package lens
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// comparison says whether the values of one schema are valid at another, without properties, items and rules.
+type comparison struct {
+	// mismatch says why no value can be carried, "" if values can.
+	mismatch string
+	// checked are conditions that a value must meet and that conversions check; unchecked are those that they do not.
+	checked, unchecked []string
+}
+
+// The types besides those of JSON schemas.
+const (
+	intOrString = "integer or string"
+	anyType     = "any type"
+)
+
+func typeOf(s *schema.Props) string {
+	switch {
+	case s.XIntOrString:
+		return intOrString
+	case s.Type == "":
+		return anyType
+	}
+	return s.Type
+}
+
+// narrower lists, by the type of the source, the types of the target that take only some of its values.
+var narrower = map[string][]string{
+	"number":    {"integer"},
+	intOrString: {"integer", "string"},
+	anyType:     {"string", "integer", "number", "boolean", "object", "array", intOrString},
+}
+
+// wider lists, by the type of the source, the types of the target that take all of its values.
+var wider = map[string][]string{
+	"integer": {"number", intOrString, anyType}, "string": {intOrString, anyType}, "number": {anyType},
+	"boolean": {anyType}, "object": {anyType}, "array": {anyType}, intOrString: {anyType},
+}
+
+// compare compares the schema of a value with that at its target.
+func compare(src, dst *schema.Props) (c comparison) {
+	from, to := typeOf(src), typeOf(dst)
+	switch {
+	case from == to || slices.Contains(wider[from], to):
+	case slices.Contains(narrower[from], to):
+		c.check("is of type " + to)
+	default:
+		c.mismatch = from + " and " + to
+		return c
+	}
+	if src.Nullable && !dst.Nullable {
+		c.check("is not null")
+	}
+	c.numbers(src, dst)
+	c.lengths(src, dst)
+	if dst.Pattern != "" && dst.Pattern != src.Pattern {
+		c.check("matches " + dst.Pattern)
+	}
+	everyInteger := dst.Format == "int64" && from == "integer"
+	if dst.Format != "" && dst.Format != src.Format && !everyInteger {
+		c.check("has the format " + dst.Format)
+	}
+	if len(dst.Enum) > 0 {
+		var texts []string
+		missing := len(src.Enum) == 0
+		for _, v := range dst.Enum {
+			texts = append(texts, string(v.Raw))
+		}
+		for _, v := range src.Enum {
+			missing = missing || !slices.Contains(texts, string(v.Raw))
+		}
+		if missing {
+			c.check("is one of " + strings.Join(texts, ", "))
+		}
+	}
+	if kind := listType(dst); kind != "" && kind != "atomic" && (kind != listType(src) || !slices.Equal(src.XListMapKeys, dst.XListMapKeys)) {
+		c.unchecked = append(c.unchecked, "has unique items, as a list of type "+kind)
+	}
+	for _, part := range []struct {
+		name     string
+		src, dst any
+		absent   bool
+	}{
+		{"allOf", src.AllOf, dst.AllOf, len(dst.AllOf) == 0}, {"anyOf", src.AnyOf, dst.AnyOf, len(dst.AnyOf) == 0 || dst.XIntOrString},
+		{"oneOf", src.OneOf, dst.OneOf, len(dst.OneOf) == 0}, {"not", src.Not, dst.Not, dst.Not == nil},
+		{"rules", src.XValidations, dst.XValidations, len(dst.XValidations) == 0},
+	} {
+		if !part.absent && !schema.Equal(part.src, part.dst) {
+			c.unchecked = append(c.unchecked, "meets the "+part.name+" of the target")
+		}
+	}
+	if schema.Preserves(src) && !schema.Preserves(dst) && to != anyType {
+		c.unchecked = append(c.unchecked, "has no fields that the target does not declare: they are lost")
+	}
+	return c
+}
+
+func (c *comparison) check(text string) { c.checked = append(c.checked, text) }
+
+func (c *comparison) numbers(src, dst *schema.Props) {
+	if dst.Maximum != nil && (src.Maximum == nil || *src.Maximum > *dst.Maximum ||
+		*src.Maximum == *dst.Maximum && dst.ExclusiveMaximum && !src.ExclusiveMaximum) {
+		c.check(fmt.Sprintf("is %s %v", either(dst.ExclusiveMaximum, "less than", "at most"), *dst.Maximum))
+	}
+	if dst.Minimum != nil && (src.Minimum == nil || *src.Minimum < *dst.Minimum ||
+		*src.Minimum == *dst.Minimum && dst.ExclusiveMinimum && !src.ExclusiveMinimum) {
+		c.check(fmt.Sprintf("is %s %v", either(dst.ExclusiveMinimum, "more than", "at least"), *dst.Minimum))
+	}
+	if dst.MultipleOf != nil && (src.MultipleOf == nil || *src.MultipleOf != *dst.MultipleOf) {
+		c.check(fmt.Sprintf("is a multiple of %v", *dst.MultipleOf))
+	}
+}
+
+func either[T any](condition bool, yes, no T) T {
+	if condition {
+		return yes
+	}
+	return no
+}
+
+func (c *comparison) lengths(src, dst *schema.Props) {
+	for _, bound := range []struct {
+		src, dst *int64
+		what     string
+	}{
+		{src.MaxLength, dst.MaxLength, "characters"}, {src.MaxItems, dst.MaxItems, "items"},
+		{src.MaxProperties, dst.MaxProperties, "properties"},
+	} {
+		if bound.dst != nil && (bound.src == nil || *bound.src > *bound.dst) {
+			c.check(fmt.Sprintf("has at most %d %s", *bound.dst, bound.what))
+		}
+	}
+	for _, bound := range []struct {
+		src, dst *int64
+		what     string
+		into     *[]string // partial objects may have fewer items and properties
+	}{
+		{src.MinLength, dst.MinLength, "characters", &c.checked}, {src.MinItems, dst.MinItems, "items", &c.unchecked},
+		{src.MinProperties, dst.MinProperties, "properties", &c.unchecked},
+	} {
+		if bound.dst != nil && *bound.dst > 0 && (bound.src == nil || *bound.src < *bound.dst) {
+			*bound.into = append(*bound.into, fmt.Sprintf("has at least %d %s", *bound.dst, bound.what))
+		}
+	}
+}
+
+func listType(s *schema.Props) string {
+	if s.XListType == nil {
+		return ""
+	}
+	return *s.XListType
+}
+
+// shallow returns the part of a schema that compare looks at and conversions check.
+func shallow(s *schema.Props) *schema.Props {
+	return &schema.Props{
+		Type: s.Type, Format: s.Format, Nullable: s.Nullable, Enum: s.Enum, Pattern: s.Pattern,
+		Maximum: s.Maximum, ExclusiveMaximum: s.ExclusiveMaximum, Minimum: s.Minimum, ExclusiveMinimum: s.ExclusiveMinimum,
+		MultipleOf: s.MultipleOf, MaxLength: s.MaxLength, MinLength: s.MinLength, MaxItems: s.MaxItems,
+		MaxProperties: s.MaxProperties, XIntOrString: s.XIntOrString,
+	}
+}

@@ -1,0 +1,41 @@
+package lens
+
+import "github.com/crdeval/crdeval/engine/value"
+
+// Normalize removes from an object what its conversions lose by design, so that the object before and after a round trip
+// can be compared: dropped fields, the order of lists that are maps elsewhere, and empty objects whose fields rules move.
+func (s *Set) Normalize(d *value.Doc, root uint32, version string) {
+	for between, p := range s.programs {
+		if between[0] == version && p.root.node != nil {
+			p.root.node.normalize(d, root)
+		}
+	}
+}
+
+func (n *node) normalize(d *value.Doc, i uint32) {
+	if len(n.children) > 0 && d.Nodes[i].Kind == value.Object {
+		prev := uint32(0)
+		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+			child := n.child(d.Key(c))
+			if child != nil && !child.dropped {
+				child.normalize(d, c)
+			}
+			if child != nil && (child.dropped || len(child.children) > 0 && d.Nodes[c].Kind == value.Object && d.Len(c) == 0) {
+				d.Remove(i, prev, c)
+				continue
+			}
+			prev = c
+		}
+		d.MarkDirty(i)
+	}
+	if n.each != nil && n.each.node != nil {
+		for c := d.Nodes[i].First; c != 0 && d.Nodes[i].Kind >= value.Array; c = d.Nodes[c].Next {
+			n.each.node.normalize(d, c)
+		}
+		d.MarkDirty(i)
+	}
+	if n.list != nil && n.list.toMap && d.Nodes[i].Kind == value.Array {
+		n.list.sort(d, i)
+		d.MarkDirty(i)
+	}
+}

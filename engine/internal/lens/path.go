@@ -1,0 +1,119 @@
+package lens
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// each is the step to every item of a list or every value of a map. No property can have this name.
+const each = "\x00"
+
+// path leads from the root of an object to a field: names of properties, and each.
+type path []string
+
+// parsePath parses a path such as spec.ports[*].name or spec['a.b']. A leading dot is allowed.
+func parsePath(text string) (p path, err error) {
+	rest := text
+	for first := true; rest != "" || first; first = false {
+		switch {
+		case strings.HasPrefix(rest, "[*]") && !first:
+			p, rest = append(p, each), rest[len("[*]"):]
+		case strings.HasPrefix(rest, "['"):
+			name, after, found := strings.Cut(rest[2:], "']")
+			if !found {
+				return nil, errors.New("a bracket is not closed: write ['name'] or [*]")
+			}
+			p, rest = append(p, name), after
+		case strings.HasPrefix(rest, "["):
+			return nil, errors.New("brackets contain either * or a name in single quotes: [*] or ['name']")
+		default:
+			if after, dotted := strings.CutPrefix(rest, "."); dotted {
+				rest = after
+			} else if !first {
+				return nil, fmt.Errorf("a dot is missing before %q", rest)
+			}
+			end := strings.IndexAny(rest, ".[")
+			if end < 0 {
+				end = len(rest)
+			}
+			if end == 0 {
+				return nil, errors.New("a name is empty: write names separated by dots, such as spec.host")
+			}
+			p, rest = append(p, rest[:end]), rest[end:]
+		}
+	}
+	if len(p) > maxPath {
+		return nil, fmt.Errorf("it has %d steps, the limit is %d", len(p), maxPath)
+	}
+	switch p[0] {
+	case "apiVersion", "kind", "metadata":
+		return nil, errors.New("apiVersion, kind and metadata are kept and cannot be converted")
+	}
+	return p, nil
+}
+
+// maxPath is the largest number of steps of a path.
+const maxPath = 64
+
+// String returns the path as parsePath reads it.
+func (p path) String() string {
+	var b strings.Builder
+	for i, step := range p {
+		switch {
+		case step == each:
+			b.WriteString("[*]")
+		case strings.ContainsAny(step, ".[]'"):
+			b.WriteString("['" + step + "']")
+		default:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(step)
+		}
+	}
+	return b.String()
+}
+
+// with returns the path with a step added.
+func (p path) with(step string) path { return append(p[:len(p):len(p)], step) }
+
+// item returns the part up to the last each: the path of the object whose fields the path leads through.
+func (p path) item() path {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] == each {
+			return p[:i+1]
+		}
+	}
+	return nil
+}
+
+// step returns the schema of a property, of the items of a list or of the values of a map; nil without one.
+func step(s *schema.Props, name string) *schema.Props {
+	switch {
+	case s == nil:
+		return nil
+	case name != each:
+		if p, found := s.Properties[name]; found {
+			return &p
+		}
+		return nil
+	case s.Type == "array":
+		return schema.Items(s)
+	}
+	return schema.ValueSchema(s)
+}
+
+// resolve returns the schema at a path. Without one, known is the part of the path that exists.
+func (p path) resolve(s *schema.Props) (found *schema.Props, known path) {
+	for i, name := range p {
+		below := step(s, name)
+		if below == nil {
+			return nil, p[:i]
+		}
+		s = below
+	}
+	return s, p
+}

@@ -1,0 +1,153 @@
+package lens
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// kinds are the kinds of the values of a type.
+var kinds = map[string][]value.Kind{
+	"string": {value.String}, "integer": {value.Int}, "number": {value.Int, value.Float}, "boolean": {value.False, value.True},
+	intOrString: {value.Int, value.String},
+}
+
+// nameValues checks the values of a rule. Keys in YAML are strings: for other types, their text is the value.
+func (b *pairing) nameValues(r *compiledRule) {
+	from, to := b.schemaAt(0, r.from, r.at), b.schemaAt(1, r.to, r.at)
+	if from == nil || to == nil {
+		return
+	}
+	seen := map[string]string{}
+	for i := range r.values {
+		key, result := &r.values[i][0], &r.values[i][1]
+		if t := typeOf(from); t != "string" && t != intOrString {
+			_ = json.Unmarshal([]byte(key.json), &key.json)
+			if key.kind = value.String; json.Valid([]byte(key.json)) {
+				d := value.Acquire()
+				if root, err := d.ParseJSON([]byte(key.json), value.Limits{}); err == nil {
+					key.kind, key.json = d.Nodes[root].Kind, string(d.AppendJSON(nil, root))
+				}
+				d.Release()
+			}
+		}
+		for s, v := range []*text{key, result} {
+			t := typeOf([]*schema.Props{from, to}[s])
+			if !slices.Contains(kinds[t], v.kind) {
+				b.invalid(v.at, v.json, "is not of type %s, as the field is in %s", t, b.sides[s].Name)
+			}
+		}
+		if other, found := seen[result.json]; found {
+			b.invalid(result.at, result.json, "%s and %s become the same value, so it cannot be converted back: use a cel rule",
+				other, key.json)
+		}
+		seen[result.json] = key.json
+	}
+}
+
+// valuesStep replaces values. A value that is not in the map stays, unless it is the image of another one.
+type valuesStep struct {
+	to     map[string]string // JSON texts
+	images map[string]string // of other values, by the image
+	target string
+	by     *compiledRule
+}
+
+// values builds the step of one direction.
+func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, *check) {
+	s := &valuesStep{to: map[string]string{}, images: map[string]string{}, target: w.dst.Name, by: by}
+	for _, v := range by.values {
+		s.to[v[w.from].json] = v[1-w.from].json
+	}
+	for key, image := range s.to {
+		if _, mapped := s.to[image]; !mapped {
+			s.images[image] = key
+		}
+	}
+	accepts := func(image string) bool {
+		return len(dst.Enum) == 0 || slices.ContainsFunc(dst.Enum, func(v apiextensionsv1.JSON) bool { return canonical(v.Raw) == image })
+	}
+	for _, v := range by.values {
+		if image := v[1-w.from].json; !accepts(image) {
+			w.invalid(v[1-w.from].at, image, "is not a value of the field in %s", w.dst.Name)
+		}
+	}
+	enum := src.Enum
+	if src.Type == "boolean" && len(enum) == 0 {
+		enum = []apiextensionsv1.JSON{{Raw: []byte("true")}, {Raw: []byte("false")}}
+	}
+	sameType := typeOf(src) == typeOf(dst)
+	for _, v := range enum {
+		text := canonical(v.Raw)
+		if _, mapped := s.to[text]; !mapped && (s.images[text] != "" || !accepts(text) || !sameType) {
+			w.invalid(by.at.With(value.Name(string(Values)), value.Name("map")), text,
+				"is a value of the field in %s, and has no counterpart in %s: add it to the map", w.src.Name, w.dst.Name)
+		}
+	}
+	if len(enum) > 0 {
+		return s, nil
+	}
+	for _, v := range by.values {
+		if image := v[1-w.from].json; s.images[image] != "" {
+			by.require(fmt.Sprintf("the value in %s is not %s, unless the map has it", w.src.Name, image))
+		}
+	}
+	if len(dst.Enum) == 0 && sameType {
+		return s, nil
+	}
+	fits, err := plan.Compile(shallow(dst), plan.Options{Context: w.ctx})
+	if err != nil {
+		w.invalid(by.at, "", "%v", err)
+	}
+	by.require(fmt.Sprintf("the value in %s is in the map, or is a value in %s", w.src.Name, w.dst.Name))
+	return s, &check{fits, by, "has no counterpart in " + w.dst.Name + ": add it to the map"}
+}
+
+// canonical returns a scalar as Kubernetes prints it.
+func canonical(raw []byte) string {
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON(raw, value.Limits{MaxBytes: max(len(raw), 1)})
+	if err != nil {
+		return string(raw)
+	}
+	return string(d.AppendJSON(nil, root))
+}
+
+func (s *valuesStep) run(r *run, i uint32) (changed bool, failed *Error) {
+	if kind := r.d.Nodes[i].Kind; kind == value.Null || kind == value.Array || kind == value.Object {
+		return false, nil
+	}
+	r.buffer = r.d.AppendJSON(r.buffer[:0], i)
+	if image, found := s.to[string(r.buffer)]; found {
+		if image == string(r.buffer) {
+			return false, nil
+		}
+		r.d.Replace(i, parsed(r.d, image))
+		return true, nil
+	}
+	if other, found := s.images[string(r.buffer)]; found {
+		return false, r.failed(s.by, i, fmt.Sprintf("has no counterpart in %s, where %s has this value: add it to the map",
+			s.target, strings.TrimSpace(other)))
+	}
+	return false, nil
+}
+
+// parsed returns a node of a short JSON text that is known to be correct.
+func parsed(d *value.Doc, text string) uint32 {
+	root, err := d.Parse([]byte(text), value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
+	if err != nil {
+		panic("lens: " + err.Error())
+	}
+	return root
+}
+
+// newString returns a node of a string.
+func newString(d *value.Doc, s string) uint32 { return parsed(d, string(value.AppendString(nil, s))) }

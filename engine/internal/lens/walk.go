@@ -1,0 +1,288 @@
+package lens
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+)
+
+// program converts objects of one version to another.
+type program struct {
+	from, to Version
+	root     *itemProgram
+	// expressions says that there are expressions, and required tells which objects are complete for them.
+	expressions bool
+	required    *required
+	// stashes are the fields that are written to the annotation of from, restores those that that of to has.
+	stashes, restores []*stash
+}
+
+// itemProgram converts the root of an object, an item of a list or a value of a map, here called the item.
+type itemProgram struct {
+	src, dst path // of the item
+	node     *node
+	slots    int // taken fields and values of expressions
+	writes   []*expression
+	puts     []put
+}
+
+// put links the node of a slot into an item.
+type put struct {
+	slot int
+	to   []string // names of properties, relative to the item
+	by   *compiledRule
+}
+
+// node says what happens to a value and to those below it.
+type node struct {
+	name     string // of the property
+	children []*node
+	each     *itemProgram // for the items or values
+	list     *listStep
+	values   *valuesStep
+	check    *check
+	take     taking
+	slot     int  // for taken
+	dropped  bool // by a rule: not in the normal form
+}
+
+// taking says whether a value stays where it is.
+type taking uint8
+
+const (
+	stays   taking = iota
+	taken          // to a slot, from which it is put elsewhere
+	removed        // dropped, read by an expression, or in an annotation by now
+)
+
+// check validates a carried value against the schema of the target.
+type check struct {
+	fits *plan.Plan
+	by   *compiledRule
+	want string
+}
+
+// walker builds the program of one direction.
+type walker struct {
+	*pairing
+	from     int
+	src, dst *side
+	p        *program
+}
+
+// program builds the program from one version to the other.
+func (b *pairing) program(from int) *program {
+	w := &walker{pairing: b, from: from, src: &b.sides[from], dst: &b.sides[1-from]}
+	w.p = &program{from: w.src.Version, to: w.dst.Version}
+	w.p.root = &itemProgram{}
+	w.p.root.node = w.object(w.p.root, w.src.named, w.src.Schema, w.dst.Schema, nil, nil, b.equal)
+	w.finish(w.p.root)
+	for _, r := range b.rules {
+		for _, x := range r.writes {
+			if x.side != from && !x.placed {
+				w.invalid(x.at, x.to.String(), "the items of %s are not converted from %s: name the list or map in a rule",
+					x.to.item(), w.src.Name)
+			}
+		}
+	}
+	for _, r := range b.rules {
+		if r.stash != nil && r.sides[0] != from {
+			w.p.restores = append(w.p.restores, r.stash)
+		}
+	}
+	if w.p.expressions {
+		w.p.required = requiredOf(w.src.Schema)
+	}
+	return w.p
+}
+
+// finish adds the expressions of an item and sorts what is put into it: first what is nearer to the item.
+func (w *walker) finish(item *itemProgram) {
+	for _, r := range w.rules {
+		for _, x := range r.writes {
+			if x.side == w.from || !slices.Equal(x.to.item(), item.dst) {
+				continue
+			}
+			x.placed, w.p.expressions = true, true
+			item.writes = append(item.writes, x)
+			item.puts = append(item.puts, put{slot: item.slots, to: x.to[len(item.dst):], by: r})
+			item.slots++
+		}
+	}
+	slices.SortStableFunc(item.puts, func(a, b put) int { return len(a.to) - len(b.to) })
+}
+
+// value builds the node of a value that is carried by a rule. It returns nil if nothing happens to it.
+func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
+	if w.ctx.Err() != nil || n == nil && schema.Equal(src, dst) {
+		return nil
+	}
+	if by.kind == List && n != nil && n.mapped == by {
+		return w.list(n, src, dst, sp, dp, by)
+	}
+	if by.kind == Values && n != nil && n.mapped == by {
+		out := &node{}
+		out.values, out.check = w.values(src, dst, by)
+		return out
+	}
+	c := compare(src, dst)
+	if c.mismatch != "" {
+		w.invalid(by.at, sp.String(), "has the types %s in %s and %s: write a cel rule, or drop it",
+			c.mismatch, w.src.Name, w.dst.Name)
+		return nil
+	}
+	out := &node{}
+	if len(c.checked) > 0 {
+		fits, err := plan.Compile(shallow(dst), plan.Options{Context: w.ctx})
+		if err != nil {
+			w.invalid(by.at, sp.String(), "%v", err)
+			return nil
+		}
+		out.check = &check{fits, by, "is not valid in " + w.dst.Name + ", where it " + c.checked[0]}
+	}
+	for _, text := range slices.Concat(c.checked, c.unchecked) {
+		by.require(fmt.Sprintf("%s of %s %s", either(len(sp) > 0, sp.String(), "the object"), w.src.Name, text))
+	}
+	srcItems, dstItems := step(src, each), step(dst, each)
+	switch {
+	case len(src.Properties) > 0:
+		if o := w.object(item, n, src, dst, sp, dp, by); o != nil {
+			out.children = o.children
+		}
+	case srcItems != nil && dstItems != nil:
+		sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
+		below := n.child(each)
+		rule := by
+		if below != nil && below.mapped != nil {
+			if rule = below.mapped; !slices.Equal(below.other, sub.dst) {
+				w.invalid(rule.at, below.other.String(), "the items of %s are those of %s: the rule must name these", sp, dp)
+				return nil
+			}
+		}
+		sub.node = w.value(sub, below, srcItems, dstItems, sub.src, sub.dst, rule)
+		w.finish(sub)
+		if sub.node != nil || len(sub.puts) > 0 {
+			out.each = sub
+		}
+	case srcItems != nil:
+		w.invalid(by.at, sp.String(), "%s declares its items or values and %s does not: write a rule", w.src.Name, w.dst.Name)
+	}
+	if out.check == nil && out.each == nil && len(out.children) == 0 {
+		return nil
+	}
+	return out
+}
+
+// object builds the node of an object with properties. dst is nil if the target has no such object.
+func (w *walker) object(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
+	out := &node{}
+	for _, name := range schema.Names(src.Properties) {
+		if len(sp) == 0 && (name == "apiVersion" || name == "kind" || name == "metadata") {
+			continue
+		}
+		if c := w.property(item, n.child(name), step(src, name), dst, sp.with(name), dp.with(name), by); c != nil {
+			c.name = name
+			out.children = append(out.children, c)
+		}
+	}
+	if len(out.children) == 0 {
+		return nil
+	}
+	return out
+}
+
+// property builds the node of a property. parent is the schema of the target's object, nil if there is none.
+func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props, sp, dp path, by *compiledRule) *node {
+	if n != nil {
+		switch {
+		case n.dropped != nil:
+			return &node{take: removed, dropped: true}
+		case n.key != nil:
+			return nil // the list rule removes it
+		case n.stashed != nil:
+			w.p.stashes = append(w.p.stashes, n.stashed.stash)
+			return &node{take: removed}
+		case n.mapped != nil:
+			return w.mapped(item, n, src, sp, dp, parent)
+		case n.read && n.written != nil, n.read && step(parent, dp[len(dp)-1]) == nil:
+			return &node{take: removed}
+		case n.written != nil:
+			w.uncovered(n, src, sp, fmt.Sprintf("%v writes this field in the other direction, and no expression reads it",
+				n.written))
+			return &node{take: removed}
+		}
+	}
+	dst := step(parent, dp[len(dp)-1])
+	if r := w.dst.named.find(dp).rule(); dst != nil && r == nil {
+		return w.value(item, n, src, dst, sp, dp, by)
+	} else if r != nil {
+		if n == nil || !n.read {
+			w.uncovered(n, src, sp, fmt.Sprintf("%v fills this field of %s", r, w.dst.Name))
+		}
+		return &node{take: removed}
+	}
+	if n == nil || len(src.Properties) == 0 {
+		w.uncovered(n, src, sp, w.dst.Name+" has no such field")
+		return nil
+	}
+	out := w.object(item, n, src, nil, sp, dp, by)
+	if out == nil {
+		out = &node{}
+	}
+	out.take = removed
+	return out
+}
+
+// find returns the node of a path, nil if no rule names it or a path below it.
+func (n *named) find(p path) *named {
+	for _, name := range p {
+		n = n.child(name)
+	}
+	return n
+}
+
+// mapped builds the node of a property that a rule maps to another path.
+func (w *walker) mapped(item *itemProgram, n *named, src *schema.Props, sp, dp path, parent *schema.Props) *node {
+	r, to := n.mapped, n.other
+	dst, _ := to.resolve(w.dst.Schema)
+	if !slices.Equal(to.item(), item.dst) {
+		w.invalid(r.at, to.String(), "%s is not inside of what %s is converted to: name the lists or maps in rules, too",
+			to, either(len(item.src) > 0, item.src.String(), "the object"))
+		return nil
+	}
+	out := w.value(item, n, src, dst, sp, to, r)
+	if parent != nil && slices.Equal(dp, to) {
+		return out
+	}
+	if out == nil {
+		out = &node{}
+	}
+	out.take, out.slot = taken, item.slots
+	item.slots++
+	item.puts = append(item.puts, put{slot: out.slot, to: to[len(item.dst):], by: r})
+	return out
+}
+
+// uncovered adds violations for a value that is lost without a rule that says so. An expression may read parts of it.
+func (w *walker) uncovered(n *named, src *schema.Props, sp path, why string) {
+	if n != nil && n.read {
+		return
+	}
+	if n != nil && len(src.Properties) > 0 {
+		for _, name := range schema.Names(src.Properties) {
+			w.uncovered(n.child(name), step(src, name), sp.with(name), why)
+		}
+		return
+	}
+	if items := step(src, each); n != nil && items != nil {
+		w.uncovered(n.child(each), items, sp.with(each), why)
+		return
+	}
+	w.add(w.at, field.Required(nil, fmt.Sprintf(
+		"a rule for %s of %s: %s. Add move, list, values or cel to carry it, stash to keep it in an annotation, or drop to lose it",
+		sp, w.src.Name, why)))
+}
