@@ -21,6 +21,7 @@ var rank = map[string]int{
 	"engine/internal/violation":  1,
 	"engine/internal/schema":     2,
 	"engine/internal/format":     1,
+	"engine/internal/sample":     3,
 	"engine/internal/metadata":   3,
 	"engine/internal/closure":    2,
 	"engine/internal/rule":       5,

@@ -1,0 +1,240 @@
+package sample
+
+import (
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Change sets, adds or removes one value of an object.
+type Change struct {
+	// Path leads to the value. An index equal to the length of the list adds an element.
+	Path value.Path
+	// Value is the new value, nil if the value is removed.
+	Value *Tree
+}
+
+// Apply changes an object. It returns false if the object does not have the place.
+func (c *Change) Apply(o *Tree) bool {
+	last := len(c.Path) - 1
+	parent := o.Follow(c.Path[:last])
+	if parent == nil {
+		return false
+	}
+	step := c.Path[last]
+	i := parent.child(step)
+	switch {
+	case c.Value == nil && i < 0:
+		return false
+	case c.Value == nil:
+		parent.remove(i)
+	case i >= 0:
+		parent.Items[i] = c.Value.Clone().named(parent.Items[i].Key)
+	case step.IsIndex() && parent.Kind == value.Array && step.Index() == len(parent.Items):
+		parent.Items = append(parent.Items, c.Value.Clone())
+	case !step.IsIndex() && parent.Kind == value.Object:
+		parent.set(step.Key(), c.Value.Clone())
+	default:
+		return false
+	}
+	return true
+}
+
+// Edit returns a change of an object that probably keeps it valid, outside of its metadata. It returns nil if the
+// schema allows none.
+func (g *Generator) Edit(r Random, o *Tree) *Change {
+	e := editor{r: r}
+	e.collect(g.root.choose(r), o, nil)
+	g.density, g.left = pick(r, densities), pick(r, sizes[:2])
+	for range 8 {
+		places, removing := e.present, false
+		switch r.IntN(5) {
+		case 0, 1:
+			places, removing = e.removable, true
+		case 2:
+			places = e.absent
+		}
+		if len(places) == 0 {
+			continue
+		}
+		p := pick(r, places)
+		c := &Change{Path: p.path}
+		if removing {
+			return c
+		}
+		if c.Value = g.free(r, 1); p.schema != nil {
+			c.Value = g.value(r, p.schema, len(p.path))
+		}
+		if p.now == nil || string(p.now.JSON()) != string(c.Value.JSON()) {
+			return c
+		}
+	}
+	return nil
+}
+
+// place is a value that can be changed, removed or added.
+type place struct {
+	path   value.Path
+	schema *node
+	now    *Tree // nil if it is absent
+}
+
+type editor struct {
+	r                          Random
+	present, removable, absent []place
+}
+
+// collect collects the places below a value.
+func (e *editor) collect(n *node, t *Tree, at value.Path) {
+	if n == nil {
+		return
+	}
+	for i, m := range t.Items {
+		step := value.Name(m.Key)
+		if t.Kind == value.Array {
+			step = value.At(i)
+		}
+		if len(at) == 0 && isHead(m.Key) {
+			continue
+		}
+		below := n.at(step)
+		p := place{at.With(step), below, m}
+		if below != nil {
+			below = below.choose(e.r)
+		}
+		if below != nil || n.open() {
+			e.present = append(e.present, p)
+		}
+		if removable(n, t, step) {
+			e.removable = append(e.removable, p)
+		}
+		e.collect(below, m, p.path)
+	}
+	switch t.Kind {
+	case value.Array:
+		if n.element() != nil && (n.MaxItems == nil || int64(len(t.Items)) < *n.MaxItems) {
+			e.absent = append(e.absent, place{at.With(value.At(len(t.Items))), n.element(), nil})
+		}
+	case value.Object:
+		for _, name := range n.names {
+			if t.index(name) < 0 && (len(at) > 0 || !isHead(name)) && !slices.Contains(n.forbidden, name) {
+				e.absent = append(e.absent, place{at.With(value.Name(name)), n.property(name), nil})
+			}
+		}
+		if schema.ValueSchema(n.Props) != nil {
+			e.absent = append(e.absent, place{at.With(value.Name(pick(e.r, entryNames))), n.member(""), nil})
+		}
+	}
+}
+
+// isHead reports whether a member of the root is the same in every version.
+func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
+
+// Partial returns a random part of an object, as clients send it for server-side apply: it keeps apiVersion, kind, the
+// name and the namespace, and loses other members at any level, and elements of sets and of lists of type map.
+func (g *Generator) Partial(r Random, o *Tree) *Tree {
+	p := o.Clone()
+	percent := pick(r, []int{5, 20, 50, 80})
+	drop(r, g.root, p, percent, isHead)
+	if meta := p.Get("metadata"); meta != nil {
+		drop(r, nil, meta, percent, func(name string) bool { return name == "name" || name == "namespace" })
+	}
+	return p
+}
+
+// drop removes members of an object that keep does not hold for, and below the others.
+func drop(r Random, n *node, t *Tree, percent int, keep func(string) bool) {
+	kept := t.Items[:0]
+	for _, m := range t.Items {
+		if !keep(m.Key) && r.chance(percent) {
+			continue
+		}
+		kept = append(kept, m)
+		if n == nil {
+			continue
+		}
+		below := n.member(m.Key)
+		switch {
+		case m.Kind == value.Object && !isHead(m.Key):
+			drop(r, below, m, percent, func(string) bool { return false })
+		case m.Kind == value.Array:
+			dropElements(r, below, m, percent)
+		}
+	}
+	t.Items = kept
+}
+
+// dropElements removes elements of a set or map list, and members of the elements that are not keys.
+func dropElements(r Random, n *node, list *Tree, percent int) {
+	if n == nil {
+		return
+	}
+	if n.isMapList() || n.isSet() {
+		list.Items = slices.DeleteFunc(list.Items, func(*Tree) bool { return r.chance(percent / 2) })
+	}
+	for _, e := range list.Items {
+		if e.Kind == value.Object && !n.isSet() {
+			drop(r, n.element(), e, percent, func(name string) bool { return slices.Contains(n.XListMapKeys, name) })
+		}
+	}
+}
+
+// Complete reports whether an object has every field that the schema requires.
+func (g *Generator) Complete(o *Tree) bool { return complete(g.root, o) }
+
+func complete(n *node, t *Tree) bool {
+	if n == nil {
+		return true
+	}
+	if t.Kind == value.Object {
+		for _, name := range n.Required {
+			if t.index(name) < 0 {
+				return false
+			}
+		}
+	}
+	for _, m := range t.Items {
+		below := n.element()
+		if t.Kind == value.Object {
+			below = n.member(m.Key)
+		}
+		if !complete(below, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// Shuffle returns the JSON text of an equal value: with white space, and with the members of objects in another order.
+func Shuffle(r Random, o *Tree) []byte {
+	c := o.Clone()
+	shuffle(r, c)
+	text := c.JSON()
+	out := make([]byte, 0, len(text)+16)
+	quoted, escaped := false, false
+	for _, b := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case b == '\\':
+			escaped = true
+		case b == '"':
+			quoted = !quoted
+		case !quoted && (b == ',' || b == ':'):
+			out = append(out, ' ', b, '\n')
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func shuffle(r Random, t *Tree) {
+	if t.Kind == value.Object {
+		r.Shuffle(len(t.Items), func(i, j int) { t.Items[i], t.Items[j] = t.Items[j], t.Items[i] })
+	}
+	for _, m := range t.Items {
+		shuffle(r, m)
+	}
+}

@@ -1,0 +1,31 @@
+package sample
+
+// formatTexts are valid strings of each format, by its name without dashes.
+var formatTexts = map[string][]string{
+	"bsonobjectid": {"507f1f77bcf86cd799439011"},
+	"byte":         {"", "aGVsbG8=", "AAEC", "/+8="},
+	"cidr":         {"10.0.0.0/8", "192.168.1.0/24", "fd00::/8", "0.0.0.0/0"},
+	"creditcard":   {"4111111111111111", "378282246310005"},
+	"date":         {"2024-02-29", "1970-01-01", "9999-12-31"},
+	"datetime":     {"2024-02-29T12:00:00Z", "1999-12-31T23:59:59.123456789+01:00", "1970-01-01T00:00:00Z", "2024-01-02T03:04:05.5Z"},
+	"duration":     {"1h", "90s", "1h30m0.5s", "0s", "2 days"},
+	"email":        {"a@b.example.com", "some.one+tag@example.org"},
+	"hexcolor":     {"#fff", "#00FF7f"},
+	"hostname":     {"a", "a.example.com", "x-1.example.org", "localhost"},
+	"ipv4":         {"10.0.0.1", "0.0.0.0", "255.255.255.255"},
+	"ipv6":         {"::", "fd00::1", "2001:db8:0:0:0:0:0:1"},
+	"isbn":         {"0306406152", "9780306406157"},
+	"isbn10":       {"0306406152", "080442957X"},
+	"isbn13":       {"9780306406157"},
+	"k8slongname":  {"a", "a.b-c.example.com"},
+	"k8sshortname": {"a", "a-b", "x1"},
+	"mac":          {"01:23:45:67:89:ab", "01-23-45-67-89-AB"},
+	"password":     {"", "secret", "pässword"},
+	"rgbcolor":     {"rgb(0,0,0)", "rgb(1, 20, 255)"},
+	"ssn":          {"111-11-1111"},
+	"uri":          {"http://example.com", "https://a.example.com:8443/p?q=1#f", "urn:a:b", "/path"},
+	"uuid":         {"01234567-89ab-cdef-0123-456789abcdef", "A8098C1A-F86E-11DA-BD1A-00112444BE1E"},
+	"uuid3":        {"bcd02e22-68f0-3046-a512-327cca9def8f"},
+	"uuid4":        {"025b0d74-00a2-4048-bf57-227c5111bb34"},
+	"uuid5":        {"886313e1-3b8a-5372-9b90-0c9aee199e5d"},
+}

@@ -1,0 +1,167 @@
+package sample
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Fault is a reason why an object is invalid.
+type Fault struct {
+	// Path leads to the wrong or missing value.
+	Path value.Path
+	// Rule is the CEL rule that does not hold, "" for other faults.
+	Rule string
+}
+
+// Judge returns the faults of an object, none if it is valid.
+type Judge func(object []byte) ([]Fault, error)
+
+// Bounds of Valid.
+const (
+	mostObjects = 4  // from which a valid one is made
+	mostRepairs = 24 // of each
+	mostFaults  = 8  // that are repaired before the object is judged again
+)
+
+// Valid returns a valid object, or nil if it found none. It generates an object and repairs its faults. The error is
+// that of the judge.
+func (g *Generator) Valid(r Random, judge Judge) (*Tree, error) {
+	for range mostObjects {
+		o := g.Object(r)
+		faults, err := judge(o.JSON())
+		for try := 0; err == nil && len(faults) > 0 && try < mostRepairs; try++ {
+			next := o.Clone()
+			for _, f := range faults[:min(len(faults), mostFaults)] {
+				g.Repair(r, next, f)
+			}
+			var after []Fault
+			// A step that makes it a little worse can lead to a better object.
+			if after, err = judge(next.JSON()); len(after) <= len(faults)+1 {
+				o, faults = next, after
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(faults) == 0 {
+			return o, nil
+		}
+	}
+	return nil, nil
+}
+
+// Repair changes an object at a fault, so that the fault may be gone.
+func (g *Generator) Repair(r Random, o *Tree, f Fault) {
+	g.density, g.left = pick(r, densities[:3]), 300
+	if f.Rule != "" && g.repairRule(r, o, f) {
+		return
+	}
+	path := f.Path
+	for len(path) > 0 && o.Follow(path[:len(path)-1]) == nil {
+		path = path[:len(path)-1]
+	}
+	for len(path) > 1 && r.chance(20) {
+		path = path[:len(path)-1]
+	}
+	if len(path) > 0 && path[0].Key() != "apiVersion" && path[0].Key() != "kind" {
+		g.change(r, o, path, 40)
+	}
+}
+
+// change replaces the value at the end of a path, adds it if it is absent, or removes it in the given percentage of
+// cases if it is not required.
+func (g *Generator) change(r Random, o *Tree, path value.Path, removing int) {
+	parent, n := o.Follow(path[:len(path)-1]), g.schemaAt(r, path[:len(path)-1])
+	last := path[len(path)-1]
+	if parent == nil || n == nil {
+		return
+	}
+	if len(path) == 1 && last.Key() == "metadata" {
+		o.set("metadata", g.metadata(r))
+		return
+	}
+	i := parent.child(last)
+	switch s := n.at(last); {
+	case i >= 0 && r.chance(removing) && removable(n, parent, last):
+		parent.remove(i)
+	case s == nil && path[0].Key() != "metadata" && i >= 0 && n.open():
+		parent.Items[i] = g.free(r, 1).named(parent.Items[i].Key)
+	case s == nil && i >= 0:
+		parent.remove(i)
+	case s == nil:
+	case i >= 0:
+		parent.Items[i] = g.value(r, s, len(path)).named(parent.Items[i].Key)
+	case !last.IsIndex() && parent.Kind == value.Object:
+		parent.set(last.Key(), g.value(r, s, len(path)))
+	}
+}
+
+// removable reports whether a schema allows an object without a member, or a list without an element.
+func removable(n *node, parent *Tree, s value.Segment) bool {
+	if s.IsIndex() {
+		return n.MinItems == nil || int64(len(parent.Items)) > *n.MinItems
+	}
+	return !slices.Contains(n.Required, s.Key()) && (n.MinProperties == nil || int64(len(parent.Items)) > *n.MinProperties)
+}
+
+// schemaAt returns the schema at the end of a path, with random choices of clauses, or nil.
+func (g *Generator) schemaAt(r Random, path value.Path) *node {
+	n := g.root.choose(r)
+	for _, s := range path {
+		if n = n.at(s); n == nil {
+			return nil
+		}
+		n = n.choose(r)
+	}
+	return n
+}
+
+// repairRule changes one of the fields that a rule mentions. It returns false if there is none.
+func (g *Generator) repairRule(r Random, o *Tree, f Fault) bool {
+	below := o.Follow(f.Path)
+	if below == nil {
+		return false
+	}
+	var found []value.Path
+	mentioned(g.schemaAt(r, f.Path), below, f.Path, identifiers(f.Rule), 0, &found)
+	if len(found) == 0 || r.chance(10) {
+		return false
+	}
+	g.change(r, o, pick(r, found), 50)
+	return true
+}
+
+// mentioned collects the paths below a value whose last name is one of the names: members, and properties that are
+// absent.
+func mentioned(n *node, t *Tree, at value.Path, names []string, depth int, found *[]value.Path) {
+	if n == nil || depth > 5 || len(*found) > 64 {
+		return
+	}
+	for i, m := range t.Items {
+		step := value.Name(m.Key)
+		if t.Kind == value.Array {
+			step = value.At(i)
+		} else if slices.Contains(names, m.Key) {
+			*found = append(*found, at.With(step))
+		}
+		mentioned(n.at(step), m, at.With(step), names, depth+1, found)
+	}
+	if t.Kind != value.Object || schema.Preserves(n.Props) && len(n.names) == 0 {
+		return
+	}
+	for _, name := range names {
+		if _, declared := n.Properties[name]; declared && t.index(name) < 0 {
+			*found = append(*found, at.With(value.Name(name)))
+		}
+	}
+}
+
+// identifiers returns the words of a CEL expression.
+func identifiers(rule string) []string {
+	return strings.FieldsFunc(strings.ReplaceAll(rule, "__dash__", "-"), func(c rune) bool {
+		return c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+}
