@@ -1,0 +1,117 @@
+package tests
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// TestSamples checks that package sample makes valid objects of the corpus' CRDs: of each at least half, of most nearly
+// all, without and with repairs.
+func TestSamples(t *testing.T) {
+	c, err := corpus.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20
+	generated, valid, plain, versions := 0, 0, 0, 0
+	for i, crd := range c.CRDs {
+		always := slices.Contains([]string{"Prometheus", "HTTPRoute", "Certificate", "HostedCluster"}, crd.Kind)
+		if !always && i%testenv.Volume(7) != 0 {
+			continue
+		}
+		d, _, err := engine.Compile(t.Context(), engine.JSON(crd.Doc), engine.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", crd.Name, err)
+		}
+		if d == nil {
+			continue // an API server rejects it
+		}
+		m, err := definition.Decode(d.Manifest())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := schema.Storage(m.CRD)
+		if !v.Served {
+			continue
+		}
+		g := sample.New(schema.Of(v), sample.Options{
+			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == engine.NamespaceScoped})
+		found := 0
+		versions++
+		for k := range uint64(n) {
+			judged := 0
+			o, err := g.Valid(sample.NewRandom(uint64(i), k), func(object []byte) ([]sample.Fault, error) {
+				judged++
+				return faultsOf(t, d, object)
+			})
+			switch {
+			case err != nil:
+				t.Fatalf("%s %s: %v", crd.Name, v.Name, err)
+			case o != nil:
+				found++
+				if judged == 1 {
+					plain++
+				}
+			}
+		}
+		generated, valid = generated+n, valid+found
+		if found < n/2 {
+			t.Errorf("%s %s: only %d of %d objects are valid", crd.Name, v.Name, found, n)
+		}
+	}
+	t.Logf("%d of %d objects of %d versions are valid, %d of them without a repair", valid, generated, versions, plain)
+	if versions < 20 || valid*100 < generated*95 || plain*100 < generated*60 {
+		t.Errorf("%d of %d objects of %d versions are valid, %d of them without a repair", valid, generated, versions, plain)
+	}
+}
+
+// faultsOf validates an object with its status and with defaults.
+func faultsOf(t *testing.T, d *engine.Definition, object []byte) (faults []sample.Fault, err error) {
+	item := engine.Item{Object: engine.JSON(object)}
+	full, err := d.Default(t.Context(), item, engine.EvaluationOptions{})
+	if err != nil {
+		return nil, err
+	}
+	item.Object = engine.JSON(full.Object)
+	verdict, err := d.Validate(t.Context(), item, engine.EvaluationOptions{AsGiven: true})
+	if err != nil {
+		return nil, err
+	}
+	root, err := sample.Parse(full.Object)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range verdict.Violations {
+		f := sample.Fault{Path: pathOf(root, v.Pointer)}
+		if v.Rule != nil {
+			f.Rule = v.Rule.Text
+		}
+		faults = append(faults, f)
+	}
+	return faults, nil
+}
+
+// pathOf returns the path of a JSON pointer into an object.
+func pathOf(at *sample.Tree, pointer string) (path value.Path) {
+	for _, part := range strings.Split(pointer, "/")[min(1, len(pointer)):] {
+		step := value.Name(strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+		if i, err := strconv.Atoi(part); err == nil && at != nil && at.Kind == value.Array {
+			step = value.At(i)
+		}
+		path = append(path, step)
+		if at != nil {
+			at = at.Follow(value.Path{step})
+		}
+	}
+	return path
+}
