@@ -37,25 +37,35 @@ func (e Unsupported) Error() string { return "no closure for " + string(e) }
 
 // Compile compiles a checked expression of type bool. self is the type of self, and of oldSelf or of its content.
 // Errors are Unsupported.
-func Compile(a *ast.AST, self *Type, o Options) (p *Program, err error) {
+func Compile(a *ast.AST, self *Type, o Options) (*Program, error) {
+	c, err := compile(a, self, o, func(c *compiler, x *expr) {
+		if x.shape.kind != kindBool {
+			c.unsupported("a result that is not a bool")
+		}
+		c.program.run = x.bool()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.program, nil
+}
+
+// compile compiles an expression and passes it to finish, which makes its closure.
+func compile(a *ast.AST, self *Type, o Options, finish func(*compiler, *expr)) (c *compiler, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			u, ok := r.(Unsupported)
 			if !ok {
 				panic(r)
 			}
-			p, err = nil, u
+			err = u
 		}
 	}()
-	c := newCompiler(a, self, o)
-	x := c.observed(a.Expr())
-	if x.shape.kind != kindBool {
-		return nil, Unsupported("a result that is not a bool")
-	}
-	c.program.run = x.bool()
+	c = newCompiler(a, self, o)
+	finish(c, c.observed(a.Expr()))
 	c.program.size += programBytes + c.closures*closureBytes
 	c.reads.closures += int(c.closures)
-	return c.program, nil
+	return c, nil
 }
 
 // Size returns about how many bytes the program retains, without patterns and Types, which are shared.

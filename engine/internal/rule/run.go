@@ -47,6 +47,7 @@ type Run struct {
 	Skip string
 
 	frame   closure.Frame
+	written int64             // bytes of the values of expressions
 	known   map[string]uint64 // the cost of rules that hold, by the Set.id and the parts of self that they read
 	key     []byte            // of known
 	traces  traces

@@ -83,7 +83,11 @@ func (s *Scope) estimateIfLong(ctx context.Context, e *celenv.Env, c *Checked, t
 		err  error
 	}
 	result, _ := runIfLong(ctx, s, text, func(s *Scope) (r estimated) {
-		r.cost, r.err = estimateCost(e, c, &sizes{self: s.Decl})
+		of := &sizes{self: s.Decl}
+		if s.selfOnly {
+			of.values = c.Ast.NativeRep()
+		}
+		r.cost, r.err = estimateCost(e, c, of)
 		return r
 	})
 	return result.cost, result.err

@@ -89,8 +89,8 @@ func runIfLong[T any](ctx context.Context, s *Scope, text string, work func(*Sco
 	return interrupt.Run(ctx.Done(), CompileSlots, func() T { return work(scope) })
 }
 
-// compile recovers panics of cel-go's checker and validators ([?optional.none().orValue(dyn(0))]). Upstream answers 500
-// then.
+// compile compiles an expression of a type, nil for any. It recovers panics of cel-go's checker and validators
+// ([?optional.none().orValue(dyn(0))]). Upstream answers 500 then.
 func (s *Scope) compile(
 	e *celenv.Env, key expressionKey, want *celtypes.Type, prefix, wrongType, unplanned string,
 ) (c *Checked, bad *apiservercel.Error) {
@@ -115,7 +115,7 @@ func (s *Scope) compile(
 			return nil, invalid(failed + issues.String())
 		}
 	}
-	if compiled.OutputType() != want {
+	if want != nil && compiled.OutputType() != want {
 		return nil, invalid(wrongType)
 	}
 	c = &Checked{Ast: compiled}

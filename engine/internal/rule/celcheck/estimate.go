@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/checker"
+	celast "github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/library"
 
@@ -23,6 +25,8 @@ type sizes struct {
 	self *apiservercel.DeclType
 	// asked, if not nil, is called for each part whose size the estimator asks for.
 	asked func(path []string, t *apiservercel.DeclType)
+	// values: sizes that upstream does not know are those of unknown. Values of maps can be selected like fields.
+	values *celast.AST
 	// instead holds sizes that replace the declared ones, by partKey.
 	instead map[string]uint64
 }
@@ -41,7 +45,7 @@ func partKey(path []string) string { return strings.Join(path, "\x00") }
 func (s *sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 	path := node.Path()
 	if len(path) == 0 {
-		return nil
+		return s.unknown(node)
 	}
 	t := s.self
 	for _, step := range path[1:] {
@@ -52,10 +56,14 @@ func (s *sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 			t = t.KeyType
 		default:
 			f, ok := t.Fields[step]
-			if !ok {
-				return nil
+			switch {
+			case ok:
+				t = f.Type
+			case s.values != nil && t.IsMap():
+				t = t.ElemType
+			default:
+				return s.unknown(node)
 			}
-			t = f.Type
 		}
 		if t == nil {
 			return nil
@@ -71,6 +79,48 @@ func (s *sizes) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 		}
 	}
 	return &checker.SizeEstimate{Max: size}
+}
+
+// unknownSize is the size of a computed text or container that nothing bounds. For upstream it is infinite: no rule can
+// append a text to string(self.port) or to self.host.split('.')[0]. Limits at run time bound the cost.
+const unknownSize = 4 << 10
+
+// printedSizes are the longest texts of scalars.
+var printedSizes = map[types.Kind]uint64{
+	types.BoolKind: 5, types.IntKind: 20, types.UintKind: 20, types.DoubleKind: 24, types.DurationKind: 24,
+	types.TimestampKind: 35,
+}
+
+// unknown returns the size of a value that upstream does not know, nil for rules.
+func (s *sizes) unknown(node checker.AstNode) *checker.SizeEstimate {
+	e := node.Expr()
+	if s.values == nil || node.Type() == nil {
+		return nil
+	}
+	switch node.Type().Kind() {
+	case types.StringKind, types.BytesKind, types.DynKind, types.ListKind, types.MapKind:
+	default:
+		return nil
+	}
+	if e == nil { // an element of a computed list
+		return &checker.SizeEstimate{Max: unknownSize}
+	}
+	switch e.Kind() {
+	case celast.IdentKind:
+		if strings.HasPrefix(e.AsIdent(), "@") || strings.HasPrefix(e.AsIdent(), "__") { // an accumulator
+			return nil
+		}
+	case celast.CallKind:
+		if call := e.AsCall(); call.FunctionName() == "string" && len(call.Args()) == 1 {
+			if size, ok := printedSizes[s.values.GetType(call.Args()[0].ID()).Kind()]; ok {
+				return &checker.SizeEstimate{Max: size}
+			}
+		}
+	case celast.SelectKind:
+	default:
+		return nil
+	}
+	return &checker.SizeEstimate{Max: unknownSize}
 }
 
 // EstimateCallCost implements checker.CostEstimator. The libraries know the costs of their functions.

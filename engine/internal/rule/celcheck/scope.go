@@ -33,6 +33,8 @@ type Scope struct {
 	named    *apiservercel.DeclType // Decl with the names of its object types
 	space    *typeSpace
 	checkers map[checkerKey]*checker.Env
+	// selfOnly: oldSelf is not declared.
+	selfOnly bool
 	// values is the type of values, by the schema as written; declared is the type of Decl. They differ below the metadata
 	// of resources that do not declare it completely: Decl has two names only.
 	values, declared *closure.Type
@@ -158,7 +160,7 @@ func (s *Scope) Declared() *closure.Type {
 
 // detached returns a scope of the same node for another goroutine.
 func (s *Scope) detached() *Scope {
-	copied := &Scope{Props: s.Props, ResourceRoot: s.ResourceRoot}
+	copied := &Scope{Props: s.Props, ResourceRoot: s.ResourceRoot, selfOnly: s.selfOnly}
 	copied.declare(s.Decl)
 	return copied
 }
@@ -186,8 +188,7 @@ func (s *Scope) checker(e *celenv.Env, optionalOldSelf bool) (*checker.Env, erro
 	if err != nil {
 		return nil, err
 	}
-	self, oldSelf := variables(s.named, optionalOldSelf)
-	if err := env.AddIdents(decls.NewVariable("self", self), decls.NewVariable("oldSelf", oldSelf)); err != nil {
+	if err := env.AddIdents(s.variables(s.named, optionalOldSelf)...); err != nil {
 		return nil, err
 	}
 	s.checkers = with(s.checkers, key, env)
@@ -203,15 +204,20 @@ func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
 	return m
 }
 
-func variables(named *apiservercel.DeclType, optionalOldSelf bool) (self, oldSelf *celtypes.Type) {
-	self = named.CelType()
+func (s *Scope) variables(named *apiservercel.DeclType, optionalOldSelf bool) []*decls.VariableDecl {
+	self := named.CelType()
 	if !quirk.On(quirk.TypesByPosition) { // objects of one shape have one type
 		self = celtypes.DynType
 	}
+	oldSelf := self
 	if optionalOldSelf {
-		return self, celtypes.NewOptionalType(self)
+		oldSelf = celtypes.NewOptionalType(self)
 	}
-	return self, self
+	list := []*decls.VariableDecl{decls.NewVariable("self", self), decls.NewVariable("oldSelf", oldSelf)}
+	if s.selfOnly {
+		list = list[:1]
+	}
+	return list
 }
 
 // extended returns the environment that upstream makes for the scope, with upstream's type names, which errors contain.
@@ -225,6 +231,5 @@ func (s *Scope) extended(e *celenv.Env, optionalOldSelf bool) (*cel.Env, error) 
 	if err != nil {
 		return nil, err
 	}
-	self, oldSelf := variables(named, optionalOldSelf)
-	return e.Base.Extend(append(options, cel.Variable("self", self), cel.Variable("oldSelf", oldSelf))...)
+	return e.Base.Extend(append(options, cel.VariableDecls(s.variables(named, optionalOldSelf)...))...)
 }

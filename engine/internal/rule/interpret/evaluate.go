@@ -1,8 +1,10 @@
 package interpret
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -30,6 +32,8 @@ type Input struct {
 	Stop    *interrupt.Signal
 	// Limit bounds the cost of one evaluation.
 	Limit uint64
+	// Parts are the parts of self that the expressions read. Nil is all of it.
+	Parts *Parts
 }
 
 // Result is the outcome of one evaluation.
@@ -62,7 +66,7 @@ func New(in Input) *Evaluation {
 	}
 	e.large = len(in.Doc.Src[value.Request])+len(in.Doc.Src[value.Old]) > largeDocument
 	ok := interruptible(func() {
-		e.plain = &activation{evaluation: e, self: e.value(in.Self)}
+		e.plain = &activation{evaluation: e, self: e.value(in.Self, cmp.Or(in.Parts, all))}
 		optional := *e.plain
 		e.optional = &optional
 		if !in.BindsOldSelf {
@@ -70,7 +74,7 @@ func New(in Input) *Evaluation {
 		}
 		e.optional.oldSelf = types.OptionalNone
 		if in.Old != 0 {
-			e.plain.oldSelf = e.value(in.Old)
+			e.plain.oldSelf = e.value(in.Old, all)
 			e.optional.oldSelf = types.OptionalOf(e.plain.oldSelf)
 		}
 	})
@@ -81,29 +85,37 @@ func New(in Input) *Evaluation {
 }
 
 // value returns upstream's value of a node.
-func (e *Evaluation) value(node uint32) ref.Val {
-	return common.UnstructuredToVal(e.data(node), celcheck.PolledSchemaOf(e.Type, e.poll))
+func (e *Evaluation) value(node uint32, parts *Parts) ref.Val {
+	return common.UnstructuredToVal(e.data(node, parts), celcheck.PolledSchemaOf(e.Type, e.poll))
 }
 
-// data is value.Doc.Any that polls and records the nodes of objects.
-func (e *Evaluation) data(node uint32) any {
+// data is value.Doc.Any that polls, records the nodes of objects, and omits what is not among the parts.
+func (e *Evaluation) data(node uint32, parts *Parts) any {
 	e.poll()
 	d := e.Doc
 	switch d.Nodes[node].Kind {
 	case value.Array:
+		items := parts.of("")
+		if items == nil {
+			return []any{}
+		}
 		list := make([]any, 0, d.Len(node))
 		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
-			list = append(list, e.data(c))
+			list = append(list, e.data(c, items))
+		}
+		if e.Parts != nil && len(list) > 0 {
+			e.objects[reflect.ValueOf(list).Pointer()] = node
 		}
 		return list
 	case value.Object:
-		object := make(map[string]any, d.Len(node))
+		object := make(map[string]any, parts.size(d.Len(node)))
 		for c := d.Nodes[node].First; c != 0; c = d.Nodes[c].Next {
-			if d.Nodes[c].Kind != value.Null || quirk.On(quirk.MapMacrosIterateKeys) {
-				object[strings.Clone(d.Key(c))] = e.data(c)
+			member := parts.of(d.Key(c))
+			if member != nil && (d.Nodes[c].Kind != value.Null || quirk.On(quirk.MapMacrosIterateKeys)) {
+				object[strings.Clone(d.Key(c))] = e.data(c, member)
 			}
 		}
-		if len(object) > 1 {
+		if len(object) > 1 || e.Parts != nil && len(object) > 0 {
 			e.objects[address(object)] = node
 		}
 		return object

@@ -1,0 +1,89 @@
+package closure
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// ValueProgram is a compiled expression of any type.
+type ValueProgram struct {
+	program Program
+	result  valFn
+}
+
+// CompileValue is Compile for an expression of any type.
+func CompileValue(a *ast.AST, self *Type, o Options) (p *ValueProgram, err error) {
+	c, err := compile(a, self, o, func(c *compiler, x *expr) {
+		p = &ValueProgram{result: x.val()}
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.program = *c.program
+	return p, nil
+}
+
+// Size is that of Program.
+func (p *ValueProgram) Size() int64 { return p.program.Size() + 8 }
+
+// Eval evaluates the program in the frame. ok is false if the outcome is Unknown. The value is valid until Done, which
+// must be called in any case.
+func (p *ValueProgram) Eval(f *Frame) (v Value, ok bool) {
+	f.prepare(&p.program)
+	r, ok := p.result(f)
+	return Value{r, f}, ok && f.Cost <= f.Limit
+}
+
+// Done ends an evaluation.
+func (p *ValueProgram) Done(f *Frame) { f.tidy(&p.program) }
+
+// Value is the value of a ValueProgram, or a part of it.
+type Value struct {
+	v val
+	f *Frame
+}
+
+// IsNone reports whether the value is an optional without a value.
+func (v Value) IsNone() bool { return v.v.kind == kindNone }
+
+// Content returns the content of an optional that has one. It is v itself for other values.
+func (v Value) Content() Value {
+	v.v.opt = false
+	return v
+}
+
+// Kind is Bool, Int, Double or String, List for a computed list, Object for an object, a map or a list of the document,
+// and Opaque for values that only Ref has.
+func (v Value) Kind() Kind {
+	if v.v.opt {
+		return Opaque
+	}
+	switch v.v.kind {
+	case kindBool:
+		return Bool
+	case kindInt:
+		return Int
+	case kindDouble:
+		return Double
+	case kindString:
+		return String
+	case kindList:
+		return List
+	case kindNode:
+		return Object
+	}
+	return Opaque
+}
+
+// Bool returns the value of the kind Bool. Int, Double, Text, Node, Len and At are the same for Int, Double, String,
+// Object and List.
+func (v Value) Bool() bool      { return v.v.word != 0 }
+func (v Value) Int() int64      { return int64(v.v.word) }
+func (v Value) Double() float64 { return v.v.float() }
+func (v Value) Text() string    { return v.v.text() }
+func (v Value) Node() uint32    { return uint32(v.v.word) }
+func (v Value) Len() int        { return len(v.v.span(v.f)) }
+func (v Value) At(i int) Value  { return Value{v.v.span(v.f)[i], v.f} }
+
+// Ref returns the value as cel-go has it. ok is false if there is none.
+func (v Value) Ref() (r ref.Val, ok bool) { return v.f.ref(v.v) }
