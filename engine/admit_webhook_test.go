@@ -26,6 +26,45 @@ func (r renamer) Convert(_ context.Context, q ConversionRequest) ([][]byte, erro
 	return out, nil
 }
 
+// deepener is a conversion webhook that returns objects with a nested list.
+type deepener int
+
+func (d deepener) Convert(_ context.Context, q ConversionRequest) ([][]byte, error) {
+	nested := strings.Repeat("[", int(d)) + strings.Repeat("]", int(d))
+	return [][]byte{[]byte(`{"apiVersion":"` + q.DesiredAPIVersion + `","kind":"Widget","metadata":{},"x":` + nested + `}`)}, nil
+}
+
+// TestConvertLimits checks the limits of converted objects, and that objects without fields are not converted.
+func TestConvertLimits(t *testing.T) {
+	manifest := strings.Replace(storedCRD, "  scope: Namespaced\n", `  scope: Namespaced
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}}
+`, 1)
+	for _, c := range []struct {
+		by     Converter
+		object string
+		reason Reason
+		want   string
+	}{
+		{nil, `{"apiVersion":"example.com/v1beta1","kind":"Widget"}`, "", `{"apiVersion":"example.com/v1","kind":"Widget"`},
+		{nil, `{"apiVersion":"example.com/v1beta1","kind":"Widget","spec":{}}`, ReasonConversionUnavailable, "no converter is configured"},
+		{deepener(10), `{"apiVersion":"example.com/v1beta1","kind":"Widget","spec":{}}`, "", `{"apiVersion":"example.com/v1","kind":"Widget"`},
+		{deepener(100), `{"apiVersion":"example.com/v1beta1","kind":"Widget","spec":{}}`, ReasonLimitExceeded, "converted object: nesting depth"},
+		{deepener(1000), `{"apiVersion":"example.com/v1beta1","kind":"Widget","spec":{}}`, ReasonLimitExceeded, "converted object: document size"},
+	} {
+		d, report, err := Compile(t.Context(), YAML([]byte(manifest)), Options{Converter: c.by, Limits: Limits{MaxBytes: 2000, MaxDepth: 50}})
+		if err != nil || !report.Accepted {
+			t.Fatal(err, report)
+		}
+		got, err := d.Read(t.Context(), Item{Object: JSON([]byte(c.object))}, EvaluationOptions{TargetVersion: "v1"})
+		switch {
+		case ReasonOf(err) != c.reason:
+			t.Errorf("%s: %v", c.object, err)
+		case err != nil && !strings.Contains(err.Error(), c.want), err == nil && !strings.HasPrefix(string(got.Object), c.want):
+			t.Errorf("%v, %v, want %s", got, err, c.want)
+		}
+	}
+}
+
 // A write at another version than the stored one goes through the webhook on its way to the storage and on its way
 // back.
 func TestAdmitByWebhook(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func Replay(ctx context.Context, old, new *Definition, items []Item, o Evaluatio
 		r := replay{ctx: ctx, old: old, new: new, item: items[i], options: o}
 		r.run()
 		if err := ctx.Err(); err != nil {
-			return nil, failed(ReasonItemDeadline, fmt.Sprintf("the call ended before item %d of %d was replayed", i+1, len(items)), err)
+			return nil, failed(ReasonItemDeadline, "the call ended before all items were replayed", err)
 		}
 		slices.SortFunc(r.Outcomes, func(a, b ReplayOutcome) int {
 			return cmp.Compare(slices.Index(outcomes, a), slices.Index(outcomes, b))

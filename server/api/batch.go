@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -139,25 +138,15 @@ func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolver, int) error, fail func(int, error)) {
 	n := len(b.items)
 	workers := min(runtime.GOMAXPROCS(0), (n+itemsPerWorker-1)/itemsPerWorker)
-	var next atomic.Int64
-	var others sync.WaitGroup
-	var work func()
-	group, ctx := conversion.NewGroup(ctx, workers, func() { others.Go(work) })
-	work = func() {
-		defer group.Done()
+	// Items are taken one by one: items in a share behind a slow item would miss the deadline.
+	conversion.Run(ctx, workers, n, func() func(context.Context, int) {
 		r := resolver{view: b.view, limits: b.limits}
-		// Items are taken one by one: items in a share behind a slow item would miss the deadline.
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+		return func(ctx context.Context, i int) {
 			if err := b.evaluate(ctx, &r, i, evaluate); err != nil {
 				fail(i, b.addVersion(&r, b.items[i], err))
 			}
 		}
-	}
-	for range workers - 1 {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
+	})
 }
 
 // evaluate evaluates one item within its timeout. It returns a panic as an error.

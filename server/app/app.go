@@ -146,7 +146,8 @@ func (a *App) converter() (*conversion.Client, error) {
 	c, err := conversion.New(conversion.Options{
 		Hosts: hosts, Services: a.config.ConversionServices, Timeout: a.config.ConversionTimeout,
 		Certificate: a.config.ConversionCert, Key: a.config.ConversionKey,
-		MaxResponseBytes: int64(a.config.MaxMessageBytes), Transport: a.telemetry.Transport,
+		MaxResponseBytes: int64(a.config.MaxMessageBytes), MaxCalls: a.config.maxConversions(), Transport: a.telemetry.Propagate,
+		Observe: a.telemetry.ObserveConversions(),
 	})
 	if err == nil {
 		a.closing.then("conversion webhooks", func(context.Context) error {

@@ -197,6 +197,15 @@ func (c *Config) maxStreams() int {
 	return min(max(c.MaxInFlight/share, 1), most)
 }
 
+// maxConversions returns the limit of calls of conversion webhooks, 0 for the default. Each of them can occupy a call in
+// flight for --conversion-timeout, so it leaves most slots to other calls.
+func (c *Config) maxConversions() int {
+	if c.MaxInFlight == 0 {
+		return 0
+	}
+	return max(c.MaxInFlight/2, 1)
+}
+
 // Bytes is a size. Its text is a number with an optional unit: KiB, MiB, GiB (or Ki, Mi, Gi), kB, MB, GB.
 type Bytes int64
 

@@ -1,18 +1,14 @@
 // Package conversion calls the conversion webhooks of CRDs as an API server calls them: client.go sends the reviews,
-// hosts.go decides which hosts may be called, group.go combines the calls of a batch.
+// connect.go makes the connections, hosts.go decides which hosts may be called, and group.go combines the calls of a
+// batch. Webhooks can be hostile: load.go bounds calls and memory, response.go and shape.go responses, and outcome.go
+// decides when a webhook counts as failing.
 package conversion
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -24,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -40,21 +36,36 @@ type Options struct {
 	Certificate, Key string
 	// Timeout bounds a call, from the connection to the last byte. Default: 30 s, as in an API server.
 	Timeout time.Duration
-	// MaxResponseBytes bounds a response. Default: 64 MiB.
+	// MaxResponseBytes bounds a response, and the memory that the responses of a host take at a time. Four times as much
+	// bounds that of all hosts. Responses of less than twice the size of their requests do not count. Default: 64 MiB.
 	MaxResponseBytes int64
-	// Transport wraps the transport of each host, for metrics and traces. It may be nil.
+	// MaxCalls bounds the calls that run at a time. Half of them can be of the same host. Further calls fail at once.
+	// Default: 128.
+	MaxCalls int
+	// Transport wraps the transport of each host, for traces. It may be nil.
 	Transport func(http.RoundTripper) http.RoundTripper
+	// Observe is called before a call, and returns its context and a function that is called after it. It may be nil.
+	Observe func(context.Context, Call) (context.Context, func(Outcome, error))
+}
+
+// Call describes a call of a webhook.
+type Call struct {
+	CRD        string
+	Host       string // host:port; "" if it may not be called
+	APIVersion string // to convert to
+	Objects    int
 }
 
 // Defaults of Options.
 const (
 	DefaultTimeout          = 30 * time.Second
 	DefaultMaxResponseBytes = 64 << 20
+	DefaultMaxCalls         = 128
 )
 
 const (
 	maxClients = 1000 // with open connections; others are opened again
-	// After maxFailures failed calls in a row, a host is not called for recovery. Then one call is tried.
+	// After maxFailures failed calls in a row, a webhook is not called for recovery. Then one call is tried.
 	maxFailures = 5
 	recovery    = 10 * time.Second
 )
@@ -64,13 +75,7 @@ type Client struct {
 	o       Options
 	codecs  runtime.NegotiatedSerializer
 	clients *lru.Cache[string, *client]
-}
-
-// client calls one webhook.
-type client struct {
-	*rest.RESTClient
-	idle    func() // closes idle connections
-	breaker *gobreaker.CircuitBreaker[any]
+	load    load
 }
 
 // New returns a Client.
@@ -81,13 +86,24 @@ func New(o Options) (*Client, error) {
 	if o.MaxResponseBytes == 0 {
 		o.MaxResponseBytes = DefaultMaxResponseBytes
 	}
+	if o.MaxCalls == 0 {
+		o.MaxCalls = DefaultMaxCalls
+	}
+	if o.Observe == nil {
+		o.Observe = func(ctx context.Context, _ Call) (context.Context, func(Outcome, error)) {
+			return ctx, func(Outcome, error) {}
+		}
+	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(apiextensionsv1.AddToScheme(scheme), apiextensionsv1beta1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	codec := serializer.NewCodecFactory(scheme).LegacyCodec(apiextensionsv1.SchemeGroupVersion,
 		apiextensionsv1beta1.SchemeGroupVersion)
-	c := &Client{o: o, codecs: serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{Serializer: codec})}
+	c := &Client{
+		o: o, codecs: serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{Serializer: reviewCodec{codec}}),
+		load: load{maxCalls: int64(max(o.MaxCalls/hostCalls, 1)), maxBytes: o.MaxResponseBytes, hosts: map[string]usage{}},
+	}
 	var err error
 	c.clients, err = lru.NewWithEvict(maxClients, func(_ string, c *client) { c.idle() })
 	return c, err
@@ -96,29 +112,62 @@ func New(o Options) (*Client, error) {
 // Close closes idle connections. Calls that run may open new ones.
 func (c *Client) Close() { c.clients.Purge() }
 
-// Convert implements engine.Converter.
-//
-// Upstream: apiextensions-apiserver pkg/apiserver/conversion/webhook_converter.go.
+// Convert implements engine.Converter. Conversions of a batch (Run) share calls.
 func (c *Client) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
-	if g, found := ctx.Value(contextKey{}).(*Group); found && len(r.Objects) == 1 {
+	if g, found := ctx.Value(groupKey{}).(*group); found && len(r.Objects) == 1 {
 		reply, err := g.convert(ctx, c, r)
 		return [][]byte{reply}, err
 	}
+	return c.send(ctx, r)
+}
+
+// send calls a webhook.
+func (c *Client) send(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+	call := Call{CRD: r.CRD, APIVersion: r.DesiredAPIVersion, Objects: len(r.Objects)}
+	webhook, err := c.client(r.Webhook.ClientConfig)
+	if err == nil {
+		call.Host = webhook.host
+	}
+	ctx, ended := c.o.Observe(ctx, call)
+	var replies [][]byte
+	if err == nil {
+		replies, err = c.review(ctx, webhook, r)
+	}
+	ended(outcomeOf(ctx, err), err)
+	return replies, err
+}
+
+// review sends a ConversionReview and checks the response.
+//
+// Upstream: apiextensions-apiserver pkg/apiserver/conversion/webhook_converter.go.
+func (c *Client) review(ctx context.Context, webhook *client, r engine.ConversionRequest) ([][]byte, error) {
 	id := uuid.NewUUID()
 	request, response := reviews(r, id)
 	if request == nil {
 		return nil, errors.New("no supported conversion review versions")
 	}
-	webhook, err := c.client(r.Webhook.ClientConfig)
-	if err != nil {
+	if err := c.load.add(webhook.host, usage{calls: 1}); err != nil {
 		return nil, err
 	}
-	_, err = webhook.breaker.Execute(func() (any, error) {
-		return nil, webhook.Post().Body(request).Do(ctx).Into(response)
+	defer func() { _ = c.load.add(webhook.host, usage{calls: -1}) }()
+	ctx, release := withReservation(ctx)
+	defer release()
+	_, err := webhook.breaker.Execute(func() (any, error) {
+		quiet := klog.NewContext(ctx, klog.Logger{}) // client-go logs past slog
+		err := webhook.Post().Body(request).Do(quiet).Into(response)
+		if err != nil {
+			f := &failure{outcomeOf(ctx, err), err}
+			if f.isOutage() {
+				webhook.last.Store(f)
+			}
+			return nil, f
+		}
+		return nil, nil
 	})
 	switch {
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
-		return nil, fmt.Errorf("its last %d calls failed: it is called again within %v", maxFailures, recovery)
+		return nil, &failure{CircuitOpen, fmt.Errorf("its last %d calls failed, and it is called again within %v: %w", maxFailures,
+			recovery, webhook.last.Load().error)}
 	case err != nil:
 		return nil, err
 	}
@@ -180,135 +229,13 @@ func converted(review runtime.Object, id types.UID) ([][]byte, error) {
 	switch {
 	case result.Status == metav1.StatusSuccess:
 	case result.Message != "":
-		return nil, errors.New(result.Message)
+		return nil, &failure{Failed, errors.New(result.Message)}
 	default:
-		return nil, fmt.Errorf("response.result.status was '%s', not 'Success'", result.Status)
+		return nil, &failure{Failed, fmt.Errorf("response.result.status was '%s', not 'Success'", result.Status)}
 	}
 	all := make([][]byte, len(objects))
 	for i := range objects {
 		all[i] = objects[i].Raw
 	}
 	return all, nil
-}
-
-// client returns the client of a webhook.
-func (c *Client) client(w *apiextensionsv1.WebhookClientConfig) (*client, error) {
-	key, err := json.Marshal(w)
-	if err != nil {
-		return nil, err
-	}
-	if known, ok := c.clients.Get(string(key)); ok {
-		return known, nil
-	}
-	made, err := c.connect(w)
-	if err != nil {
-		return nil, err
-	}
-	if known, found, _ := c.clients.PeekOrAdd(string(key), made); found {
-		return known, nil
-	}
-	return made, nil
-}
-
-// connect makes the client of a webhook. It opens no connection.
-//
-// Upstream: apiserver pkg/util/webhook/client.go, hookClientConfig.
-func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error) {
-	config := &rest.Config{QPS: -1, Timeout: c.o.Timeout} // it is also a parameter of the URL, which errors contain
-	config.CAData, config.CertFile, config.KeyFile = bytes.TrimSpace(w.CABundle), c.o.Certificate, c.o.Key
-	config.NextProtos = []string{"http/1.1"}  // an API server does not use HTTP/2, which reuses one connection
-	config.WarningHandler = rest.NoWarnings{} // client-go would log them past slog
-	config.NegotiatedSerializer, config.ContentType = c.codecs, runtime.ContentTypeJSON
-	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // the address of a proxy would be checked
-	dial := c.o.Hosts.dial
-	switch {
-	case w.Service != nil:
-		port := 443
-		if w.Service.Port != nil && *w.Service.Port != 0 {
-			port = int(*w.Service.Port)
-		}
-		name := w.Service.Name + "." + w.Service.Namespace + ".svc"
-		config.Host = "https://" + net.JoinHostPort(name, strconv.Itoa(port))
-		config.ServerName = name
-		if w.Service.Path != nil {
-			config.APIPath = *w.Service.Path
-		}
-		key := w.Service.Namespace + "/" + w.Service.Name
-		for _, key := range []string{key + ":" + strconv.Itoa(port), key} {
-			if address, found := c.o.Services[key]; found {
-				var d net.Dialer
-				dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
-					return d.DialContext(ctx, network, address)
-				}
-				break
-			}
-		}
-	case w.URL != nil:
-		u, err := url.Parse(*w.URL)
-		if err != nil {
-			return nil, fmt.Errorf("invalid URL: %w", err)
-		}
-		config.Host, config.APIPath = u.Scheme+"://"+u.Host, u.Path
-	default:
-		return nil, errors.New("the webhook has neither a service nor a URL")
-	}
-	config.Dial = dial
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &guard{next, c.o.MaxResponseBytes} })
-	if c.o.Transport != nil {
-		config.Wrap(c.o.Transport)
-	}
-	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	r, err := rest.UnversionedRESTClientForConfigAndClient(config, h)
-	if err != nil {
-		return nil, err
-	}
-	return &client{RESTClient: r, idle: h.CloseIdleConnections, breaker: gobreaker.NewCircuitBreaker[any](gobreaker.Settings{
-		Timeout:     recovery,
-		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= maxFailures },
-		IsExcluded:  func(err error) bool { return errors.Is(err, context.Canceled) },
-	})}, nil
-}
-
-// guard rejects redirects and long responses.
-type guard struct {
-	next     http.RoundTripper
-	maxBytes int64
-}
-
-// RoundTrip implements http.RoundTripper.
-func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := g.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	if to := response.Header.Get("Location"); response.StatusCode >= 300 && response.StatusCode < 400 {
-		_ = response.Body.Close()
-		return nil, fmt.Errorf("the webhook redirects to %q: redirects are not followed", to)
-	}
-	response.Body = &limited{response.Body, g.maxBytes, g.maxBytes}
-	return response, nil
-}
-
-// limited is a response body of limited length.
-type limited struct {
-	io.ReadCloser
-	left, max int64
-}
-
-// Read implements io.Reader.
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left < 0 {
-		return 0, fmt.Errorf("the response is larger than %d bytes, the limit", l.max)
-	}
-	if int64(len(p)) > l.left+1 {
-		p = p[:l.left+1]
-	}
-	n, err := l.ReadCloser.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return n - 1, fmt.Errorf("the response is larger than %d bytes, the limit", l.max)
-	}
-	return n, err
 }

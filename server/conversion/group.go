@@ -3,6 +3,7 @@ package conversion
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -12,15 +13,40 @@ import (
 // MaxObjects is the maximum number of objects in a call of a webhook.
 const MaxObjects = 1000
 
-// Group combines the conversions of a batch of items that several workers evaluate. A conversion waits until no worker
-// can go on without one, or until MaxObjects conversions of its kind wait. Each waiting worker is replaced by another
-// one, so all items of the batch are reached.
-type Group struct {
-	ctx     context.Context
-	replace func()
+// Run evaluates a batch: it calls the functions that newWorker returns for each index from 0 to items-1, on workers
+// goroutines. newWorker is called once for each goroutine.
+//
+// The conversions of the batch share calls. A conversion waits until no worker can go on without one, or until
+// MaxObjects conversions of its kind wait. Meanwhile another goroutine takes its turn, so that all items are reached.
+// At most workers goroutines run, and others only wait for calls.
+func Run(ctx context.Context, workers, items int, newWorker func() func(ctx context.Context, item int)) {
+	g := &group{newWorker: newWorker, items: int64(items), workers: max(workers, 1)}
+	g.running = g.workers
+	g.ctx = context.WithValue(ctx, groupKey{}, g)
+	defer g.memory.release()
+	for range g.workers - 1 {
+		g.others.Go(g.work)
+	}
+	g.work()
+	g.others.Wait()
+}
+
+type groupKey struct{}
+
+// group is a batch.
+type group struct {
+	ctx       context.Context // has the group
+	newWorker func() func(context.Context, int)
+	items     int64
+	next      atomic.Int64
+	others    sync.WaitGroup
+	memory    reservation
+
 	mu      sync.Mutex
+	workers int // that may run
 	running int
 	waiting map[target]*call
+	resumed []*waiter // their calls have ended, and they wait for their turn
 }
 
 // target identifies what objects of one call have in common.
@@ -30,91 +56,133 @@ type target struct {
 	apiVersion string
 }
 
-// call is a call of a webhook. done is closed after replies and err were set.
+// call is a call of a webhook. replies and err are set before a waiter has its turn.
 type call struct {
-	request   engine.ConversionRequest
-	abandoned int // workers that do not wait any more
-	replies   [][]byte
-	err       error
-	done      chan struct{}
+	request engine.ConversionRequest
+	waiters []*waiter
+	left    int // waiters that still wait
+	cancel  context.CancelFunc
+	done    bool
+	replies [][]byte
+	err     error
 }
 
-type contextKey struct{}
-
-// NewGroup returns a group of running workers, and the context for their evaluations. ctx bounds the calls. replace
-// starts another worker. Each worker must call Done when it ends.
-func NewGroup(ctx context.Context, running int, replace func()) (*Group, context.Context) {
-	g := &Group{ctx: ctx, replace: replace, running: running, waiting: map[target]*call{}}
-	return g, context.WithValue(ctx, contextKey{}, g)
+// waiter is a worker that waits for a call.
+type waiter struct {
+	turn chan struct{} // closed when the worker may run
+	gone bool          // it does not wait for the call any more
 }
 
-// Done ends a worker.
-func (g *Group) Done() {
+// work evaluates items until there are no more.
+func (g *group) work() {
+	defer g.leave()
+	evaluate := g.newWorker()
+	for i := g.next.Add(1) - 1; i < g.items; i = g.next.Add(1) - 1 {
+		evaluate(g.ctx, int(i))
+	}
+}
+
+// leave passes on the turn of a worker that waits or ends: to one whose call has ended, else to a new one if there are
+// further items. When no worker runs, it starts all calls.
+func (g *group) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.end()
+	g.running--
+	g.resume()
+	switch {
+	case g.running < g.workers && g.next.Load() < g.items:
+		g.running++
+		g.others.Go(g.work)
+	case g.running == 0:
+		for t := range g.waiting {
+			g.start(t)
+		}
+	}
 }
 
-// end ends a running worker, and starts all waiting calls if it was the last one.
-func (g *Group) end() {
-	if g.running--; g.running > 0 {
-		return
-	}
-	for t := range g.waiting {
-		g.start(t)
+// resume gives turns to workers whose calls have ended.
+func (g *group) resume() {
+	for g.running < g.workers && len(g.resumed) > 0 {
+		w := g.resumed[0]
+		g.resumed = g.resumed[1:]
+		g.running++
+		close(w.turn)
 	}
 }
 
-// start starts a waiting call. At its end the waiting workers run again.
-func (g *Group) start(t target) {
+// start starts a waiting call. At its end its workers run again.
+func (g *group) start(t target) {
 	c := g.waiting[t]
 	delete(g.waiting, t)
+	if c.left == 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(g.ctx)
+	c.cancel = cancel
 	go func() {
-		replies, err := t.converter.Convert(g.ctx, c.request)
-		n := len(c.request.Objects)
-		if err == nil && len(replies) != n {
+		defer cancel()
+		replies, err := t.converter.send(ctx, c.request)
+		if n := len(c.request.Objects); err == nil && len(replies) != n {
 			err = &engine.ConversionCountError{Got: len(replies), Want: n}
 		}
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		c.replies, c.err = replies, err
-		g.running += n - c.abandoned
-		close(c.done)
+		c.done, c.replies, c.err = true, replies, err
+		for _, w := range c.waiters {
+			if !w.gone {
+				g.resumed = append(g.resumed, w)
+			}
+		}
+		g.resume()
 	}()
 }
 
 // convert adds an object to a call and waits for its end.
-func (g *Group) convert(ctx context.Context, converter *Client, r engine.ConversionRequest) ([]byte, error) {
+func (g *group) convert(ctx context.Context, converter *Client, r engine.ConversionRequest) ([]byte, error) {
 	t := target{converter, r.Webhook, r.DesiredAPIVersion}
+	w := &waiter{turn: make(chan struct{})}
 	g.mu.Lock()
 	c := g.waiting[t]
 	if c == nil {
-		c = &call{request: r, done: make(chan struct{})}
+		c = &call{request: r}
 		c.request.Objects = nil
+		if g.waiting == nil {
+			g.waiting = map[target]*call{}
+		}
 		g.waiting[t] = c
 	}
-	i := len(c.request.Objects)
+	i := len(c.waiters)
+	c.waiters, c.left = append(c.waiters, w), c.left+1
 	c.request.Objects = append(c.request.Objects, r.Objects[0])
 	if i+1 == MaxObjects {
 		g.start(t)
 	}
 	g.mu.Unlock()
-	g.replace() // the other worker runs instead of this one
+	g.leave()
 	select {
-	case <-c.done:
+	case <-w.turn:
 	case <-ctx.Done():
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		select {
-		case <-c.done:
-		default:
-			c.abandoned++
-			g.running++
-		}
+		g.abandon(c, w)
+		<-w.turn
 		return nil, ctx.Err()
 	}
 	if c.err != nil {
 		return nil, c.err
 	}
 	return c.replies[i], nil
+}
+
+// abandon ends the wait of a worker for a call, and cancels the call if no other worker waits for it.
+func (g *group) abandon(c *call, w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.done {
+		return
+	}
+	w.gone = true
+	if c.left--; c.left == 0 && c.cancel != nil {
+		c.cancel()
+	}
+	g.resumed = append(g.resumed, w)
+	g.resume()
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -18,13 +17,8 @@ import (
 func batch(ctx context.Context, c *Client, w *apiextensionsv1.WebhookConversion, n int,
 	object func(i int) string) []string {
 	results := make([]string, n)
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	var work func()
-	group, ctx := NewGroup(ctx, 2, func() { workers.Go(work) })
-	work = func() {
-		defer group.Done()
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+	Run(ctx, 2, n, func() func(context.Context, int) {
+		return func(ctx context.Context, i int) {
 			replies, err := c.Convert(ctx, request(w, object(i)))
 			if err != nil {
 				results[i] = err.Error()
@@ -32,10 +26,7 @@ func batch(ctx context.Context, c *Client, w *apiextensionsv1.WebhookConversion,
 				results[i] = string(replies[0])
 			}
 		}
-	}
-	workers.Go(work)
-	workers.Go(work)
-	workers.Wait()
+	})
 	return results
 }
 

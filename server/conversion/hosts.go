@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // InCluster is a host: it allows the services of the cluster: NAME.NAMESPACE.svc, at private addresses.
@@ -21,6 +23,7 @@ type Hosts struct {
 	inCluster bool
 	names     map[string]bool // host or host:port, in lower case
 	addresses []addresses
+	resolver  *net.Resolver // nil: that of the system
 }
 
 // addresses are the addresses of a prefix, at a port or, if it is 0, at all ports.
@@ -82,30 +85,49 @@ func CheckService(service, address string) error {
 	return nil
 }
 
-// dial opens a connection to an address, if it is allowed.
+// dialTimeout bounds the time for a connection. A call that ends early does not end its dial.
+const dialTimeout = 30 * time.Second
+
+// normal returns an address (host:port) with its host in lower case and without a final dot.
+func normal(address string) string { return strings.Replace(strings.ToLower(address), ".:", ":", 1) }
+
+// check returns the error of an address (host:port) that may not be called.
+func (h Hosts) check(address string) error {
+	host, port, err := net.SplitHostPort(normal(address))
+	if err != nil {
+		return err
+	}
+	literal, _ := netip.ParseAddrPort(address)
+	if h.isService(host) || h.names[host] || h.names[net.JoinHostPort(host, port)] || h.contains(literal) {
+		return nil
+	}
+	return &failure{Forbidden, fmt.Errorf("%s may not be called: list it in --conversion-webhooks", address)}
+}
+
+// isService reports whether a host is a service and services are allowed.
+func (h Hosts) isService(host string) bool {
+	return h.inCluster && strings.Count(host, ".") == 2 && strings.HasSuffix(host, ".svc")
+}
+
+// dial opens a connection to an address that check allows, if what its name resolves to is allowed too.
 func (h Hosts) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
+	address = normal(address)
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	service := h.inCluster && strings.Count(host, ".") == 2 && strings.HasSuffix(host, ".svc")
-	literal, _ := netip.ParseAddrPort(address)
-	if !service && !h.names[host] && !h.names[net.JoinHostPort(host, port)] && !h.contains(literal) {
-		return nil, fmt.Errorf("%s may not be called: list it in --conversion-webhooks", address)
-	}
-	d := net.Dialer{Control: func(_, dialed string, _ syscall.RawConn) error {
+	d := net.Dialer{Timeout: dialTimeout, Resolver: h.resolver, Control: func(_, dialed string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(dialed)
 		if err != nil {
 			return err
 		}
-		if a := at.Addr().Unmap(); !h.contains(at) && !isPublic(a) && (!service || !a.IsPrivate()) {
-			return fmt.Errorf("%s has the address %v, which is not public: list the address in --conversion-webhooks",
-				host, a)
+		if a := at.Addr().Unmap(); !h.contains(at) && !isPublic(a) && (!h.isService(host) || !a.IsPrivate()) {
+			return &failure{Forbidden, fmt.Errorf(
+				"%s has the address %v, which is not public: list the address in --conversion-webhooks", host, a)}
 		}
 		return nil
 	}}
-	return d.DialContext(ctx, network, net.JoinHostPort(host, port))
+	return d.DialContext(ctx, network, address)
 }
 
 // contains reports whether an address is listed.
@@ -118,19 +140,21 @@ func (h Hosts) contains(a netip.AddrPort) bool {
 	return false
 }
 
-// reserved are addresses that are neither public nor private, loopback, link-local or multicast.
-var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-}
-
-// isPublic reports whether an address belongs to a host on the internet.
-func isPublic(a netip.Addr) bool {
-	for _, p := range reserved {
-		if p.Contains(a) {
-			return false
-		}
+// Addresses on the internet, and those of them that do not belong to one host: translations of IPv4 addresses, tunnels,
+// examples and tests.
+var (
+	global   = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("2000::/3")}
+	reserved = []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+		netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+		netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"),
+		netip.MustParsePrefix("3fff::/20"),
 	}
-	return a.IsGlobalUnicast() && !a.IsPrivate()
+)
+
+// isPublic reports whether an address belongs to a host on the internet. An IPv4 address must not be mapped to IPv6.
+func isPublic(a netip.Addr) bool {
+	in := func(p netip.Prefix) bool { return p.Contains(a) }
+	return a.IsGlobalUnicast() && !a.IsPrivate() && slices.ContainsFunc(global, in) && !slices.ContainsFunc(reserved, in)
 }

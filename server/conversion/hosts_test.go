@@ -33,7 +33,10 @@ func TestHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = h.dial(t.Context(), "tcp", e.address); err == nil || !strings.Contains(err.Error(), e.want) {
+		if err = h.check(e.address); err == nil {
+			_, err = h.dial(t.Context(), "tcp", e.address)
+		}
+		if err == nil || !strings.Contains(err.Error(), e.want) {
 			t.Errorf("%q, %s: %v, want %q", e.hosts, e.address, err, e.want)
 		}
 	}

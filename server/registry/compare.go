@@ -1,9 +1,12 @@
 package registry
 
 import (
+	"cmp"
 	"context"
+	"runtime"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/conversion"
 )
 
 // Comparison selects two CRDs to compare: New with Base or, if Base is absent, with the registered CRD called Name
@@ -34,14 +37,26 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	if err != nil || fresh == nil {
 		return out, err
 	}
-	items := make([]engine.Item, len(c.Objects))
-	for i, object := range c.Objects {
-		items[i].Object = object
-	}
-	if out.Replayed, err = engine.Replay(ctx, old, fresh, items, engine.EvaluationOptions{}); err != nil {
+	out.Replayed, err = replay(ctx, old, fresh, c.Objects)
+	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// replay replays objects as a batch, so that their conversions share calls of webhooks.
+func replay(ctx context.Context, old, fresh *engine.Definition, objects []engine.Document) ([]engine.ReplayResult, error) {
+	results, errs := make([]engine.ReplayResult, len(objects)), make([]error, len(objects))
+	conversion.Run(ctx, min(runtime.GOMAXPROCS(0), len(objects)), len(objects), func() func(context.Context, int) {
+		return func(ctx context.Context, i int) {
+			var one []engine.ReplayResult
+			one, errs[i] = engine.Replay(ctx, old, fresh, []engine.Item{{Object: objects[i]}}, engine.EvaluationOptions{})
+			if errs[i] == nil {
+				results[i] = one[0]
+			}
+		}
+	})
+	return results, cmp.Or(errs...)
 }
 
 // compare is Compare without the replay, which needs no slot. fresh is nil if there is nothing to replay.

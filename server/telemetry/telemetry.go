@@ -105,7 +105,6 @@ func (t *Telemetry) newMeter(ctx context.Context, about *resource.Resource) (*sd
 	}
 	options := []sdkmetric.Option{
 		sdkmetric.WithResource(about), sdkmetric.WithReader(scraped),
-		bounded("http.client.*", "http.response.status_code", "server.address", "server.port", "error.type"),
 		bounded("http.server.*", "http.request.method", "http.response.status_code"),
 		bounded("rpc.server.*", "rpc.system", "rpc.system.name", "rpc.service", "rpc.method", "rpc.response.status_code",
 			"rpc.grpc.status_code"),
@@ -163,14 +162,6 @@ func (t *Telemetry) HTTPHandler(h http.Handler) http.Handler {
 			return strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, "/webhooks/")
 		}),
 		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return "HTTP " + r.Method }),
-	)
-}
-
-// Transport traces and measures the calls of conversion webhooks. Their hosts are bounded: an operator lists them.
-func (t *Telemetry) Transport(next http.RoundTripper) http.RoundTripper {
-	return otelhttp.NewTransport(next,
-		otelhttp.WithTracerProvider(t.Tracer), otelhttp.WithMeterProvider(t.Meter), otelhttp.WithPropagators(t.Propagator),
-		otelhttp.WithSpanNameFormatter(func(string, *http.Request) string { return "convert by webhook" }),
 	)
 }
 

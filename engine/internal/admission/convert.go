@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -118,12 +119,16 @@ func (p *pass) rewrite(to *Version) error {
 	if p.def.Declared {
 		return p.def.convertByRules(p.ctx, p.d, p.root, p.of, to)
 	}
-	reply, metadata, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendDecoded(nil, p.root), p.sentMetadata)
+	limits := p.r.Limits.WithDefaults()
+	reply, metadata, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendDecoded(nil, p.root),
+		limits.MaxBytes, p.sentMetadata)
 	root := uint32(0)
 	if err == nil {
-		root, err = p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1)})
+		root, err = p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1), MaxDepth: limits.MaxDepth})
 	}
 	switch {
+	case errors.As(err, new(*value.LimitError)):
+		return about(exceeded(err), "converted object: ")
 	case errors.As(err, new(*Fault)):
 		return err
 	case err != nil:
@@ -137,46 +142,60 @@ func (p *pass) rewrite(to *Version) error {
 	return nil
 }
 
+// decoders bounds the objects that are decoded for webhooks at a time, because a decoded object can take twenty times the
+// memory of its JSON.
+var decoders = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// decode decodes an object and calls use with it.
+func decode(object []byte, use func(*unstructured.Unstructured) error) error {
+	decoders <- struct{}{}
+	defer func() { <-decoders }()
+	var u unstructured.Unstructured
+	if err := u.UnmarshalJSON(object); err != nil {
+		return err
+	}
+	return use(&u)
+}
+
 // convertByWebhook converts an object of another version to an apiVersion and checks the reply: it must be one object
-// of the requested version and the same kind, name, namespace and uid. metadata replaces that of the reply, unless it is
-// nil: it is the object's, with the labels and annotations of the reply. edit changes the metadata that is sent. The
-// error is a Fault with ConversionUnavailable, or has the text of an API server's answer.
+// of at most maxBytes, of the requested version and the same kind, name, namespace and uid. metadata replaces that of
+// the reply, unless it is nil: it is the object's, with the labels and annotations of the reply. edit changes the
+// metadata that is sent. The error is a Fault with ConversionUnavailable or Deadline, a LimitError, or has the text of an
+// API server's answer.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/conversion.
 func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersionKind, to string,
-	object []byte, edit func(metadata map[string]any)) (reply, metadata []byte, err error) {
+	object []byte, maxBytes int, edit func(metadata map[string]any)) (reply, metadata []byte, err error) {
 	unavailable := func(err error) error {
 		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
 	}
-	var original, sent, converted unstructured.Unstructured
-	if err := original.UnmarshalJSON(object); err != nil {
-		return nil, nil, err
-	}
-	_, version := original.Object["apiVersion"]
-	_, kind := original.Object["kind"]
-	if version && kind && len(original.Object) == 2 { // webhooks are not called for those
-		original.SetAPIVersion(to)
-		reply, err = utiljson.Marshal(original.Object)
-		return reply, nil, err
-	}
-	if d.unreviewed() {
+	var original, sent unstructured.Unstructured // only their metadata: a call can take long
+	bare := false
+	err = decode(object, func(u *unstructured.Unstructured) (err error) {
+		_, version := u.Object["apiVersion"]
+		_, kind := u.Object["kind"]
+		if bare = version && kind && len(u.Object) == 2; bare { // webhooks are not called for those
+			u.SetAPIVersion(to)
+		}
+		original.Object, sent.Object = onlyMetadata(u), onlyMetadata(u)
+		if metadata, ok := sent.Object["metadata"].(map[string]any); ok {
+			metadata = maps.Clone(metadata)
+			edit(metadata)
+			sent.Object["metadata"], u.Object["metadata"] = metadata, metadata
+		}
+		object, err = utiljson.Marshal(u.Object) // prints 1.0 as 1, like an API server
+		return err
+	})
+	switch {
+	case err != nil || bare:
+		return object, nil, err
+	case d.unreviewed():
 		return nil, nil, errors.New("no supported conversion review versions")
-	}
-	if d.Converter == nil {
+	case d.Converter == nil:
 		return nil, nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: "+
 			"objects of %v cannot be converted to %s", d.Name, of, to))
 	}
-	sent.Object = maps.Clone(original.Object)
-	if metadata, ok := sent.Object["metadata"].(map[string]any); ok {
-		metadata = maps.Clone(metadata)
-		edit(metadata)
-		sent.Object["metadata"] = metadata
-	}
-	request, err := utiljson.Marshal(sent.Object) // prints 1.0 as 1, like an API server
-	if err != nil {
-		return nil, nil, err
-	}
-	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{request})
+	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{object})
 	var count *CountError
 	if err == nil && len(replies) != 1 {
 		err = &CountError{Got: len(replies), Want: 1}
@@ -184,27 +203,42 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 	switch {
 	case errors.As(err, &count):
 		return nil, nil, fmt.Errorf("conversion webhook for %v %w", of, count)
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, expired(ctx)
 	case err != nil:
 		return nil, nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", of, err))
-	}
-	if err := converted.UnmarshalJSON(replies[0]); err != nil {
-		return nil, nil, err
-	}
-	switch got := converted.GroupVersionKind(); {
-	case got.GroupVersion().String() != to:
-		err = fmt.Errorf("object at index 0: invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
-	case got.Kind != of.Kind:
-		err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", of.Kind, got.Kind)
-	default:
-		if err = sameIdentity(&sent, &converted); err == nil {
-			err = restoreMetadata(&original, &converted)
+	case len(replies[0]) > maxBytes:
+		return nil, nil, &value.LimitError{
+			Name: "max_document_bytes", Limit: "document size", Unit: "bytes", Maximum: int64(maxBytes), Actual: int64(len(replies[0])),
+			Advice: "return a smaller object from the webhook, or raise the size limit",
 		}
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
-	}
-	metadata, err = utiljson.Marshal(converted.Object["metadata"])
+	err = decode(replies[0], func(converted *unstructured.Unstructured) (err error) {
+		switch got := converted.GroupVersionKind(); {
+		case got.GroupVersion().String() != to:
+			err = fmt.Errorf("object at index 0: invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
+		case got.Kind != of.Kind:
+			err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", of.Kind, got.Kind)
+		default:
+			if err = sameIdentity(&sent, converted); err == nil {
+				err = restoreMetadata(&original, converted)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
+		}
+		metadata, err = utiljson.Marshal(converted.Object["metadata"])
+		return err
+	})
 	return replies[0], metadata, err
+}
+
+// onlyMetadata returns the metadata of an object.
+func onlyMetadata(u *unstructured.Unstructured) map[string]any {
+	if metadata, found := u.Object["metadata"]; found {
+		return map[string]any{"metadata": metadata}
+	}
+	return map[string]any{}
 }
 
 func sameIdentity(in, out *unstructured.Unstructured) error {

@@ -49,13 +49,14 @@ func TestConvertByWebhook(t *testing.T) {
 		{"no metadata", object("v1", `{}`), `{"apiVersion":"g/v2","kind":"A"}`, preamble + `metadata: missing metadata in converted object`},
 		{"metadata that is not an object", object("v1", `{}`), object("v2", `[]`), preamble + `metadata: invalid metadata of type []interface {} in converted object`},
 		{"invalid JSON", object("v1", meta), `{`, `unexpected end of JSON input`},
+		{"a large reply", object("v1", meta), object("v2", `{"name":"`+strings.Repeat("n", 1000)+`"}`), `document size of 1085 bytes exceeds the limit of 1000 bytes`},
 		{"an object with only apiVersion and kind is not sent", `{"apiVersion":"g/v1","kind":"A"}`, `{`, `{"apiVersion":"g/v2","kind":"A"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := webhookDefinition(func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
 				return [][]byte{[]byte(c.reply)}, nil
 			})
-			got, metadata, err := d.convertByWebhook(t.Context(), webhookKind, "g/v2", []byte(c.original), func(map[string]any) {})
+			got, metadata, err := d.convertByWebhook(t.Context(), webhookKind, "g/v2", []byte(c.original), 1000, func(map[string]any) {})
 			if metadata != nil {
 				got = withMetadata(t, got, metadata)
 			}
@@ -84,6 +85,21 @@ func withMetadata(t *testing.T, object, metadata []byte) []byte {
 	return made
 }
 
+// TestConvertByWebhookDeadline checks that a failed call after the end of the context is not a failure of the webhook.
+func TestConvertByWebhookDeadline(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := webhookDefinition(func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
+		cancel()
+		return nil, ctx.Err()
+	})
+	object := []byte(`{"apiVersion":"g/v1","kind":"A","spec":{}}`)
+	_, _, err := d.convertByWebhook(ctx, webhookKind, "g/v2", object, 1000, func(map[string]any) {})
+	var f *Fault
+	if !errors.As(err, &f) || f.Code != Deadline {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestConversionUnavailable checks that a failed call and an invalid reply are different errors: the next call may
 // succeed.
 func TestConversionUnavailable(t *testing.T) {
@@ -104,7 +120,7 @@ func TestConversionUnavailable(t *testing.T) {
 		{answer(nil, nil), false, "conversion webhook for g/v1, Kind=A returned 0 objects, expected 1"},
 		{answer([][]byte{{}, {}}, nil), false, "conversion webhook for g/v1, Kind=A returned 2 objects, expected 1"},
 	} {
-		_, _, err := webhookDefinition(c.by).convertByWebhook(t.Context(), webhookKind, "g/v2", object, func(map[string]any) {})
+		_, _, err := webhookDefinition(c.by).convertByWebhook(t.Context(), webhookKind, "g/v2", object, 1000, func(map[string]any) {})
 		f := new(Fault)
 		if err == nil || err.Error() != c.want || errors.As(err, &f) != c.unavailable || c.unavailable && f.Code != ConversionUnavailable {
 			t.Errorf("%v, want %s", err, c.want)

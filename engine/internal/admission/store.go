@@ -176,8 +176,8 @@ func (p *pass) store(v *Version) error {
 		return nil
 	}
 	stored := p.printed()
-	limits := p.r.Limits
-	limits.MaxBytes = len(stored)
+	limits := p.r.Limits.WithDefaults()
+	limits.MaxBytes = max(limits.MaxBytes, len(stored))
 	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
 	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
 		q.completed, q.storing, q.creating = p.completed, true, p.creating
