@@ -63,8 +63,12 @@ func submission(manifest *crdevalv1.Document, etag string, createOnly bool) (reg
 func registration(done registry.Registration) *crdevalv1.RegisterCrdResponse {
 	return &crdevalv1.RegisterCrdResponse{
 		Accepted: done.Report.Accepted, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
-		Outcome: crdevalv1.RegistrationOutcome(crdevalv1.RegistrationOutcome_value["REGISTRATION_OUTCOME_"+string(done.Outcome)]),
+		Outcome: outcome(done.Outcome),
 	}
+}
+
+func outcome(o registry.Outcome) crdevalv1.RegistrationOutcome {
+	return crdevalv1.RegistrationOutcome(crdevalv1.RegistrationOutcome_value["REGISTRATION_OUTCOME_"+string(o)])
 }
 
 // RegisterCrds registers CRDs in order.

@@ -121,7 +121,7 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 		},
 	}
 	if withManifest {
-		m.Manifest, m.Status.Json = JSON(c.Manifest), JSON(c.StatusJSON)
+		m.Manifest, m.Conversion, m.Status.Json = JSON(c.Manifest), JSON(c.Conversion), JSON(c.StatusJSON)
 	}
 	return m
 }
@@ -285,7 +285,7 @@ func report(r *engine.Report) *crdevalv1.CrdReport {
 	return &crdevalv1.CrdReport{
 		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
 		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
-		Versions: convertAll(r.Versions, versionReport),
+		Versions: convertAll(r.Versions, versionReport), Conversion: conversionReport(r.Conversion),
 	}
 }
 

@@ -4,7 +4,7 @@
 // messages. They store nothing. Handlers return plain errors; errors.go converts them to statuses. batch.go evaluates
 // the items of a call in parallel, and stream.go those of a stream. codec.go decodes gRPC messages.
 //
-// RegistryService is in crds.go, diff.go and watch.go, EvaluationService in evaluation.go and
+// RegistryService is in crds.go, conversion.go, diff.go and watch.go, EvaluationService in evaluation.go and
 // PresentationService in presentation.go, table.go and discovery.go.
 package api
 
@@ -104,6 +104,7 @@ func (s *serverService) GetServerInfo(
 type Registry interface {
 	Register(ctx context.Context, catalog string, manifest engine.Document, p registry.Precondition) (registry.Registration, error)
 	RegisterAll(ctx context.Context, catalog string, list []registry.Submission) (done []registry.Submitted, token string, err error)
+	SetConversion(ctx context.Context, catalog, name string, change registry.ConversionChange) (registry.Registration, error)
 	SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (c *registry.CRD, token string, err error)
 	Watch(ctx context.Context, catalog, from string, f func(registry.Event) error) error
 	Compare(ctx context.Context, catalog string, c registry.Comparison, atLeast string) (*registry.Compared, error)

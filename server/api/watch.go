@@ -97,7 +97,7 @@ func (s *registryService) WatchCrds(
 	return err
 }
 
-// withManifest returns the CRD of an event with its manifest and status. A CRD that has changed again may lack them: a
+// withManifest returns the CRD of an event with its manifest, conversion rules and status. A CRD that has changed again may lack them: a
 // later event has them.
 func (s *registryService) withManifest(ctx context.Context, catalog string, c *registry.CRD) (*registry.CRD, error) {
 	found, err := s.registry.CRD(ctx, catalog, c.Name, c.Revision, "")
@@ -111,6 +111,6 @@ func (s *registryService) withManifest(ctx context.Context, catalog string, c *r
 		return found, nil
 	}
 	full := *c
-	full.Manifest = found.Manifest // that of a revision never changes
+	full.Manifest, full.Conversion = found.Manifest, found.Conversion // those of a revision never change
 	return &full, nil
 }

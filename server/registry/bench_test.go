@@ -22,7 +22,7 @@ func filled(b testing.TB, crds int, oneGroup bool) *mapStore {
 		}
 		plural := fmt.Sprintf("foos%d", i)
 		rev := testRevision(fmt.Sprint(i), group, engine.Names{Plural: plural, Singular: "x" + plural, Kind: "Foo" + plural, ListKind: "List" + plural, ShortNames: []string{"s" + plural}})
-		rev.manifest = pack([]byte(strings.Repeat(plural+" has a description that is not the same everywhere. ", 20)))
+		rev.content = pack([]byte(strings.Repeat(plural+" has a description that is not the same everywhere. ", 20)))
 		mustRegister(b, r, "default", rev)
 	}
 	return store

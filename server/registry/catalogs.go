@@ -94,7 +94,7 @@ func (r *Registry) DeleteCatalog(
 	return r.tag.token(w.sequence), crds, nil
 }
 
-// CRD returns a CRD with its manifest and status. revision selects a revision of the manifest; "" is the current one.
+// CRD returns a CRD with its manifest, conversion rules and status. revision selects a revision of the manifest; "" is the current one.
 func (r *Registry) CRD(ctx context.Context, catalog, name, revision, atLeast string) (*CRD, error) {
 	_, c, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *Registry) CRD(ctx context.Context, catalog, name, revision, atLeast str
 	return d.describeWithManifest(rev)
 }
 
-// describe describes a CRD at one of its revisions, without manifest and status JSON.
+// describe describes a CRD at one of its revisions, without manifest, conversion rules and status JSON.
 func (c *crd) describe(rev *revision) *CRD {
 	out := &CRD{
 		Catalog: c.catalog, Name: c.name, Revision: rev.digest, Etag: c.record.Etag, Generation: c.record.Generation,
@@ -125,7 +125,7 @@ func (c *crd) describe(rev *revision) *CRD {
 func (c *crd) describeWithManifest(rev *revision) (*CRD, error) {
 	out := c.describe(rev)
 	var err error
-	if out.Manifest, err = rev.unpack(c); err != nil {
+	if out.Manifest, out.Conversion, err = rev.unpack(c); err != nil {
 		return nil, err
 	}
 	if out.StatusJSON, err = json.Marshal(c.record.Status); err != nil {

@@ -77,12 +77,13 @@ func (r *Registry) compare(
 		if d, rev, err = r.selected(ctx, in, c); err != nil {
 			return nil, nil, nil, err
 		}
-		manifest, err := rev.unpack(d)
+		manifest, rules, err := rev.unpack(d)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		c.Base, out.Base = engine.JSON(manifest), d.describe(rev)
 		o.Existing = existing(d.name, d.existing(manifest))
+		o.Conversion = engine.JSON(rules)
 	}
 	if out.Diff, err = engine.Compare(ctx, c.Base, c.New, o); err != nil {
 		return nil, nil, nil, err
@@ -92,6 +93,7 @@ func (r *Registry) compare(
 			out.Diff.Changes[i].OldPosition = nil // the canonical manifest is not what the caller has
 		}
 	}
+	out.Diff.Report.Conversion = withoutPositions(out.Diff.Report.Conversion)
 	if len(c.Objects) == 0 || !out.Diff.Report.Accepted {
 		return out, nil, nil, nil
 	}

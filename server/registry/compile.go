@@ -7,15 +7,16 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// candidate is a manifest that was compiled against one state of its catalog.
+// candidate is a manifest, with conversion rules, that was compiled against one state of its catalog.
 type candidate struct {
 	catalogEtag string
 	name        string
 	old         *crd // the CRD with that name, or nil
 	report      *engine.Report
 
-	// The rest is set if the manifest was accepted.
+	// The rest is set if the manifest, or the rules to set, were accepted.
 	definition *engine.Definition // nil in the cache of inline CRDs
+	rules      []byte             // conversion rules as JSON; nil for none
 	revision   *revision
 	generation int64 // metadata.generation after the write
 }
@@ -43,7 +44,8 @@ func (j *candidate) registration() Registration {
 	return done
 }
 
-// compile compiles a manifest for a catalog: as an update of the CRD with its name, if there is one.
+// compile compiles a manifest for a catalog: as an update of the CRD with its name, if there is one. An update keeps the
+// conversion rules of the CRD.
 func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Document) (*candidate, error) {
 	slot, err := r.compileSlot(ctx, size(manifest))
 	if err != nil {
@@ -54,13 +56,14 @@ func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Docu
 	o := r.options(c)
 	o.Heavy = slot.heavy
 	var unpacking error
+	var rules []byte // of the CRD that the manifest updates
 	o.Existing = func(name string) *engine.Existing {
 		d, ok := c.crds.Get(name)
 		if !ok {
 			return nil
 		}
 		var manifest []byte
-		if manifest, unpacking = d.current().unpack(d); unpacking != nil {
+		if manifest, rules, unpacking = d.current().unpack(d); unpacking != nil {
 			return nil
 		}
 		return d.existing(manifest)
@@ -70,9 +73,17 @@ func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Docu
 	}
 	j.name = j.report.Name
 	j.old, _ = c.crds.Get(j.name)
-	if j.definition != nil {
-		j.revision, j.generation = revisionOf(j.definition), j.report.Generation
+	if j.definition == nil {
+		return j, nil
 	}
+	if rules != nil {
+		o.Conversion = engine.JSON(rules)
+		if j.definition, err = engine.CompileStored(ctx, j.definition.Manifest(), o); err != nil {
+			return nil, err
+		}
+		j.report.Conversion = withoutPositions(j.definition.Conversion())
+	}
+	j.rules, j.revision, j.generation = rules, revisionOf(j.definition, rules), j.report.Generation
 	return j, nil
 }
 

@@ -62,7 +62,17 @@ func errorf(reason Reason, m metadata, format string, args ...any) *Error {
 
 // rejected returns the error of a CRD that was rejected where a valid one is required; subject begins its message.
 func rejected(report *engine.Report, field, subject string) *Error {
-	e := errorf(CRDRejected, metadata{"field": field}, "%s%s", subject, report.Rejection.Message)
+	var why string
+	switch c := report.Conversion; {
+	case report.Rejection != nil:
+		why = report.Rejection.Message
+	case c != nil && len(c.Violations) > 0:
+		why = fmt.Sprintf("the conversion rules of %s are rejected: %s", report.Name, c.Violations[0].Error())
+		if more := len(c.Violations) - 1; more > 0 {
+			why += fmt.Sprintf(" (and %d more)", more)
+		}
+	}
+	e := errorf(CRDRejected, metadata{"field": field}, "%s%s", subject, why)
 	e.Report = report
 	if subject != "" {
 		e.Metadata["crd"] = report.Name

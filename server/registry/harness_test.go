@@ -115,7 +115,7 @@ func testRevision(digest string, group string, n engine.Names) *revision {
 			Scope: "Namespaced", Versions: []engine.VersionInfo{{Name: "v1", Served: true, Storage: true}},
 			Desired: engine.DesiredStatus{Group: group, Names: n, StorageVersion: "v1"},
 		},
-		manifest: pack([]byte(`{"digest":"` + digest + `"}`)),
+		content: pack([]byte(`{"digest":"` + digest + `"}`)),
 	}
 }
 

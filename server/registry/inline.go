@@ -11,8 +11,9 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// ViewWith returns a View that contains inline CRDs in addition, as if they were registered in their order. It stores
-// nothing. A rejected inline CRD is an *Error with CRDRejected and its report.
+// ViewWith returns a View that contains inline CRDs in addition, as if they were registered in their order. An inline
+// document can also be the conversion rules of a CRD. It stores nothing. A rejected inline CRD is an *Error with
+// CRDRejected and its report.
 func (r *Registry) ViewWith(ctx context.Context, catalog, atLeast string, inline []engine.Document) (View, error) {
 	s, c, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
@@ -40,14 +41,24 @@ func (r *Registry) compileInline(ctx context.Context, c *catalog, manifest engin
 	if j, ok := r.inline.Cached(key); ok && j.current(c) {
 		return j, nil
 	}
-	j, err := r.compile(ctx, c, manifest)
+	j, err := r.compileAny(ctx, c, manifest)
 	if err != nil || j.revision == nil {
 		return j, err
 	}
 	r.Programs.Add(j.revision.digest, j.definition)
-	j.definition = nil // Programs bounds the memory of definitions
+	j.definition, j.rules = nil, nil // Programs bounds the memory of definitions
 	r.inline.Add(key, j)
 	return j, nil
+}
+
+// compileAny is compile for a manifest, or compileConversion for conversion rules.
+func (r *Registry) compileAny(ctx context.Context, c *catalog, document engine.Document) (*candidate, error) {
+	if _, kind, err := engine.TypeMetaOf(document, r.Engine.Limits); err == nil && kind == "" {
+		if name, isRules, err := engine.IsConversion(document, r.Engine.Limits); err == nil && isRules {
+			return r.compileConversion(ctx, c, name, document)
+		}
+	}
+	return r.compile(ctx, c, document)
 }
 
 // inlineKey is a digest of a catalog's identity and a manifest.
@@ -56,7 +67,7 @@ type inlineKey [sha256.Size]byte
 func newInlineCache() *cache.Cache[inlineKey, *candidate] {
 	return cache.New(cache.Options[inlineKey, *candidate]{
 		MaxBytes: 16 << 20, MaxEntryBytes: 64 << 10,
-		Weigh: func(j *candidate) int64 { return int64(len(j.revision.manifest)) + 4<<10 },
+		Weigh: func(j *candidate) int64 { return int64(len(j.revision.content)) + 4<<10 },
 	})
 }
 
@@ -73,13 +84,17 @@ func inlineKeyOf(c *catalog, manifest engine.Document) inlineKey {
 	return inlineKey(h.Sum(nil))
 }
 
-// atField prefixes the message of an engine error with a field of the request.
+// atField prefixes the message of an error with a field of the request.
 func atField(err error, field string) error {
-	var e *engine.Error
-	if !errors.As(err, &e) {
-		return err
+	if e := (*engine.Error)(nil); errors.As(err, &e) {
+		prefixed := *e
+		prefixed.Message = field + ": " + e.Message
+		return &prefixed
 	}
-	prefixed := *e
-	prefixed.Message = field + ": " + e.Message
-	return &prefixed
+	if e := (*Error)(nil); errors.As(err, &e) {
+		prefixed := *e
+		prefixed.Message = field + ": " + e.Message
+		return &prefixed
+	}
+	return err
 }

@@ -28,15 +28,16 @@ type CRD struct {
 	Status           engine.Status        // names that another CRD of the group holds are not accepted
 	Established      bool
 	Manifest         []byte // canonical JSON; nil unless requested
+	Conversion       []byte // the conversion rules as JSON; nil for none, and unless the manifest is requested or rules are set
 	StatusJSON       []byte // as an API server shows it; nil unless the manifest is requested
 }
 
-// Registration is the result of registering or checking a manifest.
+// Registration is the result of registering or checking a manifest, or of setting conversion rules.
 type Registration struct {
 	Report  *engine.Report
-	CRD     *CRD    // nil unless Report.Accepted
+	CRD     *CRD    // nil if the Outcome is Rejected
 	Outcome Outcome // of a check: the outcome that registering would have
-	Token   string  // of the write; empty for a check and a rejected manifest
+	Token   string  // of the write; empty for a check and if the Outcome is Rejected
 }
 
 // Outcome is the outcome of a registration.

@@ -115,7 +115,7 @@ func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast str
 	out := CRDPage{Token: r.tag.token(s.sequence)}
 	bytes := 0
 	for _, d := range c.crds.After(after) {
-		full := p.WithManifest && p.MaxBytes > 0 && len(out.CRDs) > 0 && bytes+d.current().manifest.size() > p.MaxBytes
+		full := p.WithManifest && p.MaxBytes > 0 && len(out.CRDs) > 0 && bytes+d.current().content.size() > p.MaxBytes
 		if len(out.CRDs) == size || full {
 			out.Next = r.nextPage(s, catalog, out.CRDs[len(out.CRDs)-1].Name)
 			break
@@ -125,7 +125,7 @@ func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast str
 			if described, err = d.describeWithManifest(d.current()); err != nil {
 				return CRDPage{}, err
 			}
-			bytes += len(described.Manifest)
+			bytes += len(described.Manifest) + len(described.Conversion)
 		}
 		out.CRDs = append(out.CRDs, *described)
 		if ctx.Err() != nil {

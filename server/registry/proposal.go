@@ -57,7 +57,7 @@ func (c *catalog) registration(name string, rev *revision, generation int64, now
 	next.record.Revisions, dropped = retain(append(next.record.Revisions, revisionRef{Digest: rev.digest, Since: now}), now)
 	p.dropRevisions(c.name, name, dropped)
 	if old == nil || old.revision(rev.digest) == nil {
-		if err := p.put(revisionKey(c.name, name, rev.digest), rev.summary, rev.manifest); err != nil {
+		if err := p.put(revisionKey(c.name, name, rev.digest), rev.summary, rev.content); err != nil {
 			return p, err
 		}
 	}

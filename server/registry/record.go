@@ -15,7 +15,7 @@ import (
 //
 //	catalog/CATALOG                    catalogRecord
 //	crd/CATALOG/CRD                    crdRecord
-//	revision/CATALOG/CRD/DIGEST        summary, then the packed manifest
+//	revision/CATALOG/CRD/DIGEST        summary, then the packed manifest and conversion rules
 const (
 	catalogPrefix  = "catalog/"
 	crdPrefix      = "crd/"

@@ -20,7 +20,7 @@ func FuzzEntries(f *testing.F) {
 		`null`, `{"revisions":[{}]}`, `{"revisions":[{"digest":"sha256:1"}]}`, `{"revisions":[{"digest":"sha256:1"},{"digest":"sha256:1"}],"status":{}}`,
 		`{"revisions":[{"digest":"sha256:1"}],"status":{"conditions":[{}],"acceptedNames":{"shortNames":["","a","a"]}}}`,
 	} {
-		for _, summary := range []string{`null`, `{}`, `{"desired":{"group":"h.io"}}`, `{"group":"x.k8s.io"}`} {
+		for _, summary := range []string{`null`, `{}`, `{"desired":{"group":"h.io"}}`, `{"conversionBytes":1}`, `{"conversionBytes":-1}`, `{"group":"x.k8s.io"}`} {
 			f.Add(append([]byte{byte(len(record))}, record...), append([]byte{byte(len(summary))}, summary...))
 		}
 	}

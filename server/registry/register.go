@@ -97,6 +97,11 @@ func (r *Registry) Check(
 	if err != nil {
 		return Registration{}, err
 	}
+	return r.preview(s, c, j)
+}
+
+// preview returns the registration that writing a candidate would make.
+func (r *Registry) preview(s *snapshot, c *catalog, j *candidate) (Registration, error) {
 	done := j.registration()
 	if j.revision == nil {
 		return done, nil

@@ -5,13 +5,14 @@
 // snapshot, which shares all unchanged parts. Of a Store with several writers (a Watcher), the registry applies all
 // commits in the order of the store, its own included, so that all replicas go through the same snapshots.
 //
-// A revision is the digest of a CRD's canonical manifest. It never changes, and is the key of the compiled program in
+// A revision is the digest of a CRD's canonical manifest and its conversion rules. It never changes, and is the key of the compiled program in
 // the cache. Manifests are kept compressed, so that evicted programs are compiled again without the store. The status
 // of a CRD is stored, not computed: it depends on the history of the CRD's group, as in an API server.
 //
 //	model.go, error.go               types that callers see
 //	store.go, record.go              the Store interface, and the entries in a Store
 //	register.go, compile.go          registration: the CRD is compiled before it is written
+//	conversion.go                    conversion rules of registered CRDs
 //	write.go                         commits what proposal.go and reconcile.go propose
 //	apply.go, snapshot.go, group.go  a commit becomes the next snapshot; follow.go does so for a Watcher
 //	view.go, inline.go               evaluation; inline CRDs of a request

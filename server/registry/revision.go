@@ -7,51 +7,66 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
-// revision is one manifest of a CRD. It is immutable.
+// revision is one manifest of a CRD with its conversion rules. It is immutable.
 type revision struct {
-	digest   string
-	summary  *summary
-	manifest packed
+	digest  string
+	summary *summary
+	content packed // the manifest and then the rules
 }
 
-// summary has the parts of a manifest that lists and reconciliation need. Stores keep it in front of the manifest.
+// summary has the parts of a manifest that lists and reconciliation need. Stores keep it in front of the content.
 type summary struct {
 	Scope    string               `json:"scope"`
 	Versions []engine.VersionInfo `json:"versions"` // in order of priority
 	Desired  engine.DesiredStatus `json:"desired"`
+
+	// ConversionBytes is the length of the conversion rules at the end of the content; 0 for none.
+	ConversionBytes int `json:"conversionBytes,omitempty"`
 }
 
-func revisionOf(d *engine.Definition) *revision {
+// revisionOf returns the revision of a definition that was compiled with these conversion rules.
+func revisionOf(d *engine.Definition, rules []byte) *revision {
 	return &revision{
-		digest:   d.Revision(),
-		summary:  &summary{Scope: string(d.Scope()), Versions: d.Versions(), Desired: d.DesiredStatus()},
-		manifest: pack(d.Manifest()),
+		digest: d.Revision(),
+		summary: &summary{
+			Scope: string(d.Scope()), Versions: d.Versions(), Desired: d.DesiredStatus(), ConversionBytes: len(rules),
+		},
+		content: pack(slices.Concat(d.Manifest(), rules)),
 	}
 }
 
 // decodeRevision decodes the value of a revision's entry.
 func decodeRevision(digest string, value []byte) (*revision, error) {
 	rev := &revision{digest: digest, summary: &summary{}}
-	manifest, err := decodeRecord(value, rev.summary)
-	rev.manifest = bytes.Clone(manifest) // value may be a part of a larger buffer
+	content, err := decodeRecord(value, rev.summary)
+	rev.content = bytes.Clone(content) // value may be a part of a larger buffer
 	return rev, err
 }
 
-// unpack returns the manifest of one of d's revisions.
-func (rev *revision) unpack(d *crd) ([]byte, error) {
-	manifest, err := rev.manifest.unpack()
-	if err != nil {
-		return nil, fmt.Errorf("CRD %q of catalog %q, revision %s: %w", d.name, d.catalog, rev.digest, err)
+// unpack returns the manifest of one of d's revisions and its conversion rules, nil for none.
+func (rev *revision) unpack(d *crd) (manifest, rules []byte, err error) {
+	content, err := rev.content.unpack()
+	n := len(content) - rev.summary.ConversionBytes
+	if err == nil && (n < 0 || n > len(content)) {
+		err = fmt.Errorf("a stored manifest of %d bytes cannot end with %d bytes of conversion rules",
+			len(content), rev.summary.ConversionBytes)
 	}
-	return manifest, nil
+	if err != nil {
+		return nil, nil, fmt.Errorf("CRD %q of catalog %q, revision %s: %w", d.name, d.catalog, rev.digest, err)
+	}
+	if n < len(content) {
+		rules = content[n:]
+	}
+	return content[:n:n], rules, nil
 }
 
-// packed is a compressed manifest: the length as a uvarint, then DEFLATE. It has about a tenth of the length.
+// packed is compressed content: the length as a uvarint, then DEFLATE. It has about a tenth of the length.
 type packed []byte
 
 var compressors = sync.Pool{New: func() any {
@@ -62,32 +77,32 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-func pack(manifest []byte) packed {
-	b := bytes.NewBuffer(binary.AppendUvarint(nil, uint64(len(manifest))))
+func pack(content []byte) packed {
+	b := bytes.NewBuffer(binary.AppendUvarint(nil, uint64(len(content))))
 	w := compressors.Get().(*flate.Writer)
 	defer compressors.Put(w)
 	w.Reset(b)
-	_, _ = w.Write(manifest) // a Buffer returns no errors
+	_, _ = w.Write(content) // a Buffer returns no errors
 	_ = w.Close()
 	return bytes.Clone(b.Bytes())
 }
 
-// maxManifest bounds the allocation for a damaged length. It is far above the limit for manifests.
-const maxManifest = 1 << 30
+// maxContent bounds the allocation for a damaged length. It is far above the limits for manifests and rules.
+const maxContent = 1 << 30
 
 func (p packed) size() int {
 	size, _ := binary.Uvarint(p)
-	return int(min(size, maxManifest))
+	return int(min(size, maxContent))
 }
 
 func (p packed) unpack() ([]byte, error) {
 	size, n := binary.Uvarint(p)
-	if n <= 0 || size > maxManifest {
+	if n <= 0 || size > maxContent {
 		return nil, errors.New("a stored manifest has no length")
 	}
-	manifest := make([]byte, size)
-	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(p[n:])), manifest); err != nil {
+	content := make([]byte, size)
+	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(p[n:])), content); err != nil {
 		return nil, fmt.Errorf("decompressing a stored manifest: %w", err)
 	}
-	return manifest, nil
+	return content, nil
 }

@@ -101,7 +101,7 @@ func (s *snapshot) crd(catalog, name string) (*crd, error) {
 // Counts says how much is registered.
 type Counts struct {
 	Catalogs, CRDs, Revisions int
-	ManifestBytes             int64 // of all revisions, compressed
+	ManifestBytes             int64 // of all revisions with their conversion rules, compressed
 }
 
 // add counts a CRD n times.
@@ -109,6 +109,6 @@ func (c *Counts) add(d *crd, n int) {
 	c.CRDs += n
 	c.Revisions += n * len(d.revisions)
 	for _, rev := range d.revisions {
-		c.ManifestBytes += int64(n * len(rev.manifest))
+		c.ManifestBytes += int64(n * len(rev.content))
 	}
 }

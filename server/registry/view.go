@@ -59,7 +59,10 @@ func (v catalogView) AllCRDs(established bool) []engine.CRD {
 		list = append(list, engine.CRD{
 			Name: d.name, Scope: engine.Scope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
 			Desired: rev.summary.Desired, Status: *d.record.Status,
-			Manifest: func(context.Context) ([]byte, error) { return rev.unpack(d) },
+			Manifest: func(context.Context) ([]byte, error) {
+				manifest, _, err := rev.unpack(d)
+				return manifest, err
+			},
 		})
 	}
 	return list
@@ -86,11 +89,13 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 		return program, nil
 	}
 	return r.Programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
-		manifest, err := rev.unpack(d)
+		manifest, rules, err := rev.unpack(d)
 		if err != nil {
 			return nil, err
 		}
-		return engine.CompileStored(ctx, manifest, r.options(c))
+		o := r.options(c)
+		o.Conversion = engine.JSON(rules)
+		return engine.CompileStored(ctx, manifest, o)
 	})
 }
 

@@ -43,7 +43,8 @@ const (
 	// a wrong type, or data after the value.
 	ErrorReason_ERROR_REASON_MALFORMED_BODY ErrorReason = 2
 	// INVALID_ARGUMENT, HTTP 400. The manifest is not a CustomResourceDefinition that can be evaluated: it is neither
-	// JSON nor YAML, has another kind, or has an unknown apiextensions.k8s.io version.
+	// JSON nor YAML, has another kind, or has an unknown apiextensions.k8s.io version. Also for conversion rules that are
+	// neither JSON nor YAML.
 	ErrorReason_ERROR_REASON_MANIFEST_UNREADABLE ErrorReason = 3
 	// NOT_FOUND, HTTP 404. The catalog does not exist.
 	ErrorReason_ERROR_REASON_CATALOG_NOT_FOUND ErrorReason = 4

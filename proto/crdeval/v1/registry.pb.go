@@ -93,7 +93,7 @@ type CrdView int32
 const (
 	// The default of the call.
 	CrdView_CRD_VIEW_UNSPECIFIED CrdView = 0
-	// Everything except the manifest and `status.json`. The default of ListCrds.
+	// Everything except the manifest, the conversion rules and `status.json`. The default of ListCrds.
 	CrdView_CRD_VIEW_BASIC CrdView = 1
 	// Everything. The default of GetCrd.
 	CrdView_CRD_VIEW_FULL CrdView = 2
@@ -475,12 +475,13 @@ type Crd struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// metadata.name, plural and group: crontabs.stable.example.com.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The digest of the canonical manifest and of everything else that affects its meaning: `sha256:` and 64 hexadecimal
-	// digits. A revision never changes. Equal CRDs have equal revisions in every catalog.
+	// The digest of the canonical manifest and of everything else that affects its meaning, such as the conversion rules:
+	// `sha256:` and 64 hexadecimal digits. A revision never changes. Equal CRDs have equal revisions in every catalog.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Changes with every write to the CRD. It is the precondition of writes.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
-	// 1 for the first registration. Incremented by each registration that changes the revision.
+	// 1 for the first registration. Incremented by each registration that changes the revision. SetConversion does not
+	// change it.
 	Generation int64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The time of the first registration.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -500,7 +501,9 @@ type Crd struct {
 	// Always apiextensions.k8s.io/v1, also if v1beta1 was registered. Absent in CRD_VIEW_BASIC.
 	Manifest *Document `protobuf:"bytes,13,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	// The status, as the controllers of an API server set it.
-	Status        *CrdStatus `protobuf:"bytes,14,opt,name=status,proto3" json:"status,omitempty"`
+	Status *CrdStatus `protobuf:"bytes,14,opt,name=status,proto3" json:"status,omitempty"`
+	// The conversion rules of this revision, as JSON. Absent if there are none, and in CRD_VIEW_BASIC.
+	Conversion    *Document `protobuf:"bytes,15,opt,name=conversion,proto3" json:"conversion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -629,6 +632,13 @@ func (x *Crd) GetManifest() *Document {
 func (x *Crd) GetStatus() *CrdStatus {
 	if x != nil {
 		return x.Status
+	}
+	return nil
+}
+
+func (x *Crd) GetConversion() *Document {
+	if x != nil {
+		return x.Conversion
 	}
 	return nil
 }
@@ -1813,6 +1823,172 @@ func (x *SetStoredVersionsResponse) GetToken() string {
 	return ""
 }
 
+// Request of SetConversion.
+type SetConversionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The name of the CRD. Required.
+	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
+	// The conversion rules, as JSON or YAML. Their `crd` must be the name of the CRD. At most 3 MiB. Over REST they are the
+	// body. docs/conversion.md describes them. Default: absent or `null`, which removes the rules of the CRD.
+	Rules *Document `protobuf:"bytes,3,opt,name=rules,proto3" json:"rules,omitempty"`
+	// Write only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. Default: empty, no precondition.
+	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Return what the call would return, and store nothing. Default: false.
+	ValidateOnly  bool `protobuf:"varint,5,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetConversionRequest) Reset() {
+	*x = SetConversionRequest{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetConversionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetConversionRequest) ProtoMessage() {}
+
+func (x *SetConversionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetConversionRequest.ProtoReflect.Descriptor instead.
+func (*SetConversionRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SetConversionRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *SetConversionRequest) GetCrd() string {
+	if x != nil {
+		return x.Crd
+	}
+	return ""
+}
+
+func (x *SetConversionRequest) GetRules() *Document {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *SetConversionRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *SetConversionRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+// Response of SetConversion.
+type SetConversionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the rules were accepted. If false, nothing was stored.
+	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// The report: violations, the rules, and the results of the laws.
+	Report *ConversionReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
+	// The CRD after the call, without its manifest and rules. With `validate_only` it has the revision that the call would
+	// make, and no etag and times. Absent unless accepted.
+	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
+	// The token for `at_least`. Empty unless accepted, and with `validate_only`.
+	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
+	// The outcome: REGISTRATION_OUTCOME_UPDATED, UNCHANGED or REJECTED.
+	Outcome       RegistrationOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=crdeval.v1.RegistrationOutcome" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetConversionResponse) Reset() {
+	*x = SetConversionResponse{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetConversionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetConversionResponse) ProtoMessage() {}
+
+func (x *SetConversionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetConversionResponse.ProtoReflect.Descriptor instead.
+func (*SetConversionResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SetConversionResponse) GetAccepted() bool {
+	if x != nil {
+		return x.Accepted
+	}
+	return false
+}
+
+func (x *SetConversionResponse) GetReport() *ConversionReport {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
+func (x *SetConversionResponse) GetCrd() *Crd {
+	if x != nil {
+		return x.Crd
+	}
+	return nil
+}
+
+func (x *SetConversionResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *SetConversionResponse) GetOutcome() RegistrationOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED
+}
+
 // Request of WatchCrds.
 type WatchCrdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1829,7 +2005,7 @@ type WatchCrdsRequest struct {
 
 func (x *WatchCrdsRequest) Reset() {
 	*x = WatchCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +2017,7 @@ func (x *WatchCrdsRequest) String() string {
 func (*WatchCrdsRequest) ProtoMessage() {}
 
 func (x *WatchCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +2030,7 @@ func (x *WatchCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCrdsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchCrdsRequest) GetCatalog() string {
@@ -1898,7 +2074,7 @@ type WatchCrdsResponse struct {
 
 func (x *WatchCrdsResponse) Reset() {
 	*x = WatchCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2086,7 @@ func (x *WatchCrdsResponse) String() string {
 func (*WatchCrdsResponse) ProtoMessage() {}
 
 func (x *WatchCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2099,7 @@ func (x *WatchCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCrdsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchCrdsResponse) GetType() WatchEventType {
@@ -1972,7 +2148,7 @@ type DiffCrdRequest struct {
 
 func (x *DiffCrdRequest) Reset() {
 	*x = DiffCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2160,7 @@ func (x *DiffCrdRequest) String() string {
 func (*DiffCrdRequest) ProtoMessage() {}
 
 func (x *DiffCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2173,7 @@ func (x *DiffCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffCrdRequest.ProtoReflect.Descriptor instead.
 func (*DiffCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DiffCrdRequest) GetCatalog() string {
@@ -2078,7 +2254,7 @@ type DiffCrdResponse struct {
 
 func (x *DiffCrdResponse) Reset() {
 	*x = DiffCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2266,7 @@ func (x *DiffCrdResponse) String() string {
 func (*DiffCrdResponse) ProtoMessage() {}
 
 func (x *DiffCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2279,7 @@ func (x *DiffCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffCrdResponse.ProtoReflect.Descriptor instead.
 func (*DiffCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DiffCrdResponse) GetChangeClass() ChangeClass {
@@ -2175,7 +2351,7 @@ type CreateCatalogRequest struct {
 
 func (x *CreateCatalogRequest) Reset() {
 	*x = CreateCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2363,7 @@ func (x *CreateCatalogRequest) String() string {
 func (*CreateCatalogRequest) ProtoMessage() {}
 
 func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +2376,7 @@ func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogRequest.ProtoReflect.Descriptor instead.
 func (*CreateCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CreateCatalogRequest) GetCatalog() string {
@@ -2230,7 +2406,7 @@ type CreateCatalogResponse struct {
 
 func (x *CreateCatalogResponse) Reset() {
 	*x = CreateCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2242,7 +2418,7 @@ func (x *CreateCatalogResponse) String() string {
 func (*CreateCatalogResponse) ProtoMessage() {}
 
 func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2255,7 +2431,7 @@ func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogResponse.ProtoReflect.Descriptor instead.
 func (*CreateCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{26}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CreateCatalogResponse) GetCatalog() *Catalog {
@@ -2286,7 +2462,7 @@ type GetCatalogRequest struct {
 
 func (x *GetCatalogRequest) Reset() {
 	*x = GetCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2298,7 +2474,7 @@ func (x *GetCatalogRequest) String() string {
 func (*GetCatalogRequest) ProtoMessage() {}
 
 func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2311,7 +2487,7 @@ func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogRequest.ProtoReflect.Descriptor instead.
 func (*GetCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{27}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetCatalogRequest) GetCatalog() string {
@@ -2339,7 +2515,7 @@ type GetCatalogResponse struct {
 
 func (x *GetCatalogResponse) Reset() {
 	*x = GetCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2351,7 +2527,7 @@ func (x *GetCatalogResponse) String() string {
 func (*GetCatalogResponse) ProtoMessage() {}
 
 func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2364,7 +2540,7 @@ func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogResponse.ProtoReflect.Descriptor instead.
 func (*GetCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{28}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetCatalogResponse) GetCatalog() *Catalog {
@@ -2391,7 +2567,7 @@ type ListCatalogsRequest struct {
 
 func (x *ListCatalogsRequest) Reset() {
 	*x = ListCatalogsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2403,7 +2579,7 @@ func (x *ListCatalogsRequest) String() string {
 func (*ListCatalogsRequest) ProtoMessage() {}
 
 func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2416,7 +2592,7 @@ func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsRequest.ProtoReflect.Descriptor instead.
 func (*ListCatalogsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{29}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListCatalogsRequest) GetPageSize() int32 {
@@ -2455,7 +2631,7 @@ type ListCatalogsResponse struct {
 
 func (x *ListCatalogsResponse) Reset() {
 	*x = ListCatalogsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2467,7 +2643,7 @@ func (x *ListCatalogsResponse) String() string {
 func (*ListCatalogsResponse) ProtoMessage() {}
 
 func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2480,7 +2656,7 @@ func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsResponse.ProtoReflect.Descriptor instead.
 func (*ListCatalogsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{30}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListCatalogsResponse) GetCatalogs() []*Catalog {
@@ -2519,7 +2695,7 @@ type DeleteCatalogRequest struct {
 
 func (x *DeleteCatalogRequest) Reset() {
 	*x = DeleteCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2531,7 +2707,7 @@ func (x *DeleteCatalogRequest) String() string {
 func (*DeleteCatalogRequest) ProtoMessage() {}
 
 func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2544,7 +2720,7 @@ func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{31}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DeleteCatalogRequest) GetCatalog() string {
@@ -2581,7 +2757,7 @@ type DeleteCatalogResponse struct {
 
 func (x *DeleteCatalogResponse) Reset() {
 	*x = DeleteCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2593,7 +2769,7 @@ func (x *DeleteCatalogResponse) String() string {
 func (*DeleteCatalogResponse) ProtoMessage() {}
 
 func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2606,7 +2782,7 @@ func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{32}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DeleteCatalogResponse) GetToken() string {
@@ -2628,7 +2804,7 @@ var File_crdeval_v1_registry_proto protoreflect.FileDescriptor
 const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"\x19crdeval/v1/registry.proto\x12\n" +
-	"crdeval.v1\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xb6\x01\n" +
+	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xb6\x01\n" +
 	"\aCatalog\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\x12\x12\n" +
@@ -2652,7 +2828,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\tlist_kind\x18\x05 \x01(\tR\blistKind\x12\x1e\n" +
 	"\n" +
 	"categories\x18\x06 \x03(\tR\n" +
-	"categories\"\x93\x04\n" +
+	"categories\"\xc9\x04\n" +
 	"\x03Crd\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -2672,7 +2848,10 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\bversions\x18\v \x03(\v2\x16.crdeval.v1.CrdVersionR\bversions\x12'\n" +
 	"\x0fstorage_version\x18\f \x01(\tR\x0estorageVersion\x120\n" +
 	"\bmanifest\x18\r \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12-\n" +
-	"\x06status\x18\x0e \x01(\v2\x15.crdeval.v1.CrdStatusR\x06status\"\xa8\x02\n" +
+	"\x06status\x18\x0e \x01(\v2\x15.crdeval.v1.CrdStatusR\x06status\x124\n" +
+	"\n" +
+	"conversion\x18\x0f \x01(\v2\x14.crdeval.v1.DocumentR\n" +
+	"conversion\"\xa8\x02\n" +
 	"\tCrdStatus\x12 \n" +
 	"\vestablished\x18\x01 \x01(\bR\vestablished\x128\n" +
 	"\n" +
@@ -2751,7 +2930,19 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x04etag\x18\x04 \x01(\tR\x04etag\"T\n" +
 	"\x19SetStoredVersionsResponse\x12!\n" +
 	"\x03crd\x18\x01 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"t\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"\xa7\x01\n" +
+	"\x14SetConversionRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
+	"\x03crd\x18\x02 \x01(\tR\x03crd\x12*\n" +
+	"\x05rules\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05rules\x12\x12\n" +
+	"\x04etag\x18\x04 \x01(\tR\x04etag\x12#\n" +
+	"\rvalidate_only\x18\x05 \x01(\bR\fvalidateOnly\"\xdd\x01\n" +
+	"\x15SetConversionResponse\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\bR\baccepted\x124\n" +
+	"\x06report\x18\x02 \x01(\v2\x1c.crdeval.v1.ConversionReportR\x06report\x12!\n" +
+	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
+	"\x05token\x18\x04 \x01(\tR\x05token\x129\n" +
+	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"t\n" +
 	"\x10WatchCrdsRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x1d\n" +
 	"\n" +
@@ -2820,7 +3011,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x16WATCH_EVENT_TYPE_ADDED\x10\x01\x12\x1d\n" +
 	"\x19WATCH_EVENT_TYPE_MODIFIED\x10\x02\x12\x1c\n" +
 	"\x18WATCH_EVENT_TYPE_DELETED\x10\x03\x12\x1b\n" +
-	"\x17WATCH_EVENT_TYPE_SYNCED\x10\x042\xa4\f\n" +
+	"\x17WATCH_EVENT_TYPE_SYNCED\x10\x042\xbb\r\n" +
 	"\x0fRegistryService\x12}\n" +
 	"\vRegisterCrd\x12\x1e.crdeval.v1.RegisterCrdRequest\x1a\x1f.crdeval.v1.RegisterCrdResponse\"-\x82\xd3\xe4\x93\x02':\bmanifest\"\x1b/v1/catalogs/{catalog}/crds\x12\x82\x01\n" +
 	"\fRegisterCrds\x12\x1f.crdeval.v1.RegisterCrdsRequest\x1a .crdeval.v1.RegisterCrdsResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/catalogs/{catalog}/crds:register\x12z\n" +
@@ -2828,7 +3019,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x06GetCrd\x12\x19.crdeval.v1.GetCrdRequest\x1a\x1a.crdeval.v1.GetCrdResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/catalogs/{catalog}/crds/{crd}\x12j\n" +
 	"\bListCrds\x12\x1b.crdeval.v1.ListCrdsRequest\x1a\x1c.crdeval.v1.ListCrdsResponse\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/catalogs/{catalog}/crds\x12s\n" +
 	"\tDeleteCrd\x12\x1c.crdeval.v1.DeleteCrdRequest\x1a\x1d.crdeval.v1.DeleteCrdResponse\")\x82\xd3\xe4\x93\x02#*!/v1/catalogs/{catalog}/crds/{crd}\x12\xa0\x01\n" +
-	"\x11SetStoredVersions\x12$.crdeval.v1.SetStoredVersionsRequest\x1a%.crdeval.v1.SetStoredVersionsResponse\">\x82\xd3\xe4\x93\x028:\x01*\"3/v1/catalogs/{catalog}/crds/{crd}:setStoredVersions\x12u\n" +
+	"\x11SetStoredVersions\x12$.crdeval.v1.SetStoredVersionsRequest\x1a%.crdeval.v1.SetStoredVersionsResponse\">\x82\xd3\xe4\x93\x028:\x01*\"3/v1/catalogs/{catalog}/crds/{crd}:setStoredVersions\x12\x94\x01\n" +
+	"\rSetConversion\x12 .crdeval.v1.SetConversionRequest\x1a!.crdeval.v1.SetConversionResponse\">\x82\xd3\xe4\x93\x028:\x05rules\"//v1/catalogs/{catalog}/crds/{crd}:setConversion\x12u\n" +
 	"\tWatchCrds\x12\x1c.crdeval.v1.WatchCrdsRequest\x1a\x1d.crdeval.v1.WatchCrdsResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/catalogs/{catalog}/crds:watch0\x01\x12o\n" +
 	"\aDiffCrd\x12\x1a.crdeval.v1.DiffCrdRequest\x1a\x1b.crdeval.v1.DiffCrdResponse\"+\x82\xd3\xe4\x93\x02%:\x01*\" /v1/catalogs/{catalog}/crds:diff\x12m\n" +
 	"\rCreateCatalog\x12 .crdeval.v1.CreateCatalogRequest\x1a!.crdeval.v1.CreateCatalogResponse\"\x17\x82\xd3\xe4\x93\x02\x11:\x01*\"\f/v1/catalogs\x12k\n" +
@@ -2851,7 +3043,7 @@ func file_crdeval_v1_registry_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_registry_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_crdeval_v1_registry_proto_goTypes = []any{
 	(RegistrationOutcome)(0),          // 0: crdeval.v1.RegistrationOutcome
 	(CrdView)(0),                      // 1: crdeval.v1.CrdView
@@ -2877,102 +3069,112 @@ var file_crdeval_v1_registry_proto_goTypes = []any{
 	(*DeleteCrdResponse)(nil),         // 21: crdeval.v1.DeleteCrdResponse
 	(*SetStoredVersionsRequest)(nil),  // 22: crdeval.v1.SetStoredVersionsRequest
 	(*SetStoredVersionsResponse)(nil), // 23: crdeval.v1.SetStoredVersionsResponse
-	(*WatchCrdsRequest)(nil),          // 24: crdeval.v1.WatchCrdsRequest
-	(*WatchCrdsResponse)(nil),         // 25: crdeval.v1.WatchCrdsResponse
-	(*DiffCrdRequest)(nil),            // 26: crdeval.v1.DiffCrdRequest
-	(*DiffCrdResponse)(nil),           // 27: crdeval.v1.DiffCrdResponse
-	(*CreateCatalogRequest)(nil),      // 28: crdeval.v1.CreateCatalogRequest
-	(*CreateCatalogResponse)(nil),     // 29: crdeval.v1.CreateCatalogResponse
-	(*GetCatalogRequest)(nil),         // 30: crdeval.v1.GetCatalogRequest
-	(*GetCatalogResponse)(nil),        // 31: crdeval.v1.GetCatalogResponse
-	(*ListCatalogsRequest)(nil),       // 32: crdeval.v1.ListCatalogsRequest
-	(*ListCatalogsResponse)(nil),      // 33: crdeval.v1.ListCatalogsResponse
-	(*DeleteCatalogRequest)(nil),      // 34: crdeval.v1.DeleteCatalogRequest
-	(*DeleteCatalogResponse)(nil),     // 35: crdeval.v1.DeleteCatalogResponse
-	(*timestamppb.Timestamp)(nil),     // 36: google.protobuf.Timestamp
-	(*CrdVersion)(nil),                // 37: crdeval.v1.CrdVersion
-	(*Document)(nil),                  // 38: crdeval.v1.Document
-	(*CrdReport)(nil),                 // 39: crdeval.v1.CrdReport
-	(*status.Status)(nil),             // 40: google.rpc.Status
-	(ChangeClass)(0),                  // 41: crdeval.v1.ChangeClass
-	(*CrdChange)(nil),                 // 42: crdeval.v1.CrdChange
-	(*ReplayResult)(nil),              // 43: crdeval.v1.ReplayResult
+	(*SetConversionRequest)(nil),      // 24: crdeval.v1.SetConversionRequest
+	(*SetConversionResponse)(nil),     // 25: crdeval.v1.SetConversionResponse
+	(*WatchCrdsRequest)(nil),          // 26: crdeval.v1.WatchCrdsRequest
+	(*WatchCrdsResponse)(nil),         // 27: crdeval.v1.WatchCrdsResponse
+	(*DiffCrdRequest)(nil),            // 28: crdeval.v1.DiffCrdRequest
+	(*DiffCrdResponse)(nil),           // 29: crdeval.v1.DiffCrdResponse
+	(*CreateCatalogRequest)(nil),      // 30: crdeval.v1.CreateCatalogRequest
+	(*CreateCatalogResponse)(nil),     // 31: crdeval.v1.CreateCatalogResponse
+	(*GetCatalogRequest)(nil),         // 32: crdeval.v1.GetCatalogRequest
+	(*GetCatalogResponse)(nil),        // 33: crdeval.v1.GetCatalogResponse
+	(*ListCatalogsRequest)(nil),       // 34: crdeval.v1.ListCatalogsRequest
+	(*ListCatalogsResponse)(nil),      // 35: crdeval.v1.ListCatalogsResponse
+	(*DeleteCatalogRequest)(nil),      // 36: crdeval.v1.DeleteCatalogRequest
+	(*DeleteCatalogResponse)(nil),     // 37: crdeval.v1.DeleteCatalogResponse
+	(*timestamppb.Timestamp)(nil),     // 38: google.protobuf.Timestamp
+	(*CrdVersion)(nil),                // 39: crdeval.v1.CrdVersion
+	(*Document)(nil),                  // 40: crdeval.v1.Document
+	(*CrdReport)(nil),                 // 41: crdeval.v1.CrdReport
+	(*status.Status)(nil),             // 42: google.rpc.Status
+	(*ConversionReport)(nil),          // 43: crdeval.v1.ConversionReport
+	(ChangeClass)(0),                  // 44: crdeval.v1.ChangeClass
+	(*CrdChange)(nil),                 // 45: crdeval.v1.CrdChange
+	(*ReplayResult)(nil),              // 46: crdeval.v1.ReplayResult
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
-	36, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
-	36, // 1: crdeval.v1.CrdCondition.last_transition_time:type_name -> google.protobuf.Timestamp
-	36, // 2: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
-	36, // 3: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
+	38, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
+	38, // 1: crdeval.v1.CrdCondition.last_transition_time:type_name -> google.protobuf.Timestamp
+	38, // 2: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
+	38, // 3: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
 	5,  // 4: crdeval.v1.Crd.names:type_name -> crdeval.v1.CrdNames
-	37, // 5: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
-	38, // 6: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
+	39, // 5: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
+	40, // 6: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
 	7,  // 7: crdeval.v1.Crd.status:type_name -> crdeval.v1.CrdStatus
-	4,  // 8: crdeval.v1.CrdStatus.conditions:type_name -> crdeval.v1.CrdCondition
-	5,  // 9: crdeval.v1.CrdStatus.accepted_names:type_name -> crdeval.v1.CrdNames
-	38, // 10: crdeval.v1.CrdStatus.json:type_name -> crdeval.v1.Document
-	38, // 11: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	39, // 12: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 13: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 14: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	38, // 15: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
-	10, // 16: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
-	9,  // 17: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
-	40, // 18: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
-	12, // 19: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
-	38, // 20: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	39, // 21: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 22: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 23: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 24: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 25: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	1,  // 26: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 27: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	6,  // 28: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
-	1,  // 29: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	2,  // 30: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
-	6,  // 31: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
-	38, // 32: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
-	38, // 33: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
-	38, // 34: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
-	41, // 35: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
-	42, // 36: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
-	39, // 37: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	43, // 38: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
-	6,  // 39: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
-	3,  // 40: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 41: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 42: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	8,  // 43: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	11, // 44: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
-	14, // 45: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	16, // 46: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	18, // 47: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	20, // 48: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	22, // 49: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
-	24, // 50: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
-	26, // 51: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
-	28, // 52: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	30, // 53: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	32, // 54: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	34, // 55: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	9,  // 56: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	13, // 57: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
-	15, // 58: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	17, // 59: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	19, // 60: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	21, // 61: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	23, // 62: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
-	25, // 63: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
-	27, // 64: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
-	29, // 65: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	31, // 66: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	33, // 67: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	35, // 68: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	56, // [56:69] is the sub-list for method output_type
-	43, // [43:56] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	40, // 8: crdeval.v1.Crd.conversion:type_name -> crdeval.v1.Document
+	4,  // 9: crdeval.v1.CrdStatus.conditions:type_name -> crdeval.v1.CrdCondition
+	5,  // 10: crdeval.v1.CrdStatus.accepted_names:type_name -> crdeval.v1.CrdNames
+	40, // 11: crdeval.v1.CrdStatus.json:type_name -> crdeval.v1.Document
+	40, // 12: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
+	41, // 13: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	6,  // 14: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 15: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	40, // 16: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
+	10, // 17: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
+	9,  // 18: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
+	42, // 19: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
+	12, // 20: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
+	40, // 21: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	41, // 22: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	6,  // 23: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 24: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 25: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 26: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 27: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 28: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	6,  // 29: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
+	40, // 30: crdeval.v1.SetConversionRequest.rules:type_name -> crdeval.v1.Document
+	43, // 31: crdeval.v1.SetConversionResponse.report:type_name -> crdeval.v1.ConversionReport
+	6,  // 32: crdeval.v1.SetConversionResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 33: crdeval.v1.SetConversionResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 34: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	2,  // 35: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
+	6,  // 36: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
+	40, // 37: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
+	40, // 38: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
+	40, // 39: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
+	44, // 40: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
+	45, // 41: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
+	41, // 42: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	46, // 43: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
+	6,  // 44: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
+	3,  // 45: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 46: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 47: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	8,  // 48: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	11, // 49: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
+	14, // 50: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	16, // 51: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	18, // 52: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	20, // 53: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	22, // 54: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
+	24, // 55: crdeval.v1.RegistryService.SetConversion:input_type -> crdeval.v1.SetConversionRequest
+	26, // 56: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
+	28, // 57: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
+	30, // 58: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	32, // 59: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	34, // 60: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	36, // 61: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	9,  // 62: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	13, // 63: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
+	15, // 64: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	17, // 65: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	19, // 66: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	21, // 67: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	23, // 68: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
+	25, // 69: crdeval.v1.RegistryService.SetConversion:output_type -> crdeval.v1.SetConversionResponse
+	27, // 70: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
+	29, // 71: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
+	31, // 72: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	33, // 73: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	35, // 74: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	37, // 75: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	62, // [62:76] is the sub-list for method output_type
+	48, // [48:62] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }
@@ -2980,6 +3182,7 @@ func file_crdeval_v1_registry_proto_init() {
 	if File_crdeval_v1_registry_proto != nil {
 		return
 	}
+	file_crdeval_v1_conversion_proto_init()
 	file_crdeval_v1_diff_proto_init()
 	file_crdeval_v1_document_proto_init()
 	file_crdeval_v1_report_proto_init()
@@ -2993,7 +3196,7 @@ func file_crdeval_v1_registry_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_registry_proto_rawDesc), len(file_crdeval_v1_registry_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,7 @@ const (
 	RegistryService_ListCrds_FullMethodName          = "/crdeval.v1.RegistryService/ListCrds"
 	RegistryService_DeleteCrd_FullMethodName         = "/crdeval.v1.RegistryService/DeleteCrd"
 	RegistryService_SetStoredVersions_FullMethodName = "/crdeval.v1.RegistryService/SetStoredVersions"
+	RegistryService_SetConversion_FullMethodName     = "/crdeval.v1.RegistryService/SetConversion"
 	RegistryService_WatchCrds_FullMethodName         = "/crdeval.v1.RegistryService/WatchCrds"
 	RegistryService_DiffCrd_FullMethodName           = "/crdeval.v1.RegistryService/DiffCrd"
 	RegistryService_CreateCatalog_FullMethodName     = "/crdeval.v1.RegistryService/CreateCatalog"
@@ -89,6 +90,21 @@ type RegistryServiceClient interface {
 	// has a version that is not in spec.versions. An API server accepts such a list, but then rejects every later update
 	// of the CRD.
 	SetStoredVersions(ctx context.Context, in *SetStoredVersionsRequest, opts ...grpc.CallOption) (*SetStoredVersionsResponse, error)
+	// Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
+	// have the conversion strategy Webhook. The rules are checked against the schemas of the CRD, and the laws of
+	// conversion are tested on 200 generated objects for each pair of versions and direction. If the rules have violations,
+	// or a law does not hold, `accepted` is false and nothing is stored. This is not an error: over REST the status is HTTP
+	// 200. Otherwise the CRD has a new revision, which consists of its manifest and the rules. Setting the same rules again
+	// changes nothing.
+	//
+	// Registering the CRD again keeps its rules. If they do not fit the new schemas, the registration succeeds,
+	// `report.conversion` says why, and conversions fail until other rules are set. Deleting the CRD deletes its rules.
+	//
+	// Over REST the body is the rules, as JSON or YAML. The body `null` removes the rules.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, MANIFEST_UNREADABLE if the rules are neither JSON nor YAML;
+	// CRD_REJECTED if the registered CRD is not valid any more.
+	SetConversion(ctx context.Context, in *SetConversionRequest, opts ...grpc.CallOption) (*SetConversionResponse, error)
 	// Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
 	// every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each
 	// change as it happens.
@@ -201,6 +217,16 @@ func (c *registryServiceClient) SetStoredVersions(ctx context.Context, in *SetSt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SetStoredVersionsResponse)
 	err := c.cc.Invoke(ctx, RegistryService_SetStoredVersions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *registryServiceClient) SetConversion(ctx context.Context, in *SetConversionRequest, opts ...grpc.CallOption) (*SetConversionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetConversionResponse)
+	err := c.cc.Invoke(ctx, RegistryService_SetConversion_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -329,6 +355,21 @@ type RegistryServiceServer interface {
 	// has a version that is not in spec.versions. An API server accepts such a list, but then rejects every later update
 	// of the CRD.
 	SetStoredVersions(context.Context, *SetStoredVersionsRequest) (*SetStoredVersionsResponse, error)
+	// Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
+	// have the conversion strategy Webhook. The rules are checked against the schemas of the CRD, and the laws of
+	// conversion are tested on 200 generated objects for each pair of versions and direction. If the rules have violations,
+	// or a law does not hold, `accepted` is false and nothing is stored. This is not an error: over REST the status is HTTP
+	// 200. Otherwise the CRD has a new revision, which consists of its manifest and the rules. Setting the same rules again
+	// changes nothing.
+	//
+	// Registering the CRD again keeps its rules. If they do not fit the new schemas, the registration succeeds,
+	// `report.conversion` says why, and conversions fail until other rules are set. Deleting the CRD deletes its rules.
+	//
+	// Over REST the body is the rules, as JSON or YAML. The body `null` removes the rules.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, MANIFEST_UNREADABLE if the rules are neither JSON nor YAML;
+	// CRD_REJECTED if the registered CRD is not valid any more.
+	SetConversion(context.Context, *SetConversionRequest) (*SetConversionResponse, error)
 	// Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
 	// every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each
 	// change as it happens.
@@ -397,6 +438,9 @@ func (UnimplementedRegistryServiceServer) DeleteCrd(context.Context, *DeleteCrdR
 }
 func (UnimplementedRegistryServiceServer) SetStoredVersions(context.Context, *SetStoredVersionsRequest) (*SetStoredVersionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetStoredVersions not implemented")
+}
+func (UnimplementedRegistryServiceServer) SetConversion(context.Context, *SetConversionRequest) (*SetConversionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetConversion not implemented")
 }
 func (UnimplementedRegistryServiceServer) WatchCrds(*WatchCrdsRequest, grpc.ServerStreamingServer[WatchCrdsResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchCrds not implemented")
@@ -563,6 +607,24 @@ func _RegistryService_SetStoredVersions_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RegistryService_SetConversion_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetConversionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RegistryServiceServer).SetConversion(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RegistryService_SetConversion_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RegistryServiceServer).SetConversion(ctx, req.(*SetConversionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RegistryService_WatchCrds_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchCrdsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -698,6 +760,10 @@ var RegistryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetStoredVersions",
 			Handler:    _RegistryService_SetStoredVersions_Handler,
+		},
+		{
+			MethodName: "SetConversion",
+			Handler:    _RegistryService_SetConversion_Handler,
 		},
 		{
 			MethodName: "DiffCrd",

@@ -446,7 +446,10 @@ type CrdReport struct {
 	LowestMinorReason string `protobuf:"bytes,6,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
 	// Whether the CRD was checked as an update of the registered CRD with its name. False if it was checked as a
 	// creation.
-	Update        bool `protobuf:"varint,7,opt,name=update,proto3" json:"update,omitempty"`
+	Update bool `protobuf:"varint,7,opt,name=update,proto3" json:"update,omitempty"`
+	// The report about the conversion rules that the registered CRD has, and keeps with this manifest. Absent if it has no
+	// rules. If the rules are not accepted, the CRD may still be accepted: conversions then fail until other rules are set.
+	Conversion    *ConversionReport `protobuf:"bytes,8,opt,name=conversion,proto3" json:"conversion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -530,12 +533,19 @@ func (x *CrdReport) GetUpdate() bool {
 	return false
 }
 
+func (x *CrdReport) GetConversion() *ConversionReport {
+	if x != nil {
+		return x.Conversion
+	}
+	return nil
+}
+
 var File_crdeval_v1_report_proto protoreflect.FileDescriptor
 
 const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/report.proto\x12\n" +
-	"crdeval.v1\x1a\x1acrdeval/v1/violation.proto\"\xe4\x01\n" +
+	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x1acrdeval/v1/violation.proto\"\xe4\x01\n" +
 	"\n" +
 	"CrdVersion\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
@@ -572,7 +582,7 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\x0eestimated_cost\x18\x04 \x01(\x04R\restimatedCost\x12\x1d\n" +
 	"\n" +
 	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x12.\n" +
-	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xb5\x02\n" +
+	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xf3\x02\n" +
 	"\tCrdReport\x125\n" +
 	"\n" +
 	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
@@ -582,7 +592,10 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\trejection\x18\x04 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12!\n" +
 	"\flowest_minor\x18\x05 \x01(\x05R\vlowestMinor\x12.\n" +
 	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\x12\x16\n" +
-	"\x06update\x18\a \x01(\bR\x06updateBH\n" +
+	"\x06update\x18\a \x01(\bR\x06update\x12<\n" +
+	"\n" +
+	"conversion\x18\b \x01(\v2\x1c.crdeval.v1.ConversionReportR\n" +
+	"conversionBH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (
@@ -599,14 +612,15 @@ func file_crdeval_v1_report_proto_rawDescGZIP() []byte {
 
 var file_crdeval_v1_report_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_crdeval_v1_report_proto_goTypes = []any{
-	(*CrdVersion)(nil),    // 0: crdeval.v1.CrdVersion
-	(*CostCulprit)(nil),   // 1: crdeval.v1.CostCulprit
-	(*RuleReport)(nil),    // 2: crdeval.v1.RuleReport
-	(*VersionReport)(nil), // 3: crdeval.v1.VersionReport
-	(*CrdReport)(nil),     // 4: crdeval.v1.CrdReport
-	(*RuleRef)(nil),       // 5: crdeval.v1.RuleRef
-	(*Violation)(nil),     // 6: crdeval.v1.Violation
-	(*Rejection)(nil),     // 7: crdeval.v1.Rejection
+	(*CrdVersion)(nil),       // 0: crdeval.v1.CrdVersion
+	(*CostCulprit)(nil),      // 1: crdeval.v1.CostCulprit
+	(*RuleReport)(nil),       // 2: crdeval.v1.RuleReport
+	(*VersionReport)(nil),    // 3: crdeval.v1.VersionReport
+	(*CrdReport)(nil),        // 4: crdeval.v1.CrdReport
+	(*RuleRef)(nil),          // 5: crdeval.v1.RuleRef
+	(*Violation)(nil),        // 6: crdeval.v1.Violation
+	(*Rejection)(nil),        // 7: crdeval.v1.Rejection
+	(*ConversionReport)(nil), // 8: crdeval.v1.ConversionReport
 }
 var file_crdeval_v1_report_proto_depIdxs = []int32{
 	5, // 0: crdeval.v1.RuleReport.rule:type_name -> crdeval.v1.RuleRef
@@ -616,11 +630,12 @@ var file_crdeval_v1_report_proto_depIdxs = []int32{
 	6, // 4: crdeval.v1.CrdReport.violations:type_name -> crdeval.v1.Violation
 	3, // 5: crdeval.v1.CrdReport.versions:type_name -> crdeval.v1.VersionReport
 	7, // 6: crdeval.v1.CrdReport.rejection:type_name -> crdeval.v1.Rejection
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	8, // 7: crdeval.v1.CrdReport.conversion:type_name -> crdeval.v1.ConversionReport
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_report_proto_init() }
@@ -628,6 +643,7 @@ func file_crdeval_v1_report_proto_init() {
 	if File_crdeval_v1_report_proto != nil {
 		return
 	}
+	file_crdeval_v1_conversion_proto_init()
 	file_crdeval_v1_violation_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

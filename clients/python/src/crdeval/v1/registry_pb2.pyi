@@ -1,5 +1,6 @@
 import datetime
 
+from crdeval.v1 import conversion_pb2 as _conversion_pb2
 from crdeval.v1 import diff_pb2 as _diff_pb2
 from crdeval.v1 import document_pb2 as _document_pb2
 from crdeval.v1 import report_pb2 as _report_pb2
@@ -97,7 +98,7 @@ class CrdNames(_message.Message):
     def __init__(self, plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., categories: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Crd(_message.Message):
-    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "names", "scope", "versions", "storage_version", "manifest", "status")
+    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "names", "scope", "versions", "storage_version", "manifest", "status", "conversion")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
@@ -112,6 +113,7 @@ class Crd(_message.Message):
     STORAGE_VERSION_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    CONVERSION_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     name: str
     revision: str
@@ -126,7 +128,8 @@ class Crd(_message.Message):
     storage_version: str
     manifest: _document_pb2.Document
     status: CrdStatus
-    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., names: _Optional[_Union[CrdNames, _Mapping]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[_report_pb2.CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., status: _Optional[_Union[CrdStatus, _Mapping]] = ...) -> None: ...
+    conversion: _document_pb2.Document
+    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., names: _Optional[_Union[CrdNames, _Mapping]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[_report_pb2.CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., status: _Optional[_Union[CrdStatus, _Mapping]] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class CrdStatus(_message.Message):
     __slots__ = ("established", "conditions", "stored_versions", "accepted_names", "observed_generation", "json")
@@ -307,6 +310,34 @@ class SetStoredVersionsResponse(_message.Message):
     crd: Crd
     token: str
     def __init__(self, crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ...) -> None: ...
+
+class SetConversionRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "rules", "etag", "validate_only")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    rules: _document_pb2.Document
+    etag: str
+    validate_only: bool
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., rules: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+
+class SetConversionResponse(_message.Message):
+    __slots__ = ("accepted", "report", "crd", "token", "outcome")
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    REPORT_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    accepted: bool
+    report: _conversion_pb2.ConversionReport
+    crd: Crd
+    token: str
+    outcome: RegistrationOutcome
+    def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
 
 class WatchCrdsRequest(_message.Message):
     __slots__ = ("catalog", "from_token", "view")

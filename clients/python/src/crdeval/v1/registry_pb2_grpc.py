@@ -75,6 +75,11 @@ class RegistryServiceStub:
                 request_serializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsRequest.SerializeToString,
                 response_deserializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsResponse.FromString,
                 _registered_method=True)
+        self.SetConversion = channel.unary_unary(
+                '/crdeval.v1.RegistryService/SetConversion',
+                request_serializer=crdeval_dot_v1_dot_registry__pb2.SetConversionRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_registry__pb2.SetConversionResponse.FromString,
+                _registered_method=True)
         self.WatchCrds = channel.unary_stream(
                 '/crdeval.v1.RegistryService/WatchCrds',
                 request_serializer=crdeval_dot_v1_dot_registry__pb2.WatchCrdsRequest.SerializeToString,
@@ -193,6 +198,26 @@ class RegistryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetConversion(self, request, context):
+        """Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
+        have the conversion strategy Webhook. The rules are checked against the schemas of the CRD, and the laws of
+        conversion are tested on 200 generated objects for each pair of versions and direction. If the rules have violations,
+        or a law does not hold, `accepted` is false and nothing is stored. This is not an error: over REST the status is HTTP
+        200. Otherwise the CRD has a new revision, which consists of its manifest and the rules. Setting the same rules again
+        changes nothing.
+
+        Registering the CRD again keeps its rules. If they do not fit the new schemas, the registration succeeds,
+        `report.conversion` says why, and conversions fail until other rules are set. Deleting the CRD deletes its rules.
+
+        Over REST the body is the rules, as JSON or YAML. The body `null` removes the rules.
+
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, MANIFEST_UNREADABLE if the rules are neither JSON nor YAML;
+        CRD_REJECTED if the registered CRD is not valid any more.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchCrds(self, request, context):
         """Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
         every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each
@@ -298,6 +323,11 @@ def add_RegistryServiceServicer_to_server(servicer, server):
                     servicer.SetStoredVersions,
                     request_deserializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsRequest.FromString,
                     response_serializer=crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsResponse.SerializeToString,
+            ),
+            'SetConversion': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetConversion,
+                    request_deserializer=crdeval_dot_v1_dot_registry__pb2.SetConversionRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_registry__pb2.SetConversionResponse.SerializeToString,
             ),
             'WatchCrds': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchCrds,
@@ -525,6 +555,33 @@ class RegistryService:
             '/crdeval.v1.RegistryService/SetStoredVersions',
             crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsRequest.SerializeToString,
             crdeval_dot_v1_dot_registry__pb2.SetStoredVersionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetConversion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/crdeval.v1.RegistryService/SetConversion',
+            crdeval_dot_v1_dot_registry__pb2.SetConversionRequest.SerializeToString,
+            crdeval_dot_v1_dot_registry__pb2.SetConversionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -22,10 +22,11 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from crdeval.v1 import conversion_pb2 as crdeval_dot_v1_dot_conversion__pb2
 from crdeval.v1 import violation_pb2 as crdeval_dot_v1_dot_violation__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63rdeval/v1/report.proto\x12\ncrdeval.v1\x1a\x1a\x63rdeval/v1/violation.proto\"\x95\x01\n\nCrdVersion\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06served\x18\x02 \x01(\x08\x12\x0f\n\x07storage\x18\x03 \x01(\x08\x12\x12\n\ndeprecated\x18\x04 \x01(\x08\x12\x1b\n\x13\x64\x65precation_warning\x18\x05 \x01(\t\x12\x11\n\thas_rules\x18\x06 \x01(\x08\x12\x14\n\x0csubresources\x18\x07 \x03(\t\"I\n\x0b\x43ostCulprit\x12\x16\n\x0eschema_pointer\x18\x01 \x01(\t\x12\x0f\n\x07keyword\x18\x02 \x01(\t\x12\x11\n\tsuggested\x18\x03 \x01(\x03\"\xb0\x02\n\nRuleReport\x12\x16\n\x0eschema_pointer\x18\x01 \x01(\t\x12!\n\x04rule\x18\x02 \x01(\x0b\x32\x13.crdeval.v1.RuleRef\x12\x16\n\x0e\x65stimated_cost\x18\x03 \x01(\x04\x12\x13\n\x0b\x63\x61rdinality\x18\x04 \x01(\x04\x12\r\n\x05limit\x18\x05 \x01(\x04\x12\x16\n\x0eshare_of_limit\x18\x06 \x01(\x01\x12\x15\n\ruses_old_self\x18\x07 \x01(\x08\x12)\n\x08\x63ulprits\x18\x08 \x03(\x0b\x32\x17.crdeval.v1.CostCulprit\x12\x14\n\x0clowest_minor\x18\t \x01(\x05\x12\x1b\n\x13lowest_minor_reason\x18\n \x01(\t\x12\x1e\n\x16message_estimated_cost\x18\x0b \x01(\x04\"\xbe\x01\n\rVersionReport\x12\'\n\x07version\x18\x01 \x01(\x0b\x32\x16.crdeval.v1.CrdVersion\x12\x14\n\x0clowest_minor\x18\x02 \x01(\x05\x12%\n\x05rules\x18\x03 \x03(\x0b\x32\x16.crdeval.v1.RuleReport\x12\x16\n\x0e\x65stimated_cost\x18\x04 \x01(\x04\x12\x12\n\ncost_limit\x18\x05 \x01(\x04\x12\x1b\n\x13lowest_minor_reason\x18\x06 \x01(\t\"\xe2\x01\n\tCrdReport\x12)\n\nviolations\x18\x01 \x03(\x0b\x32\x15.crdeval.v1.Violation\x12\x10\n\x08warnings\x18\x02 \x03(\t\x12+\n\x08versions\x18\x03 \x03(\x0b\x32\x19.crdeval.v1.VersionReport\x12(\n\trejection\x18\x04 \x01(\x0b\x32\x15.crdeval.v1.Rejection\x12\x14\n\x0clowest_minor\x18\x05 \x01(\x05\x12\x1b\n\x13lowest_minor_reason\x18\x06 \x01(\t\x12\x0e\n\x06update\x18\x07 \x01(\x08\x42H\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x63rdeval/v1/report.proto\x12\ncrdeval.v1\x1a\x1b\x63rdeval/v1/conversion.proto\x1a\x1a\x63rdeval/v1/violation.proto\"\x95\x01\n\nCrdVersion\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06served\x18\x02 \x01(\x08\x12\x0f\n\x07storage\x18\x03 \x01(\x08\x12\x12\n\ndeprecated\x18\x04 \x01(\x08\x12\x1b\n\x13\x64\x65precation_warning\x18\x05 \x01(\t\x12\x11\n\thas_rules\x18\x06 \x01(\x08\x12\x14\n\x0csubresources\x18\x07 \x03(\t\"I\n\x0b\x43ostCulprit\x12\x16\n\x0eschema_pointer\x18\x01 \x01(\t\x12\x0f\n\x07keyword\x18\x02 \x01(\t\x12\x11\n\tsuggested\x18\x03 \x01(\x03\"\xb0\x02\n\nRuleReport\x12\x16\n\x0eschema_pointer\x18\x01 \x01(\t\x12!\n\x04rule\x18\x02 \x01(\x0b\x32\x13.crdeval.v1.RuleRef\x12\x16\n\x0e\x65stimated_cost\x18\x03 \x01(\x04\x12\x13\n\x0b\x63\x61rdinality\x18\x04 \x01(\x04\x12\r\n\x05limit\x18\x05 \x01(\x04\x12\x16\n\x0eshare_of_limit\x18\x06 \x01(\x01\x12\x15\n\ruses_old_self\x18\x07 \x01(\x08\x12)\n\x08\x63ulprits\x18\x08 \x03(\x0b\x32\x17.crdeval.v1.CostCulprit\x12\x14\n\x0clowest_minor\x18\t \x01(\x05\x12\x1b\n\x13lowest_minor_reason\x18\n \x01(\t\x12\x1e\n\x16message_estimated_cost\x18\x0b \x01(\x04\"\xbe\x01\n\rVersionReport\x12\'\n\x07version\x18\x01 \x01(\x0b\x32\x16.crdeval.v1.CrdVersion\x12\x14\n\x0clowest_minor\x18\x02 \x01(\x05\x12%\n\x05rules\x18\x03 \x03(\x0b\x32\x16.crdeval.v1.RuleReport\x12\x16\n\x0e\x65stimated_cost\x18\x04 \x01(\x04\x12\x12\n\ncost_limit\x18\x05 \x01(\x04\x12\x1b\n\x13lowest_minor_reason\x18\x06 \x01(\t\"\x94\x02\n\tCrdReport\x12)\n\nviolations\x18\x01 \x03(\x0b\x32\x15.crdeval.v1.Violation\x12\x10\n\x08warnings\x18\x02 \x03(\t\x12+\n\x08versions\x18\x03 \x03(\x0b\x32\x19.crdeval.v1.VersionReport\x12(\n\trejection\x18\x04 \x01(\x0b\x32\x15.crdeval.v1.Rejection\x12\x14\n\x0clowest_minor\x18\x05 \x01(\x05\x12\x1b\n\x13lowest_minor_reason\x18\x06 \x01(\t\x12\x0e\n\x06update\x18\x07 \x01(\x08\x12\x30\n\nconversion\x18\x08 \x01(\x0b\x32\x1c.crdeval.v1.ConversionReportBH\n\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,14 +34,14 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'crdeval.v1.report_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\rio.crdeval.v1P\001Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1'
-  _globals['_CRDVERSION']._serialized_start=68
-  _globals['_CRDVERSION']._serialized_end=217
-  _globals['_COSTCULPRIT']._serialized_start=219
-  _globals['_COSTCULPRIT']._serialized_end=292
-  _globals['_RULEREPORT']._serialized_start=295
-  _globals['_RULEREPORT']._serialized_end=599
-  _globals['_VERSIONREPORT']._serialized_start=602
-  _globals['_VERSIONREPORT']._serialized_end=792
-  _globals['_CRDREPORT']._serialized_start=795
-  _globals['_CRDREPORT']._serialized_end=1021
+  _globals['_CRDVERSION']._serialized_start=97
+  _globals['_CRDVERSION']._serialized_end=246
+  _globals['_COSTCULPRIT']._serialized_start=248
+  _globals['_COSTCULPRIT']._serialized_end=321
+  _globals['_RULEREPORT']._serialized_start=324
+  _globals['_RULEREPORT']._serialized_end=628
+  _globals['_VERSIONREPORT']._serialized_start=631
+  _globals['_VERSIONREPORT']._serialized_end=821
+  _globals['_CRDREPORT']._serialized_start=824
+  _globals['_CRDREPORT']._serialized_end=1100
 # @@protoc_insertion_point(module_scope)

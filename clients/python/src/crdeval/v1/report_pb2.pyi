@@ -1,3 +1,4 @@
+from crdeval.v1 import conversion_pb2 as _conversion_pb2
 from crdeval.v1 import violation_pb2 as _violation_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -78,7 +79,7 @@ class VersionReport(_message.Message):
     def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ...) -> None: ...
 
 class CrdReport(_message.Message):
-    __slots__ = ("violations", "warnings", "versions", "rejection", "lowest_minor", "lowest_minor_reason", "update")
+    __slots__ = ("violations", "warnings", "versions", "rejection", "lowest_minor", "lowest_minor_reason", "update", "conversion")
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
@@ -86,6 +87,7 @@ class CrdReport(_message.Message):
     LOWEST_MINOR_FIELD_NUMBER: _ClassVar[int]
     LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
     UPDATE_FIELD_NUMBER: _ClassVar[int]
+    CONVERSION_FIELD_NUMBER: _ClassVar[int]
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     warnings: _containers.RepeatedScalarFieldContainer[str]
     versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
@@ -93,4 +95,5 @@ class CrdReport(_message.Message):
     lowest_minor: int
     lowest_minor_reason: str
     update: bool
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ...) -> None: ...
+    conversion: _conversion_pb2.ConversionReport
+    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ..., conversion: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ...) -> None: ...

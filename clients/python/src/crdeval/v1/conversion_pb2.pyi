@@ -1,0 +1,76 @@
+from crdeval.v1 import document_pb2 as _document_pb2
+from crdeval.v1 import violation_pb2 as _violation_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ConversionClass(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CONVERSION_CLASS_UNSPECIFIED: _ClassVar[ConversionClass]
+    CONVERSION_CLASS_ISO: _ClassVar[ConversionClass]
+    CONVERSION_CLASS_LENS: _ClassVar[ConversionClass]
+    CONVERSION_CLASS_TESTED: _ClassVar[ConversionClass]
+CONVERSION_CLASS_UNSPECIFIED: ConversionClass
+CONVERSION_CLASS_ISO: ConversionClass
+CONVERSION_CLASS_LENS: ConversionClass
+CONVERSION_CLASS_TESTED: ConversionClass
+
+class ConversionReport(_message.Message):
+    __slots__ = ("accepted", "violations", "hub", "rules", "laws")
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
+    HUB_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    LAWS_FIELD_NUMBER: _ClassVar[int]
+    accepted: bool
+    violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    hub: str
+    rules: _containers.RepeatedCompositeFieldContainer[ConversionRule]
+    laws: _containers.RepeatedCompositeFieldContainer[ConversionLaw]
+    def __init__(self, accepted: _Optional[bool] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., hub: _Optional[str] = ..., rules: _Optional[_Iterable[_Union[ConversionRule, _Mapping]]] = ..., laws: _Optional[_Iterable[_Union[ConversionLaw, _Mapping]]] = ...) -> None: ...
+
+class ConversionRule(_message.Message):
+    __slots__ = ("between", "index", "kind", "text", "preconditions")
+    BETWEEN_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CLASS_FIELD_NUMBER: _ClassVar[int]
+    PRECONDITIONS_FIELD_NUMBER: _ClassVar[int]
+    between: _containers.RepeatedScalarFieldContainer[str]
+    index: int
+    kind: str
+    text: str
+    preconditions: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, between: _Optional[_Iterable[str]] = ..., index: _Optional[int] = ..., kind: _Optional[str] = ..., text: _Optional[str] = ..., preconditions: _Optional[_Iterable[str]] = ..., **kwargs) -> None: ...
+
+class ConversionLaw(_message.Message):
+    __slots__ = ("law", "from_version", "to_version", "objects", "counterexample")
+    LAW_FIELD_NUMBER: _ClassVar[int]
+    FROM_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TO_VERSION_FIELD_NUMBER: _ClassVar[int]
+    OBJECTS_FIELD_NUMBER: _ClassVar[int]
+    COUNTEREXAMPLE_FIELD_NUMBER: _ClassVar[int]
+    law: str
+    from_version: str
+    to_version: str
+    objects: int
+    counterexample: ConversionCounterexample
+    def __init__(self, law: _Optional[str] = ..., from_version: _Optional[str] = ..., to_version: _Optional[str] = ..., objects: _Optional[int] = ..., counterexample: _Optional[_Union[ConversionCounterexample, _Mapping]] = ...) -> None: ...
+
+class ConversionCounterexample(_message.Message):
+    __slots__ = ("text", "object", "converted", "back")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    CONVERTED_FIELD_NUMBER: _ClassVar[int]
+    BACK_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    object: _document_pb2.Document
+    converted: _document_pb2.Document
+    back: _document_pb2.Document
+    def __init__(self, text: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., converted: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., back: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// SetConversion sets or removes the conversion rules of a CRD.
+func (s *registryService) SetConversion(
+	ctx context.Context, r *crdevalv1.SetConversionRequest,
+) (*crdevalv1.SetConversionResponse, error) {
+	if err := required("crd", r.GetCrd()); err != nil {
+		return nil, err
+	}
+	done, err := s.registry.SetConversion(ctx, r.GetCatalog(), r.GetCrd(), registry.ConversionChange{
+		Rules: given(r.GetRules()), Etag: r.GetEtag(), ValidateOnly: r.GetValidateOnly(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &crdevalv1.SetConversionResponse{
+		Accepted: done.Outcome != registry.Rejected, Report: conversionReport(done.Report.Conversion), Crd: crd(done.CRD, false),
+		Token: done.Token, Outcome: outcome(done.Outcome),
+	}
+	if m.GetReport() == nil { // the rules are removed
+		m.Report = &crdevalv1.ConversionReport{Accepted: true}
+	}
+	return m, nil
+}
+
+// conversionReport returns nil if there are no rules.
+func conversionReport(r *engine.ConversionReport) *crdevalv1.ConversionReport {
+	if r == nil {
+		return nil
+	}
+	return &crdevalv1.ConversionReport{
+		Accepted: r.Accepted, Violations: violations(r.Violations), Hub: valid(r.Hub),
+		Rules: convertAll(r.Rules, conversionRule), Laws: convertAll(r.Laws, conversionLaw),
+	}
+}
+
+func conversionRule(r *engine.ConversionRule) *crdevalv1.ConversionRule {
+	return &crdevalv1.ConversionRule{
+		Between: r.Between[:], Index: int32(r.Index), Kind: r.Kind, Text: valid(r.Text), Preconditions: allValid(r.Preconditions),
+		Class: crdevalv1.ConversionClass(crdevalv1.ConversionClass_value["CONVERSION_CLASS_"+string(r.Class)]),
+	}
+}
+
+func conversionLaw(l *engine.ConversionLaw) *crdevalv1.ConversionLaw {
+	m := &crdevalv1.ConversionLaw{
+		Law: l.Law, FromVersion: l.Between[0], ToVersion: l.Between[1], Objects: int32(l.Objects),
+	}
+	if c := l.Counterexample; c != nil {
+		m.Counterexample = &crdevalv1.ConversionCounterexample{
+			Text: valid(c.Text), Object: JSON(c.Object), Converted: JSON(c.Converted), Back: JSON(c.Back),
+		}
+	}
+	return m
+}

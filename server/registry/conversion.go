@@ -1,0 +1,153 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// ConversionChange sets the conversion rules of a CRD.
+type ConversionChange struct {
+	Rules        engine.Document // absent or null: the CRD has no rules afterwards
+	Etag         string          // the CRD must have it, unless it is empty
+	ValidateOnly bool            // returns what the change would do, and stores nothing
+}
+
+// SetConversion compiles conversion rules against the current manifest of a CRD. If the rules are accepted, manifest and rules become the current revision of the CRD. Setting the current rules again changes
+// nothing. Report.Conversion of the result is nil if rules are removed.
+func (r *Registry) SetConversion(
+	ctx context.Context, catalog, name string, change ConversionChange,
+) (Registration, error) {
+	if err := r.awaitLatest(ctx); err != nil {
+		return Registration{}, err
+	}
+	p := Precondition{Etag: change.Etag}
+	for {
+		s := r.snapshot.Load()
+		c, err := s.catalog(catalog)
+		if err != nil {
+			return Registration{}, err
+		}
+		if err := p.check(c, name); err != nil {
+			return Registration{}, err
+		}
+		j, err := r.compileConversion(ctx, c, name, change.Rules)
+		if err != nil {
+			return Registration{}, err
+		}
+		var done Registration
+		if change.ValidateOnly {
+			done, err = r.preview(s, c, j)
+		} else {
+			done, err = r.writeCandidate(ctx, catalog, j, p)
+		}
+		if errors.Is(err, errOutdated) {
+			continue
+		}
+		if done.CRD != nil {
+			done.CRD.Conversion = j.rules
+		}
+		return done, err
+	}
+}
+
+// compileConversion compiles the current manifest of a CRD with other conversion rules.
+func (r *Registry) compileConversion(
+	ctx context.Context, c *catalog, name string, rules engine.Document,
+) (*candidate, error) {
+	d, err := c.crd(name)
+	if err != nil {
+		return nil, err
+	}
+	manifest, _, err := d.current().unpack(d)
+	if err != nil {
+		return nil, err
+	}
+	slot, err := r.compileSlot(ctx, len(manifest)+size(rules))
+	if err != nil {
+		return nil, err
+	}
+	defer slot.release()
+	o := r.options(c)
+	o.Heavy = slot.heavy
+	j := &candidate{catalogEtag: c.record.Etag, name: name, old: d, generation: d.record.Generation}
+	j.definition, j.rules, j.report, err = CompileConversion(ctx, d.existing(manifest), rules, o)
+	if err == nil && j.definition != nil {
+		j.revision = revisionOf(j.definition, j.rules)
+	}
+	return j, err
+}
+
+// CompileConversion compiles a registered CRD with other conversion rules. It also returns the rules as JSON, nil if they
+// are absent or null. The Definition is nil if Report.Conversion says that the rules are not accepted. A CRD that is not
+// valid any more is an *Error with CRDRejected and its report. o.Existing is ignored.
+func CompileConversion(
+	ctx context.Context, existing *engine.Existing, rules engine.Document, o engine.Options,
+) (d *engine.Definition, canonical []byte, report *engine.Report, err error) {
+	if canonical, err = canonicalRules(rules, o.Limits); err != nil {
+		return nil, nil, nil, err
+	}
+	o.Existing = func(string) *engine.Existing { return existing }
+	o.Conversion = engine.JSON(canonical)
+	manifest := engine.JSON(existing.Manifest)
+	if d, report, err = engine.Compile(ctx, manifest, o); err != nil {
+		return nil, nil, nil, err
+	}
+	switch c := report.Conversion; {
+	case d == nil:
+		err := rejected(report, "crd", "the rules cannot be set, because the registered CRD is not valid any more: ")
+		return nil, nil, nil, err
+	case c == nil:
+	case !c.Accepted:
+		o.Conversion = rules // whose text the positions are for
+		report, err = engine.Check(ctx, manifest, o)
+		return nil, canonical, report, err
+	}
+	return d, canonical, report, nil
+}
+
+// canonicalRules returns rules as JSON in which white space, comments and the order of keys in YAML do not matter. It
+// returns nil for rules that are absent or null.
+func canonicalRules(rules engine.Document, l engine.Limits) ([]byte, error) {
+	if rules.Absent() {
+		return nil, nil
+	}
+	_, _, err := engine.IsConversion(rules, l) // has the position of a syntax error
+	var text []byte
+	if err == nil && rules.YAML != nil {
+		text, _, err = value.YAMLToJSON(rules.YAML, l)
+	} else if err == nil {
+		var b bytes.Buffer
+		err = json.Compact(&b, rules.JSON)
+		text = b.Bytes()
+	}
+	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.ReasonObjectUnreadable {
+		unreadable := *e
+		unreadable.Reason = engine.ReasonManifestUnreadable
+		unreadable.Message = "conversion rules: " + strings.TrimPrefix(e.Message, "document: ")
+		err = &unreadable
+	}
+	if string(bytes.TrimSpace(text)) == "null" {
+		text = nil
+	}
+	return text, err
+}
+
+// withoutPositions returns a copy of a report for callers that do not have the text of the rules.
+func withoutPositions(r *engine.ConversionReport) *engine.ConversionReport {
+	if r == nil {
+		return nil
+	}
+	out := *r
+	out.Violations = slices.Clone(r.Violations)
+	for i := range out.Violations {
+		out.Violations[i].Position = nil
+	}
+	return &out
+}
