@@ -1,7 +1,9 @@
-// Package directory registers the CRDs in directories of manifests, watches the directories, and registers changes.
+// Package directory registers the CRDs in directories of manifests, watches the directories, and registers changes. It
+// also sets the conversion rules in the directories.
 //
 // Each pass lists the directories, reads the changed files, and determines the file of each CRD. Then it registers the
-// CRDs whose file differs from the one registered last, and deletes those that have no file any more.
+// CRDs whose file differs from the one registered last, and deletes those that have no file any more. After the CRDs, it
+// does the same with conversion rules.
 //
 // It reacts to changes of files only. What other clients register, change or delete in the catalog stays until the file
 // changes or the process restarts, so that replicas do not undo each other's work. It deletes only CRDs that it has
@@ -11,6 +13,7 @@
 //
 //	read.go      lists directories and reads changed files
 //	register.go  registers and deletes CRDs
+//	conversion.go  sets and removes conversion rules
 package directory
 
 import (
@@ -33,6 +36,8 @@ import (
 type Registry interface {
 	// RegisterAll registers manifests in their order and returns a result for each.
 	RegisterAll(ctx context.Context, catalog string, list []registry.Submission) ([]registry.Submitted, string, error)
+	// SetConversion sets or removes the conversion rules of a CRD.
+	SetConversion(ctx context.Context, catalog, name string, change registry.ConversionChange) (registry.Registration, error)
 	// CRD returns a CRD; revision "" is the current one.
 	CRD(ctx context.Context, catalog, name, revision, atLeast string) (*registry.CRD, error)
 	// Delete removes a CRD that has the etag.
@@ -64,12 +69,13 @@ type Loader struct {
 	log      *slog.Logger
 
 	directories []*folder
-	files       []*file                  // in the order of precedence
-	crds        map[string]*registration // by name
-	versions    int64                    // of files, so far
-	reread      bool                     // some files must be read again soon
-	failure     string                   // the failure of the registry, as logged; empty if there is none
-	retry       time.Duration            // the pause after the failure
+	files       []*file // in the order of precedence
+	entries     map[key]*registration
+	versions    int64         // of files, so far
+	writes      int64         // of CRDs, so far
+	reread      bool          // some files must be read again soon
+	failure     string        // the failure of the registry, as logged; empty if there is none
+	retry       time.Duration // the pause after the failure
 
 	stats atomic.Pointer[Stats]
 }
@@ -87,7 +93,7 @@ func New(r Registry, o Options) (*Loader, error) {
 	o.QuietPeriod = cmp.Or(o.QuietPeriod, 250*time.Millisecond)
 	o.Poll = cmp.Or(o.Poll, 30*time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	l := &Loader{registry: r, o: o, log: o.Log, crds: map[string]*registration{}}
+	l := &Loader{registry: r, o: o, log: o.Log, entries: map[key]*registration{}}
 	l.stats.Store(&Stats{})
 	var errs []error
 	for _, path := range o.Directories {

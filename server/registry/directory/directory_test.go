@@ -329,7 +329,7 @@ func TestNothingIsDeletedTooEarly(t *testing.T) {
 	check := func(what string, crds int) {
 		t.Helper()
 		l.pass(t.Context())
-		for _, c := range l.crds {
+		for _, c := range l.entries {
 			c.missing = c.missing.Add(-2 * time.Hour)
 		}
 		l.pass(t.Context())

@@ -35,17 +35,42 @@ type folder struct {
 // file is a file of a directory.
 type file struct {
 	path       string
-	info       os.FileInfo         // of the target of links, at the last read; nil after a failure
-	read       time.Time           // when it was read
-	digest     [sha256.Size]byte   // of the content
-	waited     time.Time           // since when it is skipped because it is being written; or zero
-	unreadable problem             // why the file cannot be read
-	version    int64               // a new number for each content and each retry
-	names      []string            // of its CRDs, in their order
-	retained   []string            // names of earlier CRDs that may be in an unreadable part
-	errors     int                 // unreadable manifests, and names that occur twice
-	manifests  map[string]manifest // of the CRDs, until they are registered
-	duplicates map[string]string   // of the names, those that belong to another file: its path, as logged
+	info       os.FileInfo       // of the target of links, at the last read; nil after a failure
+	read       time.Time         // when it was read
+	digest     [sha256.Size]byte // of the content
+	waited     time.Time         // since when it is skipped because it is being written; or zero
+	unreadable problem           // why the file cannot be read
+	version    int64             // a new number for each content and each retry
+	keys       []key             // of its CRDs and conversion rules, in their order
+	retained   []key             // earlier ones that may be in an unreadable part
+	errors     int               // unreadable manifests, and keys that occur twice
+	manifests  map[key]manifest  // until they are registered
+	duplicates map[key]string    // of the keys, those that belong to another file: its path, as logged
+}
+
+// key identifies a CRD, or the conversion rules of a CRD.
+type key struct {
+	crd   string // its name
+	rules bool
+}
+
+// compare orders keys by name, and CRDs before their rules.
+func (k key) compare(other key) int {
+	if n := cmp.Compare(k.crd, other.crd); n != 0 || k.rules == other.rules {
+		return n
+	}
+	if k.rules {
+		return 1
+	}
+	return -1
+}
+
+// String returns the text for messages.
+func (k key) String() string {
+	if k.rules {
+		return "the conversion rules of " + k.crd
+	}
+	return "the CRD " + k.crd
 }
 
 type manifest = manifests.Manifest
@@ -219,11 +244,11 @@ func (l *Loader) content(path string) (info os.FileInfo, content []byte, err err
 	return info, content, err
 }
 
-// parse reads the CRDs in the content of a file.
+// parse reads the CRDs and the conversion rules in the content of a file.
 func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.Logger) {
-	before := slices.Concat(f.names, f.retained)
-	f.names, f.retained, f.errors, f.manifests = nil, nil, 0, map[string]manifest{}
-	unnamed := false // a manifest may be one of the earlier CRDs
+	before := slices.Concat(f.keys, f.retained)
+	f.keys, f.retained, f.errors, f.manifests = nil, nil, 0, map[key]manifest{}
+	unnamed := false // a manifest may be one of the earlier ones
 	documents := manifests.Split(content)
 	if len(documents) == 0 {
 		f.invalid(ctx, log, f.path, "the file has no documents")
@@ -235,11 +260,11 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 		}
 	}
 	if unnamed {
-		f.retained = slices.DeleteFunc(before, func(name string) bool { _, found := f.manifests[name]; return found })
+		f.retained = slices.DeleteFunc(before, func(k key) bool { _, found := f.manifests[k]; return found })
 	}
 }
 
-// add adds a manifest. It returns false if the manifest may be a CRD with an unreadable name.
+// add adds a manifest. It returns false if the manifest may be one with an unreadable name.
 func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
 	apiVersion, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{})
 	if err != nil {
@@ -248,22 +273,37 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
 		return false
 	}
 	at := position(f.path, m.Line(), 0)
-	if kind != manifests.CRDKind {
+	k := key{}
+	if kind == "" {
+		k.crd, k.rules, _ = engine.IsConversion(m.Document, engine.Limits{}) // TypeMetaOf has read the document
+	}
+	switch {
+	case k.rules && k.crd == "":
+		f.invalid(ctx, log, at, "the conversion rules have no valid crd: set it to the name of the CRD")
+		return false
+	case k.rules:
+		f.addKey(ctx, log, at, k, m)
+		return true
+	case kind != manifests.CRDKind:
 		log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", at, "apiVersion", apiVersion, "kind", kind)
 		return true
 	}
-	name := nameOf(m.Document)
-	if name == "" {
+	if k.crd = nameOf(m.Document); k.crd == "" {
 		f.invalid(ctx, log, at, "the CRD has no valid metadata.name")
 		return false
 	}
-	if _, found := f.manifests[name]; found {
-		f.invalid(ctx, log, at, fmt.Sprintf("the CRD %s is already in this file: the first one is used", name))
-		return true
-	}
-	f.names = append(f.names, name)
-	f.manifests[name] = m
+	f.addKey(ctx, log, at, k, m)
 	return true
+}
+
+// addKey adds a manifest with its key, unless the file has it already.
+func (f *file) addKey(ctx context.Context, log *slog.Logger, at string, k key, m manifest) {
+	if _, found := f.manifests[k]; found {
+		f.invalid(ctx, log, at, fmt.Sprintf("the file already has %s: the first one is used", k))
+		return
+	}
+	f.keys = append(f.keys, k)
+	f.manifests[k] = m
 }
 
 // invalid records and logs an error at a position.

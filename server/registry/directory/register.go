@@ -23,13 +23,15 @@ const (
 	maxRetry = 30 * time.Second
 )
 
-// registration is the state of a CRD in the files.
+// registration is the state of a CRD in the files, or of the conversion rules of a CRD.
 type registration struct {
-	name     string
+	key
 	file     *file  // the first file that has it; nil if none has it any more
 	version  int64  // of the file whose manifest was registered or rejected last; 0 for none
 	rejected bool   // that manifest was rejected
-	revision string // the revision that the Loader registered last; empty for none
+	revision string // the revision, or the rules, that the Loader registered last; empty for none
+	written  int64  // the last write of the CRD; of rules: the one for which they were set or rejected
+	waiting  bool   // the rules are for a CRD that is not registered
 	missing  time.Time
 }
 
@@ -40,6 +42,9 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 		return 0
 	}
 	err := l.submit(ctx, l.pending(ctx))
+	if err == nil {
+		err = l.setConversions(ctx)
+	}
 	missing := false
 	if err == nil {
 		missing, err = l.prune(ctx)
@@ -71,34 +76,33 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 	return again
 }
 
-// pending determines the file of each CRD and returns the CRDs to register, in the order of the files.
+// pending determines the file of each CRD and of conversion rules. It returns the CRDs to register, in the order of the
+// files.
 func (l *Loader) pending(ctx context.Context) (list []*registration) {
-	for _, c := range l.crds {
+	for _, c := range l.entries {
 		c.file = nil
 	}
 	for _, f := range l.files {
-		duplicates := map[string]string{}
-		for i, name := range slices.Concat(f.names, f.retained) {
-			c := l.crds[name]
+		duplicates := map[key]string{}
+		for i, k := range slices.Concat(f.keys, f.retained) {
+			c := l.entries[k]
 			if c == nil {
-				c = &registration{name: name}
-				l.crds[name] = c
+				c = &registration{key: k}
+				l.entries[k] = c
 			}
 			if c.file != nil {
-				if duplicates[name] = c.file.path; f.duplicates[name] != c.file.path {
-					l.log.ErrorContext(ctx, "two files contain the same CRD: the first file is used",
-						"crd", name, "first", c.file.path, "file", f.path)
+				if duplicates[k] = c.file.path; f.duplicates[k] != c.file.path {
+					what := "CRD"
+					if k.rules {
+						what = "conversion rules"
+					}
+					l.log.ErrorContext(ctx, "two files contain the same "+what+": the first file is used",
+						"crd", k.crd, "first", c.file.path, "file", f.path)
 				}
 				continue
 			}
 			c.file, c.missing = f, time.Time{}
-			if c.version == f.version || i >= len(f.names) {
-				continue
-			}
-			if f.manifests == nil && f.unreadable == "" { // another file had the CRD until now
-				l.readAgain(ctx, f)
-			}
-			if _, ok := f.manifests[name]; ok {
+			if !k.rules && c.version != f.version && i < len(f.keys) && l.hasManifest(ctx, c) {
 				list = append(list, c)
 			}
 		}
@@ -107,12 +111,22 @@ func (l *Loader) pending(ctx context.Context) (list []*registration) {
 	return list
 }
 
+// hasManifest reports whether the manifest of an entry is in its file. It reads the file again if necessary: another
+// file may have had the CRD until now.
+func (l *Loader) hasManifest(ctx context.Context, c *registration) bool {
+	if c.file.manifests == nil && c.file.unreadable == "" {
+		l.readAgain(ctx, c.file)
+	}
+	_, ok := c.file.manifests[c.key]
+	return ok
+}
+
 // submit registers CRDs in their order. The error is that of the registry: then the rest has to be registered later.
 func (l *Loader) submit(ctx context.Context, list []*registration) error {
 	for batch := range slices.Chunk(list, maxBatch) {
 		submissions := make([]registry.Submission, len(batch))
 		for i, c := range batch {
-			submissions[i].Manifest = c.file.manifests[c.name].Document
+			submissions[i].Manifest = c.file.manifests[c.key].Document
 		}
 		results, _, err := l.registry.RegisterAll(ctx, l.o.Catalog, submissions)
 		if err != nil {
@@ -137,34 +151,51 @@ func (l *Loader) submit(ctx context.Context, list []*registration) error {
 
 // record records and logs the result of a registration.
 func (l *Loader) record(ctx context.Context, c *registration, result registry.Submitted) {
-	path, m, report := c.file.path, c.file.manifests[c.name], result.Registration.Report
+	path, m, report := c.file.path, c.file.manifests[c.key], result.Registration.Report
 	c.version = c.file.version
 	if c.rejected = result.Err != nil || !report.Accepted; !c.rejected {
 		c.revision = result.Registration.CRD.Revision
 		level := l.log.InfoContext
 		if result.Registration.Outcome == registry.Unchanged {
 			level = l.log.DebugContext
+		} else {
+			l.writes++
+			c.written = l.writes
 		}
-		level(ctx, "registered a CRD from a file", "crd", c.name, "file", path,
+		level(ctx, "registered a CRD from a file", "crd", c.crd, "file", path,
 			"outcome", result.Registration.Outcome, "revision", c.revision)
 		for _, warning := range report.Warnings {
 			l.log.WarnContext(ctx, "API servers accept this CRD with a warning",
-				"crd", c.name, "file", path, "warning", warning)
+				"crd", c.crd, "file", path, "warning", warning)
 		}
+		l.warnOfConversion(ctx, c, report.Conversion)
 		return
 	}
-	reject := func(line, column int, attributes ...any) {
-		l.log.ErrorContext(ctx, "a CRD is rejected; the previously registered version stays",
-			append([]any{"crd", c.name, "file", position(path, line, column)}, attributes...)...)
-	}
+	reject := l.rejecter(ctx, c, "a CRD is rejected; the previously registered version stays")
 	if result.Err != nil {
 		text, line, column := m.Describe(result.Err)
 		reject(cmp.Or(line, m.Line()), column, "error", text)
 		return
 	}
-	for i, v := range report.Violations {
+	rejectViolations(&m, report.Violations, reject)
+	if len(report.Violations) == 0 && report.Rejection != nil {
+		reject(m.Line(), 0, "error", report.Rejection.Message)
+	}
+}
+
+// rejecter returns a function that logs a message with a position in the file of an entry.
+func (l *Loader) rejecter(ctx context.Context, c *registration, message string) func(line, column int, attributes ...any) {
+	return func(line, column int, attributes ...any) {
+		l.log.ErrorContext(ctx, message,
+			append([]any{"crd", c.crd, "file", position(c.file.path, line, column)}, attributes...)...)
+	}
+}
+
+// rejectViolations calls reject for the first violations of a manifest.
+func rejectViolations(m *manifest, violations []engine.Violation, reject func(line, column int, attributes ...any)) {
+	for i, v := range violations {
 		if i == maxLogged {
-			reject(0, 0, "more", len(report.Violations)-i)
+			reject(0, 0, "more", len(violations)-i)
 			break
 		}
 		line, column := m.Line(), 0
@@ -178,9 +209,6 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		}
 		reject(line, column, "error", text)
 	}
-	if len(report.Violations) == 0 && report.Rejection != nil {
-		reject(m.Line(), 0, "error", report.Rejection.Message)
-	}
 }
 
 // isFinal reports whether an error is about the manifest, so that a retry would fail too.
@@ -193,12 +221,12 @@ func isFinal(err error) bool {
 	return errors.As(err, &fromEngine) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// prune deletes CRDs that have been missing for long enough, unless a file that may have them is still being written.
-// It reports whether some are missing and not deleted yet. The error is that of the registry.
+// prune deletes CRDs, and removes conversion rules, that have been missing for long enough, unless a file that may have
+// them is still being written. It reports whether some are missing and not deleted yet. The error is that of the registry.
 func (l *Loader) prune(ctx context.Context) (missing bool, err error) {
 	now := time.Now()
-	for _, name := range slices.Sorted(maps.Keys(l.crds)) {
-		c := l.crds[name]
+	for _, k := range slices.SortedFunc(maps.Keys(l.entries), key.compare) {
+		c := l.entries[k]
 		switch {
 		case c.file != nil:
 			continue
@@ -206,11 +234,15 @@ func (l *Loader) prune(ctx context.Context) (missing bool, err error) {
 			c.missing, missing = cmp.Or(c.missing, now), true
 			continue
 		case c.revision != "":
-			if err := l.remove(ctx, c); err != nil {
+			remove := l.remove
+			if k.rules {
+				remove = l.removeConversion
+			}
+			if err := remove(ctx, c); err != nil {
 				return true, err
 			}
 		}
-		delete(l.crds, name)
+		delete(l.entries, k)
 	}
 	return missing, nil
 }
@@ -218,21 +250,21 @@ func (l *Loader) prune(ctx context.Context) (missing bool, err error) {
 // remove deletes a CRD unless another client has changed it.
 func (l *Loader) remove(ctx context.Context, c *registration) error {
 	var e *registry.Error
-	current, err := l.registry.CRD(ctx, l.o.Catalog, c.name, "", "")
+	current, err := l.registry.CRD(ctx, l.o.Catalog, c.crd, "", "")
 	if err == nil && current.Revision != c.revision {
 		l.log.WarnContext(ctx, "no file has this CRD any more; it stays, because another client has changed it",
-			"crd", c.name, "revision", current.Revision)
+			"crd", c.crd, "revision", current.Revision)
 		return nil
 	}
 	if err == nil {
-		_, err = l.registry.Delete(ctx, l.o.Catalog, c.name, current.Etag)
+		_, err = l.registry.Delete(ctx, l.o.Catalog, c.crd, current.Etag)
 	}
 	switch {
 	case err == nil:
-		l.log.InfoContext(ctx, "deleted a CRD that no file has any more", "crd", c.name)
+		l.log.InfoContext(ctx, "deleted a CRD that no file has any more", "crd", c.crd)
 		return nil
 	case errors.As(err, &e) && (e.Reason == registry.CRDNotFound || e.Reason == registry.CatalogNotFound):
-		l.log.DebugContext(ctx, "no file and no registry has this CRD any more", "crd", c.name)
+		l.log.DebugContext(ctx, "no file and no registry has this CRD any more", "crd", c.crd)
 		return nil
 	}
 	return err
@@ -240,8 +272,8 @@ func (l *Loader) remove(ctx context.Context, c *registration) error {
 
 // broken reports whether a file has errors.
 func (l *Loader) broken(f *file) bool {
-	return f.unreadable != "" || f.errors > 0 || len(f.duplicates) > 0 || slices.ContainsFunc(f.names, func(name string) bool {
-		c := l.crds[name]
+	return f.unreadable != "" || f.errors > 0 || len(f.duplicates) > 0 || slices.ContainsFunc(f.keys, func(k key) bool {
+		c := l.entries[k]
 		return c != nil && c.version == f.version && c.rejected
 	})
 }
@@ -260,8 +292,8 @@ func (l *Loader) updateStats() {
 			n.Files++
 		}
 	}
-	for _, c := range l.crds {
-		if c.revision != "" {
+	for k, c := range l.entries {
+		if !k.rules && c.revision != "" {
 			n.CRDs++
 		}
 	}
