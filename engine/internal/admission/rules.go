@@ -16,7 +16,7 @@ import (
 func (d *Definition) convertByRules(
 	ctx context.Context, doc *value.Doc, root uint32, of schema.GroupVersionKind, to *Version,
 ) error {
-	err := d.Rewrite(ctx, doc, root, of.Version, to.Name)
+	err := d.Rewrite(ctx, doc, root, of.Version, to.Name, true)
 	if late := expired(ctx); err == nil || late != nil {
 		return late
 	}
@@ -26,13 +26,14 @@ func (d *Definition) convertByRules(
 	return &Fault{Code: ConversionUnavailable, Text: fmt.Sprintf("conversion webhook for %v failed: %v", of, err), Cause: err}
 }
 
-// Rewrite converts a tree by the declared rules, in place. The error names the object, the rule and the value. After an
+// Rewrite converts a tree by the declared rules, in place. whole says that it is not a partial object of server-side
+// apply. The error names the object, the rule and the value. After an
 // error the tree is unusable.
-func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, from, to string) error {
+func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, from, to string, whole bool) error {
 	if d.Lenses == nil {
 		return fmt.Errorf("%s has conversion rules that do not fit its schemas: correct them with SetConversion", d.Name)
 	}
-	if err := d.Lenses.Convert(ctx, doc, root, from, to); err != nil {
+	if err := d.Lenses.Convert(ctx, doc, root, from, to, whole); err != nil {
 		return fmt.Errorf("%s %s: from %s to %s: %w", d.Kind, nameOf(doc, root), from, to, err)
 	}
 	return nil

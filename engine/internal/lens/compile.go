@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type Version struct {
 type Set struct {
 	hub      string
 	programs map[[2]string]*program // by source and target
+	except   map[[2]string][]Law    // by source and target
 	rules    []Rule
 	size     int64
 }
@@ -58,6 +60,16 @@ func (s *Set) Rules() []Rule { return s.rules }
 // Hub is the version through which conversions go between versions that no pair has, or "".
 func (s *Set) Hub() string { return s.hub }
 
+// Excepts reports whether the file says that the rules between two versions do not obey a law.
+func (s *Set) Excepts(from, to string, law Law) bool {
+	return slices.Contains(s.except[[2]string{from, to}], law)
+}
+
+// Pairs returns the source and target of all conversions that the rules have, sorted.
+func (s *Set) Pairs() [][2]string {
+	return slices.SortedFunc(maps.Keys(s.programs), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+}
+
 // Size returns the bytes that the Set retains.
 func (s *Set) Size() int64 {
 	if s == nil {
@@ -70,7 +82,9 @@ func (s *Set) Size() int64 {
 // The Set is nil if there are any. The error is that of the context.
 func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.Memory) (
 	*Set, []violation.Violation, error) {
-	c := &compiler{ctx: ctx, memory: memory, set: &Set{hub: f.Hub, programs: map[[2]string]*program{}}}
+	c := &compiler{ctx: ctx, memory: memory, set: &Set{
+		hub: f.Hub, programs: map[[2]string]*program{}, except: map[[2]string][]Law{},
+	}}
 	c.checkPairs(f, versions)
 	for i := range f.pairs {
 		if len(c.found) > 0 {
@@ -173,9 +187,9 @@ type compiledRule struct {
 
 func (r *compiledRule) String() string {
 	if r.index < 0 {
-		return "equal fields"
+		return "fields that both versions have"
 	}
-	return fmt.Sprintf("rule %d (%s)", r.index+1, r.kind)
+	return fmt.Sprintf("rules[%d] (%s)", r.index, r.kind)
 }
 
 func (r *compiledRule) require(text string) {
@@ -201,17 +215,18 @@ func (c *compiler) pair(p *pair, versions []Version) {
 	for _, r := range b.rules {
 		b.checkNames(r)
 	}
-	b.checkStashes()
+	if b.checkStashes(); len(c.found) > 0 {
+		return
+	}
 	for _, r := range b.rules {
-		if len(c.found) == 0 {
-			b.compileExpressions(r)
-		}
+		b.compileExpressions(r)
 	}
 	if len(c.found) > 0 || c.ctx.Err() != nil {
 		return
 	}
 	for from := range b.sides {
-		c.set.programs[[2]string{p.between[from], p.between[1-from]}] = b.program(from)
+		between := [2]string{p.between[from], p.between[1-from]}
+		c.set.programs[between], c.set.except[between] = b.program(from), p.except
 	}
 	for _, r := range append([]*compiledRule{b.equal}, b.rules...) {
 		c.set.rules = append(c.set.rules, Rule{
@@ -224,7 +239,7 @@ func (c *compiler) pair(p *pair, versions []Version) {
 func (r *compiledRule) text() string {
 	switch r.kind {
 	case Equal:
-		return "fields that both versions have"
+		return r.String()
 	case Stash, Drop:
 		return r.from.String()
 	case CEL:
@@ -374,7 +389,7 @@ func (b *pairing) record(s int, p path, r *compiledRule, slot func(*named) **com
 	other := n.rule()
 	both := other != nil && (other.kind == CEL && r.kind == Drop || other.kind == Drop && r.kind == CEL)
 	if other != nil && !both {
-		b.invalid(r.at, p.String(), "rule %d names this field of %s, too: a field has one rule", other.index+1, b.sides[s].Name)
+		b.invalid(r.at, p.String(), "%v names this field of %s, too: a field has one rule", other, b.sides[s].Name)
 		return
 	}
 	*slot(n) = r
@@ -390,7 +405,7 @@ func (b *pairing) checkNames(r *compiledRule) {
 			above := b.sides[s].named
 			for i, name := range p {
 				if i > 0 && (above.stashed != nil || above.dropped != nil || above.written != nil) {
-					b.invalid(r.at, p.String(), "rule %d already says what happens to all of %s", above.rule().index+1, p[:i])
+					b.invalid(r.at, p.String(), "%v already says what happens to all of %s", above.rule(), p[:i])
 					return
 				}
 				above = above.below[name]

@@ -54,9 +54,10 @@ func (e *Error) in(p path) *Error {
 	return e.below(steps...)
 }
 
-// Convert converts the tree of an object from one version to another, in place. If it returns an error, the tree is
-// unusable. The error is an *Error, or that of the context.
-func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string) error {
+// Convert converts the tree of an object from one version to another, in place. whole says that the object is not one of
+// the partial objects of server-side apply: see partial.go. If Convert returns an error, the tree is unusable. The error
+// is an *Error.
+func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error {
 	steps := []string{from, to}
 	if s.programs[[2]string{from, to}] == nil && from != to {
 		steps = []string{from, s.hub, to}
@@ -66,7 +67,7 @@ func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to s
 		if p == nil {
 			return &Error{Rule: "conversion", Text: fmt.Sprintf("no rules convert %s to %s", steps[i-1], steps[i])}
 		}
-		if err := p.convert(ctx, d, root); err != nil {
+		if err := p.convert(&run{ctx: ctx, d: d, root: root, whole: whole, from: p.from.APIVersion, to: p.to.APIVersion}); err != nil {
 			return err
 		}
 	}
@@ -77,10 +78,13 @@ func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to s
 type run struct {
 	ctx      context.Context
 	d        *value.Doc
-	complete bool
-	rules    *rule.Run // nil before the first expression
-	slots    []uint32
-	buffer   []byte
+	root     uint32
+	whole    bool
+	from, to string // apiVersions
+
+	rules  *rule.Run // nil before the first expression
+	slots  []uint32
+	buffer []byte
 }
 
 // maxShown is the number of bytes of a value that an error shows.
@@ -102,13 +106,10 @@ func (r *run) failed(by *compiledRule, i uint32, text string) *Error {
 	return &Error{Rule: by.String(), Value: shown, Text: text}
 }
 
-func (p *program) convert(ctx context.Context, d *value.Doc, root uint32) error {
+func (p *program) convert(r *run) error {
+	d, root := r.d, r.root
 	if d.Nodes[root].Kind != value.Object {
 		return &Error{Rule: "conversion", Text: "the value is not an object"}
-	}
-	r := &run{ctx: ctx, d: d}
-	if p.expressions {
-		r.complete = p.required.complete(d, root)
 	}
 	kept := takeAnnotation(d, root, p.to.Name)
 	takeAnnotation(d, root, p.from.Name)
@@ -131,6 +132,9 @@ func (p *program) convert(ctx context.Context, d *value.Doc, root uint32) error 
 	}
 	if len(saved) > 0 {
 		writeAnnotation(d, root, p.from.Name, saved)
+	}
+	if !r.whole && d.Field(root, "metadata") == 0 {
+		d.Append(root, newObject(d, "metadata")) // an API server rejects replies without it
 	}
 	if version := d.Field(root, "apiVersion"); version != 0 {
 		d.Replace(version, newString(d, p.to.APIVersion))

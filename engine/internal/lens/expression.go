@@ -1,16 +1,28 @@
 package lens
 
 import (
+	"errors"
+	"slices"
+
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // expression computes a field of one version from the other.
 type expression struct {
+	*rule.Expression
 	by     *compiledRule
 	side   int // of the field
 	to     path
 	at     value.Path // in the file
 	placed bool
+
+	reads  []rule.Read
+	self   path // of the item in the other version
+	parent path // in the other version: what must exist for a value that comes from nothing
 }
 
 // nameExpressions compiles the expressions of a rule and marks the fields that they read.
@@ -26,12 +38,114 @@ func (b *pairing) nameExpressions(r *compiledRule) {
 	}
 }
 
-// compileExpressions rejects expressions: package rule does not compute values yet.
+// compileExpressions compiles the expressions of a rule, when the paths of all rules are known.
 func (b *pairing) compileExpressions(r *compiledRule) {
-	for _, x := range r.writes {
-		b.invalid(x.at, r.expr, "cel rules are not supported yet")
+	for k, x := range r.writes {
+		text := r.expr
+		if k > 0 {
+			text = r.back[k-1].expr
+		}
+		from := 1 - x.side
+		self, ok := b.counterpart(x.side, x.to.item())
+		scope, around := b.scopeAt(from, self)
+		if !ok || scope == nil {
+			b.invalid(x.at, x.to.String(), "the items of %s have no counterpart in %s: name the list or map in a rule",
+				x.to.item(), b.sides[from].Name)
+			continue
+		}
+		result, _ := x.to.resolve(b.sides[x.side].Schema)
+		var err error
+		if x.Expression, err = rule.CompileExpression(b.ctx, scope, text, result, around...); err != nil {
+			if b.ctx.Err() == nil {
+				b.invalid(x.at, text, "%v", err)
+			}
+			continue
+		}
+		x.self, x.reads, x.parent = self, x.Reads(), b.counterpartAbove(x.side, x.to)
+		for _, read := range x.reads {
+			if p := append(slices.Clone(self), read.Path...); read.Whole && len(p) > 0 {
+				b.sides[from].named.at(p).read = true
+			}
+		}
 	}
 }
 
-// evaluate is never called.
-func (x *expression) evaluate(*run, uint32) (uint32, *Error) { return 0, nil }
+// counterpartAbove returns the counterpart of the nearest object above a path that has one.
+func (b *pairing) counterpartAbove(s int, p path) path {
+	for i := len(p) - 1; i > 0; i-- {
+		if other := b.counterpartOf(s, p[:i]); other != nil {
+			return other
+		}
+	}
+	return nil
+}
+
+// scopeAt returns the scope of the object at a path, and the schemas of the lists and maps around it.
+func (b *pairing) scopeAt(s int, p path) (scope *celcheck.Scope, around []*schema.Props) {
+	scope = b.sides[s].scope
+	for _, name := range p {
+		if scope == nil {
+			return nil, nil
+		}
+		switch {
+		case name != each:
+			scope = scope.Property(name)
+		case scope.Props.Type == "array":
+			around, scope = append(around, scope.Props), scope.Items()
+		default:
+			around, scope = append(around, scope.Props), scope.Additional()
+		}
+	}
+	if scope == nil || scope.Decl == nil {
+		return nil, nil
+	}
+	return scope, around
+}
+
+// evaluate returns a new node with the value for an item, 0 without one.
+//
+// If the object may be partial, the value must be determined by what is present: see partial.go. A value that comes from
+// nothing, as a constant or a default, needs the object around it.
+func (x *expression) evaluate(r *run, item uint32) (uint32, *Error) {
+	if r.rules == nil {
+		r.rules = rule.Start(r.d)
+		r.rules.Context, r.rules.Stop = r.ctx, interrupt.On(r.ctx.Done())
+	}
+	made, err := x.Evaluate(r.rules, item, r.whole)
+	if err == nil && (made == 0) != r.whole { // no value from a partial object, or any value from a whole one
+		absent := len(x.reads) == 0 || slices.ContainsFunc(x.reads, func(read rule.Read) bool {
+			return !exists(r.d, item, read.Path)
+		})
+		switch {
+		case absent && !exists(r.d, r.root, x.parent):
+			made = 0
+		case !r.whole && x.determined(r, absent):
+			made, err = x.Evaluate(r.rules, item, true)
+		}
+	}
+	if err != nil {
+		failed := x.failed(r, item, err)
+		if failure := (*rule.ExpressionError)(nil); !errors.As(err, &failure) {
+			failed.cause = err
+		}
+		return 0, failed
+	}
+	return made, nil
+}
+
+// failed returns the error of an evaluation, with the first field that the expression reads.
+func (x *expression) failed(r *run, item uint32, err error) *Error {
+	text := "makes the expression for " + x.to.String() + " fail: " + err.Error()
+	for _, read := range x.reads {
+		i := item
+		for _, name := range read.Path {
+			if i != 0 && name != each {
+				i = r.d.Field(i, name)
+			}
+		}
+		if i != 0 && len(read.Path) > 0 {
+			return r.failed(x.by, i, text).in(slices.DeleteFunc(slices.Clone(read.Path), func(name string) bool { return name == each }))
+		}
+	}
+	return r.failed(x.by, item, text)
+}

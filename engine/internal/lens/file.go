@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +25,31 @@ type File struct {
 type pair struct {
 	between [2]string
 	rules   []ruleText
+	except  []Law
 	at      value.Path // of between in the file
 }
+
+// Law is a property that conversions must have.
+type Law string
+
+// The laws that are tested on generated objects.
+const (
+	// RoundTrip: an object that is converted and converted back is equal, apart from what Normalize removes.
+	RoundTrip Law = "round-trip"
+	// Edit: what a user changes in a converted object is kept when it is converted back.
+	Edit Law = "edit"
+	// Locality: a part of an object is converted to a part of the converted object.
+	Locality Law = "locality"
+	// Metadata: nothing but the annotations of stash rules changes in metadata.
+	Metadata Law = "metadata"
+	// Validity: a valid object is converted to a valid object.
+	Validity Law = "validity"
+	// Determinism: equal objects have equal conversions.
+	Determinism Law = "determinism"
+)
+
+// Laws are all laws.
+var Laws = []Law{RoundTrip, Edit, Locality, Metadata, Validity, Determinism}
 
 // Kind is the kind of a rule.
 type Kind string
@@ -61,6 +85,15 @@ type text struct {
 	at   value.Path
 }
 
+// shown returns a string without quotes, for errors that quote it.
+func (t *text) shown() string {
+	plain := t.json
+	if t.kind == value.String {
+		_ = json.Unmarshal([]byte(t.json), &plain)
+	}
+	return plain
+}
+
 // backText is an expression under back.
 type backText struct {
 	to   path
@@ -86,13 +119,14 @@ func IsFile(d *value.Doc, root uint32) bool {
 func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 	r := reader{d: d}
 	f := &File{}
-	fields := r.object(root, nil, "an object with crd, between and rules", "crd", "hub", "between", "rules", "conversions")
+	fields := r.object(root, nil, "an object with crd, between and rules", "crd", "hub", "between", "rules", "except",
+		"conversions")
 	if f.CRD = r.text(fields["crd"], true); fields["hub"].node != 0 {
 		f.Hub = r.text(fields["hub"], true)
 	}
 	list := []member{{root, nil}}
 	if all := fields["conversions"]; all.node != 0 {
-		for _, name := range []string{"between", "rules"} {
+		for _, name := range []string{"between", "rules", "except"} {
 			if m := fields[name]; m.node != 0 {
 				r.add(m.at, field.Forbidden(nil, "the file has conversions: move this into an item of it"))
 			}
@@ -101,7 +135,7 @@ func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 	}
 	for _, m := range list {
 		if m.at != nil {
-			fields = r.object(m.node, m.at, "an object with between and rules", "between", "rules")
+			fields = r.object(m.node, m.at, "an object with between and rules", "between", "rules", "except")
 		}
 		f.pairs = append(f.pairs, r.pair(fields))
 	}
@@ -205,7 +239,7 @@ func (r *reader) parsePath(text string, at value.Path) path {
 func (r *reader) pair(fields map[string]member) pair {
 	p := pair{at: fields["between"].at}
 	names := r.list(fields["between"], "a list of two versions", 2)
-	if fields["between"].node != 0 && len(names) < 2 && len(r.found) == 0 {
+	if node := fields["between"].node; r.d.Nodes[node].Kind == value.Array && r.d.Len(node) < 2 {
 		r.add(p.at, field.Invalid(nil, string(r.d.Raw(fields["between"].node)), "must be a list of two versions"))
 	}
 	for i, m := range names {
@@ -213,6 +247,15 @@ func (r *reader) pair(fields map[string]member) pair {
 	}
 	if p.between[0] != "" && p.between[0] == p.between[1] {
 		r.add(p.at, field.Invalid(nil, p.between[0], "the two versions must differ"))
+	}
+	if fields["except"].node != 0 {
+		for _, m := range r.list(fields["except"], "a list of laws", len(Laws)) {
+			law := Law(r.text(m, true))
+			if law != "" && !slices.Contains(Laws, law) {
+				r.add(m.at, field.NotSupported(nil, law, Laws))
+			}
+			p.except = append(p.except, law)
+		}
 	}
 	for i, m := range r.list(fields["rules"], "a list of rules", maxRules) {
 		p.rules = append(p.rules, r.rule(m, i))

@@ -103,7 +103,7 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 		}
 		name := d.Str(key)
 		if seen[name] {
-			return r.failed(s.by, key, "another item of the list has the same "+s.key).below(value.At(k), value.Name(s.key))
+			return r.failed(s.by, key, "is the "+s.key+" of another item of the list, too").below(value.At(k), value.Name(s.key))
 		}
 		seen[name] = true
 		d.Remove(c, prev, key)

@@ -92,18 +92,25 @@ func (b *pairing) checkStashes() {
 			continue
 		}
 		s := r.sides[0]
-		for i := len(r.from) - 1; i >= 0; i-- {
-			if other, ok := b.counterpart(s, r.from[:i]); ok {
-				if found, _ := other.resolve(b.sides[1-s].Schema); found != nil {
-					r.stash.parent = i
-					break
-				}
+		for i := len(r.from) - 1; i > 0 && r.stash.parent == 0; i-- {
+			if b.counterpartOf(s, r.from[:i]) != nil {
+				r.stash.parent = i
 			}
 		}
 		if total[s] += r.maxBytes; total[s] > maxStashBytes {
 			b.add(r.at, field.TooLong(nil, "", maxStashBytes))
 		}
 	}
+}
+
+// counterpartOf returns the path of a field in the other version, nil if it is not there.
+func (b *pairing) counterpartOf(s int, p path) path {
+	if other, ok := b.counterpart(s, p); ok {
+		if found, _ := other.resolve(b.sides[1-s].Schema); found != nil {
+			return other
+		}
+	}
+	return nil
 }
 
 // counterpart returns where a path of a version is in the other version. ok is false if a rule removes it.
@@ -184,7 +191,7 @@ func (s *stash) save(r *run, i uint32, p path, level int, dst []byte) ([]byte, *
 			from := len(dst)
 			out, err := s.save(r, c, p[k+1:], level+1, dst)
 			if err == nil && len(out) > from && seen[key] {
-				err = r.failed(s.by, c, "another item has the same key")
+				err = r.failed(s.by, c, "has the same key as another item")
 			}
 			if err != nil {
 				if d.Nodes[i].Kind == value.Array {

@@ -41,11 +41,11 @@ func (b *pairing) nameValues(r *compiledRule) {
 		for s, v := range []*text{key, result} {
 			t := typeOf([]*schema.Props{from, to}[s])
 			if !slices.Contains(kinds[t], v.kind) {
-				b.invalid(v.at, v.json, "is not of type %s, as the field is in %s", t, b.sides[s].Name)
+				b.invalid(v.at, v.shown(), "is not of type %s, as the field is in %s", t, b.sides[s].Name)
 			}
 		}
 		if other, found := seen[result.json]; found {
-			b.invalid(result.at, result.json, "%s and %s become the same value, so it cannot be converted back: use a cel rule",
+			b.invalid(result.at, result.shown(), "%s and %s become the same value, so it cannot be converted back: use a cel rule",
 				other, key.json)
 		}
 		seen[result.json] = key.json
@@ -75,8 +75,8 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 		return len(dst.Enum) == 0 || slices.ContainsFunc(dst.Enum, func(v apiextensionsv1.JSON) bool { return canonical(v.Raw) == image })
 	}
 	for _, v := range by.values {
-		if image := v[1-w.from].json; !accepts(image) {
-			w.invalid(v[1-w.from].at, image, "is not a value of the field in %s", w.dst.Name)
+		if image := &v[1-w.from]; !accepts(image.json) {
+			w.invalid(image.at, image.shown(), "is not a value of the field in %s", w.dst.Name)
 		}
 	}
 	enum := src.Enum
@@ -85,9 +85,9 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 	}
 	sameType := typeOf(src) == typeOf(dst)
 	for _, v := range enum {
-		text := canonical(v.Raw)
-		if _, mapped := s.to[text]; !mapped && (s.images[text] != "" || !accepts(text) || !sameType) {
-			w.invalid(by.at.With(value.Name(string(Values)), value.Name("map")), text,
+		raw := canonical(v.Raw)
+		if _, mapped := s.to[raw]; !mapped && (s.images[raw] != "" || !accepts(raw) || !sameType) {
+			w.invalid(by.at.With(value.Name(string(Values)), value.Name("map")), raw,
 				"is a value of the field in %s, and has no counterpart in %s: add it to the map", w.src.Name, w.dst.Name)
 		}
 	}

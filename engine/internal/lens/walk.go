@@ -14,9 +14,6 @@ import (
 type program struct {
 	from, to Version
 	root     *itemProgram
-	// expressions says that there are expressions, and required tells which objects are complete for them.
-	expressions bool
-	required    *required
 	// stashes are the fields that are written to the annotation of from, restores those that that of to has.
 	stashes, restores []*stash
 }
@@ -94,9 +91,6 @@ func (b *pairing) program(from int) *program {
 			w.p.restores = append(w.p.restores, r.stash)
 		}
 	}
-	if w.p.expressions {
-		w.p.required = requiredOf(w.src.Schema)
-	}
 	return w.p
 }
 
@@ -107,7 +101,7 @@ func (w *walker) finish(item *itemProgram) {
 			if x.side == w.from || !slices.Equal(x.to.item(), item.dst) {
 				continue
 			}
-			x.placed, w.p.expressions = true, true
+			x.placed = true
 			item.writes = append(item.writes, x)
 			item.puts = append(item.puts, put{slot: item.slots, to: x.to[len(item.dst):], by: r})
 			item.slots++
@@ -131,8 +125,10 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	}
 	c := compare(src, dst)
 	if c.mismatch != "" {
-		w.invalid(by.at, sp.String(), "has the types %s in %s and %s: write a cel rule, or drop it",
-			c.mismatch, w.src.Name, w.dst.Name)
+		if w.from == 0 { // the other direction has the same mismatch
+			w.invalid(by.at, sp.String(), "has the types %s in %s and %s: write a cel rule, or drop it",
+				c.mismatch, w.src.Name, w.dst.Name)
+		}
 		return nil
 	}
 	out := &node{}
