@@ -95,6 +95,10 @@ conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME 
 	@[ -n '$(SUITE)' ] || { CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./engine/... && \
 		cd engine/conformance && CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./...; }
 
+.PHONY: cluster
+cluster: ## Test conversion webhooks with an API server for CRDs and etcd, in the process of the test
+	cd engine/conformance && $(GOTEST) -tags cluster ./cluster
+
 .PHONY: quirks
 quirks: ## Disable each reproduced quirk in turn; fail if the comparison does not notice one
 	@cd engine/conformance && go run -tags quirks ./cmd/conformance -quirks -n 20000
