@@ -143,6 +143,10 @@ func compileConversion(
 		for i := range crd.Spec.Versions {
 			v := &crd.Spec.Versions[i]
 			versions[i] = lens.Version{Name: v.Name, APIVersion: crd.Spec.Group + "/" + v.Name, Schema: schema.Of(v)}
+			if versions[i].Schema == nil {
+				preserve := true
+				versions[i].Schema = &schema.Props{Type: "object", XPreserveUnknownFields: &preserve}
+			}
 		}
 		set, found, err = lens.Compile(ctx, f, versions, memory)
 	}

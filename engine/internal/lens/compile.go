@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
@@ -84,7 +86,7 @@ func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.
 	*Set, []violation.Violation, error) {
 	c := &compiler{ctx: ctx, memory: memory, set: &Set{
 		hub: f.Hub, programs: map[[2]string]*program{}, except: map[[2]string][]Law{},
-	}}
+	}, retained: closure.Retention{Texts: map[string]string{}}}
 	c.checkPairs(f, versions)
 	for i := range f.pairs {
 		if len(c.found) > 0 {
@@ -98,6 +100,7 @@ func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.
 	if len(c.found) > 0 {
 		return nil, c.found, nil
 	}
+	c.set.size = c.retained.Size
 	return c.set, nil, nil
 }
 
@@ -106,6 +109,8 @@ type compiler struct {
 	memory *celcheck.Memory
 	set    *Set
 	found  []violation.Violation
+
+	retained closure.Retention
 }
 
 // add adds a violation, unless the other direction has it already.
@@ -118,6 +123,17 @@ func (c *compiler) add(at value.Path, err *field.Error) {
 
 func (c *compiler) invalid(at value.Path, bad any, format string, args ...any) {
 	c.add(at, field.Invalid(nil, bad, fmt.Sprintf(format, args...)))
+}
+
+// plan compiles the schema of values that conversions validate.
+func (c *compiler) plan(s *schema.Props, at value.Path) *plan.Plan {
+	p, err := plan.Compile(s, plan.Options{Context: c.ctx})
+	if err != nil {
+		c.invalid(at, "", "%v", err)
+		return nil
+	}
+	c.retained.Size += p.Size()
+	return p
 }
 
 // checkPairs checks that every version is in a pair, and that all pairs have the hub if there are several.

@@ -3,6 +3,7 @@ package lens
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -83,6 +84,7 @@ type run struct {
 	from, to string // apiVersions
 
 	rules  *rule.Run // nil before the first expression
+	looks  int       // at entries of managedFields
 	slots  []uint32
 	buffer []byte
 }
@@ -239,10 +241,7 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 		for c := d.Nodes[i].First; c != 0 && (d.Nodes[i].Kind == value.Array || d.Nodes[i].Kind == value.Object); c = d.Nodes[c].Next {
 			below, err := r.item(n.each, c)
 			if err != nil {
-				if d.Nodes[i].Kind == value.Object {
-					return false, err.below(value.Entry(strings.Clone(d.Key(c))))
-				}
-				return false, err.below(value.At(k))
+				return false, err.below(segment(d, i, c, k))
 			}
 			changed = changed || below
 			k++
@@ -274,6 +273,15 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 
 // child returns the node of a property, nil if nothing happens to it.
 func (n *node) child(name string) *node {
+	if len(n.children) > manyNames {
+		i, found := slices.BinarySearchFunc(n.children, name, func(c *node, name string) int {
+			return strings.Compare(c.name, name)
+		})
+		if !found {
+			return nil
+		}
+		return n.children[i]
+	}
 	for _, c := range n.children {
 		if c.name == name {
 			return c
@@ -281,3 +289,6 @@ func (n *node) child(name string) *node {
 	}
 	return nil
 }
+
+// manyNames is the number of children from which on a binary search is faster.
+const manyNames = 16

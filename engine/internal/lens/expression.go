@@ -61,6 +61,7 @@ func (b *pairing) compileExpressions(r *compiledRule) {
 			}
 			continue
 		}
+		x.Retain(&b.retained)
 		x.self, x.reads, x.parent = self, x.Reads(), b.counterpartAbove(x.side, x.to)
 		for _, read := range x.reads {
 			if p := append(slices.Clone(self), read.Path...); read.Whole && len(p) > 0 {

@@ -33,7 +33,7 @@ type testFile struct {
 	} `json:"tests"`
 }
 
-func compileTest(t *testing.T, f *testFile, rules string) (*Set, []violation.Violation) {
+func compileTest(t testing.TB, f *testFile, rules string) (*Set, []violation.Violation) {
 	t.Helper()
 	var d value.Doc
 	root, err := d.ParseYAML([]byte(rules), value.Request, value.Limits{})

@@ -44,7 +44,7 @@ func (b *pairing) nameList(r *compiledRule) {
 	if listType(list) != "map" || !slices.Equal(list.XListMapKeys, []string{r.key}) || items != nil && !slices.Contains(items.Required, r.key) {
 		r.require(fmt.Sprintf("each item of %s has a %s that no other item has", of, r.key))
 	}
-	b.sides[r.list].named.at(listPath.with(each).with(r.key)).key = r
+	b.record(r.list, listPath.with(each).with(r.key), r, func(n *named) **compiledRule { return &n.key })
 }
 
 // list builds the node of the list or map of a list rule.

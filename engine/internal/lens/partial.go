@@ -30,7 +30,7 @@ func (x *expression) determined(r *run, absent bool) bool {
 		switch d.Str(version) {
 		case r.from:
 			for _, read := range x.reads {
-				if lacks(d, r.root, listed, append(slices.Clone(x.self), read.Path...)) {
+				if r.lacks(r.root, listed, append(slices.Clone(x.self), read.Path...)) {
 					return false
 				}
 			}
@@ -71,7 +71,8 @@ func lists(d *value.Doc, fields uint32, p path) bool {
 
 // lacks reports whether fields of managedFields contain a field at or below a path that an object does not have. Below
 // the first step to each item, it looks at all items.
-func lacks(d *value.Doc, i, fields uint32, p path) bool {
+func (r *run) lacks(i, fields uint32, p path) bool {
+	d := r.d
 	for _, name := range p {
 		if name == each {
 			break
@@ -83,10 +84,14 @@ func lacks(d *value.Doc, i, fields uint32, p path) bool {
 			return true
 		}
 	}
-	return lacksBelow(d, i, fields)
+	return r.lacksBelow(i, fields)
 }
 
-func lacksBelow(d *value.Doc, i, fields uint32) bool {
+// maxLooks bounds the search for items of lists. A larger object counts as partial.
+const maxLooks = 1 << 20
+
+func (r *run) lacksBelow(i, fields uint32) bool {
+	d := r.d
 	for c := d.Nodes[fields].First; c != 0; c = d.Nodes[c].Next {
 		kind, name, found := strings.Cut(d.Key(c), ":")
 		if !found {
@@ -97,11 +102,14 @@ func lacksBelow(d *value.Doc, i, fields uint32) bool {
 		case "f":
 			below = d.Field(i, name)
 		case "k", "v":
+			if r.looks += d.Len(i); r.looks > maxLooks {
+				return true
+			}
 			below = itemOf(d, i, name, kind == "v")
 		case "i":
 			continue // items of atomic lists have no entries
 		}
-		if below == 0 || lacksBelow(d, below, c) {
+		if below == 0 || r.lacksBelow(below, c) {
 			return true
 		}
 	}

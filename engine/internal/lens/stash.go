@@ -66,10 +66,7 @@ func (b *pairing) nameStash(r *compiledRule) {
 			most, maxStashBytes)
 	}
 	found, _ := r.from.resolve(b.sides[s].Schema)
-	var err error
-	if st.fits, err = plan.Compile(found, plan.Options{Context: b.ctx}); err != nil {
-		b.invalid(r.at, r.from.String(), "%v", err)
-	}
+	st.fits = b.plan(found, r.at)
 	r.stash = st
 	r.require(fmt.Sprintf("%s of %s has at most %d bytes as JSON", r.from, b.sides[s].Name, r.maxBytes))
 }
@@ -180,42 +177,60 @@ func (s *stash) save(r *run, i uint32, p path, level int, dst []byte) ([]byte, *
 			}
 			continue
 		}
-		start := len(dst)
-		seen := map[string]bool{}
-		n := 0
-		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-			before := len(dst)
-			dst = append(dst, either(len(dst) == start, "{", ",")...)
-			key := keyOf(d, i, c, s.keys[level])
-			dst = append(value.AppendString(dst, key), ':')
-			from := len(dst)
-			out, err := s.save(r, c, p[k+1:], level+1, dst)
-			if err == nil && len(out) > from && seen[key] {
-				err = r.failed(s.by, c, "has the same key as another item")
-			}
-			if err != nil {
-				if d.Nodes[i].Kind == value.Array {
-					return nil, err.below(value.At(n)).in(p[:k])
-				}
-				return nil, err.below(value.Entry(strings.Clone(d.Key(c)))).in(p[:k])
-			}
-			if dst = out; len(dst) == from {
-				dst = dst[:before]
-			}
-			seen[key] = true
-			n++
+		items, err := s.items(r, i, p[k+1:], level)
+		if err != nil {
+			return nil, err.in(p[:k])
 		}
-		if len(dst) > start {
+		for n, item := range items {
+			dst = append(dst, either(n == 0, "{", ",")...)
+			dst = append(append(value.AppendString(dst, item.key), ':'), item.text...)
+		}
+		if len(items) > 0 {
 			dst = append(dst, '}')
 		}
 		return dst, nil
 	}
 	from := len(dst)
-	dst = d.AppendJSON(dst, i)
+	dst = d.AppendCanonical(dst, i)
 	if size := int64(len(dst) - from); size > s.maxBytes {
 		return nil, r.failed(s.by, i, fmt.Sprintf("has %d bytes, and maxBytes is %d", size, s.maxBytes)).in(p)
 	}
 	return dst, nil
+}
+
+// savedItem is what an item of a list or map keeps in the annotation.
+type savedItem struct {
+	key  string
+	text []byte
+}
+
+// items returns what the items of a list or map keep, sorted by key, so that equal objects have equal annotations.
+func (s *stash) items(r *run, container uint32, p path, level int) (items []savedItem, err *Error) {
+	d, k := r.d, 0
+	for c := d.Nodes[container].First; c != 0; c, k = d.Nodes[c].Next, k+1 {
+		text, err := s.save(r, c, p, level+1, nil)
+		if err != nil {
+			return nil, err.below(segment(d, container, c, k))
+		}
+		if len(text) > 0 {
+			items = append(items, savedItem{keyOf(d, container, c, s.keys[level]), text})
+		}
+	}
+	slices.SortFunc(items, func(a, b savedItem) int { return strings.Compare(a.key, b.key) })
+	for n := 1; n < len(items); n++ {
+		if items[n].key == items[n-1].key {
+			return nil, r.failed(s.by, container, "has two items with the key "+items[n].key)
+		}
+	}
+	return items, nil
+}
+
+// segment returns the step from a list or map to its k-th item.
+func segment(d *value.Doc, container, item uint32, k int) value.Segment {
+	if d.Nodes[container].Kind == value.Array {
+		return value.At(k)
+	}
+	return value.Entry(strings.Clone(d.Key(item)))
 }
 
 // keyOf returns what identifies an item: the name of a value in a map, the value of a key field, or several as JSON.

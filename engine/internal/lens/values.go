@@ -8,7 +8,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -102,12 +101,8 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 	if len(dst.Enum) == 0 && sameType {
 		return s, nil
 	}
-	fits, err := plan.Compile(shallow(dst), plan.Options{Context: w.ctx})
-	if err != nil {
-		w.invalid(by.at, "", "%v", err)
-	}
 	by.require(fmt.Sprintf("the value in %s is in the map, or is a value in %s", w.src.Name, w.dst.Name))
-	return s, &check{fits, by, "has no counterpart in " + w.dst.Name + ": add it to the map"}
+	return s, &check{w.plan(shallow(dst), by.at), by, "has no counterpart in " + w.dst.Name + ": add it to the map"}
 }
 
 // canonical returns a scalar as Kubernetes prints it.

@@ -133,12 +133,7 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	}
 	out := &node{}
 	if len(c.checked) > 0 {
-		fits, err := plan.Compile(shallow(dst), plan.Options{Context: w.ctx})
-		if err != nil {
-			w.invalid(by.at, sp.String(), "%v", err)
-			return nil
-		}
-		out.check = &check{fits, by, "is not valid in " + w.dst.Name + ", where it " + c.checked[0]}
+		out.check = &check{w.plan(shallow(dst), by.at), by, "is not valid in " + w.dst.Name + ", where it " + c.checked[0]}
 	}
 	for _, text := range slices.Concat(c.checked, c.unchecked) {
 		by.require(fmt.Sprintf("%s of %s %s", either(len(sp) > 0, sp.String(), "the object"), w.src.Name, text))
@@ -220,6 +215,9 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 			w.uncovered(n, src, sp, fmt.Sprintf("%v fills this field of %s", r, w.dst.Name))
 		}
 		return &node{take: removed}
+	}
+	if n == nil && parent != nil && schema.Preserves(parent) {
+		return nil // an unknown field of the target
 	}
 	if n == nil || len(src.Properties) == 0 {
 		w.uncovered(n, src, sp, w.dst.Name+" has no such field")
