@@ -107,6 +107,9 @@ func (d *Definition) appendConverted(
 	case group != d.Group() || d.inner.Find(from) == nil:
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf(
 			"the apiVersion %q of the object is not one of %s", group+"/"+from, d.Name())}
+	case stringField(doc, root, "kind") != d.Kind():
+		return nil, &Error{Reason: ReasonObjectUnreadable, Message: fmt.Sprintf(
+			"the kind %q of the object is not that of %s", stringField(doc, root, "kind"), d.Name())}
 	case from != version:
 		if err := d.inner.Rewrite(ctx, doc, root, from, version, whole); err != nil {
 			var limit *value.LimitError

@@ -21,6 +21,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
+	"github.com/crdeval/crdeval/server/webhook"
 )
 
 // Options configure Register.
@@ -45,6 +46,8 @@ type Options struct {
 	MaxStreamIdle time.Duration
 	// Log receives internal errors. Default: slog.Default().
 	Log *slog.Logger
+	// InProcess is where the gateway calls what has no messages: the conversion webhook. May be nil.
+	InProcess grpc.ServiceRegistrar
 }
 
 // Register registers the services of the API.
@@ -66,6 +69,9 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	}
 	f := faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected}
 	r = registrar{r, f}
+	if o.InProcess != nil {
+		webhook.Register(registrar{o.InProcess, f}, &webhook.Converter{Registry: o.Registry, Limits: o.Limits.Documents})
+	}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o)})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o)})
 	etags, _ := lru.New[documentKey, string](maxETags) // fails only for a size below 1

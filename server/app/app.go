@@ -22,6 +22,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/telemetry"
 	"github.com/crdeval/crdeval/server/transport"
+	"github.com/crdeval/crdeval/server/webhook"
 )
 
 // sweepInterval is how often old revisions are removed.
@@ -182,7 +183,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory()
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	a.short = pressure(limit)
-	methods := map[string]bool{} // complete before the first call
+	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls()
 	a.gate = transport.NewGate(transport.GateOptions{
 		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.rejected,
@@ -206,6 +207,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	api.Register(services, api.Options{
 		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
 		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: a.rejected, Caller: a.gate.Caller, Log: a.log,
+		InProcess: a.inProcess,
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {

@@ -3,7 +3,7 @@
 // grpc-gateway routes requests by the annotations in proto/, reads path and query parameters, and calls the services
 // through a grpc.ClientConnInterface. In the server, that is an inprocess.Conn. This package has the codec that keeps
 // documents inline (marshaler.go), reads bodies before the call (body.go, body_memory.go), and writes errors. It serves some
-// calls itself: streams of items (stream.go), watches (stream_write.go), and admission webhooks (webhooks.go).
+// calls itself: streams of items (stream.go), watches (stream_write.go), and webhooks (webhooks.go).
 package gateway
 
 import (
@@ -53,7 +53,7 @@ type Options struct {
 	Pages map[string]http.Handler
 	// Trouble returns what does not work although the server is ready, for /readyz; "" if everything works. Default: "".
 	Trouble func() string
-	// Reviewed is called for each admission review, with the webhook's name and a webhook.Outcome or "error". May be nil.
+	// Reviewed is called for each review, with the webhook's name and a webhook.Outcome or "error". May be nil.
 	Reviewed func(webhook, outcome string)
 }
 
@@ -68,7 +68,7 @@ type gateway struct {
 	evaluation crdevalv1.EvaluationServiceClient
 }
 
-// New returns the REST API of the services at conn, and /healthz, /readyz, /openapi.json and the admission webhooks.
+// New returns the REST API of the services at conn, and /healthz, /readyz, /openapi.json and the webhooks.
 func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Handler, error) {
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, DefaultMaxBodyBytes)
 	if o.Bodies == nil {
@@ -154,7 +154,7 @@ func (g *gateway) handlePaths() error {
 			g.stream(w, r, call, params["catalog"])
 		}
 	}
-	for name := range admissionWebhooks {
+	for name := range reviewers {
 		post[webhookPrefix+"catalogs/{catalog}/"+name] = func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 			g.webhook(w, r, name, params["catalog"])
 		}

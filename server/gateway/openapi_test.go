@@ -133,7 +133,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	for verb := range streamVerbs {
 		served["post /v1/catalogs/{catalog}:"+verb] = true
 	}
-	for name := range admissionWebhooks {
+	for name := range reviewers {
 		served["post "+webhookPrefix+"catalogs/{catalog}/"+name] = true
 	}
 	for path := range ownPages {

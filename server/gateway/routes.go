@@ -124,7 +124,7 @@ func (g *gateway) rejectPath(w http.ResponseWriter, r *http.Request) {
 	}
 	hint := "/openapi.json lists the paths"
 	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
-		hint = "webhooks are at /webhooks/catalogs/{catalog}/mutate and /webhooks/catalogs/{catalog}/validate"
+		hint = "webhooks are at /webhooks/catalogs/{catalog}/mutate, /validate and /convert"
 	}
 	g.reject(w, r, failure(crdevalv1.ErrorReason_ERROR_REASON_PATH_NOT_FOUND,
 		fmt.Sprintf("there is nothing at %s: %s", r.URL.Path, hint), nil))

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -22,39 +24,45 @@ import (
 // webhookPrefix begins the paths of the webhooks: /webhooks/catalogs/{catalog}/{webhook}.
 const webhookPrefix = "/webhooks/"
 
-// admissionWebhooks are the admission webhooks, by the last segment of their path.
-var admissionWebhooks = map[string]func(context.Context, crdevalv1.EvaluationServiceClient, string, *webhook.Request) (*webhook.Answer, error){
-	"mutate": webhook.Mutate, "validate": webhook.Validate,
+// A reviewer answers the body of a review with the parts of a JSON text. A status is its error.
+type reviewer func(g *gateway, ctx context.Context, catalog string, body []byte, held *reservation) (webhook.Outcome, [][]byte, error)
+
+// reviewers are the webhooks, by the last segment of their path.
+var reviewers = map[string]reviewer{
+	"mutate": admission(webhook.Mutate), "validate": admission(webhook.Validate), "convert": (*gateway).convert,
 }
 
-// webhook answers an AdmissionReview. If the object was not evaluated, the answer is an HTTP error with a
-// metav1.Status, and the failurePolicy of the webhook decides.
+// webhook answers a review. If the objects were not evaluated, the answer is an HTTP error with a metav1.Status. Then
+// the failurePolicy of an admission webhook decides, and a conversion fails.
 func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog string) {
-	outcome := "error"
-	defer func() { g.options.Reviewed(name, outcome) }()
+	outcome := webhook.Outcome("error")
+	defer func() { g.options.Reviewed(name, string(outcome)) }()
 	held := &reservation{of: g.options.Bodies}
 	defer held.release()
-	request, err := g.readReview(w, r, held)
+	body, err := g.readReview(w, r, held)
 	if err != nil {
 		held.release()
 		g.reject(w, r, err)
 		return
 	}
-	answer, err := g.answerReview(r, name, catalog, request)
-	var text []byte
+	ctx, cancel, err := g.reviewContext(r)
+	defer cancel()
+	var answer [][]byte
 	if err == nil {
-		text, err = answer.JSON()
+		var done webhook.Outcome
+		if done, answer, err = reviewers[name](g, ctx, catalog, body, held); err == nil {
+			outcome = done
+		}
 	}
 	if err != nil {
 		writeReviewError(w, err)
 		return
 	}
-	outcome = string(answer.Outcome)
-	writeJSON(w, http.StatusOK, text)
+	writeParts(w, answer)
 }
 
-// readReview reads the review of a request. Errors are statuses.
-func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reservation) (*webhook.Request, error) {
+// readReview reads the body of a review. Errors are statuses.
+func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reservation) ([]byte, error) {
 	err := g.options.Before(r)
 	if err == nil {
 		err = checkTimeout(r.Header)
@@ -67,32 +75,79 @@ func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reser
 		return nil, err
 	}
 	if b.yaml {
-		return nil, unsupported("Content-Type %q is not supported: an AdmissionReview is application/json", r.Header.Get("Content-Type"))
+		return nil, unsupported("Content-Type %q is not supported: a review is application/json", r.Header.Get("Content-Type"))
 	}
-	request, err := webhook.Read(b.data)
-	if err != nil {
-		return nil, malformed(err.Error(), nil)
-	}
-	return request, nil
+	return b.data, nil
 }
 
-// answerReview evaluates the object, within the time that the API server waits.
-func (g *gateway) answerReview(r *http.Request, name, catalog string, request *webhook.Request) (*webhook.Answer, error) {
-	ctx := r.Context()
+// reviewContext returns the context of a review, which ends when the API server stops waiting.
+func (g *gateway) reviewContext(r *http.Request) (ctx context.Context, cancel context.CancelFunc, err error) {
+	ctx, cancel = r.Context(), func() {}
 	if given := r.URL.Query().Get("timeout"); given != "" {
 		timeout, err := time.ParseDuration(given)
 		if err != nil || timeout <= 0 {
-			return nil, invalid("the parameter timeout is %q: it is a duration of more than 0, such as 10s", given)
+			return ctx, cancel, invalid("the parameter timeout is %q: it is a duration of more than 0, such as 10s", given)
 		}
-		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
 	}
-	ctx, err := runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_Validate_FullMethodName)
+	ctx, err = runtime.AnnotateContext(ctx, g.mux, r, crdevalv1.EvaluationService_Validate_FullMethodName)
+	return ctx, cancel, err
+}
+
+// admission returns the reviewer of an admission webhook.
+func admission(
+	answer func(context.Context, crdevalv1.EvaluationServiceClient, string, *webhook.Request) (*webhook.Answer, error),
+) reviewer {
+	return func(g *gateway, ctx context.Context, catalog string, body []byte, _ *reservation) (webhook.Outcome, [][]byte, error) {
+		request, err := webhook.Read(body)
+		if err != nil {
+			return "", nil, malformed(err.Error(), nil)
+		}
+		a, err := answer(ctx, g.evaluation, catalog, request)
+		if err != nil {
+			return "", nil, err
+		}
+		text, err := a.JSON()
+		return a.Outcome, [][]byte{text}, err
+	}
+}
+
+// convert is the reviewer of the conversion webhook.
+func (g *gateway) convert(
+	ctx context.Context, catalog string, body []byte, held *reservation,
+) (webhook.Outcome, [][]byte, error) {
+	request, err := readConversion(body)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return admissionWebhooks[name](ctx, g.evaluation, catalog, request)
+	var mu sync.Mutex
+	request.Catalog, request.Reserve = catalog, func(n int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return held.take(n)
+	}
+	answer, err := webhook.Convert(ctx, g.conn, request)
+	if err != nil {
+		return "", nil, err
+	}
+	return answer.Outcome, answer.JSON, nil
+}
+
+// writeParts answers with the parts of a JSON text.
+func writeParts(w http.ResponseWriter, parts [][]byte) {
+	parts = append(parts, []byte{'\n'})
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	w.Header().Set("Content-Type", mediaJSON)
+	w.Header().Set("Content-Length", strconv.Itoa(size))
+	for i, p := range parts {
+		if _, err := w.Write(p); err != nil {
+			return
+		}
+		parts[i] = nil // a large answer takes less memory while it is sent
+	}
 }
 
 // retryAfter is in how many seconds an API server may retry an overloaded webhook, within the webhook's timeout.

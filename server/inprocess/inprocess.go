@@ -7,6 +7,7 @@ package inprocess
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -146,10 +147,15 @@ func statusError(err error) error {
 	return status.FromContextError(err).Err()
 }
 
-// alias sets the fields of the message into, which is empty, to those of from. They share lists, messages and bytes.
+// alias sets the fields of the message into, which is empty, to those of from. They share lists, messages and bytes. Both
+// are proto messages or pointers to a Go type.
 func alias(into, from any) error {
 	to, ok := into.(proto.Message)
 	source, also := from.(proto.Message)
+	if a, b := reflect.ValueOf(into), reflect.ValueOf(from); !ok && a.Kind() == reflect.Pointer && a.Type() == b.Type() {
+		a.Elem().Set(b.Elem())
+		return nil
+	}
 	if !ok || !also || to.ProtoReflect().Descriptor() != source.ProtoReflect().Descriptor() {
 		return status.Errorf(codes.Internal, "a %T cannot be passed as a %T", from, into)
 	}

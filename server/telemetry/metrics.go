@@ -149,8 +149,8 @@ func (t *Telemetry) CountRegistrations() func(registry.Outcome, error) {
 	}
 }
 
-// CountReviews publishes the answers of the admission webhooks. The returned function counts one by the webhook and
-// its outcome: a webhook.Outcome, or "error".
+// CountReviews publishes the answers of the webhooks. The returned function counts one by the webhook and its outcome: a
+// webhook.Outcome, or "error".
 func (t *Telemetry) CountReviews() func(webhook, outcome string) {
 	key := func(webhook, outcome string) attribute.Set {
 		return attribute.NewSet(attribute.String("webhook", webhook), attribute.String("outcome", outcome))
@@ -161,8 +161,12 @@ func (t *Telemetry) CountReviews() func(webhook, outcome string) {
 			sets = append(sets, key(webhook, outcome))
 		}
 	}
+	for _, outcome := range []string{"success", "failure", "error"} {
+		sets = append(sets, key("convert", outcome))
+	}
 	count := t.countSets("crdeval.webhook.reviews", "{review}",
-		"Reviews sent to admission webhooks, by webhook and outcome. After an error the failurePolicy decides.", sets...)
+		"Reviews sent to webhooks, by webhook and outcome. After an error of an admission webhook the failurePolicy decides.",
+		sets...)
 	return func(webhook, outcome string) { count(key(webhook, outcome)) }
 }
 

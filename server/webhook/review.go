@@ -1,5 +1,6 @@
 // Package webhook implements the admission webhooks: it reads an AdmissionReview of admission.k8s.io/v1, has the object
-// in it evaluated by the evaluation service, and returns the review. server/gateway serves it over HTTP.
+// in it evaluated by the evaluation service, and returns the review. convert.go is the conversion webhook. server/gateway
+// serves both over HTTP.
 //
 // review.go reads and answers, validate.go has the two webhooks, json_patch.go makes the JSON Patch, verdict.go states
 // rejections and warnings in the terms of Kubernetes.

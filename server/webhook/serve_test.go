@@ -64,7 +64,7 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 		t.Fatal(err)
 	}
 	conn := inprocess.New(inprocess.Options{})
-	api.Register(conn, api.Options{Registry: crds, Log: log})
+	api.Register(conn, api.Options{Registry: crds, Log: log, InProcess: conn})
 	s := &server{reviewed: make(chan string, 100)}
 	options := gateway.Options{Reviewed: func(name, outcome string) {
 		select {
@@ -91,11 +91,18 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registered, err := crdevalv1.NewRegistryServiceClient(conn).RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{
-		Catalog: "default", Manifest: &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: manifest}},
+	client := crdevalv1.NewRegistryServiceClient(conn)
+	for _, manifest := range []string{string(manifest), tasks} {
+		registered, err := client.RegisterCrd(ctx, &crdevalv1.RegisterCrdRequest{Catalog: "default", Manifest: api.JSON([]byte(manifest))})
+		if err != nil || !registered.GetAccepted() {
+			t.Fatalf("%v, %v", err, registered)
+		}
+	}
+	set, err := client.SetConversion(ctx, &crdevalv1.SetConversionRequest{
+		Catalog: "default", Crd: "tasks.example.com", Rules: &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: []byte(taskRules)}},
 	})
-	if err != nil || !registered.GetAccepted() {
-		t.Fatalf("%v, %v", err, registered)
+	if err != nil || !set.GetAccepted() {
+		t.Fatalf("%v, %v", err, set)
 	}
 	return s
 }
@@ -297,7 +304,7 @@ func TestNoAnswer(t *testing.T) {
 		cause            metav1.CauseType
 		message          string
 	}{
-		{"no such webhook", "/webhooks/catalogs/default/convrt", valid, nil, 404, metav1.StatusReasonNotFound, "PATH_NOT_FOUND", "/webhooks/catalogs/{catalog}/mutate"},
+		{"no such webhook", "/webhooks/catalogs/default/nothing", valid, nil, 404, metav1.StatusReasonNotFound, "PATH_NOT_FOUND", "/webhooks/catalogs/{catalog}/mutate, /validate and /convert"},
 		{"no catalog", "/webhooks/catalogs//mutate", valid, nil, 404, metav1.StatusReasonNotFound, "PATH_NOT_FOUND", ""},
 		{"another catalog", "/webhooks/catalogs/nowhere/mutate", valid, nil, 404, metav1.StatusReasonNotFound, "CATALOG_NOT_FOUND", "nowhere"},
 		{"another catalog", "/webhooks/catalogs/nowhere/validate", valid, nil, 404, metav1.StatusReasonNotFound, "CATALOG_NOT_FOUND", "nowhere"},

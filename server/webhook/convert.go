@@ -1,0 +1,309 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// Conversion is the request of a ConversionReview of apiextensions.k8s.io.
+type Conversion struct {
+	Catalog string
+	// APIVersion is that of the review and of the answer.
+	APIVersion string
+	// UID is repeated in the answer.
+	UID string
+	// DesiredAPIVersion is the apiVersion of the converted objects.
+	DesiredAPIVersion string
+	// Objects are the JSON texts of the objects. They need not be valid.
+	Objects [][]byte
+	// Reserve reserves bytes of memory for the answer. Its error ends the conversion. It may be called concurrently.
+	Reserve func(bytes int64) error
+}
+
+// GetCatalog returns the name of the catalog.
+func (c *Conversion) GetCatalog() string { return c.Catalog }
+
+// Converted is the answer to a Conversion.
+type Converted struct {
+	// Outcome is Success or Failure.
+	Outcome Outcome
+	// JSON is the text of the answer, in parts.
+	JSON [][]byte
+}
+
+// The outcomes of conversions.
+const (
+	Success Outcome = "success" // all objects are converted
+	Failure Outcome = "failure" // an object cannot be converted, and an API server converts none
+)
+
+// Converter answers ConversionReviews by the conversion rules of registered CRDs.
+type Converter struct {
+	Registry interface {
+		View(ctx context.Context, catalog, atLeast string) (registry.View, error)
+	}
+	Limits engine.Limits
+}
+
+// ConvertMethod is the full name of the method that Convert calls.
+const ConvertMethod = "/crdeval.webhook.Converter/Convert"
+
+// Register registers c for calls of Convert. Its messages are Go values, so r is a connection in the same process.
+func Register(r grpc.ServiceRegistrar, c *Converter) {
+	service, method, _ := strings.Cut(ConvertMethod[1:], "/")
+	r.RegisterService(&grpc.ServiceDesc{
+		ServiceName: service, HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{MethodName: method, Handler: convertHandler}},
+	}, c)
+}
+
+// Convert calls the Converter at conn, behind the interceptors of the server.
+func Convert(ctx context.Context, conn grpc.ClientConnInterface, r *Conversion) (*Converted, error) {
+	answer := &Converted{}
+	if err := conn.Invoke(ctx, ConvertMethod, r, answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+func convertHandler(
+	service any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor,
+) (any, error) {
+	request := &Conversion{}
+	if err := decode(request); err != nil {
+		return nil, err
+	}
+	info := &grpc.UnaryServerInfo{Server: service, FullMethod: ConvertMethod}
+	return intercept(ctx, request, info, func(ctx context.Context, request any) (any, error) {
+		return service.(*Converter).convert(ctx, request.(*Conversion)) //nolint:forcetypeassert // Register has registered it
+	})
+}
+
+// convert returns an error if the objects were not converted for another reason than the objects and the CRD.
+func (c *Converter) convert(ctx context.Context, r *Conversion) (*Converted, error) {
+	view, err := c.Registry.View(ctx, r.Catalog, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Objects) == 0 {
+		return r.success(nil), nil
+	}
+	d, err := c.definition(ctx, view, r)
+	if err != nil {
+		var text failure
+		if errors.As(err, &text) {
+			return r.failure(string(text)), nil
+		}
+		return nil, err
+	}
+	parts := split(r.Objects)
+	if err := r.convert(ctx, d, parts); err != nil {
+		return nil, err
+	}
+	if text := failureOf(parts); text != "" {
+		return r.failure(text), nil
+	}
+	return r.success(parts), nil
+}
+
+// failure is the message of a review that fails as a whole.
+type failure string
+
+// Error returns the message.
+func (f failure) Error() string { return string(f) }
+
+// definition returns the CRD of the first object. The others must be of the same one.
+func (c *Converter) definition(ctx context.Context, view registry.View, r *Conversion) (*engine.Definition, error) {
+	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(r.Objects[0]), c.Limits)
+	if err != nil {
+		return nil, failure("objects[0]: " + err.Error())
+	}
+	group, _, hasGroup := strings.Cut(apiVersion, "/")
+	if !hasGroup || kind == "" {
+		return nil, failure(fmt.Sprintf("objects[0] has the apiVersion %q and the kind %q: they are not of a custom resource",
+			shortened(apiVersion), shortened(kind)))
+	}
+	d, err := view.OfKind(ctx, group, kind, "")
+	var unknown *registry.Error
+	switch {
+	case errors.As(err, &unknown) && noDefinition[string(unknown.Reason)]:
+		return nil, failure(unknown.Message)
+	case err != nil:
+		return nil, err
+	case d.Conversion() == nil:
+		return nil, failure(d.Name() + " has no conversion rules: set them with SetConversion")
+	}
+	var versions []string
+	for _, v := range d.Versions() {
+		versions = append(versions, v.Name)
+	}
+	desired, version, _ := strings.Cut(r.DesiredAPIVersion, "/")
+	if desired != d.Group() || !slices.Contains(versions, version) {
+		return nil, failure(fmt.Sprintf("the desiredAPIVersion is %q, and %s has the group %s and the versions %s",
+			shortened(r.DesiredAPIVersion), d.Name(), d.Group(), strings.Join(versions, ", ")))
+	}
+	return d, nil
+}
+
+// part is a sequence of objects that are converted together.
+type part struct {
+	objects [][]byte
+	first   int // index of the first object
+	size    int // bytes of the objects
+	out     []byte
+	// failed is the number of objects that cannot be converted. why is the error of the first one, at failedAt.
+	failed, failedAt int
+	why              error
+}
+
+// partBytes is the size of a part. A goroutine converts one in some milliseconds.
+const partBytes = 128 << 10
+
+func split(objects [][]byte) (parts []part) {
+	for i, o := range objects {
+		if n := len(parts); n == 0 || parts[n-1].size+len(o) > partBytes {
+			parts = append(parts, part{first: i})
+		}
+		p := &parts[len(parts)-1]
+		p.objects, p.size = objects[p.first:i+1], p.size+len(o)+1
+	}
+	return parts
+}
+
+// convert converts parts on at most GOMAXPROCS goroutines. Its error is not about an object.
+func (r *Conversion) convert(ctx context.Context, d *engine.Definition, parts []part) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	_, version, _ := strings.Cut(r.DesiredAPIVersion, "/")
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+			if err := r.convertPart(ctx, d, version, &parts[i]); err != nil {
+				cancel(err)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(parts)) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return context.Cause(ctx)
+}
+
+func (r *Conversion) convertPart(ctx context.Context, d *engine.Definition, version string, p *part) error {
+	reserved := 0
+	reserve := func(n int) error {
+		if n <= reserved {
+			return nil
+		}
+		err := r.Reserve(int64(n - reserved))
+		reserved = n
+		return err
+	}
+	capacity := p.size + p.size/8 + 1<<10
+	if err := reserve(capacity); err != nil {
+		return err
+	}
+	p.out = make([]byte, 0, capacity)
+	for i, object := range p.objects {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		before := len(p.out)
+		if p.first+i > 0 {
+			p.out = append(p.out, ',')
+		}
+		out, err := d.AppendConverted(ctx, p.out, object, version, false)
+		switch {
+		case err == nil:
+			p.out = out
+			if err := reserve(cap(out)); err != nil {
+				return err
+			}
+			continue
+		case engine.ReasonOf(err) == engine.ReasonInternal:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		p.out = p.out[:before]
+		if p.failed++; p.failed == 1 {
+			p.failedAt, p.why = p.first+i, err
+		}
+	}
+	return nil
+}
+
+// maxFailure bounds the message of a failure in code points.
+const maxFailure = 2048
+
+// failureOf returns the error of the first object that cannot be converted and the number of the others; "" if there
+// are none.
+func failureOf(parts []part) (text string) {
+	failed := 0
+	for i := range parts {
+		p := &parts[i]
+		if failed == 0 && p.failed > 0 {
+			text = p.why.Error()
+			if engine.ReasonOf(p.why) != engine.ReasonConversionUnavailable { // which names the object
+				text = fmt.Sprintf("objects[%d]: %s", p.failedAt, text)
+			}
+			if limit, is := errors.AsType[*value.LimitError](p.why); is {
+				text += " (the limit " + limit.Name + ")"
+			}
+			text = Cut(text, maxFailure)
+		}
+		failed += p.failed
+	}
+	switch failed {
+	case 0, 1:
+		return text
+	case 2:
+		return text + " (another object fails, too)"
+	}
+	return fmt.Sprintf("%s (%d other objects fail, too)", text, failed-1)
+}
+
+func (r *Conversion) success(parts []part) *Converted {
+	c := &Converted{Outcome: Success, JSON: make([][]byte, 0, len(parts)+2)}
+	c.JSON = append(c.JSON, r.head())
+	for i := range parts {
+		c.JSON = append(c.JSON, parts[i].out)
+	}
+	c.JSON = append(c.JSON, tail(&metav1.Status{Status: metav1.StatusSuccess}))
+	return c
+}
+
+func (r *Conversion) failure(text string) *Converted {
+	status := &metav1.Status{Status: metav1.StatusFailure, Message: Printable(text)}
+	return &Converted{Outcome: Failure, JSON: [][]byte{r.head(), tail(status)}}
+}
+
+// head returns the beginning of the answer, up to the converted objects.
+func (r *Conversion) head() []byte {
+	dst := value.AppendString([]byte(`{"kind":"ConversionReview","apiVersion":`), r.APIVersion)
+	dst = value.AppendString(append(dst, `,"response":{"uid":`...), r.UID)
+	return append(dst, `,"convertedObjects":[`...)
+}
+
+// tail returns what follows the converted objects.
+func tail(result *metav1.Status) []byte {
+	text, _ := json.Marshal(result) // texts always encode
+	return append(append([]byte(`],"result":`), text...), `}}`...)
+}
