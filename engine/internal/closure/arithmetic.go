@@ -2,7 +2,7 @@ package closure
 
 import "github.com/google/cel-go/common/overloads"
 
-// addition compiles + of two lists, and of two ints, where the error is an overflow.
+// addition compiles + of two lists, of two strings, and of two ints, where the error is an overflow.
 func addition(c *compiler, k callee, args []*expr) *expr {
 	switch k.overload {
 	case overloads.AddList:
@@ -12,6 +12,8 @@ func addition(c *compiler, k callee, args []*expr) *expr {
 		fallthrough
 	case "":
 		c.unsupported("the addition of values without a type")
+	case overloads.AddString:
+		return joined(args[0], args[1])
 	case overloads.AddInt64:
 		l, r := args[0].val(), args[1].val()
 		return &expr{shape: intShape, v: func(f *Frame) (val, bool) {

@@ -21,6 +21,7 @@ type compiler struct {
 	closures  int32
 	reads     *Reads
 	paths     map[int]string // of Reads to the nodes in the frame's slots, if they are known
+	maps      bool           // literals of maps are compiled
 }
 
 // scope is a variable and those around it.
@@ -99,7 +100,7 @@ func (c *compiler) compile(e ast.Expr) *expr {
 	case ast.ComprehensionKind:
 		return c.fold(e)
 	case ast.MapKind:
-		c.unsupported("a literal of a map")
+		return c.mapLiteral(e)
 	}
 	c.unsupported("a literal of a message")
 	return nil
@@ -230,5 +231,6 @@ func init() { // an initializer would refer to itself
 		"find":                  finding,
 		"duration":              durationOf,
 		"dyn":                   dynOf,
+		"string":                printed,
 	}
 }

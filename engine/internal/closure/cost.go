@@ -31,6 +31,8 @@ func (f *Frame) size(v val) uint64 {
 		return uint64(f.Doc.Nodes[uint32(v.word)].Live)
 	case kindList:
 		return uint64(len(v.span(f)))
+	case kindEntries:
+		return uint64(len(v.of.(*entries).keys))
 	case kindRef:
 		return SizeOf(v.ref())
 	}

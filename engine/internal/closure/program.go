@@ -38,7 +38,7 @@ func (e Unsupported) Error() string { return "no closure for " + string(e) }
 // Compile compiles a checked expression of type bool. self is the type of self, and of oldSelf or of its content.
 // Errors are Unsupported.
 func Compile(a *ast.AST, self *Type, o Options) (*Program, error) {
-	c, err := compile(a, self, o, func(c *compiler, x *expr) {
+	c, err := compile(a, self, o, false, func(c *compiler, x *expr) {
 		if x.shape.kind != kindBool {
 			c.unsupported("a result that is not a bool")
 		}
@@ -50,8 +50,10 @@ func Compile(a *ast.AST, self *Type, o Options) (*Program, error) {
 	return c.program, nil
 }
 
-// compile compiles an expression and passes it to finish, which makes its closure.
-func compile(a *ast.AST, self *Type, o Options, finish func(*compiler, *expr)) (c *compiler, err error) {
+// compile compiles an expression and passes it to finish, which makes its closure. maps: with literals of maps.
+func compile(
+	a *ast.AST, self *Type, o Options, maps bool, finish func(*compiler, *expr),
+) (c *compiler, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			u, ok := r.(Unsupported)
@@ -62,6 +64,7 @@ func compile(a *ast.AST, self *Type, o Options, finish func(*compiler, *expr)) (
 		}
 	}()
 	c = newCompiler(a, self, o)
+	c.maps = maps
 	finish(c, c.observed(a.Expr()))
 	c.program.size += programBytes + c.closures*closureBytes
 	c.reads.closures += int(c.closures)

@@ -13,7 +13,7 @@ type ValueProgram struct {
 
 // CompileValue is Compile for an expression of any type.
 func CompileValue(a *ast.AST, self *Type, o Options) (p *ValueProgram, err error) {
-	c, err := compile(a, self, o, func(c *compiler, x *expr) {
+	c, err := compile(a, self, o, true, func(c *compiler, x *expr) {
 		p = &ValueProgram{result: x.val()}
 	})
 	if err != nil {
@@ -52,8 +52,8 @@ func (v Value) Content() Value {
 	return v
 }
 
-// Kind is Bool, Int, Double or String, List for a computed list, Object for an object, a map or a list of the document,
-// and Opaque for values that only Ref has.
+// Kind is Bool, Int, Double or String, List or Map for a computed one, Object for an object, a map or a list of the
+// document, and Opaque for values that only Ref has.
 func (v Value) Kind() Kind {
 	if v.v.opt {
 		return Opaque
@@ -69,21 +69,32 @@ func (v Value) Kind() Kind {
 		return String
 	case kindList:
 		return List
+	case kindEntries:
+		return Map
 	case kindNode:
 		return Object
 	}
 	return Opaque
 }
 
-// Bool returns the value of the kind Bool. Int, Double, Text, Node, Len and At are the same for Int, Double, String,
-// Object and List.
-func (v Value) Bool() bool      { return v.v.word != 0 }
-func (v Value) Int() int64      { return int64(v.v.word) }
-func (v Value) Double() float64 { return v.v.float() }
-func (v Value) Text() string    { return v.v.text() }
-func (v Value) Node() uint32    { return uint32(v.v.word) }
-func (v Value) Len() int        { return len(v.v.span(v.f)) }
-func (v Value) At(i int) Value  { return Value{v.v.span(v.f)[i], v.f} }
+// Bool returns the value of the kind Bool. Int, Double, Text and Node are the same for Int, Double, String and Object,
+// Len and At for List and Map. The values of a Map are in the order of their keys, which Key returns. IsNone holds for
+// those that the map does not have.
+func (v Value) Bool() bool       { return v.v.word != 0 }
+func (v Value) Int() int64       { return int64(v.v.word) }
+func (v Value) Double() float64  { return v.v.float() }
+func (v Value) Text() string     { return v.v.text() }
+func (v Value) Node() uint32     { return uint32(v.v.word) }
+func (v Value) Key(i int) string { return v.v.of.(*entries).keys[i] }
+func (v Value) Len() int         { return len(v.elements()) }
+func (v Value) At(i int) Value   { return Value{v.elements()[i], v.f} }
+
+func (v Value) elements() []val {
+	if v.v.kind == kindEntries {
+		return v.v.entries(v.f)
+	}
+	return v.v.span(v.f)
+}
 
 // Ref returns the value as cel-go has it. ok is false if there is none.
 func (v Value) Ref() (r ref.Val, ok bool) { return v.f.ref(v.v) }

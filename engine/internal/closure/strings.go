@@ -1,9 +1,12 @@
 package closure
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/cel-go/common/overloads"
 
 	"github.com/crdeval/crdeval/engine/internal/pattern"
 	"github.com/crdeval/crdeval/engine/value"
@@ -134,6 +137,33 @@ func withPattern[T any](args []*expr, do func(*Frame, *pattern.Pattern, string) 
 
 // longSearch is the length from which on the fallback searches: package regexp is slow and cannot be interrupted.
 const longSearch = 1 << 12
+
+// joined compiles + of two strings, which costs a tenth of the result.
+func joined(a, b *expr) *expr {
+	l, r := textOf(a, false), textOf(b, false)
+	return &expr{shape: stringShape, v: func(f *Frame) (val, bool) {
+		s, n, ok := l.get(f)
+		t, m, also := r.get(f)
+		f.Cost += TraversalCost(n + m)
+		if !ok || !also || f.Cost > f.Limit || len(s)+len(t) > longText && f.Stop.Stopped() {
+			return val{}, false
+		}
+		return textVal(kindString, s+t, n+m < uint64(len(s)+len(t))), true
+	}}
+}
+
+// printed compiles string of an int, which costs 1.
+func printed(_ *compiler, k callee, args []*expr) *expr {
+	if k.overload != overloads.IntToString || args[0].shape.kind != kindInt {
+		return nil
+	}
+	v := args[0].val()
+	return &expr{shape: k.result, v: func(f *Frame) (val, bool) {
+		i, ok := v(f)
+		f.Cost++
+		return textVal(kindString, strconv.FormatInt(int64(i.word), 10), false), ok && i.is(kindInt)
+	}}
+}
 
 // durationOf compiles duration of a string.
 func durationOf(_ *compiler, k callee, args []*expr) *expr {

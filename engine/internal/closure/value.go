@@ -25,6 +25,7 @@ const (
 	kindList          // word: offset and length of its elements in Frame.cells; of: the *[]val of a constant
 	kindRef           // of: a ref.Val of cel-go: timestamps, types, quantities and so on
 	kindNone          // an optional without a value
+	kindEntries       // word: as kindList, for the values of a map that is a literal; of: its *entries
 
 	// Shapes have these kinds too. kindList is there also for lists of the document, kindRef for timestamps, types and the
 	// types of libraries.
@@ -97,6 +98,20 @@ func (v val) text() string {
 func (v val) span(f *Frame) []val {
 	if v.of != nil {
 		return v.constants()
+	}
+	return f.cells[v.word>>32:][:uint32(v.word)]
+}
+
+// entries are the keys of a map that is a literal, sorted, and its values if they are constants.
+type entries struct {
+	keys      []string
+	constants []val
+}
+
+// entries returns the values of a map that is a literal. Those of absent optional entries are none.
+func (v val) entries(f *Frame) []val {
+	if of := v.of.(*entries); of.constants != nil {
+		return of.constants
 	}
 	return f.cells[v.word>>32:][:uint32(v.word)]
 }

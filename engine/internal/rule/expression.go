@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
@@ -135,7 +136,7 @@ func (x *Expression) output(r *Run, v closure.Value) (node uint32, err error, ok
 	}
 	w := writer{run: r}
 	node, err = w.closure(v.Content(), x.target)
-	return node, err, !errors.Is(err, errNoValue)
+	return node, w.described(err), err != errNoValue
 }
 
 // interpret evaluates the expression with cel-go.
@@ -164,11 +165,17 @@ func (x *Expression) interpret(r *Run, self uint32) (node uint32, err error) {
 	case v.Err != nil:
 		return 0, &ExpressionError{v.Err.Error()}
 	}
+	if o, ok := v.Value.(*types.Optional); ok {
+		if !o.HasValue() {
+			return 0, nil
+		}
+		v.Value = o.GetValue()
+	}
 	w := writer{run: r, values: e}
 	if !e.Interruptible(func() { node, err = w.result(v.Value, x.target) }) {
 		return 0, r.interrupted()
 	}
-	return node, err
+	return node, w.described(err)
 }
 
 // noSuchKey begins the errors of cel-go about absent members of objects and maps.

@@ -87,8 +87,8 @@ func target(t testing.TB, name string) *schema.Props {
 	return props(t, text)
 }
 
-// evaluateExpression returns the result as JSON, "absent", or the error.
-func evaluateExpression(t testing.TB, x *Expression, self string, complete, noClosures bool) string {
+// evaluateExpression returns the result as JSON, "absent", or the error. left is the budget that is left after a result.
+func evaluateExpression(t testing.TB, x *Expression, self string, complete, noClosures bool) (result string, left int64) {
 	t.Helper()
 	d := value.Acquire()
 	defer d.Release()
@@ -99,9 +99,9 @@ func evaluateExpression(t testing.TB, x *Expression, self string, complete, noCl
 	node, err := x.Evaluate(r, root, complete)
 	switch {
 	case err != nil:
-		return "error: " + err.Error()
+		return "error: " + err.Error(), 0
 	case node == 0:
-		return "absent"
+		return "absent", 0
 	}
 	if d.Key(node) != "" || d.Nodes[node].Next != 0 {
 		t.Errorf("%s: the result has a key or a sibling", x.text)
@@ -116,7 +116,7 @@ func evaluateExpression(t testing.TB, x *Expression, self string, complete, noCl
 	if i := parse(t, again, string(d.AppendDecoded(nil, node)), value.Request); !value.Equal(d, node, again, i) {
 		t.Errorf("%s: the nodes of %s are not those of its text", x.text, out)
 	}
-	return out
+	return out, r.Left
 }
 
 const full = `{"apiVersion":"v1","kind":"K","metadata":{"name":"n"},"spec":{"host":"h","alias":"a","port":80,"ratio":0.5,"on":true,"ios":"x",` +
@@ -232,14 +232,31 @@ var expressionCases = []struct{ target, text, self, want string }{
 	{"map", `[dyn({dyn(self.spec.port): 'x'}), dyn(1)][0]`, "", `error: a key of the map is 80, and keys must be strings`},
 	{"intMap", `self.spec.ports.transformMapEntry(i, p, {p.name: p.port})`, "", `{"p":1,"q":2}`},
 	{"object", `self.spec.ports[1]`, "", `{"port":2,"name":"q"}`},
-	{"object", `{'name': dyn(self.spec.host), 'port': dyn(self.spec.port)}`, "", `{"name":"h","port":80}`},
-	{"object", `{'name': dyn(self.spec.host), 'port': dyn(self.spec.port)}`, `{"spec":{"host":"h"}}`, `absent`},
+	{"object", `{'name': self.spec.host, 'port': self.spec.port}`, "", `{"name":"h","port":80}`},
+	{"object", `{'name': self.spec.host, 'port': self.spec.port}`, `{"spec":{"host":"h"}}`, `absent`},
 	{"object", `[dyn(self.spec.open)][0]`, `{"spec":{"open":{"name":"a"}}}`, `{"name":"a"}`},
 	{"object", `[dyn(self.spec.open)][0]`, `{"spec":{"open":{"tls":{"off":1}}}}`, `error: the value at tls.off is 1, and the schema has no such field`},
 	{"object", `[dyn(self.spec.open)][0]`, `{"spec":{"open":{"name":null}}}`, `error: the value at name is null, and the field needs a string`},
+	{"object", `{'port': 1, 'name': 'x'}`, "", `{"name":"x","port":1}`},
+	{"object", `{}`, "", `{}`},
+	{"object", `{?'name': self.spec.?alias, 'port': 1}`, "", `{"name":"a","port":1}`},
+	{"object", `{?'name': self.spec.?alias, 'port': 1}`, `{"spec":{}}`, `{"port":1}`},
+	{"object", `{'name': 'x', 'name': 'y'}`, "", `{"name":"y"}`},
+	{"object", `{'tls': {'on': self.spec.on}}`, "", `{"tls":{"on":true}}`},
+	{"object", `{'tls': {'on': self.spec.on}, 'name': self.spec.host}`, "", `{"name":"h","tls":{"on":true}}`},
+	{"object", `self.spec.on ? {'name': self.spec.host} : {'name': 'x'}`, "", `{"name":"h"}`},
+	{"objects", `self.spec.names.map(n, {'name': n})`, "", `[{"name":"x"},{"name":"y"}]`},
+	{"objects", `[{'name': 'x'}, {'name': self.spec.host}]`, "", `[{"name":"x"},{"name":"h"}]`},
+	{"bool", `{'a': self.spec.host} == {'a': 'h'}`, "", `true`},
+	{"bool", `dyn({'a': self.spec.host}) == dyn(self.spec.port)`, "", `false`},
+	{"bool", `dyn(self.spec.names) == dyn({'a': 'h'})`, "", `error: no such overload`},
+	{"anys", `[self.spec.port, null, self.spec.host, ?self.spec.?on]`, "", `[80,null,"h",true]`},
+	{"bool", `'a' in {'a': self.spec.host}`, "", `true`},
+	{"int", `size({'a': self.spec.host})`, "", `1`},
+	{"string", `{'a': self.spec.host}.a + {'a': 'x'}['a']`, "", `"hx"`},
 	{"objects", `self.spec.ports`, "", `[{"name":"p","port":1,"tls":{"on":true}},{"port":2,"name":"q"}]`},
 	{"objects", `self.spec.ports.filter(p, p.port == 2)`, "", `[{"port":2,"name":"q"}]`},
-	{"objects", `self.spec.byName.map(k, {'name': dyn(k), 'port': dyn(self.spec.byName[k].port)})`, "", `[{"name":"p","port":1}]`},
+	{"objects", `self.spec.byName.map(k, {'name': k, 'port': self.spec.byName[k].port})`, "", `[{"name":"p","port":1}]`},
 	{"objectMap", `self.spec.ports.transformMapEntry(i, p, {p.name: {'port': p.port}})`, "", `{"p":{"port":1},"q":{"port":2}}`},
 	{"objectMap", `self.spec.byName`, "", `{"p":{"port":1}}`},
 	{"open", `self.spec.open`, "", `{"x":1,"y":[1,{"b":1,"a":2}]}`},
@@ -271,10 +288,13 @@ func TestExpressions(t *testing.T) {
 		if self == "" {
 			self = full
 		}
-		for _, noClosures := range []bool{false, true} {
-			if got := evaluateExpression(t, x, self, true, noClosures); got != c.want {
-				t.Errorf("%s of %s with closures %v: got %s, want %s", c.text, c.self, !noClosures, got, c.want)
-			}
+		got, left := evaluateExpression(t, x, self, true, false)
+		fallback, also := evaluateExpression(t, x, self, true, true)
+		if got != c.want || fallback != c.want {
+			t.Errorf("%s of %s: got %s, with cel-go %s, want %s", c.text, c.self, got, fallback, c.want)
+		}
+		if left != also {
+			t.Errorf("%s of %s: costs %d, with cel-go %d", c.text, c.self, CostBudget-left, CostBudget-also)
 		}
 	}
 	t.Logf("%d of %d expressions have closures", withClosure, len(expressionCases))
@@ -318,7 +338,7 @@ func TestIncomplete(t *testing.T) {
 			continue
 		}
 		for _, noClosures := range []bool{false, true} {
-			if got := evaluateExpression(t, x, c.self, false, noClosures); got != c.want {
+			if got, _ := evaluateExpression(t, x, c.self, false, noClosures); got != c.want {
 				t.Errorf("%s of %s: got %s, want %s", c.text, c.self, got, c.want)
 			}
 		}
@@ -482,7 +502,7 @@ func TestReads(t *testing.T) {
 		{"strings", `self.spec.labels.map(k, self.spec.labels[k])`, "spec.labels[*]"},
 		{"map", `self.spec.labels.transformMap(k, v, v + 'x')`, "spec.labels[*]"},
 		{"ints", `self.spec.ports.transformList(i, p, p.port + i)`, "spec.ports[*] tested; spec.ports[*].port"},
-		{"object", `{'name': dyn(self.spec.host), 'port': dyn(self.spec.port)}`, "spec.host; spec.port"},
+		{"object", `{'name': self.spec.host, 'port': self.spec.port}`, "spec.host; spec.port"},
 		{"string", `{'a': self.spec.host}.a`, "spec.host"},
 		{"int", `[self.spec.tls].map(x, x.deep.x)[0]`, "spec.tls tested; spec.tls.deep.x"},
 		{"string", `string(dyn(self.spec.tls).cert)`, "spec.tls.cert"},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -24,7 +25,12 @@ type writer struct {
 	run *Run
 	// values has the nodes of cel-go's values. It is nil for those of closures.
 	values *interpret.Evaluation
-	at     []string // the path in the value
+
+	// After errMismatch: the value that the field cannot have, the type that it needs, nil for a field that it does not
+	// have, and the path of the value, from its end.
+	shown string
+	needs *closure.Type
+	path  []string
 }
 
 // Bounds of the values that expressions make in one run.
@@ -34,8 +40,12 @@ const (
 	maxShownBytes  = 80 // of a value in an error
 )
 
-// errNoValue is for a value of a closure that only the fallback has.
-var errNoValue = errors.New("no value")
+var (
+	// errNoValue is for a value of a closure that only the fallback has.
+	errNoValue = errors.New("no value")
+	// errMismatch is for a value that the field cannot have. The writer describes it.
+	errMismatch = errors.New("mismatch")
+)
 
 // add adds a node. bytes is the length of its text.
 func (w *writer) add(n value.Node, bytes int) (uint32, error) {
@@ -50,70 +60,94 @@ func (w *writer) add(n value.Node, bytes int) (uint32, error) {
 	return uint32(len(r.Doc.Nodes) - 1), nil
 }
 
-// mismatch returns the error for a value that the field cannot have. shown is the value.
-func (w *writer) mismatch(shown string, t *closure.Type) error {
-	where := ""
-	if len(w.at) > 0 {
-		where = " at " + strings.TrimPrefix(strings.Join(w.at, ""), ".")
+// mismatch describes a value that the field cannot have.
+func (w *writer) mismatch(shown string, needs *closure.Type) error {
+	w.shown, w.needs = shown, needs
+	return errMismatch
+}
+
+// below adds the step to a part of a value to the path of its error.
+func (w *writer) below(step string, err error) error {
+	if err == errMismatch {
+		w.path = append(w.path, step)
 	}
+	return err
+}
+
+// described returns the error of a whole value.
+func (w *writer) described(err error) error {
+	if err != errMismatch {
+		return err
+	}
+	where := ""
+	if slices.Reverse(w.path); len(w.path) > 0 {
+		where = " at " + strings.TrimPrefix(strings.Join(w.path, ""), ".")
+	}
+	shown := w.shown
 	if len(shown) > maxShownBytes {
 		shown = strings.ToValidUTF8(shown[:maxShownBytes], "") + "..."
 	}
-	if t == nil {
-		return &ExpressionError{fmt.Sprintf("the value%s is %s, and the schema has no such field", where, shown)}
+	needs := "the schema has no such field"
+	if w.needs != nil {
+		needs = "the field needs " + typeText(w.needs)
 	}
-	return &ExpressionError{fmt.Sprintf("the value%s is %s, and the field needs %s", where, shown, typeText(t))}
+	return &ExpressionError{fmt.Sprintf("the value%s is %s, and %s", where, shown, needs)}
 }
 
-// scalar adds a scalar with its JSON text if the field has one of the kinds or takes any data.
-func (w *writer) scalar(n value.Node, text string, t *closure.Type, kinds ...closure.Kind) (uint32, error) {
+// scalar adds a scalar whose JSON text was appended to the Arena from an offset on, if the field has one of the kinds or
+// takes any data.
+func (w *writer) scalar(n value.Node, from int, t *closure.Type, kinds ...closure.Kind) (uint32, error) {
+	text := w.run.Doc.Src[value.Arena][from:]
 	if !isAny(t) && !slices.Contains(kinds, t.Kind) {
-		return 0, w.mismatch(text, t)
+		return 0, w.mismatch(string(text), t)
 	}
-	d := w.run.Doc
-	n.Src, n.Off = value.Arena, uint32(len(d.Src[value.Arena]))
-	d.Src[value.Arena] = append(d.Src[value.Arena], text...)
-	n.End = uint32(len(d.Src[value.Arena]))
+	n.Src, n.Off, n.End = value.Arena, uint32(from), uint32(from+len(text))
 	return w.add(n, len(text))
+}
+
+// text appends a JSON text to the Arena and returns its offset.
+func (w *writer) text(json string) int {
+	d := w.run.Doc
+	from := len(d.Src[value.Arena])
+	d.Src[value.Arena] = append(d.Src[value.Arena], json...)
+	return from
 }
 
 func (w *writer) null(t *closure.Type) (uint32, error) {
 	if !t.Nullable && !isAny(t) {
 		return 0, w.mismatch("null", t)
 	}
-	return w.scalar(value.Node{Kind: value.Null}, "null", anyType)
+	return w.scalar(value.Node{Kind: value.Null}, w.text("null"), anyType)
 }
 
 func (w *writer) bool(v bool, t *closure.Type) (uint32, error) {
 	if v {
-		return w.scalar(value.Node{Kind: value.True}, "true", t, closure.Bool)
+		return w.scalar(value.Node{Kind: value.True}, w.text("true"), t, closure.Bool)
 	}
-	return w.scalar(value.Node{Kind: value.False}, "false", t, closure.Bool)
+	return w.scalar(value.Node{Kind: value.False}, w.text("false"), t, closure.Bool)
 }
 
 func (w *writer) int(v int64, t *closure.Type) (uint32, error) {
 	var buf [20]byte
-	text := strconv.AppendInt(buf[:0], v, 10)
-	return w.scalar(value.Node{Kind: value.Int, Val: uint64(v)}, string(text), t, closure.Int, closure.Double, closure.Dyn)
+	from := w.text(string(strconv.AppendInt(buf[:0], v, 10)))
+	return w.scalar(value.Node{Kind: value.Int, Val: uint64(v)}, from, t, closure.Int, closure.Double, closure.Dyn)
 }
 
 func (w *writer) double(v float64, t *closure.Type) (uint32, error) {
-	text := string(value.AppendAny(nil, v))
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, w.mismatch(fmt.Sprint(v)+", which JSON does not have", t)
 	}
+	text := string(value.AppendAny(nil, v))
 	n := value.Node{Kind: value.Float, Val: math.Float64bits(v)}
 	if !strings.ContainsAny(text, ".e") {
 		n.Flags = value.Lossy // as parsed, the text is an Int
 	}
-	return w.scalar(n, text, t, closure.Double)
+	return w.scalar(n, w.text(text), t, closure.Double)
 }
 
 // string adds a string. Strings are not checked against the format of the field.
 func (w *writer) string(s string, t *closure.Type) (uint32, error) {
-	switch {
-	case isAny(t):
-	case t.Name != "string" && t.Kind != closure.Dyn:
+	if t.Name != "string" && t.Kind != closure.Dyn && !isAny(t) {
 		return 0, w.mismatch(string(value.AppendString(nil, s)), t)
 	}
 	d := w.run.Doc
@@ -124,41 +158,68 @@ func (w *writer) string(s string, t *closure.Type) (uint32, error) {
 		n.Flags, n.Val = value.Escaped, uint64(n.End)<<32|uint64(len(s))
 		d.Src[value.Arena] = append(d.Src[value.Arena], s...)
 	}
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			n.Flags |= value.Wide
-			break
-		}
+	if utf8.RuneCountInString(s) < len(s) {
+		n.Flags |= value.Wide
 	}
 	return w.add(n, 2*len(s))
 }
 
-// list adds a list of n elements, which add adds.
-func (w *writer) list(n int, t *closure.Type, add func(i int, t *closure.Type) (uint32, error)) (uint32, error) {
-	if t.Name != "array" && !isAny(t) {
-		return 0, w.mismatch("a list", t)
+// container adds a list or an object without members. The caller counts them and links them with link.
+func (w *writer) container(kind value.Kind, t *closure.Type) (uint32, error) {
+	if !slices.Contains(nodeTypes[kind], t.Name) && !isAny(t) {
+		return 0, w.mismatch(kindTexts[kind], t)
 	}
-	return w.container(value.Array, n, func(i int) (uint32, error) {
-		w.at = append(w.at, "["+strconv.Itoa(i)+"]")
-		return add(i, elemType(t))
-	})
+	return w.add(value.Node{Kind: kind, Src: value.Arena, Flags: value.Dirty}, 0)
 }
 
-// container adds a list or an object.
-func (w *writer) container(kind value.Kind, n int, add func(i int) (uint32, error)) (uint32, error) {
-	made, err := w.add(value.Node{Kind: kind, Src: value.Arena, Flags: value.Dirty, Live: uint32(n)}, 0)
-	last, depth := uint32(0), len(w.at)
+// kindTexts describe containers in errors.
+var kindTexts = [...]string{value.Array: "a list", value.Object: "an object"}
+
+// link links a node as the next member of a container behind the last one, 0 for none, and returns it.
+func (w *writer) link(parent, last, child uint32) uint32 {
+	d := w.run.Doc
+	if d.Nodes[parent].Live++; last == 0 {
+		d.Nodes[parent].First = child
+	} else {
+		d.Nodes[last].Next = child
+	}
+	return child
+}
+
+// list adds a list of n elements, which add adds.
+func (w *writer) list(n int, t *closure.Type, add func(i int, t *closure.Type) (uint32, error)) (uint32, error) {
+	made, err := w.container(value.Array, t)
+	last := uint32(0)
 	for i := 0; i < n && err == nil; i++ {
 		var c uint32
-		if c, err = add(i); err != nil {
-			break
+		if c, err = add(i, elemType(t)); err != nil {
+			return 0, w.below("["+strconv.Itoa(i)+"]", err)
 		}
-		if w.at = w.at[:depth]; last == 0 {
-			w.run.Doc.Nodes[made].First = c
-		} else {
-			w.run.Doc.Nodes[last].Next = c
+		last = w.link(made, last, c)
+	}
+	return made, err
+}
+
+// object adds an object with n members, which add adds: 0 for a member that is absent.
+func (w *writer) object(
+	n int, t *closure.Type, key func(i int) string, add func(i int, t *closure.Type) (uint32, error),
+) (uint32, error) {
+	made, err := w.container(value.Object, t)
+	last := uint32(0)
+	for i := 0; i < n && err == nil; i++ {
+		name := key(i)
+		of := memberType(t, name)
+		if of == nil {
+			return 0, w.below("."+name, w.mismatch("set", nil))
 		}
-		last = c
+		c, err := add(i, of)
+		if err != nil {
+			return 0, w.below("."+name, err)
+		}
+		if c != 0 {
+			w.run.Doc.SetKey(c, name)
+			last = w.link(made, last, c)
+		}
 	}
 	return made, err
 }
@@ -178,6 +239,13 @@ func (w *writer) closure(v closure.Value, t *closure.Type) (uint32, error) {
 		return w.copy(v.Node(), t)
 	case closure.List:
 		return w.list(v.Len(), t, func(i int, t *closure.Type) (uint32, error) { return w.closure(v.At(i), t) })
+	case closure.Map:
+		return w.object(v.Len(), t, v.Key, func(i int, t *closure.Type) (uint32, error) {
+			if v.At(i).IsNone() {
+				return 0, nil
+			}
+			return w.closure(v.At(i), t)
+		})
 	}
 	of, ok := v.Ref()
 	if !ok {
@@ -214,13 +282,6 @@ func (w *writer) result(v ref.Val, t *closure.Type) (uint32, error) {
 		if t.Kind == closure.Duration {
 			return w.string(v.Duration.String(), t)
 		}
-	case *types.Optional:
-		if !v.HasValue() && len(w.at) == 0 {
-			return 0, nil
-		}
-		if len(w.at) == 0 {
-			return w.result(v.GetValue(), t)
-		}
 	case traits.Lister:
 		if node := w.node(v); node != 0 {
 			return w.copy(node, t)
@@ -246,13 +307,10 @@ func (w *writer) node(v ref.Val) uint32 {
 
 // mapResult adds a computed map, sorted by key.
 func (w *writer) mapResult(m traits.Mapper, t *closure.Type) (uint32, error) {
-	if t.Name != "object" && !isAny(t) {
-		return 0, w.mismatch("an object", t)
-	}
 	var keys []string
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		switch key := it.Next().(type) {
-		case nil:
+		case nil: // upstream's iterators yield nil for members that rules cannot see
 		case types.String:
 			keys = append(keys, string(key))
 		default:
@@ -260,19 +318,9 @@ func (w *writer) mapResult(m traits.Mapper, t *closure.Type) (uint32, error) {
 		}
 	}
 	slices.Sort(keys)
-	return w.container(value.Object, len(keys), func(i int) (uint32, error) {
-		key := keys[i]
-		w.at = append(w.at, "."+key)
-		v, _ := m.Find(types.String(key))
-		of := memberType(t, key)
-		if of == nil {
-			return 0, w.mismatch("set", nil)
-		}
-		c, err := w.result(v, of)
-		if err == nil {
-			w.run.Doc.SetKey(c, key)
-		}
-		return c, err
+	return w.object(len(keys), t, func(i int) string { return keys[i] }, func(i int, t *closure.Type) (uint32, error) {
+		v, _ := m.Find(types.String(keys[i]))
+		return w.result(v, t)
 	})
 }
 
@@ -281,52 +329,45 @@ func (w *writer) copy(node uint32, t *closure.Type) (uint32, error) {
 	d := w.run.Doc
 	n := d.Nodes[node]
 	if fits := n.Kind == value.Null && t.Nullable || slices.Contains(nodeTypes[n.Kind], typeName(t)); !fits && !isAny(t) {
-		return 0, w.mismatch(w.shown(node), t)
+		return 0, w.mismatch(w.describe(node), t)
 	}
+	first := n.First
+	n.First, n.Next, n.Live, n.KeyLen = 0, 0, 0, 0
 	if n.Flags&value.Slotted != 0 {
 		n.Flags, n.Val = n.Flags&^value.Slotted, 0
 	}
-	first := n.First
-	n.First, n.Next, n.Key, n.KeyLen = 0, 0, 0, 0
 	made, err := w.add(n, 0)
-	last, depth := uint32(0), len(w.at)
+	last := uint32(0)
 	for i, c := 0, first; c != 0 && err == nil; i, c = i+1, d.Nodes[c].Next {
 		of := elemType(t)
 		if n.Kind == value.Object {
-			w.at = append(w.at, "."+d.Key(c))
 			of = memberType(t, d.Key(c))
-		} else {
-			w.at = append(w.at, "["+strconv.Itoa(i)+"]")
-		}
-		if of == nil {
-			return 0, w.mismatch(w.shown(c), nil)
 		}
 		var child uint32
-		if child, err = w.copy(c, of); err != nil {
-			break
+		if of == nil {
+			err = w.mismatch(w.describe(c), nil)
+		} else if child, err = w.copy(c, of); err == nil {
+			from, to := &d.Nodes[c], &d.Nodes[child]
+			to.KeySrc, to.Key, to.KeyLen = from.KeySrc, from.Key, from.KeyLen
+			last = w.link(made, last, child)
+			continue
 		}
-		from, to := &d.Nodes[c], &d.Nodes[child]
-		to.KeySrc, to.Key, to.KeyLen = from.KeySrc, from.Key, from.KeyLen
-		if w.at = w.at[:depth]; last == 0 {
-			d.Nodes[made].First = child
-		} else {
-			d.Nodes[last].Next = child
+		step := "." + d.Key(c)
+		if n.Kind == value.Array {
+			step = "[" + strconv.Itoa(i) + "]"
 		}
-		last = child
+		return 0, w.below(step, err)
 	}
 	return made, err
 }
 
-// shown returns a node for an error.
-func (w *writer) shown(node uint32) string {
-	switch d := w.run.Doc; d.Nodes[node].Kind {
-	case value.Object:
-		return "an object"
-	case value.Array:
-		return "a list"
-	default:
-		return string(d.AppendJSON(nil, node))
+// describe returns a node for an error.
+func (w *writer) describe(node uint32) string {
+	d := w.run.Doc
+	if kind := d.Nodes[node].Kind; kind >= value.Array {
+		return kindTexts[kind]
 	}
+	return string(d.AppendJSON(nil, node))
 }
 
 // nodeTypes are the types of fields that can have a kind of node, as typeName has them.

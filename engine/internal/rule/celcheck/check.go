@@ -84,7 +84,7 @@ func (s *Scope) estimateIfLong(ctx context.Context, e *celenv.Env, c *Checked, t
 	}
 	result, _ := runIfLong(ctx, s, text, func(s *Scope) (r estimated) {
 		of := &sizes{self: s.Decl}
-		if s.selfOnly {
+		if s.forValues {
 			of.values = c.Ast.NativeRep()
 		}
 		r.cost, r.err = estimateCost(e, c, of)

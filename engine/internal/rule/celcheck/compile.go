@@ -153,7 +153,7 @@ func (s *Scope) TypeCheck(e *celenv.Env, text string, optionalOldSelf bool) (*ce
 	}
 	if mayFailValidation(parsed.NativeRep()) && quirk.On(quirk.LiteralsCheckedAtCompile) {
 		issues = cel.NewIssuesWithSourceInfo(common.NewErrors(source), parsed.NativeRep().SourceInfo())
-		if e.Validate(parsed.NativeRep(), issues); issues.Err() != nil {
+		if e.Validate(parsed.NativeRep(), s.forValues, issues); issues.Err() != nil {
 			return nil, issues
 		}
 	}

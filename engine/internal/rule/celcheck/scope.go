@@ -33,8 +33,9 @@ type Scope struct {
 	named    *apiservercel.DeclType // Decl with the names of its object types
 	space    *typeSpace
 	checkers map[checkerKey]*checker.Env
-	// selfOnly: oldSelf is not declared.
-	selfOnly bool
+	// forValues: the expressions compute values of fields. oldSelf is not declared, and literals of lists and maps may have
+	// elements of several types, as objects have.
+	forValues bool
 	// values is the type of values, by the schema as written; declared is the type of Decl. They differ below the metadata
 	// of resources that do not declare it completely: Decl has two names only.
 	values, declared *closure.Type
@@ -71,6 +72,13 @@ func newScope(s *schema.Props, resourceRoot bool, mem *Memory) *Scope {
 func ScopeOf(t *closure.Type) *Scope {
 	scope := &Scope{ResourceRoot: t.Root, values: t, declared: t}
 	scope.declare(common.SchemaDeclType(SchemaOf(t), false))
+	return scope
+}
+
+// ValueScopeOf is ScopeOf for expressions that compute values.
+func ValueScopeOf(t *closure.Type) *Scope {
+	scope := ScopeOf(t)
+	scope.forValues = true
 	return scope
 }
 
@@ -160,7 +168,7 @@ func (s *Scope) Declared() *closure.Type {
 
 // detached returns a scope of the same node for another goroutine.
 func (s *Scope) detached() *Scope {
-	copied := &Scope{Props: s.Props, ResourceRoot: s.ResourceRoot, selfOnly: s.selfOnly}
+	copied := &Scope{Props: s.Props, ResourceRoot: s.ResourceRoot, forValues: s.forValues}
 	copied.declare(s.Decl)
 	return copied
 }
@@ -214,7 +222,7 @@ func (s *Scope) variables(named *apiservercel.DeclType, optionalOldSelf bool) []
 		oldSelf = celtypes.NewOptionalType(self)
 	}
 	list := []*decls.VariableDecl{decls.NewVariable("self", self), decls.NewVariable("oldSelf", oldSelf)}
-	if s.selfOnly {
+	if s.forValues {
 		list = list[:1]
 	}
 	return list

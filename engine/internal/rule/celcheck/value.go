@@ -23,7 +23,7 @@ type Value struct {
 // those of rules. If the context ends, the result is undefined and ctx.Err is set. The scope must have a Decl.
 func (s *Scope) CheckValue(ctx context.Context, e *celenv.Env, text string) (*Value, *apiservercel.Error) {
 	v := &Value{scope: &Scope{
-		Props: s.Props, Decl: s.Decl, ResourceRoot: s.ResourceRoot, named: s.named, space: s.space, selfOnly: true,
+		Props: s.Props, Decl: s.Decl, ResourceRoot: s.ResourceRoot, named: s.named, space: s.space, forValues: true,
 	}}
 	if IsLong(text) {
 		v.scope = v.scope.detached() // the types have the names of the scope in which they are checked

@@ -146,12 +146,18 @@ func (e *Env) CrossTypeNumbers() bool { return e.Minor >= crossTypeNumbersSince 
 // KeywordFields reports whether fields named like a reserved word can be selected without an escape.
 func (e *Env) KeywordFields() bool { return e.Minor >= keywordFieldsSince }
 
-// Validate adds the errors of the environment's validators.
-func (e *Env) Validate(a *ast.AST, issues *cel.Issues) {
+// Validate adds the errors of the environment's validators. mixed: literals of lists and maps may have elements of
+// several types, which rules cannot have.
+func (e *Env) Validate(a *ast.AST, mixed bool, issues *cel.Issues) {
 	for _, v := range e.validators {
-		v.Validate(e.Base, e.config, a, issues)
+		if !mixed || v.Name() != sameTypes {
+			v.Validate(e.Base, e.config, a, issues)
+		}
 	}
 }
+
+// sameTypes is the name of the validator of literals of lists and maps.
+var sameTypes = cel.ValidateHomogeneousAggregateLiterals().Name()
 
 // ConstantPatterns compile constant patterns when an expression is planned.
 var ConstantPatterns = []*interpreter.RegexOptimization{

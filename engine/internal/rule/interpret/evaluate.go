@@ -32,7 +32,7 @@ type Input struct {
 	Stop    *interrupt.Signal
 	// Limit bounds the cost of one evaluation.
 	Limit uint64
-	// Parts are the parts of self that the expressions read. Nil is all of it.
+	// Parts, for expressions that compute values, are the parts of self that they read. Nil is for rules.
 	Parts *Parts
 }
 

@@ -51,6 +51,7 @@ type programKey struct {
 	declared weak.Pointer[closure.Type] // the type that the expression was checked against
 	text     string
 	optional bool   // oldSelf is declared as an optional
+	value    bool   // the expression computes a value, as celcheck.Scope.CheckValue compiles it
 	limit    uint64 // of the cost
 }
 
@@ -63,7 +64,7 @@ type program struct {
 // continues for others. An error is one of cel-go that the expression did not have then, or that of the context.
 func (e *Evaluation) program(text string, optional bool) (program, error) {
 	declared := e.Declared
-	key := programKey{weak.Make(declared), text, optional, e.Limit}
+	key := programKey{weak.Make(declared), text, optional, e.Parts != nil, e.Limit}
 	return cacheOf(key).Get(e.Context, key, func(ctx context.Context) (program, error) {
 		p, err := compile(ctx, declared, key)
 		if _, known := cleaned.LoadOrStore(key, nil); !known {
@@ -95,7 +96,11 @@ func compile(ctx context.Context, declared *closure.Type, key programKey) (p pro
 		defer celcheck.CompileSlots.Release()
 	}
 	env := celenv.Stored()
-	checked, _ := celcheck.ScopeOf(declared).TypeCheck(env, key.text, key.optional)
+	scope := celcheck.ScopeOf(declared)
+	if key.value {
+		scope = celcheck.ValueScopeOf(declared)
+	}
+	checked, _ := scope.TypeCheck(env, key.text, key.optional)
 	if checked == nil {
 		return p, &apiservercel.Error{Type: apiservercel.ErrorTypeInternal, Detail: "the rule does not compile any more"}
 	}

@@ -126,7 +126,7 @@ func TestCachedPrograms(t *testing.T) {
 		if _, err := e.program(text, false); err != nil {
 			t.Fatal(err)
 		}
-		return programKey{weak.Make(declared), text, false, celconfig.PerCallLimit}
+		return programKey{weak.Make(declared), text, false, false, celconfig.PerCallLimit}
 	}
 	isCached := func(key programKey) bool {
 		_, ok := cached.Cached(key)
