@@ -104,15 +104,20 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	defer service.close()
-	a, err := newAdmission(ctx, c, service, len(in.crds))
+	a, err := newAdmission(ctx, c, service, len(in.crds)+len(in.rules))
 	if err != nil {
 		return err
 	}
 	out := c.printer(env)
 	total := tally{skipped: map[string]int{}}
-	for _, crd := range in.crds {
-		j := service.registerCRD(ctx, crd, crd.established())
-		a.addCRD(j)
+	for _, crd := range slices.Concat(in.crds, in.rules) {
+		var j *crdReport
+		if crd.rules {
+			j = service.setConversion(ctx, crd)
+		} else {
+			j = service.registerCRD(ctx, crd, crd.established())
+			a.addCRD(j)
+		}
 		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0 || j.Names.message != nil {
 			if err := out.crd(j); err != nil {
 				return err

@@ -79,7 +79,14 @@ func (p *junitPrinter) crd(j *crdReport) error {
 	for _, v := range report.GetViolations() {
 		lines = append(lines, positionText(j.File, v.GetPosition())+": "+violationText(v))
 	}
-	p.add(c, j.Skipped, j.Error, j.source.errorAt(j.Line), report.GetRejection(), lines)
+	rejection := report.GetRejection()
+	if j.source.rules {
+		if lines = j.conversionLines(); len(lines) > 0 {
+			rejection = &crdevalv1.Rejection{Message: "the conversion rules of " + j.Name + " are rejected", Reason: "Invalid"}
+		}
+		c.Class = "ConversionRules"
+	}
+	p.add(c, j.Skipped, j.Error, j.source.errorAt(j.Line), rejection, lines)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 // inputs are the documents of a run, in their order.
 type inputs struct {
 	crds   []*source
+	rules  []*source // conversion rules of the CRDs
 	writes []*write
 }
 
@@ -33,7 +34,7 @@ func (c *admitCommand) key(id *identity) key {
 }
 
 func (c *admitCommand) inputs(files reader) (*inputs, error) {
-	crds, err := files.crds(c.CRDs...)
+	crds, rules, err := files.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return nil, err
 	}
@@ -45,13 +46,17 @@ func (c *admitCommand) inputs(files reader) (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &inputs{crds: crds}
+	in := &inputs{crds: crds, rules: rules}
 	list, err := files.manifests(c.Files...)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range list {
-		if s.typeErr == nil && s.id.Kind == manifests.CRDKind {
+		switch {
+		case s.rules:
+			in.rules = append(in.rules, s)
+			continue
+		case s.typeErr == nil && s.id.Kind == manifests.CRDKind:
 			in.crds = append(in.crds, s)
 			continue
 		}

@@ -47,6 +47,7 @@ func TestAdmitWithServer(t *testing.T) {
 		"--crds admit-crd.yaml --type json -p [{op:\u00a0replace,path:\u00a0/spec/size,value:\u00a04}] admit-old.yaml -o yaml",
 		"--crds admit-crd.yaml -p {spec:\u00a0{size:\u00a099}} admit-old.yaml",
 		"--crds admit-rejected-crd.yaml admit-new.yaml",
+		"--crds hosts.yaml host.yaml -o stored",
 		"--crds " + marked + " --old admit-old.yaml admit-new.yaml",
 		"--crds admit-crd.yaml -o wide --now 2100-01-01T00:00:00Z " + long,
 		"--crds admit-crd.yaml -o table --no-headers --now 2100-01-01T00:00:00Z --field-selector metadata.namespace=ss " + long,

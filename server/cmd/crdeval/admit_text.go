@@ -112,8 +112,8 @@ func printTrace(b *bytes.Buffer, t *crdevalv1.RuleTrace) {
 
 func (p *textPrinter) close(_ context.Context, _ *admission, total *tally) error {
 	summary := total.summary(&total.objects, "object", "allowed")
-	if total.objects.all()+len(total.skipped) == 0 && total.crds.all() > 0 {
-		summary = total.summary(&total.crds, "CRD", "accepted") + "\n" + summary
+	if total.objects.all()+len(total.skipped) == 0 && total.crds.all()+total.rules.all() > 0 {
+		summary = total.crdSummary() + "\n" + summary
 	}
 	_, err := fmt.Fprintln(p.w, summary)
 	return err

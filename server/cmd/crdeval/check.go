@@ -27,7 +27,7 @@ type checkCommand struct {
 func (*checkCommand) Help() string {
 	return `Checks CustomResourceDefinitions as an API server does. Prints for each CRD whether it is accepted, its violations with their positions, its versions in order of priority, the cost of its rules, and the oldest Kubernetes minor version that it works with.
 
-Files are JSON or YAML, with one or several documents, or lists. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
+Files are JSON or YAML, with one or several documents, or lists. A document with crd and without a kind has the conversion rules of a CRD. Rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
 
 Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.`
 }
@@ -61,26 +61,39 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	}
 	total := tally{skipped: map[string]int{}}
 	accepted := map[string]string{} // by the service of --server, and where
-	for s, err := range files.each(c.Files...) {
-		j := newReport(s)
-		if err == nil {
-			j = c.check(ctx, service, s, accepted)
-		} else {
-			j.Error, err = err.Error(), nil
-		}
+	report := func(j *crdReport) error {
 		total.crd(j)
 		switch {
 		case c.Output == "json":
-			err = json.NewEncoder(env.stdout).Encode(j)
+			return json.NewEncoder(env.stdout).Encode(j)
 		case j.Skipped == "" || c.Verbose:
-			err = j.print(env.stdout)
+			return j.print(env.stdout)
 		}
-		if err != nil {
+		return nil
+	}
+	var rules []*source // after all CRDs
+	for s, err := range files.each(c.Files...) {
+		j := newReport(s)
+		switch {
+		case err != nil:
+			j.Error = err.Error()
+		case s.rules:
+			rules = append(rules, s)
+			continue
+		default:
+			j = c.check(ctx, service, s, accepted)
+		}
+		if err := report(j); err != nil {
+			return err
+		}
+	}
+	for _, s := range rules {
+		if err := report(service.setConversion(ctx, s)); err != nil {
 			return err
 		}
 	}
 	if c.Output == "text" {
-		fmt.Fprintln(env.stdout, total.summary(&total.crds, "CRD", "accepted"))
+		fmt.Fprintln(env.stdout, total.crdSummary())
 	}
 	return total.result()
 }

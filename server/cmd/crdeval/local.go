@@ -42,7 +42,7 @@ func newLocalService(minor int) *service {
 		Registry: r, Limits: api.Limits{MaxBatchItems: localLimit, MaxMessageBytes: localLimit},
 		Log: slog.New(slog.DiscardHandler),
 	})
-	return &service{Client: crdeval.New(conn, "default"), catalog: "default", local: r, close: conn.Stop}
+	return &service{Client: crdeval.New(conn, "default"), catalog: "default", local: r, converted: map[string]*source{}, close: conn.Stop}
 }
 
 // options returns the options for checking the next CRD.

@@ -18,13 +18,16 @@ import (
 // crdReport is what an API server answers to a CRD.
 type crdReport struct {
 	location
-	Line     int                             `json:"line,omitempty"` // of the error, if known
-	Name     string                          `json:"name,omitempty"`
-	Accepted bool                            `json:"accepted"`
-	Report   inREST[*crdevalv1.CrdReport]    `json:"report,omitzero"`
-	Names    inREST[*crdevalv1.CrdCondition] `json:"namesAccepted,omitzero"` // if its names conflict
-	Skipped  string                          `json:"skipped,omitempty"`      // why the document was skipped
-	Error    string                          `json:"error,omitempty"`        // why the document could not be checked
+	Line     int                          `json:"line,omitempty"` // of the error, if known
+	Name     string                       `json:"name,omitempty"`
+	Accepted bool                         `json:"accepted"`
+	Report   inREST[*crdevalv1.CrdReport] `json:"report,omitzero"`
+
+	Conversion inREST[*crdevalv1.ConversionReport] `json:"conversion,omitzero"` // of a document with conversion rules
+
+	Names   inREST[*crdevalv1.CrdCondition] `json:"namesAccepted,omitzero"` // if its names conflict
+	Skipped string                          `json:"skipped,omitempty"`      // why the document was skipped
+	Error   string                          `json:"error,omitempty"`        // why the document could not be checked
 
 	source *source
 }
@@ -59,6 +62,9 @@ func (j *crdReport) print(w io.Writer) error {
 	for _, v := range report.GetViolations() {
 		fmt.Fprintf(&b, "  %s: %s\n", positionText(j.File, v.GetPosition()), violationText(v))
 	}
+	for _, line := range j.conversionLines() {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
 	if j.Accepted {
 		for _, v := range report.GetVersions() {
 			fmt.Fprintf(&b, "  %s\n", versionText(v))
@@ -84,6 +90,9 @@ func (j *crdReport) printHead(b *bytes.Buffer) {
 	}
 	if j.Report.message.GetUpdate() {
 		update = " as an update"
+	}
+	if j.source.rules {
+		where += ": conversion rules"
 	}
 	switch {
 	case j.Skipped != "":

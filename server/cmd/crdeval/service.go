@@ -52,11 +52,13 @@ func (f *serviceFlags) eitherFilesOrServer(files []string, missing string) error
 // service is a client of a crdeval service.
 type service struct {
 	*crdeval.Client
-	address string // "" for the service in this process
-	catalog string
-	local   *localRegistry // nil for --server
-	inline  [][]byte       // CRDs that each request brings
-	close   func()
+	address    string // "" for the service in this process
+	catalog    string
+	local      *localRegistry     // nil for --server
+	inline     [][]byte           // CRDs and conversion rules that each request brings
+	inlineCRDs map[string]bool    // the names of these CRDs
+	converted  map[string]*source // conversion rules of this run by the name of their CRD
+	close      func()
 }
 
 // connect returns a client of the selected service. The caller closes it.
@@ -79,7 +81,10 @@ func (f *serviceFlags) connect() (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{Client: client, address: f.Server, catalog: f.Catalog, close: func() { _ = client.Close() }}, nil
+	return &service{
+		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*source{},
+		close: func() { _ = client.Close() },
+	}, nil
 }
 
 // registered is the answer to a registration or a check of a CRD.
@@ -100,6 +105,7 @@ func (s *service) register(ctx context.Context, crd *source, adopt bool) (regist
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	if err == nil && answer.GetAccepted() {
 		s.inline = append(s.inline, crd.json)
+		s.inlineCRDs[crd.id.Metadata.Name] = true
 	}
 	return answer, err
 }

@@ -32,6 +32,7 @@ type source struct {
 	location
 	json    []byte // the manifest as JSON; nil if it cannot be parsed
 	id      identity
+	rules   bool  // it has the conversion rules of the CRD id.CRD
 	typeErr error // why apiVersion and kind cannot be read
 	several bool  // the file has other manifests
 }
@@ -40,6 +41,7 @@ type source struct {
 type identity struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
+	CRD        string `json:"crd"` // of conversion rules
 	Metadata   struct {
 		Name         string `json:"name"`
 		GenerateName string `json:"generateName"`
@@ -130,30 +132,49 @@ func (r reader) manifests(names ...string) (all []*source, _ error) {
 	return all, nil
 }
 
-// crds reads the CRDs of a file or directory. It skips other kinds.
-func (r reader) crds(names ...string) ([]*source, error) {
-	var all []*source
+// crds reads the CRDs of files or directories. It skips other kinds and conversion rules.
+func (r reader) crds(names ...string) (all []*source, _ error) {
 	for _, name := range names {
-		list, err := r.manifests(name)
+		list, _, err := r.crdsAndRules(name)
 		if err != nil {
 			return nil, err
 		}
-		before := len(all)
-		for _, s := range list {
-			if s.typeErr != nil && len(list) > 1 { // a single one is taken for a CRD: registering it reports what is wrong
-				text, line, _ := s.Describe(s.typeErr)
-				return nil, fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
-			}
-			if s.id.Kind == manifests.CRDKind || s.id.Kind == "" && len(list) == 1 {
-				all = append(all, s)
-			}
+		if len(list) == 0 {
+			return nil, errNoCRDIn(name)
 		}
-		if len(all) == before {
-			return nil, fmt.Errorf("%s has no CustomResourceDefinition", name)
-		}
+		all = append(all, list...)
 	}
 	return all, nil
 }
+
+// crdsAndRules reads the CRDs and the conversion rules of files or directories. It skips other kinds.
+func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
+	for _, name := range names {
+		list, err := r.manifests(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		before := len(crds) + len(rules)
+		for _, s := range list {
+			if s.typeErr != nil && len(list) > 1 { // a single one is taken for a CRD: registering it reports what is wrong
+				text, line, _ := s.Describe(s.typeErr)
+				return nil, nil, fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
+			}
+			switch {
+			case s.rules:
+				rules = append(rules, s)
+			case s.id.Kind == manifests.CRDKind || s.id.Kind == "" && len(list) == 1:
+				crds = append(crds, s)
+			}
+		}
+		if len(crds)+len(rules) == before {
+			return nil, nil, errNoCRDIn(name)
+		}
+	}
+	return crds, rules, nil
+}
+
+func errNoCRDIn(name string) error { return fmt.Errorf("%s has no CustomResourceDefinition", name) }
 
 // file reads the manifests of a file. A file without documents has none.
 func (r reader) file(name string) ([]*source, error) {
@@ -187,6 +208,9 @@ func newSource(m manifests.Manifest, at location) *source {
 	_ = json.Unmarshal(s.json, &s.id) // after a field of a wrong type it reads the others
 	if s.typeErr == nil {
 		s.id.APIVersion, s.id.Kind = apiVersion, kind
+	}
+	if s.typeErr == nil && kind == "" {
+		s.id.CRD, s.rules, _ = engine.IsConversion(document, engine.Limits{}) // TypeMetaOf has read the document
 	}
 	return s
 }

@@ -11,8 +11,8 @@ import (
 
 // tally counts the results of a run.
 type tally struct {
-	crds, objects counts
-	skipped       map[string]int // documents, by kind
+	crds, rules, objects counts         // rules are sets of conversion rules
+	skipped              map[string]int // documents, by kind
 }
 
 // counts are the numbers of results for documents that were not skipped.
@@ -20,7 +20,13 @@ type counts struct{ accepted, rejected, errors int }
 
 func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 
-func (t *tally) crd(j *crdReport) { t.add(&t.crds, j.Accepted, j.Error, j.Skipped, j.source.id.Kind) }
+func (t *tally) crd(j *crdReport) {
+	c := &t.crds
+	if j.source.rules {
+		c = &t.rules
+	}
+	t.add(c, j.Accepted, j.Error, j.Skipped, j.source.id.Kind)
+}
 
 func (t *tally) object(o *outcome) { t.add(&t.objects, o.allowed(), o.Error, o.Skipped, o.Kind) }
 
@@ -35,6 +41,15 @@ func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 	default:
 		c.rejected++
 	}
+}
+
+// crdSummary returns the counts of CRDs and of their conversion rules, and the skipped documents.
+func (t *tally) crdSummary() string {
+	text := t.summary(&t.crds, "CRD", "accepted")
+	if t.rules.all() > 0 {
+		text += "\nconversion rules of " + (&tally{}).summary(&t.rules, "CRD", "accepted")
+	}
+	return text
 }
 
 // summary returns the counts of CRDs or objects, and the skipped documents.
@@ -57,10 +72,10 @@ func (t *tally) summary(c *counts, noun, accepted string) string {
 
 // result returns the error that sets the exit code.
 func (t *tally) result() error {
-	switch n := t.crds.errors + t.objects.errors; {
+	switch n := t.crds.errors + t.rules.errors + t.objects.errors; {
 	case n > 0:
 		return errors.New(counted(n, "document") + " could not be checked")
-	case t.crds.rejected+t.objects.rejected > 0:
+	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
 	}
 	return nil

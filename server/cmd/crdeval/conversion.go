@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// setConversion sets the conversion rules of a document in a service in this process. With a remote service, nothing is
+// set: later requests bring the rules.
+func (s *service) setConversion(ctx context.Context, rules *source) *crdReport {
+	j := newReport(rules)
+	j.Name = rules.id.CRD
+	if other := s.converted[j.Name]; other != nil {
+		j.Error, j.Line = fmt.Sprintf("%s has conversion rules for the same CRD: remove one of the documents", other.where()), rules.Line()
+		return j
+	}
+	s.converted[j.Name] = rules
+	answer, err := s.sendConversion(ctx, rules)
+	if err != nil {
+		if j.Error, j.Line, _ = rules.Describe(s.manifestError(err)); j.Line == 0 {
+			j.Line = rules.Line()
+		}
+		return j
+	}
+	j.Accepted, j.Conversion.message = answer.GetAccepted(), answer.GetReport()
+	rules.locateAll(j.Conversion.message.GetViolations())
+	return j
+}
+
+// sendConversion returns the answer to conversion rules. For an inline CRD, a remote service only checks whether the rules
+// fit.
+func (s *service) sendConversion(ctx context.Context, rules *source) (*crdevalv1.SetConversionResponse, error) {
+	request := &crdevalv1.SetConversionRequest{
+		Catalog: s.catalog, Crd: rules.id.CRD, Rules: toDocument(rules.Document), ValidateOnly: s.local == nil,
+	}
+	if s.local != nil {
+		return s.Registry().SetConversion(ctx, request)
+	}
+	answer, err := &crdevalv1.SetConversionResponse{Accepted: true}, error(nil)
+	if s.inlineCRDs[rules.id.CRD] {
+		crds := &crdevalv1.ValidateRequest{Catalog: s.catalog}
+		for _, crd := range append(slices.Clone(s.inline), rules.json) {
+			crds.Crds = append(crds.Crds, crdeval.Document(crd))
+		}
+		_, err = s.Evaluation().Validate(ctx, crds)
+	} else {
+		answer, err = s.Registry().SetConversion(ctx, request)
+	}
+	if err == nil && answer.GetAccepted() {
+		s.inline = append(s.inline, rules.json)
+	}
+	return answer, err
+}
+
+// SetConversion sets the conversion rules of a CRD of this process.
+func (r *localRegistry) SetConversion(
+	ctx context.Context, _, name string, change registry.ConversionChange,
+) (registry.Registration, error) {
+	c := r.crds[name]
+	if c == nil {
+		return registry.Registration{}, &registry.Error{Reason: registry.CRDNotFound, Message: fmt.Sprintf(
+			"these conversion rules are for %s, but the files have no accepted CRD of this name: add it, or correct crd", name)}
+	}
+	o := r.options()
+	o.Terminating = c.existing.Terminating
+	d, _, report, err := registry.CompileConversion(ctx, c.existing, change.Rules, o)
+	done := registry.Registration{Report: report, Outcome: registry.Rejected}
+	if err != nil || d == nil {
+		return done, err
+	}
+	c.definition = d
+	done.CRD, done.Outcome = &registry.CRD{Name: name, Status: c.existing.Status}, registry.Updated
+	return done, nil
+}
+
+// conversionLines returns the lines of text that say what is wrong with conversion rules.
+func (j *crdReport) conversionLines() (lines []string) {
+	for _, v := range j.Conversion.message.GetViolations() {
+		lines = append(lines, positionText(j.File, v.GetPosition())+": "+violationText(v))
+	}
+	for _, law := range j.Conversion.message.GetLaws() {
+		if e := law.GetCounterexample(); e != nil {
+			lines = append(lines, fmt.Sprintf("%s:%d: the law %q does not hold from %s to %s: %s; object: %s", j.File, j.source.Line(),
+				law.GetLaw(), law.GetFromVersion(), law.GetToVersion(), e.GetText(), e.GetObject().GetJson()))
+		}
+	}
+	return lines
+}
