@@ -31,6 +31,9 @@ func (r *Registry) ViewWith(ctx context.Context, catalog, atLeast string, inline
 		if c, err = s.with(c, j, r.Now().UTC()); err != nil {
 			return nil, err
 		}
+		after := *s
+		after.sequence++ // with takes an entry of the same sequence for unchanged
+		s = &after
 	}
 	return catalogView{r, c}, nil
 }

@@ -46,6 +46,21 @@ func TestOverlay(t *testing.T) {
 	wantReason(t, err, CRDRejected)
 }
 
+// Of two inline CRDs of a name, the second is evaluated. Rules may follow their CRD.
+func TestOverlayUpdates(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	v, err := r.ViewWith(t.Context(), "default", "", []engine.Document{crontabs(10), hosts("Webhook", ""), crontabs(9), moveHost()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := v.Named(t.Context(), "crontabs.stable.example.com", ""); err != nil || allowed(t, d) {
+		t.Errorf("the first one is in force: %v", err)
+	}
+	if d, err := v.Named(t.Context(), hostsName, ""); err != nil || d.Conversion() == nil {
+		t.Errorf("the rules are not in force: %v", err)
+	}
+}
+
 func TestOverlayRejections(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1"), Created)
