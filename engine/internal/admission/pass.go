@@ -46,6 +46,7 @@ type pass struct {
 	storing           bool     // the write continues to the storage
 	creating          bool     // the object is stored for the first time; set on its way to the storage
 	completed         []string // the fields of metadata that were filled in for the caller
+	unscaled          error    // why the object that was read back from the storage has no Scale
 	borrowedNamespace bool     // the namespace of the old object was filled in without one in the request
 	generated         bool     // the object has the generated name of the request
 

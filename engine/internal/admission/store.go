@@ -181,7 +181,11 @@ func (p *pass) store(v *Version) error {
 	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
 	out, err := p.def.run(p.ctx, &back, func(q *pass) error {
 		q.completed, q.storing, q.creating = p.completed, true, p.creating
-		return q.readStored()
+		err := q.readStored()
+		if err == nil && p.r.Scale {
+			_, _, p.unscaled = v.Scale.read(q.d, q.root)
+		}
+		return err
 	})
 	if err != nil || !p.r.WantObject {
 		return p.failed(err)
