@@ -86,6 +86,18 @@ func Compile(r *Registered) (*Definition, error) {
 	return d, nil
 }
 
+// CallingWebhook returns a definition whose Converted calls the webhook of the CRD. Others have no converter, so that no
+// case calls a host by accident.
+func (d *Definition) CallingWebhook() (*Definition, error) {
+	factory, err := conversion.NewCRConverterFactory(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	calling := *d
+	_, calling.converter, err = factory.NewConverter(d.CRD)
+	return &calling, err
+}
+
 // serve sends a request to the server of the definition.
 func (d *Definition) serve(r Request) Answer {
 	s, err := d.server()

@@ -20,7 +20,10 @@ import (
 )
 
 // Engine is the engine as the subject of a run.
-type Engine struct{}
+type Engine struct {
+	// Converter calls conversion webhooks. Nil means that they cannot be called.
+	Converter engine.Converter
+}
 
 // FastAccepted counts accepted objects that the fast path accepted.
 var FastAccepted atomic.Int64
@@ -29,17 +32,17 @@ var FastAccepted atomic.Int64
 var ExactAccepted atomic.Int64
 
 // Register implements writes.Subject.
-func (Engine) Register(manifest []byte) (writes.Definition, oracle.Answer) {
-	return register(manifest, nil, engine.Status{})
+func (e Engine) Register(manifest []byte) (writes.Definition, oracle.Answer) {
+	return e.register(manifest, nil, engine.Status{})
 }
 
 // Update implements writes.Subject.
-func (Engine) Update(old *oracle.Registered, manifest []byte) (writes.Definition, oracle.Answer) {
+func (e Engine) Update(old *oracle.Registered, manifest []byte) (writes.Definition, oracle.Answer) {
 	text, err := oracle.Canonical(old.Stored)
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 500, Message: err.Error()}}
 	}
-	return register(manifest, func(name string) *engine.Existing {
+	return e.register(manifest, func(name string) *engine.Existing {
 		if name != old.Stored.Name {
 			return nil
 		}
@@ -47,8 +50,9 @@ func (Engine) Update(old *oracle.Registered, manifest []byte) (writes.Definition
 	}, old.Stored.Status)
 }
 
-func register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (writes.Definition, oracle.Answer) {
-	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), engine.Options{Existing: existing})
+func (e Engine) register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (writes.Definition, oracle.Answer) {
+	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest),
+		engine.Options{Existing: existing, Converter: e.Converter})
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}
@@ -127,6 +131,9 @@ type Definition struct {
 	facade *engine.Definition
 	inner  *admission.Definition
 }
+
+// Engine returns the definition of the public API.
+func (d *Definition) Engine() *engine.Definition { return d.facade }
 
 // Answer implements writes.Definition with the pipeline of the public API: first the fast path.
 func (d *Definition) Answer(r oracle.Request) oracle.Answer {

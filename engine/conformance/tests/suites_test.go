@@ -1,10 +1,13 @@
 package tests
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/conformance/suites/conversion"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
 	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
 	"github.com/crdeval/crdeval/engine/conformance/suites/selectors"
@@ -47,6 +50,43 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// TestConversion also checks that each kind of outcome occurs.
+func TestConversion(t *testing.T) {
+	cases := testenv.Volume(800)
+	n := conversion.Run(conversion.Options{Options: runner.Options{N: cases, Seed: 1, Log: t.Output()}})
+	t.Log(n.String(), n.Detail())
+	if n.Failed() || n.Cases < cases {
+		t.Error("disagreements")
+	}
+	for _, outcome := range []string{"ok", "call", "count", "version", "identity", "metadata", "other 400", "other 422"} {
+		if n.Outcomes[outcome]*1000 < n.Cases {
+			t.Errorf("the generator is off: outcome %q %d times", outcome, n.Outcomes[outcome])
+		}
+	}
+	if len(n.Behaviours) < 90 || len(n.Asked) < 9 {
+		t.Errorf("the generator is off: %d behaviours, calls %v", len(n.Behaviours), n.Asked)
+	}
+}
+
+// unchanging is a client of webhooks that returns the objects of the request.
+type unchanging struct{ engine.Converter }
+
+func (u unchanging) Convert(ctx context.Context, r engine.ConversionRequest) ([][]byte, error) {
+	if _, err := u.Converter.Convert(ctx, r); err != nil {
+		return nil, err
+	}
+	return r.Objects, nil
+}
+
+// TestConversionNotices checks that the suite notices a wrong client.
+func TestConversionNotices(t *testing.T) {
+	n := conversion.Run(conversion.Options{Options: runner.Options{N: 100, Seed: 1, Limit: 1},
+		Wrap: func(c engine.Converter) engine.Converter { return unchanging{c} }})
+	if !n.Failed() {
+		t.Error(n.String())
+	}
+}
+
 func TestTables(t *testing.T) {
 	n := tables.Run(tables.Options{Options: runner.Options{N: testenv.Volume(250), Seed: 7, Log: t.Output()}})
 	t.Log(n.String(), n.Detail())
@@ -73,7 +113,11 @@ func TestTablesOfCorpus(t *testing.T) {
 func TestSuitesAreReproducible(t *testing.T) {
 	for name, run := range map[string]func(runner.Options) string{
 		"selectors": func(o runner.Options) string { n := selectors.Run(o); return n.Detail() },
-		"scale":     func(o runner.Options) string { n := scale.Run(o); return n.Detail() },
+		"conversion": func(o runner.Options) string {
+			n := conversion.Run(conversion.Options{Options: o})
+			return n.Detail()
+		},
+		"scale": func(o runner.Options) string { n := scale.Run(o); return n.Detail() },
 	} {
 		detail := func(seed uint64) string { return run(runner.Options{N: 20, Seed: seed, Workers: 1, Log: t.Output()}) }
 		if first := detail(3); detail(3) != first || detail(4) == first {

@@ -6,6 +6,7 @@ import (
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/suites/cel"
+	"github.com/crdeval/crdeval/engine/conformance/suites/conversion"
 	"github.com/crdeval/crdeval/engine/conformance/suites/openapi"
 	"github.com/crdeval/crdeval/engine/conformance/suites/runner"
 	"github.com/crdeval/crdeval/engine/conformance/suites/scale"
@@ -38,6 +39,7 @@ func ownSuites(f flags, c *corpus.Corpus, real *generate.Real) []ownSuite {
 		}},
 		{"selectors", 2, true, func(o runner.Options) counts { n := selectors.Run(o); return &n }},
 		{"scale", 2, true, func(o runner.Options) counts { n := scale.Run(o); return &n }},
+		{"conversion", 2, true, func(o runner.Options) counts { n := conversion.Run(conversion.Options{Options: o}); return &n }},
 		{"openapi", 2, false, func(o runner.Options) counts { // which is slow in upstream
 			n := openapi.Run(openapi.Options{Options: o, UpstreamOnly: f.upstreamOnly, Real: real})
 			return &n

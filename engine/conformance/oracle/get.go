@@ -13,14 +13,20 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// GetScale answers a GET of the scale subresource of r.Old, at r.Version. r is Whole: Name and Namespace are in the
-// URL.
+// GetScale is Get for the scale subresource.
 func (d *Definition) GetScale(r Request) Answer {
+	r.Op = Scale
+	return d.Get(r)
+}
+
+// Get answers a GET of r.Old at r.Version, or of its subresource if r.Op is Status or Scale. r is Whole: Name and
+// Namespace are in the URL.
+func (d *Definition) Get(r Request) Answer {
 	s, err := d.server()
 	if err != nil {
 		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
 	}
-	r.Op, r.Patch = Scale, ""
+	r.Patch = ""
 	_, info := r.addressed(d.CRD)
 	info.Verb = "get"
 	c := &cell{held: r.Old, revision: r.revision()}
