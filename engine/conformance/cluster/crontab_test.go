@@ -7,14 +7,12 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/test/integration/fixtures"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
@@ -68,8 +66,17 @@ type crontabs struct {
 func registerCronTabs(t *testing.T, w webhook) *crontabs {
 	t.Helper()
 	s := startAPIServer(t)
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.UnmarshalStrict([]byte(crontabCRD), &crd); err != nil {
+	if _, err := fixtures.CreateNewV1CustomResourceDefinition(definition(t, w), s.crds, s.objects); err != nil {
+		t.Fatal(err)
+	}
+	return &crontabs{s, t}
+}
+
+// definition returns the CRD of CronTabs with a webhook.
+func definition(t *testing.T, w webhook) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(crontabCRD), crd); err != nil {
 		t.Fatal(err)
 	}
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
@@ -79,10 +86,7 @@ func registerCronTabs(t *testing.T, w webhook) *crontabs {
 			ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: &w.url, CABundle: w.ca},
 		},
 	}
-	if _, err := fixtures.CreateNewV1CustomResourceDefinition(&crd, s.crds, s.objects); err != nil {
-		t.Fatal(err)
-	}
-	return &crontabs{s, t}
+	return crd
 }
 
 // at returns a client of a version.
@@ -127,18 +131,6 @@ func (c *crontabs) crd() *apiextensionsv1.CustomResourceDefinition {
 	}
 	return crd
 }
-
-// eventually waits until a condition is true.
-func (c *crontabs) eventually(what string, condition func() bool) {
-	c.t.Helper()
-	poll := func(context.Context) (bool, error) { return condition(), nil }
-	if err := wait.PollUntilContextTimeout(c.t.Context(), 20*time.Millisecond, patience, true, poll); err != nil {
-		c.t.Fatalf("%s: %v", what, err)
-	}
-}
-
-// patience bounds how long a condition may take to become true.
-const patience = 5 * time.Minute
 
 // manifest returns a CronTab at a version.
 func manifest(version, name string, fields map[string]any) *unstructured.Unstructured {

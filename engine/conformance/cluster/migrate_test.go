@@ -201,7 +201,7 @@ func (m *migration) unconvertible() {
 		m.t.Fatal(err)
 	}
 	// The watch cache of v1 could not convert the object either, and starts again after a while.
-	m.eventually("a list after the deletion", func() bool {
+	eventually(m.t, "a list after the deletion", func() bool {
 		list, err := m.at(after).List(m.t.Context(), metav1.ListOptions{})
 		return err == nil && len(list.Items) == len(m.want)
 	})
@@ -214,7 +214,7 @@ func (m *migration) switchStorage() {
 			crd.Spec.Versions[i].Storage = crd.Spec.Versions[i].Name == after
 		}
 	})
-	m.eventually("the storage version", func() bool {
+	eventually(m.t, "the storage version", func() bool {
 		m.rewrite(before, "local-crontab")
 		return m.storedVersion("local-crontab") == after
 	})
@@ -265,7 +265,7 @@ func (m *migration) removeBefore() {
 			crd.Spec.Versions[i].Served = crd.Spec.Versions[i].Name == after
 		}
 	})
-	m.eventually("the end of v1beta1", func() bool {
+	eventually(m.t, "the end of v1beta1", func() bool {
 		_, err := m.at(before).Get(m.t.Context(), "local-crontab", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})

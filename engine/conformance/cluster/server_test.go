@@ -6,11 +6,13 @@ import (
 	"context"
 	"path"
 	"testing"
+	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apiextensions-apiserver/test/integration/fixtures"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/storage/etcd3/testserver"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/klog/v2"
@@ -60,4 +62,16 @@ func (s *apiServer) stored(t *testing.T, of schema.GroupResource, namespace, nam
 		t.Fatal(err)
 	}
 	return object
+}
+
+// patience bounds how long a condition may take to become true.
+const patience = 5 * time.Minute
+
+// eventually waits until a condition is true.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	poll := func(context.Context) (bool, error) { return condition(), nil }
+	if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, poll); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
 }
