@@ -58,6 +58,9 @@ func cases() []benchCase {
 			}})
 		}
 	}
+	for i := range convertings {
+		list = append(list, benchCase{"convert/" + convertings[i].name, 2, none, convertings[i].run})
+	}
 	return append(list, benchCase{"stream/crontab", 2, none, streamed})
 }
 

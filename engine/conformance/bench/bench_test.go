@@ -2,6 +2,8 @@ package bench
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,14 +36,16 @@ var anyLine = regexp.MustCompile(`^[a-z0-9-]+/[a-z-]+  ours -?[0-9.]+ (ms [0-9]+
 
 var streamLine = regexp.MustCompile(`^stream/crontab  20000 objects  ours [0-9]+ objects/s  bar 16667 objects/s  client [0-9]+ MiB server [0-9]+ MiB together [0-9]+ MiB  bar 200 MiB  GOMAXPROCS=2$`)
 
+var convertedLine = regexp.MustCompile(`^convert/[a-z]+  50 objects of [0-9]+ bytes  ours .* speedup [0-9.]+x \(processor .*x\)  bars? .*  GOMAXPROCS=2$`)
+
 // TestCases runs each case that needs no other module once, briefly. The case stream, which builds and starts a server,
 // runs in make conformance only: server/app/load has tests of its own.
 func TestCases(t *testing.T) {
-	pattern, count := "^([^s]|structural).*/crontab$", len(kinds)
+	pattern, count := "^([^s]|structural).*/crontab$|^convert", len(kinds)+len(convertings)
 	if testenv.Volume(1) > 1 {
-		pattern, count = "/crontab$", len(kinds)+1
+		pattern, count = "/crontab$|^convert", count+1
 	}
-	o := Options{Folder: "../testdata/bench", Rounds: 1, Turn: time.Millisecond, Copies: 2, Streamed: 20_000}
+	o := Options{Folder: "../testdata/bench", Rounds: 1, Turn: time.Millisecond, Copies: 2, Streamed: 20_000, Converted: 50}
 	var out bytes.Buffer
 	if err := Run(regexp.MustCompile(pattern), &out, o); err != nil {
 		t.Fatal(err)
@@ -51,7 +55,7 @@ func TestCases(t *testing.T) {
 		t.Errorf("%d lines for %d cases:\n%s", len(lines), count, out.String())
 	}
 	for _, line := range lines {
-		if !anyLine.MatchString(line) && !streamLine.MatchString(line) {
+		if !anyLine.MatchString(line) && !streamLine.MatchString(line) && !convertedLine.MatchString(line) {
 			t.Errorf("a line that looks like no other: %s", line)
 		}
 	}
@@ -227,4 +231,29 @@ func BenchmarkRegister(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkConvert runs our side of the convert cases alone, for profiles. One operation is a review of 10,000 objects.
+func BenchmarkConvert(b *testing.B) {
+	for i := range convertings {
+		c := &convertings[i]
+		b.Run(c.name, func(b *testing.B) {
+			s, url, err := c.serve("../testdata/bench")
+			if err != nil {
+				b.Fatal(err)
+			}
+			review := c.review(10_000)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := postReview(http.DefaultClient, url, review, io.Discard); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StopTimer()
+			http.DefaultClient.CloseIdleConnections()
+			if err := s.close(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
 }

@@ -26,6 +26,9 @@
 //     through client, loopback and server in this process. Upstream's are function calls, one goroutine per core. Only
 //     the verdict is requested, because upstream returns nothing else. Each side uses its own settings of the garbage
 //     collector: the server paces itself, upstream's library has Go's default. GOGC in the environment sets both.
+//   - convert: a ConversionReview of 10,000 objects over HTTP on loopback: the server with conversion rules, and a webhook
+//     written by hand with encoding/json. crontab is the example of Kubernetes' documentation, with expressions; workload
+//     has objects of 10 kB and rules of each kind. Before the measurement, both convert some objects to the same ones.
 //
 // Structural cases remove the rules from the CRDs on both sides. Before the measurement, both sides must return the
 // same object or the same field errors. Figures are medians. The sides alternate, and each turn begins with a collected

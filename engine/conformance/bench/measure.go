@@ -18,6 +18,8 @@ type Options struct {
 	Copies int
 	// Streamed is the number of objects in the case stream/crontab. 0 means 1,000,000.
 	Streamed int
+	// Converted is the number of objects in a review of the convert cases. 0 means 10,000.
+	Converted int
 	// Progress, if set, is called for each downloaded module and each started case.
 	Progress func(string)
 }

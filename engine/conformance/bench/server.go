@@ -37,6 +37,25 @@ func startService(obj *object) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	s, err := startApp(config)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := obj.manifest()
+	if err == nil {
+		s.client, err = crdeval.Dial(s.app.GRPCAddresses()[0].String())
+	}
+	if err == nil {
+		_, err = s.client.RegisterCRD(context.Background(), manifest)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// startApp starts a server without CRDs and without a client.
+func startApp(config app.Config) (*service, error) {
 	a, err := app.Start(context.Background(), config, app.Build{Version: "bench"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
@@ -44,18 +63,7 @@ func startService(obj *object) (*service, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	s := &service{app: a, stop: func() error { cancel(); return <-ended }}
-	manifest, err := obj.manifest()
-	if err == nil {
-		s.client, err = crdeval.Dial(a.GRPCAddresses()[0].String())
-	}
-	if err == nil {
-		_, err = s.client.RegisterCRD(ctx, manifest)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
+	return &service{app: a, stop: func() error { cancel(); return <-ended }}, nil
 }
 
 func (s *service) close() error {
