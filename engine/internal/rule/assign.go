@@ -165,7 +165,11 @@ var (
 // compare returns the first difference between types: where it is, the type there, and that of the field, which is nil
 // for a field that does not exist. found is "" if there is none.
 func (c *resultCheck) compare(at string, from *types.Type, to *closure.Type) (path, found string, field *closure.Type) {
-	switch kind := from.Kind(); kind {
+	kind := from.Kind()
+	if isAny(to) && (kind == types.ListKind || kind == types.MapKind || kind == types.StructKind) {
+		return "", "", nil
+	}
+	switch kind {
 	case types.DynKind, types.AnyKind, types.TypeParamKind:
 		return "", "", nil
 	case types.NullTypeKind:
@@ -173,12 +177,12 @@ func (c *resultCheck) compare(at string, from *types.Type, to *closure.Type) (pa
 			return "", "", nil
 		}
 	case types.ListKind:
-		if to.Name == "array" || isAny(to) {
+		if to.Name == "array" {
 			return c.compare(at+"[*]", from.Parameters()[0], elemType(to))
 		}
 	case types.MapKind:
 		key, values := from.Parameters()[0].Kind(), from.Parameters()[1]
-		if (to.Name == "object" || isAny(to)) && (key == types.StringKind || key == types.DynKind) {
+		if to.Name == "object" && (key == types.StringKind || key == types.DynKind) {
 			if of := memberType(to, ""); of != nil {
 				return c.compare(at+"[*]", values, of)
 			}
@@ -190,7 +194,7 @@ func (c *resultCheck) compare(at string, from *types.Type, to *closure.Type) (pa
 			}
 		}
 	case types.StructKind:
-		if to.Name != "object" && !isAny(to) {
+		if to.Name != "object" {
 			return at, "object", to
 		}
 		fields := c.value.Fields(from)

@@ -96,6 +96,7 @@ func evaluateExpression(t testing.TB, x *Expression, self string, complete, noCl
 	defer r.Close()
 	r.NoClosures = noClosures
 	root := parse(t, d, self, value.Request)
+	before := string(d.AppendJSON(nil, root))
 	node, err := x.Evaluate(r, root, complete)
 	switch {
 	case err != nil:
@@ -106,8 +107,7 @@ func evaluateExpression(t testing.TB, x *Expression, self string, complete, noCl
 	if d.Key(node) != "" || d.Nodes[node].Next != 0 {
 		t.Errorf("%s: the result has a key or a sibling", x.text)
 	}
-	text := string(d.AppendJSON(nil, root))
-	if text != self {
+	if text := string(d.AppendJSON(nil, root)); text != before {
 		t.Errorf("%s: the object became %s", x.text, text)
 	}
 	out := string(d.AppendJSON(nil, node))
@@ -217,6 +217,9 @@ var expressionCases = []struct{ target, text, self, want string }{
 	{"strings", `self.spec.ports.map(p, p.name)`, `{"spec":{"ports":[{"name":"a"},{}]}}`, `absent`},
 	{"strings", `self.spec.ports.filter(p, has(p.name)).map(p, p.name)`, `{"spec":{"ports":[{"name":"a"},{}]}}`, `["a"]`},
 	{"strings", `self.spec.ports.sortBy(p, p.port).map(p, p.name)`, `{"spec":{"ports":[{"name":"b","port":2},{"name":"a","port":1}]}}`, `["a","b"]`},
+	{"strings", `self.spec.ports.sortBy(p, p.port).map(p, p.name)`, `{"spec":{"ports":[{"name":"b"},{"name":"a","port":1}]}}`, `absent`},
+	{"ints", `self.spec.ports.map(p, p.port).sort()`, `{"spec":{"ports":[{"name":"b"},{"name":"a","port":1}]}}`, `absent`},
+	{"ints", `self.spec.ports.map(p, 1 / p.port).distinct()`, `{"spec":{"ports":[{"port":0}]}}`, `error: division by zero`},
 	{"strings", `[dyn(['a', 'b']), dyn(1)][0]`, "", `["a","b"]`},
 	{"strings", `dyn([dyn('a'), dyn(1)])`, `{}`, `COMPILE 1:20: the value at [1] has the type int, and the field needs a string: convert it with string()`},
 	{"strings", `[dyn(self.spec.host), dyn(self.spec.ios)]`, `{"spec":{"host":"h","ios":1}}`, `error: the value at [1] is 1, and the field needs a string`},
@@ -326,10 +329,11 @@ func TestIncomplete(t *testing.T) {
 		{"int", `size(self.spec.names)`, `{"spec":{"names":["a"]}}`, `1`},
 		{"int", `size(self.spec.set)`, `{"spec":{"set":["a"]}}`, `absent`},
 		{"ints", `self.spec.ports.map(p, p.port)`, `{"spec":{"ports":[{"port":1}]}}`, `[1]`},
-		{"bool", `self.spec.ports.all(p, has(p.tls) && has(p.tls.on))`, `{"spec":{"ports":[{"tls":{}}]}}`, `false`},
+		{"bool", `self.spec.ports.all(p, has(p.tls) && has(p.tls.on))`, `{"spec":{"ports":[{"tls":{}}]}}`, `absent`},
 		{"ints", `self.spec.named.map(p, p.port)`, `{"spec":{"named":[{"name":"a","port":1}]}}`, `absent`},
 		{"int", `self.spec.named[0].port`, `{"spec":{"named":[{"name":"a","port":1}]}}`, `absent`},
-		{"objects", `self.spec.ports`, `{"spec":{"ports":[{"port":1}]}}`, `[{"port":1}]`},
+		{"objects", `self.spec.ports`, `{"spec":{"ports":[{"port":1}]}}`, `absent`},
+		{"strings", `self.spec.names`, `{"spec":{"names":["a"]}}`, `["a"]`},
 		{"bool", `self.spec.host == 'a' || self.spec.on`, `{"spec":{"on":true}}`, `absent`},
 	} {
 		x, err := CompileExpression(t.Context(), scope, c.text, target(t, c.target))

@@ -74,9 +74,8 @@ type origin struct {
 	optional, guarded bool
 	// maybe: the value may be something else.
 	maybe bool
-	// fixed: the part is in a list of which an incomplete object has all or nothing. varies: an incomplete object may lack
-	// some of the parts.
-	fixed, varies bool
+	// varies: an incomplete object may lack some of the parts.
+	varies bool
 }
 
 // source is where a value comes from: the parts of self that it may be, and, for a computed list or map, where its
@@ -144,8 +143,9 @@ func readsOf(a *ast.AST, self *closure.Type) *readSet {
 
 // record adds a read.
 func (r *reader) record(o *origin, whole, guarded bool) {
-	s := r.set
-	s.varies = s.varies || o.varies || whole && !o.fixed && isMerged(o.typ)
+	s, guarded := r.set, guarded || o.guarded
+	// Items of a list may lack what the expression is prepared for.
+	s.varies = s.varies || o.varies || whole && isMerged(o.typ) || guarded && len(o.known) < len(o.path)
 	key := strings.Join(o.path, "\x01")
 	read, known := r.found[key]
 	if !known {
@@ -154,7 +154,7 @@ func (r *reader) record(o *origin, whole, guarded bool) {
 		s.given = append(s.given, o.known)
 	}
 	read.Whole = read.Whole || whole
-	read.Guarded = read.Guarded && (guarded || o.guarded)
+	read.Guarded = read.Guarded && guarded
 	p := s.parts
 	for _, name := range o.path {
 		p = p.Part(name, name == Each)
@@ -162,8 +162,9 @@ func (r *reader) record(o *origin, whole, guarded bool) {
 	p.Whole = p.Whole || whole
 }
 
-// isMerged reports whether server-side apply merges values of a type, so that an incomplete object may have a part of
-// one. An object is merged unless its x-kubernetes-map-type is atomic, which a closure.Type does not have.
+// isMerged reports whether an incomplete object may have a part of a value of a type: of an object, which server-side
+// apply merges unless it is atomic, which a closure.Type does not say, of a list of type set or map, and of an object in
+// any list, because it may lack defaults.
 func isMerged(t *closure.Type) bool {
 	if t == nil {
 		return true
@@ -172,9 +173,14 @@ func isMerged(t *closure.Type) bool {
 	case closure.Object, closure.Map, closure.Opaque:
 		return true
 	case closure.List:
-		return t.List == closure.Set || t.List == closure.MapList
+		return isKeyedList(t) || isMerged(t.Elem)
 	}
 	return false
+}
+
+// isKeyedList reports whether server-side apply merges lists of a type.
+func isKeyedList(t *closure.Type) bool {
+	return t != nil && (t.List == closure.Set || t.List == closure.MapList)
 }
 
 // use records that a value is used as a whole.
@@ -299,10 +305,8 @@ func (r *reader) each(s *source, byKey bool) *source {
 		n := *o
 		n.typ, n.path = o.typ.Elem, append(slices.Clip(o.path), Each)
 		switch {
-		case o.typ.Kind == closure.List && !isMerged(o.typ):
-			n.fixed = n.fixed || !n.varies
-		case byKey && o.typ.Kind == closure.Map:
-		case !n.fixed:
+		case o.typ.Kind == closure.List && !isKeyedList(o.typ), o.typ.Kind == closure.Map && byKey:
+		default:
 			n.varies = true
 		}
 		out.parts = append(out.parts, &n)
@@ -459,7 +463,7 @@ func (r *reader) isList(e ast.Expr) bool { return r.ast.GetType(e.ID()).Kind() =
 
 // isKeyed reports whether a value may be a list that is joined with others by the values of its items.
 func isKeyed(s *source) bool {
-	return s != nil && slices.ContainsFunc(s.parts, func(o *origin) bool { return isMerged(o.typ) })
+	return s != nil && slices.ContainsFunc(s.parts, func(o *origin) bool { return isKeyedList(o.typ) })
 }
 
 // elements returns the source of the elements of a list or map that is gone through, and records that.

@@ -54,6 +54,8 @@ type Evaluation struct {
 	large bool // the document is large
 	polls uint32
 	bound *value.LimitError
+	// failed is the error that ended an evaluation: see endWith.
+	failed *types.Err
 	// objects are the nodes of the document by the address of their Go maps, for objects whose order matters.
 	objects map[uintptr]uint32
 }
@@ -136,9 +138,13 @@ func (e *Evaluation) Eval(text string, declared, given bool) Result {
 		}
 		return Result{Err: err}
 	}
+	e.failed = nil
 	value, details, err := program.ContextEval(e.Context, e.Activation(given))
-	if e.bound != nil {
+	switch {
+	case e.bound != nil:
 		return Result{Interrupted: true, Bound: e.bound}
+	case e.failed != nil:
+		value, err = nil, e.failed
 	}
 	result := Result{Value: value, Err: err}
 	if cost := details.ActualCost(); cost != nil { // always, in a program that tracks costs

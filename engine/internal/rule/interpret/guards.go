@@ -119,10 +119,11 @@ func (r *replaced) guard(g guard, impl functions.FunctionOp, inOrder bool) *repl
 				return args[i]
 			}
 		}
+		e := evaluationOf(frame)
 		if i := slices.IndexFunc(args, types.IsUnknownOrError); i >= 0 {
+			e.endWith(args[i], r.Function())
 			return args[i]
 		}
-		e := evaluationOf(frame)
 		if e == nil { // planning evaluates conversions of constants
 			return types.LabelErrNode(r.ID(), impl(args...))
 		}

@@ -3,6 +3,7 @@ package interpret
 import (
 	"reflect"
 
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 )
 
@@ -70,6 +71,20 @@ func (e *Evaluation) NodeOf(v ref.Val) uint32 {
 		return e.objects[reflect.ValueOf(data).Pointer()]
 	}
 	return 0
+}
+
+// endWith ends the evaluation of a value with the error of an argument of sort, sortBy or distinct. cel-go's tracker of
+// their costs panics for errors, and rules then have an internal error that does not say what is absent.
+func (e *Evaluation) endWith(failed ref.Val, function string) {
+	err, ok := failed.(*types.Err)
+	if !ok || e == nil || e.Parts == nil {
+		return
+	}
+	switch function {
+	case "sort", "@sortByAssociatedKeys", "distinct":
+		e.failed = err
+		panic(errInterrupted)
+	}
 }
 
 // Interruptible runs work that uses values of the evaluation. It returns false if that was interrupted.
