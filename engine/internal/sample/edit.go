@@ -238,3 +238,17 @@ func shuffle(r Random, t *Tree) {
 		shuffle(r, m)
 	}
 }
+
+// ListKeys returns the keys of the list of type map at a path, nil for another list.
+func (g *Generator) ListKeys(path value.Path) []string {
+	n := g.root
+	for _, s := range path {
+		if n = n.at(s); n == nil {
+			return nil
+		}
+	}
+	if !n.isMapList() {
+		return nil
+	}
+	return n.XListMapKeys
+}

@@ -1,0 +1,93 @@
+package laws
+
+import (
+	"context"
+
+	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Converter converts objects.
+type Converter interface {
+	// Convert converts the tree of an object, in place. After an error the tree is unusable.
+	Convert(ctx context.Context, d *value.Doc, root uint32, from, to string) error
+	// Normalize removes from the tree of an object what conversions from its version and back lose by design.
+	Normalize(d *value.Doc, root uint32, version string)
+}
+
+// AnnotationPrefix begins the names of the annotations that keep fields of another version.
+const AnnotationPrefix = "conversion.crdeval.dev/"
+
+// Version is a version of a CRD.
+type Version struct {
+	Name      string
+	Generator *sample.Generator
+	// Judge defaults and validates an object of the version. The error is for objects that cannot be judged.
+	Judge func(ctx context.Context, object []byte) (Verdict, error)
+}
+
+// Verdict is the judgement of an object.
+type Verdict struct {
+	// Object is the object with defaults.
+	Object []byte
+	// Faults are the reasons why it is invalid.
+	Faults []sample.Fault
+	// Text describes the first fault, or an unknown field. It is "" for a valid object without unknown fields.
+	Text string
+}
+
+// Result is the test of one law from one version to another.
+type Result struct {
+	Law      string
+	From, To string
+	// Objects is the number of objects to which the law applied.
+	Objects int
+	// Counterexample is an object that breaks the law, or nil.
+	Counterexample *Counterexample
+}
+
+// Counterexample is a small object that breaks a law.
+type Counterexample struct {
+	// Text says what is wrong.
+	Text string
+	// Object is the object. Converted is its conversion, with the change of the law edit; Back is the conversion of that
+	// back. They are nil if there is none.
+	Object, Converted, Back []byte
+}
+
+// The names of the laws.
+const (
+	RoundTrip   = "round trip"
+	Edit        = "edit"
+	Locality    = "locality"
+	Metadata    = "metadata"
+	Validity    = "validity"
+	Size        = "size"
+	Determinism = "determinism"
+	Status      = "status"
+)
+
+// law is a law with its check.
+type law struct {
+	name string
+	check
+}
+
+// check returns whether a law applies to a trial, and a counterexample if the trial breaks it.
+type check func(*tester, *trial) (applies bool, c *Counterexample)
+
+// all returns the laws in the order of the results.
+func all() []law {
+	return []law{
+		{RoundTrip, (*tester).roundTrip}, editLaw: {Edit, (*tester).edit}, {Locality, (*tester).locality},
+		{Metadata, (*tester).metadata}, validityLaw: {Validity, (*tester).validity}, sizeLaw: {Size, (*tester).size},
+		{Determinism, (*tester).determinism}, {Status, (*tester).status},
+	}
+}
+
+// The indexes of laws that need further objects.
+const (
+	editLaw     = 1
+	validityLaw = 4
+	sizeLaw     = 5
+)

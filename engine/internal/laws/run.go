@@ -1,0 +1,268 @@
+package laws
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/lens"
+	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// tester tests the conversions from one version to another.
+type tester struct {
+	ctx       context.Context
+	converter Converter
+	from, to  *Version
+	enlarged  map[string]bool // the paths of strings that were long
+}
+
+// trial is an object, and what checks of the laws need besides. Shrinking changes it.
+type trial struct {
+	tree    *sample.Tree
+	change  *sample.Change // for the law edit, nil without a valid change
+	part    *sample.Tree   // for the law locality
+	shuffle uint64         // the seed of the law determinism
+
+	object    []byte // with defaults
+	converted []byte
+	failed    error // of the conversion
+	back      []byte
+	returned  error // of the conversion back
+}
+
+const (
+	// mostShrinks bounds the checks that shrink one counterexample.
+	mostShrinks = 2000
+	// mostParts bounds the tries to find an incomplete part of an object.
+	mostParts = 4
+	// mostLarge bounds the large objects for the law size.
+	mostLarge = 64
+	// largeText is the length of a string in a large object: more than the annotations of an object can have.
+	largeText = maxAnnotations + 1<<10
+)
+
+// Test tests all laws on n objects, or on fewer if too few of the generated ones are valid. The error is that of the
+// context.
+func Test(ctx context.Context, c Converter, from, to *Version, n int, seed uint64) ([]Result, error) {
+	t := &tester{ctx: ctx, converter: c, from: from, to: to, enlarged: map[string]bool{}}
+	laws := all()
+	results := make([]Result, len(laws))
+	for i, l := range laws {
+		results[i] = Result{Law: l.name, From: from.Name, To: to.Name}
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(from.Name + "\x00" + to.Name))
+	unconverted, converted := 0, 0
+	var example *trial
+	for k := range n {
+		r := sample.NewRandom(seed^h.Sum64(), uint64(k))
+		tr, err := t.generate(r)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case tr == nil:
+			continue
+		case tr.failed != nil:
+			unconverted, example = unconverted+1, tr
+			continue
+		}
+		converted++
+		t.run(r, tr, laws, results)
+		t.runLarge(tr, laws[sizeLaw], &results[sizeLaw])
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	if valid := &results[validityLaw]; unconverted > converted && valid.Counterexample == nil {
+		valid.Counterexample = t.unconverted(example, unconverted, converted)
+	}
+	return results, ctx.Err()
+}
+
+// generate returns a valid object and its conversion. It returns nil if it found none. If the conversion fails because
+// of values of the object, it tries others, and returns an object whose conversion fails only if it found no other.
+func (t *tester) generate(r sample.Random) (*trial, error) {
+	var last *trial
+	tree, err := t.from.Generator.Valid(r, func(object []byte) ([]sample.Fault, error) {
+		if err := t.ctx.Err(); err != nil {
+			return nil, err
+		}
+		tr := &trial{}
+		faults := t.judge(tr, object)
+		if len(faults) > 0 {
+			return faults, nil
+		}
+		last = tr
+		var failed *lens.Error
+		switch {
+		case tr.failed == nil:
+			return nil, nil
+		case errors.As(tr.failed, &failed):
+			return []sample.Fault{{Path: failed.Path}}, nil
+		}
+		return []sample.Fault{{}}, nil
+	})
+	if err != nil || last == nil {
+		return nil, err
+	}
+	if tree == nil && last.failed == nil {
+		return nil, nil // cannot be
+	}
+	last.tree, err = sample.Parse(last.object)
+	return last, err
+}
+
+// judge validates an object and converts it. It returns the faults of the object.
+func (t *tester) judge(tr *trial, object []byte) []sample.Fault {
+	v, err := t.from.Judge(t.ctx, object)
+	if err != nil {
+		return []sample.Fault{{}}
+	}
+	if len(v.Faults) > 0 {
+		return v.Faults
+	}
+	*tr = trial{tree: tr.tree, change: tr.change, part: tr.part, shuffle: tr.shuffle, object: withMetadata(v.Object, object)}
+	if tr.converted, tr.failed = t.convert(tr.object, t.from, t.to); tr.failed == nil {
+		tr.back, tr.returned = t.convert(tr.converted, t.to, t.from)
+	}
+	return nil
+}
+
+// withMetadata returns an object with the metadata of another one, since a server removes what is empty in it.
+func withMetadata(object, from []byte) []byte {
+	o, f := parse(object), parse(from)
+	defer o.Release()
+	defer f.Release()
+	i, text := o.Field(o.root, "metadata"), f.AppendJSON(nil, f.Field(f.root, "metadata"))
+	if i == 0 || bytes.Equal(o.Raw(i), text) {
+		return object
+	}
+	metadata, err := o.Parse(text, value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
+	if err != nil {
+		return object
+	}
+	o.Replace(i, metadata)
+	o.MarkDirty(o.root)
+	return o.AppendJSON(nil, o.root)
+}
+
+// convert converts an object and returns it as JSON.
+func (t *tester) convert(object []byte, from, to *Version) ([]byte, error) {
+	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	root, err := d.ParseJSON(object, value.Limits{})
+	var out []byte
+	if err == nil {
+		if err = t.converter.Convert(t.ctx, d, root, from.Name, to.Name); err == nil {
+			out = d.AppendJSON(nil, root)
+		}
+	}
+	d.Release()
+	return out, err
+}
+
+// run checks all laws that have no counterexample yet.
+func (t *tester) run(r sample.Random, tr *trial, laws []law, results []Result) {
+	tr.shuffle = r.Uint64()
+	for range mostParts {
+		if tr.part = t.from.Generator.Partial(r, tr.tree); !t.from.Generator.Complete(tr.part) {
+			break
+		}
+	}
+	if results[editLaw].Counterexample == nil {
+		tr.change = t.validChange(r, tr)
+	}
+	for i, l := range laws {
+		if results[i].Counterexample == nil && t.ctx.Err() == nil {
+			t.apply(l, &results[i], tr)
+		}
+	}
+}
+
+// apply checks a law, and records and shrinks a counterexample.
+func (t *tester) apply(l law, result *Result, tr *trial) {
+	applies, c := l.check(t, tr)
+	if t.ctx.Err() != nil {
+		return
+	}
+	if applies {
+		result.Objects++
+	}
+	if c != nil {
+		result.Counterexample = t.shrink(l.check, tr, c)
+	}
+}
+
+// shrink returns a small counterexample. c is the one of the trial.
+func (t *tester) shrink(check check, tr *trial, c *Counterexample) *Counterexample {
+	small := *tr
+	small.tree = tr.tree.Clone()
+	values := []*sample.Tree{small.tree}
+	if tr.part != nil {
+		small.part = tr.part.Clone()
+		values = append([]*sample.Tree{small.part}, values...)
+	}
+	if tr.change != nil && tr.change.Value != nil {
+		small.change = &sample.Change{Path: tr.change.Path, Value: tr.change.Value.Clone()}
+		values = append(values, small.change.Value)
+	}
+	sample.Shrink(func() bool {
+		if t.ctx.Err() != nil || len(t.judge(&small, small.tree.JSON())) > 0 {
+			return false
+		}
+		_, found := check(t, &small)
+		if found == nil || t.ctx.Err() != nil {
+			return false
+		}
+		c = found
+		return true
+	}, mostShrinks, values...)
+	return c
+}
+
+// runLarge checks the law size on objects with a long string: one for each string of the schema that comes up.
+func (t *tester) runLarge(tr *trial, l law, result *Result) {
+	var visit func(v *sample.Tree, path string)
+	visit = func(v *sample.Tree, path string) {
+		if v.Kind == value.Object || v.Kind == value.Array {
+			for _, m := range v.Items {
+				visit(m, path+"."+m.Key)
+			}
+		}
+		if v.Kind != value.String || t.enlarged[path] || len(t.enlarged) >= mostLarge || result.Counterexample != nil {
+			return
+		}
+		t.enlarged[path] = true
+		before := v.Text
+		v.Text = `"` + strings.Repeat("x", largeText) + `"`
+		if big := (&trial{tree: tr.tree}); len(t.judge(big, big.tree.JSON())) == 0 && big.failed == nil {
+			t.apply(l, result, big)
+		}
+		v.Text = before
+	}
+	for _, m := range tr.tree.Items {
+		if m.Key != "apiVersion" && m.Key != "kind" && m.Key != "metadata" && t.ctx.Err() == nil {
+			visit(m, m.Key)
+		}
+	}
+}
+
+// unconverted returns the counterexample of a conversion that fails for most objects.
+func (t *tester) unconverted(tr *trial, failed, converted int) *Counterexample {
+	text := func(tr *trial) *Counterexample {
+		return &Counterexample{Object: tr.object, Text: fmt.Sprintf(
+			"Of %d valid objects of %s, %d are not converted to %s. The conversion of this one fails: %v.",
+			failed+converted, t.from.Name, failed, t.to.Name, tr.failed)}
+	}
+	return t.shrink(func(_ *tester, tr *trial) (bool, *Counterexample) {
+		if tr.failed == nil {
+			return true, nil
+		}
+		return true, text(tr)
+	}, tr, text(tr))
+}
