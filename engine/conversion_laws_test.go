@@ -2,11 +2,23 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
+
+// endpointRules are those of the example in docs/conversion.md: one field here is two fields there.
+const endpointRules = `
+crd: endpoints.example.com
+between: [v1beta1, v1]
+rules:
+- cel: {to: spec.hostPort, expr: "self.spec.host + ':' + string(self.spec.port)"}
+  back: {spec.host: "self.spec.hostPort.split(':')[0]", spec.port: "int(self.spec.hostPort.split(':')[1])"}
+- values: {path: spec.mode, map: {fast: Fast, slow: Slow}}
+- stash: {path: spec.note, maxBytes: 200}
+`
 
 // portsRules turn a list into a map, with lists in it.
 const portsRules = `
@@ -25,7 +37,7 @@ rules:
 
 func TestConversionLaws(t *testing.T) {
 	for _, c := range []struct{ file, rules string }{
-		{"ports.yaml", portsRules}, {"tasks.yaml", tasksRules},
+		{"endpoints.yaml", endpointRules}, {"ports.yaml", portsRules}, {"tasks.yaml", tasksRules},
 	} {
 		d := definitionWithRules(t, c.file, c.rules)
 		if !d.Conversion().Accepted {
@@ -43,6 +55,36 @@ func TestConversionLaws(t *testing.T) {
 			if x := l.Counterexample; x != nil {
 				t.Errorf("%s: %s %v: %s\n%s\n%s\n%s", c.file, l.Law, l.Between, x.Text, x.Object, x.Converted, x.Back)
 			}
+		}
+	}
+}
+
+// TestConversionLawsOfRules checks that violations are found in rules that registration accepts.
+func TestConversionLawsOfRules(t *testing.T) {
+	for _, c := range []struct{ law, from, old, new, text, object string }{
+		{"round trip", "v1beta1", "split(':')[0]", "split('.')[0].split(':')[0]", "After the conversion to v1 and back, spec.host is ", `"spec":{"host":`},
+		{"round trip", "v1", "string(self.spec.port)", "string(self.spec.port > 100 ? 100 : self.spec.port)", "After the conversion to v1beta1 and back, spec.hostPort is ", `"spec":{"hostPort":`},
+		{"validity", "v1beta1", "+ ':' +", "+ ' ' +", `The object is valid in v1beta1. Its conversion to v1 is not: spec.hostPort: Invalid value: "`, `"spec":{"host":"`},
+	} {
+		d := definitionWithRules(t, "endpoints.yaml", strings.ReplaceAll(endpointRules, c.old, c.new))
+		laws, err := d.TestConversion(t.Context(), 200, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, l := range laws {
+			x := l.Counterexample
+			if x == nil || l.Law != c.law || l.Between[0] != c.from {
+				continue
+			}
+			found = true
+			t.Logf("%s\n%s", x.Text, x.Object)
+			if !strings.Contains(x.Text, c.text) || !strings.Contains(string(x.Object), c.object) || len(x.Object) > 300 {
+				t.Errorf("%s\n%s\nwant the text %s, and the object with %s", x.Text, x.Object, c.text, c.object)
+			}
+		}
+		if !found {
+			t.Errorf("no counterexample of %s from %s: %+v", c.law, c.from, laws)
 		}
 	}
 }

@@ -9,8 +9,9 @@ import (
 
 // Converter converts objects.
 type Converter interface {
-	// Convert converts the tree of an object, in place. After an error the tree is unusable.
-	Convert(ctx context.Context, d *value.Doc, root uint32, from, to string) error
+	// Convert converts the tree of an object, in place. whole says that it is not one of the partial objects of
+	// server-side apply. After an error the tree is unusable.
+	Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error
 	// Normalize removes from the tree of an object what conversions from its version and back lose by design.
 	Normalize(d *value.Doc, root uint32, version string)
 }

@@ -150,7 +150,7 @@ type broken struct {
 	err    error
 }
 
-func (b *broken) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string) error {
+func (b *broken) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error {
 	if b.err != nil {
 		return b.err
 	}
@@ -158,7 +158,7 @@ func (b *broken) Convert(ctx context.Context, d *value.Doc, root uint32, from, t
 	if err != nil {
 		return err
 	}
-	if err := b.Set.Convert(ctx, d, root, from, to); err != nil {
+	if err := b.Set.Convert(ctx, d, root, from, to, whole); err != nil {
 		return err
 	}
 	after, err := sample.Parse(d.AppendJSON(nil, root))
@@ -259,7 +259,7 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"an annotation restores below a removed parent", laws.Edit, []string{"A client of v1 removes spec.foo.", `spec.foo is {"b":`, "The change has removed it"},
+	{"an annotation restores below a removed parent", laws.Edit, []string{"A client of v1 ", `spec.foo is {"b":`, "because of the annotation. The change has removed it"},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			b := before.Follow(at("spec", "foo", "b"))
 			if to == "v1" && b != nil {
@@ -289,7 +289,7 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"a constant is added to incomplete objects", laws.Locality, []string{"Of this incomplete object", `spec.mode is "m" in v1`},
+	{"a constant is added to incomplete objects", laws.Locality, []string{"This is a partial object", `spec.mode of its conversion to v1 is "m". Of the conversion of the whole object it is "a".`},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if o.Follow(at("spec")) != nil && o.Follow(at("spec", "mode")) == nil {
 				set(o, at("spec", "mode"), `"m"`)

@@ -1,60 +1,54 @@
 package laws
 
-import (
-	"github.com/crdeval/crdeval/engine/internal/sample"
-	"github.com/crdeval/crdeval/engine/value"
-)
+import "github.com/crdeval/crdeval/engine/value"
 
+// locality compares the conversion of a part with that of the object.
 func (t *tester) locality(tr *trial) (bool, *Counterexample) {
 	if tr.failed != nil || tr.part == nil {
-		return false, nil
-	}
-	whole, err := sample.Parse(tr.object)
-	if err != nil || t.from.Generator.Complete(tr.part) || !t.from.Generator.Complete(whole) {
 		return false, nil
 	}
 	text := tr.part.JSON()
 	a, o := parse(text), parse(tr.object)
 	defer a.Release()
 	defer o.Release()
-	if !identified(a) || outside(a, a.root, o, o.root, nil) != nil {
+	if a.Field(a.root, "apiVersion") == 0 || a.Field(a.root, "kind") == 0 || outside(a, a.root, o, o.root, nil, false) != nil {
 		return false, nil // after shrinking
 	}
-	part, err := t.convert(text, t.from, t.to)
+	broken := func(part []byte, what string) *Counterexample {
+		return &Counterexample{Object: text, Converted: part, Text: "This is a partial object, as server-side apply converts it. " + what +
+			" The whole object is " + shorten(string(tr.object), maxShownObject) + "."}
+	}
+	part, err := t.convertPart(text, t.from, t.to, false)
 	if err != nil {
-		return false, nil // such as an item without the key that a map needs
+		return true, broken(nil, "It is not converted to "+t.to.Name+", but the whole object is: "+err.Error()+".")
 	}
 	p, c := parse(part), parse(tr.converted)
 	defer p.Release()
 	defer c.Release()
-	d := outside(p.withoutKept(false), p.root, c.withoutKept(true), c.root, nil)
-	if d == nil {
-		return true, nil
+	if d := outside(p.withoutKept(false), p.root, c.withoutKept(true), c.root, nil, true); d != nil {
+		return true, broken(part, named(d.path)+" of its conversion to "+t.to.Name+" is "+state(d.is)+
+			". Of the conversion of the whole object it is "+state(d.to)+".")
 	}
-	found := tr.counterexample("Of this incomplete object, as server-side apply converts it, %s is %s in %s. Of the whole object %s it is %s.",
-		named(d.path), state(d.is), t.to.Name, shorten(string(tr.object), maxShownObject), state(d.to))
-	found.Object, found.Converted, found.Back = text, part, nil
-	return true, found
-}
-
-// identified reports whether an object has what server-side apply needs.
-func identified(o tree) bool {
-	return o.Field(o.root, "apiVersion") != 0 && o.Field(o.root, "kind") != 0 && o.Field(o.Field(o.root, "metadata"), "name") != 0
+	return true, nil
 }
 
 // outside returns the first value of a that is not part of b, or nil. The elements of a list are part of those of a
-// longer list with the same order.
-func outside(a tree, i uint32, b tree, j uint32, at value.Path) *difference {
+// longer list with the same order, and null is part of any value. emptied says that objects without values are part of
+// anything, even if they are absent.
+func outside(a tree, i uint32, b tree, j uint32, at value.Path, emptied bool) *difference {
 	m, n := &a.Nodes[i], &b.Nodes[j]
 	switch {
 	case m.Kind == value.Object && n.Kind == value.Object:
 		for c := m.First; c != 0; c = a.Nodes[c].Next {
 			step := at.With(value.Name(a.Key(c)))
 			e := b.Field(j, a.Key(c))
+			if e == 0 && emptied && hollow(a, c) {
+				continue
+			}
 			if e == 0 {
 				return &difference{step.Detach(), shown(a, c), ""}
 			}
-			if found := outside(a, c, b, e, step); found != nil {
+			if found := outside(a, c, b, e, step, emptied); found != nil {
 				return found
 			}
 		}
@@ -65,7 +59,7 @@ func outside(a tree, i uint32, b tree, j uint32, at value.Path) *difference {
 		for c := m.First; c != 0; c, k = a.Nodes[c].Next, k+1 {
 			first = nil
 			for ; e != 0; e = b.Nodes[e].Next {
-				found := outside(a, c, b, e, at.With(value.At(k)))
+				found := outside(a, c, b, e, at.With(value.At(k)), emptied)
 				if found == nil {
 					break
 				}
@@ -82,8 +76,21 @@ func outside(a tree, i uint32, b tree, j uint32, at value.Path) *difference {
 			e = b.Nodes[e].Next
 		}
 		return nil
-	case value.Equal(a.Doc, i, b.Doc, j):
+	case m.Kind == value.Null, emptied && hollow(a, i), value.Equal(a.Doc, i, b.Doc, j):
 		return nil
 	}
 	return &difference{at.Detach(), shown(a, i), shown(b, j)}
+}
+
+// hollow reports whether a value is null or an object of such values.
+func hollow(t tree, i uint32) bool {
+	if t.Nodes[i].Kind != value.Object {
+		return t.Nodes[i].Kind == value.Null
+	}
+	for c := t.Nodes[i].First; c != 0; c = t.Nodes[c].Next {
+		if !hollow(t, c) {
+			return false
+		}
+	}
+	return true
 }

@@ -38,8 +38,6 @@ type trial struct {
 const (
 	// mostShrinks bounds the checks that shrink one counterexample.
 	mostShrinks = 2000
-	// mostParts bounds the tries to find an incomplete part of an object.
-	mostParts = 4
 	// mostLarge bounds the large objects for the law size.
 	mostLarge = 64
 	// largeText is the length of a string in a large object: more than the annotations of an object can have.
@@ -152,13 +150,18 @@ func withMetadata(object, from []byte) []byte {
 	return o.AppendJSON(nil, o.root)
 }
 
-// convert converts an object and returns it as JSON.
+// convert converts a whole object and returns it as JSON.
 func (t *tester) convert(object []byte, from, to *Version) ([]byte, error) {
+	return t.convertPart(object, from, to, true)
+}
+
+// convertPart converts an object, which may be a partial one, and returns it as JSON.
+func (t *tester) convertPart(object []byte, from, to *Version, whole bool) ([]byte, error) {
 	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := d.ParseJSON(object, value.Limits{})
 	var out []byte
 	if err == nil {
-		if err = t.converter.Convert(t.ctx, d, root, from.Name, to.Name); err == nil {
+		if err = t.converter.Convert(t.ctx, d, root, from.Name, to.Name, whole); err == nil {
 			out = d.AppendJSON(nil, root)
 		}
 	}
@@ -169,11 +172,7 @@ func (t *tester) convert(object []byte, from, to *Version) ([]byte, error) {
 // run checks all laws that have no counterexample yet.
 func (t *tester) run(r sample.Random, tr *trial, laws []law, results []Result) {
 	tr.shuffle = r.Uint64()
-	for range mostParts {
-		if tr.part = t.from.Generator.Partial(r, tr.tree); !t.from.Generator.Complete(tr.part) {
-			break
-		}
-	}
+	tr.part = t.from.Generator.Partial(r, tr.tree)
 	if results[editLaw].Counterexample == nil {
 		tr.change = t.validChange(r, tr)
 	}

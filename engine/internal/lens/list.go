@@ -117,6 +117,9 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 func (s *listStep) makeList(r *run, i uint32) *Error {
 	d := r.d
 	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		if d.Nodes[c].Kind == value.Null { // in a partial object: the item has lost its last field
+			d.Replace(c, newObject(d, ""))
+		}
 		if d.Nodes[c].Kind != value.Object {
 			return r.failed(s.by, c, "is not an object").below(value.Entry(strings.Clone(d.Key(c))))
 		}

@@ -131,14 +131,18 @@ func (e *editor) collect(n *node, t *Tree, at value.Path) {
 // isHead reports whether a member of the root is the same in every version.
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// Partial returns a random part of an object, as clients send it for server-side apply: it keeps apiVersion, kind, the
-// name and the namespace, and loses other members at any level, and elements of sets and of lists of type map.
+// Partial returns a random part of an object, as API servers convert it for server-side apply: without managedFields,
+// and without other members at any level. Elements of sets and of lists of type map are removed one by one, other lists
+// as a whole. Some objects and lists are null.
 func (g *Generator) Partial(r Random, o *Tree) *Tree {
 	p := o.Clone()
 	percent := pick(r, []int{5, 20, 50, 80})
-	drop(r, g.root, p, percent, isHead)
+	drop(r, g.root, p, percent, func(name string) bool { return name == "apiVersion" || name == "kind" })
 	if meta := p.Get("metadata"); meta != nil {
-		drop(r, nil, meta, percent, func(name string) bool { return name == "name" || name == "namespace" })
+		drop(r, nil, meta, percent, func(name string) bool { return name != "managedFields" && r.chance(50) })
+		if i := meta.index("managedFields"); i >= 0 {
+			meta.remove(i)
+		}
 	}
 	return p
 }
@@ -151,12 +155,15 @@ func drop(r Random, n *node, t *Tree, percent int, keep func(string) bool) {
 			continue
 		}
 		kept = append(kept, m)
-		if n == nil {
-			continue
+		below := (*node)(nil)
+		if n != nil && m.Key != "metadata" {
+			below = n.member(m.Key)
 		}
-		below := n.member(m.Key)
 		switch {
-		case m.Kind == value.Object && !isHead(m.Key):
+		case below == nil:
+		case (m.Kind == value.Object || m.Kind == value.Array) && r.chance(2):
+			*m = *null().named(m.Key)
+		case m.Kind == value.Object && (below.XMapType == nil || *below.XMapType != "atomic"):
 			drop(r, below, m, percent, func(string) bool { return false })
 		case m.Kind == value.Array:
 			dropElements(r, below, m, percent)
@@ -167,43 +174,17 @@ func drop(r Random, n *node, t *Tree, percent int, keep func(string) bool) {
 
 // dropElements removes elements of a set or map list, and members of the elements that are not keys.
 func dropElements(r Random, n *node, list *Tree, percent int) {
-	if n == nil {
-		return
-	}
 	if n.isMapList() || n.isSet() {
 		list.Items = slices.DeleteFunc(list.Items, func(*Tree) bool { return r.chance(percent / 2) })
 	}
+	if !n.isMapList() {
+		return
+	}
 	for _, e := range list.Items {
-		if e.Kind == value.Object && !n.isSet() {
+		if e.Kind == value.Object {
 			drop(r, n.element(), e, percent, func(name string) bool { return slices.Contains(n.XListMapKeys, name) })
 		}
 	}
-}
-
-// Complete reports whether an object has every field that the schema requires.
-func (g *Generator) Complete(o *Tree) bool { return complete(g.root, o) }
-
-func complete(n *node, t *Tree) bool {
-	if n == nil {
-		return true
-	}
-	if t.Kind == value.Object {
-		for _, name := range n.Required {
-			if t.index(name) < 0 {
-				return false
-			}
-		}
-	}
-	for _, m := range t.Items {
-		below := n.element()
-		if t.Kind == value.Object {
-			below = n.member(m.Key)
-		}
-		if !complete(below, m) {
-			return false
-		}
-	}
-	return true
 }
 
 // Shuffle returns the JSON text of an equal value: with white space, and with the members of objects in another order.
