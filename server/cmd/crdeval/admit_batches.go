@@ -99,7 +99,7 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 		if result.Err != nil {
 			otherKind, err := false, a.manifestError(result.Err)
 			if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.Reason(registry.CRDNotFound) {
-				otherKind, err = a.noCRD(o.write)
+				otherKind, err = noCRD(a.given, o.write.apiVersion, o.write.kind)
 			}
 			a.fail(o, err, otherKind)
 			continue
@@ -181,26 +181,26 @@ func (a *admission) fail(o *outcome, err error, otherKind bool) {
 }
 
 // noCRD returns the error for an object whose kind has no CRD. otherKind is true if no given CRD has its group.
-func (a *admission) noCRD(w *write) (otherKind bool, err error) {
+func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err error) {
 	var kinds []string
-	for _, j := range a.given {
+	for _, j := range given {
 		crd := j.source
 		switch {
-		case !strings.EqualFold(crd.id.Spec.Group, groupOf(w.apiVersion)):
-		case crd.id.Spec.Names.Kind == w.kind && j.Error != "":
+		case !strings.EqualFold(crd.id.Spec.Group, groupOf(apiVersion)):
+		case crd.id.Spec.Names.Kind == kind && j.Error != "":
 			return false, fmt.Errorf("its CRD in %s could not be checked", crd.where())
-		case crd.id.Spec.Names.Kind == w.kind && !j.Accepted:
+		case crd.id.Spec.Names.Kind == kind && !j.Accepted:
 			return false, fmt.Errorf("its CRD in %s was rejected", crd.where())
-		case strings.EqualFold(crd.id.Spec.Names.Kind, w.kind):
+		case strings.EqualFold(crd.id.Spec.Names.Kind, kind):
 			return false, fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?",
-				w.kind, w.apiVersion, crd.id.Spec.Names.Kind, crd.id.Spec.Group)
+				kind, apiVersion, crd.id.Spec.Names.Kind, crd.id.Spec.Group)
 		default:
 			kinds = append(kinds, crd.id.Spec.Names.Kind)
 		}
 	}
 	if len(kinds) > 0 {
 		return false, fmt.Errorf("no CRD for %s (%s): the given CRDs of this group have the kinds %s",
-			w.kind, w.apiVersion, strings.Join(kinds, ", "))
+			kind, apiVersion, strings.Join(kinds, ", "))
 	}
-	return true, fmt.Errorf("no CRD for %s (%s): use --crds, or add the CRD to the files", w.kind, w.apiVersion)
+	return true, fmt.Errorf("no CRD for %s (%s): use --crds, or add the CRD to the files", kind, apiVersion)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -93,12 +92,7 @@ func (o *outcome) positionText(p *crdevalv1.Position) string {
 
 // title identifies the object in messages.
 func (o *outcome) title() string {
-	name := o.Name
-	if prefix := o.write.id.Metadata.GenerateName; name == "" && prefix != "" {
-		name = prefix + "…" // a server generates the rest
-	}
-	if o.Namespace != "" {
-		name = o.Namespace + "/" + name
-	}
-	return cmp.Or(strings.TrimSpace(o.Kind+" "+name), "a document without a kind")
+	at := *o.write.source
+	at.id.Kind, at.id.Metadata.Name, at.id.Metadata.Namespace = o.Kind, o.Name, o.Namespace
+	return at.title()
 }

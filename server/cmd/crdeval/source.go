@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,8 +55,20 @@ type identity struct {
 		Names struct {
 			Kind string `json:"kind"`
 		} `json:"names"`
+		Versions []struct {
+			Name    string `json:"name"`
+			Storage bool   `json:"storage"`
+		} `json:"versions"`
 	} `json:"spec"`
 	Status engine.Status `json:"status"`
+}
+
+// versions returns the names of the versions of a CRD.
+func (id *identity) versions() (names []string) {
+	for _, v := range id.Spec.Versions {
+		names = append(names, v.Name)
+	}
+	return names
 }
 
 // groupOf returns the group of an apiVersion, "" for the core group.
@@ -81,6 +94,18 @@ func (s *source) where() string {
 		where += fmt.Sprintf(".items[%d]", s.Item-1)
 	}
 	return where
+}
+
+// title identifies the object in messages.
+func (s *source) title() string {
+	name := s.id.Metadata.Name
+	if prefix := s.id.Metadata.GenerateName; name == "" && prefix != "" {
+		name = prefix + "…" // a server generates the rest
+	}
+	if s.id.Metadata.Namespace != "" {
+		name = s.id.Metadata.Namespace + "/" + name
+	}
+	return cmp.Or(strings.TrimSpace(s.id.Kind+" "+name), "a document without a kind")
 }
 
 // errorAt returns the position of an error in the file, or else identifies the manifest.

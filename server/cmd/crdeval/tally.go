@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +12,8 @@ import (
 type tally struct {
 	crds, rules, objects counts         // rules are sets of conversion rules
 	skipped              map[string]int // documents, by kind
+	rejected             string         // the word for a negative result; default: rejected
+	evaluated            string         // the word for what is done with a document; default: checked
 }
 
 // counts are the numbers of results for documents that were not skipped.
@@ -54,7 +55,8 @@ func (t *tally) crdSummary() string {
 
 // summary returns the counts of CRDs or objects, and the skipped documents.
 func (t *tally) summary(c *counts, noun, accepted string) string {
-	text := fmt.Sprintf("%s: %d %s, %d rejected", counted(c.all(), noun), c.accepted, accepted, c.rejected)
+	text := fmt.Sprintf("%s: %d %s, %d %s",
+		counted(c.all(), noun), c.accepted, accepted, c.rejected, cmp.Or(t.rejected, "rejected"))
 	if c.errors > 0 {
 		text += ", " + counted(c.errors, "error")
 	}
@@ -74,7 +76,7 @@ func (t *tally) summary(c *counts, noun, accepted string) string {
 func (t *tally) result() error {
 	switch n := t.crds.errors + t.rules.errors + t.objects.errors; {
 	case n > 0:
-		return errors.New(counted(n, "document") + " could not be checked")
+		return fmt.Errorf("%s could not be %s", counted(n, "document"), cmp.Or(t.evaluated, "checked"))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
 	}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+type convertCommand struct {
+	Files []string `arg:"" optional:"" help:"Files or directories with objects, and optionally their CRDs and conversion rules; - for stdin." name:"file"`
+	To    string   `help:"The version to convert to, such as v1." placeholder:"VERSION"`
+	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" sep:"none"`
+	inputFlags
+
+	Output string `short:"o" default:"" enum:",yaml,json,text" help:"yaml (default): the objects as YAML documents; json: an object a line. With --check: text (default) or json."`
+	serviceFlags
+}
+
+func (*convertCommand) Help() string {
+	return `Converts objects to a version of their CRD, as an API server does: with the conversion rules of the CRD, or by changing apiVersion alone if the strategy is None. Prints the converted objects in the order of the files, and errors on stderr. Objects that have the version already are printed as they are.
+
+Files are JSON or YAML, with one or several documents, or lists. CRDs and conversion rules come from --crds or from the files. With --server, the service converts: with the webhooks that it may call, and with its conversion rules.
+
+Exit code 0: all objects are converted. Exit code 1: a CRD or an object is rejected, or an object cannot be converted. Exit code 2: a document could not be evaluated (for example an object without a CRD), or the usage is wrong. All documents are converted, even after errors. If both 1 and 2 apply, the exit code is 2.`
+}
+
+func (c *convertCommand) Validate() error {
+	switch {
+	case len(c.Files) == 0:
+		return errors.New(`expected "<file> ..."`)
+	case c.To == "":
+		return errors.New("missing flag: --to=VERSION")
+	case strings.Contains(c.To, "/"):
+		return fmt.Errorf("--to is %q: use the version without its group: %s", c.To, versionOf(c.To))
+	case c.Output == "text":
+		return errors.New("-o text needs --check")
+	case isStdinTwice(c.Files, c.CRDs):
+		return errStdinTwice
+	}
+	return c.validate()
+}
+
+// conversion is the result for an object.
+type conversion struct {
+	*source
+	object   []byte // the converted object as JSON; nil if there is none
+	err      error  // why there is none
+	rejected bool   // an API server does not convert the object either
+	skipped  bool   // it is not for this command: see err
+}
+
+// Run converts the objects of all files.
+func (c *convertCommand) Run(ctx context.Context, env environment) error {
+	files := reader{env, c.Recursive}
+	crds, rules, err := files.crdsAndRules(c.CRDs...)
+	if err != nil {
+		return err
+	}
+	list, err := files.manifests(c.Files...)
+	if err != nil {
+		return err
+	}
+	var objects []*source
+	for _, s := range list {
+		switch {
+		case s.rules:
+			rules = append(rules, s)
+		case s.typeErr == nil && s.id.Kind == manifests.CRDKind:
+			crds = append(crds, s)
+		default:
+			objects = append(objects, s)
+		}
+	}
+	service, err := c.connect()
+	if err != nil {
+		return err
+	}
+	defer service.close()
+	total := tally{skipped: map[string]int{}, rejected: "not converted", evaluated: "converted"}
+	v := &converter{service: service}
+	for _, s := range slices.Concat(crds, rules) {
+		j := v.add(ctx, s)
+		if total.crd(j); j.Error != "" || !j.Accepted {
+			if err := j.print(env.stderr); err != nil {
+				return err
+			}
+		}
+	}
+	first := true
+	for batch := range slices.Chunk(objects, maxBatch) {
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		results, err := v.convert(ctx, c.To, batch)
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			r.skipped = r.skipped && c.SkipOtherKinds
+			if err := c.print(env, &total, r, first); err != nil {
+				return err
+			}
+			first = first && r.object == nil
+		}
+	}
+	if _, err := fmt.Fprintln(env.stderr, total.summary(&total.objects, "object", "converted")); err != nil {
+		return err
+	}
+	return total.result()
+}
+
+// print counts and prints a result. first says that no object was printed before.
+func (c *convertCommand) print(env environment, total *tally, r *conversion, first bool) error {
+	text, skipped := "", ""
+	switch at := fmt.Sprintf("%s:%d: %s", r.File, r.Line(), r.title()); {
+	case r.skipped:
+		if skipped = r.err.Error(); c.Verbose {
+			text = fmt.Sprintf("%s: skipped: %s\n", at, skipped)
+		}
+	case r.rejected:
+		text = fmt.Sprintf("%s: not converted: %v\n", at, r.err)
+	case r.err != nil:
+		message, line, _ := r.Describe(r.err)
+		if line > 0 {
+			at = fmt.Sprintf("%s:%d: %s", r.File, line, r.title())
+		}
+		text = fmt.Sprintf("%s: error: %s\n", at, message)
+	}
+	failure := ""
+	if r.err != nil && !r.rejected {
+		failure = r.err.Error()
+	}
+	total.add(&total.objects, r.err == nil, failure, skipped, r.id.Kind)
+	if r.object == nil {
+		_, err := env.stderr.Write(printable([]byte(text)))
+		return err
+	}
+	out, err := c.format(r.object, first)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.where(), err)
+	}
+	_, err = env.stdout.Write(out)
+	return err
+}
+
+// format returns an object for the output. YAML documents have a marker between them.
+func (c *convertCommand) format(object []byte, first bool) ([]byte, error) {
+	if c.Output == "json" {
+		var b bytes.Buffer
+		err := json.Compact(&b, object)
+		return append(b.Bytes(), '\n'), err
+	}
+	text, err := yaml.JSONToYAML(object)
+	if !first {
+		text = append([]byte("---\n"), text...)
+	}
+	return text, err
+}
+
+// converter converts objects with the CRDs and conversion rules of a run.
+type converter struct {
+	*service
+	given []*crdReport
+}
+
+// add registers a CRD or sets conversion rules.
+func (v *converter) add(ctx context.Context, s *source) *crdReport {
+	if s.rules {
+		return v.setConversion(ctx, s)
+	}
+	j := v.registerCRD(ctx, s, s.established())
+	v.given = append(v.given, j)
+	return j
+}
+
+// convert converts objects to a version. The error is that of a call: then there are no results.
+func (v *converter) convert(ctx context.Context, version string, objects []*source) ([]*conversion, error) {
+	return v.transform(ctx, objects, func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
+		return client.Convert(ctx, version, texts...)
+	}, func(s *source) bool { return versionOf(s.id.APIVersion) == version })
+}
+
+// transform sends objects to the service. Of an object for which unchanged returns true, the result is the object as it
+// is, if the service has no error for it.
+func (v *converter) transform(
+	ctx context.Context, objects []*source, call func(*crdeval.Client, [][]byte) ([]crdeval.Transformed, error),
+	unchanged func(*source) bool,
+) ([]*conversion, error) {
+	all := make([]*conversion, len(objects))
+	var sent []*conversion
+	var texts [][]byte
+	for i, s := range objects {
+		all[i] = &conversion{source: s}
+		switch {
+		case s.typeErr != nil:
+			all[i].err = s.typeErr
+		case s.id.APIVersion == "" || s.id.Kind == "":
+			all[i].err, all[i].skipped = errUntyped, s.id.APIVersion == "" && s.id.Kind == ""
+		default:
+			sent, texts = append(sent, all[i]), append(texts, s.json)
+		}
+	}
+	results, err := call(v.With(v.inline...), texts)
+	if err != nil {
+		return nil, v.fail("", err)
+	}
+	for i, result := range results {
+		r := sent[i]
+		var text []byte
+		if text, err = result.Result(); err != nil {
+			r.err, r.rejected = err, result.Err == nil
+			if !r.rejected {
+				v.describe(r)
+			}
+			continue
+		}
+		if r.object = text; unchanged(r.source) {
+			r.object = r.json
+		}
+	}
+	return all, ctx.Err()
+}
+
+// describe replaces the status of an item by an error for its file.
+func (v *converter) describe(r *conversion) {
+	r.err = v.manifestError(r.err)
+	var e *engine.Error
+	if !errors.As(r.err, &e) {
+		return
+	}
+	crd := v.crdOf(r.source)
+	switch e.Reason {
+	case engine.Reason(registry.CRDNotFound):
+		r.skipped, r.err = noCRD(v.given, r.id.APIVersion, r.id.Kind)
+	case engine.ReasonVersionNotFound:
+		if crd != nil {
+			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.id.versions(), ", "))
+		}
+	case engine.ReasonConversionUnavailable:
+		if crd != nil && v.local != nil && v.local.crds[crd.Name].definition.Conversion() == nil {
+			r.err = fmt.Errorf("%s converts with a webhook: add valid conversion rules to --crds, or use --server", crd.Name)
+			return
+		}
+		if _, text, found := strings.Cut(e.Message, " failed: "+r.title()+": "); found {
+			r.err = errors.New(text) // the object is already named
+		}
+		r.rejected = true
+	}
+}
+
+// crdOf returns the CRD of the run for an object, nil if there is none.
+func (v *converter) crdOf(s *source) *crdReport {
+	i := slices.IndexFunc(v.given, func(j *crdReport) bool {
+		spec := &j.source.id.Spec
+		return j.Accepted && spec.Group == groupOf(s.id.APIVersion) && spec.Names.Kind == s.id.Kind
+	})
+	if i < 0 {
+		return nil
+	}
+	return v.given[i]
+}
