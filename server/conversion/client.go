@@ -39,8 +39,8 @@ type Options struct {
 	// MaxResponseBytes bounds a response, and the memory that the responses of a host take at a time. Four times as much
 	// bounds that of all hosts. Responses of less than twice the size of their requests do not count. Default: 64 MiB.
 	MaxResponseBytes int64
-	// MaxCalls bounds the calls that run at a time. Half of them can be of the same host. Further calls fail at once.
-	// Default: 128.
+	// MaxCalls bounds the calls that run at a time. Half of them can be of the same webhook, and three quarters of the
+	// same host. Further calls fail at once. Default: 128.
 	MaxCalls int
 	// Transport wraps the transport of each host, for traces. It may be nil.
 	Transport func(http.RoundTripper) http.RoundTripper
@@ -102,7 +102,7 @@ func New(o Options) (*Client, error) {
 		apiextensionsv1beta1.SchemeGroupVersion)
 	c := &Client{
 		o: o, codecs: serializer.NegotiatedSerializerWrapper(runtime.SerializerInfo{Serializer: reviewCodec{codec}}),
-		load: load{maxCalls: int64(max(o.MaxCalls/hostCalls, 1)), maxBytes: o.MaxResponseBytes, hosts: map[string]usage{}},
+		load: newLoad(int64(o.MaxCalls), o.MaxResponseBytes),
 	}
 	var err error
 	c.clients, err = lru.NewWithEvict(maxClients, func(_ string, c *client) { c.idle() })
@@ -146,10 +146,10 @@ func (c *Client) review(ctx context.Context, webhook *client, r engine.Conversio
 	if request == nil {
 		return nil, errors.New("no supported conversion review versions")
 	}
-	if err := c.load.add(webhook.host, usage{calls: 1}); err != nil {
+	if err := c.load.add(webhook, usage{calls: 1}); err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.load.add(webhook.host, usage{calls: -1}) }()
+	defer func() { _ = c.load.add(webhook, usage{calls: -1}) }()
 	ctx, release := withReservation(ctx)
 	defer release()
 	_, err := webhook.breaker.Execute(func() (any, error) {

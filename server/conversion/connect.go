@@ -77,12 +77,13 @@ func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error
 	} else if err := c.o.Hosts.check(host); err != nil {
 		return nil, err
 	}
+	made := &client{host: host, breaker: newBreaker()}
 	var transport *http.Transport
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		transport = transportOf(next)
 		// Connections can outlive the calls that opened them.
-		transport.MaxResponseHeaderBytes, transport.MaxConnsPerHost = maxHeaderBytes, int(c.load.maxCalls)
-		return &guard{next, host, c}
+		transport.MaxResponseHeaderBytes, transport.MaxConnsPerHost = maxHeaderBytes, int(c.load.limits[2].calls)
+		return &guard{next, made, c}
 	})
 	if c.o.Transport != nil {
 		config.Wrap(c.o.Transport)
@@ -91,11 +92,9 @@ func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error
 	if err != nil {
 		return nil, err
 	}
-	r, err := rest.UnversionedRESTClientForConfigAndClient(config, h)
-	if err != nil {
-		return nil, err
-	}
-	return &client{RESTClient: r, host: host, idle: transport.CloseIdleConnections, breaker: newBreaker()}, nil
+	made.idle = transport.CloseIdleConnections
+	made.RESTClient, err = rest.UnversionedRESTClientForConfigAndClient(config, h)
+	return made, err
 }
 
 // address returns the URL of a webhook. A service always has a port.

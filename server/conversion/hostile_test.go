@@ -209,8 +209,8 @@ func TestHostileWebhooks(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), e.want) || outcome != e.outcome {
 				t.Errorf("%s, %s: %v; want %s: %s", replies, outcome, err, e.outcome, e.want)
 			}
-			if c.load.all != (usage{}) || len(c.load.hosts) != 0 {
-				t.Errorf("after the call: %+v", c.load.all)
+			if len(c.load.used) != 0 {
+				t.Errorf("after the call: %+v", c.load.used)
 			}
 		})
 	}

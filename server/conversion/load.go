@@ -6,47 +6,45 @@ import (
 	"sync"
 )
 
-// load bounds the calls that run and the memory of their responses, for each host and for all hosts. It rejects what
-// exceeds a bound instead of queueing it, so that a host that hangs cannot occupy all calls of the server.
+// load bounds the calls that run and the memory of their responses, for each webhook and each host, and in total. It
+// rejects what exceeds a bound instead of queueing it, so that webhooks that hang cannot occupy all calls of the server.
 type load struct {
-	// maxCalls and maxBytes bound one host. hostCalls and hostBytes hosts together reach the bound of all hosts.
-	maxCalls int64
-	maxBytes int64
+	limits [3]usage // in total, of a host, and of a webhook
 
-	mu    sync.Mutex
-	all   usage
-	hosts map[string]usage
+	mu   sync.Mutex
+	used map[any]usage // by nil, host (host:port) and *client
 }
 
 // usage is the number of calls that run and the bytes of their responses.
 type usage struct{ calls, bytes int64 }
 
-const (
-	hostCalls = 2
-	hostBytes = 4
-)
+// newLoad returns a load for calls at a time, and responses of up to maxBytes.
+func newLoad(calls, maxBytes int64) load {
+	return load{used: map[any]usage{}, limits: [3]usage{
+		{max(calls, 1), 4 * maxBytes}, {max(calls*3/4, 1), maxBytes}, {max(calls/2, 1), maxBytes},
+	}}
+}
 
-// add adds to the usage of a host, or returns a failure with Busy. n may be negative.
-func (l *load) add(host string, n usage) error {
+// add adds to the usage of a webhook, or returns a failure with Busy. n may be negative.
+func (l *load) add(w *client, n usage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := usage{l.hosts[host].calls + n.calls, l.hosts[host].bytes + n.bytes}
-	all := usage{l.all.calls + n.calls, l.all.bytes + n.bytes}
-	busy := func(format string, args ...any) error { return &failure{Busy, fmt.Errorf(format, args...)} }
-	switch {
-	case n.calls > 0 && one.calls > l.maxCalls:
-		return busy("%d calls of %s are in flight, the limit: try again later", l.maxCalls, host)
-	case n.calls > 0 && all.calls > l.maxCalls*hostCalls:
-		return busy("%d calls are in flight, the limit: try again later", l.maxCalls*hostCalls)
-	case n.bytes > 0 && one.bytes > l.maxBytes:
-		return busy("the responses of %s take more than %d bytes, the limit: try again later, or send fewer objects",
-			host, l.maxBytes)
-	case n.bytes > 0 && all.bytes > l.maxBytes*hostBytes:
-		return busy("responses take more than %d bytes, the limit: try again later, or send fewer objects",
-			l.maxBytes*hostBytes)
+	keys, names := [3]any{nil, w.host, w}, [3]string{"webhooks", w.host, "this webhook"}
+	var now [3]usage
+	for i, limit := range l.limits {
+		now[i] = usage{l.used[keys[i]].calls + n.calls, l.used[keys[i]].bytes + n.bytes}
+		switch {
+		case n.calls > 0 && now[i].calls > limit.calls:
+			return &failure{Busy, fmt.Errorf("%d calls of %s are in flight, the limit: try again later", limit.calls, names[i])}
+		case n.bytes > 0 && now[i].bytes > limit.bytes:
+			return &failure{Busy, fmt.Errorf("responses of %s take more than %d bytes, the limit: "+
+				"try again later, or send fewer objects", names[i], limit.bytes)}
+		}
 	}
-	if l.all, l.hosts[host] = all, one; one == (usage{}) {
-		delete(l.hosts, host)
+	for i, key := range keys {
+		if l.used[key] = now[i]; now[i] == (usage{}) {
+			delete(l.used, key)
+		}
 	}
 	return nil
 }
@@ -54,10 +52,10 @@ func (l *load) add(host string, n usage) error {
 // reservation is the memory that a batch has taken for responses. It ends with the batch, because results refer to the
 // responses.
 type reservation struct {
-	mu     sync.Mutex
-	ended  bool
-	of     *load
-	byHost map[string]int64
+	mu    sync.Mutex
+	ended bool
+	of    *load
+	bytes map[*client]int64
 }
 
 type reservationKey struct{}
@@ -80,20 +78,20 @@ func reservationOf(ctx context.Context) *reservation {
 	return ctx.Value(reservationKey{}).(*reservation)
 }
 
-// take takes n bytes for the response of a host.
-func (r *reservation) take(l *load, host string, n int64) error {
+// take takes n bytes for the response of a webhook.
+func (r *reservation) take(l *load, w *client, n int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return context.Canceled
 	}
-	if err := l.add(host, usage{bytes: n}); err != nil {
+	if err := l.add(w, usage{bytes: n}); err != nil {
 		return err
 	}
-	if r.byHost == nil {
-		r.of, r.byHost = l, map[string]int64{}
+	if r.bytes == nil {
+		r.of, r.bytes = l, map[*client]int64{}
 	}
-	r.byHost[host] += n
+	r.bytes[w] += n
 	return nil
 }
 
@@ -102,8 +100,8 @@ func (r *reservation) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
-	for host, n := range r.byHost {
-		_ = r.of.add(host, usage{bytes: -n})
+	for w, n := range r.bytes {
+		_ = r.of.add(w, usage{bytes: -n})
 	}
-	r.byHost = nil
+	r.bytes = nil
 }

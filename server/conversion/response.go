@@ -12,9 +12,9 @@ import (
 
 // guard rejects redirects and long responses.
 type guard struct {
-	next   http.RoundTripper
-	host   string
-	client *Client
+	next    http.RoundTripper
+	webhook *client
+	client  *Client
 }
 
 // A response may have sizeFactor times the size of its request, and sizeMargin bytes, without a reservation of memory.
@@ -36,7 +36,7 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	memory := reservationOf(r.Context())
 	response.Body = &body{
 		ReadCloser: response.Body, ctx: r.Context(), max: g.client.o.MaxResponseBytes, free: max(r.ContentLength, 0)*sizeFactor + sizeMargin,
-		take: func(n int64) error { return memory.take(&g.client.load, g.host, n) },
+		take: func(n int64) error { return memory.take(&g.client.load, g.webhook, n) },
 	}
 	return response, nil
 }
