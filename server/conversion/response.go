@@ -47,6 +47,7 @@ type body struct {
 	ctx       context.Context
 	read, max int64
 	free      int64 // bytes that need no reservation
+	taken     int64
 	take      func(int64) error
 }
 
@@ -56,11 +57,13 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.read += int64(n); b.read > b.max {
 		return 0, &failure{TooLarge, fmt.Errorf("the response is larger than %d bytes, the limit", b.max)}
 	}
-	if more := b.read - b.free; more > 0 {
-		b.free += more
+	if more := b.read - b.free - b.taken; more > 0 {
 		if err := b.take(more); err != nil {
+			_ = b.take(-b.taken) // at once, so that one of several responses fits
+			b.taken = 0
 			return 0, err
 		}
+		b.taken += more
 	}
 	if err != nil && err != io.EOF && b.ctx.Err() == nil && !isTimeout(err) {
 		err = &failure{Unreachable, err}
