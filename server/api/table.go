@@ -6,6 +6,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/conversion"
 )
 
 // maxLabelColumns bounds the labels that have columns of their own in a text.
@@ -25,7 +26,9 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 		return nil, err
 	}
 	m := &crdevalv1.TableResponse{Revision: on.definition.Revision()}
-	table, err := on.definition.Table(ctx, on.version, on.objects, options)
+	reserved, release := conversion.Reserve(ctx)
+	defer release()
+	table, err := on.definition.Table(reserved, on.version, on.objects, options)
 	if m.Rejection = rejectionIn(err); m.Rejection != nil {
 		return m, nil
 	}

@@ -36,8 +36,9 @@ type Options struct {
 	Certificate, Key string
 	// Timeout bounds a call, from the connection to the last byte. Default: 30 s, as in an API server.
 	Timeout time.Duration
-	// MaxResponseBytes bounds a response, and the memory that the responses of a host take at a time. Four times as much
-	// bounds that of all hosts. Responses of less than twice the size of their requests do not count. Default: 64 MiB.
+	// MaxResponseBytes bounds a response. Four times as much bounds the memory that all responses take at a time, and a
+	// quarter that of the responses of a host, unless only one batch has some. Of a response, what exceeds twice the size
+	// of its request counts. Default: 64 MiB.
 	MaxResponseBytes int64
 	// MaxCalls bounds the calls that run at a time. Half of them can be of the same webhook, and three quarters of the
 	// same host. Further calls fail at once. Default: 128.
@@ -146,11 +147,11 @@ func (c *Client) review(ctx context.Context, webhook *client, r engine.Conversio
 	if request == nil {
 		return nil, errors.New("no supported conversion review versions")
 	}
-	if err := c.load.add(webhook, usage{calls: 1}); err != nil {
+	if err := c.load.add(webhook, usage{calls: 1}, 0); err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.load.add(webhook, usage{calls: -1}) }()
-	ctx, release := withReservation(ctx)
+	defer func() { _ = c.load.add(webhook, usage{calls: -1}, 0) }()
+	ctx, release := Reserve(ctx)
 	defer release()
 	_, err := webhook.breaker.Execute(func() (any, error) {
 		quiet := klog.NewContext(ctx, klog.Logger{}) // client-go logs past slog

@@ -2,12 +2,15 @@ package conversion
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -251,5 +254,34 @@ func TestCertificates(t *testing.T) {
 		if _, err := c.Convert(t.Context(), request(w, first)); err == nil || !strings.Contains(err.Error(), e.want) {
 			t.Errorf("%v, want %q", err, e.want)
 		}
+	}
+}
+
+// TestClientCertificate checks that a webhook receives the client certificate.
+func TestClientCertificate(t *testing.T) {
+	own, ca := certificate(t, time.Now().Add(time.Hour))
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{t.TempDir() + "/cert.pem", t.TempDir() + "/key.pem"}
+	for i, text := range [][]byte{ca, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})} {
+		if err := os.WriteFile(files[i], text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := httptest.NewUnstartedServer(answer(func(*review) {}))
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	s.StartTLS()
+	defer s.Close()
+	url := s.URL + "/convert"
+	w := &apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"}, ClientConfig: &apiextensionsv1.WebhookClientConfig{
+		URL: &url, CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+	}}
+	if _, err := local(t, Options{}).Convert(t.Context(), request(w, first)); err == nil {
+		t.Error("the webhook accepts calls without a certificate")
+	}
+	if _, err := local(t, Options{Certificate: files[0], Key: files[1]}).Convert(t.Context(), request(w, first)); err != nil {
+		t.Error(err)
 	}
 }

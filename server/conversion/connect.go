@@ -3,6 +3,7 @@ package conversion
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (c *Client) client(w *apiextensionsv1.WebhookClientConfig) (*client, error)
 // Upstream: apiserver pkg/util/webhook/client.go, hookClientConfig.
 func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error) {
 	config := &rest.Config{QPS: -1, Timeout: c.o.Timeout} // it is also a parameter of the URL, which errors contain
-	config.CAData, config.CertFile, config.KeyFile = bytes.TrimSpace(w.CABundle), c.o.Certificate, c.o.Key
+	config.CAData = bytes.TrimSpace(w.CABundle)
 	config.NextProtos = []string{"http/1.1"}  // an API server does not use HTTP/2, which reuses one connection
 	config.WarningHandler = rest.NoWarnings{} // client-go would log them past slog
 	config.NegotiatedSerializer, config.ContentType = c.codecs, runtime.ContentTypeJSON
@@ -83,6 +84,9 @@ func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error
 		transport = transportOf(next)
 		// Connections can outlive the calls that opened them.
 		transport.MaxResponseHeaderBytes, transport.MaxConnsPerHost = maxHeaderBytes, int(c.load.limits[2].calls)
+		if c.o.Certificate != "" { // client-go would watch the files for each webhook
+			transport.TLSClientConfig.GetClientCertificate = c.certificate
+		}
 		return &guard{next, made, c}
 	})
 	if c.o.Transport != nil {
@@ -95,6 +99,12 @@ func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error
 	made.idle = transport.CloseIdleConnections
 	made.RESTClient, err = rest.UnversionedRESTClientForConfigAndClient(config, h)
 	return made, err
+}
+
+// certificate returns the client certificate.
+func (c *Client) certificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(c.o.Certificate, c.o.Key)
+	return &pair, err
 }
 
 // address returns the URL of a webhook. A service always has a port.

@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -13,12 +14,22 @@ import (
 // MaxObjects is the maximum number of objects in a call of a webhook.
 const MaxObjects = 1000
 
+// maxWaiting bounds the memory of the objects of a batch that wait for calls, in bytes. The last of them may exceed it.
+const maxWaiting = 64 << 20
+
+// weigh returns the approximate memory of the evaluation of an object. An evaluation can parse it three times.
+func weigh(object []byte) int {
+	const node = 40 // bytes of a value.Node
+	return 3 * (len(object) + node*bytes.Count(object, []byte(",")))
+}
+
 // Run evaluates a batch: it calls the functions that newWorker returns for each index from 0 to items-1, on workers
 // goroutines. newWorker is called once for each goroutine.
 //
 // The conversions of the batch share calls. A conversion waits until no worker can go on without one, or until
 // MaxObjects conversions of its kind wait. Meanwhile another goroutine takes its turn, so that all items are reached.
-// At most workers goroutines run, and others only wait for calls.
+// At most workers goroutines run, and others only wait for calls. Each of these holds a parsed object, so no further
+// items are evaluated while objects of maxWaiting wait.
 func Run(ctx context.Context, workers, items int, newWorker func() func(ctx context.Context, item int)) {
 	g := &group{newWorker: newWorker, items: int64(items), workers: max(workers, 1)}
 	g.running = g.workers
@@ -45,6 +56,7 @@ type group struct {
 	mu      sync.Mutex
 	workers int // that may run
 	running int
+	bytes   int // of the objects that wait for calls
 	waiting map[target]*call
 	resumed []*waiter // their calls have ended, and they wait for their turn
 }
@@ -70,6 +82,7 @@ type call struct {
 // waiter is a worker that waits for a call.
 type waiter struct {
 	turn chan struct{} // closed when the worker may run
+	size int           // weigh of the object
 	gone bool          // it does not wait for the call any more
 }
 
@@ -82,32 +95,39 @@ func (g *group) work() {
 	}
 }
 
-// leave passes on the turn of a worker that waits or ends: to one whose call has ended, else to a new one if there are
-// further items. When no worker runs, it starts all calls.
+// leave passes on the turn of a worker that waits or ends.
 func (g *group) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running--
-	g.resume()
-	switch {
-	case g.running < g.workers && g.next.Load() < g.items:
+	g.proceed()
+}
+
+// proceed gives free turns to workers whose calls have ended, or to new ones if there are further items. If no worker
+// runs, it starts all calls. Workers whose calls ended last are the first, because they hold the most.
+func (g *group) proceed() {
+	for g.running < g.workers && g.bytes < maxWaiting {
+		if last := len(g.resumed) - 1; last >= 0 {
+			close(g.resumed[last].turn)
+			g.resumed = g.resumed[:last]
+		} else if g.next.Load() < g.items {
+			g.others.Go(g.work)
+		} else {
+			break
+		}
 		g.running++
-		g.others.Go(g.work)
-	case g.running == 0:
+	}
+	if g.running == 0 {
 		for t := range g.waiting {
 			g.start(t)
 		}
 	}
 }
 
-// resume gives turns to workers whose calls have ended.
-func (g *group) resume() {
-	for g.running < g.workers && len(g.resumed) > 0 {
-		w := g.resumed[0]
-		g.resumed = g.resumed[1:]
-		g.running++
-		close(w.turn)
-	}
+// resume makes a worker that waited for a call wait for its turn.
+func (g *group) resume(w *waiter) {
+	g.bytes -= w.size
+	g.resumed = append(g.resumed, w)
 }
 
 // start starts a waiting call. At its end its workers run again.
@@ -130,17 +150,17 @@ func (g *group) start(t target) {
 		c.done, c.replies, c.err = true, replies, err
 		for _, w := range c.waiters {
 			if !w.gone {
-				g.resumed = append(g.resumed, w)
+				g.resume(w)
 			}
 		}
-		g.resume()
+		g.proceed()
 	}()
 }
 
 // convert adds an object to a call and waits for its end.
 func (g *group) convert(ctx context.Context, converter *Client, r engine.ConversionRequest) ([]byte, error) {
 	t := target{converter, r.Webhook, r.DesiredAPIVersion}
-	w := &waiter{turn: make(chan struct{})}
+	w := &waiter{turn: make(chan struct{}), size: weigh(r.Objects[0])}
 	g.mu.Lock()
 	c := g.waiting[t]
 	if c == nil {
@@ -152,7 +172,7 @@ func (g *group) convert(ctx context.Context, converter *Client, r engine.Convers
 		g.waiting[t] = c
 	}
 	i := len(c.waiters)
-	c.waiters, c.left = append(c.waiters, w), c.left+1
+	c.waiters, c.left, g.bytes = append(c.waiters, w), c.left+1, g.bytes+w.size
 	c.request.Objects = append(c.request.Objects, r.Objects[0])
 	if i+1 == MaxObjects {
 		g.start(t)
@@ -183,6 +203,6 @@ func (g *group) abandon(c *call, w *waiter) {
 	if c.left--; c.left == 0 && c.cancel != nil {
 		c.cancel()
 	}
-	g.resumed = append(g.resumed, w)
-	g.resume()
+	g.resume(w)
+	g.proceed()
 }

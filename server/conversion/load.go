@@ -21,18 +21,22 @@ type usage struct{ calls, bytes int64 }
 // newLoad returns a load for calls at a time, and responses of up to maxBytes.
 func newLoad(calls, maxBytes int64) load {
 	return load{used: map[any]usage{}, limits: [3]usage{
-		{max(calls, 1), 4 * maxBytes}, {max(calls*3/4, 1), maxBytes}, {max(calls/2, 1), maxBytes},
+		{max(calls, 1), 4 * maxBytes}, {max(calls*3/4, 1), maxBytes / 4}, {max(calls/2, 1), maxBytes / 4},
 	}}
 }
 
-// add adds to the usage of a webhook, or returns a failure with Busy. n may be negative.
-func (l *load) add(w *client, n usage) error {
+// add adds to the usage of a webhook, or returns a failure with Busy. n may be negative. own are bytes that the caller
+// already has. A single caller may have four times the bytes of a host.
+func (l *load) add(w *client, n usage, own int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	keys, names := [3]any{nil, w.host, w}, [3]string{"webhooks", w.host, "this webhook"}
 	var now [3]usage
 	for i, limit := range l.limits {
 		now[i] = usage{l.used[keys[i]].calls + n.calls, l.used[keys[i]].bytes + n.bytes}
+		if i > 0 && now[i].bytes <= own+n.bytes { // no other caller has some
+			limit.bytes = l.limits[0].bytes / 4
+		}
 		switch {
 		case n.calls > 0 && now[i].calls > limit.calls:
 			return &failure{Busy, fmt.Errorf("%d calls of %s are in flight, the limit: try again later", limit.calls, names[i])}
@@ -55,27 +59,29 @@ type reservation struct {
 	mu    sync.Mutex
 	ended bool
 	of    *load
+	total int64
 	bytes map[*client]int64
 }
 
 type reservationKey struct{}
 
-// withReservation returns a context with a reservation, and a function that releases it. The reservation of a batch is
-// used if there is one. It is released at the end of the batch.
-func withReservation(ctx context.Context) (context.Context, func()) {
-	if _, found := ctx.Value(groupKey{}).(*group); found {
+// Reserve returns a context whose conversions keep the memory that they reserve for responses, and a function that
+// releases it. Run does this for a batch.
+func Reserve(ctx context.Context) (context.Context, func()) {
+	if reservationOf(ctx) != nil {
 		return ctx, func() {}
 	}
 	r := &reservation{}
 	return context.WithValue(ctx, reservationKey{}, r), r.release
 }
 
-// reservationOf returns the reservation of a call.
+// reservationOf returns the reservation of a context, or nil.
 func reservationOf(ctx context.Context) *reservation {
 	if g, found := ctx.Value(groupKey{}).(*group); found {
 		return &g.memory
 	}
-	return ctx.Value(reservationKey{}).(*reservation)
+	r, _ := ctx.Value(reservationKey{}).(*reservation)
+	return r
 }
 
 // take takes n bytes for the response of a webhook.
@@ -85,13 +91,14 @@ func (r *reservation) take(l *load, w *client, n int64) error {
 	if r.ended {
 		return context.Canceled
 	}
-	if err := l.add(w, usage{bytes: n}); err != nil {
+	if err := l.add(w, usage{bytes: n}, r.total); err != nil {
 		return err
 	}
 	if r.bytes == nil {
 		r.of, r.bytes = l, map[*client]int64{}
 	}
 	r.bytes[w] += n
+	r.total += n
 	return nil
 }
 
@@ -101,7 +108,7 @@ func (r *reservation) release() {
 	defer r.mu.Unlock()
 	r.ended = true
 	for w, n := range r.bytes {
-		_ = r.of.add(w, usage{bytes: -n})
+		_ = r.of.add(w, usage{bytes: -n}, 0)
 	}
 	r.bytes = nil
 }

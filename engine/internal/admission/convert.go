@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"time"
 
@@ -142,19 +141,26 @@ func (p *pass) rewrite(to *Version) error {
 	return nil
 }
 
-// decoders bounds the objects that are decoded for webhooks at a time, because a decoded object can take twenty times the
-// memory of its JSON.
-var decoders = make(chan struct{}, runtime.GOMAXPROCS(0))
-
-// decode decodes an object and calls use with it.
-func decode(object []byte, use func(*unstructured.Unstructured) error) error {
-	decoders <- struct{}{}
-	defer func() { <-decoders }()
-	var u unstructured.Unstructured
-	if err := u.UnmarshalJSON(object); err != nil {
-		return err
+// head returns an object with the apiVersion, kind and metadata of an object, which are all that convertByWebhook checks:
+// a decoded object can take twenty times the memory of its JSON. It returns what decoding rejects as it is.
+func head(object []byte) []byte {
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON(object, value.Limits{MaxBytes: max(len(object), 1)})
+	if err != nil || d.Nodes[d.Field(root, "kind")].Kind != value.String {
+		return object
 	}
-	return use(&u)
+	text := []byte{'{'}
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		if field := d.Field(root, name); field != 0 {
+			if len(text) > 1 {
+				text = append(text, ',')
+			}
+			text = append(append(append(text, '"'), name...), `":`...)
+			text = d.AppendDecoded(text, field)
+		}
+	}
+	return append(text, '}')
 }
 
 // convertByWebhook converts an object of another version to an apiVersion and checks the reply: it must be one object
@@ -169,25 +175,9 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 	unavailable := func(err error) error {
 		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
 	}
-	var original, sent unstructured.Unstructured // only their metadata: a call can take long
-	bare := false
-	err = decode(object, func(u *unstructured.Unstructured) (err error) {
-		_, version := u.Object["apiVersion"]
-		_, kind := u.Object["kind"]
-		if bare = version && kind && len(u.Object) == 2; bare { // webhooks are not called for those
-			u.SetAPIVersion(to)
-		}
-		original.Object, sent.Object = onlyMetadata(u), onlyMetadata(u)
-		if metadata, ok := sent.Object["metadata"].(map[string]any); ok {
-			metadata = maps.Clone(metadata)
-			edit(metadata)
-			sent.Object["metadata"], u.Object["metadata"] = metadata, metadata
-		}
-		object, err = utiljson.Marshal(u.Object) // prints 1.0 as 1, like an API server
-		return err
-	})
+	object, original, sent, err := request(object, to, edit)
 	switch {
-	case err != nil || bare:
+	case err != nil || sent == nil:
 		return object, nil, err
 	case d.unreviewed():
 		return nil, nil, errors.New("no supported conversion review versions")
@@ -213,32 +203,55 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 			Advice: "return a smaller object from the webhook, or raise the size limit",
 		}
 	}
-	err = decode(replies[0], func(converted *unstructured.Unstructured) (err error) {
-		switch got := converted.GroupVersionKind(); {
-		case got.GroupVersion().String() != to:
-			err = fmt.Errorf("object at index 0: invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
-		case got.Kind != of.Kind:
-			err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", of.Kind, got.Kind)
-		default:
-			if err = sameIdentity(&sent, converted); err == nil {
-				err = restoreMetadata(&original, converted)
-			}
+	var converted unstructured.Unstructured
+	if err := converted.UnmarshalJSON(head(replies[0])); err != nil {
+		return nil, nil, err
+	}
+	switch got := converted.GroupVersionKind(); {
+	case got.GroupVersion().String() != to:
+		err = fmt.Errorf("object at index 0: invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
+	case got.Kind != of.Kind:
+		err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", of.Kind, got.Kind)
+	default:
+		if err = sameIdentity(sent, &converted); err == nil {
+			err = restoreMetadata(original, &converted)
 		}
-		if err != nil {
-			return fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
-		}
-		metadata, err = utiljson.Marshal(converted.Object["metadata"])
-		return err
-	})
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
+	}
+	metadata, err = utiljson.Marshal(converted.Object["metadata"])
 	return replies[0], metadata, err
 }
 
-// onlyMetadata returns the metadata of an object.
-func onlyMetadata(u *unstructured.Unstructured) map[string]any {
-	if metadata, found := u.Object["metadata"]; found {
-		return map[string]any{"metadata": metadata}
+// request returns what is sent to a webhook for an object, and the metadata of the object and of what is sent. sent is
+// nil for an object with only apiVersion and kind. Webhooks are not called for those.
+func request(object []byte, to string, edit func(metadata map[string]any)) (
+	text []byte, original, sent *unstructured.Unstructured, err error,
+) {
+	var u unstructured.Unstructured
+	if err := u.UnmarshalJSON(object); err != nil {
+		return nil, nil, nil, err
 	}
-	return map[string]any{}
+	_, version := u.Object["apiVersion"]
+	_, kind := u.Object["kind"]
+	if version && kind && len(u.Object) == 2 {
+		u.SetAPIVersion(to)
+		text, err = utiljson.Marshal(u.Object)
+		return text, nil, nil, err
+	}
+	original, sent = &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	original.Object, sent.Object = map[string]any{}, map[string]any{}
+	if metadata, found := u.Object["metadata"]; found {
+		original.Object["metadata"], sent.Object["metadata"] = metadata, metadata
+		if metadata, ok := metadata.(map[string]any); ok {
+			metadata = maps.Clone(metadata)
+			edit(metadata)
+			sent.Object["metadata"], u.Object["metadata"] = metadata, metadata
+		}
+	}
+	text, err = utiljson.Marshal(u.Object) // prints 1.0 as 1, like an API server
+	return text, original, sent, err
 }
 
 func sameIdentity(in, out *unstructured.Unstructured) error {
