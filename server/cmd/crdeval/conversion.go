@@ -41,7 +41,8 @@ func (s *service) sendConversion(ctx context.Context, rules *source) (*crdevalv1
 	if s.local != nil {
 		return s.Registry().SetConversion(ctx, request)
 	}
-	answer, err := &crdevalv1.SetConversionResponse{Accepted: true}, error(nil)
+	answer := &crdevalv1.SetConversionResponse{Accepted: true}
+	var err error
 	if s.inlineCRDs[rules.id.CRD] {
 		crds := &crdevalv1.ValidateRequest{Catalog: s.catalog}
 		for _, crd := range append(slices.Clone(s.inline), rules.json) {
