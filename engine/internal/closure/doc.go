@@ -10,6 +10,7 @@
 // their selectors, and walk.go, follow.go and presence.go resolve them. Most other files have one kind of operator,
 // function or macro each. Functions without a closure of their own call cel-go's implementation with cel-go's values
 // (ofFallback in generic.go, ref.go). reads.go finds the parts of self that programs depend on.
+// result.go has programs whose values are not bools, for conversion.
 //
 // To add a closure for a function, write a builder, add it to builders, remove the function from ofFallback, and add an
 // expression to differential_test.go.

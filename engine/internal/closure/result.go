@@ -77,17 +77,30 @@ func (v Value) Kind() Kind {
 	return Opaque
 }
 
-// Bool returns the value of the kind Bool. Int, Double, Text and Node are the same for Int, Double, String and Object,
-// Len and At for List and Map. The values of a Map are in the order of their keys, which Key returns. IsNone holds for
-// those that the map does not have.
-func (v Value) Bool() bool       { return v.v.word != 0 }
-func (v Value) Int() int64       { return int64(v.v.word) }
-func (v Value) Double() float64  { return v.v.float() }
-func (v Value) Text() string     { return v.v.text() }
-func (v Value) Node() uint32     { return uint32(v.v.word) }
+// Bool returns the value of the kind Bool.
+func (v Value) Bool() bool { return v.v.word != 0 }
+
+// Int returns the value of the kind Int.
+func (v Value) Int() int64 { return int64(v.v.word) }
+
+// Double returns the value of the kind Double.
+func (v Value) Double() float64 { return v.v.float() }
+
+// Text returns the value of the kind String.
+func (v Value) Text() string { return v.v.text() }
+
+// Node returns the node of the kind Object.
+func (v Value) Node() uint32 { return uint32(v.v.word) }
+
+// Len returns the number of elements of the kinds List and Map.
+func (v Value) Len() int { return len(v.elements()) }
+
+// At returns an element of the kinds List and Map. Those of a Map are in the order of their keys, and IsNone holds for
+// keys that the map does not have.
+func (v Value) At(i int) Value { return Value{v.elements()[i], v.f} }
+
+// Key returns the key of an element of the kind Map.
 func (v Value) Key(i int) string { return v.v.of.(*entries).keys[i] }
-func (v Value) Len() int         { return len(v.elements()) }
-func (v Value) At(i int) Value   { return Value{v.elements()[i], v.f} }
 
 func (v Value) elements() []val {
 	if v.v.kind == kindEntries {

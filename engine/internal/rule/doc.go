@@ -5,6 +5,9 @@
 // upstream's texts, costs and limits. Subpackages: celenv has the environments by minor, celcheck compiles rules and
 // estimates costs, interpret is the fallback, trace records sub-expressions.
 //
+// An Expression computes a value for declared conversion: assign.go checks its type, reads.go finds what it reads,
+// output.go writes its value as nodes.
+//
 // Package plan finds the values that have rules. Package admission decides whether rules run.
 //
 // Upstream: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel.

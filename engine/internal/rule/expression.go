@@ -16,6 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Expression is a CEL expression over self that computes the value of a field. It is immutable and safe for concurrent
@@ -95,7 +96,7 @@ type ExpressionError struct{ Text string }
 func (e *ExpressionError) Error() string { return e.Text }
 
 // Evaluate computes the value for a node of the run's Doc and adds it to the Doc as a node without key and parent. The
-// node is 0 if there is no result: a field that the expression reads is absent, or it is optional.none().
+// node is 0 if there is no result: self is null, a field that the expression reads is absent, or it is optional.none().
 //
 // complete is false for a part of an object, which server-side apply converts. It has a result only if each object that
 // includes it has the same.
@@ -103,7 +104,7 @@ func (e *ExpressionError) Error() string { return e.Text }
 // An error of the evaluation, and a value that the field cannot have, is an *ExpressionError. A value that is too large
 // is a *value.LimitError. Otherwise the error is that of the run's context.
 func (x *Expression) Evaluate(r *Run, self uint32, complete bool) (node uint32, err error) {
-	if !complete && !x.reads.isGiven(r.Doc, self) {
+	if r.Doc.Nodes[self].Kind == value.Null || !complete && !x.reads.isGiven(r.Doc, self) {
 		return 0, nil
 	}
 	if r.Left <= 0 {
@@ -112,12 +113,14 @@ func (x *Expression) Evaluate(r *Run, self uint32, complete bool) (node uint32, 
 	if x.closure != nil && !r.NoClosures && quirk.All() {
 		f := r.closures(self, 0)
 		v, ok := x.closure.Eval(f)
-		if ok = ok && f.Cost <= uint64(r.Left); ok {
-			r.Left -= int64(f.Cost)
-			node, err, ok = x.output(r, v)
+		if ok && f.Cost <= uint64(r.Left) {
+			node, err = x.output(r, v)
+		} else {
+			err = errNoValue
 		}
 		x.closure.Done(f)
-		if ok {
+		if !errors.Is(err, errNoValue) {
+			r.Left -= int64(f.Cost)
 			return node, err
 		}
 	}
@@ -129,14 +132,14 @@ func (x *Expression) Evaluate(r *Run, self uint32, complete bool) (node uint32, 
 	return x.interpret(r, self)
 }
 
-// output writes the value of a closure. ok is false if the fallback decides.
-func (x *Expression) output(r *Run, v closure.Value) (node uint32, err error, ok bool) {
+// output writes the value of a closure. The error is errNoValue if the fallback decides.
+func (x *Expression) output(r *Run, v closure.Value) (node uint32, err error) {
 	if v.IsNone() {
-		return 0, nil, true
+		return 0, nil
 	}
 	w := writer{run: r}
 	node, err = w.closure(v.Content(), x.target)
-	return node, w.described(err), err != errNoValue
+	return node, w.described(err)
 }
 
 // interpret evaluates the expression with cel-go.

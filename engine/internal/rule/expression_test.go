@@ -349,6 +349,32 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
+// TestItemExpressions: self is an item of a list or a value of a map. A null has no result.
+func TestItemExpressions(t *testing.T) {
+	scope := celcheck.NewMemory().Root(props(t, `{type: object, properties: {l: {type: array, items: {type: string, nullable: true}}, `+
+		`m: {type: object, additionalProperties: {type: object, properties: {x: {type: integer}, o: {type: object, properties: {z: {type: integer}}}}}}}}`))
+	for _, c := range []struct {
+		scope                    *celcheck.Scope
+		target, text, self, want string
+	}{
+		{scope.Property("l").Items(), "string", `self + '!'`, `"a"`, `"a!"`},
+		{scope.Property("l").Items(), "string", `dyn(self) == null ? 'x' : 'y'`, `null`, `absent`},
+		{scope.Property("m").Additional(), "int", `self.x + self.o.z`, `{"x":1,"o":{"z":2}}`, `3`},
+		{scope.Property("m").Additional().Property("o"), "int", `self.z`, `{"z":2}`, `2`},
+	} {
+		x, err := CompileExpression(t.Context(), c.scope, c.text, target(t, c.target))
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		for _, noClosures := range []bool{false, true} {
+			if got, _ := evaluateExpression(t, x, c.self, true, noClosures); got != c.want {
+				t.Errorf("%s of %s: got %s, want %s", c.text, c.self, got, c.want)
+			}
+		}
+	}
+}
+
 // TestExpressionErrors has the errors of compilation.
 func TestExpressionErrors(t *testing.T) {
 	scope := sourceScope(t)

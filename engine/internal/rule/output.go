@@ -41,7 +41,7 @@ const (
 )
 
 var (
-	// errNoValue is for a value of a closure that only the fallback has.
+	// errNoValue is for a value that only the fallback has.
 	errNoValue = errors.New("no value")
 	// errMismatch is for a value that the field cannot have. The writer describes it.
 	errMismatch = errors.New("mismatch")
@@ -68,7 +68,7 @@ func (w *writer) mismatch(shown string, needs *closure.Type) error {
 
 // below adds the step to a part of a value to the path of its error.
 func (w *writer) below(step string, err error) error {
-	if err == errMismatch {
+	if errors.Is(err, errMismatch) {
 		w.path = append(w.path, step)
 	}
 	return err
@@ -76,7 +76,7 @@ func (w *writer) below(step string, err error) error {
 
 // described returns the error of a whole value.
 func (w *writer) described(err error) error {
-	if err != errMismatch {
+	if !errors.Is(err, errMismatch) {
 		return err
 	}
 	where := ""
@@ -280,7 +280,7 @@ func (w *writer) result(v ref.Val, t *closure.Type) (uint32, error) {
 		}
 	case types.Duration:
 		if t.Kind == closure.Duration {
-			return w.string(v.Duration.String(), t)
+			return w.string(v.String(), t)
 		}
 	case traits.Lister:
 		if node := w.node(v); node != 0 {

@@ -17,6 +17,7 @@ type Value struct {
 	// Cost is its highest cost for one value of self.
 	Cost  uint64
 	scope *Scope
+	types *apiservercel.DeclTypeProvider // of Fields, made when it is first needed
 }
 
 // CheckValue compiles an expression that computes a value and estimates its cost. oldSelf is not declared. Errors are
@@ -63,8 +64,10 @@ func (v *Value) Fields(t *celtypes.Type) map[string]*celtypes.Type {
 	if t.Kind() != celtypes.StructKind {
 		return nil
 	}
-	provider := apiservercel.NewDeclTypeProvider(v.scope.space.root)
-	decl, ok := provider.FindDeclType(t.TypeName())
+	if v.types == nil {
+		v.types = apiservercel.NewDeclTypeProvider(v.scope.space.root)
+	}
+	decl, ok := v.types.FindDeclType(t.TypeName())
 	if !ok {
 		return nil
 	}
