@@ -42,7 +42,8 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 				return nil, tooLate(err)
 			}
 			for _, result := range results {
-				list = append(list, ConversionLaw{Law: result.Law, Between: direction, Objects: result.Objects,
+				list = append(list, ConversionLaw{Law: string(result.Law), Between: direction, Objects: result.Objects,
+					Excepted:       d.inner.Lenses.Excepts(direction[0], direction[1], result.Law),
 					Counterexample: (*Counterexample)(result.Counterexample)})
 			}
 		}

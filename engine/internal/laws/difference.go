@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -56,7 +57,7 @@ func (t tree) withoutKept(keep bool) tree {
 	metadata, annotations := t.annotations()
 	prev, removed := uint32(0), false
 	for c := t.Nodes[annotations].First; c != 0; c = t.Nodes[c].Next {
-		if !strings.HasPrefix(t.Key(c), AnnotationPrefix) {
+		if !strings.HasPrefix(t.Key(c), lens.AnnotationPrefix) {
 			prev = c
 			continue
 		}

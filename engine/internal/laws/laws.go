@@ -3,6 +3,7 @@ package laws
 import (
 	"context"
 
+	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -15,9 +16,6 @@ type Converter interface {
 	// Normalize removes from the tree of an object what conversions from its version and back lose by design.
 	Normalize(d *value.Doc, root uint32, version string)
 }
-
-// AnnotationPrefix begins the names of the annotations that keep fields of another version.
-const AnnotationPrefix = "conversion.crdeval.dev/"
 
 // Version is a version of a CRD.
 type Version struct {
@@ -39,7 +37,7 @@ type Verdict struct {
 
 // Result is the test of one law from one version to another.
 type Result struct {
-	Law      string
+	Law      lens.Law
 	From, To string
 	// Objects is the number of objects to which the law applied.
 	Objects int
@@ -56,21 +54,9 @@ type Counterexample struct {
 	Object, Converted, Back []byte
 }
 
-// The names of the laws.
-const (
-	RoundTrip   = "round trip"
-	Edit        = "edit"
-	Locality    = "locality"
-	Metadata    = "metadata"
-	Validity    = "validity"
-	Size        = "size"
-	Determinism = "determinism"
-	Status      = "status"
-)
-
 // law is a law with its check.
 type law struct {
-	name string
+	name lens.Law
 	check
 }
 
@@ -80,9 +66,9 @@ type check func(*tester, *trial) (applies bool, c *Counterexample)
 // all returns the laws in the order of the results.
 func all() []law {
 	return []law{
-		{RoundTrip, (*tester).roundTrip}, editLaw: {Edit, (*tester).edit}, {Locality, (*tester).locality},
-		{Metadata, (*tester).metadata}, validityLaw: {Validity, (*tester).validity}, sizeLaw: {Size, (*tester).size},
-		{Determinism, (*tester).determinism}, {Status, (*tester).status},
+		{lens.RoundTrip, (*tester).roundTrip}, editLaw: {lens.Edit, (*tester).edit}, {lens.Locality, (*tester).locality},
+		{lens.Metadata, (*tester).metadata}, validityLaw: {lens.Validity, (*tester).validity}, sizeLaw: {lens.Size, (*tester).size},
+		{lens.Determinism, (*tester).determinism}, {lens.Status, (*tester).status},
 	}
 }
 

@@ -195,12 +195,12 @@ func note(o *sample.Tree, v *sample.Tree) {
 	if o.Follow(at("metadata", "annotations")) == nil {
 		set(o, at("metadata", "annotations"), `{}`)
 	}
-	set(o, at("metadata", "annotations", laws.AnnotationPrefix+"test"), string(value.AppendString(nil, string(v.JSON()))))
+	set(o, at("metadata", "annotations", lens.AnnotationPrefix+"test"), string(value.AppendString(nil, string(v.JSON()))))
 }
 
 // noted returns the value of the annotation and removes it.
 func noted(o *sample.Tree) *sample.Tree {
-	p := at("metadata", "annotations", laws.AnnotationPrefix+"test")
+	p := at("metadata", "annotations", lens.AnnotationPrefix+"test")
 	a := o.Follow(p)
 	if a == nil {
 		return nil
@@ -226,30 +226,31 @@ func unquoted(a *sample.Tree) string {
 
 // planted are violations, one for each law at least. Each must be found by its law.
 var planted = []struct {
-	name, law string
-	texts     []string // parts of the text of the counterexample
-	change    func(to string, before, after *sample.Tree) *sample.Tree
+	name   string
+	law    lens.Law
+	texts  []string // parts of the text of the counterexample
+	change func(to string, before, after *sample.Tree) *sample.Tree
 }{
-	{"a field is lost", laws.RoundTrip, []string{"After the conversion to v1 and back, spec.replicas is absent. Before it was "},
+	{"a field is lost", lens.RoundTrip, []string{"After the conversion to v1 and back, spec.replicas is absent. Before it was "},
 		func(to string, _, o *sample.Tree) *sample.Tree {
 			if to == "v1" {
 				remove(o, at("spec", "replicas"))
 			}
 			return o
 		}},
-	{"a field of an item is lost", laws.RoundTrip, []string{"spec.items[0].x is absent"},
+	{"a field of an item is lost", lens.RoundTrip, []string{"spec.items[0].x is absent"},
 		func(to string, _, o *sample.Tree) *sample.Tree {
 			if items := o.Follow(at("spec", "items")); items != nil && len(items.Items) > 0 {
 				remove(items.Items[0], at("x"))
 			}
 			return o
 		}},
-	{"the status is lost", laws.Status, []string{"status", "is absent"},
+	{"the status is lost", lens.Status, []string{"status", "is absent"},
 		func(to string, _, o *sample.Tree) *sample.Tree {
 			remove(o, at("status"))
 			return o
 		}},
-	{"an annotation overrides an edit", laws.Edit, []string{"A client of v1", "spec.image", "because of the annotation"},
+	{"an annotation overrides an edit", lens.Edit, []string{"A client of v1", "spec.image", "because of the annotation"},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			image := before.Follow(at("spec", "image"))
 			if to == "v1" && image != nil {
@@ -259,7 +260,7 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"an annotation restores below a removed parent", laws.Edit, []string{"A client of v1 ", `spec.foo is {"b":`, "because of the annotation. The change has removed it"},
+	{"an annotation restores below a removed parent", lens.Edit, []string{"A client of v1 ", `spec.foo is {"b":`, "because of the annotation. The change has removed it"},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			b := before.Follow(at("spec", "foo", "b"))
 			if to == "v1" && b != nil {
@@ -275,7 +276,7 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"an annotation is forgotten after an edit", laws.Edit, []string{"spec.mode is absent", "the change does not concern it"},
+	{"an annotation is forgotten after an edit", lens.Edit, []string{"spec.mode is absent", "the change does not concern it"},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if to == "v1" && before.Follow(at("spec", "mode")) != nil {
 				v := before.Clone()
@@ -289,21 +290,21 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"a constant is added to incomplete objects", laws.Locality, []string{"This is a partial object", `spec.mode of its conversion to v1 is "m". Of the conversion of the whole object it is "a".`},
+	{"a constant is added to incomplete objects", lens.Locality, []string{"This is a partial object", `spec.mode of its conversion to v1 is "m". Of the conversion of the whole object it is "a".`},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if o.Follow(at("spec")) != nil && o.Follow(at("spec", "mode")) == nil {
 				set(o, at("spec", "mode"), `"m"`)
 			}
 			return o
 		}},
-	{"empty annotations are lost", laws.Metadata, []string{"changes metadata.annotations: it was {} and is absent"},
+	{"empty annotations are lost", lens.Metadata, []string{"changes metadata.annotations: it was {} and is absent"},
 		func(_ string, _, o *sample.Tree) *sample.Tree {
 			if a := o.Follow(at("metadata", "annotations")); a != nil && len(a.Items) == 0 {
 				remove(o, at("metadata", "annotations"))
 			}
 			return o
 		}},
-	{"a label changes", laws.Metadata, []string{"metadata.labels.", "and is "},
+	{"a label changes", lens.Metadata, []string{"metadata.labels.", "and is "},
 		func(to string, _, o *sample.Tree) *sample.Tree {
 			if l := o.Follow(at("metadata", "labels")); l != nil && to == "v1beta1" {
 				for _, m := range l.Items {
@@ -312,21 +313,21 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"an invalid value", laws.Validity, []string{"The object is valid in v1beta1. Its conversion to v1 is not: spec.replicas: Invalid value: -1"},
+	{"an invalid value", lens.Validity, []string{"The object is valid in v1beta1. Its conversion to v1 is not: spec.replicas: Invalid value: -1"},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if r := o.Follow(at("spec", "replicas")); r != nil && r.Text != "0" {
 				set(o, at("spec", "replicas"), `-1`)
 			}
 			return o
 		}},
-	{"an unknown field", laws.Validity, []string{"no field spec.more"},
+	{"an unknown field", lens.Validity, []string{"no field spec.more"},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if o.Follow(at("spec", "first")) != nil {
 				set(o, at("spec", "more"), `1`)
 			}
 			return o
 		}},
-	{"an annotation without a bound", laws.Size, []string{"The conversion to v1 makes annotations of "},
+	{"an annotation without a bound", lens.Size, []string{"The conversion to v1 makes annotations of "},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if v := before.Follow(at("spec", "mode")); v != nil && to == "v1" {
 				note(o, v)
@@ -335,7 +336,7 @@ var planted = []struct {
 			}
 			return o
 		}},
-	{"the order of keys", laws.Determinism, []string{"The order of keys matters: spec.first is "},
+	{"the order of keys", lens.Determinism, []string{"The order of keys matters: spec.first is "},
 		func(to string, before, o *sample.Tree) *sample.Tree {
 			if l := before.Follow(at("spec", "labels")); l != nil && len(l.Items) > 1 {
 				set(o, at("spec", "first"), string(value.AppendString(nil, l.Items[0].Key)))
@@ -373,7 +374,7 @@ func TestPlantedViolations(t *testing.T) {
 						t.Errorf("the text %q lacks %q", c.Text, text)
 					}
 				}
-				if v, err := beta.Judge(t.Context(), c.Object); r.Law != laws.Locality && (err != nil || v.Text != "") {
+				if v, err := beta.Judge(t.Context(), c.Object); r.Law != lens.Locality && (err != nil || v.Text != "") {
 					t.Errorf("the counterexample is not valid: %v %s", err, v.Text)
 				}
 			}
@@ -408,7 +409,7 @@ func TestUnconverted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		if c := r.Counterexample; (c != nil) != (r.Law == laws.Validity) || r.Objects > 0 {
+		if c := r.Counterexample; (c != nil) != (r.Law == lens.Validity) || r.Objects > 0 {
 			t.Errorf("%s: %d objects, %v", r.Law, r.Objects, c)
 		} else if c != nil && !strings.Contains(c.Text, "Of 50 valid objects of v1beta1, 50 are not converted to v1. The conversion of this one fails: no way.") {
 			t.Error(c.Text)

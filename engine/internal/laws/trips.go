@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -118,7 +119,7 @@ func (t *tester) size(tr *trial) (bool, *Counterexample) {
 	_, annotations := o.annotations()
 	total := 0
 	for c := o.Nodes[annotations].First; c != 0; c = o.Nodes[c].Next {
-		if strings.HasPrefix(o.Key(c), AnnotationPrefix) && o.Nodes[c].Kind == value.String {
+		if strings.HasPrefix(o.Key(c), lens.AnnotationPrefix) && o.Nodes[c].Kind == value.String {
 			total += len(o.Key(c)) + len(o.Str(c))
 		}
 	}
@@ -160,7 +161,7 @@ func (t *tester) determinism(tr *trial) (bool, *Counterexample) {
 func (t tree) unpacked() tree {
 	_, annotations := t.annotations()
 	for c := t.Nodes[annotations].First; c != 0; c = t.Nodes[c].Next {
-		if strings.HasPrefix(t.Key(c), AnnotationPrefix) && t.Nodes[c].Kind == value.String {
+		if strings.HasPrefix(t.Key(c), lens.AnnotationPrefix) && t.Nodes[c].Kind == value.String {
 			if v, err := t.Parse([]byte(t.Str(c)), value.Arena, value.Limits{MaxBytes: max(len(t.Str(c)), 1)}); err == nil {
 				t.Replace(c, v)
 			}

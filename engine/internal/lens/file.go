@@ -44,12 +44,16 @@ const (
 	Metadata Law = "metadata"
 	// Validity: a valid object is converted to a valid object.
 	Validity Law = "validity"
+	// Size: the annotations of stash rules stay below the limit of Kubernetes.
+	Size Law = "size"
 	// Determinism: equal objects have equal conversions.
 	Determinism Law = "determinism"
+	// Status: the status is converted like other fields.
+	Status Law = "status"
 )
 
 // Laws are all laws.
-var Laws = []Law{RoundTrip, Edit, Locality, Metadata, Validity, Determinism}
+var Laws = []Law{RoundTrip, Edit, Locality, Metadata, Validity, Size, Determinism, Status}
 
 // Kind is the kind of a rule.
 type Kind string
