@@ -98,7 +98,9 @@ func (s *scanner) readConversionRequest(r *webhook.Conversion) error {
 
 // readObjects reads the objects of a review, or null.
 func (s *scanner) readObjects(r *webhook.Conversion) error {
-	r.Objects = nil
+	if r.Objects != nil {
+		return s.fail("there are two lists of objects")
+	}
 	if s.peek() == 'n' {
 		return s.skip()
 	}
