@@ -253,8 +253,8 @@ func (r *Conversion) convertPart(ctx context.Context, d *engine.Definition, vers
 // maxFailure bounds the message of a failure in code points.
 const maxFailure = 2048
 
-// failureOf returns the error of the first object that cannot be converted and the number of the others; "" if there
-// are none.
+// failureOf returns the error of the first object that cannot be converted and the number of the others. It returns "" if
+// all objects are converted.
 func failureOf(parts []part) (text string) {
 	failed := 0
 	for i := range parts {
