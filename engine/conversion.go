@@ -26,6 +26,8 @@ type ConversionReport struct {
 	Hub string
 	// Rules describe the rules, in the order of the file. Those for the fields that both versions have come first.
 	Rules []ConversionRule
+	// Coverage counts what becomes of the fields of a version, for each pair of versions and direction.
+	Coverage []ConversionCoverage
 	// Laws are the results of Definition.TestConversion. Compile and Check do not run it.
 	Laws []ConversionLaw
 }
@@ -46,6 +48,10 @@ type ConversionRule struct {
 	// break one with a value are not converted.
 	Preconditions []string
 }
+
+// ConversionCoverage counts the fields of the schema of the version Between[0] by what becomes of them in a conversion to
+// Between[1]: carried, read by expressions only, kept in the annotation, or dropped.
+type ConversionCoverage = lens.Coverage
 
 // ConversionClass says how much is known of a conversion rule.
 type ConversionClass = lens.Class
@@ -163,7 +169,7 @@ func compileConversion(
 		return nil, nil, failed(ReasonItemDeadline, "the call ended before the conversion rules were compiled", err)
 	}
 	if set != nil {
-		report.Hub = set.Hub()
+		report.Hub, report.Coverage = set.Hub(), set.Coverage()
 		for _, r := range set.Rules() {
 			report.Rules = append(report.Rules, ConversionRule{
 				Between: r.Between, Index: r.Index, Kind: string(r.Kind), Text: r.Text, Class: r.Class,

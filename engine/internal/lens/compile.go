@@ -72,6 +72,38 @@ func (s *Set) Pairs() [][2]string {
 	return slices.SortedFunc(maps.Keys(s.programs), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 }
 
+// Coverage says what becomes of the fields of a version in a conversion. Objects, lists and maps with fields inside do not
+// count, only these fields.
+type Coverage struct {
+	Between [2]string // source and target
+	Carried int       // at the same path or another one
+	Read    int       // only by expressions
+	Stashed int       // kept in the annotation
+	Dropped int
+}
+
+// Coverage returns the coverage of each pair and direction, in the order of Pairs.
+func (s *Set) Coverage() []Coverage {
+	all := make([]Coverage, 0, len(s.programs))
+	for _, between := range s.Pairs() {
+		c := s.programs[between].coverage
+		c.Between = between
+		all = append(all, c)
+	}
+	return all
+}
+
+// leaves returns the number of fields in a value of a schema, at least 1.
+func leaves(p *schema.Props) (n int) {
+	for _, name := range schema.Names(p.Properties) {
+		n += leaves(step(p, name))
+	}
+	if items := step(p, each); n == 0 && items != nil {
+		n = leaves(items)
+	}
+	return max(n, 1)
+}
+
 // Size returns the bytes that the Set retains.
 func (s *Set) Size() int64 {
 	if s == nil {

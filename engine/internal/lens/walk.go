@@ -16,6 +16,7 @@ type program struct {
 	root     *itemProgram
 	// stashes are the fields that are written to the annotation of from, restores those that that of to has.
 	stashes, restores []*stash
+	coverage          Coverage
 }
 
 // itemProgram converts the root of an object, an item of a list or a value of a map, here called the item.
@@ -113,12 +114,14 @@ func (w *walker) finish(item *itemProgram) {
 // value builds the node of a value that is carried by a rule. It returns nil if nothing happens to it.
 func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
 	if w.ctx.Err() != nil || n == nil && schema.Equal(src, dst) {
+		w.p.coverage.Carried += leaves(src)
 		return nil
 	}
 	if by.kind == List && n != nil && n.mapped == by {
 		return w.list(n, src, dst, sp, dp, by)
 	}
 	if by.kind == Values && n != nil && n.mapped == by {
+		w.p.coverage.Carried++
 		out := &node{}
 		out.values, out.check = w.values(src, dst, by)
 		return out
@@ -161,6 +164,8 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 		}
 	case srcItems != nil:
 		w.invalid(by.at, sp.String(), "%s declares its items or values and %s does not: write a rule", w.src.Name, w.dst.Name)
+	default:
+		w.p.coverage.Carried++
 	}
 	if out.check == nil && out.each == nil && len(out.children) == 0 {
 		return nil
@@ -191,17 +196,22 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 	if n != nil {
 		switch {
 		case n.dropped != nil:
+			w.p.coverage.Dropped += leaves(src)
 			return &node{take: removed, dropped: true}
 		case n.key != nil:
+			w.p.coverage.Carried++
 			return nil // the list rule removes it
 		case n.stashed != nil:
+			w.p.coverage.Stashed += leaves(src)
 			w.p.stashes = append(w.p.stashes, n.stashed.stash)
 			return &node{take: removed}
 		case n.mapped != nil:
 			return w.mapped(item, n, src, sp, dp, parent)
 		case n.read && n.written != nil, n.read && step(parent, dp[len(dp)-1]) == nil:
+			w.p.coverage.Read += leaves(src)
 			return &node{take: removed}
 		case n.written != nil:
+			w.p.coverage.Read += leaves(src)
 			w.uncovered(n, src, sp, fmt.Sprintf("%v writes this field in the other direction, and no expression reads it",
 				n.written))
 			return &node{take: removed}
@@ -211,6 +221,7 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 	if r := w.dst.named.find(dp).rule(); dst != nil && r == nil {
 		return w.value(item, n, src, dst, sp, dp, by)
 	} else if r != nil {
+		w.p.coverage.Read += leaves(src)
 		if n == nil || !n.read {
 			w.uncovered(n, src, sp, fmt.Sprintf("%v fills this field of %s", r, w.dst.Name))
 		}
