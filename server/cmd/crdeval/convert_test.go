@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,5 +60,54 @@ func TestConvertStdin(t *testing.T) {
 				t.Errorf("exit code %d\nstdout: %s\nstderr: %s", code, stdout, stderr)
 			}
 		})
+	}
+}
+
+// TestConvertCheck prints what is known of rules, and finds a law that they break.
+func TestConvertCheck(t *testing.T) {
+	t.Chdir("testdata")
+	code, stdout, stderr := invoke(t, "", "convert", "--check", "convert-rules.yaml", "--crds", "convert-crd.yaml", "-n", "20")
+	for _, want := range []string{
+		"convert-rules.yaml: lamps.example.com: conversion rules: accepted\n  between v1beta1 and v1:\n",
+		"    LENS   fields that both versions have\n             spec.watts of v1beta1 is at most 500\n",
+		"    ISO    rules[0] move: spec.bulb <-> spec.light.bulb\n",
+		"  v1beta1 to v1: 3 fields: 2 carried, 0 read by expressions, 1 stashed, 0 dropped\n",
+		"  law validity, v1 to v1beta1: holds for 20 objects\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the output lacks %q", want)
+		}
+	}
+	if code != 0 || stderr != "" {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	// Two bulbs become one.
+	const rules = "crd: lamps.example.com\nbetween: [v1beta1, v1]\n%s" +
+		"rules:\n- cel: {to: spec.light.bulb, expr: \"self.spec.bulb.lowerAscii()\"}\n" +
+		"  back: {spec.bulb: self.spec.light.bulb}\n- stash: {path: spec.note, maxBytes: 500}\n"
+	check := func(extra string, args ...string) (int, string) {
+		args = append([]string{"convert", "--check", "-", "--crds", "convert-crd.yaml", "-n", "100"}, args...)
+		code, stdout, _ := invoke(t, strings.Replace(rules, "%s", extra, 1), args...)
+		return code, stdout
+	}
+	code, stdout = check("")
+	if code != exitRejected || !strings.Contains(stdout, "conversion rules: rejected\n") ||
+		!strings.Contains(stdout, "v1beta1 to v1: broken: ") || !strings.Contains(stdout, "    back:\n      apiVersion: example.com/v1beta1\n") {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+	if _, again := check(""); again != stdout {
+		t.Errorf("the same seed gives\n%s\nand\n%s", stdout, again)
+	}
+	code, stdout = check("", "-o", "json")
+	var r rulesReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, l := range r.Laws {
+		found = found || l.Counterexample != nil && l.From == "v1beta1" && json.Valid(l.Counterexample.Object)
+	}
+	if code != exitRejected || r.Accepted || !found || len(r.Rules) != 3 || len(r.Coverage) != 2 {
+		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }

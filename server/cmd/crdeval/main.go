@@ -32,7 +32,7 @@ type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: gRPC, REST, health and metrics."`
 	Check       checkCommand       `cmd:"" help:"Check CRDs in files as an API server does."`
 	Admit       admitCommand       `cmd:"" help:"Check writes of objects in files as an API server does."`
-	Convert     convertCommand     `cmd:"" help:"Convert objects in files to another version of their CRD."`
+	Convert     convertCommand     `cmd:"" help:"Convert objects in files to another version, or check conversion rules."`
 	Diff        diffCommand        `cmd:"" help:"Report the changes between CRDs, and what they break."`
 	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs, like kubectl api-resources."`
 	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document of CRDs."`
