@@ -25,7 +25,7 @@ func (e *RejectedConversionError) Error() string {
 	}
 	for _, law := range e.Report.GetLaws() {
 		if c := law.GetCounterexample(); c != nil {
-			lines = append(lines, fmt.Sprintf("the law %q does not hold from %s to %s: %s; object: %s",
+			lines = append(lines, fmt.Sprintf("the law %q does not hold from %s to %s. %s Object: %s",
 				law.GetLaw(), law.GetFromVersion(), law.GetToVersion(), c.GetText(), c.GetObject().GetJson()))
 		}
 	}

@@ -87,7 +87,7 @@ func TestSetConversion(t *testing.T) {
 		t.Errorf("%v", first)
 	}
 	r := first.GetReport()
-	if !r.GetAccepted() || len(r.GetViolations()) > 0 {
+	if !r.GetAccepted() || len(r.GetViolations()) > 0 || len(r.GetLaws()) == 0 || r.GetLaws()[0].GetObjects() == 0 || r.GetLaws()[0].GetFromVersion() == "" {
 		t.Errorf("%v", r)
 	}
 	moved := false
@@ -172,6 +172,23 @@ func TestRejectedConversion(t *testing.T) {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
+	lossy := grpc(yamlDocument(`
+crd: hosts.example.com
+between: [v1beta1, v1]
+rules:
+- cel: {to: spec.endpoint.host, expr: "self.spec.host"}
+  back: {spec.host: "self.spec.endpoint.host + 'x'"}
+`))
+	counterexamples := 0
+	for _, law := range lossy.GetReport().GetLaws() {
+		if e := law.GetCounterexample(); e != nil && e.GetText() != "" && e.GetObject() != nil {
+			counterexamples++
+		}
+	}
+	if lossy.GetAccepted() || counterexamples == 0 {
+		t.Errorf("%v", lossy)
+	}
+
 	// A manifest that the rules do not fit is registered, and its report says so. Pointers into the rules have no
 	// positions in the manifest.
 	rest(hostRules, "Content-Type", asYAML)

@@ -12,6 +12,13 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
+// TestedObjects is the number of generated objects on which the laws of conversion are tested before rules are set, for
+// each pair of versions and direction.
+const TestedObjects = 200
+
+// testSeed is always the same, so that equal calls have equal results.
+const testSeed = 1
+
 // ConversionChange sets the conversion rules of a CRD.
 type ConversionChange struct {
 	Rules        engine.Document // absent or null: the CRD has no rules afterwards
@@ -19,7 +26,8 @@ type ConversionChange struct {
 	ValidateOnly bool            // returns what the change would do, and stores nothing
 }
 
-// SetConversion compiles conversion rules against the current manifest of a CRD. If the rules are accepted, manifest and rules become the current revision of the CRD. Setting the current rules again changes
+// SetConversion compiles conversion rules against the current manifest of a CRD and tests the laws of conversion. If the
+// rules are accepted, manifest and rules become the current revision of the CRD. Setting the current rules again changes
 // nothing. Report.Conversion of the result is nil if rules are removed.
 func (r *Registry) SetConversion(
 	ctx context.Context, catalog, name string, change ConversionChange,
@@ -37,7 +45,7 @@ func (r *Registry) SetConversion(
 		if err := p.check(c, name); err != nil {
 			return Registration{}, err
 		}
-		j, err := r.compileConversion(ctx, c, name, change.Rules)
+		j, err := r.compileConversion(ctx, c, name, change.Rules, TestedObjects)
 		if err != nil {
 			return Registration{}, err
 		}
@@ -57,9 +65,10 @@ func (r *Registry) SetConversion(
 	}
 }
 
-// compileConversion compiles the current manifest of a CRD with other conversion rules.
+// compileConversion compiles the current manifest of a CRD with other conversion rules. The laws are tested on so many
+// objects.
 func (r *Registry) compileConversion(
-	ctx context.Context, c *catalog, name string, rules engine.Document,
+	ctx context.Context, c *catalog, name string, rules engine.Document, objects int,
 ) (*candidate, error) {
 	d, err := c.crd(name)
 	if err != nil {
@@ -77,18 +86,19 @@ func (r *Registry) compileConversion(
 	o := r.options(c)
 	o.Heavy = slot.heavy
 	j := &candidate{catalogEtag: c.record.Etag, name: name, old: d, generation: d.record.Generation}
-	j.definition, j.rules, j.report, err = CompileConversion(ctx, d.existing(manifest), rules, o)
+	j.definition, j.rules, j.report, err = CompileConversion(ctx, d.existing(manifest), rules, o, objects)
 	if err == nil && j.definition != nil {
 		j.revision = revisionOf(j.definition, j.rules)
 	}
 	return j, err
 }
 
-// CompileConversion compiles a registered CRD with other conversion rules. It also returns the rules as JSON, nil if they
-// are absent or null. The Definition is nil if Report.Conversion says that the rules are not accepted. A CRD that is not
-// valid any more is an *Error with CRDRejected and its report. o.Existing is ignored.
+// CompileConversion compiles a registered CRD with other conversion rules, and tests the laws of conversion on so many
+// objects for each pair of versions and direction. It also returns the rules as JSON, nil if they are absent or null.
+// The Definition is nil if Report.Conversion says that the rules are not accepted. A CRD that is not valid any more is an
+// *Error with CRDRejected and its report. o.Existing is ignored. o.Heavy is also called before the laws are tested.
 func CompileConversion(
-	ctx context.Context, existing *engine.Existing, rules engine.Document, o engine.Options,
+	ctx context.Context, existing *engine.Existing, rules engine.Document, o engine.Options, objects int,
 ) (d *engine.Definition, canonical []byte, report *engine.Report, err error) {
 	if canonical, err = canonicalRules(rules, o.Limits); err != nil {
 		return nil, nil, nil, err
@@ -108,6 +118,22 @@ func CompileConversion(
 		o.Conversion = rules // whose text the positions are for
 		report, err = engine.Check(ctx, manifest, o)
 		return nil, canonical, report, err
+	case objects > 0:
+		if o.Heavy != nil {
+			if err := o.Heavy(ctx); err != nil { // the tests may take seconds
+				return nil, nil, nil, err
+			}
+		}
+		tested := *c // the definition has the report, too
+		if tested.Laws, err = d.TestConversion(ctx, objects, testSeed); err != nil {
+			return nil, nil, nil, err
+		}
+		for _, law := range tested.Laws {
+			tested.Accepted = tested.Accepted && law.Counterexample == nil
+		}
+		if report.Conversion = &tested; !tested.Accepted {
+			d = nil
+		}
 	}
 	return d, canonical, report, nil
 }

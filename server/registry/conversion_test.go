@@ -104,7 +104,7 @@ func TestSetConversion(t *testing.T) {
 		t.Errorf("%+v, was %+v", d, plain)
 	}
 	report := first.Report.Conversion
-	if !report.Accepted || len(report.Rules) == 0 {
+	if !report.Accepted || len(report.Laws) == 0 || report.Laws[0].Objects == 0 || len(report.Rules) == 0 {
 		t.Errorf("%+v", report)
 	}
 	wantConverted(t, r, "")
@@ -171,6 +171,27 @@ func TestRejectedConversion(t *testing.T) {
 	}
 	if len(done.Report.Conversion.Laws) > 0 {
 		t.Error("the laws of rejected rules are tested")
+	}
+	// Each expression is valid, but back does not undo the other.
+	lossy := engine.YAML([]byte(`
+crd: hosts.example.com
+between: [v1beta1, v1]
+rules:
+- cel: {to: spec.endpoint.host, expr: "self.spec.host"}
+  back: {spec.host: "self.spec.endpoint.host + 'x'"}
+`))
+	broken := setRules(t, r, lossy, Rejected).Report.Conversion
+	if broken.Accepted || len(broken.Violations) > 0 {
+		t.Errorf("%+v", broken)
+	}
+	counterexamples := 0
+	for _, law := range broken.Laws {
+		if law.Counterexample != nil {
+			counterexamples++
+		}
+	}
+	if counterexamples == 0 {
+		t.Errorf("%+v", broken.Laws)
 	}
 	if now, err := r.CRD(t.Context(), "default", hostsName, "", ""); err != nil || now.Etag != before.Etag || now.Conversion != nil {
 		t.Errorf("%+v, %v", now, err)

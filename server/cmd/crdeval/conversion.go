@@ -69,7 +69,7 @@ func (r *localRegistry) SetConversion(
 	}
 	o := r.options()
 	o.Terminating = c.existing.Terminating
-	d, _, report, err := registry.CompileConversion(ctx, c.existing, change.Rules, o)
+	d, _, report, err := registry.CompileConversion(ctx, c.existing, change.Rules, o, registry.TestedObjects)
 	done := registry.Registration{Report: report, Outcome: registry.Rejected}
 	if err != nil || d == nil {
 		return done, err
@@ -86,7 +86,7 @@ func (j *crdReport) conversionLines() (lines []string) {
 	}
 	for _, law := range j.Conversion.message.GetLaws() {
 		if e := law.GetCounterexample(); e != nil {
-			lines = append(lines, fmt.Sprintf("%s:%d: the law %q does not hold from %s to %s: %s; object: %s", j.File, j.source.Line(),
+			lines = append(lines, fmt.Sprintf("%s:%d: the law %q does not hold from %s to %s. %s Object: %s", j.File, j.source.Line(),
 				law.GetLaw(), law.GetFromVersion(), law.GetToVersion(), e.GetText(), e.GetObject().GetJson()))
 		}
 	}

@@ -37,6 +37,8 @@ func TestGolden(t *testing.T) {
 		{"check-conversion", "check hosts.yaml"},
 		{"check-conversion-json", "check hosts.yaml -o json"},
 		{"check-conversion-rejected", "check hosts-rejected.yaml --old hosts.yaml"},
+		{"check-conversion-lossy", "check hosts-lossy.yaml --old hosts.yaml"},
+		{"admit-conversion-lossy", "admit --crds hosts-crd.yaml hosts-lossy.yaml -o junit"},
 		{"admit-conversion", "admit --crds hosts.yaml host.yaml -o stored"},
 		{"admit-conversion-rejected", "admit --crds hosts.yaml hosts-rejected.yaml host.yaml"},
 		{"admit-conversion-junit", "admit --crds hosts.yaml hosts-rejected.yaml host.yaml -o junit"},

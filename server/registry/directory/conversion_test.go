@@ -179,6 +179,18 @@ func TestConversionFileErrors(t *testing.T) {
 	if got := w.rules(); got != "move stash" {
 		t.Error(got)
 	}
+	// A broken law is logged with an object.
+	put(t, b, "crd: "+hostsName+`
+between: [v1beta1, v1]
+rules:
+- drop: {path: spec.port}
+- cel: {to: spec.endpoint.host, expr: "self.spec.host"}
+  back: {spec.host: "self.spec.endpoint.host + 'x'"}
+`)
+	w.until(func() bool { return w.log.count("level=ERROR", "conversion rules are rejected", "law=", "object=") > 0 }, func() string { return "no law is broken" })
+	if got := w.rules(); got != "move stash" {
+		t.Error(got)
+	}
 }
 
 // Rules that another client has set stay when the file goes.

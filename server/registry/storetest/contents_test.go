@@ -18,6 +18,7 @@ var contents = []test{
 	{"nothing changes", nothingChanges},
 	{"large and odd entries", largeAndOdd},
 	{"the caller's bytes", callersBytes},
+	{"conversion rules", conversionRules},
 }
 
 func empty(t *testing.T, f fixture) {
