@@ -52,6 +52,9 @@ func (s Source) program(dir string) ([]byte, error) {
 			return nil, err
 		}
 	}
+	for _, name := range s.Needs {
+		x.need(name)
+	}
 	for _, name := range sortedKeys(s.Stubs) {
 		x.out.WriteString(s.Stubs[name] + "\n\n")
 	}
@@ -60,7 +63,7 @@ func (s Source) program(dir string) ([]byte, error) {
 	for _, name := range sortedKeys(x.used) {
 		fmt.Fprintf(&file, "\t%s %q\n", name, x.used[name])
 	}
-	file.WriteString(")\n" + prelude + "func main() {\n" + body.String() + "}\n\n" + x.out.String())
+	file.WriteString(")\n" + prelude + "func main() {\n" + body.String() + "\ttable = \"\"\n\temit(map[string]any{})\n\t" + s.Last + "\n}\n\n" + x.out.String())
 	return file.Bytes(), nil
 }
 
@@ -174,7 +177,7 @@ func (x *extractor) table(body *bytes.Buffer, f *ast.FuncDecl, t Table) error {
 			continue
 		}
 		t.cut(assign)
-		body.WriteString("\tfunc() {\n")
+		body.WriteString("\tfunc() {\n" + t.Setup + "\n")
 		for _, b := range before {
 			if refers(assign, b) {
 				x.write(body, b)
@@ -212,7 +215,7 @@ func refers(n ast.Node, s ast.Stmt) bool {
 	return found
 }
 
-// cut removes the fields that no column uses from the type and from the rows.
+// cut removes the fields that no column uses from the type and from the rows. Rows without field names keep all.
 func (t Table) cut(a *ast.AssignStmt) {
 	literal, ok := a.Rhs[0].(*ast.CompositeLit)
 	if !ok {
@@ -254,7 +257,10 @@ func (t Table) cut(a *ast.AssignStmt) {
 	}
 	for _, e := range literal.Elts {
 		row, ok := e.(*ast.CompositeLit)
-		if !ok {
+		if !ok || len(row.Elts) == 0 {
+			continue
+		}
+		if _, named := row.Elts[0].(*ast.KeyValueExpr); !named {
 			continue
 		}
 		var kept []ast.Expr

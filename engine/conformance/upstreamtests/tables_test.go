@@ -3,7 +3,7 @@ package upstreamtests
 import "testing"
 
 func TestRead(t *testing.T) {
-	for _, s := range []Source{Rules, Libraries, Definitions} {
+	for _, s := range []Source{Rules, Libraries, Definitions, Conversions, ConversionWebhooks} {
 		rows, err := Read(s)
 		if err != nil {
 			t.Fatal(err)

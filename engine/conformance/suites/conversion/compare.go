@@ -24,6 +24,8 @@ type pair struct {
 	hook              *hook
 }
 
+func (p *pair) namespaced() bool { return p.ours.Engine().Scope() == engine.NamespaceScoped }
+
 // result is what both sides answer.
 type result struct {
 	upstream oracle.Answer

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
 )
 
@@ -16,15 +17,7 @@ type Golden struct {
 	Name string `json:"name"`
 	// CRD is the manifest. The test sets the URL of its webhook, and an annotation of the object selects its behaviour.
 	CRD json.RawMessage `json:"crd"`
-	// The other fields are the request: get, getscale, create, update, patch (a merge patch), status, scale, convert or
-	// list.
-	How     string    `json:"how"`
-	Op      oracle.Op `json:"op,omitempty"`
-	Version string    `json:"version,omitempty"`
-	Target  string    `json:"target,omitempty"`
-	Body    string    `json:"body,omitempty"`
-	Old     string    `json:"old,omitempty"`
-	Objects []string  `json:"objects,omitempty"`
+	Case
 	// Answer is upstream's, and Received what its webhook received, without what a server generates.
 	Answer   json.RawMessage `json:"answer"`
 	Received []string        `json:"received,omitempty"`
@@ -49,7 +42,7 @@ func (g *Golden) Run() (answer json.RawMessage, received, diffs []string, err er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	r := p.compare(g.question(spec["scope"] == "Namespaced"), true)
+	r := p.compare(g.question(p.namespaced()), true)
 	text, err := json.Marshal(r.upstream)
 	if err != nil {
 		return nil, nil, nil, err
@@ -60,11 +53,30 @@ func (g *Golden) Run() (answer json.RawMessage, received, diffs []string, err er
 // ports matches the address of a webhook.
 var ports = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-func (g *Golden) question(namespaced bool) question {
-	q := question{how: how(g.How)}
-	q.Op, q.Version, q.Target, q.Body, q.Whole = g.Op, g.Version, g.Target, []byte(g.Body), q.how != convert
-	if g.Old != "" {
-		q.Old, q.Name = []byte(g.Old), "x"
+// Case is a request.
+type Case struct {
+	// How is get, getscale, create, update, patch (a merge patch), status, scale, convert or list. Op is the operation of
+	// a write.
+	How string    `json:"how"`
+	Op  oracle.Op `json:"op,omitempty"`
+	// Version is the endpoint, Target the version to convert to.
+	Version string `json:"version,omitempty"`
+	Target  string `json:"target,omitempty"`
+	// Body is what a client sends, or what is converted. Old is the stored object, and Objects are those of a list.
+	Body    string   `json:"body,omitempty"`
+	Old     string   `json:"old,omitempty"`
+	Objects []string `json:"objects,omitempty"`
+}
+
+func (c *Case) question(namespaced bool) question {
+	q := question{how: how(c.How)}
+	q.Op, q.Version, q.Target, q.Body, q.Whole = c.Op, c.Version, c.Target, []byte(c.Body), q.how != convert
+	if c.Old != "" {
+		q.Old = []byte(c.Old)
+		if o, err := parse(q.Old); err == nil {
+			metadata, _ := o["metadata"].(object)
+			q.Name, _ = metadata["name"].(string)
+		}
 	}
 	if namespaced {
 		q.Namespace = "default"
@@ -72,8 +84,26 @@ func (g *Golden) question(namespaced bool) question {
 	if q.how == patch {
 		q.Patch = oracle.MergePatch
 	}
-	for _, o := range g.Objects {
+	for _, o := range c.Objects {
 		q.Objects = append(q.Objects, []byte(o))
 	}
 	return q
 }
+
+// Session compares requests about the objects of a CRD. The caller runs its webhook.
+type Session struct{ p *pair }
+
+// NewSession compiles a CRD on both sides. wrap, if not nil, wraps the client that calls the webhook for the engine.
+func NewSession(manifest []byte, wrap func(engine.Converter) engine.Converter) (Session, error) {
+	p, err := newPair(manifest, nil, wrap)
+	return Session{p}, err
+}
+
+// Compare returns upstream's answer to a request, and the differences of ours.
+func (s Session) Compare(c Case) (upstream oracle.Answer, diffs []string) {
+	r := s.p.compare(c.question(s.p.namespaced()), false)
+	return r.upstream, r.diffs
+}
+
+// Engine returns the definition of the engine.
+func (s Session) Engine() *engine.Definition { return s.p.ours.Engine() }
