@@ -541,6 +541,9 @@ func TestReads(t *testing.T) {
 		{"strings", `self.spec.names.map(self, self + '!')`, "spec.names[*]"},
 		{"strings", `self.spec.names.map(self, self + .self.spec.host)`, "spec.host; spec.names[*]"},
 		{"bool", `self == self`, "self"},
+		{"bool", `'a' in {'a': self.spec.host}`, "spec.host tested"},
+		{"bool", strings.Repeat(`'a' in {'a': `, 60) + `self.spec.on` + strings.Repeat(`}`, 60), "spec.on tested"},
+		{"bool", strings.Repeat(`[`, 60) + `self.spec.on` + strings.Repeat(`].all(x, x)`, 60), "spec.on"},
 	} {
 		x, err := CompileExpression(t.Context(), scope, c.text, target(t, c.target))
 		if err != nil {

@@ -482,9 +482,6 @@ func (r *reader) contains(args []ast.Expr) (s *source, ok bool) {
 		return nil, false
 	}
 	s = r.eval(args[1])
-	if s == nil || s.elem != nil {
-		return s, s == nil
-	}
 	if key, ok := constantKey(args[0]); ok {
 		return r.tested(func() *source { return r.member(s, key, true) }), true
 	}
