@@ -60,7 +60,7 @@ func (d *Definition) judge(version string) func(context.Context, []byte) (laws.V
 		}
 		v := laws.Verdict{Object: out.Object}
 		for _, found := range out.Violations {
-			f := sample.Fault{Path: found.Path}
+			f := sample.Fault{Path: found.Path, Text: found.Error.Error()}
 			if found.Rule != nil {
 				f.Rule = found.Rule.Text
 			}

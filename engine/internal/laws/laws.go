@@ -15,6 +15,8 @@ type Converter interface {
 	Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error
 	// Normalize removes from the tree of an object what conversions from its version and back lose by design.
 	Normalize(d *value.Doc, root uint32, version string)
+	// Expects reports whether a conversion may make an object invalid at a path.
+	Expects(from, to string, at value.Path) bool
 }
 
 // Version is a version of a CRD.

@@ -3,6 +3,7 @@ package laws
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/lens"
@@ -99,11 +100,22 @@ func (t *tester) validity(tr *trial) (bool, *Counterexample) {
 	switch {
 	case err != nil:
 		return true, tr.counterexample("The object is valid in %s. Its conversion to %s is not: %v.", t.from.Name, t.to.Name, err)
-	case v.Text != "":
-		return true, tr.counterexample("The object is valid in %s. Its conversion to %s is not: %s.", t.from.Name, t.to.Name,
-			strings.TrimSuffix(v.Text, "."))
+	case v.Text == "":
+		return true, nil
 	}
-	return true, nil
+	if len(v.Faults) > 0 {
+		unexpected := slices.IndexFunc(v.Faults, func(f sample.Fault) bool {
+			return f.Rule != "" || !t.converter.Expects(t.from.Name, t.to.Name, f.Path)
+		})
+		if unexpected < 0 {
+			return false, nil // the object does not meet a precondition
+		}
+		if text := v.Faults[unexpected].Text; text != "" {
+			v.Text = text
+		}
+	}
+	return true, tr.counterexample("The object is valid in %s. Its conversion to %s is not: %s.", t.from.Name, t.to.Name,
+		strings.TrimSuffix(v.Text, "."))
 }
 
 // maxAnnotations is the most bytes that the annotations of an object can have.

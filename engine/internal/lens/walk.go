@@ -17,6 +17,8 @@ type program struct {
 	// stashes are the fields that are written to the annotation of from, restores those that that of to has.
 	stashes, restores []*stash
 	coverage          Coverage
+	// expected are the paths at which a converted object may be invalid, because preconditions say so.
+	expected map[string]bool
 }
 
 // itemProgram converts the root of an object, an item of a list or a value of a map, here called the item.
@@ -87,6 +89,7 @@ func (b *pairing) program(from int) *program {
 			}
 		}
 	}
+	w.required(nil, w.dst.Schema)
 	for _, r := range b.rules {
 		if r.stash != nil && r.sides[0] != from {
 			w.p.restores = append(w.p.restores, r.stash)
@@ -138,7 +141,10 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	if len(c.checked) > 0 {
 		out.check = &check{w.plan(shallow(dst), by.at), by, "is not valid in " + w.dst.Name + ", where it " + c.checked[0]}
 	}
-	for _, text := range slices.Concat(c.checked, c.unchecked) {
+	if len(c.expected) > 0 {
+		w.p.expect(dp)
+	}
+	for _, text := range slices.Concat(c.checked, c.expected, c.unchecked) {
 		by.require(fmt.Sprintf("%s of %s %s", either(len(sp) > 0, sp.String(), "the object"), w.src.Name, text))
 	}
 	srcItems, dstItems := step(src, each), step(dst, each)

@@ -14,6 +14,8 @@ type Fault struct {
 	Path value.Path
 	// Rule is the CEL rule that does not hold, "" for other faults.
 	Rule string
+	// Text describes it for people. It may be "".
+	Text string
 }
 
 // Judge returns the faults of an object, none if it is valid.
