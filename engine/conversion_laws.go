@@ -3,17 +3,19 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
 	"github.com/crdeval/crdeval/engine/internal/laws"
+	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // TestConversion tests the rules of Options.Conversion on generated objects: all laws in docs/conversion.md, on n objects
-// for each pair of versions with rules and each direction. Equal seeds give equal results. A counterexample is shrunk to
-// a small object. The result is nil without accepted rules. The error is that of the context.
+// for each pair of versions and each direction, with rules first and then through the hub. Equal seeds give equal
+// results. A counterexample is shrunk to a small object. The result is nil without accepted rules. The error is that of the context.
 func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ []ConversionLaw, err error) {
 	defer recovered(&err)
 	if d.conversion == nil || !d.conversion.Accepted {
@@ -30,25 +32,48 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == NamespaceScoped})}
 	}
 	var list []ConversionLaw
-	tested := map[[2]string]bool{}
-	for _, r := range d.conversion.Rules {
-		if tested[r.Between] {
-			continue
+	for _, direction := range d.directions() {
+		from, to := direction[0], direction[1]
+		results, err := laws.Test(ctx, d.inner.Lenses, versions[from], versions[to], d.via(from, to), n, seed)
+		if err != nil {
+			return nil, tooLate(err)
 		}
-		tested[r.Between] = true
-		for _, direction := range [...][2]string{r.Between, {r.Between[1], r.Between[0]}} {
-			results, err := laws.Test(ctx, d.inner.Lenses, versions[direction[0]], versions[direction[1]], n, seed)
-			if err != nil {
-				return nil, tooLate(err)
-			}
-			for _, result := range results {
-				list = append(list, ConversionLaw{Law: string(result.Law), Between: direction, Objects: result.Objects,
-					Excepted:       d.inner.Lenses.Excepts(direction[0], direction[1], result.Law),
-					Counterexample: (*Counterexample)(result.Counterexample)})
-			}
+		for _, r := range results {
+			list = append(list, ConversionLaw{Law: string(r.Law), Between: direction, Objects: r.Objects,
+				Excepted: d.excepts(from, to, r.Law), Counterexample: (*Counterexample)(r.Counterexample)})
 		}
 	}
 	return list, nil
+}
+
+// directions returns the source and target of all conversions: those with rules, then those through the hub.
+func (d *Definition) directions() (all [][2]string) {
+	all = d.inner.Lenses.Pairs()
+	for i := range d.versions {
+		for j := range d.versions {
+			if from, to := d.versions[i].Name, d.versions[j].Name; i != j && d.via(from, to) != "" {
+				all = append(all, [2]string{from, to})
+			}
+		}
+	}
+	return all
+}
+
+// via returns the version through which conversions go, "" if there are rules for them.
+func (d *Definition) via(from, to string) string {
+	if slices.Contains(d.inner.Lenses.Pairs(), [2]string{from, to}) {
+		return ""
+	}
+	return d.inner.Lenses.Hub()
+}
+
+// excepts reports whether the rules of a conversion do not obey a law: those of its way to the hub, or from it.
+func (d *Definition) excepts(from, to string, law lens.Law) bool {
+	via := d.via(from, to)
+	if via == "" {
+		return d.inner.Lenses.Excepts(from, to, law)
+	}
+	return d.inner.Lenses.Excepts(from, via, law) || d.inner.Lenses.Excepts(via, to, law)
 }
 
 // judge returns a function that validates objects of a version.

@@ -35,9 +35,29 @@ rules:
 - values: {path: status.ready, to: status.phase, map: {"true": Up, "false": Down}}
 `
 
+// hubRules convert through v1. v1beta1 and v1alpha1 lose and keep different fields.
+const hubRules = `
+crd: hubs.example.com
+hub: v1
+conversions:
+- between: [v1alpha1, v1]
+  rules:
+  - move: {from: spec.a, to: spec.c}
+  - list: {path: spec.list, key: name, map: spec.map}
+  - drop: {path: "spec.map[*].size"}
+  - stash: {path: spec.alpha, maxBytes: 100}
+  - stash: {path: spec.two, maxBytes: 100}
+- between: [v1beta1, v1]
+  rules:
+  - move: {from: spec.b, to: spec.c}
+  - drop: {path: spec.one}
+  - stash: {path: spec.beta, maxBytes: 100}
+  - values: {path: spec.mode, map: {x: X}}
+`
+
 func TestConversionLaws(t *testing.T) {
 	for _, c := range []struct{ file, rules string }{
-		{"endpoints.yaml", endpointRules}, {"ports.yaml", portsRules}, {"tasks.yaml", tasksRules},
+		{"endpoints.yaml", endpointRules}, {"ports.yaml", portsRules}, {"hubs.yaml", hubRules}, {"tasks.yaml", tasksRules},
 	} {
 		d := definitionWithRules(t, c.file, c.rules)
 		if !d.Conversion().Accepted {
@@ -47,7 +67,7 @@ func TestConversionLaws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(laws) != 16 {
+		if n := len(d.Versions()); len(laws) != 8*n*(n-1) {
 			t.Errorf("%s: %d laws", c.file, len(laws))
 		}
 		for _, l := range laws {

@@ -349,7 +349,7 @@ func TestPlantedViolations(t *testing.T) {
 	beta, v1, set := versions(t)
 	for _, p := range planted {
 		t.Run(p.name, func(t *testing.T) {
-			results, err := laws.Test(t.Context(), &broken{Set: set, change: p.change}, beta, v1, 200, 1)
+			results, err := laws.Test(t.Context(), &broken{Set: set, change: p.change}, beta, v1, "", 200, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -386,7 +386,7 @@ func TestPlantedViolations(t *testing.T) {
 func TestLawsHold(t *testing.T) {
 	beta, v1, set := versions(t)
 	for _, pair := range [][2]*laws.Version{{beta, v1}, {v1, beta}} {
-		results, err := laws.Test(t.Context(), set, pair[0], pair[1], 300, 3)
+		results, err := laws.Test(t.Context(), set, pair[0], pair[1], "", 300, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ func TestLawsHold(t *testing.T) {
 // TestUnconverted checks that rules that convert too few objects break the law of validity.
 func TestUnconverted(t *testing.T) {
 	beta, v1, set := versions(t)
-	results, err := laws.Test(t.Context(), &broken{Set: set, err: fmt.Errorf("no way")}, beta, v1, 50, 1)
+	results, err := laws.Test(t.Context(), &broken{Set: set, err: fmt.Errorf("no way")}, beta, v1, "", 50, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +421,7 @@ func TestEqualSeedsGiveEqualResults(t *testing.T) {
 	beta, v1, set := versions(t)
 	texts := map[string]bool{}
 	for range 3 {
-		results, err := laws.Test(t.Context(), &broken{Set: set, change: planted[0].change}, beta, v1, 20, 9)
+		results, err := laws.Test(t.Context(), &broken{Set: set, change: planted[0].change}, beta, v1, "", 20, 9)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -442,7 +442,7 @@ func TestEqualSeedsGiveEqualResults(t *testing.T) {
 func BenchmarkLaws(b *testing.B) {
 	beta, v1, set := versions(b)
 	for b.Loop() {
-		if _, err := laws.Test(b.Context(), set, beta, v1, 200, 1); err != nil {
+		if _, err := laws.Test(b.Context(), set, beta, v1, "", 200, 1); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -457,7 +457,7 @@ func TestTestStops(t *testing.T) {
 			cancel()
 		}
 		return o
-	}}, beta, v1, 1e9, 1)
+	}}, beta, v1, "", 1e9, 1)
 	if err == nil || objects > 60 {
 		t.Errorf("error %v after %d conversions", err, objects)
 	}

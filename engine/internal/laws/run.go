@@ -18,6 +18,7 @@ type tester struct {
 	ctx       context.Context
 	converter Converter
 	from, to  *Version
+	via       string          // the version through which the conversions go, or ""
 	enlarged  map[string]bool // the paths of strings that were long
 }
 
@@ -44,10 +45,10 @@ const (
 	largeText = maxAnnotations + 1<<10
 )
 
-// Test tests all laws on n objects, or on fewer if too few of the generated ones are valid. The error is that of the
-// context.
-func Test(ctx context.Context, c Converter, from, to *Version, n int, seed uint64) ([]Result, error) {
-	t := &tester{ctx: ctx, converter: c, from: from, to: to, enlarged: map[string]bool{}}
+// Test tests all laws on n objects, or on fewer if too few of the generated ones are valid. via is the version through
+// which the conversions go, "" if there is none. The error is that of the context.
+func Test(ctx context.Context, c Converter, from, to *Version, via string, n int, seed uint64) ([]Result, error) {
+	t := &tester{ctx: ctx, converter: c, from: from, to: to, via: via, enlarged: map[string]bool{}}
 	laws := all()
 	results := make([]Result, len(laws))
 	for i, l := range laws {
@@ -157,12 +158,19 @@ func (t *tester) convert(object []byte, from, to *Version) ([]byte, error) {
 
 // convertPart converts an object, which may be a partial one, and returns it as JSON.
 func (t *tester) convertPart(object []byte, from, to *Version, whole bool) ([]byte, error) {
+	return t.transform(object, func(d *value.Doc, root uint32) error {
+		return t.converter.Convert(t.ctx, d, root, from.Name, to.Name, whole)
+	})
+}
+
+// transform changes the tree of an object and returns it as JSON, with floats such as 1.0, as webhooks do.
+func (t *tester) transform(object []byte, do func(d *value.Doc, root uint32) error) ([]byte, error) {
 	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := d.ParseJSON(object, value.Limits{})
 	var out []byte
 	if err == nil {
-		if err = t.converter.Convert(t.ctx, d, root, from.Name, to.Name, whole); err == nil {
-			out = d.AppendJSON(nil, root)
+		if err = do(d, root); err == nil {
+			out = d.AppendDecoded(nil, root)
 		}
 	}
 	d.Release()

@@ -46,11 +46,22 @@ func (t *tester) status(tr *trial) (bool, *Counterexample) {
 
 // sameAfter compares the object before and after the round trip, without some members.
 func (t *tester) sameAfter(tr *trial, without ...string) *Counterexample {
-	a, b := parse(tr.object), parse(tr.back)
+	before := tr.object
+	if t.via != "" {
+		var err error
+		if before, err = t.throughHub(tr.object); err != nil {
+			return nil
+		}
+	}
+	a, b := parse(before), parse(tr.back)
 	defer a.Release()
 	defer b.Release()
-	t.converter.Normalize(a.Doc, a.root, t.from.Name)
-	t.converter.Normalize(b.Doc, b.root, t.from.Name)
+	for _, o := range [...]tree{a, b} {
+		t.converter.Normalize(o.Doc, o.root, t.from.Name)
+		if t.via != "" {
+			o.prune(o.root)
+		}
+	}
 	d := differs(a.without(without...), a.root, b.without(without...), b.root, nil)
 	if d == nil {
 		return nil

@@ -2,9 +2,11 @@ package lens
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -50,33 +52,55 @@ func (b *pairing) nameList(r *compiledRule) {
 // list builds the node of the list or map of a list rule.
 func (w *walker) list(n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
 	from := fmt.Sprintf("%s of %s", sp, w.src.Name)
+	made := &listStep{key: by.key, toMap: src.Type == "array", most: math.MaxInt64, by: by}
 	if src.Nullable && !dst.Nullable {
 		by.require(from + " is not null")
 	}
 	for _, bound := range [][2]*int64{{src.MaxItems, dst.MaxProperties}, {src.MaxProperties, dst.MaxItems}} {
 		if bound[1] != nil && (bound[0] == nil || *bound[0] > *bound[1]) {
 			by.require(fmt.Sprintf("%s has at most %d items", from, *bound[1]))
+			made.most = *bound[1]
 		}
+	}
+	if !made.toMap {
+		w.names(made, step(step(dst, each), by.key), from)
 	}
 	sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
 	sub.node = w.value(sub, n.child(each), step(src, each), step(dst, each), sub.src, sub.dst, by)
 	w.finish(sub)
-	out := &node{list: &listStep{key: by.key, toMap: src.Type == "array", by: by}}
+	out := &node{list: made}
 	if sub.node != nil || len(sub.puts) > 0 {
 		out.each = sub
 	}
 	return out
 }
 
+// names compares the names in a map with the schema of the key that they become.
+func (w *walker) names(made *listStep, key *schema.Props, from string) {
+	c := compare(&schema.Props{Type: "string"}, key)
+	if len(c.checked) > 0 {
+		made.names = &check{w.plan(shallow(key), made.by.at), made.by,
+			"is not a valid " + made.key + " in " + w.dst.Name + ", where it " + strings.Join(c.checked, " and ")}
+	}
+	for _, text := range slices.Concat(c.checked, c.unchecked) {
+		made.by.require(fmt.Sprintf("each name in %s %s", from, text))
+	}
+}
+
 // listStep turns a list of objects into a map by a key, or back.
 type listStep struct {
 	key   string
 	toMap bool
+	most  int64  // items
+	names *check // of the names in a map, or nil
 	by    *compiledRule
 }
 
 func (s *listStep) run(r *run, i uint32) *Error {
 	d := r.d
+	if d.Nodes[i].Kind >= value.Array && int64(d.Len(i)) > s.most {
+		return r.failed(s.by, i, fmt.Sprintf("has %d items, and the target at most %d", d.Len(i), s.most))
+	}
 	switch kind := d.Nodes[i].Kind; {
 	case kind == value.Null:
 		return nil
@@ -124,6 +148,9 @@ func (s *listStep) makeList(r *run, i uint32) *Error {
 			return r.failed(s.by, c, "is not an object").below(value.Entry(strings.Clone(d.Key(c))))
 		}
 		key := newString(d, d.Key(c))
+		if s.names != nil && len(s.names.fits.Explain(d, key, plan.At{})) > 0 {
+			return r.failed(s.by, key, s.names.want).below(value.Entry(strings.Clone(d.Key(c))))
+		}
 		d.SetKey(key, s.key)
 		d.InsertAfter(c, 0, key)
 		d.Nodes[c].KeyLen = 0
