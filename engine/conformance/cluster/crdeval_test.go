@@ -6,12 +6,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/server/app"
 )
@@ -28,18 +29,14 @@ rules:
 `
 
 func TestCrdeval(t *testing.T) {
-	migrate(t, startCrdeval(t, crontabRules))
+	migrate(t, startCrdeval(t, readCRD(t, crontabCRD), crontabRules))
 }
 
-// startCrdeval serves conversion rules over TLS, for the CRD of CronTabs. Both are files in a directory of --crds.
-func startCrdeval(t *testing.T, rules string) webhook {
+// startCrdeval serves conversion rules of a CRD over TLS. Both are files in a directory of --crds.
+func startCrdeval(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, rules string) webhook {
 	t.Helper()
 	own, folder := newCertificate(t), t.TempDir()
-	crd, err := json.Marshal(definition(t, webhook{url: "https://127.0.0.1/"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, content := range map[string][]byte{"crontabs.json": crd, "rules.yaml": []byte(rules)} {
+	for file, content := range map[string][]byte{"crd.json": document(t, crd), "rules.yaml": []byte(rules)} {
 		if err := os.WriteFile(filepath.Join(folder, file), content, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -65,28 +64,12 @@ type crontabs struct {
 
 func registerCronTabs(t *testing.T, w webhook) *crontabs {
 	t.Helper()
-	s := startAPIServer(t)
-	if _, err := fixtures.CreateNewV1CustomResourceDefinition(definition(t, w), s.crds, s.objects); err != nil {
+	s, crd := startAPIServer(t), readCRD(t, crontabCRD)
+	setWebhook(crd, w)
+	if _, err := fixtures.CreateNewV1CustomResourceDefinition(crd, s.crds, s.objects); err != nil {
 		t.Fatal(err)
 	}
 	return &crontabs{s, t}
-}
-
-// definition returns the CRD of CronTabs with a webhook.
-func definition(t *testing.T, w webhook) *apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict([]byte(crontabCRD), crd); err != nil {
-		t.Fatal(err)
-	}
-	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
-		Strategy: apiextensionsv1.WebhookConverter,
-		Webhook: &apiextensionsv1.WebhookConversion{
-			ConversionReviewVersions: []string{"v1", "v1beta1"},
-			ClientConfig:             &apiextensionsv1.WebhookClientConfig{URL: &w.url, CABundle: w.ca},
-		},
-	}
-	return crd
 }
 
 // at returns a client of a version.

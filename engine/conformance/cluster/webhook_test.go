@@ -21,6 +21,11 @@ type webhook struct {
 	ca  []byte
 }
 
+// authority returns the certificate authority of a server.
+func authority(server *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
 // TestHandwritten proves that the scenario is right, with a webhook that knows nothing of crdeval.
 func TestHandwritten(t *testing.T) {
 	var calls, partial atomic.Int64
@@ -48,7 +53,7 @@ func TestHandwritten(t *testing.T) {
 	defer server.Close()
 	migrate(t, webhook{
 		url: server.URL + "/crdconvert",
-		ca:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		ca:  authority(server),
 	})
 	t.Logf("%d calls, %d objects without metadata", calls.Load(), partial.Load())
 	if partial.Load() == 0 {
