@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -61,6 +62,14 @@ func typeText(t *closure.Type) string {
 		text += " of the format " + t.Format
 	}
 	return text
+}
+
+// fieldStep returns a step of a path in errors, to a field or a key.
+func fieldStep(name string) string {
+	if name == "" || strings.ContainsAny(name, ".[]'") {
+		return "['" + name + "']"
+	}
+	return "." + name
 }
 
 // resultCheck compares the type of an expression with that of the field that it sets.
@@ -127,9 +136,9 @@ func (c *resultCheck) entries(e ast.Expr, at string, to *closure.Type) error {
 		}
 		of := memberType(to, name)
 		if of == nil {
-			return fmt.Errorf("%s: the field has no field %s%s", position(c.ast, entry.Key()), at, "."+name)
+			return fmt.Errorf("%s: the field has no field %s%s", position(c.ast, entry.Key()), at, fieldStep(name))
 		}
-		if err := c.check(entry.Value(), at+"."+name, of, entry.IsOptional()); err != nil {
+		if err := c.check(entry.Value(), at+fieldStep(name), of, entry.IsOptional()); err != nil {
 			return err
 		}
 	}
@@ -201,9 +210,9 @@ func (c *resultCheck) compare(at string, from *types.Type, to *closure.Type) (pa
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			of := memberType(to, name)
 			if of == nil {
-				return at + "." + name, "object", nil
+				return at + fieldStep(name), "object", nil
 			}
-			if path, found, field = c.compare(at+"."+name, fields[name], of); found != "" {
+			if path, found, field = c.compare(at+fieldStep(name), fields[name], of); found != "" {
 				return path, found, field
 			}
 		}

@@ -239,6 +239,7 @@ var expressionCases = []struct{ target, text, self, want string }{
 	{"object", `{'name': self.spec.host, 'port': self.spec.port}`, `{"spec":{"host":"h"}}`, `absent`},
 	{"object", `[dyn(self.spec.open)][0]`, `{"spec":{"open":{"name":"a"}}}`, `{"name":"a"}`},
 	{"object", `[dyn(self.spec.open)][0]`, `{"spec":{"open":{"tls":{"off":1}}}}`, `error: the value at tls.off is 1, and the schema has no such field`},
+	{"intMap", `[dyn(self.spec.open)][0]`, `{"spec":{"open":{"a.b":"c"}}}`, `error: the value at ['a.b'] is "c", and the field needs an integer`},
 	{"object", `[dyn(self.spec.open)][0]`, `{"spec":{"open":{"name":null}}}`, `error: the value at name is null, and the field needs a string`},
 	{"object", `{'port': 1, 'name': 'x'}`, "", `{"name":"x","port":1}`},
 	{"object", `{}`, "", `{}`},
@@ -346,6 +347,41 @@ func TestIncomplete(t *testing.T) {
 				t.Errorf("%s of %s: got %s, want %s", c.text, c.self, got, c.want)
 			}
 		}
+	}
+}
+
+// TestExpressionAllocations: closures allocate what they compute, and the nodes of results nothing.
+func TestExpressionAllocations(t *testing.T) {
+	scope := sourceScope(t)
+	for _, c := range []struct {
+		target, text string
+		most         float64
+	}{
+		{"string", `self.spec.host + ':' + string(self.spec.port)`, 2},
+		{"string", `has(self.spec.alias) ? self.spec.alias : self.spec.host`, 0},
+		{"strings", `self.spec.ports.map(p, p.name)`, 0},
+		{"objects", `self.spec.ports`, 0},
+		{"object", `{'name': self.spec.host, 'port': self.spec.port}`, 0},
+		{"string", `self.spec.none`, 0}, // absent
+	} {
+		x, err := CompileExpression(t.Context(), scope, c.text, target(t, c.target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := value.Acquire()
+		self := parse(t, d, full, value.Request)
+		nodes, arena := len(d.Nodes), len(d.Src[value.Arena])
+		r := Start(d)
+		if n := testing.AllocsPerRun(100, func() {
+			if _, err := x.Evaluate(r, self, true); err != nil {
+				t.Fatal(err)
+			}
+			d.Nodes, d.Src[value.Arena] = d.Nodes[:nodes], d.Src[value.Arena][:arena]
+		}); n > c.most {
+			t.Errorf("%s: %v allocations, at most %v", c.text, n, c.most)
+		}
+		r.Close()
+		d.Release()
 	}
 }
 

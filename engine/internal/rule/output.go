@@ -210,11 +210,11 @@ func (w *writer) object(
 		name := key(i)
 		of := memberType(t, name)
 		if of == nil {
-			return 0, w.below("."+name, w.mismatch("set", nil))
+			return 0, w.below(fieldStep(name), w.mismatch("set", nil))
 		}
 		c, err := add(i, of)
 		if err != nil {
-			return 0, w.below("."+name, err)
+			return 0, w.below(fieldStep(name), err)
 		}
 		if c != 0 {
 			w.run.Doc.SetKey(c, name)
@@ -352,7 +352,7 @@ func (w *writer) copy(node uint32, t *closure.Type) (uint32, error) {
 			last = w.link(made, last, child)
 			continue
 		}
-		step := "." + d.Key(c)
+		step := fieldStep(d.Key(c))
 		if n.Kind == value.Array {
 			step = "[" + strconv.Itoa(i) + "]"
 		}
