@@ -41,7 +41,8 @@ type Options struct {
 	// of its request counts. Default: 64 MiB.
 	MaxResponseBytes int64
 	// MaxCalls bounds the calls that run at a time. Half of them can be of the same webhook, and three quarters of the
-	// same host. Further calls fail at once. Default: 128.
+	// same host. Further calls fail at once. These bounds are halved for webhooks that have not answered yet or whose last
+	// call was an outage, so that such webhooks leave calls to others. Default: 128.
 	MaxCalls int
 	// Transport wraps the transport of each host, for traces. It may be nil.
 	Transport func(http.RoundTripper) http.RoundTripper
@@ -159,10 +160,12 @@ func (c *Client) review(ctx context.Context, webhook *client, r engine.Conversio
 		if err != nil {
 			f := &failure{outcomeOf(ctx, err), err}
 			if f.isOutage() {
+				webhook.works.Store(false)
 				webhook.last.Store(f)
 			}
 			return nil, f
 		}
+		webhook.works.Store(true)
 		return nil, nil
 	})
 	switch {

@@ -26,7 +26,8 @@ type client struct {
 	host    string // host:port
 	idle    func() // closes idle connections
 	breaker *gobreaker.CircuitBreaker[any]
-	last    atomic.Pointer[failure] // that counts for the breaker
+	works   atomic.Bool             // the last call was no outage
+	last    atomic.Pointer[failure] // the last outage
 }
 
 // client returns the client of a webhook. The error is a failure with Forbidden if its host may not be called.

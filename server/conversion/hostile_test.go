@@ -58,7 +58,7 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 				return
 			}
 			all.Go(func() {
-				defer c.Close()
+				defer func() { _ = c.Close() }()
 				serve(c)
 			})
 		}

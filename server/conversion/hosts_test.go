@@ -108,7 +108,7 @@ func dns(t *testing.T, lookups ...[]string) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe() // not a packet connection, so messages have the framing of TCP
 		all.Go(func() {
-			defer far.Close()
+			defer func() { _ = far.Close() }()
 			for {
 				var size [2]byte
 				if _, err := io.ReadFull(far, size[:]); err != nil {

@@ -9,7 +9,7 @@ import (
 // load bounds the calls that run and the memory of their responses, for each webhook and each host, and in total. It
 // rejects what exceeds a bound instead of queueing it, so that webhooks that hang cannot occupy all calls of the server.
 type load struct {
-	limits [3]usage // in total, of a host, and of a webhook
+	limits [3]usage // in total, of a host, and of a webhook; half of the calls if the webhook does not work
 
 	mu   sync.Mutex
 	used map[any]usage // by nil, host (host:port) and *client
@@ -36,6 +36,9 @@ func (l *load) add(w *client, n usage, own int64) error {
 		now[i] = usage{l.used[keys[i]].calls + n.calls, l.used[keys[i]].bytes + n.bytes}
 		if i > 0 && now[i].bytes <= own+n.bytes { // no other caller has some
 			limit.bytes = l.limits[0].bytes / 4
+		}
+		if !w.works.Load() {
+			limit.calls = max(limit.calls/2, 1)
 		}
 		switch {
 		case n.calls > 0 && now[i].calls > limit.calls:

@@ -16,7 +16,10 @@ import (
 
 // TestLoad checks the bounds of calls and of memory for webhooks, hosts and in total.
 func TestLoad(t *testing.T) {
-	a, b, other := &client{host: "a:1"}, &client{host: "a:1"}, &client{host: "b:1"}
+	a, b, other, broken := &client{host: "a:1"}, &client{host: "a:1"}, &client{host: "b:1"}, &client{host: "c:1"}
+	for _, c := range []*client{a, b, other} {
+		c.works.Store(true)
+	}
 	type step struct {
 		webhook *client
 		usage   usage
@@ -33,6 +36,15 @@ func TestLoad(t *testing.T) {
 			{other, usage{calls: 1}, 0, "8 calls of webhooks are in flight, the limit: try again later"},
 			{a, usage{calls: -1}, 0, ""},
 			{other, usage{calls: 1}, 0, ""},
+		},
+		"calls of webhooks that do not work": {
+			{broken, usage{calls: 2}, 0, ""},
+			{broken, usage{calls: 1}, 0, "2 calls of this webhook are in flight, the limit: try again later"},
+			{&client{host: "c:1"}, usage{calls: 1}, 0, ""},
+			{&client{host: "c:1"}, usage{calls: 1}, 0, "3 calls of c:1 are in flight, the limit: try again later"},
+			{&client{host: "d:1"}, usage{calls: 1}, 0, ""},
+			{&client{host: "e:1"}, usage{calls: 1}, 0, "4 calls of webhooks are in flight, the limit: try again later"},
+			{a, usage{calls: 4}, 0, ""},
 		},
 		"bytes of several batches": {
 			{a, usage{bytes: 20}, 0, ""},
@@ -64,44 +76,66 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestHangingCalls checks that webhooks that hang leave calls to others, also at the same host.
+// TestHangingCalls checks that webhooks that hang leave calls to another one of the same host, if one of them hangs and
+// if many do.
 func TestHangingCalls(t *testing.T) {
 	const calls = 40
-	entered, release := make(chan struct{}, calls), make(chan struct{})
-	w := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/hang" {
-			entered <- struct{}{}
-			<-release
-		}
-		answer(func(*review) {})(w, r)
-	})
-	hanging, url := *w.ClientConfig, strings.Replace(*w.ClientConfig.URL, "/convert", "/hang", 1)
-	hanging.URL = &url
-	c := local(t, Options{MaxCalls: calls})
-	var all sync.WaitGroup
-	for range calls / 2 {
-		all.Go(func() {
-			if _, err := c.Convert(t.Context(), request(&apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"}, ClientConfig: &hanging}, first)); err != nil {
+	for _, e := range []struct {
+		webhooks, hanging int
+		want              string
+	}{
+		{1, calls / 2 / 2, "10 calls of this webhook are in flight, the limit: try again later"},
+		{1000, calls * 3 / 4 / 2, "15 calls of 127.0.0.1"},
+	} {
+		entered, release := make(chan struct{}, calls), make(chan struct{})
+		w := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/hang") {
+				entered <- struct{}{}
+				<-release
+			}
+			answer(func(*review) {})(w, r)
+		})
+		c := local(t, Options{MaxCalls: calls})
+		honest := func() {
+			t.Helper()
+			if _, err := c.Convert(t.Context(), request(w, first)); err != nil {
 				t.Error(err)
 			}
-		})
-	}
-	for range calls / 2 {
-		<-entered
-	}
-	for range 3 {
-		_, err := c.Convert(t.Context(), request(&apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"}, ClientConfig: &hanging}, first))
-		if err == nil || !strings.Contains(err.Error(), "20 calls of this webhook are in flight, the limit: try again later") {
-			t.Error(err)
 		}
-		if _, err := c.Convert(t.Context(), request(w, first)); err != nil {
-			t.Error(err)
+		hang := func(i int) error {
+			url := strings.Replace(*w.ClientConfig.URL, "/convert", fmt.Sprintf("/hang%d", i%e.webhooks), 1)
+			_, err := c.Convert(t.Context(), request(&apiextensionsv1.WebhookConversion{
+				ConversionReviewVersions: []string{"v1"}, ClientConfig: &apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: w.ClientConfig.CABundle},
+			}, first))
+			return err
 		}
-	}
-	close(release)
-	all.Wait()
-	if len(c.load.used) != 0 {
-		t.Errorf("%+v", c.load.used)
+		honest()
+		var all sync.WaitGroup
+		for i := range e.hanging {
+			all.Go(func() {
+				if err := hang(i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range e.hanging {
+			<-entered
+		}
+		for i := range 100 {
+			if err := hang(e.hanging + i); err == nil || !strings.Contains(err.Error(), e.want) {
+				t.Error(err)
+			}
+		}
+		var others sync.WaitGroup
+		for range calls * 3 / 4 / 2 {
+			others.Go(honest)
+		}
+		others.Wait()
+		close(release)
+		all.Wait()
+		if len(c.load.used) != 0 {
+			t.Errorf("%+v", c.load.used)
+		}
 	}
 }
 
