@@ -11,7 +11,7 @@ import (
 // TestHangingConversions checks that a webhook that hangs takes no capacity from other CRDs, also of the same host, and
 // that items end with their deadlines.
 func TestHangingConversions(t *testing.T) {
-	const inFlight, hanging = 32, 4 // an eighth
+	const inFlight, hanging = 32, 6 // three quarters of a quarter
 	entered, release := make(chan struct{}, inFlight), make(chan struct{})
 	h := startHook(t)
 	answer := h.Config.Handler
@@ -51,7 +51,7 @@ func TestHangingConversions(t *testing.T) {
 	for range 5 {
 		for range hanging {
 			rejected.Go(func() {
-				if body := admit("Hang"); !strings.Contains(body, "4callsofthiswebhookareinflight,thelimit") {
+				if body := admit("Hang"); !strings.Contains(body, "6callsofthiswebhookareinflight,thelimit") {
 					t.Error(body)
 				}
 			})

@@ -40,9 +40,9 @@ type Options struct {
 	// quarter that of the responses of a host, unless only one batch has some. Of a response, what exceeds twice the size
 	// of its request counts. Default: 64 MiB.
 	MaxResponseBytes int64
-	// MaxCalls bounds the calls that run at a time. Half of them can be of the same webhook, and three quarters of the
-	// same host. Further calls fail at once. These bounds are halved for webhooks that have not answered yet or whose last
-	// call was an outage, so that such webhooks leave calls to others. Default: 128.
+	// MaxCalls bounds the calls that run at a time. Three quarters of them can be of the same webhook. Further calls fail
+	// at once. These bounds are halved for webhooks that have not answered yet or whose last call was an outage, so that
+	// such webhooks leave calls to others. Default: 128.
 	MaxCalls int
 	// Transport wraps the transport of each host, for traces. It may be nil.
 	Transport func(http.RoundTripper) http.RoundTripper

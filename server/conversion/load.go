@@ -21,7 +21,7 @@ type usage struct{ calls, bytes int64 }
 // newLoad returns a load for calls at a time, and responses of up to maxBytes.
 func newLoad(calls, maxBytes int64) load {
 	return load{used: map[any]usage{}, limits: [3]usage{
-		{max(calls, 1), 4 * maxBytes}, {max(calls*3/4, 1), maxBytes / 4}, {max(calls/2, 1), maxBytes / 4},
+		{max(calls, 1), 4 * maxBytes}, {max(calls, 1), maxBytes / 4}, {max(calls*3/4, 1), maxBytes / 4},
 	}}
 }
 
