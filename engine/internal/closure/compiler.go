@@ -232,5 +232,7 @@ func init() { // an initializer would refer to itself
 		"duration":              durationOf,
 		"dyn":                   dynOf,
 		"string":                printed,
+		"split":                 splitting,
+		"int":                   integerOf,
 	}
 }

@@ -72,6 +72,8 @@ var expressions = []string{
 	`size(self.s) > 3`, `self.s.size() < 5`, `size(self.ls) == 2`, `self.ms.size() > 1`, `size(self.by) > 0`, `size([1, 2, self.i]) == 3`, `self.lli.size() + self.lli[0].size() > 1`,
 	`self.s.startsWith('a')`, `self.s.endsWith(self.t)`, `self.s.contains('o')`, `self.s.contains(self.t)`, `self.s.matches('^[a-z]+$')`, `self.s.matches(self.t)`, `matches(self.s, 'a')`, `self.s.find('[0-9]+') == '1'`,
 	`self.s.find(self.t) == 'a'`, `self.s.findAll('[a-z]').size() > 2`, `self.s.findAll('[a-z]', 2) == ['a', 'b']`, `self.s.split(',')[0] == 'a'`, `self.s.split(',').size() == 3`, `self.s.split(',', 2).all(x, x != '')`,
+	`self.s.split(self.t) == self.ls`, `self.s.split('') == self.ls`, `self.s.split('ab').map(x, x.size()).sum() > 2`, `(self.s + '.ü.' + self.t).split('.').exists(x, x.size() == 1)`, `self.ios.split('.').size() == 2`,
+	`(self.s + '-17').split('-').filter(x, x.size() == 2).map(x, int(x)).sum() > 17`, `int(string(self.i)) == self.i`, `int(self.s.size() > 2 ? '-7' : '+7') < 0`, `int('0x' + self.s) == 1`,
 	`self.s.lowerAscii() == 'abc-1'`, `self.s.upperAscii() == 'ABC'`, `self.s.replace('a', 'b') == self.t`, `self.s.replace('o', '', 1).size() > 0`, `self.s.substring(1) == 'bc'`, `self.s.substring(0, 2) == 'ab'`,
 	`self.s.trim() == self.s`, `self.s.indexOf('b') == 1`, `self.s.lastIndexOf('b') > 0`, `self.s.charAt(0) == 'a'`,
 	`strings.quote(self.s) == '"a"'`, `self.s.contains('')`, `self.ios.contains('8')`, `self.s.contains(self.ios)`, `self.s.contains(dyn(self.i))`, `self.ios.startsWith('8')`, `self.s in ['a', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '12', '13', 'ab']`, `self.ios.matches('^[0-9]+$')`, `size(self.ios) > 1`,
