@@ -89,8 +89,8 @@ var conversionRows = map[string]int{
 	"TestGetConvertedObjectsFromResponse": 19,
 }
 
-// TestUpstreamConversionTables replays upstream's tables: each answer is compared with what upstream answers to the same
-// webhook, and with what the row expects.
+// TestUpstreamConversionTables replays upstream's tables: each answer is compared with what upstream answers to the
+// same webhook, and with what the row expects.
 func TestUpstreamConversionTables(t *testing.T) {
 	rows, err := upstreamtests.Read(upstreamtests.Conversions)
 	if err != nil {
@@ -148,7 +148,8 @@ func conversionCRD(t *testing.T, group, kind string, conversion any, versions ..
 			"openAPIV3Schema": jsonObject{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}})
 	}
 	return []byte(encoded(t, jsonObject{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": jsonObject{"name": "things." + group},
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": jsonObject{"name": "things." + group},
 		"spec": jsonObject{
 			"group": group, "scope": "Cluster", "versions": list, "conversion": conversion,
 			"names": jsonObject{"plural": "things", "singular": "thing", "kind": kind, "listKind": kind + "List"},
@@ -234,14 +235,18 @@ func startFake(t *testing.T) *fake {
 
 // conversion returns the spec.conversion of a CRD with this webhook.
 func (h *fake) conversion(reviews ...string) any {
-	return jsonObject{"strategy": "Webhook", "webhook": jsonObject{"conversionReviewVersions": reviews, "clientConfig": h.config}}
+	return jsonObject{"strategy": "Webhook", "webhook": jsonObject{
+		"conversionReviewVersions": reviews, "clientConfig": h.config,
+	}}
 }
 
 // respond answers with converted objects.
 func respond(objects ...any) func(jsonObject) any {
 	return func(review jsonObject) any {
 		request, _ := review["request"].(jsonObject)
-		review["response"] = jsonObject{"uid": request["uid"], "result": jsonObject{"status": "Success"}, "convertedObjects": objects}
+		review["response"] = jsonObject{
+			"uid": request["uid"], "result": jsonObject{"status": "Success"}, "convertedObjects": objects,
+		}
 		return review
 	}
 }

@@ -18,8 +18,9 @@ import (
 
 // conversionGroups are the webhooks of upstream's test, and the error of reads at another version than the stored one.
 var conversionGroups = map[string]string{
-	"noop-converter": "", "nontrivial-converter": "", "metadata-mutating": "", "metadata-uid-mutating": "must have the same UID",
-	"empty-response": "returned 0 objects, expected 1", "failure-message": "custom webhook conversion error",
+	"noop-converter": "", "nontrivial-converter": "", "metadata-mutating": "",
+	"metadata-uid-mutating": "must have the same UID",
+	"empty-response":        "returned 0 objects, expected 1", "failure-message": "custom webhook conversion error",
 	"unhandled": "the server rejected our request",
 }
 
@@ -171,7 +172,8 @@ func (p *replay) about(t *testing.T, version, old string, subresources bool) {
 	changed := p.object(t, version, metadata["name"].(string))
 	changed["metadata"] = metadata
 	update := conversion.Case{How: "update", Op: oracle.Update, Version: version, Old: old, Body: encoded(t, changed)}
-	patch := conversion.Case{How: "patch", Op: oracle.Update, Version: version, Old: old, Body: `{"metadata":{"annotations":{"patch":"true"}}}`}
+	patch := conversion.Case{How: "patch", Op: oracle.Update, Version: version, Old: old,
+		Body: `{"metadata":{"annotations":{"patch":"true"}}}`}
 	p.ask(t, update)
 	p.ask(t, patch)
 	if !subresources {
@@ -216,8 +218,8 @@ func replayUnusedVersions(t *testing.T, r upstreamtests.Row) {
 	}
 }
 
-// replayWhitespaceBundle replays TestWebhookConversion_WhitespaceCABundleEtcdBypass: a stored CRD with an empty CA bundle
-// serves what needs no conversion.
+// replayWhitespaceBundle replays TestWebhookConversion_WhitespaceCABundleEtcdBypass: a stored CRD with an empty CA
+// bundle serves what needs no conversion.
 func replayWhitespaceBundle(t *testing.T, r upstreamtests.Row) {
 	p := &replay{row: r, failure: "certificate signed by unknown authority"}
 	p.session = newSession(t, webhookManifest(t, r, "v1beta1", []byte("    \n\t   ")), nil)

@@ -1,7 +1,7 @@
 package upstreamtests
 
-// Conversions are the tables of the converter. Rules are versions: of the CRD, or of the webhook. Rule is the version to
-// convert to, Message a part of the error, Old what is expected of Obj.
+// Conversions are the tables of the converter. Rules are versions: of the CRD, or of the webhook. Rule is the version
+// to convert to, Message a part of the error, Old what is expected of Obj.
 var Conversions = Source{
 	Module: "k8s.io/apiextensions-apiserver", Package: "k8s.io/apiextensions-apiserver/pkg/apiserver/conversion",
 	Tables: []Table{
@@ -10,7 +10,8 @@ var Conversions = Source{
 			"Old": "row.ExpectedObject", "Message": "row.ExpectedFailure",
 		}},
 		{Function: "TestRestoreObjectMeta", Variable: "tests", Columns: map[string]string{ // Schema is what is expected
-			"Name": "row.name", "Old": "row.original", "Obj": "row.converted", "Schema": "row.expected", "Rejected": "row.expectedError",
+			"Name": "row.name", "Old": "row.original", "Obj": "row.converted", "Schema": "row.expected",
+			"Rejected": "row.expectedError",
 		}},
 		{Function: "TestGetObjectsToConvert", Variable: "testcases", Columns: map[string]string{
 			"Name": "row.Name", "Obj": "row.Object", "Rule": "row.APIVersion", "Old": "row.ExpectObjects",
@@ -39,11 +40,16 @@ var ConversionWebhooks = Source{
 		"http": "net/http", "io": "io", "testing": "testing",
 		"upstream": "k8s.io/apiextensions-apiserver/test/integration/conversion",
 	},
-	Tables: []Table{{Function: "testWebhookConverter", Variable: "tests", Setup: "t := new(testing.T)", Columns: map[string]string{
-		"Name": "row.group", "Texts": "serve(row.handler)", "Rules": "row.reviewVersions", "Schema": "multiVersionFixture",
-		"Obj": `[]any{newConversionMultiVersionFixture("default", "x", "v1alpha1"),
-	newConversionMultiVersionFixture("default", "x", "v1beta1"), newConversionMultiVersionFixture("default", "x", "v1beta2")}`,
-	}}},
+	Tables: []Table{{
+		Function: "testWebhookConverter", Variable: "tests", Setup: "t := new(testing.T)",
+		Columns: map[string]string{
+			"Name": "row.group", "Texts": "serve(row.handler)", "Rules": "row.reviewVersions",
+			"Schema": "multiVersionFixture",
+			"Obj": `[]any{newConversionMultiVersionFixture("default", "x", "v1alpha1"),
+	newConversionMultiVersionFixture("default", "x", "v1beta1"),
+	newConversionMultiVersionFixture("default", "x", "v1beta2")}`,
+		},
+	}},
 	Needs: []string{"multiVersionFixture", "newConversionMultiVersionFixture"},
 	Last:  "_, _ = io.Copy(io.Discard, os.Stdin)",
 }

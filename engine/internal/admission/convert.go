@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,7 +206,7 @@ func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersio
 	}
 	var converted unstructured.Unstructured
 	if err := converted.UnmarshalJSON(head(replies[0])); err != nil {
-		return nil, nil, err
+		return nil, nil, cmp.Or(converted.UnmarshalJSON(replies[0]), err) // the text contains the whole object
 	}
 	switch got := converted.GroupVersionKind(); {
 	case got.GroupVersion().String() != to:

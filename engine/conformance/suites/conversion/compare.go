@@ -76,7 +76,9 @@ func (p *pair) ask(q question) (a oracle.Answer) {
 			panic(err) // the handler did not answer
 		}
 		if status != nil {
-			return oracle.Answer{Rejection: &oracle.Rejection{Code: status.Code, Reason: string(status.Reason), Message: status.Message}}
+			return oracle.Answer{Rejection: &oracle.Rejection{
+				Code: status.Code, Reason: string(status.Reason), Message: status.Message,
+			}}
 		}
 		return oracle.Answer{Object: table}
 	case get:
@@ -96,7 +98,9 @@ func (p *pair) ask(q question) (a oracle.Answer) {
 // rejection returns an error of the engine as the rejection of an API server. For failed calls and rejected objects it
 // has the text of an API server after what locates the object.
 func rejection(err error, where *regexp.Regexp) *oracle.Rejection {
-	r := &oracle.Rejection{Code: 500, Reason: string(engine.ReasonOf(err)), Message: where.ReplaceAllString(err.Error(), "")}
+	r := &oracle.Rejection{
+		Code: 500, Reason: string(engine.ReasonOf(err)), Message: where.ReplaceAllString(err.Error(), ""),
+	}
 	var e *engine.Error
 	if errors.As(err, &e) && e.Rejection != nil {
 		r.Code, r.Reason, r.Message = e.Rejection.Code, e.Rejection.Reason, e.Rejection.Message
@@ -135,7 +139,9 @@ func (p *pair) convert(q question) oracle.Answer {
 	return oracle.Answer{Object: made.Object}
 }
 
-var rowObjects = map[string]engine.RowObject{"": engine.RowMetadata, "Metadata": engine.RowMetadata, "None": engine.RowNone, "Object": engine.RowWhole}
+var rowObjects = map[string]engine.RowObject{
+	"": engine.RowMetadata, "Metadata": engine.RowMetadata, "None": engine.RowNone, "Object": engine.RowWhole,
+}
 
 func (p *pair) table(q question) oracle.Answer {
 	var docs []engine.Document
@@ -212,7 +218,8 @@ var (
 	// uids and times are what a server generates. stamps are their members, which the oracle removes from texts.
 	stamps = regexp.MustCompile(`\\?"creationTimestamp\\?":\\?"TIME\\?",|,\\?"uid\\?":\\?"UID\\?"`)
 	uids   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	times  = regexp.MustCompile(fmt.Sprintf(`(?:%d|%d)-\d\d-\d\dT\d\d:\d\d:\d\dZ`, time.Now().UTC().Year(), time.Now().UTC().Year()+1))
+	times  = regexp.MustCompile(fmt.Sprintf(`(?:%d|%d)-\d\d-\d\dT\d\d:\d\d:\d\dZ`,
+		time.Now().UTC().Year(), time.Now().UTC().Year()+1))
 	// random is the end of a generated name.
 	random = regexp.MustCompile(`\bx-[0-9a-z]{5}\b`)
 )
@@ -223,8 +230,8 @@ func plain(text string) string {
 	return random.ReplaceAllString(stamps.ReplaceAllString(text, ""), "x-RANDOM")
 }
 
-// unlikeReceived compares what the webhook received from both sides. An API server converts the objects of a list one by
-// one until one fails; the engine sends all of them in one call.
+// unlikeReceived compares what the webhook received from both sides. An API server converts the objects of a list in
+// turn until one fails; the engine sends all of them in one call.
 func unlikeReceived(q question, upstream oracle.Answer, theirs, received map[string]bool) (diffs []string) {
 	for _, part := range []struct {
 		who       string

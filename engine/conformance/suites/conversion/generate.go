@@ -59,8 +59,12 @@ type maker struct {
 func newMaker(seed, k uint64) *maker {
 	m := &maker{Rand: generate.New("conversion", seed, k)}
 	m.namespaced = m.Chance(75)
-	m.versions = [][]string{{"v1", "v1beta1"}, {"v1beta1", "v1"}, {"v1alpha1", "v1beta1", "v1"}, {"v2", "v1", "v1beta1", "v1alpha1"}}[m.IntN(4)]
-	m.reviews = [][]string{{"v1"}, {"v1beta1"}, {"v1", "v1beta1"}, {"v1beta1", "v1"}, {"v2", "v1"}, {"v1alpha1", "v1beta1", "v1"}}[m.IntN(6)]
+	m.versions = generate.Pick(m.Rand, [][]string{
+		{"v1", "v1beta1"}, {"v1beta1", "v1"}, {"v1alpha1", "v1beta1", "v1"}, {"v2", "v1", "v1beta1", "v1alpha1"},
+	})
+	m.reviews = generate.Pick(m.Rand, [][]string{
+		{"v1"}, {"v1beta1"}, {"v1", "v1beta1"}, {"v1beta1", "v1"}, {"v2", "v1"}, {"v1alpha1", "v1beta1", "v1"},
+	})
 	if m.Chance(4) {
 		m.reviews = []string{"v2"}
 	}
@@ -87,8 +91,10 @@ func (m *maker) manifest(url string, bundle []byte) []byte {
 	client := object{"url": url, "caBundle": bundle}
 	spec := object{
 		"group": group, "scope": scope, "versions": versions,
-		"names":      object{"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
-		"conversion": object{"strategy": "Webhook", "webhook": object{"conversionReviewVersions": m.reviews, "clientConfig": client}},
+		"names": object{"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+		"conversion": object{"strategy": "Webhook", "webhook": object{
+			"conversionReviewVersions": m.reviews, "clientConfig": client,
+		}},
 	}
 	apiVersion := "apiextensions.k8s.io/v1"
 	if m.Chance(15) {
@@ -114,7 +120,8 @@ func (m *maker) manifest(url string, bundle []byte) []byte {
 		}
 	}
 	return encode(object{
-		"apiVersion": apiVersion, "kind": "CustomResourceDefinition", "metadata": object{"name": "widgets." + group}, "spec": spec,
+		"apiVersion": apiVersion, "kind": "CustomResourceDefinition", "spec": spec,
+		"metadata": object{"name": "widgets." + group},
 	})
 }
 
@@ -123,13 +130,19 @@ func (m *maker) version(name string, storage bool) object {
 	if m.Chance(85) {
 		root = m.schema(name)
 	}
-	v := object{"name": name, "served": m.Chance(90) || name == m.versions[0], "storage": storage, "schema": object{"openAPIV3Schema": root}}
+	v := object{
+		"name": name, "served": m.Chance(90) || name == m.versions[0], "storage": storage,
+		"schema": object{"openAPIV3Schema": root},
+	}
 	sub := object{}
 	if m.Chance(70) {
 		sub["status"] = object{}
 	}
 	if m.scaled {
-		sub["scale"] = object{"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}
+		sub["scale"] = object{
+			"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.replicas",
+			"labelSelectorPath": ".status.selector",
+		}
 	}
 	v["subresources"] = sub
 	if m.Chance(30) {
@@ -149,9 +162,11 @@ func (m *maker) schema(version string) object {
 		"nullable": object{"type": "string", "nullable": true},
 		"list": object{"type": "array", "items": object{"type": "object", "properties": object{
 			"n": m.varied(object{"type": "integer"}, "7"), "s": object{"type": "string"}}}},
-		"map":  m.varied(object{"type": "object", "additionalProperties": object{"type": "string"}}, `{"k":"v"}`),
-		"any":  object{"x-kubernetes-preserve-unknown-fields": true},
-		"pod":  object{"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true},
+		"map": m.varied(object{"type": "object", "additionalProperties": object{"type": "string"}}, `{"k":"v"}`),
+		"any": object{"x-kubernetes-preserve-unknown-fields": true},
+		"pod": object{
+			"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+		},
 		"port": m.varied(object{"type": "integer"}, "80"), "host": text(), "address": text(),
 		"either": m.varied(object{"x-kubernetes-int-or-string": true}, `"50%"`), "color": text(), "shade": text(),
 	}
@@ -165,7 +180,9 @@ func (m *maker) schema(version string) object {
 		one["required"] = []any{map[bool]string{true: "color", false: "shade"}[version == "v1"]}
 	}
 	if m.Chance(15) {
-		one["x-kubernetes-validations"] = []any{object{"rule": "!has(self.size) || !has(oldSelf.size) || self.size >= oldSelf.size"}}
+		one["x-kubernetes-validations"] = []any{
+			object{"rule": "!has(self.size) || !has(oldSelf.size) || self.size >= oldSelf.size"},
+		}
 	}
 	if m.Chance(20) && one["required"] == nil {
 		one["default"] = object{}
@@ -176,7 +193,9 @@ func (m *maker) schema(version string) object {
 	}}
 	properties := object{"spec": one, "status": state}
 	if m.Chance(10) {
-		properties["metadata"] = object{"type": "object", "properties": object{"name": object{"type": "string", "maxLength": 8}}}
+		properties["metadata"] = object{"type": "object", "properties": object{
+			"name": object{"type": "string", "maxLength": 8},
+		}}
 	}
 	return object{"type": "object", "properties": properties}
 }
@@ -198,17 +217,26 @@ var values = []struct {
 	values []string
 	right  int
 }{
-	{"spec.color", []string{`"red"`, `""`, `"é<&>\u2028"`, "null", "1"}, 3}, {"spec.shade", []string{`"dark"`, `"<a>"`, "null", "{}"}, 2},
-	{"spec.host", []string{`"a.example.com"`, `"b"`, "null", "3"}, 2}, {"spec.port", []string{"80", "8443", "null", `"x"`}, 2},
+	{"spec.color", []string{`"red"`, `""`, `"é<&>\u2028"`, "null", "1"}, 3},
+	{"spec.shade", []string{`"dark"`, `"<a>"`, "null", "{}"}, 2},
+	{"spec.host", []string{`"a.example.com"`, `"b"`, "null", "3"}, 2},
+	{"spec.port", []string{"80", "8443", "null", `"x"`}, 2},
 	{"spec.address", []string{`"c:9"`, `"d"`, `"e:f"`, "null"}, 3},
 	{"spec.size", []string{"1", "5", "2.0", "9223372036854775807", "1.5", "null", `"3"`}, 3},
 	{"spec.ratio", []string{"1.0", "2.5", "1e3", "-0.0", "100000000000000000000", "null", `"x"`}, 5},
-	{"spec.nullable", []string{"null", `"t"`, "1"}, 2}, {"spec.list", []string{`[]`, `[{"n":1}]`, `[{"n":1,"s":"t"},{}]`, `[{"s":null}]`, "[1]", "null"}, 4},
+	{"spec.nullable", []string{"null", `"t"`, "1"}, 2},
+	{"spec.list", []string{`[]`, `[{"n":1}]`, `[{"n":1,"s":"t"},{}]`, `[{"s":null}]`, "[1]", "null"}, 4},
 	{"spec.map", []string{`{}`, `{"a":"b"}`, `{"a":null}`, `{"a":1}`}, 2},
 	{"spec.any", []string{`{"x":1.0,"y":null}`, `[1,{"z":null}]`, `"s"`, "null", "1e21", `{"items":[{}]}`}, 6},
-	{"spec.pod", []string{`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":1,"more":2}}`, `{"metadata":[]}`, "null"}, 1},
-	{"spec.either", []string{"1", `"10%"`, "1.5"}, 2}, {"spec.other", []string{"1", "null", `{"a":[]}`}, 3}, {"other", []string{`{"a":1}`, "null"}, 2},
-	{"status.replicas", []string{"0", "2", "null", `"x"`}, 2}, {"status.phase", []string{`"Ready"`, `"much too long"`, "null"}, 1},
+	{"spec.pod", []string{
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":1,"more":2}}`, `{"metadata":[]}`, "null",
+	}, 1},
+	{"spec.either", []string{"1", `"10%"`, "1.5"}, 2},
+	{"spec.other", []string{"1", "null", `{"a":[]}`}, 3},
+	{"other", []string{`{"a":1}`, "null"}, 2},
+	{"status.replicas", []string{"0", "2", "null", `"x"`}, 2},
+	{"status.phase", []string{`"Ready"`, `"much too long"`, "null"}, 1},
 	{"status.selector", []string{`"a=b"`, "7"}, 1},
 }
 
@@ -241,7 +269,8 @@ func (m *maker) made(version, script string, wrong int) (o, metadata object) {
 		metadata["namespace"] = "default"
 	}
 	if m.Chance(35) {
-		metadata["labels"] = json.RawMessage(generate.Pick(m.Rand, []string{`{"a":"b"}`, `{"a":"b","added.example.com/x":"1"}`, `{}`, "null"}))
+		metadata["labels"] = json.RawMessage(generate.Pick(m.Rand,
+			[]string{`{"a":"b"}`, `{"a":"b","added.example.com/x":"1"}`, `{}`, "null"}))
 	}
 	if m.Chance(10) {
 		metadata["finalizers"] = []any{"a.example.com/b"}
@@ -348,9 +377,13 @@ func (m *maker) changed(q *question) {
 		q.Body = encode(o)
 	case scale:
 		q.Op = oracle.Scale
-		q.Body = encode(object{"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": object{"name": "x"}, "spec": object{"replicas": m.Between(0, 9)}})
+		q.Body = encode(object{
+			"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": object{"name": "x"},
+			"spec": object{"replicas": m.Between(0, 9)},
+		})
 	case patch:
-		q.Op, q.Patch = generate.Pick(m.Rand, []oracle.Op{oracle.Update, oracle.Update, oracle.Status, oracle.Scale}), oracle.MergePatch
+		q.Op = generate.Pick(m.Rand, []oracle.Op{oracle.Update, oracle.Update, oracle.Status, oracle.Scale})
+		q.Patch = oracle.MergePatch
 		q.Body = encode(object{"spec": object{"size": m.Between(0, 9), "color": "green"}, "status": object{"phase": "Done"}})
 		if m.Chance(40) {
 			q.Body = encode(object{"metadata": object{"annotations": object{"patch": "true"}}})

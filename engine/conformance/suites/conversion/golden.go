@@ -47,7 +47,8 @@ func (g *Golden) Run() (answer json.RawMessage, received, diffs []string, err er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return json.RawMessage(ports.ReplaceAllString(plain(string(text)), "127.0.0.1:PORT")), slices.Sorted(maps.Keys(r.received)), r.diffs, nil
+	answer = json.RawMessage(ports.ReplaceAllString(plain(string(text)), "127.0.0.1:PORT"))
+	return answer, slices.Sorted(maps.Keys(r.received)), r.diffs, nil
 }
 
 // ports matches the address of a webhook.

@@ -35,7 +35,8 @@ func newLister(crd *apiextensionsv1.CustomResourceDefinition) (*lister, error) {
 // table returns the Table of the objects, or the Status of a rejection.
 func (l *lister) table(q question) (table []byte, rejection *metav1.Status, err error) {
 	l.objects = q.Objects
-	return served.Get(l.handler, "/apis/"+l.crd.Spec.Group+"/"+q.Version+"/"+l.crd.Spec.Names.Plural, url.Values{"includeObject": {q.Include}},
+	path := "/apis/" + l.crd.Spec.Group + "/" + q.Version + "/" + l.crd.Spec.Names.Plural
+	return served.Get(l.handler, path, url.Values{"includeObject": {q.Include}},
 		"application/json;as=Table;v=v1;g=meta.k8s.io")
 }
 

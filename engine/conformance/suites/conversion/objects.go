@@ -66,7 +66,9 @@ var objects = map[string]lie{
 		return o
 	},
 	"floats": func(o object, _ json.RawMessage) any {
-		for name, value := range map[string]string{"size": "1.0", "ratio": "1e3", "any": `{"f":2.50,"z":-0.0,"e":1E-7,"i":3.0}`} {
+		for name, value := range map[string]string{
+			"size": "1.0", "ratio": "1e3", "any": `{"f":2.50,"z":-0.0,"e":1E-7,"i":3.0}`,
+		} {
 			field(name, json.RawMessage(value))(o, nil)
 		}
 		return o

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 )
 
 // answer writes the response of the webhook.
@@ -37,7 +36,7 @@ var reviews = map[string]answer{
 	"review-neither":         edited(func(review, _ object) { delete(review, "kind"); delete(review, "apiVersion") }),
 	"review-other-kind":      edited(func(review, _ object) { review["kind"] = "AdmissionReview" }),
 	"review-crd": body(func(*call) string {
-		return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"x"},"spec":{"group":"x"}}`
+		return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"x"}}`
 	}),
 	"review-kind-number":  edited(func(review, _ object) { review["kind"] = 1 }),
 	"response-missing":    edited(func(review, _ object) { delete(review, "response") }),
@@ -50,27 +49,30 @@ var reviews = map[string]answer{
 	"failure":             response("result", object{"status": "Failure"}),
 	"failure-message":     response("result", object{"status": "Failure", "message": "custom webhook conversion error"}),
 	"failure-odd-message": response("result", object{"status": "Failure", "message": "a\nb\t%v %s \"é\" <&> \u2028"}),
-	"failure-details":     response("result", object{"status": "Failure", "reason": "Invalid", "code": 422, "details": object{"kind": "x"}}),
-	"success-message":     response("result", object{"status": "Success", "message": "done"}),
-	"success-lower-case":  response("result", object{"status": "success"}),
-	"objects-missing":     response("convertedObjects", nil),
-	"objects-empty":       response("convertedObjects", []any{}),
-	"objects-null":        response("convertedObjects", json.RawMessage("null")),
-	"objects-string":      response("convertedObjects", "x"),
-	"objects-object":      response("convertedObjects", object{}),
-	"objects-one-more":    changed(func(list []json.RawMessage) []json.RawMessage { return append(list, list[0]) }),
-	"objects-one-less":    changed(func(list []json.RawMessage) []json.RawMessage { return list[1:] }),
-	"body-empty":          body(func(*call) string { return "" }),
-	"body-text":           body(func(*call) string { return "it works!" }),
-	"body-null":           body(func(*call) string { return "null" }),
-	"body-list":           body(func(*call) string { return "[]" }),
-	"body-number":         body(func(*call) string { return "17" }),
-	"body-truncated":      cut(func(text []byte) []byte { return text[:len(text)/2] }),
-	"body-trailing":       cut(func(text []byte) []byte { return append(text, "}"...) }),
-	"body-twice":          cut(func(text []byte) []byte { return append(text, text...) }),
-	"body-yaml":           body(func(c *call) string { return "apiVersion: " + c.apiVersion + "\nkind: ConversionReview\n" }),
-	"body-invalid-utf8":   cut(func(text []byte) []byte { return bytes.Replace(text, []byte("Success"), []byte("Succ\xffess"), 1) }),
-	"body-duplicates":     cut(func(text []byte) []byte { return bytes.Replace(text, []byte(`"kind"`), []byte(`"kind":"X","kind"`), 1) }),
+	"failure-details": response("result",
+		object{"status": "Failure", "reason": "Invalid", "code": 422, "details": object{"kind": "x"}}),
+	"success-message":    response("result", object{"status": "Success", "message": "done"}),
+	"success-lower-case": response("result", object{"status": "success"}),
+	"objects-missing":    response("convertedObjects", nil),
+	"objects-empty":      response("convertedObjects", []any{}),
+	"objects-null":       response("convertedObjects", json.RawMessage("null")),
+	"objects-string":     response("convertedObjects", "x"),
+	"objects-object":     response("convertedObjects", object{}),
+	"objects-one-more":   changed(func(list []json.RawMessage) []json.RawMessage { return append(list, list[0]) }),
+	"objects-one-less":   changed(func(list []json.RawMessage) []json.RawMessage { return list[1:] }),
+	"body-empty":         body(func(*call) string { return "" }),
+	"body-text":          body(func(*call) string { return "it works!" }),
+	"body-null":          body(func(*call) string { return "null" }),
+	"body-list":          body(func(*call) string { return "[]" }),
+	"body-number":        body(func(*call) string { return "17" }),
+	"body-truncated":     cut(func(text []byte) []byte { return text[:len(text)/2] }),
+	"body-trailing":      cut(func(text []byte) []byte { return append(text, "}"...) }),
+	"body-twice":         cut(func(text []byte) []byte { return append(text, text...) }),
+	"body-yaml": body(func(c *call) string {
+		return "apiVersion: " + c.apiVersion + "\nkind: ConversionReview\n"
+	}),
+	"body-invalid-utf8": exchanged("Success", "Succ\xffess"),
+	"body-duplicates":   exchanged(`"kind"`, `"kind":"X","kind"`),
 	"body-cut-off": func(w http.ResponseWriter, c *call, converted []json.RawMessage) {
 		w.Header().Set("Content-Length", "100000")
 		honestly(w, c, converted)
@@ -94,15 +96,18 @@ var reviews = map[string]answer{
 	},
 	"status-success": body(func(*call) string { return `{"apiVersion":"v1","kind":"Status","status":"Success"}` }),
 	"status-failure": body(func(*call) string {
-		return `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Conflict","message":"from the body","code":409}`
+		return `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Conflict","message":"body","code":409}`
 	}),
 	"http-created": func(w http.ResponseWriter, c *call, converted []json.RawMessage) {
 		w.WriteHeader(http.StatusCreated)
 		honestly(w, c, converted)
 	},
 	"http-no-content": func(w http.ResponseWriter, _ *call, _ []json.RawMessage) { w.WriteHeader(http.StatusNoContent) },
-	"http-500-json":   withStatus(http.StatusInternalServerError, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"as a Status","reason":"InternalError","code":500}`),
-	"http-422-json":   withStatus(http.StatusUnprocessableEntity, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not this one","reason":"Invalid","details":{"name":"n","kind":"k","causes":[{"reason":"FieldValueInvalid","message":"m","field":"f"}]},"code":422}`),
+	"http-500-json": withStatus(http.StatusInternalServerError,
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"as a Status","reason":"InternalError","code":500}`),
+	"http-422-json": withStatus(http.StatusUnprocessableEntity,
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not this one","reason":"Invalid","code":422,`+
+			`"details":{"name":"n","kind":"k","causes":[{"reason":"FieldValueInvalid","message":"m","field":"f"}]}}`),
 	"http-500-review": func(w http.ResponseWriter, c *call, _ []json.RawMessage) {
 		w.WriteHeader(http.StatusInternalServerError)
 		honestly(w, c, nil)
@@ -111,7 +116,7 @@ var reviews = map[string]answer{
 
 func init() {
 	for _, code := range []int{400, 401, 403, 404, 405, 406, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504} {
-		reviews["http-"+strconv.Itoa(code)] = withStatus(code, "Cannot handle this ConversionReview\n"+strings.Repeat("x", 10))
+		reviews["http-"+strconv.Itoa(code)] = withStatus(code, "Cannot handle this ConversionReview\n")
 	}
 }
 
@@ -150,6 +155,11 @@ func cut(change func(text []byte) []byte) answer {
 		honestly(kept, c, converted)
 		write(w, change(kept.Bytes()))
 	}
+}
+
+// exchanged changes the text of the honest response once.
+func exchanged(old, with string) answer {
+	return cut(func(text []byte) []byte { return bytes.Replace(text, []byte(old), []byte(with), 1) })
 }
 
 // withStatus returns a text with an HTTP status.

@@ -29,7 +29,8 @@ func (n Counts) Compared() int { return n.Cases }
 
 // String returns the summary of a run.
 func (n *Counts) String() string {
-	return fmt.Sprintf("conformance conversion: %d cases, %d disagreements, %d unordered", n.Cases, n.Disagreements, n.Unordered)
+	return fmt.Sprintf("conformance conversion: %d cases, %d disagreements, %d unordered",
+		n.Cases, n.Disagreements, n.Unordered)
 }
 
 // Detail describes the composition of the cases.
@@ -41,7 +42,8 @@ func (n *Counts) Detail() string {
 			least, fewest = name, times
 		}
 	}
-	return fmt.Sprintf("  %d definitions; asked %v, answered %v; the webhook converted %d objects honestly and %d in %d other ways (least often %s: %d)",
+	return fmt.Sprintf("  %d definitions; asked %v, answered %v; "+
+		"the webhook converted %d objects honestly and %d in %d other ways (least often %s: %d)",
 		n.Definitions, n.Asked, n.Outcomes, honestly, wrong, len(objects)+len(reviews), least, fewest)
 }
 
@@ -99,7 +101,8 @@ func (r *run) group(k uint64) Counts {
 		n.count(q, result, unordered)
 		if len(result.diffs) > 0 {
 			n.Disagreements++
-			r.Report(k, result.diffs[0], fmt.Sprintf("request %d, %s\n  definition %s\n  %s", i, q, manifest, strings.Join(result.diffs, "\n  ")))
+			r.Report(k, result.diffs[0], fmt.Sprintf("request %d, %s\n  definition %s\n  %s",
+				i, q, manifest, strings.Join(result.diffs, "\n  ")))
 		}
 	}
 	return n
@@ -136,7 +139,8 @@ func outcome(a oracle.Answer) string {
 		return "ok"
 	}
 	for _, c := range []struct{ class, text string }{
-		{"call", " failed: "}, {"count", " objects, expected "}, {"version", "invalid groupVersion"}, {"kind", "invalid kind"},
+		{"call", " failed: "}, {"count", " objects, expected "}, {"version", "invalid groupVersion"},
+		{"kind", "invalid kind"},
 		{"identity", "must have the same"}, {"metadata", "invalid metadata"}, {"review", "no supported conversion review"},
 	} {
 		if strings.Contains(a.Rejection.Message, c.text) {
