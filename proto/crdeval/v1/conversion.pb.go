@@ -260,7 +260,7 @@ func (x *ConversionRule) GetPreconditions() []string {
 // The result of testing one law on generated objects.
 type ConversionLaw struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the law, such as `round trip`. docs/conversion.md describes the laws.
+	// The name of the law, such as `round-trip`. docs/conversion.md describes the laws.
 	Law string `protobuf:"bytes,1,opt,name=law,proto3" json:"law,omitempty"`
 	// The version of the generated objects.
 	FromVersion string `protobuf:"bytes,2,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
