@@ -39,11 +39,15 @@ type Document struct {
 
 // Split splits the content of a file into documents: YAML documents, and JSON objects that follow each other. It skips
 // documents without content.
-func Split(content []byte) (all []Document) {
+func Split(content []byte) []Document { return SplitLine(content, 0) }
+
+// SplitLine is Split for a part of a file that begins after a number of lines. The offsets of positions are those in the
+// part.
+func SplitLine(content []byte, before int) (all []Document) {
 	offset := 0
 	for d := range value.SplitYAML(content) {
 		offset += bytes.Index(content[offset:], d.Text)
-		lines := d.Line - 1
+		lines := before + d.Line - 1
 		for _, text := range splitJSON(d.Text) {
 			all = append(all, Document{text, lines, offset})
 			lines += bytes.Count(text, []byte{'\n'})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,24 +179,18 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 
 // checkRules compiles rules for a CRD and tests the laws. The error is that of an interruption.
 func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existing *engine.Existing) error {
-	d, err := engine.CompileStored(ctx, existing.Manifest, engine.Options{Conversion: r.source.Document})
-	if err != nil && ctx.Err() == nil {
-		text, line, _ := r.source.Describe(err)
-		if r.Error = text; line > 0 {
-			r.Line = line
-		}
-		return nil
-	}
 	var laws []engine.ConversionLaw
+	d, err := engine.CompileStored(ctx, existing.Manifest, engine.Options{Conversion: r.source.Document})
 	if err == nil {
 		r.take(d.Conversion())
 		laws, err = d.TestConversion(ctx, c.Objects, c.Seed)
 	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
-	} else if err != nil {
-		r.Accepted, r.Error = false, err.Error()
-		return nil
+	}
+	if err != nil {
+		text, line, _ := r.source.Describe(err)
+		r.Accepted, r.Error, r.Line = false, text, cmp.Or(line, r.Line)
 	}
 	for _, l := range laws {
 		line := lawLine{Law: l.Law, From: l.Between[0], To: l.Between[1], Objects: l.Objects, Excepted: l.Excepted}

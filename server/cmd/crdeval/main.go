@@ -33,6 +33,7 @@ type cli struct {
 	Check       checkCommand       `cmd:"" help:"Check CRDs in files as an API server does."`
 	Admit       admitCommand       `cmd:"" help:"Check writes of objects in files as an API server does."`
 	Convert     convertCommand     `cmd:"" help:"Convert objects in files to another version, or check conversion rules."`
+	Migrate     migrateCommand     `cmd:"" help:"Migrate stored objects to the storage version of their CRD."`
 	Diff        diffCommand        `cmd:"" help:"Report the changes between CRDs, and what they break."`
 	Discover    discoverCommand    `cmd:"" help:"List the resources of CRDs, like kubectl api-resources."`
 	OpenAPI     openapiCommand     `cmd:"" name:"openapi" help:"Print the OpenAPI document of CRDs."`

@@ -34,11 +34,18 @@ func newMeter(mode string, w io.Writer, all int) *meter {
 // step counts an object.
 func (m *meter) step(rejected, errors int) {
 	m.done++
+	m.update(func() string {
+		return fmt.Sprintf("%d of %d objects, %d rejected, %d errors", m.done, m.all, rejected, errors)
+	})
+}
+
+// update replaces the line, unless that was done a short time ago.
+func (m *meter) update(line func() string) {
 	if m.w == nil || time.Now().Before(m.next) {
 		return
 	}
 	m.next, m.printed = time.Now().Add(progressInterval), true
-	fmt.Fprintf(m.w, "\r%d of %d objects, %d rejected, %d errors", m.done, m.all, rejected, errors)
+	fmt.Fprintf(m.w, "\r%s", line())
 }
 
 func (m *meter) end() {

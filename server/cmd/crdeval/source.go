@@ -207,8 +207,12 @@ func (r reader) file(name string) ([]*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*source
-	for i, d := range manifests.Split(content) {
+	return sourcesOf(name, manifests.Split(content)), nil
+}
+
+// sourcesOf returns the manifests of the documents of a file.
+func sourcesOf(name string, documents []manifests.Document) (all []*source) {
+	for i, d := range documents {
 		for item, m := range d.Manifests() {
 			all = append(all, newSource(m, location{File: name, Number: i + 1, Item: item}))
 		}
@@ -216,7 +220,7 @@ func (r reader) file(name string) ([]*source, error) {
 	for _, s := range all {
 		s.several = len(all) > 1
 	}
-	return all, nil
+	return all
 }
 
 func newSource(m manifests.Manifest, at location) *source {

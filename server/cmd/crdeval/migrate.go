@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+type migrateCommand struct {
+	Files []string `arg:"" optional:"" help:"Files or directories with stored objects; - for stdin. JSON with an object a line is read in any size." name:"file"`
+	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" sep:"none"`
+	CRD   string   `name:"crd" help:"The name of the CRD whose objects are migrated. Default: the CRD of each object. Required for a cluster and with --write." placeholder:"NAME"`
+	inputFlags
+
+	Kubeconfig string `help:"Migrate the objects of the cluster of this kubeconfig file. Nothing is written without --write." placeholder:"FILE"`
+	Context    string `help:"Migrate the objects of the cluster of this context. Without --kubeconfig, the context of the default kubeconfig." placeholder:"NAME"`
+	Write      bool   `help:"In a cluster: update each object without a change, so that it is stored in the storage version, and then status.storedVersions of the CRD. With --server: set the stored versions of the CRD in the catalog."`
+
+	Out      string `help:"Directory for the migrated objects, a file for each. Default: stdout, an object a line." placeholder:"DIR"`
+	State    string `help:"File for the progress. A run with the same file continues where the last one ended." placeholder:"FILE"`
+	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
+	serviceFlags
+}
+
+func (*migrateCommand) Help() string {
+	return `Migrates stored objects to the storage version of their CRD. Reads objects at any version and prints them as JSON at the storage version, as an API server reads them: pruned, with defaults, and converted. Objects that have the storage version are printed as they are. Errors of objects do not end the run. They are listed at its end.
+
+With --kubeconfig or --context, reads the objects of a cluster in pages. Without --write, prints them at the storage version and changes nothing. With --write, updates each object without a change: then the API server stores it in the storage version. Objects that change in the meantime are read and written again, and deleted ones are skipped. If all objects are migrated, status.storedVersions of the CRD becomes the storage version.
+
+SIGINT and SIGTERM end the run after the current object. With --state, the next run continues. If the process is killed, the next run repeats at most the last page of a cluster, or the last 200 documents of files. Writing an object again changes nothing.
+
+Exit code 0: all objects are migrated. Exit code 1: a CRD is rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, or the usage is wrong.`
+}
+
+// inCluster reports whether the objects of a cluster are migrated.
+func (c *migrateCommand) inCluster() bool { return c.Kubeconfig != "" || c.Context != "" }
+
+func (c *migrateCommand) Validate() error {
+	switch {
+	case c.inCluster() && len(c.Files) > 0:
+		return errors.New("files cannot be used with --kubeconfig and --context")
+	case c.inCluster() && c.Server != "":
+		return errors.New("--server cannot be used with --kubeconfig and --context")
+	case !c.inCluster() && len(c.Files) == 0:
+		return errors.New(`expected "<file> ...", --kubeconfig or --context`)
+	case c.inCluster() && c.CRD == "", c.Write && c.CRD == "":
+		return errors.New("missing flag: --crd=NAME")
+	case c.Write && !c.inCluster() && c.Server == "":
+		return errors.New("--write needs --kubeconfig, --context or --server")
+	case c.Write && c.inCluster() && c.Out != "":
+		return errors.New("--out cannot be used with --write in a cluster")
+	case isStdinTwice(c.Files, c.CRDs):
+		return errStdinTwice
+	}
+	return c.validate()
+}
+
+// storage is the CRD of a kind, with its storage version.
+type storage struct{ crd, version string }
+
+// migration is a run.
+type migration struct {
+	*migrateCommand
+	env   environment
+	v     *converter // nil for writes in a cluster
+	kinds map[groupKind]storage
+	state *migrateState
+	meter *meter
+	all   int // objects; 0 if unknown
+}
+
+// Run migrates the objects of files or of a cluster.
+func (c *migrateCommand) Run(ctx context.Context, env environment) error {
+	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, meter: newMeter(c.Progress, env.stderr, 0)}
+	crds, rules, err := reader{env, c.Recursive}.crdsAndRules(c.CRDs...)
+	if err != nil {
+		return err
+	}
+	if c.Out != "" {
+		if err := os.MkdirAll(c.Out, 0o750); err != nil {
+			return err
+		}
+	}
+	if c.inCluster() {
+		err = m.migrateCluster(ctx, rules)
+	} else {
+		err = m.migrateFiles(ctx, crds, rules)
+	}
+	m.meter.end()
+	if m.state == nil || err != nil && !m.state.Finished {
+		if m.state != nil && c.State != "" {
+			err = fmt.Errorf("%w; %s done: run the command again to continue", err, counted(m.state.count(), "object"))
+		}
+		return err
+	}
+	m.summarize()
+	if err == nil && len(m.state.Failed) > 0 {
+		return errRejected
+	}
+	return err
+}
+
+// connect starts the service that converts, with the CRDs and rules of files.
+func (m *migration) connect(ctx context.Context, crds, rules []*source) (close func(), err error) {
+	service, err := m.migrateCommand.connect()
+	if err != nil {
+		return nil, err
+	}
+	m.v = &converter{service: service}
+	for _, s := range slices.Concat(crds, rules) {
+		switch j := m.v.add(ctx, s); {
+		case j.Error != "":
+			service.close()
+			return nil, fmt.Errorf("%s: %s", s.errorAt(j.Line), j.Error)
+		case !j.Accepted:
+			service.close()
+			return nil, errors.Join(j.print(m.env.stderr), errRejected)
+		}
+	}
+	if err := m.findKinds(ctx); err != nil {
+		service.close()
+		return nil, err
+	}
+	return service.close, nil
+}
+
+// findKinds determines the storage versions: those of CRDs in files take precedence over those of the catalog.
+func (m *migration) findKinds(ctx context.Context) error {
+	for _, j := range m.v.given {
+		spec := &j.source.id.Spec
+		of := groupKind{spec.Group, spec.Names.Kind}
+		for _, version := range spec.Versions {
+			if _, known := m.kinds[of]; version.Storage && !known {
+				m.kinds[of] = storage{j.source.id.Metadata.Name, version.Name}
+			}
+		}
+	}
+	for token := ""; m.v.local == nil; {
+		page, err := m.v.Registry().ListCrds(ctx, &crdevalv1.ListCrdsRequest{Catalog: m.v.catalog, PageToken: token})
+		if err != nil {
+			return m.v.fail("", err)
+		}
+		for _, crd := range page.GetCrds() {
+			of := groupKind{crd.GetGroup(), crd.GetNames().GetKind()}
+			if _, known := m.kinds[of]; !known {
+				m.kinds[of] = storage{crd.GetName(), crd.GetStorageVersion()}
+			}
+		}
+		if token = page.GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	if m.CRD == "" {
+		return nil
+	}
+	for of, s := range m.kinds {
+		if s.crd == m.CRD {
+			m.kinds = map[groupKind]storage{of: s}
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no CRD %s: add it to --crds, or correct --crd", m.CRD)
+}
+
+// convert returns the objects at the storage versions, in their order.
+func (m *migration) convert(ctx context.Context, objects []*source) (all []*conversion, err error) {
+	for len(objects) > 0 {
+		to, known := m.kinds[kindOf(objects[0])]
+		n := 1
+		for n < len(objects) && kindOf(objects[n]) == kindOf(objects[0]) {
+			n++
+		}
+		var results []*conversion
+		if known || objects[0].id.Kind == "" {
+			results, err = m.v.transform(ctx, objects[:n], func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
+				return client.Read(ctx, to.version, texts...)
+			}, func(s *source) bool { return versionOf(s.id.APIVersion) == to.version })
+		} else {
+			results = m.unknown(objects[:n])
+		}
+		if err != nil {
+			return nil, err
+		}
+		all, objects = append(all, results...), objects[n:]
+	}
+	return all, nil
+}
+
+func kindOf(s *source) groupKind { return groupKind{groupOf(s.id.APIVersion), s.id.Kind} }
+
+// unknown returns errors for objects whose kind has no CRD.
+func (m *migration) unknown(objects []*source) (all []*conversion) {
+	for _, s := range objects {
+		r := &conversion{source: s}
+		r.skipped, r.err = noCRD(m.v.given, s.id.APIVersion, s.id.Kind)
+		switch {
+		case m.CRD != "":
+			r.skipped, r.err = true, fmt.Errorf("it is not an object of %s", m.CRD)
+		case r.skipped:
+			r.err = fmt.Errorf("no CRD for %s (%s): add it to --crds", s.id.Kind, s.id.APIVersion)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// progress prints the progress.
+func (m *migration) progress() {
+	m.meter.update(func() string {
+		done := m.state.count()
+		text := fmt.Sprintf("%s, %d errors", counted(done, "object"), len(m.state.Failed))
+		if m.all > 0 && m.all >= done {
+			const width = 30
+			filled := width * done / m.all
+			text = fmt.Sprintf("[%s%s] %d of %d objects, %d errors", strings.Repeat("#", filled), strings.Repeat("-", width-filled),
+				done, m.all, len(m.state.Failed))
+		}
+		return text
+	})
+}
+
+// summarize prints the errors and the counts of the run, including those of the runs that it continues.
+func (m *migration) summarize() {
+	st := m.state
+	var b strings.Builder
+	for _, f := range st.Failed {
+		fmt.Fprintf(&b, "%s: not migrated: %s\n", f.Object, f.Error)
+	}
+	verb := "migrated"
+	if m.inCluster() && !m.Write {
+		verb = "would be written"
+	}
+	fmt.Fprintf(&b, "%s: %d %s", counted(st.count(), "object"), st.Migrated, verb)
+	for _, part := range []struct {
+		n    int
+		text string
+	}{
+		{st.Current, "already in the storage version"}, {st.Deleted, "deleted in the meantime"}, {st.Skipped, "skipped"},
+		{len(st.Failed), "not migrated"},
+	} {
+		if part.n > 0 {
+			fmt.Fprintf(&b, ", %d %s", part.n, part.text)
+		}
+	}
+	fmt.Fprintln(&b)
+	_, _ = m.env.stderr.Write(printable([]byte(b.String())))
+}

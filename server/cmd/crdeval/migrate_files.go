@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// migrateFiles migrates the documents of files, directories or stdin.
+func (m *migration) migrateFiles(ctx context.Context, crds, rules []*source) error {
+	closeService, err := m.connect(ctx, crds, rules)
+	if err != nil {
+		return err
+	}
+	defer closeService()
+	st, err := loadState(m.State, migrationSubject{Source: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
+	if err != nil {
+		return err
+	}
+	m.state = st
+	if !st.Read {
+		if err := m.readFiles(ctx); err != nil {
+			return err
+		}
+		if st.Read = true; m.Write { // the next step can fail
+			err = st.save()
+		}
+	}
+	if err == nil && m.Write && len(st.Failed) == 0 {
+		for _, s := range m.kinds { // only that of --crd
+			if _, err := m.v.SetStoredVersions(ctx, s.crd, s.version); err != nil {
+				return m.v.fail("set the stored versions of "+s.crd, err)
+			}
+			fmt.Fprintf(m.env.stderr, "stored versions of %s: %s\n", s.crd, s.version)
+		}
+	}
+	if err == nil {
+		st.Finished = true
+		err = st.save()
+	}
+	return err
+}
+
+// readFiles migrates the documents that the state does not have.
+func (m *migration) readFiles(ctx context.Context) error {
+	st, n := m.state, 0
+	var batch []*source
+	for s, err := range (reader{m.env, m.Recursive}).documents(m.Files...) {
+		switch {
+		case err != nil:
+			return errors.Join(m.migrateBatch(ctx, batch), fmt.Errorf("%s: %w", s.File, err))
+		case s.rules, s.typeErr == nil && s.id.Kind == manifests.CRDKind:
+			continue
+		}
+		if n++; n <= st.Documents {
+			if n == st.Documents && digest(s) != st.Digest {
+				return fmt.Errorf("the files have changed since the last run: %s is not the object that it migrated last", s.where())
+			}
+			continue
+		}
+		if batch = append(batch, s); len(batch) == maxBatch {
+			if err := m.migrateBatch(ctx, batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	if n < st.Documents {
+		return fmt.Errorf("the files have changed since the last run: they have %s, and it migrated %d",
+			counted(n, "document"), st.Documents)
+	}
+	return m.migrateBatch(ctx, batch)
+}
+
+// migrateBatch converts documents, writes the results and saves the state.
+func (m *migration) migrateBatch(ctx context.Context, batch []*source) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	if err := m.convertAndWrite(ctx, batch); err != nil {
+		return err
+	}
+	m.state.Documents += len(batch)
+	m.state.Digest = digest(batch[len(batch)-1])
+	m.progress()
+	return m.state.save()
+}
+
+// convertAndWrite converts objects, writes the results and counts them.
+func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error {
+	results, err := m.convert(ctx, batch)
+	if err != nil {
+		return err
+	}
+	var lines bytes.Buffer
+	for _, r := range results {
+		if r.object != nil && m.Out != "" {
+			if err := writeObject(m.Out, r); err != nil {
+				r.err = err
+			}
+		} else if r.object != nil {
+			if err := json.Compact(&lines, r.object); err != nil {
+				return fmt.Errorf("%s: %w", r.where(), err)
+			}
+			lines.WriteByte('\n')
+		}
+	}
+	if _, err := m.env.stdout.Write(lines.Bytes()); err != nil {
+		return err
+	}
+	for _, r := range results {
+		switch to := m.kinds[kindOf(r.source)]; {
+		case r.err != nil && r.skipped && m.SkipOtherKinds:
+			m.state.Skipped++
+		case r.err != nil:
+			at, text := m.locate(r)
+			m.state.fail(at, text)
+		case versionOf(r.id.APIVersion) == to.version && !m.inCluster():
+			m.state.Current++
+		default:
+			m.state.Migrated++
+		}
+	}
+	return nil
+}
+
+// locate returns what identifies an object in messages, and the text of its error.
+func (m *migration) locate(r *conversion) (at, text string) {
+	if m.inCluster() {
+		return r.title(), r.err.Error()
+	}
+	text, line, _ := r.Describe(r.err)
+	if line == 0 {
+		line = r.Line()
+	}
+	return fmt.Sprintf("%s:%d: %s", r.File, line, r.title()), text
+}
+
+// writeObject writes an object to DIR/KIND.GROUP/[NAMESPACE/]NAME.json. Writing it again replaces the file.
+func writeObject(dir string, r *conversion) error {
+	id := &r.id
+	parts := []string{id.Kind + "." + groupOf(id.APIVersion), id.Metadata.Namespace, id.Metadata.Name + ".json"}
+	if id.Metadata.Name == "" {
+		return errors.New("it has no metadata.name for the name of its file")
+	}
+	for _, part := range parts {
+		if part != "" && (!filepath.IsLocal(part) || strings.ContainsAny(part, `/\`)) {
+			return fmt.Errorf("%q cannot be the name of a file", part)
+		}
+	}
+	path := filepath.Join(append([]string{dir}, parts...)...)
+	var b bytes.Buffer
+	err := json.Compact(&b, r.object)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o750)
+	}
+	if err == nil {
+		err = replaceFile(path, append(b.Bytes(), '\n'))
+	}
+	return err
+}
+
+// digest identifies a document.
+func digest(s *source) string {
+	sum := sha256.Sum256(append(append([]byte(nil), s.Document.JSON...), s.Document.YAML...))
+	return hex.EncodeToString(sum[:])
+}
+
+// maxLine bounds a line of JSON.
+const maxLine = 64 << 20
+
+// documents is each, but a file whose first line is a JSON object is read line by line.
+func (r reader) documents(names ...string) iter.Seq2[*source, error] {
+	return func(yield func(*source, error) bool) {
+		for _, name := range names {
+			files, err := r.files(name)
+			if err != nil && !yield(&source{location: location{File: name}}, err) {
+				return
+			}
+			for _, file := range files {
+				if !r.lines(file, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// lines yields the documents of a file. It returns false if yield does.
+func (r reader) lines(name string, yield func(*source, error) bool) bool {
+	failed := func(err error) bool {
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			err = e.Err
+		}
+		return yield(&source{location: location{File: name}}, err)
+	}
+	from := r.env.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return failed(err)
+		}
+		defer func() { _ = f.Close() }()
+		from = f
+	}
+	in := bufio.NewReaderSize(interruptible{from, r.env.interrupted}, 64<<10)
+	line, err := readLine(in)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return failed(err)
+	}
+	if head := bytes.TrimSpace(line); len(head) == 0 || head[0] != '{' || !json.Valid(head) {
+		rest, err := io.ReadAll(io.LimitReader(in, maxFileBytes+1))
+		if err == nil && len(rest) > maxFileBytes {
+			err = fmt.Errorf("the file is larger than %d MiB and not JSON with an object a line: split it", maxFileBytes>>20)
+		}
+		if err != nil {
+			return failed(err)
+		}
+		return yieldAll(sourcesOf(name, manifests.Split(append(line, rest...))), yield)
+	}
+	for n := 0; ; n++ {
+		for _, s := range sourcesOf(name, manifests.SplitLine(line, n)) {
+			s.Number, s.several = n+1, true
+			if !yield(s, nil) {
+				return false
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return true
+		}
+		if line, err = readLine(in); err != nil && !errors.Is(err, io.EOF) {
+			return failed(fmt.Errorf("line %d: %w", n+2, err))
+		}
+	}
+}
+
+func yieldAll(list []*source, yield func(*source, error) bool) bool {
+	for _, s := range list {
+		if !yield(s, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// readLine returns a line with its end. At the end of the file, the error is io.EOF, and the line can be empty.
+func readLine(in *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+// interruptible reads until it is interrupted, even if the next bytes of a pipe never come.
+type interruptible struct {
+	from        io.Reader
+	interrupted <-chan struct{}
+}
+
+// Read implements io.Reader.
+func (r interruptible) Read(p []byte) (int, error) {
+	if r.interrupted == nil {
+		return r.from.Read(p)
+	}
+	type result struct {
+		content []byte
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		own := make([]byte, len(p)) // p must not change after an interruption
+		n, err := r.from.Read(own)
+		done <- result{own[:n], err}
+	}()
+	select {
+	case r := <-done:
+		return copy(p, r.content), r.err
+	case <-r.interrupted:
+		return 0, errors.New("interrupted")
+	}
+}
