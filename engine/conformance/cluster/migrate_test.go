@@ -103,12 +103,17 @@ func (m *migration) watch() {
 			return watch.Event{}
 		}
 	}
+	check := func(event watch.Event, want watch.EventType) *unstructured.Unstructured {
+		m.t.Helper()
+		object, ok := event.Object.(*unstructured.Unstructured)
+		if event.Type != want || !ok {
+			m.t.Fatalf("event %s %v, want %s", event.Type, event.Object, want)
+		}
+		return object
+	}
 	all := map[string]*unstructured.Unstructured{}
 	for event := next(); event.Type != watch.Bookmark; event = next() {
-		object, ok := event.Object.(*unstructured.Unstructured)
-		if event.Type != watch.Added || !ok {
-			m.t.Fatalf("event %s %v", event.Type, event.Object)
-		}
+		object := check(event, watch.Added)
 		all[object.GetName()] = object
 	}
 	m.checkAll(after, all)
@@ -128,12 +133,11 @@ func (m *migration) watch() {
 		event    watch.EventType
 		hostPort string
 	}{{watch.Added, "a:1"}, {watch.Modified, "b:1"}, {watch.Modified, "b:2"}, {watch.Deleted, "b:2"}} {
-		got := next()
-		object, ok := got.Object.(*unstructured.Unstructured)
-		if got.Type != want.event || !ok {
-			m.t.Fatalf("event %s %v, want %s", got.Type, got.Object, want.event)
+		event := next()
+		for event.Type == watch.Bookmark {
+			event = next()
 		}
-		m.check(after, object, nil, want.hostPort)
+		m.check(after, check(event, want.event), nil, want.hostPort)
 	}
 }
 

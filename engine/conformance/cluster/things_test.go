@@ -65,9 +65,11 @@ spec:
           status: {type: object, properties: {ready: {type: boolean}, state: {type: string}}}
 `
 
+// thingRules store the default of priority at v1beta1, so an object may have it after a conversion back.
 const thingRules = `
 crd: things.example.com
 between: [v1beta1, v1]
+except: [round-trip]
 rules:
 - move: {from: spec.host, to: spec.endpoint.host}
 - move: {from: spec.port, to: spec.endpoint.port}
