@@ -39,6 +39,9 @@ func (s *Set) Expects(from, to string, at value.Path) bool {
 
 // required adds a precondition for each field that the target requires and that the source may lack.
 func (w *walker) required(dp path, dst *schema.Props) {
+	if n := w.dst.named.find(dp); n != nil && (n.stashed != nil || n.dropped != nil || n.written != nil) {
+		return // the object is made as a whole, or not at all
+	}
 	src := w.counterpartOf(1-w.from, dp)
 	if src != nil {
 		if s, _ := src.resolve(w.src.Schema); w.dst.named.find(dp) == nil && schema.Equal(s, dst) {
