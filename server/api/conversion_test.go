@@ -214,6 +214,7 @@ func TestConversionErrors(t *testing.T) {
 		{toSetConversion, "", asYAML, "MALFORMED_BODY", http.StatusBadRequest},
 		{toSetConversion, "", "application/json", "MALFORMED_BODY", http.StatusBadRequest},
 		{toSetConversion, "{", "application/json", "MALFORMED_BODY", http.StatusBadRequest},
+		{toRegister, hostRules, asYAML, "MANIFEST_UNREADABLE", http.StatusBadRequest},
 		{toSetConversion + "?other=1", hostRules, asYAML, "INVALID_ARGUMENT", http.StatusBadRequest},
 	} {
 		if a := w.do("POST", tc.path, tc.body, "Content-Type", tc.media); a.code != tc.code || reason(t, a.status(t)) != tc.reason {
@@ -223,6 +224,9 @@ func TestConversionErrors(t *testing.T) {
 	_, err := w.registry.SetConversion(t.Context(), &crdevalv1.SetConversionRequest{Catalog: "default"})
 	if reason(t, status.Convert(err)) != "INVALID_ARGUMENT" {
 		t.Errorf("without a CRD: %v", err)
+	}
+	if text := w.do("POST", toRegister, hostRules, "Content-Type", asYAML).text; !strings.Contains(text, "set them with SetConversion") {
+		t.Error(text)
 	}
 	a := w.do("POST", toSetConversion, "crd:\n- [\n", "Content-Type", asYAML)
 	if text := a.status(t).Message(); !strings.Contains(text, "conversion rules: ") || !strings.Contains(text, "line") {

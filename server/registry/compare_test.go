@@ -93,3 +93,35 @@ func TestCompare(t *testing.T) {
 		t.Error("comparing registers")
 	}
 }
+
+// A comparison with a registered CRD keeps its conversion rules, as an update does.
+func TestCompareKeepsConversion(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	mustAccept(t, r, hosts("Webhook", ""), Created)
+	setRules(t, r, moveHost(), Updated)
+	stored := engine.JSON([]byte(`{"apiVersion": "example.com/v1beta1", "kind": "Host", "metadata": {"name": "a", "namespace": "b"}, "spec": {"host": "h"}}`))
+	for _, tc := range []struct {
+		name string
+		c    Comparison
+		fits bool
+	}{
+		{"of a CRD that the rules fit", Comparison{New: hosts("Webhook", "")}, true},
+		{"of another", Comparison{New: hosts("Webhook", ", port: {type: integer}")}, false},
+	} {
+		tc.c.Objects = []engine.Document{stored}
+		done, err := r.Compare(t.Context(), "default", tc.c, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := done.Diff.Report.Conversion
+		if c == nil || c.Accepted != tc.fits || len(c.Violations) > 0 && c.Violations[0].Position != nil {
+			t.Errorf("%s: %+v", tc.name, c)
+		}
+		if len(done.Replayed) != 1 || (done.Replayed[0].Err == nil) != tc.fits {
+			t.Errorf("%s: %+v", tc.name, done.Replayed)
+		}
+	}
+	if done, err := r.Compare(t.Context(), "default", Comparison{New: hosts("Webhook", ""), Base: hosts("Webhook", "")}, ""); err != nil || done.Diff.Report.Conversion != nil {
+		t.Errorf("of two manifests: %+v, %v", done.Diff.Report.Conversion, err)
+	}
+}

@@ -69,7 +69,7 @@ func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Docu
 		return d.existing(manifest)
 	}
 	if j.definition, j.report, err = engine.Compile(ctx, manifest, o); err != nil || unpacking != nil {
-		return nil, cmp.Or(unpacking, err)
+		return nil, cmp.Or(unpacking, pointToSetConversion(err, manifest, o.Limits))
 	}
 	j.name = j.report.Name
 	j.old, _ = c.crds.Get(j.name)

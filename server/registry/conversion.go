@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -163,6 +164,21 @@ func canonicalRules(rules engine.Document, l engine.Limits) ([]byte, error) {
 		text = nil
 	}
 	return text, err
+}
+
+// pointToSetConversion replaces the error of a manifest that is not a CRD if it has conversion rules.
+func pointToSetConversion(err error, manifest engine.Document, l engine.Limits) error {
+	e := (*engine.Error)(nil)
+	if !errors.As(err, &e) || e.Reason != engine.ReasonNotACRD {
+		return err
+	}
+	name, isRules, _ := engine.IsConversion(manifest, l)
+	if !isRules {
+		return err
+	}
+	rules := *e
+	rules.Message = fmt.Sprintf("manifest: it has the conversion rules of %q: set them with SetConversion (:setConversion)", name)
+	return &rules
 }
 
 // withoutPositions returns a copy of a report for callers that do not have the text of the rules.
