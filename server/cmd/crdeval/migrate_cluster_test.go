@@ -185,7 +185,16 @@ func (f *fakeCluster) edit(key string) {
 	f.objects[key].edits++
 }
 
+// onRequest sets before.
+func (f *fakeCluster) onRequest(before func(n int, w http.ResponseWriter, r *http.Request) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = before
+}
+
 func (f *fakeCluster) storedVersions() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return fmt.Sprint(f.crd["status"].(map[string]any)["storedVersions"])
 }
 
@@ -200,20 +209,22 @@ func (f *fakeCluster) migrate(ctx context.Context, args ...string) (code int, st
 // checkMigrated checks that all objects are stored at v1, and that each was written so often.
 func (f *fakeCluster) checkMigrated(least, most int) {
 	f.t.Helper()
+	if got := f.storedVersions(); got != "[v1]" {
+		f.t.Errorf("stored versions %s", got)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for key, o := range f.objects {
 		if o.version != "v1" || o.writes < least || o.writes > most {
 			f.t.Errorf("%s is stored at %s after %d writes", key, o.version, o.writes)
 		}
-	}
-	if got := f.storedVersions(); got != "[v1]" {
-		f.t.Errorf("stored versions %s", got)
 	}
 }
 
 // TestMigrateCluster migrates pages of objects, while others edit and delete some.
 func TestMigrateCluster(t *testing.T) {
 	f := newFakeCluster(t, 25, 10)
-	f.before = func(_ int, _ http.ResponseWriter, r *http.Request) bool {
+	f.onRequest(func(_ int, _ http.ResponseWriter, r *http.Request) bool {
 		switch r.Method + " " + r.URL.Path {
 		case "PUT /apis/example.com/v1/namespaces/n1/lamps/lamp0003":
 			if f.objects["n1/lamp0003"].edits < 2 {
@@ -229,7 +240,7 @@ func TestMigrateCluster(t *testing.T) {
 			delete(f.objects, "n1/lamp0005")
 		}
 		return false
-	}
+	})
 	code, stdout, stderr := f.migrate(t.Context(), "--write", "--state", filepath.Join(t.TempDir(), "state"))
 	want := "status.storedVersions of lamps.example.com: v1\n25 objects: 23 migrated, 2 deleted in the meantime\n"
 	if code != 0 || stdout != "" || stderr != want {
@@ -241,12 +252,12 @@ func TestMigrateCluster(t *testing.T) {
 // TestMigrateClusterDryRun prints the objects at the storage version and writes nothing.
 func TestMigrateClusterDryRun(t *testing.T) {
 	f := newFakeCluster(t, 5, 2)
-	f.before = func(_ int, _ http.ResponseWriter, r *http.Request) bool {
+	f.onRequest(func(_ int, _ http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodGet {
 			t.Errorf("%s %s", r.Method, r.URL)
 		}
 		return false
-	}
+	})
 	code, stdout, stderr := f.migrate(t.Context())
 	want := "nothing was written: use --write to migrate; then status.storedVersions of lamps.example.com, now v1beta1, v1, becomes v1\n" +
 		"5 objects: 5 would be written\n"
@@ -265,7 +276,7 @@ func TestMigrateClusterDryRun(t *testing.T) {
 // TestMigrateClusterErrors keeps the stored versions if an object cannot be written.
 func TestMigrateClusterErrors(t *testing.T) {
 	f := newFakeCluster(t, 6, 4)
-	f.before = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+	f.onRequest(func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case r.Method != http.MethodPut:
 			return false
@@ -277,7 +288,7 @@ func TestMigrateClusterErrors(t *testing.T) {
 			return false
 		}
 		return true
-	}
+	})
 	code, _, stderr := f.migrate(t.Context(), "--write")
 	want := "status.storedVersions of lamps.example.com stays v1beta1, v1, because not all objects are migrated\n" +
 		"Lamp n0/lamp0002: not migrated: it is Conflict\nLamp n1/lamp0001: not migrated: it is Invalid\n" +
@@ -294,8 +305,11 @@ func TestMigrateClusterInterrupted(t *testing.T) {
 	if code, _, stderr := whole.migrate(t.Context(), "--write"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	if whole.requests < objects+3 {
-		t.Fatalf("%d requests", whole.requests)
+	whole.mu.Lock()
+	requests := whole.requests
+	whole.mu.Unlock()
+	if requests < objects+3 {
+		t.Fatalf("%d requests", requests)
 	}
 	for _, tc := range []struct {
 		name string
@@ -320,22 +334,20 @@ func TestMigrateClusterInterrupted(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}, 2},
 	} {
-		for at := 1; at <= whole.requests; at++ {
+		for at := 1; at <= requests; at++ {
 			t.Run(fmt.Sprintf("%s at %d", tc.name, at), func(t *testing.T) {
 				f := newFakeCluster(t, objects, pageSize)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				f.before = func(n int, w http.ResponseWriter, r *http.Request) bool {
+				f.onRequest(func(n int, w http.ResponseWriter, r *http.Request) bool {
 					return n >= at && tc.end(cancel, w, f, r)
-				}
+				})
 				state := filepath.Join(t.TempDir(), "state")
 				code, _, stderr := f.migrate(ctx, "--write", "--state", state)
 				if code != exitError && (tc.name != "signal" || code != 0) {
 					t.Fatalf("the first run: exit code %d\n%s", code, stderr)
 				}
-				f.mu.Lock()
-				f.before = nil
-				f.mu.Unlock()
+				f.onRequest(nil)
 				code, _, stderr = f.migrate(t.Context(), "--write", "--state", state)
 				if code != 0 || !strings.HasSuffix(stderr, "7 objects: 7 migrated\n") {
 					t.Errorf("the second run: exit code %d\n%s", code, stderr)
@@ -361,14 +373,14 @@ func TestMigrateClusterExpired(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFakeCluster(t, 7, 2)
 			expired := false
-			f.before = func(_ int, w http.ResponseWriter, r *http.Request) bool {
+			f.onRequest(func(_ int, w http.ResponseWriter, r *http.Request) bool {
 				if expired || r.URL.Query().Get("continue") == "" {
 					return false
 				}
 				expired = true
 				f.fail(w, http.StatusGone, "Expired", tc.token)
 				return true
-			}
+			})
 			code, _, stderr := f.migrate(t.Context(), tc.args...)
 			if code != tc.code || !strings.Contains(stderr, tc.stderr) {
 				t.Errorf("exit code %d\n%s", code, stderr)
@@ -383,31 +395,33 @@ func TestMigrateClusterExpired(t *testing.T) {
 // TestMigrateClusterState does not use the state of another migration.
 func TestMigrateClusterState(t *testing.T) {
 	f := newFakeCluster(t, 3, 2)
-	f.before = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+	f.onRequest(func(n int, w http.ResponseWriter, _ *http.Request) bool {
 		if n > 3 {
 			f.fail(w, http.StatusServiceUnavailable, "ServiceUnavailable", "")
 		}
 		return n > 3
-	}
+	})
 	state := filepath.Join(t.TempDir(), "state")
 	if code, _, stderr := f.migrate(t.Context(), "--write", "--state", state); code != exitError || !strings.Contains(stderr, "run the command again to continue") {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	f.before = nil
+	f.onRequest(nil)
+	f.mu.Lock()
 	f.crd["metadata"].(map[string]any)["uid"] = "2"
+	f.mu.Unlock()
 	code, _, stderr := f.migrate(t.Context(), "--write", "--state", state)
 	if code != exitError || !strings.Contains(stderr, `is the state of another migration (the uid of the CRD: "1", now "2")`) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	// The storage version changes during the migration.
-	f.before = func(_ int, _ http.ResponseWriter, r *http.Request) bool {
+	f.onRequest(func(_ int, _ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut {
 			for i, storage := range []bool{true, false} {
 				f.crd["spec"].(map[string]any)["versions"].([]any)[i].(map[string]any)["storage"] = storage
 			}
 		}
 		return false
-	}
+	})
 	code, _, stderr = f.migrate(t.Context(), "--write")
 	if code != exitError || !strings.Contains(stderr, "changed during the migration") || f.storedVersions() != "[v1beta1 v1]" {
 		t.Errorf("exit code %d\n%s", code, stderr)
