@@ -143,12 +143,12 @@ func (p *pass) rewrite(to *Version) error {
 }
 
 // head returns an object with the apiVersion, kind and metadata of an object, which are all that convertByWebhook checks:
-// a decoded object can take twenty times the memory of its JSON. It returns what decoding rejects as it is.
+// a decoded object can take twenty times the memory of its JSON. It returns what is not an object as it is.
 func head(object []byte) []byte {
-	d := value.Acquire()
-	defer d.Release()
+	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := d.ParseJSON(object, value.Limits{MaxBytes: max(len(object), 1)})
-	if err != nil || d.Nodes[d.Field(root, "kind")].Kind != value.String {
+	if err != nil || d.Nodes[root].Kind != value.Object {
+		d.Release()
 		return object
 	}
 	text := []byte{'{'}
@@ -161,6 +161,7 @@ func head(object []byte) []byte {
 			text = d.AppendDecoded(text, field)
 		}
 	}
+	d.Release()
 	return append(text, '}')
 }
 

@@ -49,6 +49,7 @@ func TestConvertByWebhook(t *testing.T) {
 		{"no metadata", object("v1", `{}`), `{"apiVersion":"g/v2","kind":"A"}`, preamble + `metadata: missing metadata in converted object`},
 		{"metadata that is not an object", object("v1", `{}`), object("v2", `[]`), preamble + `metadata: invalid metadata of type []interface {} in converted object`},
 		{"invalid JSON", object("v1", meta), `{`, `unexpected end of JSON input`},
+		{"a malformed version", object("v1", meta), object("a/b", `{}`), `Object 'Kind' is missing in '{"apiVersion":"g/a/b","kind":"A","metadata":{},"spec":{"a":9007199254740993}}'`},
 		{"a large reply", object("v1", meta), object("v2", `{"name":"`+strings.Repeat("n", 1000)+`"}`), `document size of 1085 bytes exceeds the limit of 1000 bytes`},
 		{"an object with only apiVersion and kind is not sent", `{"apiVersion":"g/v1","kind":"A"}`, `{`, `{"apiVersion":"g/v2","kind":"A"}`},
 	} {
