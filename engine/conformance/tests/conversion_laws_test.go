@@ -84,7 +84,7 @@ func changedVersion(t *testing.T, r generate.Rand, doc []byte) (manifest []byte,
 	spec.Set("conversion", tree.Obj("strategy", "Webhook", "webhook", tree.Obj("conversionReviewVersions", tree.Arr(tree.Str("v1")),
 		"clientConfig", tree.Obj("service", tree.Obj("namespace", "a", "name", "b")))))
 	if len(lines) == 0 {
-		lines = []string{"[]"}
+		lines = []string{"  []"}
 	}
 	return crd.JSON(), "crd: " + name + "\nbetween: [v1beta1, v1]\nrules:\n" + strings.Join(lines, "\n") + "\n"
 }
