@@ -35,7 +35,7 @@ type Conversion struct {
 }
 
 // GetCatalog returns the name of the catalog.
-func (c *Conversion) GetCatalog() string { return c.Catalog }
+func (r *Conversion) GetCatalog() string { return r.Catalog }
 
 // Converted is the answer to a Conversion.
 type Converted struct {
