@@ -303,8 +303,8 @@ func (m *maker) script() string {
 }
 
 // stored returns a stored object.
-func (m *maker) stored(version string) []byte {
-	o, metadata := m.made(version, m.script(), 15)
+func (m *maker) stored(version, script string) []byte {
+	o, metadata := m.made(version, script, 15)
 	metadata["uid"], metadata["generation"], metadata["creationTimestamp"] = "u", m.Between(0, 3), "2024-01-01T00:00:00Z"
 	metadata["resourceVersion"] = "7"
 	if m.Chance(5) {
@@ -341,7 +341,11 @@ func (m *maker) next() question {
 	case create:
 		q.Name, q.Body = "", m.created(q.Version)
 	default:
-		q.Old = m.stored(generate.Pick(m.Rand, m.versions))
+		script := m.script()
+		if q.how == scale && m.Chance(20) {
+			script = "*=floats" // such an object has no Scale
+		}
+		q.Old = m.stored(generate.Pick(m.Rand, m.versions), script)
 		if q.how == getScale { // of an object that was printed before: then 2.0 is an integer
 			q.Old = bytes.ReplaceAll(q.Old, []byte(`"size":2.0`), []byte(`"size":2`))
 		}
@@ -423,7 +427,7 @@ func (m *maker) list() [][]byte {
 		same = "*=" + generate.Pick(m.Rand, names(reviews))
 	}
 	for i := range made {
-		o, err := parse(m.stored(generate.Pick(m.Rand, m.versions)))
+		o, err := parse(m.stored(generate.Pick(m.Rand, m.versions), ""))
 		if err != nil {
 			panic(err) // it was encoded
 		}

@@ -88,13 +88,14 @@ func (r *run) group(k uint64) Counts {
 	}
 	for i := range questionsPerGroup {
 		q := m.next()
-		result := p.compare(q, i%8 == 0)
+		check := i%3 == 0
+		result := p.compare(q, check)
 		unordered := false
 		for range mostReruns { // the order in which upstream checks labels is that of Go maps
 			if len(result.diffs) == 0 {
 				break
 			}
-			if again := p.compare(q, i%8 == 0); len(again.diffs) == 0 {
+			if again := p.compare(q, check); len(again.diffs) == 0 {
 				result, unordered = again, true
 			}
 		}
