@@ -15,7 +15,7 @@ import (
 const MaxObjects = 1000
 
 // maxWaiting bounds the memory of the objects of a batch that wait for calls, in bytes. The last of them may exceed it.
-const maxWaiting = 64 << 20
+const maxWaiting = 128 << 20
 
 // weigh returns the approximate memory of the evaluation of an object. An evaluation can parse it three times.
 func weigh(object []byte) int {
