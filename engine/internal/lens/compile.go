@@ -132,6 +132,7 @@ func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.
 	if len(c.found) > 0 {
 		return nil, c.found, nil
 	}
+	c.lookElsewhere()
 	c.set.size = c.retained.Size
 	return c.set, nil, nil
 }
@@ -143,6 +144,7 @@ type compiler struct {
 	found  []violation.Violation
 
 	retained closure.Retention
+	pairings []*pairing // those that are compiled
 }
 
 // add adds a violation, unless the other direction has it already.
@@ -276,6 +278,7 @@ func (c *compiler) pair(p *pair, versions []Version) {
 		between := [2]string{p.between[from], p.between[1-from]}
 		c.set.programs[between], c.set.except[between] = b.program(from), p.except
 	}
+	c.pairings = append(c.pairings, b)
 	for _, r := range append([]*compiledRule{b.equal}, b.rules...) {
 		c.set.rules = append(c.set.rules, Rule{
 			Between: p.between, Index: r.index, Kind: r.kind, Text: r.text(), Class: r.class, Preconditions: r.preconditions,

@@ -23,6 +23,8 @@ type expression struct {
 	reads  []rule.Read
 	self   path // of the item in the other version
 	parent path // in the other version: what must exist for a value that comes from nothing
+	// elsewhere has, by apiVersion, fields of third versions that become the field, or what the expression reads.
+	elsewhere map[string][]thirdField
 }
 
 // nameExpressions compiles the expressions of a rule and marks the fields that they read.
@@ -120,7 +122,7 @@ func (x *expression) evaluate(r *run, item uint32) (uint32, *Error) {
 		switch {
 		case absent && !exists(r.d, r.root, x.parent):
 			made = 0
-		case !r.whole && x.determined(r, absent):
+		case !r.whole && x.determined(r, item, absent):
 			made, err = x.Evaluate(r.rules, item, true)
 		}
 	}

@@ -14,9 +14,47 @@ import (
 //
 // Upstream: structured-merge-diff merge/update.go, prune; apimachinery managedfields/internal/versionconverter.go.
 
+// thirdField is a field of a version that takes part in a conversion only through the hub.
+type thirdField struct {
+	path path
+	read int // the index of what it becomes in expression.reads; -1 for the field that the expression sets
+}
+
+// lookElsewhere finds the fields of third versions that managers may own instead of those of an expression.
+func (c *compiler) lookElsewhere() {
+	for _, b := range c.pairings {
+		for _, other := range c.pairings {
+			if other == b {
+				continue
+			}
+			hub := slices.Index(other.between[:], c.set.hub)
+			for _, r := range b.rules {
+				for _, x := range r.writes {
+					fields := []thirdField{{x.to, -1}}
+					if b.between[x.side] != c.set.hub {
+						fields = nil
+						for k, read := range x.reads {
+							fields = append(fields, thirdField{append(slices.Clone(x.self), read.Path...), k})
+						}
+					}
+					for _, f := range fields {
+						if f.path = other.counterpartOf(hub, f.path); f.path != nil {
+							if x.elsewhere == nil {
+								x.elsewhere = map[string][]thirdField{}
+							}
+							third := other.sides[1-hub].APIVersion
+							x.elsewhere[third] = append(x.elsewhere[third], f)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // determined reports whether an object is known to have what an expression reads, although some of it is absent, or
 // although the result depends on all items of something.
-func (x *expression) determined(r *run, absent bool) bool {
+func (x *expression) determined(r *run, item uint32, absent bool) bool {
 	d := r.d
 	fields := d.Field(d.Field(r.root, "metadata"), "managedFields")
 	if d.Nodes[fields].Kind != value.Array || d.Len(fields) == 0 {
@@ -37,6 +75,13 @@ func (x *expression) determined(r *run, absent bool) bool {
 		case r.to:
 			if absent && lists(d, listed, x.to) {
 				return false
+			}
+		default:
+			for _, f := range x.elsewhere[d.Str(version)] {
+				present := f.read >= 0 && exists(d, item, x.reads[f.read].Path)
+				if absent && !present && lists(d, listed, f.path) {
+					return false
+				}
 			}
 		}
 	}
