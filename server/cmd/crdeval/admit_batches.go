@@ -194,7 +194,7 @@ func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err err
 		case strings.EqualFold(crd.id.Spec.Names.Kind, kind):
 			return false, fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?",
 				kind, apiVersion, crd.id.Spec.Names.Kind, crd.id.Spec.Group)
-		default:
+		case !slices.Contains(kinds, crd.id.Spec.Names.Kind):
 			kinds = append(kinds, crd.id.Spec.Names.Kind)
 		}
 	}

@@ -132,6 +132,9 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	rejected := map[string]bool{}
 	for _, crd := range crds {
 		j := local.registerCRD(ctx, crd, crd.established())
+		if j.Error != "" {
+			return fmt.Errorf("%s: %s", crd.errorAt(j.Line), j.Error)
+		}
 		if rejected[crd.id.Metadata.Name] = !j.Accepted; j.Accepted {
 			continue
 		}

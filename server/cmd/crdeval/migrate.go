@@ -13,7 +13,7 @@ import (
 )
 
 type migrateCommand struct {
-	Files []string `arg:"" optional:"" help:"Files or directories with stored objects; - for stdin. JSON with an object a line is read in any size." name:"file"`
+	Files []string `arg:"" optional:"" help:"Files or directories with stored objects; - for stdin. JSON with an object a line is read in any size. With --kubeconfig or --context: the name of the CRD." name:"file"`
 	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" sep:"none"`
 	CRD   string   `name:"crd" help:"The name of the CRD whose objects are migrated. Default: the CRD of each object. Required for a cluster and with --write." placeholder:"NAME"`
 	inputFlags
@@ -42,15 +42,20 @@ Exit code 0: all objects are migrated. Exit code 1: a CRD is rejected, or an obj
 func (c *migrateCommand) inCluster() bool { return c.Kubeconfig != "" || c.Context != "" }
 
 func (c *migrateCommand) Validate() error {
+	if c.inCluster() && c.CRD == "" && len(c.Files) == 1 {
+		c.CRD, c.Files = c.Files[0], nil
+	}
 	switch {
 	case c.inCluster() && len(c.Files) > 0:
-		return errors.New("files cannot be used with --kubeconfig and --context")
+		return errors.New("files cannot be used with --kubeconfig and --context: their only argument is the name of the CRD")
 	case c.inCluster() && c.Server != "":
 		return errors.New("--server cannot be used with --kubeconfig and --context")
 	case !c.inCluster() && len(c.Files) == 0:
 		return errors.New(`expected "<file> ...", --kubeconfig or --context`)
+	case !c.inCluster() && len(c.CRDs) == 0 && c.Server == "":
+		return errors.New("missing flags: --crds=FILE, or --server")
 	case c.inCluster() && c.CRD == "", c.Write && c.CRD == "":
-		return errors.New("missing flag: --crd=NAME")
+		return errors.New("missing the name of the CRD: use --crd=NAME")
 	case c.Write && !c.inCluster() && c.Server == "":
 		return errors.New("--write needs --kubeconfig, --context or --server")
 	case c.Write && c.inCluster() && c.Out != "":

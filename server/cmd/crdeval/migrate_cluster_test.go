@@ -201,7 +201,7 @@ func (f *fakeCluster) storedVersions() string {
 // migrate runs the command on the cluster.
 func (f *fakeCluster) migrate(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	args = append([]string{"migrate", "--kubeconfig", f.kubeconfig, "--crd", "lamps.example.com"}, args...)
+	args = append([]string{"migrate", "--kubeconfig", f.kubeconfig, "lamps.example.com"}, args...)
 	code = run(ctx, args, environment{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, interrupted: ctx.Done()})
 	return code, out.String(), errs.String()
 }

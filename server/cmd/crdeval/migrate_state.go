@@ -123,6 +123,9 @@ func (st *migrateState) fail(object, text string) {
 // replaceFile writes a file so that other processes, and a start after a crash, see the old or the new content.
 func replaceFile(path string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".crdeval-*")
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return fmt.Errorf("%s: %w", path, e.Err)
+	}
 	if err != nil {
 		return err
 	}
