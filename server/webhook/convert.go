@@ -81,6 +81,7 @@ func Convert(ctx context.Context, conn grpc.ClientConnInterface, r *Conversion) 
 }
 
 func convertHandler(
+	//nolint:revive // the type is that of grpc.MethodDesc
 	service any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor,
 ) (any, error) {
 	request := &Conversion{}

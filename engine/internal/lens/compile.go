@@ -116,7 +116,7 @@ func (s *Set) Size() int64 {
 // The Set is nil if there are any. The error is that of the context.
 func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.Memory) (
 	*Set, []violation.Violation, error) {
-	c := &compiler{ctx: ctx, memory: memory, set: &Set{
+	c := &compiler{ctx: ctx, memory: memory, texts: map[string]bool{}, set: &Set{
 		hub: f.Hub, programs: map[[2]string]*program{}, except: map[[2]string][]Law{},
 	}, retained: closure.Retention{Texts: map[string]string{}}}
 	c.checkPairs(f, versions)
@@ -142,6 +142,7 @@ type compiler struct {
 	memory *celcheck.Memory
 	set    *Set
 	found  []violation.Violation
+	texts  map[string]bool // of found
 
 	retained closure.Retention
 	pairings []*pairing // those that are compiled
@@ -150,10 +151,14 @@ type compiler struct {
 // add adds a violation, unless the other direction has it already.
 func (c *compiler) add(at value.Path, err *field.Error) {
 	v := violationAt(at, err)
-	if !slices.ContainsFunc(c.found, func(o violation.Violation) bool { return o.Error.Error() == v.Error.Error() }) {
+	if text := v.Error.Error(); len(c.found) < maxViolations && !c.texts[text] {
+		c.texts[text] = true
 		c.found = append(c.found, v)
 	}
 }
+
+// maxViolations bounds the violations of a file: more do not help to correct it.
+const maxViolations = 100
 
 func (c *compiler) invalid(at value.Path, bad any, format string, args ...any) {
 	c.add(at, field.Invalid(nil, bad, fmt.Sprintf(format, args...)))
@@ -465,10 +470,10 @@ func (b *pairing) checkNames(r *compiledRule) {
 	}
 }
 
-// walk calls visit for the nodes below n, in no particular order.
+// walk calls visit for the nodes below n, sorted by path.
 func (n *named) walk(p path, visit func(path, *named)) {
-	for name, c := range n.below {
-		visit(p.with(name), c)
-		c.walk(p.with(name), visit)
+	for _, name := range slices.Sorted(maps.Keys(n.below)) {
+		visit(p.with(name), n.below[name])
+		n.below[name].walk(p.with(name), visit)
 	}
 }

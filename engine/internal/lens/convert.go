@@ -84,7 +84,7 @@ type run struct {
 	from, to string // apiVersions
 
 	rules  *rule.Run // nil before the first expression
-	looks  int       // at entries of managedFields
+	lack   *lack     // nil before the first look at managedFields
 	slots  []uint32
 	buffer []byte
 }
@@ -133,7 +133,9 @@ func (p *program) convert(r *run) error {
 		p.restore(d, root, kept)
 	}
 	if len(saved) > 0 {
-		writeAnnotation(d, root, p.from.Name, saved)
+		if err := r.writeAnnotation(p.from.Name, saved); err != nil {
+			return err
+		}
 	}
 	if !r.whole && d.Field(root, "metadata") == 0 {
 		d.Append(root, newObject(d, "metadata")) // an API server rejects replies without it
@@ -219,6 +221,9 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 			if child == nil {
 				prev = c
 				continue
+			}
+			if kind := d.Nodes[c].Kind; child.by != nil && kind != value.Object && kind != value.Null {
+				return false, r.failed(child.by, c, "is not an object").below(value.Name(child.name))
 			}
 			below, err := r.node(child, c, slots)
 			if err != nil {

@@ -163,6 +163,9 @@ type member struct {
 
 // add adds a violation. Its Field is that of the path.
 func (r *reader) add(at value.Path, err *field.Error) {
+	if len(r.found) == maxViolations {
+		return
+	}
 	r.found = append(r.found, violationAt(at, err))
 }
 

@@ -151,6 +151,9 @@ func (s *listStep) makeList(r *run, i uint32) *Error {
 		if s.names != nil && len(s.names.fits.Explain(d, key, plan.At{})) > 0 {
 			return r.failed(s.by, key, s.names.want).below(value.Entry(strings.Clone(d.Key(c))))
 		}
+		if old := d.Field(c, s.key); old != 0 { // an unknown field of the map's values
+			removeMember(d, c, old)
+		}
 		d.SetKey(key, s.key)
 		d.InsertAfter(c, 0, key)
 		d.Nodes[c].KeyLen = 0

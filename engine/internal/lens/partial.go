@@ -68,7 +68,7 @@ func (x *expression) determined(r *run, item uint32, absent bool) bool {
 		switch d.Str(version) {
 		case r.from:
 			for _, read := range x.reads {
-				if r.lacks(r.root, listed, append(slices.Clone(x.self), read.Path...)) {
+				if r.lacks(append(slices.Clone(x.self), read.Path...)) {
 					return false
 				}
 			}
@@ -114,72 +114,103 @@ func lists(d *value.Doc, fields uint32, p path) bool {
 	return true
 }
 
-// lacks reports whether fields of managedFields contain a field at or below a path that an object does not have. Below
-// the first step to each item, it looks at all items.
-func (r *run) lacks(i, fields uint32, p path) bool {
-	d := r.d
-	for _, name := range p {
-		if name == each {
-			break
-		}
-		if fields = d.Field(fields, "f:"+name); fields == 0 {
-			return false
-		}
-		if i = d.Field(i, name); i == 0 {
-			return true
-		}
-	}
-	return r.lacksBelow(i, fields)
+// lack is a tree of the fields that managedFields list at the version of the object and that the object does not have.
+// Items of lists share a node.
+type lack struct {
+	missing bool
+	below   map[string]*lack
 }
 
-// maxLooks bounds the search for items of lists. A larger object counts as partial.
-const maxLooks = 1 << 20
+// lacks reports whether the object lacks a field at or below a path.
+func (r *run) lacks(p path) bool {
+	if r.lack == nil {
+		r.lack = &lack{}
+		d := r.d
+		fields := d.Field(d.Field(r.root, "metadata"), "managedFields")
+		find := d.Finder()
+		for entry := d.Nodes[fields].First; entry != 0; entry = d.Nodes[entry].Next {
+			if v := d.Field(entry, "apiVersion"); d.Nodes[v].Kind == value.String && d.Str(v) == r.from {
+				r.lack.add(d, find, r.root, d.Field(entry, "fieldsV1"))
+			}
+		}
+	}
+	l := r.lack
+	for _, name := range p {
+		if l = l.below[name]; l == nil || l.missing {
+			break
+		}
+	}
+	return l != nil && (l.missing || len(l.below) > 0)
+}
 
-func (r *run) lacksBelow(i, fields uint32) bool {
-	d := r.d
+// add adds what the fields of an entry list below a value and the value does not have. It takes linear time.
+func (l *lack) add(d *value.Doc, find *value.Finder, i, fields uint32) {
+	var items map[string]uint32
 	for c := d.Nodes[fields].First; c != 0; c = d.Nodes[c].Next {
 		kind, name, found := strings.Cut(d.Key(c), ":")
 		if !found {
 			continue // "." stands for the value itself
 		}
-		below := uint32(0)
+		step, below := name, uint32(0)
 		switch kind {
 		case "f":
-			below = d.Field(i, name)
+			below = find.Field(i, name)
 		case "k", "v":
-			if r.looks += d.Len(i); r.looks > maxLooks {
-				return true
+			step = each
+			want, err := d.Parse([]byte(name), value.Arena, value.Limits{MaxBytes: max(len(name), 1)})
+			if err != nil {
+				continue
 			}
-			below = itemOf(d, i, name, kind == "v")
-		case "i":
+			if items == nil {
+				items = itemsOf(d, i, want, kind == "v")
+			}
+			below = items[string(d.AppendCanonical(nil, want))]
+		default:
 			continue // items of atomic lists have no entries
 		}
-		if below == 0 || r.lacksBelow(below, c) {
-			return true
+		if l.below == nil {
+			l.below = map[string]*lack{}
+		}
+		child := l.below[step]
+		if child == nil {
+			child = &lack{}
+		}
+		if below == 0 {
+			child.missing = true
+		} else {
+			child.add(d, find, below, c)
+		}
+		if child.missing || len(child.below) > 0 {
+			l.below[step] = child
 		}
 	}
-	return false
 }
 
-// itemOf returns the item of a list with the given keys, or with the given value.
-func itemOf(d *value.Doc, list uint32, text string, isValue bool) uint32 {
-	want, err := d.Parse([]byte(text), value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
-	if err != nil || d.Nodes[list].Kind != value.Array {
-		return 0
+// itemsOf returns the items of a list by their values, or by the fields that keys has, as canonical JSON.
+func itemsOf(d *value.Doc, list, keys uint32, byValue bool) map[string]uint32 {
+	items := make(map[string]uint32, d.Len(list))
+	if d.Nodes[list].Kind != value.Array {
+		return items
 	}
-	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
-		if isValue && value.Equal(d, c, d, want) || !isValue && hasKeys(d, c, want) {
-			return c
-		}
-	}
-	return 0
-}
-
-func hasKeys(d *value.Doc, item, keys uint32) bool {
+	var names []string
 	for k := d.Nodes[keys].First; k != 0; k = d.Nodes[k].Next {
-		if c := d.Field(item, d.Key(k)); c == 0 || !value.Equal(d, c, d, k) {
-			return false
-		}
+		names = append(names, d.Key(k))
 	}
-	return true
+	slices.Sort(names)
+	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
+		if byValue {
+			items[string(d.AppendCanonical(nil, c))] = c
+			continue
+		}
+		text := []byte{'{'}
+		for n, name := range names {
+			if n > 0 {
+				text = append(text, ',')
+			}
+			text = append(value.AppendCanonicalString(text, name), ':')
+			text = d.AppendCanonical(text, d.Field(c, name)) // null without it
+		}
+		items[string(append(text, '}'))] = c
+	}
+	return items
 }

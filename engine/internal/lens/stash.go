@@ -132,7 +132,7 @@ func (b *pairing) counterpart(s int, p path) (other path, ok bool) {
 func (p *program) save(r *run, root uint32, dst []byte) ([]byte, *Error) {
 	d := r.d
 	metadata := d.Field(root, "metadata")
-	if d.Nodes[metadata].Kind != value.Object {
+	if !r.whole && d.Nodes[metadata].Kind != value.Object {
 		return dst, nil // a partial object that nobody stores
 	}
 	start := len(dst)
@@ -219,7 +219,7 @@ func (s *stash) items(r *run, container uint32, p path, level int) (items []save
 	slices.SortFunc(items, func(a, b savedItem) int { return strings.Compare(a.key, b.key) })
 	for n := 1; n < len(items); n++ {
 		if items[n].key == items[n-1].key {
-			return nil, r.failed(s.by, container, "has two items with the key "+items[n].key)
+			return nil, r.failed(s.by, container, "has two items with the key "+items[n].key+": give each another one")
 		}
 	}
 	return items, nil
@@ -353,19 +353,43 @@ func removeMember(d *value.Doc, object, member uint32) {
 }
 
 // writeAnnotation sets the annotation of a version.
-func writeAnnotation(d *value.Doc, root uint32, version string, text []byte) {
-	metadata := d.Field(root, "metadata")
-	annotations := d.Field(metadata, "annotations")
-	if annotations == 0 {
-		annotations = newObject(d, "annotations")
-		d.Append(metadata, annotations)
-	} else if d.Nodes[annotations].Kind == value.Null {
-		d.Replace(annotations, newObject(d, ""))
+func (r *run) writeAnnotation(version string, text []byte) *Error {
+	d, root := r.d, r.root
+	name := AnnotationPrefix + version
+	metadata := objectAt(d, root, "metadata")
+	annotations := objectAt(d, metadata, "annotations")
+	if d.Nodes[metadata].Kind != value.Object || d.Nodes[annotations].Kind != value.Object {
+		return &Error{Rule: "stash", Text: "metadata or its annotations are not an object, so they cannot have the annotation " + name}
+	}
+	size := len(name) + len(text)
+	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
+		if size += len(d.Key(c)); d.Nodes[c].Kind == value.String {
+			size += len(d.Str(c))
+		}
+	}
+	if size > maxStashBytes {
+		return &Error{Rule: "stash", Text: fmt.Sprintf("with the annotation %s, all annotations would have %d bytes, "+
+			"and the limit of Kubernetes is %d: remove other annotations, or shorten what is stashed", name, size, maxStashBytes)}
 	}
 	c := newString(d, string(text))
-	d.SetKey(c, AnnotationPrefix+version)
+	d.SetKey(c, name)
 	d.Append(annotations, c)
 	d.MarkDirty(root, metadata)
+	return nil
+}
+
+// objectAt returns a member of an object. If it is absent or null, it becomes an empty object.
+func objectAt(d *value.Doc, object uint32, name string) uint32 {
+	c := d.Field(object, name)
+	switch {
+	case d.Nodes[object].Kind != value.Object:
+	case c == 0:
+		c = newObject(d, name)
+		d.Append(object, c)
+	case d.Nodes[c].Kind == value.Null:
+		d.Replace(c, newObject(d, ""))
+	}
+	return c
 }
 
 // newObject returns an empty object with a key.

@@ -46,8 +46,9 @@ type node struct {
 	values   *valuesStep
 	check    *check
 	take     taking
-	slot     int  // for taken
-	dropped  bool // by a rule: not in the normal form
+	slot     int           // for taken
+	dropped  bool          // by a rule: not in the normal form
+	by       *compiledRule // of an object that only the source has: it must be an object
 }
 
 // taking says whether a value stays where it is.
@@ -245,6 +246,12 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 		out = &node{}
 	}
 	out.take = removed
+	n.walk(nil, func(_ path, below *named) {
+		if r := below.rule(); r != nil {
+			out.by = r
+			r.require(fmt.Sprintf("%s of %s is lost if it is empty", sp, w.src.Name))
+		}
+	})
 	return out
 }
 
