@@ -11,7 +11,7 @@ import (
 )
 
 // TestConversionRules tests the laws of declared conversions of CRDs in testdata and of real projects, whose webhooks
-// are expressed as rules. CRDEVAL_VOLUME=80 tests 10,000 objects of each version.
+// are expressed as rules. CRDEVAL_VOLUME=250 tests 10,000 objects of each version.
 func TestConversionRules(t *testing.T) {
 	const folder = "../testdata/conversion/"
 	for _, c := range []struct{ name, module, file string }{
@@ -46,7 +46,7 @@ func TestConversionRules(t *testing.T) {
 			for _, v := range d.Conversion().Violations {
 				t.Errorf("%d: %v", v.Position.Line, v)
 			}
-			n := testenv.Volume(125)
+			n := testenv.Volume(40)
 			laws, err := d.TestConversion(t.Context(), n, 1)
 			if err != nil || len(laws) != 16 {
 				t.Fatalf("%d results, %v", len(laws), err)
