@@ -51,7 +51,7 @@ func conversionRule(r *engine.ConversionRule) *crdevalv1.ConversionRule {
 
 func conversionLaw(l *engine.ConversionLaw) *crdevalv1.ConversionLaw {
 	m := &crdevalv1.ConversionLaw{
-		Law: l.Law, FromVersion: l.Between[0], ToVersion: l.Between[1], Objects: int32(l.Objects),
+		Law: l.Law, FromVersion: l.Between[0], ToVersion: l.Between[1], Objects: int32(l.Objects), Excepted: l.Excepted,
 	}
 	if c := l.Counterexample; c != nil {
 		m.Counterexample = &crdevalv1.ConversionCounterexample{

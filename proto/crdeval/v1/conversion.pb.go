@@ -270,8 +270,10 @@ type ConversionLaw struct {
 	Objects int32 `protobuf:"varint,4,opt,name=objects,proto3" json:"objects,omitempty"`
 	// The smallest object that was found that violates the law. Absent if the law holds for all tested objects.
 	Counterexample *ConversionCounterexample `protobuf:"bytes,5,opt,name=counterexample,proto3" json:"counterexample,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whether the rules name the law under `except`: then a counterexample does not reject them.
+	Excepted      bool `protobuf:"varint,6,opt,name=excepted,proto3" json:"excepted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConversionLaw) Reset() {
@@ -337,6 +339,13 @@ func (x *ConversionLaw) GetCounterexample() *ConversionCounterexample {
 		return x.Counterexample
 	}
 	return nil
+}
+
+func (x *ConversionLaw) GetExcepted() bool {
+	if x != nil {
+		return x.Excepted
+	}
+	return false
 }
 
 // An object that violates a law.
@@ -433,14 +442,15 @@ const file_crdeval_v1_conversion_proto_rawDesc = "" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x121\n" +
 	"\x05class\x18\x05 \x01(\x0e2\x1b.crdeval.v1.ConversionClassR\x05class\x12$\n" +
-	"\rpreconditions\x18\x06 \x03(\tR\rpreconditions\"\xcb\x01\n" +
+	"\rpreconditions\x18\x06 \x03(\tR\rpreconditions\"\xe7\x01\n" +
 	"\rConversionLaw\x12\x10\n" +
 	"\x03law\x18\x01 \x01(\tR\x03law\x12!\n" +
 	"\ffrom_version\x18\x02 \x01(\tR\vfromVersion\x12\x1d\n" +
 	"\n" +
 	"to_version\x18\x03 \x01(\tR\ttoVersion\x12\x18\n" +
 	"\aobjects\x18\x04 \x01(\x05R\aobjects\x12L\n" +
-	"\x0ecounterexample\x18\x05 \x01(\v2$.crdeval.v1.ConversionCounterexampleR\x0ecounterexample\"\xba\x01\n" +
+	"\x0ecounterexample\x18\x05 \x01(\v2$.crdeval.v1.ConversionCounterexampleR\x0ecounterexample\x12\x1a\n" +
+	"\bexcepted\x18\x06 \x01(\bR\bexcepted\"\xba\x01\n" +
 	"\x18ConversionCounterexample\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12,\n" +
 	"\x06object\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x122\n" +

@@ -85,7 +85,7 @@ func (j *crdReport) conversionLines() (lines []string) {
 		lines = append(lines, positionText(j.File, v.GetPosition())+": "+violationText(v))
 	}
 	for _, law := range j.Conversion.message.GetLaws() {
-		if e := law.GetCounterexample(); e != nil {
+		if e := law.GetCounterexample(); e != nil && !law.GetExcepted() {
 			lines = append(lines, fmt.Sprintf("%s:%d: the law %q does not hold from %s to %s. %s Object: %s", j.File, j.source.Line(),
 				law.GetLaw(), law.GetFromVersion(), law.GetToVersion(), e.GetText(), e.GetObject().GetJson()))
 		}
