@@ -151,7 +151,8 @@ func (l *lack) add(d *value.Doc, find *value.Finder, i, fields uint32) {
 		if !found {
 			continue // "." stands for the value itself
 		}
-		step, below := name, uint32(0)
+		var below uint32
+		step := name
 		switch kind {
 		case "f":
 			below = find.Field(i, name)
