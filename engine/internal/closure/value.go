@@ -108,7 +108,7 @@ type entries struct {
 	constants []val
 }
 
-// entries returns the values of a map that is a literal. Those of absent optional entries are none.
+// entries returns the values of a map that is a literal. An absent optional entry has the value none.
 func (v val) entries(f *Frame) []val {
 	if of := v.of.(*entries); of.constants != nil {
 		return of.constants
