@@ -5,8 +5,9 @@
 // unchanged object. Paths that both versions have carry themselves, unless a rule names them. Each field of each version
 // must be carried, read by an expression, kept in an annotation, or dropped by name.
 //
-// compile.go builds the programs, following the schemas of both versions side by side: walk.go. narrow.go compares the
-// schemas of a carried value; what it finds are preconditions. convert.go runs a program on a tree, in place. list.go,
-// values.go, stash.go and expression.go have one kind of rule each. normal.go removes what a conversion loses by design,
-// so that round trips can be compared.
+// read.go reads a file. compile.go checks its pairs, named.go records the paths that its rules name, and walk.go builds the
+// programs, following the schemas of both versions side by side. narrow.go compares the schemas of a carried value; what
+// it finds are preconditions. set.go describes the result. convert.go runs a program on a tree, in place. list.go,
+// values.go, stash.go and expression.go have one kind of rule each. annotation.go reads and writes what stashes keep.
+// normal.go removes what a conversion loses by design, so that round trips can be compared.
 package lens

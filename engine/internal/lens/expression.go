@@ -73,16 +73,6 @@ func (b *pairing) compileExpressions(r *compiledRule) {
 	}
 }
 
-// counterpartAbove returns the counterpart of the nearest object above a path that has one.
-func (b *pairing) counterpartAbove(s int, p path) path {
-	for i := len(p) - 1; i > 0; i-- {
-		if other := b.counterpartOf(s, p[:i]); other != nil {
-			return other
-		}
-	}
-	return nil
-}
-
 // scopeAt returns the scope of the object at a path, and the schemas of the lists and maps around it.
 func (b *pairing) scopeAt(s int, p path) (scope *celcheck.Scope, around []*schema.Props) {
 	scope = b.sides[s].scope

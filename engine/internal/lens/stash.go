@@ -11,11 +11,6 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// AnnotationPrefix and the name of a version form the name of the annotation that keeps the stashed fields of the
-// version. Its value is a JSON object: by the path of a rule, the value; for a path through lists and maps, an object of
-// values by the key of the item. The member "" stands for the annotations {} of the object.
-const AnnotationPrefix = "conversion.crdeval.dev/"
-
 // stash is a field that only one version has.
 type stash struct {
 	path     path
@@ -98,34 +93,6 @@ func (b *pairing) checkStashes() {
 			b.add(r.at, field.TooLong(nil, "", maxStashBytes))
 		}
 	}
-}
-
-// counterpartOf returns the path of a field in the other version, nil if it is not there.
-func (b *pairing) counterpartOf(s int, p path) path {
-	if other, ok := b.counterpart(s, p); ok {
-		if found, _ := other.resolve(b.sides[1-s].Schema); found != nil {
-			return other
-		}
-	}
-	return nil
-}
-
-// counterpart returns where a path of a version is in the other version. ok is false if a rule removes it.
-func (b *pairing) counterpart(s int, p path) (other path, ok bool) {
-	n, rest := b.sides[s].named, p
-	other = path{}
-	for i, name := range p {
-		if n = n.child(name); n == nil {
-			break
-		}
-		if r := n.rule(); r != nil {
-			if n.mapped == nil {
-				return nil, false
-			}
-			other, rest = n.other, p[i+1:]
-		}
-	}
-	return append(slices.Clone(other), rest...), true
 }
 
 // save appends the value of the annotation for a tree, or nothing without stashed fields. It edits nothing.
@@ -225,14 +192,6 @@ func (s *stash) items(r *run, container uint32, p path, level int) (items []save
 	return items, nil
 }
 
-// segment returns the step from a list or map to its k-th item.
-func segment(d *value.Doc, container, item uint32, k int) value.Segment {
-	if d.Nodes[container].Kind == value.Array {
-		return value.At(k)
-	}
-	return value.Entry(strings.Clone(d.Key(item)))
-}
-
 // keyOf returns what identifies an item: the name of a value in a map, the value of a key field, or several as JSON.
 func keyOf(d *value.Doc, container, item uint32, keys []string) string {
 	switch {
@@ -309,92 +268,4 @@ func (s *stash) restore(d *value.Doc, f *value.Finder, i uint32, p path, level i
 		d.MarkDirty(i)
 	}
 	return changed
-}
-
-// takeAnnotation removes the annotation of a version. It returns the object in it, 0 without a correct one.
-func takeAnnotation(d *value.Doc, root uint32, version string) (kept uint32) {
-	metadata := d.Field(root, "metadata")
-	annotations := d.Field(metadata, "annotations")
-	if d.Nodes[annotations].Kind != value.Object {
-		return 0
-	}
-	prev := uint32(0)
-	for c := d.Nodes[annotations].First; c != 0; prev, c = c, d.Nodes[c].Next {
-		rest, found := strings.CutPrefix(d.Key(c), AnnotationPrefix)
-		if !found || rest != version {
-			continue
-		}
-		d.Remove(annotations, prev, c)
-		d.MarkDirty(root, metadata)
-		if d.Nodes[c].Kind == value.String {
-			if text := []byte(d.Str(c)); len(text) <= maxStashBytes {
-				kept, _ = d.Parse(text, value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
-			}
-		}
-		if d.Nodes[kept].Kind != value.Object {
-			kept = 0
-		}
-		if d.Len(annotations) == 0 && (kept == 0 || d.Field(kept, "") == 0) {
-			removeMember(d, metadata, annotations)
-		}
-		return kept
-	}
-	return 0
-}
-
-func removeMember(d *value.Doc, object, member uint32) {
-	prev := uint32(0)
-	for c := d.Nodes[object].First; c != 0; prev, c = c, d.Nodes[c].Next {
-		if c == member {
-			d.Remove(object, prev, c)
-			return
-		}
-	}
-}
-
-// writeAnnotation sets the annotation of a version.
-func (r *run) writeAnnotation(version string, text []byte) *Error {
-	d, root := r.d, r.root
-	name := AnnotationPrefix + version
-	metadata := objectAt(d, root, "metadata")
-	annotations := objectAt(d, metadata, "annotations")
-	if d.Nodes[metadata].Kind != value.Object || d.Nodes[annotations].Kind != value.Object {
-		return &Error{Rule: "stash", Text: "metadata or its annotations are not an object, so they cannot have the annotation " + name}
-	}
-	size := len(name) + len(text)
-	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
-		if size += len(d.Key(c)); d.Nodes[c].Kind == value.String {
-			size += len(d.Str(c))
-		}
-	}
-	if size > maxStashBytes {
-		return &Error{Rule: "stash", Text: fmt.Sprintf("with the annotation %s, all annotations would have %d bytes, "+
-			"and the limit of Kubernetes is %d: remove other annotations, or shorten what is stashed", name, size, maxStashBytes)}
-	}
-	c := newString(d, string(text))
-	d.SetKey(c, name)
-	d.Append(annotations, c)
-	d.MarkDirty(root, metadata)
-	return nil
-}
-
-// objectAt returns a member of an object. If it is absent or null, it becomes an empty object.
-func objectAt(d *value.Doc, object uint32, name string) uint32 {
-	c := d.Field(object, name)
-	switch {
-	case d.Nodes[object].Kind != value.Object:
-	case c == 0:
-		c = newObject(d, name)
-		d.Append(object, c)
-	case d.Nodes[c].Kind == value.Null:
-		d.Replace(c, newObject(d, ""))
-	}
-	return c
-}
-
-// newObject returns an empty object with a key.
-func newObject(d *value.Doc, key string) uint32 {
-	c := parsed(d, "{}")
-	d.SetKey(c, key)
-	return c
 }

@@ -134,15 +134,3 @@ func (s *valuesStep) run(r *run, i uint32) (changed bool, failed *Error) {
 	}
 	return false, nil
 }
-
-// parsed returns a node of a short JSON text that is known to be correct.
-func parsed(d *value.Doc, text string) uint32 {
-	root, err := d.Parse([]byte(text), value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
-	if err != nil {
-		panic("lens: " + err.Error())
-	}
-	return root
-}
-
-// newString returns a node of a string.
-func newString(d *value.Doc, s string) uint32 { return parsed(d, string(value.AppendString(nil, s))) }

@@ -255,14 +255,6 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 	return out
 }
 
-// find returns the node of a path, nil if no rule names it or a path below it.
-func (n *named) find(p path) *named {
-	for _, name := range p {
-		n = n.child(name)
-	}
-	return n
-}
-
 // mapped builds the node of a property that a rule maps to another path.
 func (w *walker) mapped(item *itemProgram, n *named, src *schema.Props, sp, dp path, parent *schema.Props) *node {
 	r, to := n.mapped, n.other

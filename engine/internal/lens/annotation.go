@@ -1,0 +1,70 @@
+package lens
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// AnnotationPrefix and the name of a version form the name of the annotation that keeps the stashed fields of the
+// version. Its value is a JSON object: by the path of a rule, the value; for a path through lists and maps, an object of
+// values by the key of the item. The member "" stands for the annotations {} of the object.
+const AnnotationPrefix = "conversion.crdeval.dev/"
+
+// writeAnnotation sets the annotation of a version.
+func (r *run) writeAnnotation(version string, text []byte) *Error {
+	d, root := r.d, r.root
+	name := AnnotationPrefix + version
+	metadata := objectAt(d, root, "metadata")
+	annotations := objectAt(d, metadata, "annotations")
+	if d.Nodes[metadata].Kind != value.Object || d.Nodes[annotations].Kind != value.Object {
+		return &Error{Rule: "stash", Text: "metadata or its annotations are not an object, so they cannot have the annotation " + name}
+	}
+	size := len(name) + len(text)
+	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
+		if size += len(d.Key(c)); d.Nodes[c].Kind == value.String {
+			size += len(d.Str(c))
+		}
+	}
+	if size > maxStashBytes {
+		return &Error{Rule: "stash", Text: fmt.Sprintf("with the annotation %s, all annotations would have %d bytes, "+
+			"and the limit of Kubernetes is %d: remove other annotations, or shorten what is stashed", name, size, maxStashBytes)}
+	}
+	c := newString(d, string(text))
+	d.SetKey(c, name)
+	d.Append(annotations, c)
+	d.MarkDirty(root, metadata)
+	return nil
+}
+
+// takeAnnotation removes the annotation of a version. It returns the object in it, 0 without a correct one.
+func takeAnnotation(d *value.Doc, root uint32, version string) (kept uint32) {
+	metadata := d.Field(root, "metadata")
+	annotations := d.Field(metadata, "annotations")
+	if d.Nodes[annotations].Kind != value.Object {
+		return 0
+	}
+	prev := uint32(0)
+	for c := d.Nodes[annotations].First; c != 0; prev, c = c, d.Nodes[c].Next {
+		rest, found := strings.CutPrefix(d.Key(c), AnnotationPrefix)
+		if !found || rest != version {
+			continue
+		}
+		d.Remove(annotations, prev, c)
+		d.MarkDirty(root, metadata)
+		if d.Nodes[c].Kind == value.String {
+			if text := []byte(d.Str(c)); len(text) <= maxStashBytes {
+				kept, _ = d.Parse(text, value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
+			}
+		}
+		if d.Nodes[kept].Kind != value.Object {
+			kept = 0
+		}
+		if d.Len(annotations) == 0 && (kept == 0 || d.Field(kept, "") == 0) {
+			removeMember(d, metadata, annotations)
+		}
+		return kept
+	}
+	return 0
+}

@@ -1,0 +1,267 @@
+package lens
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// IsFile reports whether a document is a conversion file: an object with crd and without kind and apiVersion.
+func IsFile(d *value.Doc, root uint32) bool {
+	return d.Field(root, "crd") != 0 && d.Field(root, "kind") == 0 && d.Field(root, "apiVersion") == 0
+}
+
+// Read reads a conversion file from a tree. It returns nil if there are violations. The paths of violations are those in
+// the file.
+func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
+	r := reader{d: d}
+	f := &File{}
+	fields := r.object(root, nil, "an object with crd, between and rules", "crd", "hub", "between", "rules", "except",
+		"conversions")
+	if f.CRD = r.text(fields["crd"], true); fields["hub"].node != 0 {
+		f.Hub = r.text(fields["hub"], true)
+	}
+	list := []member{{root, nil}}
+	if all := fields["conversions"]; all.node != 0 {
+		for _, name := range []string{"between", "rules", "except"} {
+			if m := fields[name]; m.node != 0 {
+				r.add(m.at, field.Forbidden(nil, "the file has conversions: move this into an item of it"))
+			}
+		}
+		list = r.list(all, "a list of objects with between and rules", maxPairs)
+	}
+	for _, m := range list {
+		if m.at != nil {
+			fields = r.object(m.node, m.at, "an object with between and rules", "between", "rules", "except")
+		}
+		f.pairs = append(f.pairs, r.pair(fields))
+	}
+	if len(r.found) > 0 {
+		return nil, r.found
+	}
+	return f, nil
+}
+
+// reader reads a file and collects violations.
+type reader struct {
+	d     *value.Doc
+	found []violation.Violation
+}
+
+// member is a value and its path. Node 0 means that it is absent.
+type member struct {
+	node uint32
+	at   value.Path
+}
+
+// add adds a violation. Its Field is that of the path.
+func (r *reader) add(at value.Path, err *field.Error) {
+	if len(r.found) == maxViolations {
+		return
+	}
+	r.found = append(r.found, violationAt(at, err))
+}
+
+func violationAt(at value.Path, err *field.Error) violation.Violation {
+	err.Field = at.Dotted()
+	return violation.Of(violation.Convert, err, at.Detach())
+}
+
+// object returns the members of an object. Each of the names has an entry; others are violations.
+func (r *reader) object(node uint32, at value.Path, want string, names ...string) map[string]member {
+	fields := make(map[string]member, len(names))
+	for _, name := range names {
+		fields[name] = member{0, at.With(value.Name(name)).Clone()}
+	}
+	if r.d.Nodes[node].Kind != value.Object {
+		r.add(at, field.TypeInvalid(nil, string(r.d.Raw(node)), "must be "+want))
+		return fields
+	}
+	for c := r.d.Nodes[node].First; c != 0; c = r.d.Nodes[c].Next {
+		name := strings.Clone(r.d.Key(c))
+		if !slices.Contains(names, name) {
+			at := at.With(value.Name(name))
+			r.add(at, field.Invalid(nil, name, "unknown field: use "+strings.Join(names, ", ")))
+			continue
+		}
+		fields[name] = member{c, fields[name].at}
+	}
+	return fields
+}
+
+// list returns the items of a list.
+func (r *reader) list(m member, want string, most int) (items []member) {
+	switch {
+	case m.node == 0:
+		r.add(m.at, field.Required(nil, "must be "+want))
+	case r.d.Nodes[m.node].Kind != value.Array:
+		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be "+want))
+	case r.d.Len(m.node) > most:
+		r.add(m.at, field.TooMany(nil, r.d.Len(m.node), most))
+	default:
+		for c := r.d.Nodes[m.node].First; c != 0; c = r.d.Nodes[c].Next {
+			items = append(items, member{c, m.at.With(value.At(len(items))).Clone()})
+		}
+	}
+	return items
+}
+
+// text returns a string that is not empty.
+func (r *reader) text(m member, required bool) string {
+	switch {
+	case m.node == 0 && !required:
+	case m.node == 0:
+		r.add(m.at, field.Required(nil, "must be a string"))
+	case r.d.Nodes[m.node].Kind != value.String || r.d.Str(m.node) == "":
+		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be a string that is not empty"))
+	default:
+		return strings.Clone(r.d.Str(m.node))
+	}
+	return ""
+}
+
+// path returns a path.
+func (r *reader) path(m member, required bool) path {
+	return r.parsePath(r.text(m, required), m.at)
+}
+
+func (r *reader) parsePath(text string, at value.Path) path {
+	if text == "" {
+		return nil
+	}
+	p, err := parsePath(text)
+	if err != nil {
+		r.add(at, field.Invalid(nil, text, err.Error()))
+	}
+	return p
+}
+
+func (r *reader) pair(fields map[string]member) pair {
+	p := pair{at: fields["between"].at}
+	names := r.list(fields["between"], "a list of two versions", 2)
+	if node := fields["between"].node; r.d.Nodes[node].Kind == value.Array && r.d.Len(node) < 2 {
+		r.add(p.at, field.Invalid(nil, string(r.d.Raw(fields["between"].node)), "must be a list of two versions"))
+	}
+	for i, m := range names {
+		p.between[i] = r.text(m, true)
+	}
+	if p.between[0] != "" && p.between[0] == p.between[1] {
+		r.add(p.at, field.Invalid(nil, p.between[0], "the two versions must differ"))
+	}
+	if fields["except"].node != 0 {
+		for _, m := range r.list(fields["except"], "a list of laws", len(Laws)) {
+			law := Law(r.text(m, true))
+			if law != "" && !slices.Contains(Laws, law) {
+				r.add(m.at, field.NotSupported(nil, law, Laws))
+			}
+			p.except = append(p.except, law)
+		}
+	}
+	for i, m := range r.list(fields["rules"], "a list of rules", maxRules) {
+		p.rules = append(p.rules, r.rule(m, i))
+	}
+	return p
+}
+
+// rule reads one rule. Its fields are those of the kind; back may stand beside cel.
+func (r *reader) rule(m member, index int) ruleText {
+	rule := ruleText{index: index, at: m.at}
+	kinds := []string{string(Move), string(List), string(Values), string(CEL), string(Stash), string(Drop)}
+	all := r.object(m.node, m.at, "an object with one of "+strings.Join(kinds, ", "), append(kinds, "back")...)
+	var own member
+	for _, kind := range kinds {
+		switch {
+		case all[kind].node == 0:
+		case rule.kind != "":
+			r.add(m.at, field.Invalid(nil, kind, fmt.Sprintf("the rule has %s and %s: write two rules", rule.kind, kind)))
+		default:
+			rule.kind, own = Kind(kind), all[kind]
+		}
+	}
+	if back := all["back"]; back.node != 0 {
+		if rule.kind != CEL {
+			r.add(back.at, field.Forbidden(nil, "only a cel rule has back"))
+		}
+		rule.back = r.back(back)
+	}
+	switch rule.kind {
+	case "":
+		if r.d.Nodes[m.node].Kind == value.Object && r.d.Len(m.node) == 0 {
+			r.add(m.at, field.Required(nil, "the rule has none of "+strings.Join(kinds, ", ")))
+		}
+	case Move:
+		f := r.object(own.node, own.at, "an object with from and to", "from", "to")
+		rule.from, rule.to = r.path(f["from"], true), r.path(f["to"], true)
+	case List:
+		f := r.object(own.node, own.at, "an object with path, key and map", "path", "key", "map")
+		rule.from, rule.key, rule.to = r.path(f["path"], true), r.text(f["key"], true), r.path(f["map"], true)
+	case Values:
+		f := r.object(own.node, own.at, "an object with path and map", "path", "to", "map")
+		if rule.from, rule.to = r.path(f["path"], true), r.path(f["to"], false); rule.to == nil {
+			rule.to = rule.from
+		}
+		rule.values = r.values(f["map"])
+	case CEL:
+		f := r.object(own.node, own.at, "an object with to and expr", "to", "expr")
+		rule.to, rule.expr = r.path(f["to"], true), r.text(f["expr"], true)
+	case Stash:
+		f := r.object(own.node, own.at, "an object with path and maxBytes", "path", "maxBytes")
+		rule.from = r.path(f["path"], true)
+		size := f["maxBytes"]
+		switch n := r.d.Int(size.node); {
+		case size.node == 0:
+			r.add(size.at, field.Required(nil, "must be the largest size of the value as JSON, in bytes"))
+		case r.d.Nodes[size.node].Kind != value.Int || n < 1 || n > maxStashBytes:
+			r.add(size.at, field.Invalid(nil, string(r.d.Raw(size.node)),
+				fmt.Sprintf("must be an integer from 1 to %d, the limit of Kubernetes for annotations", maxStashBytes)))
+		default:
+			rule.maxBytes = n
+		}
+	case Drop:
+		rule.from = r.path(r.object(own.node, own.at, "an object with path", "path")["path"], true)
+	}
+	return rule
+}
+
+// back reads the expressions under back, by path.
+func (r *reader) back(m member) (list []backText) {
+	if r.d.Nodes[m.node].Kind != value.Object {
+		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be an object of expressions by path"))
+		return nil
+	}
+	for c := r.d.Nodes[m.node].First; c != 0; c = r.d.Nodes[c].Next {
+		at := m.at.With(value.Entry(strings.Clone(r.d.Key(c)))).Clone()
+		list = append(list, backText{to: r.parsePath(strings.Clone(r.d.Key(c)), at), expr: r.text(member{c, at}, true), at: at})
+	}
+	return list
+}
+
+// values reads the map of a values rule.
+func (r *reader) values(m member) (list [][2]text) {
+	switch {
+	case m.node == 0:
+		r.add(m.at, field.Required(nil, "must be an object of values"))
+		return nil
+	case r.d.Nodes[m.node].Kind != value.Object || r.d.Len(m.node) == 0:
+		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be an object of values that is not empty"))
+		return nil
+	case r.d.Len(m.node) > maxValues:
+		r.add(m.at, field.TooMany(nil, r.d.Len(m.node), maxValues))
+		return nil
+	}
+	for c := r.d.Nodes[m.node].First; c != 0; c = r.d.Nodes[c].Next {
+		at := m.at.With(value.Entry(strings.Clone(r.d.Key(c)))).Clone()
+		kind := r.d.Nodes[c].Kind
+		if kind == value.Array || kind == value.Object || kind == value.Null {
+			r.add(at, field.TypeInvalid(nil, string(r.d.Raw(c)), "must be a string, a number or a boolean"))
+		}
+		key := text{value.String, string(value.AppendString(nil, r.d.Key(c))), at}
+		list = append(list, [2]text{key, {kind, string(r.d.AppendJSON(nil, c)), at}})
+	}
+	return list
+}
