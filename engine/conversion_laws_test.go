@@ -109,6 +109,27 @@ func TestConversionLawsOfRules(t *testing.T) {
 	}
 }
 
+// TestLawsOfHub checks that a field of the hub that one version drops is tested with a version that keeps it: v1alpha1
+// has one of v1, and here loses large numbers.
+func TestLawsOfHub(t *testing.T) {
+	const at = "  - move: {from: spec.a, to: spec.c}\n"
+	rules := strings.Replace(hubRules, at, at+
+		"  - cel: {to: spec.one, expr: self.spec.one}\n    back: {spec.one: \"self.spec.one > 3 ? 3 : self.spec.one\"}\n", 1)
+	laws, err := definitionWithRules(t, "hubs.yaml", rules).TestConversion(t.Context(), 200, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, l := range laws {
+		if x := l.Counterexample; l.Law == "round-trip" && l.Between == [2]string{"v1", "v1alpha1"} && x != nil {
+			found = strings.Contains(x.Text, "After the conversion to v1alpha1 and back, spec.one is 3. Before it was ")
+		}
+	}
+	if !found {
+		t.Errorf("no counterexample: %+v", laws)
+	}
+}
+
 func TestConversionLawsStop(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,8 +13,8 @@ type Converter interface {
 	// Convert converts the tree of an object, in place. whole says that it is not one of the partial objects of
 	// server-side apply. After an error the tree is unusable.
 	Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error
-	// Normalize removes from the tree of an object what conversions from its version and back lose by design.
-	Normalize(d *value.Doc, root uint32, version string)
+	// Normalize removes from the tree of an object what the conversion by the rules of two versions loses by design.
+	Normalize(d *value.Doc, root uint32, from, to string)
 	// Expects reports whether a conversion may make an object invalid at a path.
 	Expects(from, to string, at value.Path) bool
 }

@@ -2,6 +2,7 @@ package laws
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (t *tester) sameAfter(tr *trial, without ...string) *Counterexample {
 	defer a.Release()
 	defer b.Release()
 	for _, o := range [...]tree{a, b} {
-		t.converter.Normalize(o.Doc, o.root, t.from.Name)
+		t.converter.Normalize(o.Doc, o.root, t.from.Name, cmp.Or(t.via, t.to.Name))
 		if t.via != "" {
 			o.prune(o.root)
 		}
