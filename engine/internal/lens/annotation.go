@@ -45,13 +45,12 @@ func takeAnnotation(d *value.Doc, root uint32, version string) (kept uint32) {
 	if d.Nodes[annotations].Kind != value.Object {
 		return 0
 	}
-	prev := uint32(0)
-	for c := d.Nodes[annotations].First; c != 0; prev, c = c, d.Nodes[c].Next {
+	for c := d.Nodes[annotations].First; c != 0; c = d.Nodes[c].Next {
 		rest, found := strings.CutPrefix(d.Key(c), AnnotationPrefix)
 		if !found || rest != version {
 			continue
 		}
-		d.Remove(annotations, prev, c)
+		removeMember(d, annotations, c)
 		d.MarkDirty(root, metadata)
 		if d.Nodes[c].Kind == value.String {
 			if text := []byte(d.Str(c)); len(text) <= maxStashBytes {

@@ -40,9 +40,11 @@ func (e *Error) Error() string {
 	return b.String() + e.Text
 }
 
-// below puts steps in front of the path.
+// below puts steps in front of the path. It returns nil for nil.
 func (e *Error) below(steps ...value.Segment) *Error {
-	e.Path = append(value.Path(steps).Clone(), e.Path...)
+	if e != nil {
+		e.Path = append(value.Path(steps).Clone(), e.Path...)
+	}
 	return e
 }
 
@@ -68,7 +70,7 @@ func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to s
 		if p == nil {
 			return &Error{Rule: "conversion", Text: fmt.Sprintf("no rules convert %s to %s", steps[i-1], steps[i])}
 		}
-		if err := p.convert(&run{ctx: ctx, d: d, root: root, whole: whole, from: p.from.APIVersion, to: p.to.APIVersion}); err != nil {
+		if err := (&run{ctx: ctx, d: d, root: root, whole: whole, program: p}).convert(); err != nil {
 			return err
 		}
 	}
@@ -77,11 +79,11 @@ func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to s
 
 // run is the conversion of one object.
 type run struct {
-	ctx      context.Context
-	d        *value.Doc
-	root     uint32
-	whole    bool
-	from, to string // apiVersions
+	ctx     context.Context
+	d       *value.Doc
+	root    uint32
+	whole   bool
+	program *program
 
 	rules  *rule.Run // nil before the first expression
 	lack   *lack     // nil before the first look at managedFields
@@ -108,8 +110,8 @@ func (r *run) failed(by *compiledRule, i uint32, text string) *Error {
 	return &Error{Rule: by.String(), Value: shown, Text: text}
 }
 
-func (p *program) convert(r *run) error {
-	d, root := r.d, r.root
+func (r *run) convert() error {
+	d, root, p := r.d, r.root, r.program
 	if d.Nodes[root].Kind != value.Object {
 		return &Error{Rule: "conversion", Text: "the value is not an object"}
 	}
@@ -118,7 +120,7 @@ func (p *program) convert(r *run) error {
 	var saved []byte
 	if len(p.stashes) > 0 {
 		var err *Error
-		if saved, err = p.save(r, root, nil); err != nil {
+		if saved, err = r.save(nil); err != nil {
 			return err
 		}
 	}
@@ -130,7 +132,7 @@ func (p *program) convert(r *run) error {
 		return err
 	}
 	if kept != 0 && len(p.restores) > 0 {
-		p.restore(d, root, kept)
+		r.restore(kept)
 	}
 	if len(saved) > 0 {
 		if err := r.writeAnnotation(p.from.Name, saved); err != nil {
@@ -186,27 +188,20 @@ func (r *run) item(p *itemProgram, i uint32) (changed bool, failed *Error) {
 // put links a node below an item. It makes the objects on the way.
 func (r *run) put(p put, i, n uint32) *Error {
 	d := r.d
-	last := len(p.to) - 1
 	for k, name := range p.to {
 		if d.Nodes[i].Kind != value.Object {
 			return r.failed(p.by, i, "is not an object, so "+strings.Join(p.to[k:], ".")+" cannot be set below it").in(p.to[:k])
 		}
 		d.MarkDirty(i)
-		c := d.Field(i, name)
-		switch {
-		case k == last:
-			if c != 0 {
-				removeMember(d, i, c)
-			}
-			d.SetKey(n, name)
-			d.Append(i, n)
-		case c == 0:
-			c = newObject(d, name)
-			d.Append(i, c)
-		case d.Nodes[c].Kind == value.Null:
-			d.Replace(c, newObject(d, ""))
+		if k < len(p.to)-1 {
+			i = objectAt(d, i, name)
+			continue
 		}
-		i = c
+		if c := d.Field(i, name); c != 0 {
+			removeMember(d, i, c)
+		}
+		d.SetKey(n, name)
+		d.Append(i, n)
 	}
 	return nil
 }

@@ -64,7 +64,8 @@ func (b *pairing) compileExpressions(r *compiledRule) {
 			continue
 		}
 		x.Retain(&b.retained)
-		x.self, x.reads, x.parent = self, x.Reads(), b.counterpartAbove(x.side, x.to)
+		x.self, x.reads = self, x.Reads()
+		x.parent, _ = b.counterpartAbove(x.side, x.to)
 		for _, read := range x.reads {
 			if p := append(slices.Clone(self), read.Path...); read.Whole && len(p) > 0 {
 				b.sides[from].named.at(p).read = true

@@ -1,48 +1,39 @@
 package lens
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/crdeval/crdeval/engine/internal/plan"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// stash is a field that only one version has.
+// stash is a stash rule: a field that only one version has.
 type stash struct {
-	path     path
-	maxBytes int64
-	parent   int        // the length of the part of path that must exist for the field to be restored
-	keys     [][]string // for each list or map that the path goes through, the fields that identify an item; none for a map
-	fits     *plan.Plan
-	by       *compiledRule
+	*compiledRule
+	parent int        // the length of the part of the path that must exist for the field to be restored
+	keys   [][]string // by step of the path: of each list, the fields that identify an item
+	fits   *plan.Plan
+	most   int64 // bytes of all values in the annotation
 }
 
 // nameStash checks a stash rule: its items must be identified by keys, and the annotation must have a bound.
 func (b *pairing) nameStash(r *compiledRule) {
-	s := r.sides[0]
+	version := &b.sides[r.sides[0]]
 	r.class = Lens
-	st := &stash{path: r.from, maxBytes: r.maxBytes, by: r}
-	most := st.maxBytes + int64(len(r.from.String())) + 64
+	st := &stash{compiledRule: r, keys: make([][]string, len(r.from)), most: r.maxBytes + int64(len(r.from.String())) + 64}
 	for i, name := range r.from {
 		if name != each {
 			continue
 		}
-		around, _ := r.from[:i].resolve(b.sides[s].Schema)
+		around, _ := r.from[:i].resolve(version.Schema)
 		limit := around.MaxProperties
-		var keys []string
 		if around.Type == "array" {
 			limit = around.MaxItems
-			if keys = around.XListMapKeys; listType(around) != "map" {
-				keys = nil
-				if rule := b.listRule(r.from[:i]); rule != nil {
-					keys = []string{rule.key}
-				}
-			}
-			if keys == nil {
+			if st.keys[i] = b.keysOf(around, r.from[:i]); st.keys[i] == nil {
 				b.invalid(r.at, r.from.String(), "the items of %s have no keys, so the field would be restored to another item: "+
 					"make it a list of type map, or stash %s as a whole", r.from[:i], r.from[:i])
 				return
@@ -53,65 +44,73 @@ func (b *pairing) nameStash(r *compiledRule) {
 				r.from[:i])
 			return
 		}
-		st.keys = append(st.keys, keys)
-		most = min(most*max(*limit, 1), 1<<40)
+		st.most = min(st.most*min(max(*limit, 1), maxStashBytes), 1<<40)
 	}
-	if most > maxStashBytes {
-		b.invalid(r.at, r.from.String(), "all values can have %d bytes, and all annotations of an object at most %d",
-			most, maxStashBytes)
-	}
-	found, _ := r.from.resolve(b.sides[s].Schema)
+	found, _ := r.from.resolve(version.Schema)
 	st.fits = b.plan(found, r.at)
 	r.stash = st
-	r.require(fmt.Sprintf("%s of %s has at most %d bytes as JSON", r.from, b.sides[s].Name, r.maxBytes))
+	r.require(fmt.Sprintf("%s of %s has at most %d bytes as JSON", r.from, version.Name, r.maxBytes))
 }
 
-// listRule returns the list rule for a list, nil without one.
-func (b *pairing) listRule(p path) *ruleText {
+// keysOf returns the fields that identify the items of a list: those of its type or of its list rule, or nil.
+func (b *pairing) keysOf(list *schema.Props, p path) []string {
+	if listType(list) == "map" {
+		return list.XListMapKeys
+	}
 	for i := range b.pair.rules {
 		if r := &b.pair.rules[i]; r.kind == List && (slices.Equal(r.from, p) || slices.Equal(r.to, p)) {
-			return r
+			return []string{r.key}
 		}
 	}
 	return nil
 }
 
-// checkStashes checks the size of the annotation of each version, and says below which object a field is restored.
+// checkStashes checks the size of the annotation of each version, and finds below which object a field is restored.
 func (b *pairing) checkStashes() {
-	total := [2]int64{}
-	for _, r := range b.rules {
-		if r.stash == nil {
-			continue
-		}
-		s := r.sides[0]
-		for i := len(r.from) - 1; i > 0 && r.stash.parent == 0; i-- {
-			if b.counterpartOf(s, r.from[:i]) != nil {
-				r.stash.parent = i
+	for s := range b.sides {
+		var all []*stash
+		total := int64(0)
+		for _, r := range b.rules {
+			if r.stash != nil && r.sides[0] == s {
+				_, r.stash.parent = b.counterpartAbove(s, r.from)
+				all = append(all, r.stash)
+				total += r.stash.most
 			}
 		}
-		if total[s] += r.maxBytes; total[s] > maxStashBytes {
-			b.add(r.at, field.TooLong(nil, "", maxStashBytes))
+		if total <= maxStashBytes {
+			continue
 		}
+		slices.SortStableFunc(all, func(x, y *stash) int { return cmp.Compare(y.most, x.most) })
+		var sizes []string
+		for _, st := range all[:min(len(all), maxNamed)] {
+			sizes = append(sizes, fmt.Sprintf("%s at most %d", st.at.Dotted(), st.most))
+		}
+		if others := len(all) - len(sizes); others > 0 {
+			sizes = append(sizes, fmt.Sprintf("and %d others", others))
+		}
+		b.invalid(all[0].at, all[0].from.String(), "the annotation of %s can have %d bytes (%s), and the limit of Kubernetes "+
+			"for all annotations of an object is %d: lower maxBytes, maxItems or maxProperties, or stash fewer fields",
+			b.sides[s].Name, total, strings.Join(sizes, ", "), maxStashBytes)
 	}
 }
 
-// save appends the value of the annotation for a tree, or nothing without stashed fields. It edits nothing.
-func (p *program) save(r *run, root uint32, dst []byte) ([]byte, *Error) {
+// maxNamed bounds the rules that an error about several names.
+const maxNamed = 5
+
+// save appends the value of the annotation for the object, or nothing without stashed fields. It edits nothing.
+func (r *run) save(dst []byte) ([]byte, *Error) {
 	d := r.d
-	metadata := d.Field(root, "metadata")
+	metadata := d.Field(r.root, "metadata")
 	if !r.whole && d.Nodes[metadata].Kind != value.Object {
 		return dst, nil // a partial object that nobody stores
 	}
 	start := len(dst)
-	for _, s := range p.stashes {
+	for _, s := range r.program.stashes {
 		before := len(dst)
-		dst = append(dst, ',')
-		if len(dst) == start+1 {
-			dst[start] = '{'
-		}
-		dst = append(value.AppendString(dst, s.path.String()), ':')
+		dst = append(dst, either(before == start, "{", ",")...)
+		dst = append(value.AppendString(dst, s.from.String()), ':')
 		from := len(dst)
-		out, err := s.save(r, root, s.path, 0, dst)
+		out, err := s.save(r, r.root, 0, dst)
 		if err != nil {
 			return nil, err
 		}
@@ -125,44 +124,38 @@ func (p *program) save(r *run, root uint32, dst []byte) ([]byte, *Error) {
 	if annotations := d.Field(metadata, "annotations"); d.Nodes[annotations].Kind == value.Object && d.Len(annotations) == 0 {
 		dst = append(dst, `,"":{}`...)
 	}
-	dst = append(dst, '}')
-	if len(dst)-start > maxStashBytes {
-		return nil, &Error{Rule: "stash", Text: fmt.Sprintf("the annotation %s%s would have %d bytes, the limit of Kubernetes is %d",
-			AnnotationPrefix, p.from.Name, len(dst)-start, maxStashBytes)}
-	}
-	return dst, nil
+	return append(dst, '}'), nil
 }
 
-// save appends the values at a path below a node: the value, or an object by the keys of items. It appends nothing if
-// there is no value.
-func (s *stash) save(r *run, i uint32, p path, level int, dst []byte) ([]byte, *Error) {
+// save appends the values at the path from a step on, below a node: the value, or an object by the keys of items. It
+// appends nothing without a value.
+func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 	d := r.d
-	for k, name := range p {
-		if name != each {
-			if i = d.Field(i, name); i == 0 {
-				return dst, nil
-			}
-			continue
-		}
-		items, err := s.items(r, i, p[k+1:], level)
-		if err != nil {
-			return nil, err.in(p[:k])
-		}
-		for n, item := range items {
-			dst = append(dst, either(n == 0, "{", ",")...)
-			dst = append(append(value.AppendString(dst, item.key), ':'), item.text...)
-		}
-		if len(items) > 0 {
-			dst = append(dst, '}')
+	if step == len(s.from) {
+		from := len(dst)
+		dst = d.AppendCanonical(dst, i)
+		if size := int64(len(dst) - from); size > s.maxBytes {
+			return nil, r.failed(s.compiledRule, i, fmt.Sprintf("has %d bytes, and maxBytes of the rule is %d: shorten it", size, s.maxBytes))
 		}
 		return dst, nil
 	}
-	from := len(dst)
-	dst = d.AppendCanonical(dst, i)
-	if size := int64(len(dst) - from); size > s.maxBytes {
-		return nil, r.failed(s.by, i, fmt.Sprintf("has %d bytes, and maxBytes is %d", size, s.maxBytes)).in(p)
+	if name := s.from[step]; name != each {
+		c := d.Field(i, name)
+		if c == 0 {
+			return dst, nil
+		}
+		dst, err := s.save(r, c, step+1, dst)
+		return dst, err.below(value.Name(name))
 	}
-	return dst, nil
+	items, err := s.items(r, i, step)
+	for n, item := range items {
+		dst = append(dst, either(n == 0, "{", ",")...)
+		dst = append(append(value.AppendString(dst, item.key), ':'), item.text...)
+	}
+	if len(items) > 0 {
+		dst = append(dst, '}')
+	}
+	return dst, err
 }
 
 // savedItem is what an item of a list or map keeps in the annotation.
@@ -172,21 +165,21 @@ type savedItem struct {
 }
 
 // items returns what the items of a list or map keep, sorted by key, so that equal objects have equal annotations.
-func (s *stash) items(r *run, container uint32, p path, level int) (items []savedItem, err *Error) {
+func (s *stash) items(r *run, container uint32, step int) (items []savedItem, err *Error) {
 	d, k := r.d, 0
 	for c := d.Nodes[container].First; c != 0; c, k = d.Nodes[c].Next, k+1 {
-		text, err := s.save(r, c, p, level+1, nil)
+		text, err := s.save(r, c, step+1, nil)
 		if err != nil {
 			return nil, err.below(segment(d, container, c, k))
 		}
 		if len(text) > 0 {
-			items = append(items, savedItem{keyOf(d, container, c, s.keys[level]), text})
+			items = append(items, savedItem{keyOf(d, container, c, s.keys[step]), text})
 		}
 	}
 	slices.SortFunc(items, func(a, b savedItem) int { return strings.Compare(a.key, b.key) })
 	for n := 1; n < len(items); n++ {
 		if items[n].key == items[n-1].key {
-			return nil, r.failed(s.by, container, "has two items with the key "+items[n].key+": give each another one")
+			return nil, r.failed(s.compiledRule, container, "has two items with the key "+items[n].key+": give each another one")
 		}
 	}
 	return items, nil
@@ -198,7 +191,7 @@ func keyOf(d *value.Doc, container, item uint32, keys []string) string {
 	case d.Nodes[container].Kind == value.Object:
 		return d.Key(item)
 	case len(keys) == 1:
-		if c := d.Field(item, keys[0]); c != 0 && d.Nodes[c].Kind == value.String {
+		if c := d.Field(item, keys[0]); d.Nodes[c].Kind == value.String {
 			return d.Str(c)
 		}
 	}
@@ -207,59 +200,43 @@ func keyOf(d *value.Doc, container, item uint32, keys []string) string {
 		if k > 0 {
 			text = append(text, ',')
 		}
-		if c := d.Field(item, name); c != 0 {
-			text = d.AppendJSON(text, c)
-		} else {
-			text = append(text, "null"...)
-		}
+		text = d.AppendCanonical(text, d.Field(item, name)) // null without it
 	}
 	return string(append(text, ']'))
 }
 
 // restore sets the fields of an annotation: those that are absent, below an object that exists, with a valid value.
 // Whatever else users wrote into the annotation is ignored.
-func (p *program) restore(d *value.Doc, root, kept uint32) {
-	f := d.Finder()
-	for _, s := range p.restores {
-		if c := f.Field(kept, s.path.String()); c != 0 {
-			s.restore(d, f, root, s.path, 0, c)
+func (r *run) restore(kept uint32) {
+	f := r.d.Finder()
+	for _, s := range r.program.restores {
+		if c := f.Field(kept, s.from.String()); c != 0 {
+			s.restore(r.d, f, r.root, 0, c)
 		}
 	}
 }
 
-// restore sets the values of a path below a node and reports whether it changed anything.
-func (s *stash) restore(d *value.Doc, f *value.Finder, i uint32, p path, level int, kept uint32) (changed bool) {
-	if d.Nodes[i].Kind == value.Null {
-		return false
-	}
-	name := p[0]
-	if name == each {
+// restore sets the values of the path from a step on, below a node, and reports whether it changed anything.
+func (s *stash) restore(d *value.Doc, f *value.Finder, i uint32, step int, kept uint32) (changed bool) {
+	if name := s.from[step]; name == each {
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
-			if below := f.Field(kept, keyOf(d, i, c, s.keys[level])); below != 0 && s.restore(d, f, c, p[1:], level+1, below) {
-				changed = true
-			}
+			below := f.Field(kept, keyOf(d, i, c, s.keys[step]))
+			changed = below != 0 && s.restore(d, f, c, step+1, below) || changed
 		}
-	} else {
-		if d.Nodes[i].Kind != value.Object {
-			return false
-		}
-		c := d.Field(i, name)
+	} else if d.Nodes[i].Kind == value.Object {
+		c, last := d.Field(i, name), step == len(s.from)-1
 		switch {
-		case len(p) == 1 && c == 0:
-			if len(s.fits.Explain(d, kept, plan.At{})) > 0 {
-				return false
-			}
+		case last && c == 0 && len(s.fits.Explain(d, kept, plan.At{})) == 0:
 			c = parsed(d, "null") // the annotation stays as it is, to be searched
 			d.Replace(c, kept)
 			d.SetKey(c, name)
 			d.Append(i, c)
 			changed = true
-		case len(p) == 1:
-		case c != 0:
-			changed = s.restore(d, f, c, p[1:], level, kept)
-		case len(s.path)-len(p) >= s.parent:
+		case !last && c != 0:
+			changed = s.restore(d, f, c, step+1, kept)
+		case !last && step >= s.parent:
 			c = newObject(d, name)
-			if changed = s.restore(d, f, c, p[1:], level, kept); changed {
+			if changed = s.restore(d, f, c, step+1, kept); changed {
 				d.Append(i, c)
 			}
 		}
