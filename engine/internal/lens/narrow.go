@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -70,15 +72,9 @@ func compare(src, dst *schema.Props) (c comparison) {
 		c.check("has the format " + dst.Format)
 	}
 	if len(dst.Enum) > 0 {
-		var texts []string
-		missing := len(src.Enum) == 0
-		for _, v := range dst.Enum {
-			texts = append(texts, string(v.Raw))
-		}
-		for _, v := range src.Enum {
-			missing = missing || !slices.Contains(texts, string(v.Raw))
-		}
-		if missing {
+		texts := canonicals(dst.Enum)
+		outside := func(text string) bool { return !slices.Contains(texts, text) }
+		if len(src.Enum) == 0 || slices.ContainsFunc(canonicals(src.Enum), outside) {
 			c.check("is one of " + strings.Join(texts, ", "))
 		}
 	}
@@ -168,4 +164,13 @@ func shallow(s *schema.Props) *schema.Props {
 		MultipleOf: s.MultipleOf, MaxLength: s.MaxLength, MinLength: s.MinLength, MaxItems: s.MaxItems,
 		MaxProperties: s.MaxProperties, XIntOrString: s.XIntOrString,
 	}
+}
+
+// canonicals returns the texts of the values of an enum.
+func canonicals(enum []apiextensionsv1.JSON) []string {
+	texts := make([]string, len(enum))
+	for i, v := range enum {
+		texts[i] = canonical(v.Raw)
+	}
+	return texts
 }

@@ -261,7 +261,7 @@ func (r *reader) values(m member) (list [][2]text) {
 			r.add(at, field.TypeInvalid(nil, string(r.d.Raw(c)), "must be a string, a number or a boolean"))
 		}
 		key := text{value.String, string(value.AppendString(nil, r.d.Key(c))), at}
-		list = append(list, [2]text{key, {kind, string(r.d.AppendJSON(nil, c)), at}})
+		list = append(list, [2]text{key, {kind, string(appendScalar(nil, r.d, c)), at}})
 	}
 	return list
 }

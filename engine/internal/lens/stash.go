@@ -200,7 +200,7 @@ func keyOf(d *value.Doc, container, item uint32, keys []string) string {
 		if k > 0 {
 			text = append(text, ',')
 		}
-		text = d.AppendCanonical(text, d.Field(item, name)) // null without it
+		text = appendScalar(text, d, d.Field(item, name)) // null without it
 	}
 	return string(append(text, ']'))
 }

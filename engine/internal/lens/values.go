@@ -29,13 +29,7 @@ func (b *pairing) nameValues(r *compiledRule) {
 		key, result := &r.values[i][0], &r.values[i][1]
 		if t := typeOf(from); t != "string" && t != intOrString {
 			_ = json.Unmarshal([]byte(key.json), &key.json)
-			if key.kind = value.String; json.Valid([]byte(key.json)) {
-				d := value.Acquire()
-				if root, err := d.ParseJSON([]byte(key.json), value.Limits{}); err == nil {
-					key.kind, key.json = d.Nodes[root].Kind, string(d.AppendJSON(nil, root))
-				}
-				d.Release()
-			}
+			key.kind, key.json = scalar([]byte(key.json))
 		}
 		for s, v := range []*text{key, result} {
 			t := typeOf([]*schema.Props{from, to}[s])
@@ -105,22 +99,36 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 	return s, &check{w.plan(shallow(dst), by.at), by, "has no counterpart in " + w.dst.Name + ": add it to the map"}
 }
 
-// canonical returns a scalar as Kubernetes prints it.
-func canonical(raw []byte) string {
+// scalar returns the kind of a JSON text and the text of appendScalar. A text that is not JSON is a string.
+func scalar(raw []byte) (value.Kind, string) {
 	d := value.Acquire()
 	defer d.Release()
 	root, err := d.ParseJSON(raw, value.Limits{MaxBytes: max(len(raw), 1)})
 	if err != nil {
-		return string(raw)
+		return value.String, string(raw)
 	}
-	return string(d.AppendJSON(nil, root))
+	return d.Nodes[root].Kind, string(appendScalar(nil, d, root))
+}
+
+// canonical returns the text of appendScalar for a JSON text.
+func canonical(raw []byte) string {
+	_, text := scalar(raw)
+	return text
+}
+
+// appendScalar appends a scalar as JSON: equal values have equal texts, however they are escaped.
+func appendScalar(dst []byte, d *value.Doc, i uint32) []byte {
+	if d.Nodes[i].Kind == value.String {
+		return value.AppendString(dst, d.Str(i))
+	}
+	return d.AppendCanonical(dst, i)
 }
 
 func (s *valuesStep) run(r *run, i uint32) (changed bool, failed *Error) {
 	if kind := r.d.Nodes[i].Kind; kind == value.Null || kind == value.Array || kind == value.Object {
 		return false, nil
 	}
-	r.buffer = r.d.AppendJSON(r.buffer[:0], i)
+	r.buffer = appendScalar(r.buffer[:0], r.d, i)
 	if image, found := s.to[string(r.buffer)]; found {
 		if image == string(r.buffer) {
 			return false, nil
