@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,11 +32,13 @@ type migrateCommand struct {
 func (*migrateCommand) Help() string {
 	return `Migrates stored objects to the storage version of their CRD. Reads objects at any version and prints them as JSON at the storage version, as an API server reads them: pruned, with defaults, and converted. Objects that have the storage version are printed as they are. Errors of objects do not end the run. They are listed at its end.
 
+A rejected CRD, or rejected conversion rules of a CRD, are reported. The objects of this CRD are not migrated, and other objects are. With --crd, other CRDs do not matter.
+
 With --kubeconfig or --context, reads the objects of a cluster in pages. Without --write, prints them at the storage version and changes nothing. With --write, updates each object without a change: then the API server stores it in the storage version. Objects that change in the meantime are read and written again, and deleted ones are skipped. If all objects are migrated, status.storedVersions of the CRD becomes the storage version.
 
 SIGINT and SIGTERM end the run after the current object. With --state, the next run continues. If the process is killed, the next run repeats at most the last page of a cluster, or the last 200 documents of files. Writing an object again changes nothing.
 
-Exit code 0: all objects are migrated. Exit code 1: a CRD is rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, or the usage is wrong.`
+Exit code 0: all objects are migrated. Exit code 1: the CRD of --crd or its rules are rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, or the usage is wrong.`
 }
 
 // inCluster reports whether the objects of a cluster are migrated.
@@ -66,8 +69,11 @@ func (c *migrateCommand) Validate() error {
 	return c.validate()
 }
 
-// storage is the CRD of a kind, with its storage version.
-type storage struct{ crd, version string }
+// storage is the CRD of a kind, with its storage version. err says why its objects cannot be migrated.
+type storage struct {
+	crd, version string
+	err          error
+}
 
 // migration is a run.
 type migration struct {
@@ -111,38 +117,63 @@ func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	return err
 }
 
-// connect starts the service that converts, with the CRDs and rules of files.
+// connect starts the service that converts, with the CRDs and rules of files. Only the CRD of --crd and its rules must be
+// accepted. Without --crd, objects of rejected CRDs are not migrated.
 func (m *migration) connect(ctx context.Context, crds, rules []*source) (close func(), err error) {
 	service, err := m.migrateCommand.connect()
 	if err != nil {
 		return nil, err
 	}
 	m.v = &converter{service: service}
+	rejected := map[string]error{}
 	for _, s := range slices.Concat(crds, rules) {
-		switch j := m.v.add(ctx, s); {
-		case j.Error != "":
+		j := m.v.add(ctx, s)
+		name := cmp.Or(s.id.CRD, s.id.Metadata.Name)
+		needed := name == "" || name == m.CRD
+		switch {
+		case j.Error == "" && j.Accepted:
+			continue
+		case needed && j.Error != "":
+			err = fmt.Errorf("%s: %s", s.errorAt(j.Line), j.Error)
+		case needed:
+			err = errors.Join(j.print(m.env.stderr), errRejected)
+		default:
+			rejected[name] = cmp.Or(rejected[name], errNotUsable(s))
+			if m.CRD != "" {
+				_, err = fmt.Fprint(m.env.stderr, "warning: ")
+			}
+			err = cmp.Or(err, j.print(m.env.stderr))
+		}
+		if err != nil {
 			service.close()
-			return nil, fmt.Errorf("%s: %s", s.errorAt(j.Line), j.Error)
-		case !j.Accepted:
-			service.close()
-			return nil, errors.Join(j.print(m.env.stderr), errRejected)
+			return nil, err
 		}
 	}
-	if err := m.findKinds(ctx); err != nil {
+	if err := m.findKinds(ctx, rejected); err != nil {
 		service.close()
 		return nil, err
 	}
 	return service.close, nil
 }
 
-// findKinds determines the storage versions: those of CRDs in files take precedence over those of the catalog.
-func (m *migration) findKinds(ctx context.Context) error {
+// errNotUsable is the error for objects of a CRD that is rejected, or whose conversion rules are.
+func errNotUsable(s *source) error {
+	if s.rules {
+		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", s.where())
+	}
+	return fmt.Errorf("its CRD in %s was rejected", s.where())
+}
+
+// findKinds determines the storage versions: those of CRDs in files take precedence over those of the catalog. rejected
+// has an error for the name of each CRD whose objects cannot be migrated.
+func (m *migration) findKinds(ctx context.Context, rejected map[string]error) error {
 	for _, j := range m.v.given {
 		spec := &j.source.id.Spec
 		of := groupKind{spec.Group, spec.Names.Kind}
 		for _, version := range spec.Versions {
 			if _, known := m.kinds[of]; version.Storage && !known {
-				m.kinds[of] = storage{j.source.id.Metadata.Name, version.Name}
+				name := j.source.id.Metadata.Name
+				m.kinds[of] = storage{name, version.Name, rejected[name]}
 			}
 		}
 	}
@@ -154,7 +185,7 @@ func (m *migration) findKinds(ctx context.Context) error {
 		for _, crd := range page.GetCrds() {
 			of := groupKind{crd.GetGroup(), crd.GetNames().GetKind()}
 			if _, known := m.kinds[of]; !known {
-				m.kinds[of] = storage{crd.GetName(), crd.GetStorageVersion()}
+				m.kinds[of] = storage{crd.GetName(), crd.GetStorageVersion(), rejected[crd.GetName()]}
 			}
 		}
 		if token = page.GetNextPageToken(); token == "" {
@@ -162,6 +193,14 @@ func (m *migration) findKinds(ctx context.Context) error {
 		}
 	}
 	if m.CRD == "" {
+		for _, s := range m.kinds {
+			if s.err == nil {
+				return nil
+			}
+		}
+		if len(rejected) > 0 {
+			return errRejected
+		}
 		return nil
 	}
 	for of, s := range m.kinds {
@@ -182,7 +221,11 @@ func (m *migration) convert(ctx context.Context, objects []*source) (all []*conv
 			n++
 		}
 		var results []*conversion
-		if known || objects[0].id.Kind == "" {
+		if to.err != nil {
+			for _, s := range objects[:n] {
+				results = append(results, &conversion{source: s, err: to.err})
+			}
+		} else if known || objects[0].id.Kind == "" {
 			results, err = m.v.transform(ctx, objects[:n], func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 				return client.Read(ctx, to.version, texts...)
 			}, func(s *source) bool { return versionOf(s.id.APIVersion) == to.version })
