@@ -21,7 +21,7 @@ func (l *Loader) setConversions(ctx context.Context) error {
 			continue
 		}
 		m := c.file.manifests[k]
-		done, err := l.changeConversion(ctx, k.crd, m.Document)
+		done, had, err := l.changeConversion(ctx, k.crd, m.Document)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -32,7 +32,11 @@ func (l *Loader) setConversions(ctx context.Context) error {
 		}
 		again := c.waiting && waiting && c.version == c.file.version
 		c.version, c.written, c.waiting, c.rejected = c.file.version, l.written(k.crd), waiting, err != nil
-		switch reject := l.rejecter(ctx, c, "conversion rules are rejected; the previously set rules stay"); {
+		message := "conversion rules are rejected; no rules are set"
+		if had {
+			message = "conversion rules are rejected; the previously set rules stay"
+		}
+		switch reject := l.rejecter(ctx, c, message); {
 		case again: // it was logged
 		case waiting:
 			reject(m.Line(), 0, "error", fmt.Sprintf(
@@ -81,19 +85,19 @@ func (l *Loader) written(crd string) int64 {
 }
 
 // changeConversion sets the conversion rules of a CRD. If nobody else has changed the CRD, the new revision counts as
-// registered by the Loader.
+// registered by the Loader. had reports whether the CRD had rules before.
 func (l *Loader) changeConversion(
 	ctx context.Context, crd string, rules engine.Document,
-) (done registry.Registration, err error) {
+) (done registry.Registration, had bool, err error) {
 	before, err := l.registry.CRD(ctx, l.o.Catalog, crd, "", "")
 	if err != nil {
-		return done, err
+		return done, false, err
 	}
 	done, err = l.registry.SetConversion(ctx, l.o.Catalog, crd, registry.ConversionChange{Rules: rules})
 	if c := l.entries[key{crd: crd}]; err == nil && done.CRD != nil && c != nil && c.revision == before.Revision {
 		c.revision = done.CRD.Revision
 	}
-	return done, err
+	return done, before.Conversion != nil, err
 }
 
 // removeConversion removes conversion rules unless another client has changed them.
@@ -106,7 +110,7 @@ func (l *Loader) removeConversion(ctx context.Context, c *registration) error {
 		return nil
 	}
 	if err == nil {
-		_, err = l.changeConversion(ctx, c.crd, engine.Document{})
+		_, _, err = l.changeConversion(ctx, c.crd, engine.Document{})
 	}
 	switch {
 	case err == nil:

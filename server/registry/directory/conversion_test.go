@@ -106,7 +106,7 @@ func TestConversionFiles(t *testing.T) {
 
 	// A rejected change leaves the rules. The log has the position in the file.
 	put(t, rules, "# one line more\n"+hostRules("drop: {path: spec.absent}"))
-	w.logged(1, "level=ERROR", "conversion rules are rejected", "file="+rules+":6", "rules[1]")
+	w.logged(1, "level=ERROR", "conversion rules are rejected; the previously set rules stay", "file="+rules+":6", "rules[1]")
 	w.figures(1, 1, 1)
 	if got := w.rules(); got != "move drop" {
 		t.Error(got)
@@ -137,7 +137,7 @@ func TestConversionWithoutCRD(t *testing.T) {
 	put(t, rules, "# rules\n"+hostRules())
 	b := newBackend(t)
 	w := watch(t, b, dir)
-	waits := []string{"level=ERROR", "conversion rules are rejected", "file=" + rules + ":2", "has no CRD " + hostsName}
+	waits := []string{"level=ERROR", "conversion rules are rejected; no rules are set", "file=" + rules + ":2", "has no CRD " + hostsName}
 	w.logged(1, waits...)
 	w.figures(0, 1, 0)
 	w.stays("")
@@ -154,6 +154,20 @@ func TestConversionWithoutCRD(t *testing.T) {
 	w.eventuallyRules("move")
 	remove(t, rules)
 	w.eventuallyRules("none")
+}
+
+// Rules that are rejected at first leave the CRD without rules, and the log says so.
+func TestConversionRejectedFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rules := filepath.Join(dir, "rules.yaml")
+	put(t, filepath.Join(dir, "hosts.yaml"), hostCRD(""))
+	put(t, rules, hostRules("drop: {path: spec.absent}"))
+	w := watch(t, newBackend(t), dir)
+	w.logged(1, "level=ERROR", "conversion rules are rejected; no rules are set", "file="+rules+":5", "rules[1]")
+	if got := w.rules(); got != "none" {
+		t.Error(got)
+	}
 }
 
 // Of two files with rules for a CRD, the first counts. What is wrong with a file is logged with its position.

@@ -171,7 +171,7 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		l.warnOfConversion(ctx, c, report.Conversion)
 		return
 	}
-	reject := l.rejecter(ctx, c, "a CRD is rejected; the previously registered version stays")
+	reject := l.rejecter(ctx, c, "a CRD is rejected; the previously registered version, if any, stays")
 	if result.Err != nil {
 		text, line, column := m.Describe(result.Err)
 		reject(cmp.Or(line, m.Line()), column, "error", text)
