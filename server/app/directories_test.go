@@ -47,9 +47,9 @@ func TestDirectoriesOfCRDs(t *testing.T) {
 			r.fetchUntil(t, "/metrics", http.StatusOK, w+"\n")
 		}
 	}
-	metrics("crdeval_directory_broken 1", "crdeval_directory_crds 1", `crdeval_registrations_total{outcome="created"} 1`)
+	metrics("crdeval_directory_broken 1", "crdeval_directory_crds 1", `crdeval_registrations_total{outcome="created",subject="crd"} 1`)
 	put(strings.Replace(crontabs, "maximum: 10", "maximum: 11", 1))
-	metrics("crdeval_directory_broken 0", `crdeval_registrations_total{outcome="updated"} 1`)
+	metrics("crdeval_directory_broken 0", `crdeval_registrations_total{outcome="updated",subject="crd"} 1`)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

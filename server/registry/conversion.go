@@ -33,6 +33,16 @@ type ConversionChange struct {
 func (r *Registry) SetConversion(
 	ctx context.Context, catalog, name string, change ConversionChange,
 ) (Registration, error) {
+	done, err := r.setConversion(ctx, catalog, name, change)
+	if !change.ValidateOnly {
+		r.Registered(SubjectConversion, done.Outcome, err)
+	}
+	return done, err
+}
+
+func (r *Registry) setConversion(
+	ctx context.Context, catalog, name string, change ConversionChange,
+) (Registration, error) {
 	if err := r.awaitLatest(ctx); err != nil {
 		return Registration{}, err
 	}

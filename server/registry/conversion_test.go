@@ -91,6 +91,30 @@ func wantConverted(t *testing.T, r *Registry, revision string) {
 	}
 }
 
+// Each change of rules is counted, but no check of rules.
+func TestConversionIsCounted(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	var got []string
+	r.Registered = func(of Subject, outcome Outcome, err error) {
+		got = append(got, fmt.Sprintf("%s %s %t", of, outcome, err != nil))
+	}
+	mustAccept(t, r, hosts("Webhook", ""), Created)
+	setRules(t, r, moveHost(), Updated)
+	setRules(t, r, moveHost(), Unchanged)
+	setRules(t, r, moveHost("drop: {path: spec.absent}"), Rejected)
+	setRules(t, r, engine.Document{}, Updated)
+	for _, change := range []ConversionChange{{Rules: moveHost(), Etag: "old"}, {Rules: moveHost(), ValidateOnly: true}} {
+		if _, err := r.SetConversion(t.Context(), "default", hostsName, change); (err != nil) == change.ValidateOnly {
+			t.Error(err)
+		}
+	}
+	const want = "[crd CREATED false conversion UPDATED false conversion UNCHANGED false conversion REJECTED false " +
+		"conversion UPDATED false conversion  true]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
 // Rules are a part of the revision: setting, changing and removing them is a write like that of a manifest.
 func TestSetConversion(t *testing.T) {
 	store := newMapStore()

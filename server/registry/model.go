@@ -40,6 +40,15 @@ type Registration struct {
 	Token   string  // of the write; empty for a check and if the Outcome is Rejected
 }
 
+// Subject is what a registration is about.
+type Subject string
+
+// The subjects of registrations.
+const (
+	SubjectCRD        Subject = "crd"
+	SubjectConversion Subject = "conversion" // the conversion rules of a CRD were set or removed
+)
+
 // Outcome is the outcome of a registration.
 type Outcome string
 

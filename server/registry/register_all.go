@@ -28,9 +28,9 @@ func (r *Registry) RegisterAll(
 	defer func() {
 		for i := range list {
 			if err != nil {
-				r.Registered("", err)
+				r.Registered(SubjectCRD, "", err)
 			} else if i < len(out) && (out[i].Err != nil || out[i].Registration.Outcome != "") { // not after a panic
-				r.Registered(out[i].Registration.Outcome, out[i].Err)
+				r.Registered(SubjectCRD, out[i].Registration.Outcome, out[i].Err)
 			}
 		}
 	}()

@@ -54,8 +54,9 @@ type Options struct {
 	Now func() time.Time
 	// Log receives failures that are not returned to callers. Default: slog.Default().
 	Log *slog.Logger
-	// Registered is called for each registration with its outcome or its error. May be nil.
-	Registered func(Outcome, error)
+	// Registered is called for each registration of a CRD, and for each change of conversion rules, with its outcome or
+	// its error. May be nil.
+	Registered func(Subject, Outcome, error)
 }
 
 // Registry serves the contents of one Store. It is safe for concurrent use. It returns *Error, *engine.Error for
@@ -99,7 +100,7 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 		o.Now = time.Now
 	}
 	if o.Registered == nil {
-		o.Registered = func(Outcome, error) {}
+		o.Registered = func(Subject, Outcome, error) {}
 	}
 	r := &Registry{
 		Options: o, store: store, tag: tagOf(store.ID()), inline: newInlineCache(),

@@ -132,20 +132,26 @@ func (t *Telemetry) CountFailedItems() func(reason string) {
 	return func(reason string) { count(attribute.NewSet(attribute.String("reason", reason))) }
 }
 
-// CountRegistrations publishes the outcomes of registrations. The returned function is a registry.Options.Registered.
-func (t *Telemetry) CountRegistrations() func(registry.Outcome, error) {
-	key := func(outcome registry.Outcome) attribute.Set {
-		return attribute.NewSet(attribute.String("outcome", strings.ToLower(string(outcome))))
+// CountRegistrations publishes the outcomes of registrations of CRDs and of changes of conversion rules. The returned
+// function is a registry.Options.Registered.
+func (t *Telemetry) CountRegistrations() func(registry.Subject, registry.Outcome, error) {
+	const failed = "error"
+	key := func(of registry.Subject, outcome registry.Outcome) attribute.Set {
+		return attribute.NewSet(attribute.String("subject", string(of)), attribute.String("outcome", strings.ToLower(string(outcome))))
 	}
-	failed := key("error")
-	count := t.countSets("crdeval.registrations", "{crd}", "Registrations of CRDs, by outcome.", key(registry.Created),
-		key(registry.Updated), key(registry.Unchanged), key(registry.Rejected), failed)
-	return func(outcome registry.Outcome, err error) {
-		if err != nil {
-			count(failed)
-			return
+	sets := []attribute.Set{key(registry.SubjectCRD, registry.Created)}
+	for _, of := range []registry.Subject{registry.SubjectCRD, registry.SubjectConversion} {
+		for _, outcome := range []registry.Outcome{registry.Updated, registry.Unchanged, registry.Rejected, failed} {
+			sets = append(sets, key(of, outcome))
 		}
-		count(key(outcome))
+	}
+	count := t.countSets("crdeval.registrations", "{registration}",
+		"Registrations of CRDs and changes of conversion rules, by subject and outcome.", sets...)
+	return func(of registry.Subject, outcome registry.Outcome, err error) {
+		if err != nil {
+			outcome = failed
+		}
+		count(key(of, outcome))
 	}
 }
 

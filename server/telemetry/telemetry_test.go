@@ -98,8 +98,9 @@ func TestFigures(t *testing.T) {
 	tel := newTelemetry(t)
 	tel.CountRejectedCalls()()
 	registered := tel.CountRegistrations()
-	registered(registry.Created, nil)
-	registered("", errors.New("no"))
+	registered(registry.SubjectCRD, registry.Created, nil)
+	registered(registry.SubjectCRD, "", errors.New("no"))
+	registered(registry.SubjectConversion, registry.Updated, nil)
 	tel.ObserveReplica(lagging{})
 	tel.ObserveDirectories(func() directory.Stats {
 		return directory.Stats{Files: 5, Broken: 6, CRDs: 7, LastSuccess: time.Unix(4321, 0)}
@@ -113,7 +114,9 @@ func TestFigures(t *testing.T) {
 		"crdeval_cache_builds_total 3", "crdeval_cache_failures_total 1", "crdeval_cache_evictions_total 7", "crdeval_cache_oversized_total 6",
 		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_rejected_total 1",
 		"crdeval_registry_following 0", "crdeval_registry_sequence 17", "crdeval_registry_watches 2", "crdeval_directory_files 5", "crdeval_directory_broken 6", "crdeval_directory_crds 7",
-		"crdeval_directory_last_success_seconds 4321", `crdeval_registrations_total{outcome="created"} 1`, `crdeval_registrations_total{outcome="error"} 1`, `crdeval_registrations_total{outcome="rejected"} 0`)
+		"crdeval_directory_last_success_seconds 4321", `crdeval_registrations_total{outcome="created",subject="crd"} 1`, `crdeval_registrations_total{outcome="error",subject="crd"} 1`,
+		`crdeval_registrations_total{outcome="rejected",subject="crd"} 0`, `crdeval_registrations_total{outcome="updated",subject="conversion"} 1`,
+		`crdeval_registrations_total{outcome="error",subject="conversion"} 0`)
 }
 
 // exportTo configures exports to a collector that a busy machine may delay.
