@@ -134,7 +134,7 @@ func TestConversionIsForbidden(t *testing.T) {
 	}
 	_, answer := fetch(t, rest, http.MethodPost, "/v1/catalogs/default:convert", "application/json",
 		`{"targetVersion":"v1","items":[{"object":{"apiVersion":"example.com/v1beta1","kind":"CronTab","hostPort":"a:1"}}]}`)
-	for _, want := range []string{"CONVERSION_UNAVAILABLE", "--conversion-webhooks"} {
+	for _, want := range []string{"CONVERSION_UNAVAILABLE", "--conversion-webhooks", "no accepted conversion rules", "SetConversion", "--crds"} {
 		if !strings.Contains(answer, want) {
 			t.Errorf("%s is not in %s", want, answer)
 		}

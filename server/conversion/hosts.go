@@ -101,7 +101,8 @@ func (h Hosts) check(address string) error {
 	if h.isService(host) || h.names[host] || h.names[net.JoinHostPort(host, port)] || h.contains(literal) {
 		return nil
 	}
-	return &failure{Forbidden, fmt.Errorf("%s may not be called: list it in --conversion-webhooks", address)}
+	return &failure{Forbidden, fmt.Errorf("%s may not be called, and the CRD has no accepted conversion rules: "+
+		"list the host in --conversion-webhooks, or set rules with SetConversion or in a file of --crds", address)}
 }
 
 // isService reports whether a host is a service and services are allowed.

@@ -70,12 +70,12 @@ func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reser
 	if err != nil {
 		return nil, err
 	}
+	if yaml, err := isYAML(r.Header); yaml || err != nil {
+		return nil, unsupported("Content-Type %q is not supported: send application/json, in UTF-8", r.Header.Get("Content-Type"))
+	}
 	b, err := readBody(w, r, &g.options, held)
 	if err != nil {
 		return nil, err
-	}
-	if b.yaml {
-		return nil, unsupported("Content-Type %q is not supported: a review is application/json", r.Header.Get("Content-Type"))
 	}
 	return b.data, nil
 }

@@ -146,7 +146,7 @@ func (c *Converter) definition(ctx context.Context, view registry.View, r *Conve
 	case err != nil:
 		return nil, err
 	case d.Conversion() == nil:
-		return nil, failure(d.Name() + " has no conversion rules: set them with SetConversion")
+		return nil, failure(d.Name() + " has no conversion rules: set them with SetConversion, or in a file of --crds")
 	}
 	var versions []string
 	for _, v := range d.Versions() {

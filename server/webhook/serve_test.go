@@ -310,6 +310,7 @@ func TestNoAnswer(t *testing.T) {
 		{"another catalog", "/webhooks/catalogs/nowhere/validate", valid, nil, 404, metav1.StatusReasonNotFound, "CATALOG_NOT_FOUND", "nowhere"},
 		{"another version", "/webhooks/catalogs/default/mutate", strings.Replace(valid, "k8s.io/v1", "k8s.io/v1beta1", 1), nil, 400, metav1.StatusReasonBadRequest, "MALFORMED_BODY", `admissionReviewVersions: ["v1"]`},
 		{"YAML", "/webhooks/catalogs/default/mutate", valid, []string{"Content-Type", "application/yaml"}, 415, metav1.StatusReasonUnsupportedMediaType, "MEDIA_TYPE_NOT_SUPPORTED", "application/json"},
+		{"text", "/webhooks/catalogs/default/convert", valid, []string{"Content-Type", "text/plain"}, 415, metav1.StatusReasonUnsupportedMediaType, "MEDIA_TYPE_NOT_SUPPORTED", `"text/plain" is not supported: send application/json, in UTF-8`},
 		{"protobuf", "/webhooks/catalogs/default/mutate", valid, []string{"Content-Type", "application/vnd.kubernetes.protobuf"}, 415, metav1.StatusReasonUnsupportedMediaType, "MEDIA_TYPE_NOT_SUPPORTED", ""},
 		{"too large", "/webhooks/catalogs/default/mutate", valid + strings.Repeat(" ", 1<<20), nil, 413, metav1.StatusReasonRequestEntityTooLarge, "LIMIT_EXCEEDED", "max_message_bytes"},
 		{"no timeout", "/webhooks/catalogs/default/mutate?timeout=soon", valid, nil, 400, metav1.StatusReasonBadRequest, "INVALID_ARGUMENT", "timeout"},
