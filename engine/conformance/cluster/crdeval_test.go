@@ -31,7 +31,7 @@ rules:
 `
 
 func TestCrdeval(t *testing.T) {
-	migrate(t, startCrdeval(t, readCRD(t, crontabCRD), crontabRules))
+	migrate(t, startCrdeval(t, readCRD(t, crontabCRD), crontabRules), (*migration).runCommand)
 }
 
 // startCrdeval serves conversion rules of a CRD over TLS. Both are files in a directory of --crds.

@@ -22,8 +22,8 @@ import (
 
 // migrate takes CronTabs from v1beta1 to v1 as Kubernetes' documentation describes: both versions are used side by
 // side, then the storage version changes, all objects are migrated, and v1beta1 is removed. Each step continues with
-// the objects of the steps before it.
-func migrate(t *testing.T, w webhook) {
+// the objects of the steps before it. rewrite writes all objects at v1, and trims the stored versions.
+func migrate(t *testing.T, w webhook, rewrite func(*migration)) {
 	c := &migration{registerCronTabs(t, w), map[string]string{}}
 	for _, step := range []struct {
 		name string
@@ -36,7 +36,7 @@ func migrate(t *testing.T, w webhook) {
 		{"apply without fields", (*migration).applyWithoutFields},
 		{"unconvertible", (*migration).unconvertible},
 		{"storage version", (*migration).switchStorage},
-		{"migrate", (*migration).migrate},
+		{"migrate", rewrite},
 		{"remove", (*migration).removeBefore},
 	} {
 		if !t.Run(step.name, func(t *testing.T) {
@@ -236,8 +236,8 @@ func (m *migration) switchStorage() {
 	m.applyWithoutFields()
 }
 
-// migrate writes each object without a change, which stores it at v1, and trims the stored versions.
-func (m *migration) migrate() {
+// rewriteAll writes each object without a change, which stores it at v1, and trims the stored versions.
+func (m *migration) rewriteAll() {
 	for name := range m.want {
 		m.rewrite(after, name)
 	}

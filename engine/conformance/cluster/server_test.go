@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/storage/etcd3/testserver"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -24,6 +25,7 @@ import (
 type apiServer struct {
 	crds    clientset.Interface
 	objects dynamic.Interface
+	config  *rest.Config
 	etcd    *clientv3.Client
 	prefix  string // of all keys in etcd
 }
@@ -37,13 +39,15 @@ func startAPIServer(t *testing.T) *apiServer {
 	t.Setenv("TEST_SRCDIR", t.TempDir())
 	t.Setenv("TEST_WORKSPACE", "kubernetes")
 	own := newCertificate(t)
-	stop, crds, objects, _, prefix, err := fixtures.StartDefaultServerWithClientsAndEtcd(t,
-		"--tls-cert-file="+own.file, "--tls-private-key-file="+own.keyFile)
+	stop, config, options, err := fixtures.StartDefaultServer(t, "--tls-cert-file="+own.file, "--tls-private-key-file="+own.keyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	return &apiServer{crds, objects, etcd.Client, prefix}
+	return &apiServer{
+		clientset.NewForConfigOrDie(config), dynamic.NewForConfigOrDie(config), config, etcd.Client,
+		options.RecommendedOptions.Etcd.StorageConfig.Prefix,
+	}
 }
 
 // stored returns an object as etcd has it.

@@ -54,7 +54,7 @@ func TestHandwritten(t *testing.T) {
 	migrate(t, webhook{
 		url: server.URL + "/crdconvert",
 		ca:  authority(server),
-	})
+	}, (*migration).rewriteAll)
 	t.Logf("%d calls, %d objects without metadata", calls.Load(), partial.Load())
 	if partial.Load() == 0 {
 		t.Error("no object without metadata was sent")
