@@ -29,11 +29,11 @@ type ConversionClass int32
 const (
 	// Never sent.
 	ConversionClass_CONVERSION_CLASS_UNSPECIFIED ConversionClass = 0
-	// Proved: no direction loses anything, if the preconditions hold.
+	// Proved: nothing is lost in either direction.
 	ConversionClass_CONVERSION_CLASS_ISO ConversionClass = 1
-	// Proved: one version has more than the other. What the other lacks is kept in an annotation, or is dropped by name.
+	// Proved: nothing is lost except what the preconditions list.
 	ConversionClass_CONVERSION_CLASS_LENS ConversionClass = 2
-	// Not proved: the rule has CEL expressions. Only the tests on generated objects support it.
+	// Not proved: the rule has CEL expressions. Only the tests of the laws show whether something is lost.
 	ConversionClass_CONVERSION_CLASS_TESTED ConversionClass = 3
 )
 
@@ -83,18 +83,18 @@ func (ConversionClass) EnumDescriptor() ([]byte, []int) {
 // The report about the conversion rules of a CRD.
 type ConversionReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the rules are used. They are if they have no violations and no law has a counterexample.
+	// Whether the rules are accepted: they have no violations, and each law has no counterexample or is excepted.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// What is wrong with the rules, or with the CRD that they are for. In a response of SetConversion, the pointers and
-	// positions refer to the rules of the request. In a report about a CRD, which keeps its rules, there are no positions.
+	// What is wrong with the rules, or with the CRD that they are for. In a response of SetConversion, pointers and
+	// positions refer to the rules of the request. In `CrdReport.conversion`, violations have no positions.
 	Violations []*Violation `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
-	// The version that conversions between two other versions go through. Empty if the rules have one pair of versions.
+	// The version that conversions between two other versions go through. Empty if the rules do not name one.
 	Hub string `protobuf:"bytes,3,opt,name=hub,proto3" json:"hub,omitempty"`
 	// The rules, in the order of the request. For each pair of versions, the fields that both versions have come first.
 	// Empty if there are violations.
 	Rules []*ConversionRule `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
-	// The results of the laws that were tested on generated objects, for each pair of versions and direction. Only
-	// SetConversion tests them, and only if there are no violations.
+	// The results of testing the laws on generated objects, for each pair of versions and direction. Only SetConversion
+	// tests them, and only if there are no violations.
 	Laws          []*ConversionLaw `protobuf:"bytes,5,rep,name=laws,proto3" json:"laws,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -178,8 +178,8 @@ type ConversionRule struct {
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// What is proved about the rule.
 	Class ConversionClass `protobuf:"varint,5,opt,name=class,proto3,enum=crdeval.v1.ConversionClass" json:"class,omitempty"`
-	// The conditions under which the rule converts a value, as texts for people. The conversion of a value that does not
-	// meet them is an error. Empty if every valid value converts.
+	// What the rule loses, and the conditions that values must meet, as texts for people. The conversion of a value that
+	// does not meet a condition usually fails. docs/conversion.md lists the conditions that conversions do not check.
 	Preconditions []string `protobuf:"bytes,6,rep,name=preconditions,proto3" json:"preconditions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -266,11 +266,11 @@ type ConversionLaw struct {
 	FromVersion string `protobuf:"bytes,2,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
 	// The version that they were converted to.
 	ToVersion string `protobuf:"bytes,3,opt,name=to_version,json=toVersion,proto3" json:"to_version,omitempty"`
-	// The number of objects that were tested.
+	// The number of tested objects.
 	Objects int32 `protobuf:"varint,4,opt,name=objects,proto3" json:"objects,omitempty"`
-	// The smallest object that was found that violates the law. Absent if the law holds for all tested objects.
+	// A small object that breaks the law. Absent if the law holds for all tested objects.
 	Counterexample *ConversionCounterexample `protobuf:"bytes,5,opt,name=counterexample,proto3" json:"counterexample,omitempty"`
-	// Whether the rules name the law under `except`: then a counterexample does not reject them.
+	// Whether the rules list the law under `except`. A counterexample then does not reject them.
 	Excepted      bool `protobuf:"varint,6,opt,name=excepted,proto3" json:"excepted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -348,14 +348,14 @@ func (x *ConversionLaw) GetExcepted() bool {
 	return false
 }
 
-// An object that violates a law.
+// An object that breaks a law.
 type ConversionCounterexample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What is wrong, as a text for people.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// The object at `from_version`.
 	Object *Document `protobuf:"bytes,2,opt,name=object,proto3" json:"object,omitempty"`
-	// The object after its conversion to `to_version`. Absent if the conversion failed.
+	// The object after the conversion to `to_version`. Absent if the conversion failed.
 	Converted *Document `protobuf:"bytes,3,opt,name=converted,proto3" json:"converted,omitempty"`
 	// The object after the conversion back to `from_version`. Absent if the law does not convert back, or the conversion
 	// failed.

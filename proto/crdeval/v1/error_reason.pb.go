@@ -91,7 +91,8 @@ const (
 	// UNAVAILABLE, HTTP 503. The store did not answer or could not write. Nothing was changed, unless the metadata has
 	// `outcome`: `unknown`. Then the write may have happened. A retry is safe in both cases.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 22
-	// UNAVAILABLE, HTTP 503. A conversion webhook may not be called, could not be reached, or did not answer.
+	// UNAVAILABLE, HTTP 503. A conversion webhook may not be called, or its call failed, or the conversion rules of the
+	// CRD do not convert the object.
 	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 23
 	// UNAVAILABLE, HTTP 503. The server has no free capacity or memory, or it is shutting down. Nothing was done. Retry
 	// later.

@@ -1680,9 +1680,9 @@ type ValidateRequest struct {
 	Options *EvaluationOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
 	// Inline CRDs for this call only, at most 16, in addition to the CRDs of the catalog. An inline CRD replaces the
 	// catalog's CRD with the same name. Inline CRDs are checked in order like registrations; a second one with the same
-	// name is checked as an update of the first. A document can also be the conversion rules of a CRD, without a test of
-	// the laws. They are never stored. CRD_REJECTED, for the whole call, if Kubernetes would reject a CRD, or if rules do
-	// not fit. Default: no inline CRDs.
+	// name is checked as an update of the first. A document can also contain the conversion rules of a CRD, whose laws
+	// are not tested. Nothing is stored. CRD_REJECTED, for the whole call, if Kubernetes would reject a CRD, or if rules
+	// have violations. Default: no inline CRDs.
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// Validate the documents as sent, without coercing, pruning or defaulting them first. Default: false, process them as
 	// a write does.

@@ -480,8 +480,7 @@ type Crd struct {
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Changes with every write to the CRD. It is the precondition of writes.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
-	// 1 for the first registration. Incremented by each registration that changes the revision. SetConversion does not
-	// change it.
+	// 1 for the first registration. Incremented by each change of the spec. SetConversion does not change it.
 	Generation int64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The time of the first registration.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -1830,8 +1829,8 @@ type SetConversionRequest struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The name of the CRD. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The conversion rules, as JSON or YAML. Their `crd` must be the name of the CRD. At most 3 MiB. Over REST they are the
-	// body. docs/conversion.md describes them. Default: absent or `null`, which removes the rules of the CRD.
+	// The conversion rules, as JSON or YAML. Their `crd` must be the name of the CRD. At most 3 MiB. Over REST, they are
+	// the body. docs/conversion.md describes them. Default: absent, which removes the rules, as `null` does.
 	Rules *Document `protobuf:"bytes,3,opt,name=rules,proto3" json:"rules,omitempty"`
 	// Write only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. Default: empty, no precondition.
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
@@ -1913,10 +1912,10 @@ type SetConversionResponse struct {
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// The report: violations, the rules, and the results of the laws.
 	Report *ConversionReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
-	// The CRD after the call, without its manifest and rules. With `validate_only` it has the revision that the call would
-	// make, and no etag and times. Absent unless accepted.
+	// The CRD after the call, without its manifest and rules. With `validate_only`, it has the revision that the call
+	// would create, and no etag and times. Absent if the rules were rejected.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The token for `at_least`. Empty unless accepted, and with `validate_only`.
+	// The token for `at_least`. Empty if the rules were rejected, or with `validate_only`.
 	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
 	// The outcome: REGISTRATION_OUTCOME_UPDATED, UNCHANGED or REJECTED.
 	Outcome       RegistrationOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=crdeval.v1.RegistrationOutcome" json:"outcome,omitempty"`

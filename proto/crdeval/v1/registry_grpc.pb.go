@@ -91,19 +91,20 @@ type RegistryServiceClient interface {
 	// of the CRD.
 	SetStoredVersions(ctx context.Context, in *SetStoredVersionsRequest, opts ...grpc.CallOption) (*SetStoredVersionsResponse, error)
 	// Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
-	// have the conversion strategy Webhook. The rules are checked against the schemas of the CRD, and the laws of
-	// conversion are tested on 200 generated objects for each pair of versions and direction. If the rules have violations,
-	// or a law does not hold, `accepted` is false and nothing is stored. This is not an error: over REST the status is HTTP
-	// 200. Otherwise the CRD has a new revision, which consists of its manifest and the rules. Setting the same rules again
+	// have the conversion strategy Webhook. The call checks the rules against the schemas of the CRD, and tests the laws
+	// of docs/conversion.md on 200 generated objects for each pair of versions and direction. If the rules have
+	// violations, or break a law that they do not except, `accepted` is false and nothing is stored. This is not an
+	// error: over REST, the status is HTTP 200. Otherwise the CRD gets a new revision. Setting the same rules again
 	// changes nothing.
 	//
 	// Registering the CRD again keeps its rules. If they do not fit the new schemas, the registration succeeds,
-	// `report.conversion` says why, and conversions fail until other rules are set. Deleting the CRD deletes its rules.
+	// `report.conversion` has the violations, and conversions fail until you set other rules. Deleting the CRD deletes
+	// its rules.
 	//
-	// Over REST the body is the rules, as JSON or YAML. The body `null` removes the rules.
+	// Over REST, the rules are the body, as JSON or YAML. The body `null` removes the rules.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, MANIFEST_UNREADABLE if the rules are neither JSON nor YAML;
-	// CRD_REJECTED if the registered CRD is not valid any more.
+	// Errors: CATALOG_NOT_FOUND; CRD_NOT_FOUND; ETAG_MISMATCH; MANIFEST_UNREADABLE if the rules are neither JSON nor
+	// YAML; CRD_REJECTED if the registered CRD is no longer valid.
 	SetConversion(ctx context.Context, in *SetConversionRequest, opts ...grpc.CallOption) (*SetConversionResponse, error)
 	// Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
 	// every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each
@@ -356,19 +357,20 @@ type RegistryServiceServer interface {
 	// of the CRD.
 	SetStoredVersions(context.Context, *SetStoredVersionsRequest) (*SetStoredVersionsResponse, error)
 	// Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
-	// have the conversion strategy Webhook. The rules are checked against the schemas of the CRD, and the laws of
-	// conversion are tested on 200 generated objects for each pair of versions and direction. If the rules have violations,
-	// or a law does not hold, `accepted` is false and nothing is stored. This is not an error: over REST the status is HTTP
-	// 200. Otherwise the CRD has a new revision, which consists of its manifest and the rules. Setting the same rules again
+	// have the conversion strategy Webhook. The call checks the rules against the schemas of the CRD, and tests the laws
+	// of docs/conversion.md on 200 generated objects for each pair of versions and direction. If the rules have
+	// violations, or break a law that they do not except, `accepted` is false and nothing is stored. This is not an
+	// error: over REST, the status is HTTP 200. Otherwise the CRD gets a new revision. Setting the same rules again
 	// changes nothing.
 	//
 	// Registering the CRD again keeps its rules. If they do not fit the new schemas, the registration succeeds,
-	// `report.conversion` says why, and conversions fail until other rules are set. Deleting the CRD deletes its rules.
+	// `report.conversion` has the violations, and conversions fail until you set other rules. Deleting the CRD deletes
+	// its rules.
 	//
-	// Over REST the body is the rules, as JSON or YAML. The body `null` removes the rules.
+	// Over REST, the rules are the body, as JSON or YAML. The body `null` removes the rules.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, MANIFEST_UNREADABLE if the rules are neither JSON nor YAML;
-	// CRD_REJECTED if the registered CRD is not valid any more.
+	// Errors: CATALOG_NOT_FOUND; CRD_NOT_FOUND; ETAG_MISMATCH; MANIFEST_UNREADABLE if the rules are neither JSON nor
+	// YAML; CRD_REJECTED if the registered CRD is no longer valid.
 	SetConversion(context.Context, *SetConversionRequest) (*SetConversionResponse, error)
 	// Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
 	// every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each

@@ -200,19 +200,20 @@ class RegistryServiceServicer:
 
     def SetConversion(self, request, context):
         """Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
-        have the conversion strategy Webhook. The rules are checked against the schemas of the CRD, and the laws of
-        conversion are tested on 200 generated objects for each pair of versions and direction. If the rules have violations,
-        or a law does not hold, `accepted` is false and nothing is stored. This is not an error: over REST the status is HTTP
-        200. Otherwise the CRD has a new revision, which consists of its manifest and the rules. Setting the same rules again
+        have the conversion strategy Webhook. The call checks the rules against the schemas of the CRD, and tests the laws
+        of docs/conversion.md on 200 generated objects for each pair of versions and direction. If the rules have
+        violations, or break a law that they do not except, `accepted` is false and nothing is stored. This is not an
+        error: over REST, the status is HTTP 200. Otherwise the CRD gets a new revision. Setting the same rules again
         changes nothing.
 
         Registering the CRD again keeps its rules. If they do not fit the new schemas, the registration succeeds,
-        `report.conversion` says why, and conversions fail until other rules are set. Deleting the CRD deletes its rules.
+        `report.conversion` has the violations, and conversions fail until you set other rules. Deleting the CRD deletes
+        its rules.
 
-        Over REST the body is the rules, as JSON or YAML. The body `null` removes the rules.
+        Over REST, the rules are the body, as JSON or YAML. The body `null` removes the rules.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, MANIFEST_UNREADABLE if the rules are neither JSON nor YAML;
-        CRD_REJECTED if the registered CRD is not valid any more.
+        Errors: CATALOG_NOT_FOUND; CRD_NOT_FOUND; ETAG_MISMATCH; MANIFEST_UNREADABLE if the rules are neither JSON nor
+        YAML; CRD_REJECTED if the registered CRD is no longer valid.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
