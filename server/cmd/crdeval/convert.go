@@ -25,18 +25,18 @@ type convertCommand struct {
 	inputFlags
 	lawFlags
 
-	Output string `short:"o" default:"" enum:",yaml,json,text" help:"yaml (default): the objects as YAML documents; json: an object a line. With --check: text (default), or json: a line for the rules of each CRD."`
+	Output string `short:"o" default:"" enum:",yaml,json,text" help:"yaml (default): the objects as YAML documents; json: one object per line. With --check: text (default), or json: one line per CRD."`
 	serviceFlags
 }
 
 func (*convertCommand) Help() string {
-	return `Converts objects to a version of their CRD, as an API server does: with the conversion rules of the CRD, or by changing apiVersion alone if the strategy is None. Prints the converted objects in the order of the files, and errors on stderr. Objects that have the version already are printed as they are.
+	return `If the conversion strategy of a CRD is Webhook, its conversion rules apply. If it is None, only apiVersion changes, and unknown fields are removed. Prints the converted objects in the order of the files, and errors on stderr. Objects that already have the version are printed unchanged.
 
-Files are JSON or YAML, with one or several documents, or lists. CRDs and conversion rules come from --crds or from the files. With --server, the service converts: with the webhooks that it may call, and with its conversion rules.
+Files are JSON or YAML, with one or several documents, or lists. CRDs and conversion rules come from --crds or from the files. With --server, the service converts with its rules, or calls the webhooks that it may call.
 
-With --check, compiles conversion rules for their CRD, which --crds has. Prints the violations with their positions, or for each rule what is proved: ISO (nothing is lost), LENS (nothing is lost except what the preconditions list), TESTED (expressions, which only the tests of the laws support). Counts how many fields of each version are carried, read by expressions, kept in an annotation, and dropped. Then tests the laws of docs/conversion.md on generated objects and prints a small object for each law that does not hold.
+With --check, checks conversion rules against their CRD in --crds. Prints the violations with their positions, or the class of each rule: ISO (nothing is lost), LENS (nothing is lost except what the preconditions list), TESTED (expressions: only the tests of the laws show whether something is lost). Counts how many fields of each version are carried (copied), read by expressions, stashed in an annotation, and dropped. Then tests the laws of docs/conversion.md on generated objects, and prints a small object for each law that does not hold.
 
-Exit code 0: all objects are converted, or all rules are accepted and obey the laws, except those that they name under except. Exit code 1: a CRD, rules or an object are rejected, an object cannot be converted, or rules break a law. Exit code 2: a document could not be evaluated (for example an object without a CRD), or the usage is wrong. All documents are converted, even after errors. If both 1 and 2 apply, the exit code is 2.`
+Exit code 0: all objects are converted, or all rules are accepted and obey the laws that they do not except. Exit code 1: a CRD, rules or an object are rejected, an object cannot be converted, or rules break a law. Exit code 2: a document could not be evaluated (for example an object without a CRD), or the usage is wrong. Errors do not end the run. If both 1 and 2 apply, the exit code is 2.`
 }
 
 func (c *convertCommand) Validate() error {

@@ -14,29 +14,29 @@ import (
 )
 
 type migrateCommand struct {
-	Files []string `arg:"" optional:"" help:"Files or directories with stored objects; - for stdin. JSON with an object a line is read in any size. With --kubeconfig or --context: the name of the CRD." name:"file"`
+	Files []string `arg:"" optional:"" help:"Files or directories with stored objects; - for stdin. Files with one JSON object per line can have any size. With --kubeconfig or --context: the name of the CRD." name:"file"`
 	CRDs  []string `name:"crds" help:"File or directory with CRDs and conversion rules." placeholder:"FILE" sep:"none"`
-	CRD   string   `name:"crd" help:"The name of the CRD whose objects are migrated. Default: the CRD of each object. Required for a cluster and with --write." placeholder:"NAME"`
+	CRD   string   `name:"crd" help:"Name of the CRD to migrate. Default: the CRD of each object. Required for a cluster and with --write." placeholder:"NAME"`
 	inputFlags
 
-	Kubeconfig string `help:"Migrate the objects of the cluster of this kubeconfig file. Nothing is written without --write." placeholder:"FILE"`
-	Context    string `help:"Migrate the objects of the cluster of this context. Without --kubeconfig, the context of the default kubeconfig." placeholder:"NAME"`
-	Write      bool   `help:"In a cluster: update each object without a change, so that it is stored in the storage version, and then status.storedVersions of the CRD. With --server: set the stored versions of the CRD in the catalog."`
+	Kubeconfig string `help:"Migrate objects in the cluster of this kubeconfig file. Without --write, nothing is written." placeholder:"FILE"`
+	Context    string `help:"Migrate objects in the cluster of this context of the kubeconfig file. Default file: as for kubectl." placeholder:"NAME"`
+	Write      bool   `help:"In a cluster: update each object without a change, so that it is stored in the storage version. Then set status.storedVersions of the CRD. With --server: set the stored versions of the CRD in the catalog."`
 
-	Out      string `help:"Directory for the migrated objects, a file for each. Default: stdout, an object a line." placeholder:"DIR"`
+	Out      string `help:"Directory for the migrated objects, one file per object. Default: stdout, one object per line." placeholder:"DIR"`
 	State    string `help:"File for the progress. A run with the same file continues where the last one ended." placeholder:"FILE"`
 	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
 	serviceFlags
 }
 
 func (*migrateCommand) Help() string {
-	return `Migrates stored objects to the storage version of their CRD. Reads objects at any version and prints them as JSON at the storage version, as an API server reads them: pruned, with defaults, and converted. Objects that have the storage version are printed as they are. Errors of objects do not end the run. They are listed at its end.
+	return `Reads objects at any version, and prints them as JSON at the storage version, as an API server reads them: pruned, with defaults, and converted. Objects that already have the storage version are printed unchanged. Errors of objects do not end the run, and are listed at its end.
 
-A rejected CRD, or rejected conversion rules of a CRD, are reported. The objects of this CRD are not migrated, and other objects are. With --crd, other CRDs do not matter.
+Reports rejected CRDs and conversion rules, and does not migrate the objects of these CRDs. With --crd, the other CRDs need not be valid.
 
-With --kubeconfig or --context, reads the objects of a cluster in pages. Without --write, prints them at the storage version and changes nothing. With --write, updates each object without a change: then the API server stores it in the storage version. Objects that change in the meantime are read and written again, and deleted ones are skipped. If all objects are migrated, status.storedVersions of the CRD becomes the storage version.
+With --kubeconfig or --context, reads the objects of a cluster in pages. Without --write, prints them at the storage version and changes nothing. With --write, updates each object without a change, so that the API server stores it in the storage version. If another client changes an object at the same time, tries again. Skips deleted objects. When all objects are migrated, sets status.storedVersions of the CRD to the storage version.
 
-SIGINT and SIGTERM end the run after the current object. With --state, the next run continues. If the process is killed, the next run repeats at most the last page of a cluster, or the last 200 documents of files. Writing an object again changes nothing.
+SIGINT and SIGTERM end the run after the current object. With --state, the next run continues there. If the process is killed, the next run repeats at most the last page of a cluster, or the last 200 documents of files. Writing an object again changes nothing.
 
 Exit code 0: all objects are migrated. Exit code 1: the CRD of --crd or its rules are rejected, or an object cannot be migrated. Exit code 2: the run was interrupted, files or the cluster could not be read, or the usage is wrong.`
 }
