@@ -88,7 +88,7 @@ func (d *Definition) Conversion() *ConversionReport { return d.conversion }
 func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, version string, whole bool) (_ []byte, err error) {
 	defer recovered(&err)
 	if d.conversion == nil {
-		return nil, &Error{Reason: ReasonConversionUnavailable, Message: d.Name() + " has no conversion rules: set them with SetConversion"}
+		return nil, &Error{Reason: ReasonConversionUnavailable, Message: d.Name() + " has no conversion rules: compile it with Options.Conversion"}
 	}
 	if d.inner.Find(version) == nil {
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("%s has no version %q", d.Name(), version)}
