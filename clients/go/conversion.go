@@ -24,7 +24,7 @@ func (e *RejectedConversionError) Error() string {
 		lines = append(lines, line)
 	}
 	for _, law := range e.Report.GetLaws() {
-		if c := law.GetCounterexample(); c != nil {
+		if c := law.GetCounterexample(); c != nil && !law.GetExcepted() {
 			lines = append(lines, fmt.Sprintf("the law %q does not hold from %s to %s. %s Object: %s",
 				law.GetLaw(), law.GetFromVersion(), law.GetToVersion(), c.GetText(), c.GetObject().GetJson()))
 		}

@@ -64,10 +64,12 @@ type Registered struct {
 	Source string
 	// Name is the name of the CRD. Empty if it could not be read from the manifest.
 	Name string
-	// Response is the response for this CRD. Nil if crdeval could not validate or store the CRD.
+	// Response is the response for this CRD. Nil if crdeval could not validate or store the CRD, and for conversion rules.
 	Response *crdevalv1.RegisterCrdResponse
-	// Err is a *RejectedError if an API server would reject the CRD, and a gRPC status if crdeval could not validate or
-	// store it. Otherwise nil.
+	// Conversion is the response for conversion rules of RegisterDir. Nil if they are not accepted, and for CRDs.
+	Conversion *crdevalv1.SetConversionResponse
+	// Err is a *RejectedError if an API server would reject the CRD, a *RejectedConversionError for conversion rules that
+	// are not accepted, and a gRPC status if crdeval could not validate or store the document. Otherwise nil.
 	Err error
 }
 

@@ -1,6 +1,7 @@
 package crdeval_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,8 +22,11 @@ func spelled(all []crdeval.Registered) string {
 	var b strings.Builder
 	for _, r := range all {
 		var rejected *crdeval.RejectedError
-		what := strings.TrimPrefix(r.Response.GetOutcome().String(), "REGISTRATION_OUTCOME_")
+		var rules *crdeval.RejectedConversionError
+		what := strings.TrimPrefix(max(r.Response.GetOutcome(), r.Conversion.GetOutcome()).String(), "REGISTRATION_OUTCOME_")
 		switch {
+		case errors.As(r.Err, &rules):
+			what = "rejected for " + rules.Report.GetViolations()[0].GetField()
 		case errors.As(r.Err, &rejected):
 			what = "rejected for " + rejected.Report.GetViolations()[0].GetField()
 		case r.Err != nil:
@@ -136,6 +140,47 @@ func TestRegisterDir(t *testing.T) {
 	}
 	if _, err := c.RegisterDir(t.Context(), filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no such directory: %v", err)
+	}
+}
+
+// TestRegisterDirWithRules registers the directory of the README's sample, and directories with errors.
+func TestRegisterDirWithRules(t *testing.T) {
+	c, _ := dial(t, serve(t))
+	const sample = "../../deploy/samples/conversion"
+	all, err := c.RegisterDir(t.Context(), sample)
+	want := "crontabs.yaml crontabs.example.com CREATED\nrules.yaml crontabs.example.com UPDATED\n"
+	if got := spelled(all); err != nil || got != want {
+		t.Fatalf("%v, got\n%swant\n%s", err, got, want)
+	}
+	converted, err := c.Convert(t.Context(), "v1", []byte(`{"apiVersion":"example.com/v1beta1","kind":"CronTab","metadata":{"name":"a","namespace":"b"},"hostPort":"h:1"}`))
+	if err != nil || converted[0].Err != nil || !strings.Contains(string(converted[0].GetObject().GetJson()), `"host":"h"`) {
+		t.Errorf("%v, %v", converted, err)
+	}
+
+	dir := t.TempDir()
+	rules, err := os.ReadFile(filepath.Join(sample, "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(string(rules), "crontabs.example.com", "others.example.com", 1)
+	text := other + "---\n" + string(rules) + "- drop: {path: none}\n---\ncrd: 1\n---\ncrd: x\nkind: Other\n---\n" + string(named("a", ""))
+	if err := os.WriteFile(filepath.Join(dir, "all.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err = c.RegisterDir(t.Context(), dir)
+	want = "all.yaml#4 a.example.com CREATED\nall.yaml#1 others.example.com NotFound\n" +
+		"all.yaml#2 crontabs.example.com rejected for rules[2]\nall.yaml#3  InvalidArgument\n"
+	if got := spelled(all); err != nil || got != want {
+		t.Errorf("%v, got\n%swant\n%s", err, got, want)
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "all.yaml"), rules, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if all, err := c.RegisterDir(ctx, dir); status.Code(err) != codes.Canceled || len(all) != 0 {
+		t.Errorf("cancelled: %v, %v", all, err)
 	}
 }
 

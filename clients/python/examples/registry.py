@@ -1,13 +1,14 @@
-"""Registers a directory of CRDs, compares a CRD with the registered one, and watches, over gRPC.
+"""Registers a directory of CRDs and conversion rules, compares a CRD with the registered one, and watches, over gRPC.
 
     python registry.py TARGET register DIRECTORY
     python registry.py TARGET diff CRD [OBJECT...]
     python registry.py TARGET watch [COUNT]
 
-TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be
-rejected or cannot be read. `diff` compares a CRD with the registered one of its name and prints the effect on the
-objects. It exits with 1 if the change is breaking or the CRD would be rejected. `watch` prints COUNT events, or all
-events until it is interrupted. The exit code is 2 if the server cannot be reached or a file cannot be read.
+TARGET is localhost:9090 or unix:///path/to/socket. `register` exits with 1 if a CRD would be rejected or cannot be
+read, or if conversion rules are not accepted. `diff` compares a CRD with the registered one of its name and prints the
+effect on the objects. It exits with 1 if the change is breaking or the CRD would be rejected. `watch` prints COUNT
+events, or all events until it is interrupted. The exit code is 2 if the server cannot be reached or a file cannot be
+read.
 """
 
 import itertools
@@ -17,13 +18,21 @@ from pathlib import Path
 import grpc
 
 from crdeval import registry
-from crdeval.v1 import diff_pb2, registry_pb2, registry_pb2_grpc, report_pb2, server_pb2, server_pb2_grpc
+from crdeval.v1 import (
+    conversion_pb2,
+    diff_pb2,
+    registry_pb2,
+    registry_pb2_grpc,
+    report_pb2,
+    server_pb2,
+    server_pb2_grpc,
+)
 
 MAX_MESSAGE_BYTES = 64 << 20  # the default limit of a server; the default of grpc is 4 MiB
 
 
 def register(channel: grpc.Channel, directory: str) -> int:
-    """Registers the CRDs of a directory and prints the result of each."""
+    """Registers the CRDs of a directory, sets its conversion rules, and prints the result of each."""
     found = list(registry.manifests(directory))
     results, _ = registry.register_all(channel, [text for _, text in found])
     code = 0
@@ -33,18 +42,35 @@ def register(channel: grpc.Channel, directory: str) -> int:
             code = 1
             continue
         done = result.registration
-        outcome = registry_pb2.RegistrationOutcome.Name(done.outcome).removeprefix("REGISTRATION_OUTCOME_").lower()
-        print(f"{source}: {result.crd} {outcome}")
+        print(f"{source}: {result.crd} {outcome_name(done.outcome)}")
         findings(done.report)
         code = code if done.accepted else 1
+    rules = list(registry.conversions(directory))
+    for (source, _), answer in zip(rules, registry.set_conversions(channel, [text for _, text in rules]), strict=True):
+        if isinstance(answer, grpc.RpcError):
+            print(f"{source}: {answer.details()}")
+            code = 1
+            continue
+        print(f"{source}: conversion rules {outcome_name(answer.outcome)}")
+        findings(answer.report)
+        code = code if answer.accepted else 1
     return code
 
 
-def findings(report: report_pb2.CrdReport) -> None:
-    """Prints the violations of a CRD, or its rejection if it cannot be decoded."""
+def outcome_name(outcome: "registry_pb2.RegistrationOutcome | int") -> str:
+    """Returns the name of an outcome in lower case."""
+    return registry_pb2.RegistrationOutcome.Name(outcome).removeprefix("REGISTRATION_OUTCOME_").lower()
+
+
+def findings(report: "report_pb2.CrdReport | conversion_pb2.ConversionReport") -> None:
+    """Prints why a CRD or conversion rules are rejected."""
     for v in report.violations:
         print(f"  {v.position.line}:{v.position.column}: {v.field}: {v.message}")
-    if not report.violations and report.rejection.message:
+    if isinstance(report, conversion_pb2.ConversionReport):
+        for law in report.laws:
+            if law.HasField("counterexample") and not law.excepted:
+                print(f"  {law.law}, {law.from_version} to {law.to_version}: {law.counterexample.text}")
+    elif not report.violations and report.rejection.message:
         print(f"  {report.rejection.message}")
 
 

@@ -4,6 +4,7 @@ For all other calls, use the stubs in crdeval.v1. `metadata` is sent with every 
 [("authorization", f"Bearer {token}")].
 """
 
+import json
 import random
 import re
 import time
@@ -25,6 +26,8 @@ BYTES_AT_ONCE = 32 << 20
 
 _FIRST_PAUSE, _LONG_PAUSE = 0.1, 10.0
 _KIND = re.compile(rb"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.M)
+_TYPED = re.compile(rb"""^["']?(?:kind|apiVersion)["']?\s*:""", re.M)
+_CRD = re.compile(rb"""^["']?crd["']?\s*:\s*["']?([^\s"'#]*)""", re.M)
 _MARKER = re.compile(rb"^---(?:[ \t].*)?\r?$", re.M)
 
 
@@ -42,7 +45,20 @@ def manifests(directory: str | Path) -> Iterator[tuple[str, bytes]]:
 
     A YAML file may have several documents. Documents of another kind are ignored, and subdirectories are not read.
     Lists of CRDs are yielded unchanged. Split them before registering, because registering a list is an error.
+    Conversion rules are not yielded: see `conversions`.
     """
+    return ((source, text) for source, text in _documents(directory) if _crd_of_rules(text) is None)
+
+
+def conversions(directory: str | Path) -> Iterator[tuple[str, bytes]]:
+    """Yields the conversion rules in the files that `manifests` reads, each with its source.
+
+    They are documents with the field crd and without kind and apiVersion.
+    """
+    return ((source, text) for source, text in _documents(directory) if _crd_of_rules(text) is not None)
+
+
+def _documents(directory: str | Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(Path(directory).iterdir()):
         if path.suffix not in (".yaml", ".yml", ".json") or not path.is_file():
             continue
@@ -63,6 +79,20 @@ def _has_content(text: bytes) -> bool:
 def _may_be_crd(text: bytes) -> bool:
     kind = _KIND.search(text)
     return kind is None or kind.group(1) in (b"CustomResourceDefinition", b"CustomResourceDefinitionList", b"List")
+
+
+def _crd_of_rules(text: bytes) -> str | None:
+    """Returns the name of the CRD of conversion rules, or None if a document has no conversion rules."""
+    if text.lstrip().startswith(b"{"):
+        try:
+            content = json.loads(text)
+        except ValueError:
+            return None
+        if "crd" not in content or "kind" in content or "apiVersion" in content:
+            return None
+        return str(content["crd"])
+    found = _CRD.search(text)
+    return None if found is None or _TYPED.search(text) else found.group(1).decode(errors="replace")
 
 
 def register_all(
@@ -102,6 +132,34 @@ def register_all(
     if batch:
         send()
     return results, token
+
+
+def set_conversions(
+    channel: grpc.Channel,
+    texts: Iterable[bytes],
+    *,
+    catalog: str = "default",
+    timeout: float | None = 60,
+    metadata: Metadata | None = None,
+) -> list[registry_pb2.SetConversionResponse | grpc.RpcError]:
+    """Sets conversion rules of registered CRDs in order. `timeout` applies to each call.
+
+    Returns for each text a response, which may not be `accepted`, or the error about the text, for example if its CRD
+    is not registered. Raises the grpc.RpcError of a call that fails for another reason.
+    """
+    stub = registry_pb2_grpc.RegistryServiceStub(channel)
+    results: list[registry_pb2.SetConversionResponse | grpc.RpcError] = []
+    for text in texts:
+        request = registry_pb2.SetConversionRequest(
+            catalog=catalog, crd=_crd_of_rules(text) or "", rules=document(text)
+        )
+        try:
+            results.append(stub.SetConversion(request, timeout=timeout, metadata=metadata))
+        except grpc.RpcError as error:
+            if error.code() not in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND):
+                raise
+            results.append(error)
+    return results
 
 
 def watch(
