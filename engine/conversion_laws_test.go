@@ -57,6 +57,7 @@ conversions:
 
 func TestConversionLaws(t *testing.T) {
 	for _, c := range []struct{ file, rules string }{
+		{"preconditions.yaml", "{crd: preconditions.example.com, between: [v1beta1, v1], rules: []}"},
 		{"endpoints.yaml", endpointRules}, {"ports.yaml", portsRules}, {"hubs.yaml", hubRules}, {"tasks.yaml", tasksRules},
 	} {
 		d := definitionWithRules(t, c.file, c.rules)

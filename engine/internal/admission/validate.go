@@ -235,8 +235,8 @@ func (e *entries) next(labels uint32, bad, detail string) uint32 {
 	return 0
 }
 
-// notChecked is upstream's note in place of rules that are not evaluated because of earlier errors.
-const notChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+// NotChecked is upstream's note in place of rules that are not evaluated because of earlier errors.
+const NotChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
 
 // rules appends the violations of x-kubernetes-validations. If earlier violations block the rules, it appends a note
 // instead. Ratcheted violations are added to p.ratcheted and become warnings.
@@ -251,13 +251,13 @@ func (p *pass) rules(compiled *plan.Plan, found []violation.Violation, u plan.Up
 	defer r.Close()
 	r.Budget, r.Trace = at.Budget, p.r.Trace
 	if violation.Blocking(found) && quirk.On(quirk.BlockingErrorsSkipRules) {
-		note := violation.Of(violation.Rules, field.Invalid(nil, nil, notChecked), nil)
+		note := violation.Of(violation.Rules, field.Invalid(nil, nil, NotChecked), nil)
 		note.Node = p.root
 		found = append(found, note)
 		if p.r.Trace != rule.TraceAll {
 			return found
 		}
-		r.Skip = notChecked // trace the rules as skipped
+		r.Skip = NotChecked // trace the rules as skipped
 	} else if !r.NoClosures {
 		compiled.FillSlots(p.d, p.root)
 		compiled.FillSlots(p.d, u.Old)

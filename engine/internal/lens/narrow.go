@@ -17,6 +17,8 @@ type comparison struct {
 	// checked are conditions that a value must meet and that conversions check. They do not check expected: partial
 	// objects may break those. Whether unchecked ones are met, only tests can say.
 	checked, expected, unchecked []string
+	// unique reports whether one of the expected conditions is that items are unique.
+	unique bool
 }
 
 // The types besides those of JSON schemas.
@@ -79,7 +81,7 @@ func compare(src, dst *schema.Props) (c comparison) {
 		}
 	}
 	if kind := listType(dst); kind != "" && kind != "atomic" && (kind != listType(src) || !slices.Equal(src.XListMapKeys, dst.XListMapKeys)) {
-		c.expected = append(c.expected, "has unique items, as a list of type "+kind)
+		c.expected, c.unique = append(c.expected, "has unique items, as a list of type "+kind), true
 	}
 	for _, part := range []struct {
 		name     string

@@ -145,6 +145,9 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	if len(c.expected) > 0 {
 		w.p.expect(dp)
 	}
+	if c.unique {
+		w.p.expect(dp.with(each)) // a duplicate is a violation of the item
+	}
 	for _, text := range slices.Concat(c.checked, c.expected, c.unchecked) {
 		by.require(fmt.Sprintf("%s of %s %s", either(len(sp) > 0, sp.String(), "the object"), w.src.Name, text))
 	}
