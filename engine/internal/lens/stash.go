@@ -30,9 +30,9 @@ func (b *pairing) nameStash(r *compiledRule) {
 			continue
 		}
 		around, _ := r.from[:i].resolve(version.Schema)
-		limit := around.MaxProperties
+		limit, bound := around.MaxProperties, "maxProperties"
 		if around.Type == "array" {
-			limit = around.MaxItems
+			limit, bound = around.MaxItems, "maxItems"
 			if st.keys[i] = b.keysOf(around, r.from[:i]); st.keys[i] == nil {
 				b.invalid(r.at, r.from.String(), "the items of %s have no keys, so the field would be restored to another item: "+
 					"make it a list of type map, or stash %s as a whole", r.from[:i], r.from[:i])
@@ -40,8 +40,8 @@ func (b *pairing) nameStash(r *compiledRule) {
 			}
 		}
 		if limit == nil {
-			b.invalid(r.at, r.from.String(), "%s has no maxItems or maxProperties, so the annotation has no bound: add it",
-				r.from[:i])
+			b.invalid(r.at, r.from.String(), "%s of %s has no %s, so the annotation has no bound: add %s to the CRD, or drop the field",
+				r.from[:i], version.Name, bound, bound)
 			return
 		}
 		st.most = min(st.most*min(max(*limit, 1), maxStashBytes), 1<<40)

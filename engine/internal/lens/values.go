@@ -81,7 +81,7 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 		raw := canonical(v.Raw)
 		if _, mapped := s.to[raw]; !mapped && (s.images[raw] != "" || !accepts(raw) || !sameType) {
 			w.invalid(by.at.With(value.Name(string(Values)), value.Name("map")), raw,
-				"is a value of the field in %s, and has no counterpart in %s: add it to the map", w.src.Name, w.dst.Name)
+				"is a value of the field in %s, and has no counterpart in %s: add it to the map, or write a cel rule", w.src.Name, w.dst.Name)
 		}
 	}
 	if len(enum) > 0 {
