@@ -2,9 +2,9 @@ package laws
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/lens"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -126,18 +126,7 @@ func shown(t tree, i uint32) string {
 	if i == 0 {
 		return ""
 	}
-	return shorten(string(t.AppendJSON(nil, i)), maxShown)
-}
-
-// shorten cuts a text that has more than n bytes.
-func shorten(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + "…"
+	return violation.Shorten(string(t.AppendJSON(nil, i)), maxShown)
 }
 
 // named returns the path as text.

@@ -1,6 +1,9 @@
 package laws
 
-import "github.com/crdeval/crdeval/engine/value"
+import (
+	"github.com/crdeval/crdeval/engine/internal/violation"
+	"github.com/crdeval/crdeval/engine/value"
+)
 
 // locality compares the conversion of a part with that of the object.
 func (t *tester) locality(tr *trial) (bool, *Counterexample) {
@@ -16,7 +19,7 @@ func (t *tester) locality(tr *trial) (bool, *Counterexample) {
 	}
 	broken := func(part []byte, what string) *Counterexample {
 		return &Counterexample{Object: text, Converted: part, Text: "This is a partial object, as server-side apply converts it. " + what +
-			" The whole object is " + shorten(string(tr.object), maxShownObject) + "."}
+			" The whole object is " + violation.Shorten(string(tr.object), maxShownObject) + "."}
 	}
 	part, err := t.convertPart(text, t.from, t.to, false)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule/interpret"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -83,15 +84,11 @@ func (w *writer) described(err error) error {
 	if slices.Reverse(w.path); len(w.path) > 0 {
 		where = " at " + strings.TrimPrefix(strings.Join(w.path, ""), ".")
 	}
-	shown := w.shown
-	if len(shown) > maxShownBytes {
-		shown = strings.ToValidUTF8(shown[:maxShownBytes], "") + "..."
-	}
 	needs := "the schema has no such field"
 	if w.needs != nil {
 		needs = "the field needs " + typeText(w.needs)
 	}
-	return &ExpressionError{fmt.Sprintf("the value%s is %s, and %s", where, shown, needs)}
+	return &ExpressionError{fmt.Sprintf("the value%s is %s, and %s", where, violation.Shorten(w.shown, maxShownBytes), needs)}
 }
 
 // scalar adds a scalar whose JSON text was appended to the Arena from an offset on, if the field has one of the kinds or

@@ -3,11 +3,12 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crdeval/crdeval/engine/internal/violation"
 )
 
 // truncate shortens a text to MaxValueBytes.
@@ -15,11 +16,7 @@ func truncate(text string) string {
 	if len(text) <= MaxValueBytes {
 		return text
 	}
-	end := MaxValueBytes - len("…")
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return violation.Shorten(text, MaxValueBytes-len("…"))
 }
 
 // toJSON returns a value as JSON, nil if that is longer than MaxValueBytes.
