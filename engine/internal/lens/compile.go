@@ -20,7 +20,7 @@ import (
 // The Set is nil if there are any. The error is that of the context.
 func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.Memory) (
 	*Set, []violation.Violation, error) {
-	c := &compiler{ctx: ctx, memory: memory, texts: map[string]bool{}, set: &Set{
+	c := &compiler{ctx: ctx, memory: memory, set: &Set{
 		hub: f.Hub, programs: map[[2]string]*program{}, except: map[[2]string][]Law{},
 	}, retained: closure.Retention{Texts: map[string]string{}}}
 	c.checkPairs(f, versions)
@@ -45,27 +45,10 @@ type compiler struct {
 	ctx    context.Context
 	memory *celcheck.Memory
 	set    *Set
-	found  []violation.Violation
-	texts  map[string]bool // of found
+	findings
 
 	retained closure.Retention
 	pairings []*pairing // those that are compiled
-}
-
-// add adds a violation, unless the other direction has it already.
-func (c *compiler) add(at value.Path, err *field.Error) {
-	v := violationAt(at, err)
-	if text := v.Error.Error(); len(c.found) < maxViolations && !c.texts[text] {
-		c.texts[text] = true
-		c.found = append(c.found, v)
-	}
-}
-
-// maxViolations bounds the violations of a file: more do not help to correct it.
-const maxViolations = 100
-
-func (c *compiler) invalid(at value.Path, bad any, format string, args ...any) {
-	c.add(at, field.Invalid(nil, bad, fmt.Sprintf(format, args...)))
 }
 
 // plan compiles the schema of values that conversions validate.
@@ -148,7 +131,7 @@ func (r *compiledRule) String() string {
 	if r.index < 0 {
 		return "fields that both versions have"
 	}
-	return fmt.Sprintf("rules[%d] (%s)", r.index, r.kind)
+	return fmt.Sprintf("%s (%s)", r.at.Dotted(), r.kind)
 }
 
 func (r *compiledRule) require(text string) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -68,7 +68,7 @@ func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to s
 	for i := 1; i < len(steps); i++ {
 		p := s.programs[[2]string{steps[i-1], steps[i]}]
 		if p == nil {
-			return &Error{Rule: "conversion", Text: fmt.Sprintf("no rules convert %s to %s", steps[i-1], steps[i])}
+			return &Error{Rule: "conversion", Text: fmt.Sprintf("no rules convert %s to %s: add them to the file", steps[i-1], steps[i])}
 		}
 		if err := (&run{ctx: ctx, d: d, root: root, whole: whole, program: p}).convert(); err != nil {
 			return err
@@ -91,23 +91,20 @@ type run struct {
 	buffer []byte
 }
 
-// maxShown is the number of bytes of a value that an error shows.
-const maxShown = 64
+// How many bytes an error shows: of a value in an object, of a value in a file, and of its text.
+const (
+	maxShown     = 64
+	maxShownFile = 200
+	maxShownText = 1000
+)
 
 // failed returns an error about a value.
 func (r *run) failed(by *compiledRule, i uint32, text string) *Error {
 	shown := ""
 	if i != 0 {
-		shown = string(r.d.AppendJSON(nil, i))
-		if len(shown) > maxShown {
-			cut := maxShown
-			for !utf8.RuneStart(shown[cut]) {
-				cut--
-			}
-			shown = shown[:cut] + "…"
-		}
+		shown = violation.Shorten(string(r.d.AppendJSON(nil, i)), maxShown)
 	}
-	return &Error{Rule: by.String(), Value: shown, Text: text}
+	return &Error{Rule: by.String(), Value: shown, Text: violation.Shorten(text, maxShownText)}
 }
 
 func (r *run) convert() error {
@@ -190,7 +187,7 @@ func (r *run) put(p put, i, n uint32) *Error {
 	d := r.d
 	for k, name := range p.to {
 		if d.Nodes[i].Kind != value.Object {
-			return r.failed(p.by, i, "is not an object, so "+strings.Join(p.to[k:], ".")+" cannot be set below it").in(p.to[:k])
+			return r.failed(p.by, i, "is not an object, so "+strings.Join(p.to[k:], ".")+" cannot be set below it: correct it").in(p.to[:k])
 		}
 		d.MarkDirty(i)
 		if k < len(p.to)-1 {
@@ -218,7 +215,7 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 				continue
 			}
 			if kind := d.Nodes[c].Kind; child.by != nil && kind != value.Object && kind != value.Null {
-				return false, r.failed(child.by, c, "is not an object").below(value.Name(child.name))
+				return false, r.failed(child.by, c, "is not an object, as the schema says: correct it").below(value.Name(child.name))
 			}
 			below, err := r.node(child, c, slots)
 			if err != nil {
@@ -259,6 +256,10 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 			return false, err
 		}
 		changed = changed || replaced
+	}
+	if n.notNull != nil && d.Nodes[i].Kind == value.Null && (r.whole || !n.emptied) {
+		return false, r.failed(n.notNull, i, "is not valid in "+r.program.to.Name+
+			", whose schema is not nullable: remove the field or set a value, or set nullable in the schema")
 	}
 	if n.check != nil {
 		if found := n.check.fits.Explain(d, i, plan.At{}); len(found) > 0 {

@@ -2,12 +2,15 @@ package lens
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -118,28 +121,34 @@ func (x *expression) evaluate(r *run, item uint32) (uint32, *Error) {
 		}
 	}
 	if err != nil {
-		failed := x.failed(r, item, err)
-		if failure := (*rule.ExpressionError)(nil); !errors.As(err, &failure) {
-			failed.cause = err
-		}
-		return 0, failed
+		return 0, x.failed(r, item, err)
 	}
 	return made, nil
 }
 
-// failed returns the error of an evaluation, with the first field that the expression reads.
+// failed returns the error of an evaluation, with the position of the expression and the first field that it reads.
 func (x *expression) failed(r *run, item uint32, err error) *Error {
-	text := "makes the expression for " + x.to.String() + " fail: " + err.Error()
+	text := fmt.Sprintf("makes the expression for %s fail: %s", x.to, violation.Shorten(err.Error(), maxShownFile))
+	var cause error
+	switch failure := (*rule.ExpressionError)(nil); {
+	case !errors.As(err, &failure):
+		cause = err
+	case strings.HasPrefix(failure.Text, "index out of bounds"):
+		text += ": compare the index with size() first"
+	default:
+		text += ": change the value, or write the expression for such values, too"
+	}
+	failed := r.failed(x.by, item, text)
 	for _, read := range x.reads {
-		i := item
-		for _, name := range read.Path {
-			if i != 0 && name != each {
-				i = r.d.Field(i, name)
-			}
+		p, i := path(nil), item
+		for k := 0; k < len(read.Path) && read.Path[k] != each; k++ {
+			p, i = p.with(read.Path[k]), r.d.Field(i, read.Path[k])
 		}
-		if i != 0 && len(read.Path) > 0 {
-			return r.failed(x.by, i, text).in(slices.DeleteFunc(slices.Clone(read.Path), func(name string) bool { return name == each }))
+		if i != 0 && len(p) > 0 {
+			failed = r.failed(x.by, i, text).in(p)
+			break
 		}
 	}
-	return r.failed(x.by, item, text)
+	failed.Rule, failed.cause = fmt.Sprintf("%s (%s)", x.at.Dotted(), CEL), cause
+	return failed
 }

@@ -49,13 +49,10 @@ func (b *pairing) nameList(r *compiledRule) {
 	b.record(r.list, listPath.with(each).with(r.key), r, func(n *named) **compiledRule { return &n.key })
 }
 
-// list builds the node of the list or map of a list rule.
-func (w *walker) list(n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
+// list completes the node of the list or map of a list rule.
+func (w *walker) list(out *node, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) {
 	from := fmt.Sprintf("%s of %s", sp, w.src.Name)
 	made := &listStep{key: by.key, toMap: src.Type == "array", most: math.MaxInt64, by: by}
-	if src.Nullable && !dst.Nullable {
-		by.require(from + " is not null")
-	}
 	for _, bound := range [][2]*int64{{src.MaxItems, dst.MaxProperties}, {src.MaxProperties, dst.MaxItems}} {
 		if bound[1] != nil && (bound[0] == nil || *bound[0] > *bound[1]) {
 			by.require(fmt.Sprintf("%s has at most %d items", from, *bound[1]))
@@ -68,20 +65,15 @@ func (w *walker) list(n *named, src, dst *schema.Props, sp, dp path, by *compile
 	sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
 	sub.node = w.value(sub, n.child(each), step(src, each), step(dst, each), sub.src, sub.dst, by)
 	w.finish(sub)
-	out := &node{list: made}
-	if sub.node != nil || len(sub.puts) > 0 {
+	if out.list = made; sub.node != nil || len(sub.puts) > 0 {
 		out.each = sub
 	}
-	return out
 }
 
 // names compares the names in a map with the schema of the key that they become.
 func (w *walker) names(made *listStep, key *schema.Props, from string) {
 	c := compare(&schema.Props{Type: "string"}, key)
-	if len(c.checked) > 0 {
-		made.names = &check{w.plan(shallow(key), made.by.at), made.by,
-			"is not a valid " + made.key + " in " + w.dst.Name + ", where it " + strings.Join(c.checked, " and ")}
-	}
+	made.names = w.check(&c, key, made.by, "a valid "+made.key)
 	for _, text := range slices.Concat(c.checked, c.unchecked) {
 		made.by.require(fmt.Sprintf("each name in %s %s", from, text))
 	}
@@ -99,7 +91,8 @@ type listStep struct {
 func (s *listStep) run(r *run, i uint32) *Error {
 	d := r.d
 	if d.Nodes[i].Kind >= value.Array && int64(d.Len(i)) > s.most {
-		return r.failed(s.by, i, fmt.Sprintf("has %d items, and the target at most %d", d.Len(i), s.most))
+		return r.failed(s.by, i, fmt.Sprintf("has %d items, and the schema of %s allows %d: remove some, or raise that limit",
+			d.Len(i), r.program.to.Name, s.most))
 	}
 	switch kind := d.Nodes[i].Kind; {
 	case kind == value.Null:
@@ -109,7 +102,7 @@ func (s *listStep) run(r *run, i uint32) *Error {
 	case !s.toMap && kind == value.Object:
 		return s.makeList(r, i)
 	}
-	return r.failed(s.by, i, "is not a "+either(s.toMap, "list", "map"))
+	return r.failed(s.by, i, "is not a "+either(s.toMap, "list", "map")+", as the schema says: correct it")
 }
 
 func (s *listStep) makeMap(r *run, i uint32) *Error {
@@ -123,11 +116,11 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 			}
 		}
 		if key == 0 || d.Nodes[key].Kind != value.String {
-			return r.failed(s.by, c, "has no "+s.key+", which the map needs").below(value.At(k))
+			return r.failed(s.by, c, "has no "+s.key+", which the map needs: set it").below(value.At(k))
 		}
 		name := d.Str(key)
 		if seen[name] {
-			return r.failed(s.by, key, "is the "+s.key+" of another item of the list, too").below(value.At(k), value.Name(s.key))
+			return r.failed(s.by, key, "is the "+s.key+" of another item of the list, too: give each item another one").below(value.At(k), value.Name(s.key))
 		}
 		seen[name] = true
 		d.Remove(c, prev, key)
@@ -145,7 +138,7 @@ func (s *listStep) makeList(r *run, i uint32) *Error {
 			d.Replace(c, newObject(d, ""))
 		}
 		if d.Nodes[c].Kind != value.Object {
-			return r.failed(s.by, c, "is not an object").below(value.Entry(strings.Clone(d.Key(c))))
+			return r.failed(s.by, c, "is not an object, as the schema says: correct it").below(value.Entry(strings.Clone(d.Key(c))))
 		}
 		key := newString(d, d.Key(c))
 		if s.names != nil && len(s.names.fits.Explain(d, key, plan.At{})) > 0 {

@@ -141,7 +141,7 @@ func (b *pairing) schemaAt(s int, p path, at value.Path) *schema.Props {
 // fieldsAt lists the fields at a path.
 func (b *pairing) fieldsAt(s int, p path) string {
 	of, _ := p.resolve(b.sides[s].Schema)
-	where := either(len(p) == 0, "the object", p.String())
+	where := shownPath(p)
 	switch names := schema.Names(of.Properties); {
 	case of.Type == "array":
 		return where + " is a list: write [*] for its items"

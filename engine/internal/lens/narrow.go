@@ -61,9 +61,6 @@ func compare(src, dst *schema.Props) (c comparison) {
 		c.mismatch = from + " and " + to
 		return c
 	}
-	if src.Nullable && !dst.Nullable {
-		c.check("is not null")
-	}
 	c.numbers(src, dst)
 	c.lengths(src, dst)
 	if dst.Pattern != "" && dst.Pattern != src.Pattern {
@@ -158,10 +155,13 @@ func listType(s *schema.Props) string {
 	return *s.XListType
 }
 
-// shallow returns the part of a schema that compare looks at and conversions check.
+// takesNull reports whether null is a value of a schema.
+func takesNull(s *schema.Props) bool { return s.Nullable || typeOf(s) == anyType }
+
+// shallow returns the part of a schema that compare looks at and conversions check. Conversions check null themselves.
 func shallow(s *schema.Props) *schema.Props {
 	return &schema.Props{
-		Type: s.Type, Format: s.Format, Nullable: s.Nullable, Enum: s.Enum, Pattern: s.Pattern,
+		Type: s.Type, Format: s.Format, Nullable: true, Enum: s.Enum, Pattern: s.Pattern,
 		Maximum: s.Maximum, ExclusiveMaximum: s.ExclusiveMaximum, Minimum: s.Minimum, ExclusiveMinimum: s.ExclusiveMinimum,
 		MultipleOf: s.MultipleOf, MaxLength: s.MaxLength, MinLength: s.MinLength, MaxItems: s.MaxItems,
 		MaxProperties: s.MaxProperties, XIntOrString: s.XIntOrString,

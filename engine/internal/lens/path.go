@@ -77,6 +77,9 @@ func (p path) String() string {
 	return b.String()
 }
 
+// shownPath returns a path as text, also that of the root.
+func shownPath(p path) string { return either(len(p) > 0, p.String(), "the object") }
+
 // with returns the path with a step added.
 func (p path) with(step string) path { return append(p[:len(p):len(p)], step) }
 

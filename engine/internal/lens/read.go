@@ -47,29 +47,16 @@ func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 	return f, nil
 }
 
-// reader reads a file and collects violations.
+// reader reads a file.
 type reader struct {
-	d     *value.Doc
-	found []violation.Violation
+	d *value.Doc
+	findings
 }
 
 // member is a value and its path. Node 0 means that it is absent.
 type member struct {
 	node uint32
 	at   value.Path
-}
-
-// add adds a violation. Its Field is that of the path.
-func (r *reader) add(at value.Path, err *field.Error) {
-	if len(r.found) == maxViolations {
-		return
-	}
-	r.found = append(r.found, violationAt(at, err))
-}
-
-func violationAt(at value.Path, err *field.Error) violation.Violation {
-	err.Field = at.Dotted()
-	return violation.Of(violation.Convert, err, at.Detach())
 }
 
 // object returns the members of an object. Each of the names has an entry; others are violations.

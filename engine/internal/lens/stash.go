@@ -135,7 +135,8 @@ func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 		from := len(dst)
 		dst = d.AppendCanonical(dst, i)
 		if size := int64(len(dst) - from); size > s.maxBytes {
-			return nil, r.failed(s.compiledRule, i, fmt.Sprintf("has %d bytes, and maxBytes of the rule is %d: shorten it", size, s.maxBytes))
+			return nil, r.failed(s.compiledRule, i, fmt.Sprintf(
+				"has %d bytes, and maxBytes of the rule is %d: shorten the value, or raise maxBytes", size, s.maxBytes))
 		}
 		return dst, nil
 	}

@@ -3,6 +3,7 @@ package lens
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -45,6 +46,8 @@ type node struct {
 	list     *listStep
 	values   *valuesStep
 	check    *check
+	notNull  *compiledRule // null cannot be carried
+	emptied  bool          // a list or an object: in partial objects, it may be null instead of empty
 	take     taking
 	slot     int           // for taken
 	dropped  bool          // by a rule: not in the normal form
@@ -65,6 +68,15 @@ type check struct {
 	fits *plan.Plan
 	by   *compiledRule
 	want string
+}
+
+// check returns the check of the conditions that a comparison found, nil without any. valid is "valid" or "a valid" noun.
+func (w *walker) check(c *comparison, dst *schema.Props, by *compiledRule, valid string) *check {
+	if len(c.checked) == 0 {
+		return nil
+	}
+	return &check{w.plan(shallow(dst), by.at), by, fmt.Sprintf("is not %s in %s, whose schema requires that it %s: "+
+		"change the value or the schema", valid, w.dst.Name, strings.Join(c.checked, " and "))}
 }
 
 // walker builds the program of one direction.
@@ -121,12 +133,17 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 		w.p.coverage.Carried += leaves(src)
 		return nil
 	}
-	if by.kind == List && n != nil && n.mapped == by {
-		return w.list(n, src, dst, sp, dp, by)
+	out := &node{emptied: src.Type == "array" || src.Type == "object"}
+	if takesNull(src) && !takesNull(dst) {
+		by.require(fmt.Sprintf("%s of %s is not null", shownPath(sp), w.src.Name))
+		out.notNull = by
 	}
-	if by.kind == Values && n != nil && n.mapped == by {
+	switch named := n != nil && n.mapped == by; {
+	case named && by.kind == List:
+		w.list(out, n, src, dst, sp, dp, by)
+		return out
+	case named && by.kind == Values:
 		w.p.coverage.Carried++
-		out := &node{}
 		out.values, out.check = w.values(src, dst, by)
 		return out
 	}
@@ -138,10 +155,7 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 		}
 		return nil
 	}
-	out := &node{}
-	if len(c.checked) > 0 {
-		out.check = &check{w.plan(shallow(dst), by.at), by, "is not valid in " + w.dst.Name + ", where it " + c.checked[0]}
-	}
+	out.check = w.check(&c, dst, by, "valid")
 	if len(c.expected) > 0 {
 		w.p.expect(dp)
 	}
@@ -149,7 +163,7 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 		w.p.expect(dp.with(each)) // a duplicate is a violation of the item
 	}
 	for _, text := range slices.Concat(c.checked, c.expected, c.unchecked) {
-		by.require(fmt.Sprintf("%s of %s %s", either(len(sp) > 0, sp.String(), "the object"), w.src.Name, text))
+		by.require(fmt.Sprintf("%s of %s %s", shownPath(sp), w.src.Name, text))
 	}
 	srcItems, dstItems := step(src, each), step(dst, each)
 	switch {
@@ -177,7 +191,7 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	default:
 		w.p.coverage.Carried++
 	}
-	if out.check == nil && out.each == nil && len(out.children) == 0 {
+	if out.check == nil && out.notNull == nil && out.each == nil && len(out.children) == 0 {
 		return nil
 	}
 	return out
@@ -264,7 +278,7 @@ func (w *walker) mapped(item *itemProgram, n *named, src *schema.Props, sp, dp p
 	dst, _ := to.resolve(w.dst.Schema)
 	if !slices.Equal(to.item(), item.dst) {
 		w.invalid(r.at, to.String(), "%s is not inside of what %s is converted to: name the lists or maps in rules, too",
-			to, either(len(item.src) > 0, item.src.String(), "the object"))
+			to, shownPath(item.src))
 		return nil
 	}
 	out := w.value(item, n, src, dst, sp, to, r)
