@@ -1,6 +1,9 @@
 package engine_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -54,3 +57,104 @@ rules:
 - move: {from: spec.host, to: spec.endpoint.host}
 - stash: {path: spec.note, maxBytes: 100}
 `
+
+// webhookOf converts objects by rules, behind a webhook.
+type webhookOf struct{ rules *engine.Definition }
+
+func (w webhookOf) Convert(ctx context.Context, q engine.ConversionRequest) ([][]byte, error) {
+	_, version, _ := strings.Cut(q.DesiredAPIVersion, "/")
+	out := make([][]byte, len(q.Objects))
+	for i, o := range q.Objects {
+		var err error
+		if out[i], err = w.rules.AppendConverted(ctx, nil, o, version, true); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// TestDeclaredConversionOfNumbers: the results are those of an API server that calls crdeval. A webhook gets 1.0 as 1 and
+// -0.0 as 0. So an update to 1 changes nothing, and rules find an integer.
+func TestDeclaredConversionOfNumbers(t *testing.T) {
+	crd, err := os.ReadFile("testdata/conversion/tasks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd = bytes.ReplaceAll(crd, []byte("            type: object\n            properties:\n"), []byte(`            type: object
+            properties:
+              size: {type: integer, x-kubernetes-validations: [{rule: self < 9}]}
+              ratio: {type: number}
+              any: {x-kubernetes-preserve-unknown-fields: true}
+`))
+	compile := func(o engine.Options) *engine.Definition {
+		d, report, err := engine.Compile(t.Context(), engine.YAML(crd), o)
+		if err != nil || d == nil {
+			t.Fatal(report, err)
+		}
+		return d
+	}
+	rules := compile(engine.Options{Conversion: engine.YAML([]byte(tasksRules))})
+	if c := rules.Conversion(); !c.Accepted {
+		t.Fatalf("%+v", c)
+	}
+	webhook := compile(engine.Options{Converter: webhookOf{rules}})
+	object := func(version, numbers string) []byte {
+		return []byte(`{"apiVersion":"example.com/` + version + `","kind":"Task","metadata":{"generation":1,"name":"a",` +
+			`"namespace":"b","resourceVersion":"7","uid":"u"},"spec":{` + numbers + `}}`)
+	}
+	for _, c := range []struct{ stored, written, want string }{
+		{`"size":2.0`, `"size":2`, `"generation":1,`},
+		{`"ratio":-0.0`, `"ratio":0`, `"generation":1,`},
+		{`"ratio":1e3`, `"ratio":1000`, `"generation":1,`},
+		{`"any":{"x":[1.0]}`, `"any":{"x":[1]}`, `"generation":1,`},
+		{`"ratio":2.5`, `"ratio":2.5`, `"generation":1,`},
+		{`"ratio":2.5`, `"ratio":2.25`, `"generation":2,`},
+		{`"size":1`, `"size":2.0`, `evaluating rule`}, // before a conversion
+	} {
+		var texts [2]string
+		for i, d := range []*engine.Definition{rules, webhook} {
+			item := engine.Item{Version: "v1beta1", Object: engine.JSON(object("v1beta1", c.written)), OldObject: engine.JSON(object("v1", c.stored))}
+			v, err := d.Admit(t.Context(), item, engine.EvaluationOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[i] = string(v.Object) + string(v.StoredObject)
+			for _, violation := range v.Violations {
+				texts[i] += violation.Error()
+			}
+		}
+		if !strings.Contains(texts[1], c.want) {
+			t.Errorf("%s to %s: a webhook gives %s, want %s", c.stored, c.written, texts[1], c.want)
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("%s to %s: rules give\n%s\na webhook gives\n%s", c.stored, c.written, texts[0], texts[1])
+		}
+	}
+}
+
+// TestDeclaredConversionWithoutReviews: an API server calls no webhook whose versions of ConversionReview it does not
+// know, so rules convert nothing. Updates of such CRDs are accepted. Objects of other kinds are not converted, either.
+func TestDeclaredConversionWithoutReviews(t *testing.T) {
+	crd := definitionWithRules(t, "tasks.yaml", tasksRules).Manifest()
+	unknown := bytes.Replace(crd, []byte(`"conversionReviewVersions":["v1"]`), []byte(`"conversionReviewVersions":["v9"]`), 1)
+	existing := func(string) *engine.Existing { return &engine.Existing{Manifest: unknown} }
+	for _, c := range []struct {
+		crd        []byte
+		kind, want string
+	}{
+		{crd, "Task", ""},
+		{unknown, "Task", "no supported conversion review versions"},
+		{crd, "Other", `conversion webhook for example.com/v1beta1, Kind=Other failed: the kind "Other" of the object is not that of tasks.example.com`},
+	} {
+		d, report, err := engine.Compile(t.Context(), engine.JSON(c.crd),
+			engine.Options{Existing: existing, Conversion: engine.YAML([]byte(tasksRules))})
+		if err != nil || d == nil {
+			t.Fatal(report, err)
+		}
+		object := `{"apiVersion":"example.com/v1beta1","kind":"` + c.kind + `","metadata":{"name":"a"},"spec":{"host":"h"}}`
+		_, err = d.Convert(t.Context(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{TargetVersion: "v1"})
+		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
+			t.Errorf("%s: %v, want %q", c.kind, err, c.want)
+		}
+	}
+}

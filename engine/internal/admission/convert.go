@@ -116,8 +116,8 @@ func (p *pass) rewrite(to *Version) error {
 		p.put(p.root, "apiVersion", p.plainText(to.APIVersion))
 		return nil
 	}
-	if p.def.Declared {
-		return p.def.convertByRules(p.ctx, p.d, p.root, p.of, to)
+	if p.def.Declared && !p.def.unreviewed() {
+		return p.convertByRules(to)
 	}
 	limits := p.r.Limits.WithDefaults()
 	reply, metadata, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendDecoded(nil, p.root),

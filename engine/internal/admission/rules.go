@@ -6,24 +6,35 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// convertByRules converts a tree by declared rules, in place. The error is a Fault with ConversionUnavailable and has the
-// text of an API server that calls crdeval as the webhook.
-func (d *Definition) convertByRules(
-	ctx context.Context, doc *value.Doc, root uint32, of schema.GroupVersionKind, to *Version,
-) error {
-	err := d.Rewrite(ctx, doc, root, of.Version, to.Name, true)
-	if late := expired(ctx); err == nil || late != nil {
+// convertByRules converts the object by declared rules, in place. The error is a Fault with ConversionUnavailable and has
+// the text of an API server that calls crdeval as the webhook. A webhook receives the object as an API server prints it:
+// 1.0 as the integer 1.
+func (p *pass) convertByRules(to *Version) error {
+	if p.lossy() {
+		text := p.printed()
+		root, err := p.d.Parse(text, value.Arena, value.Limits{MaxBytes: len(text), MaxDepth: p.r.Limits.WithDefaults().MaxDepth})
+		if err != nil {
+			return internal(fmt.Errorf("what was printed cannot be read: %w", err))
+		}
+		p.d.Replace(p.root, root)
+		p.d.MarkDirty(p.root)
+	}
+	var err error
+	if p.matches {
+		err = p.def.Rewrite(p.ctx, p.d, p.root, p.of.Version, to.Name, true)
+	} else {
+		err = fmt.Errorf("the kind %q of the object is not that of %s", p.of.Kind, p.def.Name)
+	}
+	if late := expired(p.ctx); err == nil || late != nil {
 		return late
 	}
 	if errors.As(err, new(*value.LimitError)) {
 		return exceeded(err)
 	}
-	return &Fault{Code: ConversionUnavailable, Text: fmt.Sprintf("conversion webhook for %v failed: %v", of, err), Cause: err}
+	return &Fault{Code: ConversionUnavailable, Text: fmt.Sprintf("conversion webhook for %v failed: %v", p.of, err), Cause: err}
 }
 
 // Rewrite converts a tree by the declared rules, in place. whole says that it is not a partial object of server-side
