@@ -202,7 +202,7 @@ type ConversionLaw struct {
 	Between [2]string
 	// Objects is the number of objects that were converted.
 	Objects int
-	// Counterexample is an object that breaks the law, nil if there is none.
+	// Counterexample is an object that breaks the law, or nil.
 	Counterexample *Counterexample
 	// Excepted reports whether the rules say under except that they do not obey the law.
 	Excepted bool
@@ -212,6 +212,6 @@ type ConversionLaw struct {
 type Counterexample struct {
 	// Text says what is wrong.
 	Text string
-	// Object is the object, Converted its conversion and Back the conversion back, as JSON; nil if there is none.
+	// Object is the object, Converted its conversion and Back the conversion back, as JSON, or nil.
 	Object, Converted, Back []byte
 }

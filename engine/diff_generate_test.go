@@ -470,7 +470,7 @@ func (m maker) unjoin(s *props) {
 	}
 }
 
-// below returns what edits one of the schemas below, nil if there is none.
+// below returns what edits one of the schemas below, or nil.
 func (m maker) below(s *props) func(edit func(*props)) {
 	switch {
 	case len(s.Properties) > 0:

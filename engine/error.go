@@ -74,7 +74,7 @@ type PanicError struct {
 // Error returns the panic's value without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// ReasonOf returns the Reason of the first Error in err's chain, and "" if there is none.
+// ReasonOf returns the Reason of the first Error in err's chain, or "".
 func ReasonOf(err error) Reason {
 	var e *Error
 	if errors.As(err, &e) {

@@ -58,7 +58,7 @@ func (d *Doc) Number(i uint32) float64 {
 // Len returns the current number of members of an Array or Object.
 func (d *Doc) Len(i uint32) int { return int(d.Nodes[i].Live) }
 
-// Field returns the member of an Object with the given key, or 0 if there is none. It is a linear search; the slots of
+// Field returns the member of an Object with the given key, or 0. It is a linear search; the slots of
 // a compiled plan are faster.
 func (d *Doc) Field(object uint32, name string) uint32 {
 	if d.Nodes[object].Kind != Object {
@@ -72,7 +72,7 @@ func (d *Doc) Field(object uint32, name string) uint32 {
 	return 0
 }
 
-// Index returns the k-th element of an Array, counted from 0, or 0 if there is none.
+// Index returns the k-th element of an Array, counted from 0, or node 0.
 func (d *Doc) Index(array uint32, k int) uint32 {
 	if d.Nodes[array].Kind != Array || k < 0 {
 		return 0

@@ -92,7 +92,7 @@ func (d *Doc) forget(s Source) {
 	}
 }
 
-// Root returns the root of the tree last parsed from the source, or 0 if there is none.
+// Root returns the root of the tree last parsed from the source, or 0.
 func (d *Doc) Root(s Source) uint32 { return d.roots[s] }
 
 // SetSource sets the text that nodes of the source refer to, without parsing it. It is used for defaults, whose

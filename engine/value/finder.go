@@ -10,10 +10,10 @@ type Finder struct {
 // Finder returns a Finder for the current trees.
 func (d *Doc) Finder() *Finder { return &Finder{d: d} }
 
-// Field returns the member of an object with the given key, or 0 if there is none.
+// Field returns the member of an object with the given key, or 0.
 func (f *Finder) Field(object uint32, key string) uint32 { return f.Child(object, Name(key)) }
 
-// Child returns the member or element of one path segment, or 0 if there is none. Elements have their index in the
+// Child returns the member or element of one path segment, or 0. Elements have their index in the
 // input.
 func (f *Finder) Child(parent uint32, s Segment) uint32 {
 	n := &f.d.Nodes[parent]
@@ -50,7 +50,7 @@ func (f *Finder) Child(parent uint32, s Segment) uint32 {
 	return known[s]
 }
 
-// Lookup returns the node at a path, or 0 if there is none.
+// Lookup returns the node at a path, or 0.
 func (f *Finder) Lookup(root uint32, p Path) uint32 {
 	if node, depth := f.Deepest(root, p); depth == len(p) {
 		return node

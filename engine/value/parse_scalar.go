@@ -204,7 +204,7 @@ func special(x uint64) uint64 {
 	return (((x ^ ones*2) - ones*(' '+1)) | ((x ^ ones*'\\') - ones) | x) & highs
 }
 
-// plain returns the index of the first special byte at or after i, or len(text) if there is none. It checks eight bytes
+// plain returns the index of the first special byte at or after i, or len(text). It checks eight bytes
 // at a time.
 func plain(text []byte, i int) int {
 	for len(text)-i >= 8 {

@@ -93,7 +93,7 @@ func skipSpace(text []byte, i int) int {
 	return i
 }
 
-// plainString reads a string without escapes and with valid UTF-8. next is -1 if there is none at i.
+// plainString reads a string without escapes and with valid UTF-8. next is -1 if it does not begin at i.
 func plainString(text []byte, i int) (s string, next int) {
 	if i >= len(text) || text[i] != '"' {
 		return "", -1

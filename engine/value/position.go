@@ -23,7 +23,7 @@ type textIndex struct {
 const blockSize = 1024
 
 // PositionOf returns the position of a value in the caller's text; for YAML, in the YAML text. p is the value's path in
-// the request and i its node, or 0 if there is none. Removed values have a position, defaults do not. It is fast enough
+// the request and i its node, or 0. Removed values have a position, defaults do not. It is fast enough
 // for any number of violations.
 func (d *Doc) PositionOf(i uint32, p Path) Position {
 	if i == 0 {

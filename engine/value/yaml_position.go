@@ -70,7 +70,7 @@ func (y *YAMLSource) Follow(from Path, pointer string) Position {
 // unescaped decodes a token of a JSON pointer.
 var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
 
-// tree returns the root node of the first document, or nil if there is none or the text cannot be parsed.
+// tree returns the root node of the first document, or nil if the text has no document or cannot be parsed.
 func (y *YAMLSource) tree() *yamlv3.Node {
 	if !y.parsed {
 		y.parsed = true
@@ -226,7 +226,7 @@ func lineStarts(text []byte) []uint32 {
 	return lines
 }
 
-// lineBreak returns the length of the line break at the beginning of the text, or 0 if there is none.
+// lineBreak returns the length of the line break at the beginning of the text, or 0.
 func lineBreak(text []byte) int {
 	switch text[0] {
 	case '\n':

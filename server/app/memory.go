@@ -16,7 +16,7 @@ import (
 // cgroupFiles have the memory limit of a container: cgroup v2, then v1.
 var cgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
-// containerLimit returns the container's memory limit, 0 if there is none.
+// containerLimit returns the container's memory limit, or 0.
 func containerLimit(files []string) int64 {
 	for _, path := range files {
 		content, err := os.ReadFile(path)

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// condition returns a CRD's condition, an empty one if there is none.
+// condition returns a CRD's condition, or an empty one.
 func (c *CRD) condition(name string) engine.Condition {
 	for _, condition := range c.Status.Conditions {
 		if string(condition.Type) == name {

@@ -103,7 +103,7 @@ func (c *compiler) bind(s *step, from *shape) *shape {
 	return shapeOfType(s.to)
 }
 
-// identified returns the member with the name in expressions, nil if there is none.
+// identified returns the member with the name in expressions, or nil.
 func (t *Type) identified(ident string) *Member {
 	for i := range t.Members {
 		if m := &t.Members[i]; m.Ident == ident && ident != "" {

@@ -12,7 +12,7 @@ import (
 // maxRefNodes bounds the nodes of a value that cel-go's functions are called with: they cannot be interrupted.
 const maxRefNodes = 1 << 14
 
-// ref returns a value as cel-go has it. It is false if there is none.
+// ref returns a value as cel-go has it. It is false without one.
 func (f *Frame) ref(v val) (ref.Val, bool) {
 	if v.opt {
 		if v.kind == kindNone {

@@ -109,5 +109,5 @@ func (v Value) elements() []val {
 	return v.v.span(v.f)
 }
 
-// Ref returns the value as cel-go has it. ok is false if there is none.
+// Ref returns the value as cel-go has it. ok is false without one.
 func (v Value) Ref() (r ref.Val, ok bool) { return v.f.ref(v.v) }

@@ -42,7 +42,7 @@ type Type struct {
 type Member struct {
 	// Name is the name of the property.
 	Name string
-	// Ident is the name in expressions (k8s.io/apiserver/pkg/cel.Escape), "" if there is none.
+	// Ident is the name in expressions (k8s.io/apiserver/pkg/cel.Escape), or "".
 	Ident string
 	// Slot is the index of the member in value.Doc.Slots, relative to the object: the position of the name among the
 	// schema's properties in byte-wise order, as in plan.Node. Members with NoSlot are found by name (apiVersion, kind and
@@ -89,7 +89,7 @@ const (
 	MapList
 )
 
-// Member returns a declared property by its name, nil if there is none.
+// Member returns a declared property by its name, or nil.
 func (t *Type) Member(name string) *Member {
 	i, ok := slices.BinarySearchFunc(t.Members, name, func(m Member, name string) int { return cmp.Compare(m.Name, name) })
 	if !ok {

@@ -37,8 +37,8 @@ func introduced(s *schema.Props) int {
 	return lowest
 }
 
-// youngest returns the path to the first schema whose format was introduced in the minor, and the format. The format is
-// "" if there is none. It visits only keywords that an accepted schema may have.
+// youngest returns the path to the first schema whose format was introduced in the minor, and the format. The format
+// can be "". It visits only keywords that an accepted schema may have.
 func youngest(s *schema.Props, minor int, path []string) ([]string, string) {
 	if s == nil {
 		return nil, ""

@@ -85,7 +85,7 @@ func distance(a, b []byte) int {
 }
 
 // nearest returns the index of the most similar of the names, the first of several, for which skip, if not nil, returns
-// false. It returns -1 if there is none, and if the work exceeds its bound: a result that depends on how far the search
+// false. It returns -1 without such a name, and if the work exceeds its bound: a result that depends on how far the search
 // came would not be stable.
 func (f *Finder) nearest(to string, names []string, skip func(string) bool) (best, least int) {
 	best, least = -1, different

@@ -66,7 +66,7 @@ func (w *Evaluation) push(it Value) bool {
 	return w.Visit(1)
 }
 
-// member returns a member of an object, or 0 if there is none.
+// member returns a member of an object, or 0.
 func (w *Evaluation) member(object uint32, name string) uint32 {
 	if w.d.Nodes[object].Kind != value.Object || !w.Visit(1+w.d.Len(object)/MembersPerVisit) {
 		return 0

@@ -52,7 +52,7 @@ type Counterexample struct {
 	// Text says what is wrong.
 	Text string
 	// Object is the object. Converted is its conversion, with the change of the law edit; Back is the conversion of that
-	// back. They are nil if there is none.
+	// back. Each can be nil.
 	Object, Converted, Back []byte
 }
 

@@ -215,7 +215,7 @@ func (w *walker) object(item *itemProgram, n *named, src, dst *schema.Props, sp,
 	return out
 }
 
-// property builds the node of a property. parent is the schema of the target's object, nil if there is none.
+// property builds the node of a property. parent is the schema of the target's object, or nil.
 func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props, sp, dp path, by *compiledRule) *node {
 	if n != nil {
 		switch {

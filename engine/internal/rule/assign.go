@@ -172,7 +172,7 @@ var (
 )
 
 // compare returns the first difference between types: where it is, the type there, and that of the field, which is nil
-// for a field that does not exist. found is "" if there is none.
+// for a field that does not exist. found is "" without one.
 func (c *resultCheck) compare(at string, from *types.Type, to *closure.Type) (path, found string, field *closure.Type) {
 	kind := from.Kind()
 	if isAny(to) && (kind == types.ListKind || kind == types.MapKind || kind == types.StructKind) {

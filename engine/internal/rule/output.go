@@ -294,7 +294,7 @@ func (w *writer) result(v ref.Val, t *closure.Type) (uint32, error) {
 	return 0, w.mismatch("of the type "+v.Type().TypeName(), t)
 }
 
-// node returns the node of a value of the document, 0 if there is none.
+// node returns the node of a value of the document, or 0.
 func (w *writer) node(v ref.Val) uint32 {
 	if w.values == nil {
 		return 0

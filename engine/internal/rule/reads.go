@@ -268,7 +268,7 @@ func (r *reader) member(s *source, ident string, optional bool) *source {
 	return out
 }
 
-// identified returns the property of an object by its name in expressions, nil if there is none.
+// identified returns the property of an object by its name in expressions, or nil.
 func identified(t *closure.Type, ident string) *closure.Member {
 	if t == nil || t.Kind != closure.Object {
 		return nil

@@ -120,7 +120,7 @@ func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
 	return all, nil
 }
 
-// patch returns the patch of --patch or --patch-file, nil if there is none.
+// patch returns the patch of --patch or --patch-file, or nil.
 func (c *admitCommand) patch(env environment) (_ *crdevalv1.ObjectPatch, err error) {
 	if !c.patching() {
 		return nil, nil

@@ -61,8 +61,8 @@ func (c *convertCommand) Validate() error {
 // conversion is the result for an object.
 type conversion struct {
 	*source
-	object   []byte // the converted object as JSON; nil if there is none
-	err      error  // why there is none
+	object   []byte // the converted object as JSON, or nil
+	err      error  // why object is nil
 	rejected bool   // an API server does not convert the object either
 	skipped  bool   // it is not for this command: see err
 }
@@ -269,7 +269,7 @@ func (v *converter) describe(r *conversion) {
 	}
 }
 
-// crdOf returns the CRD of the run for an object, nil if there is none.
+// crdOf returns the CRD of the run for an object, or nil.
 func (v *converter) crdOf(s *source) *crdReport {
 	i := slices.IndexFunc(v.given, func(j *crdReport) bool {
 		spec := &j.source.id.Spec

@@ -74,7 +74,7 @@ type Loader struct {
 	versions    int64         // of files, so far
 	writes      int64         // of CRDs, so far
 	reread      bool          // some files must be read again soon
-	failure     string        // the failure of the registry, as logged; empty if there is none
+	failure     string        // the failure of the registry, as logged; or empty
 	retry       time.Duration // the pause after the failure
 
 	stats atomic.Pointer[Stats]

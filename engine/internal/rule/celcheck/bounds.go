@@ -53,8 +53,8 @@ type CostlyBound struct {
 	// Path leads to the list, map or string, as in Container. Keyword is maxItems, maxProperties or maxLength.
 	Path    []string
 	Keyword string
-	// Suggested is the largest value of the keyword with which the rule fits, if all other suggestions apply too; 0 if
-	// there is none.
+	// Suggested is the largest value of the keyword with which the rule fits, if all other suggestions apply too,
+	// or 0.
 	Suggested int64
 }
 
@@ -176,7 +176,7 @@ func (s *boundSearch) setAll(values []int64, n int64, kind func(*bound) bool) []
 	return out
 }
 
-// largest returns the largest n from 1 to limit that fits, 0 if there is none. Estimates grow with bounds.
+// largest returns the largest n from 1 to limit that fits, or 0. Estimates grow with bounds.
 func (s *boundSearch) largest(limit int64, fits func(n int64) bool) int64 {
 	var lo int64 // fits
 	for hi := limit; lo < hi; {

@@ -105,7 +105,7 @@ func (t *exprTexts) of(id int64) (string, int) {
 type token struct {
 	start, end int // in code points
 	text       string
-	match      int // of a bracket: the token of the other one, -1 if there is none
+	match      int // of a bracket: the token of the other one, or -1
 }
 
 var tokens = regexp.MustCompile(`//.*|[bB]?[rR][bB]?(?:"""(?s:.*?)"""|'''(?s:.*?)'''|"[^"]*"|'[^']*')|` +

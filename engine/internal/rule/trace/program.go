@@ -22,7 +22,7 @@ type Step struct {
 	// Value is its value as JSON; values that JSON does not have are strings. It is nil for an error, and for a value that
 	// is longer than MaxValueBytes.
 	Value []byte
-	// Error is CEL's error, "" if there is none.
+	// Error is CEL's error, or "".
 	Error string
 	// Decisive marks a step that determined the value of the rule, such as the operand of && that is false.
 	Decisive bool
