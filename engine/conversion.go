@@ -16,17 +16,18 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// ConversionReport is the answer to conversion rules for a CRD: see docs/conversion.md.
+// ConversionReport describes conversion rules and how they fit a CRD. docs/conversion.md describes the rules.
 type ConversionReport struct {
-	// Accepted reports whether the rules fit the schemas of the CRD. If not, conversions of objects fail.
+	// Accepted reports whether the rules have no violations. If they have some, conversions of objects fail.
 	Accepted bool
-	// Violations have positions in the rules.
+	// Violations of the rules. Their positions refer to the rules.
 	Violations []Violation
 	// Hub is the version through which conversions go between versions that have no rules of their own, or "".
 	Hub string
-	// Rules describe the rules, in the order of the file. Those for the fields that both versions have come first.
+	// Rules describe the rules, in the order of the file. For each pair of versions, the fields that both have come
+	// first.
 	Rules []ConversionRule
-	// Coverage counts what becomes of the fields of a version, for each pair of versions and direction.
+	// Coverage counts fields by how they are converted, for each pair of versions and direction.
 	Coverage []ConversionCoverage
 	// Laws are the results of Definition.TestConversion. Compile and Check do not run it.
 	Laws []ConversionLaw
@@ -40,17 +41,17 @@ type ConversionRule struct {
 	Index int
 	// Kind is the kind of the rule: move, list, values, cel, stash, drop; equal for the fields that both versions have.
 	Kind string
-	// Text shows the paths: spec.host <-> spec.endpoint.host.
+	// Text shows the paths, such as spec.host <-> spec.endpoint.host.
 	Text string
 	// Class says how much is known of the rule.
 	Class ConversionClass
-	// Preconditions are the conditions under which nothing else is lost: spec.port of v1 is at most 65535. Objects that
-	// break one with a value are not converted.
+	// Preconditions are what the rule loses, and conditions that values must meet, such as spec.port of v1 is at most
+	// 65535. Conversions check most conditions, and fail if a value does not meet one.
 	Preconditions []string
 }
 
-// ConversionCoverage counts the fields of the schema of the version Between[0] by what becomes of them in a conversion to
-// Between[1]: carried, read by expressions only, kept in the annotation, or dropped.
+// ConversionCoverage counts the fields of the version Between[0] by how a conversion to Between[1] treats them:
+// carried (copied), read by expressions only, stashed in the annotation, or dropped.
 type ConversionCoverage = lens.Coverage
 
 // ConversionClass says how much is known of a conversion rule.
@@ -59,12 +60,12 @@ type ConversionClass = lens.Class
 // The classes. The first two are proved from the schemas.
 const (
 	ConversionISO    = lens.ISO    // nothing is lost in either direction
-	ConversionLens   = lens.Lens   // only what the preconditions list is lost
-	ConversionTested = lens.Tested // expressions: TestConversion says whether something is lost
+	ConversionLens   = lens.Lens   // nothing is lost except what the preconditions list
+	ConversionTested = lens.Tested // the rule has expressions: TestConversion shows whether something is lost
 )
 
-// IsConversion reports whether a document has conversion rules: an object with the field crd and without kind and
-// apiVersion. The error is an *Error for a document that cannot be read.
+// IsConversion reports whether a document contains conversion rules: an object with the field crd and without kind and
+// apiVersion. It returns the value of crd. The error is an *Error if the document cannot be read.
 func IsConversion(doc Document, l Limits) (crd string, ok bool, err error) {
 	defer recovered(&err)
 	d := value.Acquire()
@@ -76,15 +77,15 @@ func IsConversion(doc Document, l Limits) (crd string, ok bool, err error) {
 	return crd, ok, err
 }
 
-// Conversion returns the report of the rules in Options.Conversion, nil without rules. The caller must not modify it.
+// Conversion returns the report about the rules in Options.Conversion, or nil without rules. The caller must not
+// modify it.
 func (d *Definition) Conversion() *ConversionReport { return d.conversion }
 
-// AppendConverted converts a JSON object to a version by the rules of Options.Conversion and appends it to dst. It does
-// what a conversion webhook does and no more: it neither coerces the object to the schema of the version nor validates
-// it. Unless whole is set, the object may be one of the partial objects that API servers send for server-side apply:
-// constants and defaults of expressions are then omitted if metadata.managedFields does not show that the object is whole.
-// The error names the object, the rule and the value; it is an *Error with ReasonConversionUnavailable for an object
-// that the rules do not convert.
+// AppendConverted converts a JSON object to a version by the rules of Options.Conversion and appends it to dst. Like a
+// conversion webhook, it neither coerces the object to the schema of the version nor validates it. If whole is false,
+// the object can be a partial object of server-side apply. Constants and defaults of expressions are then omitted,
+// unless metadata.managedFields shows that the object is whole. If the rules do not convert the object, the error is
+// an *Error with ReasonConversionUnavailable, and names the object, the rule and the value.
 func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, version string, whole bool) (_ []byte, err error) {
 	defer recovered(&err)
 	if d.conversion == nil {
@@ -128,8 +129,8 @@ func (d *Definition) appendConverted(
 	return doc.AppendDecoded(dst, root), nil
 }
 
-// compileConversion compiles the rules of o.Conversion for an accepted CRD. The set is nil if the report does not accept
-// them. Both are nil without rules.
+// compileConversion compiles the rules of o.Conversion for an accepted CRD. The set is nil if the rules have
+// violations. Report and set are nil without rules.
 func compileConversion(
 	ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory,
 ) (*ConversionReport, *lens.Set, error) {
@@ -180,7 +181,8 @@ func compileConversion(
 	return report, set, nil
 }
 
-// misplaced checks that rules are for a CRD and that an API server would ask for conversions.
+// misplaced returns a violation if the rules are for another CRD, or if API servers convert its objects without a
+// webhook.
 func misplaced(f *lens.File, crd *apiextensionsv1.CustomResourceDefinition) []violation.Violation {
 	at := value.Path{value.Name("crd")}
 	switch {
@@ -194,17 +196,17 @@ func misplaced(f *lens.File, crd *apiextensionsv1.CustomResourceDefinition) []vi
 	return nil
 }
 
-// ConversionLaw is the test of one law on generated objects.
+// ConversionLaw is the result of testing one law on generated objects.
 type ConversionLaw struct {
-	// Law is the name of the law: see docs/conversion.md.
+	// Law is the name of the law. docs/conversion.md describes the laws.
 	Law string
-	// Between are the versions of the objects and of their conversion.
+	// Between is the version of the objects, and the version that they are converted to.
 	Between [2]string
-	// Objects is the number of objects that were converted.
+	// Objects is the number of objects that the law was tested on.
 	Objects int
 	// Counterexample is an object that breaks the law, or nil.
 	Counterexample *Counterexample
-	// Excepted reports whether the rules say under except that they do not obey the law.
+	// Excepted reports whether the rules list the law under except.
 	Excepted bool
 }
 

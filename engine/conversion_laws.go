@@ -13,9 +13,9 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// TestConversion tests the rules of Options.Conversion on generated objects: all laws in docs/conversion.md, on n objects
-// for each pair of versions and each direction, with rules first and then through the hub. Equal seeds give equal
-// results. A counterexample is shrunk to a small object. The result is nil without accepted rules. The error is that of the context.
+// TestConversion tests all laws of docs/conversion.md on n generated objects for each pair of versions and direction.
+// Pairs with rules come first, then those that are converted through the hub. Equal seeds give equal results.
+// Counterexamples are shrunk. The result is nil without accepted rules. The error is that of the context.
 func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ []ConversionLaw, err error) {
 	defer recovered(&err)
 	if d.conversion == nil || !d.conversion.Accepted {
@@ -46,7 +46,7 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 	return list, nil
 }
 
-// directions returns the source and target of all conversions: those with rules, then those through the hub.
+// directions returns the source and target of each conversion: first those with rules, then those through the hub.
 func (d *Definition) directions() (all [][2]string) {
 	all = d.inner.Lenses.Pairs()
 	for i := range d.versions {
@@ -59,7 +59,7 @@ func (d *Definition) directions() (all [][2]string) {
 	return all
 }
 
-// via returns the version through which conversions go, "" if there are rules for them.
+// via returns the hub if conversions go through it, and "" if the pair has rules.
 func (d *Definition) via(from, to string) string {
 	if slices.Contains(d.inner.Lenses.Pairs(), [2]string{from, to}) {
 		return ""
@@ -67,7 +67,7 @@ func (d *Definition) via(from, to string) string {
 	return d.inner.Lenses.Hub()
 }
 
-// excepts reports whether the rules of a conversion do not obey a law: those of its way to the hub, or from it.
+// excepts reports whether the rules of a conversion except a law. Through the hub, those of either half count.
 func (d *Definition) excepts(from, to string, law lens.Law) bool {
 	via := d.via(from, to)
 	if via == "" {

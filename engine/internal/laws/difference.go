@@ -14,7 +14,7 @@ type tree struct {
 	root uint32
 }
 
-// parse parses an object. The caller releases it. A text that is not JSON is an object without members.
+// parse parses an object. The caller releases it. If the text is not JSON, the object is empty.
 func parse(object []byte) tree {
 	d := value.Acquire()
 	root, err := d.ParseJSON(object, value.Limits{MaxBytes: max(len(object), 1)})
@@ -42,7 +42,7 @@ func (t tree) remove(object uint32, name string) {
 	}
 }
 
-// annotations returns the metadata and its annotations, 0 for what does not exist.
+// annotations returns the metadata and its annotations, or 0 if they do not exist.
 func (t tree) annotations() (metadata, annotations uint32) {
 	metadata = t.Field(t.root, "metadata")
 	if annotations = t.Field(metadata, "annotations"); t.Nodes[annotations].Kind != value.Object {
@@ -51,8 +51,8 @@ func (t tree) annotations() (metadata, annotations uint32) {
 	return metadata, annotations
 }
 
-// withoutKept removes the annotations of conversions. It also removes annotations that have become {}, unless keep is
-// set.
+// withoutKept removes the annotations of conversions. If no annotation remains, it also removes the field annotations,
+// unless keep is set.
 func (t tree) withoutKept(keep bool) tree {
 	metadata, annotations := t.annotations()
 	prev, removed := uint32(0), false
@@ -115,13 +115,13 @@ func differs(a tree, i uint32, b tree, j uint32, at value.Path) *difference {
 	return nil
 }
 
-// How many bytes of a value and of an object a text shows.
+// The number of bytes of a value and of an object that a text shows.
 const (
 	maxShown       = 80
 	maxShownObject = 600
 )
 
-// shown returns a value as JSON, shortened, or "" for the node 0.
+// shown returns a value as shortened JSON, or "" for the node 0.
 func shown(t tree, i uint32) string {
 	if i == 0 {
 		return ""
@@ -129,7 +129,7 @@ func shown(t tree, i uint32) string {
 	return violation.Shorten(string(t.AppendJSON(nil, i)), maxShown)
 }
 
-// named returns the path as text.
+// named returns a path as text.
 func named(p value.Path) string {
 	if len(p) == 0 {
 		return "the object"
@@ -137,7 +137,7 @@ func named(p value.Path) string {
 	return p.Dotted()
 }
 
-// state returns a value or "absent".
+// state returns the text of a value, or "absent".
 func state(text string) string {
 	if text == "" {
 		return "absent"

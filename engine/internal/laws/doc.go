@@ -1,13 +1,13 @@
-// Package laws tests conversions between two versions on generated objects. The laws are what users of a CRD rely on:
+// Package laws tests conversions between two versions on generated objects. It tests these laws:
 //
-//   - round trip: converting an object to another version and back changes nothing but what is lost by design.
-//   - edit: a change made in the other version is kept, and what an annotation keeps never overrides it.
-//   - locality: the conversion of a part of an object is a part of its conversion. Server-side apply converts parts.
-//   - metadata: labels, annotations and all other metadata stay as they are, except for the annotations of conversions.
-//   - validity: an object that is valid becomes an object that is valid.
+//   - round trip: a conversion and the conversion back change nothing, except for what is lost by design.
+//   - edit: a change made in the other version is kept. A stashed value never overrides it.
+//   - locality: the conversion of a part of an object is a part of the conversion of the object.
+//   - metadata: metadata does not change, except for the annotations of conversions.
+//   - validity: the conversion of a valid object is valid.
 //   - size: the annotations stay below the limit of Kubernetes.
-//   - determinism: equal objects become equal objects.
-//   - status: the round trip of the status.
+//   - determinism: equal objects have equal conversions.
+//   - status: the round trip, for the status.
 //
-// An object that breaks a law is shrunk. run.go generates the objects, the other files check one law or two each.
+// An object that breaks a law is shrunk. run.go generates the objects. Each of the other files checks one or two laws.
 package laws

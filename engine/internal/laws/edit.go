@@ -9,10 +9,10 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// mostChanges bounds the tries to find a valid change of an object.
+// mostChanges bounds the attempts to find a valid change of an object.
 const mostChanges = 4
 
-// validChange returns a change of the converted object after which it is valid, or nil.
+// validChange returns a change that leaves the converted object valid, or nil.
 func (t *tester) validChange(r sample.Random, tr *trial) *sample.Change {
 	if tr.failed != nil {
 		return nil
@@ -33,7 +33,7 @@ func (t *tester) validChange(r sample.Random, tr *trial) *sample.Change {
 	return nil
 }
 
-// edited returns the converted object after a change and with defaults, nil if it is not valid then.
+// edited returns the converted object after a change, with defaults. It returns nil if the object is not valid.
 func (t *tester) edited(tr *trial, c *sample.Change) []byte {
 	o, err := sample.Parse(tr.converted)
 	if err != nil || !c.Apply(o) {
@@ -46,8 +46,8 @@ func (t *tester) edited(tr *trial, c *sample.Change) []byte {
 	return v.Object
 }
 
-// edit checks the law on three conversions back: of the changed object, of the changed object without annotations of
-// conversions, and of the object as it is. What the first has and the second lacks comes from the annotations.
+// edit compares three conversions back: of the changed object, of the changed object without annotations of
+// conversions, and of the unchanged object. Values that only the first one has come from the annotations.
 func (t *tester) edit(tr *trial) (bool, *Counterexample) {
 	if tr.failed != nil || tr.returned != nil || tr.change == nil {
 		return false, nil
@@ -58,7 +58,7 @@ func (t *tester) edit(tr *trial) (bool, *Counterexample) {
 	}
 	plain, err := t.withoutKept(changed)
 	if err != nil {
-		return false, nil // the change is one that the rules do not convert
+		return false, nil // the rules do not convert the change
 	}
 	broken := func(format string, args ...any) *Counterexample {
 		return &Counterexample{Object: tr.object, Converted: changed,
@@ -84,7 +84,7 @@ func (t *tester) withoutKept(object []byte) ([]byte, error) {
 	return t.convert(o.withoutKept(false).AppendJSON(nil, o.root), t.to, t.from)
 }
 
-// describe says what the change of a trial is.
+// describe returns a sentence about the change of a trial.
 func (t *tester) describe(tr *trial) string {
 	c := tr.change
 	if c.Value == nil {
@@ -131,7 +131,7 @@ type additions struct {
 	list []addition
 }
 
-// addition is a value with everything below it.
+// addition is a value that one object has and another lacks.
 type addition struct {
 	path value.Path
 	// id is the path with the keys of items instead of their indexes. Each step begins with separator.
@@ -145,7 +145,7 @@ const (
 	item      = "\x01"
 )
 
-// compare collects the values of b that a lacks. It returns the first value of a that b lacks or has otherwise.
+// compare collects the values of b that a lacks. It returns the first value of a that is absent or different in b.
 func (x *additions) compare(a tree, i uint32, b tree, j uint32, at value.Path, id string) *difference {
 	m, n := &a.Nodes[i], &b.Nodes[j]
 	switch {
@@ -191,7 +191,7 @@ func identity(t tree, i uint32, keys []string) string {
 	return string(text)
 }
 
-// allows reports whether an addition n in p is in a value of the list, or below one. The values of the list are in a.
+// allows reports whether an addition n in p is one of x, or is below one. The values of x are in a.
 func (x *additions) allows(a, p tree, n addition) bool {
 	for _, k := range x.list {
 		rest, below := strings.CutPrefix(n.id, k.id)
@@ -212,9 +212,8 @@ func (x *additions) allows(a, p tree, n addition) bool {
 	return false
 }
 
-// standsAlone reports whether an added value exists only because of annotations even without a change: whether an object
-// that has nothing else at this path also loses the path without them. Then the path leaves no trace in the other
-// version that a client could remove.
+// standsAlone reports whether an added value depends on annotations even without a change: an object that has nothing
+// else at this path loses the path without them. The other version then has no field that a client could remove.
 func (t *tester) standsAlone(tr *trial, p tree, n addition) bool {
 	o := parse(tr.object)
 	defer o.Release()
@@ -256,8 +255,8 @@ func (t *tester) has(object []byte, id string) bool {
 	return i != 0
 }
 
-// lost returns a value that the annotation keeps and that is not restored: its parent exists in q, the object without
-// the annotation, and nothing else sets it, but p lacks it. i is the kept value in a.
+// lost returns a stashed value that is not restored: p lacks it, although its parent exists in q, the object without
+// the annotation. i is the stashed value in a.
 func (t *tester) lost(a tree, i uint32, q, p tree, path value.Path, id string) *difference {
 	steps := strings.Split(id, separator)[1:]
 	last := len(steps) - 1
@@ -285,10 +284,10 @@ func (t *tester) lost(a tree, i uint32, q, p tree, path value.Path, id string) *
 	return nil
 }
 
-// unkeyed reports whether an element without keys is among the steps.
+// unkeyed reports whether the steps include an element without keys.
 func unkeyed(steps []string) bool { return slices.Contains(steps, item) }
 
-// find returns the node at the end of the steps of an id and its path, or 0.
+// find returns the node at the end of the steps of an id, and its path. The node is 0 if it does not exist.
 func (t *tester) find(o tree, steps []string) (i uint32, path value.Path) {
 	i = o.root
 	for _, s := range steps {

@@ -17,8 +17,8 @@ func (t *tester) throughHub(object []byte) ([]byte, error) {
 	})
 }
 
-// addObjects adds the objects of another value that the object i lacks, without their values. An annotation may restore
-// fields below them.
+// addObjects adds the objects of another value that the object i lacks, but not their values. An annotation can
+// restore fields below them.
 func (t tree) addObjects(i uint32, other tree, j uint32) {
 	for e := other.Nodes[j].First; e != 0; e = other.Nodes[e].Next {
 		if other.Nodes[e].Kind != value.Object {

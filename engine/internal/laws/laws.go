@@ -10,8 +10,8 @@ import (
 
 // Converter converts objects.
 type Converter interface {
-	// Convert converts the tree of an object, in place. whole says that it is not one of the partial objects of
-	// server-side apply. After an error the tree is unusable.
+	// Convert converts the tree of an object, in place. If whole is false, the object can be a partial object of
+	// server-side apply. After an error, the tree is unusable.
 	Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error
 	// Normalize removes from the tree of an object what the conversion by the rules of two versions loses by design.
 	Normalize(d *value.Doc, root uint32, from, to string)
@@ -23,21 +23,21 @@ type Converter interface {
 type Version struct {
 	Name      string
 	Generator *sample.Generator
-	// Judge defaults and validates an object of the version. The error is for objects that cannot be judged.
+	// Judge defaults and validates an object of the version. It returns an error if the object cannot be validated.
 	Judge func(ctx context.Context, object []byte) (Verdict, error)
 }
 
-// Verdict is the judgement of an object.
+// Verdict is the result of validating an object.
 type Verdict struct {
 	// Object is the object with defaults.
 	Object []byte
-	// Faults are the reasons why it is invalid.
+	// Faults are the reasons why the object is invalid.
 	Faults []sample.Fault
 	// Text describes the first fault, or an unknown field. It is "" for a valid object without unknown fields.
 	Text string
 }
 
-// Result is the test of one law from one version to another.
+// Result is the result of testing one law from one version to another.
 type Result struct {
 	Law      lens.Law
 	From, To string
@@ -62,7 +62,7 @@ type law struct {
 	check
 }
 
-// check returns whether a law applies to a trial, and a counterexample if the trial breaks it.
+// check returns whether a law applies to a trial, and a counterexample if the trial breaks the law.
 type check func(*tester, *trial) (applies bool, c *Counterexample)
 
 // all returns the laws in the order of the results.
@@ -74,7 +74,7 @@ func all() []law {
 	}
 }
 
-// The indexes of laws that need further objects.
+// The indexes of laws that need additional objects.
 const (
 	editLaw     = 1
 	validityLaw = 4

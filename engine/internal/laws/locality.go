@@ -35,9 +35,9 @@ func (t *tester) locality(tr *trial) (bool, *Counterexample) {
 	return true, nil
 }
 
-// outside returns the first value of a that is not part of b, or nil. The elements of a list are part of those of a
-// longer list with the same order, and null is part of any value. emptied says that objects without values are part of
-// anything, even if they are absent.
+// outside returns the first value of a that is not part of b, or nil. A list is part of a longer list that has the
+// same elements in the same order. null is part of any value. If emptied is set, objects without values are part of
+// any value, even if it is absent.
 func outside(a tree, i uint32, b tree, j uint32, at value.Path, emptied bool) *difference {
 	m, n := &a.Nodes[i], &b.Nodes[j]
 	switch {
@@ -85,7 +85,7 @@ func outside(a tree, i uint32, b tree, j uint32, at value.Path, emptied bool) *d
 	return &difference{at.Detach(), shown(a, i), shown(b, j)}
 }
 
-// hollow reports whether a value is null or an object of such values.
+// hollow reports whether a value is null, or an object that contains only hollow values.
 func hollow(t tree, i uint32) bool {
 	if t.Nodes[i].Kind != value.Object {
 		return t.Nodes[i].Kind == value.Null

@@ -22,7 +22,7 @@ type tester struct {
 	enlarged  map[string]bool // the paths of strings that were long
 }
 
-// trial is an object, and what checks of the laws need besides. Shrinking changes it.
+// trial is an object with the data that the checks of the laws need. Shrinking changes it.
 type trial struct {
 	tree    *sample.Tree
 	change  *sample.Change // for the law edit, nil without a valid change
@@ -45,8 +45,8 @@ const (
 	largeText = maxAnnotations + 1<<10
 )
 
-// Test tests all laws on n objects, or on fewer if too few of the generated ones are valid. via is the version through
-// which the conversions go, "" if there is none. The error is that of the context.
+// Test tests all laws on n objects, or on fewer if too few generated objects are valid. via is the version that the
+// conversions go through, or "". The error is that of the context.
 func Test(ctx context.Context, c Converter, from, to *Version, via string, n int, seed uint64) ([]Result, error) {
 	t := &tester{ctx: ctx, converter: c, from: from, to: to, via: via, enlarged: map[string]bool{}}
 	laws := all()
@@ -84,8 +84,8 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 	return results, ctx.Err()
 }
 
-// generate returns a valid object and its conversion. It returns nil if it found none. If the conversion fails because
-// of values of the object, it tries others, and returns an object whose conversion fails only if it found no other.
+// generate returns a valid object and its conversion, or nil if it finds no valid object. If the conversion of an
+// object fails, it tries other values. It returns an object whose conversion fails only if it finds no other.
 func (t *tester) generate(r sample.Random) (*trial, error) {
 	var last *trial
 	tree, err := t.from.Generator.Valid(r, func(object []byte) ([]sample.Fault, error) {
@@ -117,7 +117,7 @@ func (t *tester) generate(r sample.Random) (*trial, error) {
 	return last, err
 }
 
-// judge validates an object and converts it. It returns the faults of the object.
+// judge validates an object, and converts it there and back. It returns the faults of the object.
 func (t *tester) judge(tr *trial, object []byte) []sample.Fault {
 	v, err := t.from.Judge(t.ctx, object)
 	if err != nil {
@@ -133,7 +133,7 @@ func (t *tester) judge(tr *trial, object []byte) []sample.Fault {
 	return nil
 }
 
-// withMetadata returns an object with the metadata of another one, since a server removes what is empty in it.
+// withMetadata returns an object with the metadata of another one. Validation removes empty parts of metadata.
 func withMetadata(object, from []byte) []byte {
 	o, f := parse(object), parse(from)
 	defer o.Release()
@@ -156,14 +156,14 @@ func (t *tester) convert(object []byte, from, to *Version) ([]byte, error) {
 	return t.convertPart(object, from, to, true)
 }
 
-// convertPart converts an object, which may be a partial one, and returns it as JSON.
+// convertPart converts an object, which can be partial, and returns it as JSON.
 func (t *tester) convertPart(object []byte, from, to *Version, whole bool) ([]byte, error) {
 	return t.transform(object, func(d *value.Doc, root uint32) error {
 		return t.converter.Convert(t.ctx, d, root, from.Name, to.Name, whole)
 	})
 }
 
-// transform changes the tree of an object and returns it as JSON, with floats such as 1.0, as webhooks do.
+// transform changes the tree of an object and returns it as JSON. It keeps floats such as 1.0, as webhooks do.
 func (t *tester) transform(object []byte, do func(d *value.Doc, root uint32) error) ([]byte, error) {
 	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
 	root, err := d.ParseJSON(object, value.Limits{})
@@ -205,7 +205,7 @@ func (t *tester) apply(l law, result *Result, tr *trial) {
 	}
 }
 
-// shrink returns a small counterexample. c is the one of the trial.
+// shrink returns a small counterexample. c is the counterexample of the trial.
 func (t *tester) shrink(check check, tr *trial, c *Counterexample) *Counterexample {
 	small := *tr
 	small.tree = tr.tree.Clone()
@@ -232,7 +232,7 @@ func (t *tester) shrink(check check, tr *trial, c *Counterexample) *Counterexamp
 	return c
 }
 
-// runLarge checks the law size on objects with a long string: one for each string of the schema that comes up.
+// runLarge checks the law size on objects with one long string, once for each string field that the object has.
 func (t *tester) runLarge(tr *trial, l law, result *Result) {
 	var visit func(v *sample.Tree, path string)
 	visit = func(v *sample.Tree, path string) {
@@ -259,7 +259,7 @@ func (t *tester) runLarge(tr *trial, l law, result *Result) {
 	}
 }
 
-// unconverted returns the counterexample of a conversion that fails for most objects.
+// unconverted returns a counterexample if the conversion fails for most objects.
 func (t *tester) unconverted(tr *trial, failed, converted int) *Counterexample {
 	text := func(tr *trial) *Counterexample {
 		return &Counterexample{Object: tr.object, Text: fmt.Sprintf(

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// counterexample returns one with the conversions of the trial.
+// counterexample returns a counterexample with the conversions of the trial.
 func (tr *trial) counterexample(format string, args ...any) *Counterexample {
 	return &Counterexample{Text: fmt.Sprintf(format, args...), Object: tr.object, Converted: tr.converted, Back: tr.back}
 }
@@ -180,7 +180,7 @@ func (t *tester) determinism(tr *trial) (bool, *Counterexample) {
 	return true, nil
 }
 
-// unpacked replaces the annotations of conversions that are JSON by their values, since the order of keys in them does
+// unpacked replaces the annotations of conversions by the JSON values in them, because the order of their keys does
 // not matter.
 func (t tree) unpacked() tree {
 	_, annotations := t.annotations()

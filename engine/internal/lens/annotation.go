@@ -7,9 +7,10 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// AnnotationPrefix and the name of a version form the name of the annotation that keeps the stashed fields of the
-// version. Its value is a JSON object: by the path of a rule, the value; for a path through lists and maps, an object of
-// values by the key of the item. The member "" stands for the annotations {} of the object.
+// AnnotationPrefix and the name of a version form the name of the annotation with the stashed fields of that version.
+// The annotation is a JSON object that maps the path of a rule to the stashed value. If the path goes through lists or
+// maps, it maps the path to an object of values by the keys of the items. The member "" means that the annotations of
+// the object were {}.
 const AnnotationPrefix = "conversion.crdeval.dev/"
 
 // writeAnnotation sets the annotation of a version.
@@ -38,7 +39,8 @@ func (r *run) writeAnnotation(version string, text []byte) *Error {
 	return nil
 }
 
-// takeAnnotation removes the annotation of a version. It returns the object in it, 0 without a correct one.
+// takeAnnotation removes the annotation of a version. It returns the object in it, or 0 if the annotation is absent or
+// invalid.
 func takeAnnotation(d *value.Doc, root uint32, version string) (kept uint32) {
 	metadata := d.Field(root, "metadata")
 	annotations := d.Field(metadata, "annotations")

@@ -16,8 +16,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Compile checks a file against the versions of its CRD and compiles it. The paths of violations are those in the file.
-// The Set is nil if there are any. The error is that of the context.
+// Compile checks a file against the versions of its CRD and compiles it. The paths of violations are paths in the
+// file. The Set is nil if there are violations. The error is that of the context.
 func Compile(ctx context.Context, f *File, versions []Version, memory *celcheck.Memory) (
 	*Set, []violation.Violation, error) {
 	c := &compiler{ctx: ctx, memory: memory, set: &Set{
@@ -62,7 +62,7 @@ func (c *compiler) plan(s *schema.Props, at value.Path) *plan.Plan {
 	return p
 }
 
-// checkPairs checks that every version is in a pair, and that all pairs have the hub if there are several.
+// checkPairs checks that each version is in a pair, and that each of several pairs contains the hub.
 func (c *compiler) checkPairs(f *File, versions []Version) {
 	var names []string
 	for _, v := range versions {
@@ -102,7 +102,7 @@ func (c *compiler) checkPairs(f *File, versions []Version) {
 // side is one of the two versions of a pair.
 type side struct {
 	Version
-	// named has the paths that rules name in this version, and that expressions read.
+	// named has the paths in this version that rules name or expressions read.
 	named *named
 	scope *celcheck.Scope
 }
@@ -116,7 +116,7 @@ type pairing struct {
 	equal *compiledRule
 }
 
-// compiledRule collects what is found about a rule in both directions.
+// compiledRule is a rule with the results of compiling it in both directions.
 type compiledRule struct {
 	*ruleText
 	sides         []int // of stash and drop: the versions that have the path
@@ -178,7 +178,7 @@ func (c *compiler) pair(p *pair, versions []Version) {
 	}
 }
 
-// text shows the paths of a rule.
+// text returns the paths of a rule as text.
 func (r *compiledRule) text() string {
 	switch r.kind {
 	case Equal:

@@ -14,9 +14,9 @@ import (
 
 // Error says why an object cannot be converted.
 type Error struct {
-	// Rule is the rule that cannot convert it: rule 3 (values).
+	// Rule is the rule that cannot convert the object, such as rules[3] (values).
 	Rule string
-	// Path leads to the value, Value is its JSON text, shortened.
+	// Path leads to the value. Value is its JSON text, shortened.
 	Path  value.Path
 	Value string
 	// Text says what is wrong with the value and what to do.
@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 	return b.String() + e.Text
 }
 
-// below puts steps in front of the path. It returns nil for nil.
+// below prepends steps to the path. It returns nil for nil.
 func (e *Error) below(steps ...value.Segment) *Error {
 	if e != nil {
 		e.Path = append(value.Path(steps).Clone(), e.Path...)
@@ -48,7 +48,7 @@ func (e *Error) below(steps ...value.Segment) *Error {
 	return e
 }
 
-// in puts the names of a path without items in front of the path.
+// in prepends the names of a path without items.
 func (e *Error) in(p path) *Error {
 	steps := make([]value.Segment, len(p))
 	for i, name := range p {
@@ -57,9 +57,8 @@ func (e *Error) in(p path) *Error {
 	return e.below(steps...)
 }
 
-// Convert converts the tree of an object from one version to another, in place. whole says that the object is not one of
-// the partial objects of server-side apply: see partial.go. If Convert returns an error, the tree is unusable. The error
-// is an *Error.
+// Convert converts the tree of an object from one version to another, in place. If whole is false, the object can be a
+// partial object of server-side apply (partial.go). The error is an *Error. After an error, the tree is unusable.
 func (s *Set) Convert(ctx context.Context, d *value.Doc, root uint32, from, to string, whole bool) error {
 	steps := []string{from, to}
 	if s.programs[[2]string{from, to}] == nil && from != to {
@@ -86,7 +85,7 @@ type run struct {
 	program *program
 
 	rules  *rule.Run // nil before the first expression
-	lack   *lack     // nil before the first look at managedFields
+	lack   *lack     // nil until managedFields are read
 	slots  []uint32
 	buffer []byte
 }
@@ -150,7 +149,7 @@ func (r *run) convert() error {
 	return nil
 }
 
-// item converts the root, an item or a value of a map, and reports whether it changed.
+// item converts the root, an item of a list or a value of a map, and reports whether it changed.
 func (r *run) item(p *itemProgram, i uint32) (changed bool, failed *Error) {
 	base := len(r.slots)
 	for range p.slots {
@@ -182,7 +181,7 @@ func (r *run) item(p *itemProgram, i uint32) (changed bool, failed *Error) {
 	return changed, nil
 }
 
-// put links a node below an item. It makes the objects on the way.
+// put links a node below an item, and creates the objects between them.
 func (r *run) put(p put, i, n uint32) *Error {
 	d := r.d
 	for k, name := range p.to {
@@ -272,7 +271,7 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 	return changed, nil
 }
 
-// child returns the node of a property, nil if nothing happens to it.
+// child returns the node of a property, or nil if the property does not change.
 func (n *node) child(name string) *node {
 	if len(n.children) > manyNames {
 		i, found := slices.BinarySearchFunc(n.children, name, func(c *node, name string) int {
@@ -291,5 +290,5 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// manyNames is the number of children from which on a binary search is faster.
+// manyNames is the number of children above which a binary search is faster.
 const manyNames = 16

@@ -25,8 +25,9 @@ type expression struct {
 
 	reads  []rule.Read
 	self   path // of the item in the other version
-	parent path // in the other version: what must exist for a value that comes from nothing
-	// elsewhere has, by apiVersion, fields of third versions that become the field, or what the expression reads.
+	parent path // in the other version: it must exist to set a value that is computed without any field
+	// elsewhere has, by apiVersion, the fields of third versions that are converted to the field, or to what the
+	// expression reads.
 	elsewhere map[string][]thirdField
 }
 
@@ -43,7 +44,7 @@ func (b *pairing) nameExpressions(r *compiledRule) {
 	}
 }
 
-// compileExpressions compiles the expressions of a rule, when the paths of all rules are known.
+// compileExpressions compiles the expressions of a rule. The paths of all rules must be recorded before.
 func (b *pairing) compileExpressions(r *compiledRule) {
 	for k, x := range r.writes {
 		text := r.expr
@@ -99,17 +100,17 @@ func (b *pairing) scopeAt(s int, p path) (scope *celcheck.Scope, around []*schem
 	return scope, around
 }
 
-// evaluate returns a new node with the value for an item, 0 without one.
+// evaluate returns a new node with the value for an item, or 0 without a value.
 //
-// If the object may be partial, the value must be determined by what is present: see partial.go. A value that comes from
-// nothing, as a constant or a default, needs the object around it.
+// If the object can be partial, only the fields that are present may determine the value (partial.go). A constant or a
+// default is set only if the object around it exists.
 func (x *expression) evaluate(r *run, item uint32) (uint32, *Error) {
 	if r.rules == nil {
 		r.rules = rule.Start(r.d)
 		r.rules.Context, r.rules.Stop = r.ctx, interrupt.On(r.ctx.Done())
 	}
 	made, err := x.Evaluate(r.rules, item, r.whole)
-	if err == nil && (made == 0) != r.whole { // no value from a partial object, or any value from a whole one
+	if err == nil && (made == 0) != r.whole { // a partial object without a value, or a whole one with a value
 		absent := len(x.reads) == 0 || slices.ContainsFunc(x.reads, func(read rule.Read) bool {
 			return !exists(r.d, item, read.Path)
 		})

@@ -8,9 +8,9 @@ import (
 
 // File is a conversion file: the rules of one CRD.
 type File struct {
-	// CRD is the name of the CRD: crontabs.stable.example.com.
+	// CRD is the name of the CRD, such as crontabs.stable.example.com.
 	CRD string
-	// Hub is the version through which conversions go between versions that no pair has, or "".
+	// Hub is the version that conversions between two other versions go through, or "".
 	Hub   string
 	pairs []pair
 }
@@ -28,21 +28,21 @@ type Law string
 
 // The laws that are tested on generated objects.
 const (
-	// RoundTrip: an object that is converted and converted back is equal, apart from what Normalize removes.
+	// RoundTrip: a conversion and the conversion back change nothing, apart from what Normalize removes.
 	RoundTrip Law = "round-trip"
-	// Edit: what a user changes in a converted object is kept when it is converted back.
+	// Edit: the conversion back keeps the changes that a user makes to a converted object.
 	Edit Law = "edit"
-	// Locality: a part of an object is converted to a part of the converted object.
+	// Locality: the conversion of a part of an object is a part of the conversion of the object.
 	Locality Law = "locality"
-	// Metadata: nothing but the annotations of stash rules changes in metadata.
+	// Metadata: metadata does not change, except for the annotations of stash rules.
 	Metadata Law = "metadata"
-	// Validity: a valid object is converted to a valid object.
+	// Validity: the conversion of a valid object is valid.
 	Validity Law = "validity"
 	// Size: the annotations of stash rules stay below the limit of Kubernetes.
 	Size Law = "size"
 	// Determinism: equal objects have equal conversions.
 	Determinism Law = "determinism"
-	// Status: the status is converted like other fields.
+	// Status: a conversion and the conversion back do not change the status.
 	Status Law = "status"
 )
 
@@ -68,7 +68,7 @@ type ruleText struct {
 	kind     Kind
 	index    int        // in its pair
 	at       value.Path // in the file
-	from, to path       // of move, list, values; from is also the path of stash and drop, to that of cel
+	from, to path       // of move, list and values. The path of stash and drop is in from, that of cel in to.
 	key      string     // of list
 	values   [][2]text  // of values, in the order of the file
 	maxBytes int64      // of stash

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// nameList checks a list rule. Its list and its map can be in either version.
+// nameList checks a list rule. Either version can have the list.
 func (b *pairing) nameList(r *compiledRule) {
 	isList := func(s int, p path) bool {
 		found, _ := p.resolve(b.sides[s].Schema)

@@ -14,8 +14,8 @@ import (
 // named is a tree of the paths that rules name.
 type named struct {
 	below map[string]*named
-	// mapped, stashed, dropped and written are the rules that name this path: one at most, but a written path can be
-	// dropped as well. other is the path of a mapped one in the other version.
+	// mapped, stashed, dropped and written are the rules that name this path. At most one is set, but a written path
+	// can also be dropped. other is the path in the other version of a mapped one.
 	mapped, stashed, dropped, written *compiledRule
 	other                             path
 	key                               *compiledRule // the list rule whose key it is
@@ -29,7 +29,7 @@ func (n *named) child(name string) *named {
 	return n.below[name]
 }
 
-// find returns the node of a path, nil if no rule names it or a path below it.
+// find returns the node of a path, or nil if no rule names it or a path below it.
 func (n *named) find(p path) *named {
 	for _, name := range p {
 		n = n.child(name)
@@ -37,7 +37,7 @@ func (n *named) find(p path) *named {
 	return n
 }
 
-// at returns the node of a path and makes it if needed.
+// at returns the node of a path. It creates the node if necessary.
 func (n *named) at(p path) *named {
 	for _, name := range p {
 		if n.below == nil {
@@ -59,7 +59,7 @@ func (n *named) walk(p path, visit func(path, *named)) {
 	}
 }
 
-// rule returns the rule that determines what happens to the path, nil without one.
+// rule returns the rule that determines how the path is converted, or nil.
 func (n *named) rule() *compiledRule {
 	if n == nil {
 		return nil
@@ -120,7 +120,7 @@ func (b *pairing) name(r *compiledRule) {
 	}
 }
 
-// fields checks that paths lead to fields and not to the items of a list.
+// fields adds a violation for each path that leads to the items of a list or map, instead of to a field.
 func (b *pairing) fields(r *compiledRule, paths ...path) {
 	for _, p := range paths {
 		if len(p) > 0 && p[len(p)-1] == each {
@@ -186,7 +186,8 @@ func (b *pairing) checkNames(r *compiledRule) {
 	}
 }
 
-// counterpart returns where a path of a version is in the other version. ok is false if a rule removes it.
+// counterpart returns the path in the other version that a path of a version corresponds to. ok is false if a rule
+// removes it.
 func (b *pairing) counterpart(s int, p path) (other path, ok bool) {
 	n, rest := b.sides[s].named, p
 	other = path{}
@@ -204,7 +205,7 @@ func (b *pairing) counterpart(s int, p path) (other path, ok bool) {
 	return append(slices.Clone(other), rest...), true
 }
 
-// counterpartOf returns the path of a field in the other version, nil if it is not there.
+// counterpartOf returns the path of a field in the other version, or nil if that version does not have it.
 func (b *pairing) counterpartOf(s int, p path) path {
 	if other, ok := b.counterpart(s, p); ok {
 		if found, _ := other.resolve(b.sides[1-s].Schema); found != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// comparison says whether the values of one schema are valid at another, without properties, items and rules.
+// comparison describes which values of one schema are valid at another. It does not include properties and items.
 type comparison struct {
-	// mismatch says why no value can be carried, "" if values can.
+	// mismatch has the types of both schemas if no value can be carried. Otherwise it is "".
 	mismatch string
-	// checked are conditions that a value must meet and that conversions check. They do not check expected: partial
-	// objects may break those. Whether unchecked ones are met, only tests can say.
+	// Conversions check the conditions in checked. They do not check expected, which partial objects need not meet,
+	// and unchecked, which only tests can detect.
 	checked, expected, unchecked []string
 	// unique reports whether one of the expected conditions is that items are unique.
 	unique bool
@@ -37,14 +37,14 @@ func typeOf(s *schema.Props) string {
 	return s.Type
 }
 
-// narrower lists, by the type of the source, the types of the target that take only some of its values.
+// narrower maps a type of the source to the types of the target that accept only some of its values.
 var narrower = map[string][]string{
 	"number":    {"integer"},
 	intOrString: {"integer", "string"},
 	anyType:     {"string", "integer", "number", "boolean", "object", "array", intOrString},
 }
 
-// wider lists, by the type of the source, the types of the target that take all of its values.
+// wider maps a type of the source to the types of the target that accept all of its values.
 var wider = map[string][]string{
 	"integer": {"number", intOrString, anyType}, "string": {intOrString, anyType}, "number": {anyType},
 	"boolean": {anyType}, "object": {anyType}, "array": {anyType}, intOrString: {anyType},

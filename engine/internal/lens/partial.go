@@ -7,20 +7,20 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Server-side apply converts partial objects: the stored object without the fields that a manager applied last, which an
-// API server then sets again or removes. A field that such an object gets from nothing, as a constant or a default, looks
-// as if it was still set, and would never be removed. metadata.managedFields of the stored object tells partial objects
-// apart: it lists fields that they lack.
+// Server-side apply converts partial objects: the stored object without the fields that a manager applied last. The
+// API server then sets these fields again, or removes them. If a conversion added a constant or a default to a partial
+// object, the API server could never remove that field. In a partial object, metadata.managedFields lists fields that
+// the object lacks.
 //
 // Upstream: structured-merge-diff merge/update.go, prune; apimachinery managedfields/internal/versionconverter.go.
 
 // thirdField is a field of a version that takes part in a conversion only through the hub.
 type thirdField struct {
 	path path
-	read int // the index of what it becomes in expression.reads; -1 for the field that the expression sets
+	read int // the index in expression.reads of what it is converted to; -1 for the field that the expression sets
 }
 
-// lookElsewhere finds the fields of third versions that managers may own instead of those of an expression.
+// lookElsewhere sets expression.elsewhere. Managers can own these fields instead of those of the expression.
 func (c *compiler) lookElsewhere() {
 	for _, b := range c.pairings {
 		for _, other := range c.pairings {
@@ -52,8 +52,8 @@ func (c *compiler) lookElsewhere() {
 	}
 }
 
-// determined reports whether an object is known to have what an expression reads, although some of it is absent, or
-// although the result depends on all items of something.
+// determined reports whether managedFields show that an object has everything that an expression reads. absent is set
+// if the object lacks a field that the expression reads.
 func (x *expression) determined(r *run, item uint32, absent bool) bool {
 	d := r.d
 	fields := d.Field(d.Field(r.root, "metadata"), "managedFields")
@@ -114,8 +114,8 @@ func lists(d *value.Doc, fields uint32, p path) bool {
 	return true
 }
 
-// lack is a tree of the fields that managedFields list at the version of the object and that the object does not have.
-// Items of lists share a node.
+// lack is a tree of the fields that the object lacks, although managedFields list them at its version. Items of lists
+// share a node.
 type lack struct {
 	missing bool
 	below   map[string]*lack
@@ -143,7 +143,7 @@ func (r *run) lacks(p path) bool {
 	return l != nil && (l.missing || len(l.below) > 0)
 }
 
-// add adds what the fields of an entry list below a value and the value does not have. It takes linear time.
+// add adds the fields of an entry that the value lacks. It takes linear time.
 func (l *lack) add(d *value.Doc, find *value.Finder, i, fields uint32) {
 	var items map[string]uint32
 	for c := d.Nodes[fields].First; c != 0; c = d.Nodes[c].Next {
@@ -187,7 +187,7 @@ func (l *lack) add(d *value.Doc, find *value.Finder, i, fields uint32) {
 	}
 }
 
-// itemsOf returns the items of a list by their values, or by the fields that keys has, as canonical JSON.
+// itemsOf returns the items of a list by their values, or by the values of the fields in keys, as canonical JSON.
 func itemsOf(d *value.Doc, list, keys uint32, byValue bool) map[string]uint32 {
 	items := make(map[string]uint32, d.Len(list))
 	if d.Nodes[list].Kind != value.Array {

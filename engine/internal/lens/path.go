@@ -8,10 +8,10 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// each is the step to every item of a list or every value of a map. No property can have this name.
+// each is the step to the items of a list or the values of a map. No property can have this name.
 const each = "\x00"
 
-// path leads from the root of an object to a field: names of properties, and each.
+// path leads from the root of an object to a field. Its elements are names of properties, or each.
 type path []string
 
 // parsePath parses a path such as spec.ports[*].name or spec['a.b']. A leading dot is allowed.
@@ -83,7 +83,8 @@ func shownPath(p path) string { return either(len(p) > 0, p.String(), "the objec
 // with returns the path with a step added.
 func (p path) with(step string) path { return append(p[:len(p):len(p)], step) }
 
-// item returns the part up to the last each: the path of the object whose fields the path leads through.
+// item returns the part of the path up to the last each: the path of the item that contains the field. It is nil
+// without each.
 func (p path) item() path {
 	for i := len(p) - 1; i >= 0; i-- {
 		if p[i] == each {
@@ -93,7 +94,8 @@ func (p path) item() path {
 	return nil
 }
 
-// step returns the schema of a property, of the items of a list or of the values of a map; nil without one.
+// step returns the schema of a property, of the items of a list, or of the values of a map. It is nil if there is
+// none.
 func step(s *schema.Props, name string) *schema.Props {
 	switch {
 	case s == nil:
@@ -109,7 +111,7 @@ func step(s *schema.Props, name string) *schema.Props {
 	return schema.ValueSchema(s)
 }
 
-// resolve returns the schema at a path. Without one, known is the part of the path that exists.
+// resolve returns the schema at a path, or nil. known is the part of the path that exists.
 func (p path) resolve(s *schema.Props) (found *schema.Props, known path) {
 	for i, name := range p {
 		below := step(s, name)

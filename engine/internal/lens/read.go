@@ -16,8 +16,7 @@ func IsFile(d *value.Doc, root uint32) bool {
 	return d.Field(root, "crd") != 0 && d.Field(root, "kind") == 0 && d.Field(root, "apiVersion") == 0
 }
 
-// Read reads a conversion file from a tree. It returns nil if there are violations. The paths of violations are those in
-// the file.
+// Read reads a conversion file from a tree. It returns nil if there are violations. Their paths are paths in the file.
 func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 	r := reader{d: d}
 	f := &File{}
@@ -155,7 +154,7 @@ func (r *reader) pair(fields map[string]member) pair {
 	return p
 }
 
-// rule reads one rule. Its fields are those of the kind; back may stand beside cel.
+// rule reads one rule: an object with one kind of rule, and optionally back beside cel.
 func (r *reader) rule(m member, index int) ruleText {
 	rule := ruleText{index: index, at: m.at}
 	kinds := []string{string(Move), string(List), string(Values), string(CEL), string(Stash), string(Drop)}

@@ -18,8 +18,8 @@ func (p *program) expect(at path) {
 	p.expected[at.String()] = true
 }
 
-// Expects reports whether a conversion may make an object invalid at a path, because the object does not meet a
-// precondition that Rules lists.
+// Expects reports whether a converted object may be invalid at a path, because the object does not meet a
+// precondition.
 func (s *Set) Expects(from, to string, at value.Path) bool {
 	p := s.programs[[2]string{from, to}]
 	if p == nil || len(p.expected) == 0 {
@@ -40,12 +40,12 @@ func (s *Set) Expects(from, to string, at value.Path) bool {
 // required adds a precondition for each field that the target requires and that the source may lack.
 func (w *walker) required(dp path, dst *schema.Props) {
 	if n := w.dst.named.find(dp); n != nil && (n.stashed != nil || n.dropped != nil || n.written != nil) {
-		return // the object is made as a whole, or not at all
+		return // a rule sets or removes the whole object
 	}
 	src := w.counterpartOf(1-w.from, dp)
 	if src != nil {
 		if s, _ := src.resolve(w.src.Schema); w.dst.named.find(dp) == nil && schema.Equal(s, dst) {
-			return // nothing below has a rule either
+			return // no rule names a field below it either
 		}
 	}
 	for _, name := range dst.Required {
@@ -67,7 +67,7 @@ func (w *walker) required(dp path, dst *schema.Props) {
 func (w *walker) requiredField(dp path) {
 	n := w.dst.named.find(dp)
 	if n != nil && (n.written != nil || n.key != nil) {
-		return // tests say whether an expression always has a value
+		return // only tests can show whether an expression always has a value
 	}
 	by := w.equal
 	if r := n.rule(); r != nil {
@@ -77,7 +77,7 @@ func (w *walker) requiredField(dp path) {
 	if sp == nil || n != nil && n.dropped != nil {
 		parent := dp[:len(dp)-1]
 		if w.counterpartOf(1-w.from, parent) == nil && w.dst.named.find(parent) == nil {
-			return // no conversion makes the object
+			return // no conversion creates the object
 		}
 		if n == nil || n.stashed == nil {
 			w.add(w.at, field.Required(nil, fmt.Sprintf("a rule that sets %s: %s requires it, and %s has no such field",

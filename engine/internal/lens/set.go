@@ -10,7 +10,7 @@ import (
 // Version is a version of a CRD.
 type Version struct {
 	Name, APIVersion string
-	Schema           *schema.Props // of a version without a schema: one that preserves unknown fields
+	Schema           *schema.Props // for a version without a schema, one that preserves unknown fields
 }
 
 // Set is a compiled File. It is immutable and safe for concurrent use.
@@ -22,18 +22,19 @@ type Set struct {
 	size     int64
 }
 
-// Rules describes the rules, in the order of the file.
+// Rules returns descriptions of the rules, in the order of the file.
 func (s *Set) Rules() []Rule { return s.rules }
 
-// Hub is the version through which conversions go between versions that no pair has, or "".
+// Hub returns the version that conversions between two other versions go through, or "".
 func (s *Set) Hub() string { return s.hub }
 
-// Pairs returns the source and target of all conversions that the rules have, sorted.
+// Pairs returns the source and target of each compiled conversion, sorted. Conversions through the hub are not
+// included.
 func (s *Set) Pairs() [][2]string {
 	return slices.SortedFunc(maps.Keys(s.programs), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 }
 
-// Excepts reports whether the file says that the rules between two versions do not obey a law.
+// Excepts reports whether the file lists a law under except, for the rules between two versions.
 func (s *Set) Excepts(from, to string, law Law) bool {
 	return slices.Contains(s.except[[2]string{from, to}], law)
 }
@@ -46,16 +47,16 @@ func (s *Set) Size() int64 {
 	return s.size
 }
 
-// Rule describes a rule and what is proved of it.
+// Rule describes a rule, and what is proved about it.
 type Rule struct {
 	Between [2]string
-	// Index is the index of the rule in those of its pair; -1 for the fields that carry themselves.
+	// Index is the index of the rule in those of its pair; -1 for the fields that both versions have.
 	Index int
 	Kind  Kind
-	// Text shows the paths: spec.host <-> spec.endpoint.host.
+	// Text shows the paths, such as spec.host <-> spec.endpoint.host.
 	Text  string
 	Class Class
-	// Preconditions are conditions of the proof: spec.port of v1beta1 is at most 65535.
+	// Preconditions are losses, and conditions of the proof such as spec.port of v1beta1 is at most 65535.
 	Preconditions []string
 }
 
@@ -65,12 +66,12 @@ type Class string
 // The classes. ISO and LENS are proved from the schemas.
 const (
 	ISO    Class = "ISO"    // nothing is lost in either direction
-	Lens   Class = "LENS"   // what is lost is listed in the preconditions
-	Tested Class = "TESTED" // expressions: only the tests of the laws say that nothing is lost
+	Lens   Class = "LENS"   // nothing is lost except what the preconditions list
+	Tested Class = "TESTED" // the rule has expressions: only the tests of the laws show whether something is lost
 )
 
-// Coverage says what becomes of the fields of a version in a conversion. Objects, lists and maps with fields inside do not
-// count, only these fields.
+// Coverage counts the fields of a version by how a conversion treats them. Objects, lists and maps count only if they
+// have no fields inside.
 type Coverage struct {
 	Between [2]string // source and target
 	Carried int       // at the same path or another one
@@ -90,7 +91,7 @@ func (s *Set) Coverage() []Coverage {
 	return all
 }
 
-// leaves returns the number of fields in a value of a schema, at least 1.
+// leaves returns the number of fields of a schema as Coverage counts them. It is at least 1.
 func leaves(p *schema.Props) (n int) {
 	for _, name := range schema.Names(p.Properties) {
 		n += leaves(step(p, name))

@@ -20,7 +20,7 @@ type stash struct {
 	most   int64 // bytes of all values in the annotation
 }
 
-// nameStash checks a stash rule: its items must be identified by keys, and the annotation must have a bound.
+// nameStash checks a stash rule: items on its path must have keys, and the size of the annotation must be bounded.
 func (b *pairing) nameStash(r *compiledRule) {
 	version := &b.sides[r.sides[0]]
 	r.class = Lens
@@ -65,7 +65,7 @@ func (b *pairing) keysOf(list *schema.Props, p path) []string {
 	return nil
 }
 
-// checkStashes checks the size of the annotation of each version, and finds below which object a field is restored.
+// checkStashes checks the size of the annotation of each version, and sets the parent of each stash.
 func (b *pairing) checkStashes() {
 	for s := range b.sides {
 		var all []*stash
@@ -97,12 +97,13 @@ func (b *pairing) checkStashes() {
 // maxNamed bounds the rules that an error about several names.
 const maxNamed = 5
 
-// save appends the value of the annotation for the object, or nothing without stashed fields. It edits nothing.
+// save appends the value of the annotation for the object, or nothing without stashed fields. It does not edit the
+// tree.
 func (r *run) save(dst []byte) ([]byte, *Error) {
 	d := r.d
 	metadata := d.Field(r.root, "metadata")
 	if !r.whole && d.Nodes[metadata].Kind != value.Object {
-		return dst, nil // a partial object that nobody stores
+		return dst, nil // a partial object, which is not stored
 	}
 	start := len(dst)
 	for _, s := range r.program.stashes {
@@ -127,8 +128,8 @@ func (r *run) save(dst []byte) ([]byte, *Error) {
 	return append(dst, '}'), nil
 }
 
-// save appends the values at the path from a step on, below a node: the value, or an object by the keys of items. It
-// appends nothing without a value.
+// save appends the stashed values below a node, at the path from a step on. It appends one value, an object of values
+// by the keys of items, or nothing.
 func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 	d := r.d
 	if step == len(s.from) {
@@ -159,13 +160,14 @@ func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 	return dst, err
 }
 
-// savedItem is what an item of a list or map keeps in the annotation.
+// savedItem is the stashed content of an item of a list or map.
 type savedItem struct {
 	key  string
 	text []byte
 }
 
-// items returns what the items of a list or map keep, sorted by key, so that equal objects have equal annotations.
+// items returns the stashed content of the items of a list or map, sorted by key. So equal objects have equal
+// annotations.
 func (s *stash) items(r *run, container uint32, step int) (items []savedItem, err *Error) {
 	d, k := r.d, 0
 	for c := d.Nodes[container].First; c != 0; c, k = d.Nodes[c].Next, k+1 {
@@ -186,7 +188,8 @@ func (s *stash) items(r *run, container uint32, step int) (items []savedItem, er
 	return items, nil
 }
 
-// keyOf returns what identifies an item: the name of a value in a map, the value of a key field, or several as JSON.
+// keyOf returns the key of an item: the key of a map, the value of the key field, or the values of several fields as
+// JSON.
 func keyOf(d *value.Doc, container, item uint32, keys []string) string {
 	switch {
 	case d.Nodes[container].Kind == value.Object:
@@ -206,8 +209,8 @@ func keyOf(d *value.Doc, container, item uint32, keys []string) string {
 	return string(append(text, ']'))
 }
 
-// restore sets the fields of an annotation: those that are absent, below an object that exists, with a valid value.
-// Whatever else users wrote into the annotation is ignored.
+// restore sets the stashed fields that are absent from the object, if their parent exists and their value is valid. It
+// ignores all other content of the annotation.
 func (r *run) restore(kept uint32) {
 	f := r.d.Finder()
 	for _, s := range r.program.restores {
@@ -228,7 +231,7 @@ func (s *stash) restore(d *value.Doc, f *value.Finder, i uint32, step int, kept 
 		c, last := d.Field(i, name), step == len(s.from)-1
 		switch {
 		case last && c == 0 && len(s.fits.Explain(d, kept, plan.At{})) == 0:
-			c = parsed(d, "null") // the annotation stays as it is, to be searched
+			c = parsed(d, "null") // the annotation must not change while it is searched
 			d.Replace(c, kept)
 			d.SetKey(c, name)
 			d.Append(i, c)

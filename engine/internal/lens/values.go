@@ -12,13 +12,14 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// kinds are the kinds of the values of a type.
+// kinds maps a type to the kinds of its values.
 var kinds = map[string][]value.Kind{
 	"string": {value.String}, "integer": {value.Int}, "number": {value.Int, value.Float}, "boolean": {value.False, value.True},
 	intOrString: {value.Int, value.String},
 }
 
-// nameValues checks the values of a rule. Keys in YAML are strings: for other types, their text is the value.
+// nameValues checks the values of a rule. Keys in YAML are strings. If the field has another type, the text of the key
+// is parsed.
 func (b *pairing) nameValues(r *compiledRule) {
 	from, to := b.schemaAt(0, r.from, r.at), b.schemaAt(1, r.to, r.at)
 	if from == nil || to == nil {
@@ -45,7 +46,8 @@ func (b *pairing) nameValues(r *compiledRule) {
 	}
 }
 
-// valuesStep replaces values. A value that is not in the map stays, unless it is the image of another one.
+// valuesStep replaces values. A value that is not in the map stays. It is an error if it is the image of another
+// value.
 type valuesStep struct {
 	to     map[string]string // JSON texts
 	images map[string]string // of other values, by the image
@@ -116,7 +118,7 @@ func canonical(raw []byte) string {
 	return text
 }
 
-// appendScalar appends a scalar as JSON: equal values have equal texts, however they are escaped.
+// appendScalar appends a scalar as JSON. Equal values have equal texts, even if the source escapes them differently.
 func appendScalar(dst []byte, d *value.Doc, i uint32) []byte {
 	if d.Nodes[i].Kind == value.String {
 		return value.AppendString(dst, d.Str(i))

@@ -15,10 +15,10 @@ import (
 type program struct {
 	from, to Version
 	root     *itemProgram
-	// stashes are the fields that are written to the annotation of from, restores those that that of to has.
+	// stashes are written to the annotation of from. restores are read from the annotation of to.
 	stashes, restores []*stash
 	coverage          Coverage
-	// expected are the paths at which a converted object may be invalid, because preconditions say so.
+	// expected are the paths at which a converted object may be invalid, according to the preconditions.
 	expected map[string]bool
 }
 
@@ -38,7 +38,7 @@ type put struct {
 	by   *compiledRule
 }
 
-// node says what happens to a value and to those below it.
+// node describes how a value and the values below it are converted.
 type node struct {
 	name     string // of the property
 	children []*node
@@ -51,16 +51,16 @@ type node struct {
 	take     taking
 	slot     int           // for taken
 	dropped  bool          // by a rule: not in the normal form
-	by       *compiledRule // of an object that only the source has: it must be an object
+	by       *compiledRule // the rule below an object that only the source has. The value must be an object.
 }
 
-// taking says whether a value stays where it is.
+// taking tells whether a value stays in its place.
 type taking uint8
 
 const (
 	stays   taking = iota
-	taken          // to a slot, from which it is put elsewhere
-	removed        // dropped, read by an expression, or in an annotation by now
+	taken          // moved to a slot, from which it is put elsewhere
+	removed        // dropped, read by an expression, or already in the annotation
 )
 
 // check validates a carried value against the schema of the target.
@@ -111,7 +111,7 @@ func (b *pairing) program(from int) *program {
 	return w.p
 }
 
-// finish adds the expressions of an item and sorts what is put into it: first what is nearer to the item.
+// finish adds the expressions of an item, and sorts its puts: those with shorter paths come first.
 func (w *walker) finish(item *itemProgram) {
 	for _, r := range w.rules {
 		for _, x := range r.writes {
@@ -127,7 +127,7 @@ func (w *walker) finish(item *itemProgram) {
 	slices.SortStableFunc(item.puts, func(a, b put) int { return len(a.to) - len(b.to) })
 }
 
-// value builds the node of a value that is carried by a rule. It returns nil if nothing happens to it.
+// value builds the node of a value that a rule carries. It returns nil if the value does not change.
 func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
 	if w.ctx.Err() != nil || n == nil && schema.Equal(src, dst) {
 		w.p.coverage.Carried += leaves(src)
@@ -294,7 +294,7 @@ func (w *walker) mapped(item *itemProgram, n *named, src *schema.Props, sp, dp p
 	return out
 }
 
-// uncovered adds violations for a value that is lost without a rule that says so. An expression may read parts of it.
+// uncovered adds violations for a value that would be lost without a drop rule. An expression can read parts of it.
 func (w *walker) uncovered(n *named, src *schema.Props, sp path, why string) {
 	if n != nil && n.read {
 		return
