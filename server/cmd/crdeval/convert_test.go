@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
 )
 
 // TestConvertWithServer compares the output with --server to that without, for the same files.
@@ -25,6 +27,44 @@ func TestConvertWithServer(t *testing.T) {
 				t.Errorf("here %d\n%s%s\nthere %d\n%s%s", code, stdout, stderr, there, stdoutThere, stderrThere)
 			}
 		})
+	}
+}
+
+// TestCheckWarnsOfConversion checks a CRD that the registered conversion rules do not fit.
+func TestCheckWarnsOfConversion(t *testing.T) {
+	t.Chdir("testdata")
+	socket := serving(t)
+	client, err := crdeval.Dial(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	crd, err := os.ReadFile("convert-crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := os.ReadFile("convert-rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.RegisterCRD(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.SetConversion(t.Context(), "lamps.example.com", rules); err != nil {
+		t.Fatal(err)
+	}
+	const warning = "warning: the registered conversion rules do not fit this CRD"
+	for _, tc := range []struct {
+		manifest string
+		warns    bool
+	}{
+		{string(crd), false},
+		{strings.Replace(string(crd), "note:", "extra: {type: string}\n              note:", 1), true},
+	} {
+		code, stdout, stderr := invoke(t, tc.manifest, "check", "--server", socket, "-")
+		if code != 0 || strings.Contains(stdout, warning) != tc.warns || tc.warns && !strings.Contains(stdout, "spec.extra of v1beta1") {
+			t.Errorf("exit code %d\nstdout: %s\nstderr: %s", code, stdout, stderr)
+		}
 	}
 }
 

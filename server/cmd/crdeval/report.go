@@ -79,6 +79,9 @@ func (j *crdReport) print(w io.Writer) error {
 	for _, warning := range report.GetWarnings() {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}
+	for _, v := range report.GetConversion().GetViolations() {
+		fmt.Fprintf(&b, "  warning: the registered conversion rules do not fit this CRD, so conversions would fail: %s\n", violationText(v))
+	}
 	_, err := w.Write(printable(b.Bytes()))
 	return err
 }
