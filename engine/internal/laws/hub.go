@@ -4,16 +4,16 @@ import "github.com/crdeval/crdeval/engine/value"
 
 // throughHub converts an object to the hub and back, without what the conversion from the hub to the other version loses
 // by design. A round trip through the hub leaves the same, apart from empty objects.
-func (t *tester) throughHub(object []byte) ([]byte, error) {
+func (t *tester) throughHub(object []byte, whole bool) ([]byte, error) {
 	return t.transform(object, func(d *value.Doc, root uint32) error {
-		if err := t.converter.Convert(t.ctx, d, root, t.from.Name, t.via, true); err != nil {
+		if err := t.converter.Convert(t.ctx, d, root, t.from.Name, t.via, whole); err != nil {
 			return err
 		}
 		before := parse(d.AppendDecoded(nil, root))
 		defer before.Release()
-		t.converter.Normalize(d, root, t.via, t.to.Name)
+		t.converter.Normalize(d, root, t.via, t.to.Name, whole)
 		tree{d, root}.addObjects(root, before, before.root)
-		return t.converter.Convert(t.ctx, d, root, t.via, t.from.Name, true)
+		return t.converter.Convert(t.ctx, d, root, t.via, t.from.Name, whole)
 	})
 }
 

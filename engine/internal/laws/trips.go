@@ -24,7 +24,14 @@ func (t *tester) roundTrip(tr *trial) (bool, *Counterexample) {
 	if tr.returned != nil {
 		return true, tr.counterexample("The object is converted to %s, but not back: %v.", t.to.Name, tr.returned)
 	}
-	return true, t.sameAfter(tr, "metadata", "status")
+	if c := t.sameAfter(tr, "metadata", "status"); c != nil || tr.part == nil || !tr.hasPart() {
+		return true, c
+	}
+	if c := t.partialTrip(tr, tr.part.JSON()); c != nil {
+		return true, c
+	}
+	_, part := t.managed(tr)
+	return true, t.partialTrip(tr, part)
 }
 
 func (t *tester) status(tr *trial) (bool, *Counterexample) {
@@ -50,7 +57,7 @@ func (t *tester) sameAfter(tr *trial, without ...string) *Counterexample {
 	before := tr.object
 	if t.via != "" {
 		var err error
-		if before, err = t.throughHub(tr.object); err != nil {
+		if before, err = t.throughHub(tr.object, true); err != nil {
 			return nil
 		}
 	}
@@ -58,7 +65,7 @@ func (t *tester) sameAfter(tr *trial, without ...string) *Counterexample {
 	defer a.Release()
 	defer b.Release()
 	for _, o := range [...]tree{a, b} {
-		t.converter.Normalize(o.Doc, o.root, t.from.Name, cmp.Or(t.via, t.to.Name))
+		t.converter.Normalize(o.Doc, o.root, t.from.Name, cmp.Or(t.via, t.to.Name), true)
 		if t.via != "" {
 			o.prune(o.root)
 		}

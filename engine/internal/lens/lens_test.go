@@ -79,7 +79,7 @@ func normalize(t *testing.T, s *Set, object, from, to string) string {
 	if from != s.Hub() && to != s.Hub() && s.Hub() != "" {
 		to = s.Hub()
 	}
-	s.Normalize(&d, root, from, to)
+	s.Normalize(&d, root, from, to, true)
 	return string(d.AppendCanonical(nil, root))
 }
 

@@ -4,22 +4,25 @@ import "github.com/crdeval/crdeval/engine/value"
 
 // Normalize removes from an object what a conversion by the rules of two versions loses by design, so that the object
 // before and after a round trip can be compared: dropped fields, the order of lists that are maps in the other version,
-// and empty objects whose fields rules move. It changes nothing if the versions have no rules of their own.
-func (s *Set) Normalize(d *value.Doc, root uint32, from, to string) {
+// and empty objects whose fields rules move. Unless whole is set, it also removes the fields that only expressions read:
+// an expression has no result if a partial object lacks something that it reads. Normalize changes nothing if the
+// versions have no rules of their own.
+func (s *Set) Normalize(d *value.Doc, root uint32, from, to string, whole bool) {
 	if p := s.programs[[2]string{from, to}]; p != nil && p.root.node != nil {
-		p.root.node.normalize(d, root)
+		p.root.node.normalize(d, root, whole)
 	}
 }
 
-func (n *node) normalize(d *value.Doc, i uint32) {
+func (n *node) normalize(d *value.Doc, i uint32, whole bool) {
 	if len(n.children) > 0 && d.Nodes[i].Kind == value.Object {
 		prev := uint32(0)
 		for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
 			child := n.child(d.Key(c))
-			if child != nil && !child.dropped {
-				child.normalize(d, c)
+			lost := child != nil && (child.dropped || child.read && !whole)
+			if child != nil && !lost {
+				child.normalize(d, c, whole)
 			}
-			if child != nil && (child.dropped || len(child.children) > 0 && d.Nodes[c].Kind == value.Object && d.Len(c) == 0) {
+			if child != nil && (lost || len(child.children) > 0 && d.Nodes[c].Kind == value.Object && d.Len(c) == 0) {
 				d.Remove(i, prev, c)
 				continue
 			}
@@ -29,7 +32,7 @@ func (n *node) normalize(d *value.Doc, i uint32) {
 	}
 	if n.each != nil && n.each.node != nil {
 		for c := d.Nodes[i].First; c != 0 && d.Nodes[i].Kind >= value.Array; c = d.Nodes[c].Next {
-			n.each.node.normalize(d, c)
+			n.each.node.normalize(d, c, whole)
 		}
 		d.MarkDirty(i)
 	}

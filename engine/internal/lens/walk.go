@@ -51,6 +51,7 @@ type node struct {
 	take     taking
 	slot     int           // for taken
 	dropped  bool          // by a rule: not in the normal form
+	read     bool          // by expressions, and not carried otherwise: not in the normal form of partial objects
 	by       *compiledRule // the rule below an object that only the source has. The value must be an object.
 }
 
@@ -233,12 +234,12 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 			return w.mapped(item, n, src, sp, dp, parent)
 		case n.read && n.written != nil, n.read && step(parent, dp[len(dp)-1]) == nil:
 			w.p.coverage.Read += leaves(src)
-			return &node{take: removed}
+			return &node{take: removed, read: true}
 		case n.written != nil:
 			w.p.coverage.Read += leaves(src)
 			w.uncovered(n, src, sp, fmt.Sprintf("%v writes this field in the other direction, and no expression reads it",
 				n.written))
-			return &node{take: removed}
+			return &node{take: removed, read: true}
 		}
 	}
 	dst := step(parent, dp[len(dp)-1])
@@ -249,7 +250,7 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 		if n == nil || !n.read {
 			w.uncovered(n, src, sp, fmt.Sprintf("%v fills this field of %s", r, w.dst.Name))
 		}
-		return &node{take: removed}
+		return &node{take: removed, read: true}
 	}
 	if n == nil && parent != nil && schema.Preserves(parent) {
 		return nil // an unknown field of the target
