@@ -47,7 +47,7 @@ func (b *pairing) nameStash(r *compiledRule) {
 		st.most = min(st.most*min(max(*limit, 1), maxStashBytes), 1<<40)
 	}
 	found, _ := r.from.resolve(version.Schema)
-	st.fits = b.plan(found, r.at)
+	st.fits = b.plan(incomplete(found), r.at)
 	r.stash = st
 	r.require(fmt.Sprintf("%s of %s has at most %d bytes as JSON", r.from, version.Name, r.maxBytes))
 }
