@@ -1,7 +1,7 @@
-// Package conversion calls the conversion webhooks of CRDs as an API server calls them: client.go sends the reviews,
+// Package conversion calls the conversion webhooks of CRDs as an API server does. client.go sends the reviews,
 // connect.go makes the connections, hosts.go decides which hosts may be called, and group.go combines the calls of a
-// batch. Webhooks can be hostile: load.go bounds calls and memory, response.go and shape.go responses, and outcome.go
-// decides when a webhook counts as failing.
+// batch. Webhooks can be hostile: load.go bounds calls and memory, response.go and shape.go bound responses, and
+// outcome.go decides when a webhook counts as failing.
 package conversion
 
 import (
@@ -36,13 +36,13 @@ type Options struct {
 	Certificate, Key string
 	// Timeout bounds a call, from the connection to the last byte. Default: 30 s, as in an API server.
 	Timeout time.Duration
-	// MaxResponseBytes bounds a response. Four times as much bounds the memory that all responses take at a time, and a
-	// quarter that of the responses of a host, unless only one batch has some. Of a response, what exceeds twice the size
-	// of its request counts. Default: 64 MiB.
+	// MaxResponseBytes bounds a response. All responses together can take four times as much memory, and those of one
+	// host a quarter. If only one batch has responses of the host, they can take MaxResponseBytes. The first bytes of
+	// a response do not count: twice the size of its request, and 64 KiB. Default: 64 MiB.
 	MaxResponseBytes int64
-	// MaxCalls bounds the calls that run at a time. Three quarters of them can be of the same webhook. Further calls fail
-	// at once. These bounds are halved for webhooks that have not answered yet or whose last call was an outage, so that
-	// such webhooks leave calls to others. Default: 128.
+	// MaxCalls bounds the calls that run at a time. Three quarters of them can be calls of one webhook. Further calls
+	// fail at once. Both bounds are halved for webhooks that have not answered yet or whose last call was an outage,
+	// so that they leave capacity for others. Default: 128.
 	MaxCalls int
 	// Transport wraps the transport of each host, for traces. It may be nil.
 	Transport func(http.RoundTripper) http.RoundTripper
@@ -54,7 +54,7 @@ type Options struct {
 type Call struct {
 	CRD        string
 	Host       string // host:port; "" if it may not be called
-	APIVersion string // to convert to
+	APIVersion string // of the converted objects
 	Objects    int
 }
 
@@ -66,8 +66,9 @@ const (
 )
 
 const (
-	maxClients = 1000 // with open connections; others are opened again
-	// After maxFailures failed calls in a row, a webhook is not called for recovery. Then one call is tried.
+	maxClients = 1000 // clients that are kept, with their open connections
+	// After maxFailures failed calls in a row, a webhook is not called for the duration recovery. Then one call is
+	// tried.
 	maxFailures = 5
 	recovery    = 10 * time.Second
 )
@@ -178,8 +179,8 @@ func (c *Client) review(ctx context.Context, webhook *client, r engine.Conversio
 	return converted(response, id)
 }
 
-// reviews returns a request and an empty response of the first version that the webhook and an API server have in
-// common, or nil.
+// reviews returns a request and an empty response of the first version that both the webhook and an API server
+// support, or nil.
 func reviews(r engine.ConversionRequest, id types.UID) (request, response runtime.Object) {
 	objects := make([]runtime.RawExtension, len(r.Objects))
 	for i, o := range r.Objects {
@@ -206,7 +207,7 @@ func reviews(r engine.ConversionRequest, id types.UID) (request, response runtim
 	return nil, nil
 }
 
-// converted returns the objects of a response. Like an API server, it checks kind and uid only for v1.
+// converted returns the objects of a response. It checks kind and uid only for v1, as an API server does.
 func converted(review runtime.Object, id types.UID) ([][]byte, error) {
 	var result metav1.Status
 	var objects []runtime.RawExtension

@@ -26,7 +26,7 @@ type client struct {
 	host    string // host:port
 	idle    func() // closes idle connections
 	breaker *gobreaker.CircuitBreaker[any]
-	works   atomic.Bool             // the last call was no outage
+	works   atomic.Bool             // the last call was not an outage
 	last    atomic.Pointer[failure] // the last outage
 }
 
@@ -53,12 +53,12 @@ func (c *Client) client(w *apiextensionsv1.WebhookClientConfig) (*client, error)
 //
 // Upstream: apiserver pkg/util/webhook/client.go, hookClientConfig.
 func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error) {
-	config := &rest.Config{QPS: -1, Timeout: c.o.Timeout} // it is also a parameter of the URL, which errors contain
+	config := &rest.Config{QPS: -1, Timeout: c.o.Timeout} // errors contain the timeout, as a parameter of the URL
 	config.CAData = bytes.TrimSpace(w.CABundle)
-	config.NextProtos = []string{"http/1.1"}  // an API server does not use HTTP/2, which reuses one connection
-	config.WarningHandler = rest.NoWarnings{} // client-go would log them past slog
+	config.NextProtos = []string{"http/1.1"}  // as an API server; HTTP/2 would reuse one connection
+	config.WarningHandler = rest.NoWarnings{} // client-go would not log them with slog
 	config.NegotiatedSerializer, config.ContentType = c.codecs, runtime.ContentTypeJSON
-	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // the address of a proxy would be checked
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // its address would be checked instead
 	u, err := address(w)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error
 	var transport *http.Transport
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		transport = transportOf(next)
-		// Connections can outlive the calls that opened them.
+		// Connections can outlive their calls.
 		transport.MaxResponseHeaderBytes, transport.MaxConnsPerHost = maxHeaderBytes, int(c.load.limits[2].calls)
 		if c.o.Certificate != "" { // client-go would watch the files for each webhook
 			transport.TLSClientConfig.GetClientCertificate = c.certificate

@@ -14,10 +14,11 @@ import (
 // MaxObjects is the maximum number of objects in a call of a webhook.
 const MaxObjects = 1000
 
-// maxWaiting bounds the memory of the objects of a batch that wait for calls, in bytes. The last of them may exceed it.
+// maxWaiting bounds the memory of the objects of a batch that wait for calls, in bytes. The last object can exceed it.
 const maxWaiting = 128 << 20
 
-// weigh returns the approximate memory of the evaluation of an object. An evaluation can parse it three times.
+// weigh returns the approximate memory that the evaluation of an object takes, in bytes. It can parse the object three
+// times.
 func weigh(object []byte) int {
 	const node = 40 // bytes of a value.Node
 	return 3 * (len(object) + node*bytes.Count(object, []byte(",")))
@@ -26,10 +27,10 @@ func weigh(object []byte) int {
 // Run evaluates a batch: it calls the functions that newWorker returns for each index from 0 to items-1, on workers
 // goroutines. newWorker is called once for each goroutine.
 //
-// The conversions of the batch share calls. A conversion waits until no worker can go on without one, or until
-// MaxObjects conversions of its kind wait. Meanwhile another goroutine takes its turn, so that all items are reached.
-// At most workers goroutines run, and others only wait for calls. Each of these holds a parsed object, so no further
-// items are evaluated while objects of maxWaiting wait.
+// The conversions of the batch share calls. A call is sent when all workers wait for calls, or when it has MaxObjects
+// objects. While a goroutine waits for a call, another one evaluates further items. At most workers goroutines run at
+// a time. Goroutines that wait hold a parsed object, so no further items are evaluated while objects of more than
+// maxWaiting bytes wait.
 func Run(ctx context.Context, workers, items int, newWorker func() func(ctx context.Context, item int)) {
 	g := &group{newWorker: newWorker, items: int64(items), workers: max(workers, 1)}
 	g.running = g.workers
@@ -54,14 +55,14 @@ type group struct {
 	memory    reservation
 
 	mu      sync.Mutex
-	workers int // that may run
+	workers int // that can run at a time
 	running int
 	bytes   int // of the objects that wait for calls
 	waiting map[target]*call
-	resumed []*waiter // their calls have ended, and they wait for their turn
+	resumed []*waiter // workers whose calls have ended, and that wait for their turn
 }
 
-// target identifies what objects of one call have in common.
+// target is what all objects of a call have in common.
 type target struct {
 	converter  *Client
 	webhook    *apiextensionsv1.WebhookConversion
@@ -86,7 +87,7 @@ type waiter struct {
 	gone bool          // it does not wait for the call any more
 }
 
-// work evaluates items until there are no more.
+// work evaluates items until none is left.
 func (g *group) work() {
 	defer g.leave()
 	evaluate := g.newWorker()
@@ -95,7 +96,7 @@ func (g *group) work() {
 	}
 }
 
-// leave passes on the turn of a worker that waits or ends.
+// leave gives up the turn of a worker that waits or ends.
 func (g *group) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,8 +104,8 @@ func (g *group) leave() {
 	g.proceed()
 }
 
-// proceed gives free turns to workers whose calls have ended, or to new ones if there are further items. If no worker
-// runs, it starts all calls. Workers whose calls ended last are the first, because they hold the most.
+// proceed gives free turns to workers whose calls have ended, or to new workers if items are left. If no worker runs,
+// it starts all calls. Workers whose calls ended last are first, because they hold the most memory.
 func (g *group) proceed() {
 	for g.running < g.workers && g.bytes < maxWaiting {
 		if last := len(g.resumed) - 1; last >= 0 {
@@ -124,13 +125,13 @@ func (g *group) proceed() {
 	}
 }
 
-// resume makes a worker that waited for a call wait for its turn.
+// resume adds a worker that waited for a call to those that wait for a turn.
 func (g *group) resume(w *waiter) {
 	g.bytes -= w.size
 	g.resumed = append(g.resumed, w)
 }
 
-// start starts a waiting call. At its end its workers run again.
+// start starts a call. When the call ends, its workers resume.
 func (g *group) start(t target) {
 	c := g.waiting[t]
 	delete(g.waiting, t)
@@ -192,7 +193,7 @@ func (g *group) convert(ctx context.Context, converter *Client, r engine.Convers
 	return c.replies[i], nil
 }
 
-// abandon ends the wait of a worker for a call, and cancels the call if no other worker waits for it.
+// abandon ends the wait of a worker for a call. If no other worker waits for the call, it is cancelled.
 func (g *group) abandon(c *call, w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// InCluster is a host: it allows the services of the cluster: NAME.NAMESPACE.svc, at private addresses.
+// InCluster is an entry of Hosts that allows services of the cluster: NAME.NAMESPACE.svc, at private addresses.
 const InCluster = "in-cluster"
 
 // Hosts are the hosts that may be called. The zero value allows none.
 //
-// A name that is allowed may have public addresses only, except for those that are allowed themselves: an attacker who
-// controls the DNS of an allowed name must not reach other servers of the network.
+// An allowed name must resolve to public addresses, or to addresses that are allowed themselves. Otherwise an attacker
+// that controls the DNS of an allowed name could reach other servers of the network.
 type Hosts struct {
 	inCluster bool
 	names     map[string]bool // host or host:port, in lower case
@@ -85,13 +85,13 @@ func CheckService(service, address string) error {
 	return nil
 }
 
-// dialTimeout bounds the time for a connection. A call that ends early does not end its dial.
+// dialTimeout bounds the time to open a connection. If a call ends early, the dial continues.
 const dialTimeout = 30 * time.Second
 
 // normal returns an address (host:port) with its host in lower case and without a final dot.
 func normal(address string) string { return strings.Replace(strings.ToLower(address), ".:", ":", 1) }
 
-// check returns the error of an address (host:port) that may not be called.
+// check returns an error if an address (host:port) may not be called.
 func (h Hosts) check(address string) error {
 	host, port, err := net.SplitHostPort(normal(address))
 	if err != nil {
@@ -110,7 +110,7 @@ func (h Hosts) isService(host string) bool {
 	return h.inCluster && strings.Count(host, ".") == 2 && strings.HasSuffix(host, ".svc")
 }
 
-// dial opens a connection to an address that check allows, if what its name resolves to is allowed too.
+// dial opens a connection to an address that check allows. It fails if the name resolves to a forbidden address.
 func (h Hosts) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	address = normal(address)
 	host, _, err := net.SplitHostPort(address)
@@ -141,8 +141,7 @@ func (h Hosts) contains(a netip.AddrPort) bool {
 	return false
 }
 
-// Addresses on the internet, and those of them that do not belong to one host: translations of IPv4 addresses, tunnels,
-// examples and tests.
+// Addresses on the internet, and reserved ranges among them: translated IPv4 addresses, tunnels, examples and tests.
 var (
 	global   = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("2000::/3")}
 	reserved = []netip.Prefix{
@@ -154,7 +153,8 @@ var (
 	}
 )
 
-// isPublic reports whether an address belongs to a host on the internet. An IPv4 address must not be mapped to IPv6.
+// isPublic reports whether an address belongs to a host on the internet. The address must not be an IPv4-mapped IPv6
+// address.
 func isPublic(a netip.Addr) bool {
 	in := func(p netip.Prefix) bool { return p.Contains(a) }
 	return a.IsGlobalUnicast() && !a.IsPrivate() && slices.ContainsFunc(global, in) && !slices.ContainsFunc(reserved, in)

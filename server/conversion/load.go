@@ -9,7 +9,7 @@ import (
 // load bounds the calls that run and the memory of their responses, for each webhook and each host, and in total. It
 // rejects what exceeds a bound instead of queueing it, so that webhooks that hang cannot occupy all calls of the server.
 type load struct {
-	limits [3]usage // in total, of a host, and of a webhook; half of the calls if the webhook does not work
+	limits [3]usage // in total, of a host, and of a webhook; half the calls if client.works is false
 
 	mu   sync.Mutex
 	used map[any]usage // by nil, host (host:port) and *client
@@ -25,8 +25,8 @@ func newLoad(calls, maxBytes int64) load {
 	}}
 }
 
-// add adds to the usage of a webhook, or returns a failure with Busy. n may be negative. own are bytes that the caller
-// already has. A single caller may have four times the bytes of a host.
+// add adds to the usage of a webhook, or returns a failure with Busy. n can be negative. own is the number of bytes
+// that the caller already has. If no other caller has bytes of the host, the limit is four times as high.
 func (l *load) add(w *client, n usage, own int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *load) add(w *client, n usage, own int64) error {
 	return nil
 }
 
-// reservation is the memory that a batch has taken for responses. It ends with the batch, because results refer to the
+// reservation is the memory that the responses of a batch take. It ends with the batch, because results refer to the
 // responses.
 type reservation struct {
 	mu    sync.Mutex
@@ -69,7 +69,7 @@ type reservation struct {
 type reservationKey struct{}
 
 // Reserve returns a context whose conversions keep the memory that they reserve for responses, and a function that
-// releases it. Run does this for a batch.
+// releases this memory. Run does this for a batch.
 func Reserve(ctx context.Context) (context.Context, func()) {
 	if reservationOf(ctx) != nil {
 		return ctx, func() {}
@@ -87,7 +87,7 @@ func reservationOf(ctx context.Context) *reservation {
 	return r
 }
 
-// take takes n bytes for the response of a webhook.
+// take reserves n bytes for the response of a webhook.
 func (r *reservation) take(l *load, w *client, n int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

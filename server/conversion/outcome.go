@@ -23,7 +23,7 @@ const (
 	TimedOut Outcome = "timeout"
 	// ServerError: the HTTP status is 500 or higher.
 	ServerError Outcome = "server_error"
-	// HTTPError: the HTTP status is a redirect or another one that is not a success.
+	// HTTPError: the HTTP status is neither a success nor at least 500, such as a redirect.
 	HTTPError Outcome = "http_error"
 	// Invalid: the response is not a ConversionReview for the request.
 	Invalid Outcome = "invalid"
@@ -87,8 +87,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// newBreaker returns the circuit breaker of a webhook. Only outages open it. Calls that ended early because of the caller
-// or of a limit do not count.
+// newBreaker returns the circuit breaker of a webhook. Only outages open it. Calls that the caller or a limit ended do
+// not count.
 func newBreaker() *gobreaker.CircuitBreaker[any] {
 	return gobreaker.NewCircuitBreaker[any](gobreaker.Settings{
 		Timeout:     recovery,

@@ -59,7 +59,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	if more := b.read - b.free - b.taken; more > 0 {
 		if err := b.take(more); err != nil {
-			_ = b.take(-b.taken) // at once, so that one of several responses fits
+			_ = b.take(-b.taken) // at once, so that another response can fit
 			b.taken = 0
 			return 0, err
 		}
@@ -71,7 +71,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reviewCodec is a codec that decodes only what takes little more memory than the data.
+// reviewCodec is a codec that rejects data that takes much more memory when it is decoded.
 type reviewCodec struct{ runtime.Codec }
 
 // Decode implements runtime.Decoder.

@@ -10,14 +10,14 @@ import (
 const (
 	maxOther    = 1 << 20         // bytes of JSON besides objects
 	maxElements = 10 * MaxObjects // of the lists of objects
-	maxNotJSON  = 64 << 10        // bytes of other formats, for which a decoder needs much memory
+	maxNotJSON  = 64 << 10        // bytes of other formats, whose decoders need much memory
 )
 
-// checkShape returns a failure with TooLarge for a response that is small, but takes much memory when it is decoded. It
+// checkShape returns a failure with TooLarge for a small response that would take much memory when it is decoded. It
 // does not report malformed responses.
 //
-// The decoder keeps objects as JSON. It needs much memory for long lists of small values, for which a response only has
-// use in objects.
+// The decoder keeps objects as JSON. It needs much memory only for long lists of small values outside of objects,
+// which valid responses do not contain.
 func checkShape(data []byte) error {
 	if !bytes.HasPrefix(bytes.TrimLeftFunc(data, unicode.IsSpace), []byte("{")) {
 		return checkBound("bytes that are not JSON", len(data), maxNotJSON)

@@ -13,17 +13,17 @@ import (
 
 const reviewKind = "ConversionReview"
 
-// reviewVersions are the versions of reviews, which differ in nothing else.
+// reviewVersions are the supported versions of reviews. Reviews of these versions have the same fields.
 var reviewVersions = []string{"apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"}
 
-// maxShown bounds a text of a client in a message, in code points.
+// maxShown is the maximum length of a client's text in a message, in code points.
 const maxShown = 100
 
 // maxReviewObjects bounds the objects of a review. An API server sends at most the objects of one page of a list.
 const maxReviewObjects = 1 << 20
 
-// readConversion reads a ConversionReview. Its objects are slices of the body, and only their ends are searched: errors
-// in an object are not errors of the body. The error is a status.
+// readConversion reads a ConversionReview. The objects are slices of the body and are not parsed, so an error in an
+// object is not an error of the body. The error is a status.
 func readConversion(body []byte) (*webhook.Conversion, error) {
 	r, s := &webhook.Conversion{}, &scanner{src: body}
 	kind, found := "", false
@@ -49,7 +49,7 @@ func readConversion(body []byte) (*webhook.Conversion, error) {
 	if err == nil {
 		err = s.end()
 	}
-	// The version goes first: of another one the rest may have other types.
+	// Check the version first: in another version, fields can have other types.
 	known := slices.Contains(reviewVersions, r.APIVersion) && kind == reviewKind
 	switch {
 	case known && err == nil:
@@ -65,7 +65,7 @@ func readConversion(body []byte) (*webhook.Conversion, error) {
 	return nil, malformed(err.Error(), nil)
 }
 
-// checkConversion rejects a request without what an API server always sends.
+// checkConversion rejects a request that lacks a field that API servers always set.
 func checkConversion(r *webhook.Conversion, found bool) error {
 	switch {
 	case !found:
@@ -122,7 +122,7 @@ func (s *scanner) text(into *string) error {
 	return err
 }
 
-// skip skips a value, which must be JSON.
+// skip skips a value. It returns an error if the value is not JSON.
 func (s *scanner) skip() error {
 	s.space()
 	start := s.pos

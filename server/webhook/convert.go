@@ -22,15 +22,16 @@ import (
 // Conversion is the request of a ConversionReview of apiextensions.k8s.io.
 type Conversion struct {
 	Catalog string
-	// APIVersion is that of the review and of the answer.
+	// APIVersion is the apiVersion of the review and of the answer.
 	APIVersion string
-	// UID is repeated in the answer.
+	// UID is the uid of the request. The answer repeats it.
 	UID string
 	// DesiredAPIVersion is the apiVersion of the converted objects.
 	DesiredAPIVersion string
 	// Objects are the JSON texts of the objects. They need not be valid.
 	Objects [][]byte
-	// Reserve reserves bytes of memory for the answer. Its error ends the conversion. It may be called concurrently.
+	// Reserve reserves bytes of memory for the answer. If it returns an error, the conversion ends. It can be called
+	// concurrently.
 	Reserve func(bytes int64) error
 }
 
@@ -48,7 +49,7 @@ type Converted struct {
 // The outcomes of conversions.
 const (
 	Success Outcome = "success" // all objects are converted
-	Failure Outcome = "failure" // an object cannot be converted, and an API server converts none
+	Failure Outcome = "failure" // an object cannot be converted, so an API server uses none
 )
 
 // Converter answers ConversionReviews by the conversion rules of registered CRDs.
@@ -62,7 +63,7 @@ type Converter struct {
 // ConvertMethod is the full name of the method that Convert calls.
 const ConvertMethod = "/crdeval.webhook.Converter/Convert"
 
-// Register registers c for calls of Convert. Its messages are Go values, so r is a connection in the same process.
+// Register registers c for calls of Convert. The messages are Go values, so r must be a server in the same process.
 func Register(r grpc.ServiceRegistrar, c *Converter) {
 	service, method, _ := strings.Cut(ConvertMethod[1:], "/")
 	r.RegisterService(&grpc.ServiceDesc{
@@ -71,7 +72,7 @@ func Register(r grpc.ServiceRegistrar, c *Converter) {
 	}, c)
 }
 
-// Convert calls the Converter at conn, behind the interceptors of the server.
+// Convert calls the Converter at conn, through the interceptors of the server.
 func Convert(ctx context.Context, conn grpc.ClientConnInterface, r *Conversion) (*Converted, error) {
 	answer := &Converted{}
 	if err := conn.Invoke(ctx, ConvertMethod, r, answer); err != nil {
@@ -94,7 +95,7 @@ func convertHandler(
 	})
 }
 
-// convert returns an error if the objects were not converted for another reason than the objects and the CRD.
+// convert answers a review. If the reason for a failure is neither an object nor the CRD, it returns an error.
 func (c *Converter) convert(ctx context.Context, r *Conversion) (*Converted, error) {
 	view, err := c.Registry.View(ctx, r.Catalog, "")
 	if err != nil {
@@ -127,7 +128,7 @@ type failure string
 // Error returns the message.
 func (f failure) Error() string { return string(f) }
 
-// definition returns the CRD of the first object. The others must be of the same one.
+// definition returns the CRD of the first object. All objects must have the same CRD.
 func (c *Converter) definition(ctx context.Context, view registry.View, r *Conversion) (*engine.Definition, error) {
 	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(r.Objects[0]), c.Limits)
 	if err != nil {
@@ -166,12 +167,13 @@ type part struct {
 	first   int // index of the first object
 	size    int // bytes of the objects
 	out     []byte
-	// failed is the number of objects that cannot be converted. why is the error of the first one, at failedAt.
+	// failed is the number of objects that cannot be converted. failedAt is the index of the first one, and why its
+	// error.
 	failed, failedAt int
 	why              error
 }
 
-// partBytes is the size of a part. A goroutine converts one in some milliseconds.
+// partBytes is the maximum size of a part with several objects. A goroutine converts a part in some milliseconds.
 const partBytes = 128 << 10
 
 func split(objects [][]byte) (parts []part) {
@@ -185,7 +187,8 @@ func split(objects [][]byte) (parts []part) {
 	return parts
 }
 
-// convert converts parts on at most GOMAXPROCS goroutines. Its error is not about an object.
+// convert converts parts on at most GOMAXPROCS goroutines. Errors of objects are recorded in the parts and not
+// returned.
 func (r *Conversion) convert(ctx context.Context, d *engine.Definition, parts []part) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -251,11 +254,11 @@ func (r *Conversion) convertPart(ctx context.Context, d *engine.Definition, vers
 	return nil
 }
 
-// maxFailure bounds the message of a failure in code points.
+// maxFailure is the maximum length of the message of a failure, in code points.
 const maxFailure = 2048
 
-// failureOf returns the error of the first object that cannot be converted and the number of the others. It returns "" if
-// all objects are converted.
+// failureOf returns a message with the error of the first object that cannot be converted, and the number of the
+// others. It returns "" if all objects are converted.
 func failureOf(parts []part) (text string) {
 	failed := 0
 	for i := range parts {

@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// setConversion sets the conversion rules of a document in a service in this process. With a remote service, nothing is
-// set: later requests bring the rules.
+// setConversion sets the conversion rules of a document, if the service runs in this process. For a remote service, it
+// only checks them. Later requests contain them inline.
 func (s *service) setConversion(ctx context.Context, rules *source) *crdReport {
 	j := newReport(rules)
 	j.Name = rules.id.CRD
@@ -32,8 +32,8 @@ func (s *service) setConversion(ctx context.Context, rules *source) *crdReport {
 	return j
 }
 
-// sendConversion returns the answer to conversion rules. For an inline CRD, a remote service only checks whether the rules
-// fit.
+// sendConversion sends conversion rules to the service. For an inline CRD, a remote service only checks whether the
+// rules fit.
 func (s *service) sendConversion(ctx context.Context, rules *source) (*crdevalv1.SetConversionResponse, error) {
 	request := &crdevalv1.SetConversionRequest{
 		Catalog: s.catalog, Crd: rules.id.CRD, Rules: toDocument(rules.Document), ValidateOnly: s.local == nil,
@@ -79,7 +79,7 @@ func (r *localRegistry) SetConversion(
 	return done, nil
 }
 
-// conversionLines returns the lines of text that say what is wrong with conversion rules.
+// conversionLines returns lines of text about the violations of conversion rules and the laws that they break.
 func (j *crdReport) conversionLines() (lines []string) {
 	for _, v := range j.Conversion.message.GetViolations() {
 		lines = append(lines, positionText(j.File, v.GetPosition())+": "+violationText(v))

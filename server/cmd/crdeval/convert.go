@@ -63,8 +63,8 @@ type conversion struct {
 	*source
 	object   []byte // the converted object as JSON, or nil
 	err      error  // why object is nil
-	rejected bool   // an API server does not convert the object either
-	skipped  bool   // it is not for this command: see err
+	rejected bool   // the object cannot be converted, as on an API server
+	skipped  bool   // the document is not for this command: see err
 }
 
 // Run converts the objects of all files.
@@ -130,7 +130,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	return total.result()
 }
 
-// print counts and prints a result. first says that no object was printed before.
+// print counts and prints a result. first is true until an object is printed.
 func (c *convertCommand) print(env environment, total *tally, r *conversion, first bool) error {
 	text, skipped := "", ""
 	switch at := fmt.Sprintf("%s:%d: %s", r.File, r.Line(), r.title()); {
@@ -194,15 +194,15 @@ func (v *converter) add(ctx context.Context, s *source) *crdReport {
 	return j
 }
 
-// convert converts objects to a version. The error is that of a call: then there are no results.
+// convert converts objects to a version. If a call fails, it returns its error and no results.
 func (v *converter) convert(ctx context.Context, version string, objects []*source) ([]*conversion, error) {
 	return v.transform(ctx, objects, func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 		return client.Convert(ctx, version, texts...)
 	}, func(s *source) bool { return versionOf(s.id.APIVersion) == version })
 }
 
-// transform sends objects to the service. Of an object for which unchanged returns true, the result is the object as it
-// is, if the service has no error for it.
+// transform sends objects to the service. If unchanged returns true for an object and the service reports no error,
+// the result is the object itself.
 func (v *converter) transform(
 	ctx context.Context, objects []*source, call func(*crdeval.Client, [][]byte) ([]crdeval.Transformed, error),
 	unchanged func(*source) bool,
@@ -242,7 +242,7 @@ func (v *converter) transform(
 	return all, ctx.Err()
 }
 
-// describe replaces the status of an item by an error for its file.
+// describe replaces the error of an item by an error about its file.
 func (v *converter) describe(r *conversion) {
 	r.err = v.manifestError(r.err)
 	var e *engine.Error

@@ -26,7 +26,8 @@ import (
 const (
 	// pageSize is the number of objects of a page.
 	pageSize = 500
-	// maxAttempts bounds the writes of an object that others write at the same time, and the lists whose token expires.
+	// maxAttempts bounds the attempts to write an object that other clients change, and to continue a list whose token
+	// expired.
 	maxAttempts = 5
 	// requestTimeout bounds a request to the API server, unless the kubeconfig has another timeout.
 	requestTimeout = time.Minute
@@ -194,8 +195,8 @@ func (cl *cluster) list(ctx context.Context, version, token string) (*page, erro
 	return p, nil
 }
 
-// write updates an object without a change. After a conflict it reads the object and tries again. deleted is true if the
-// object does not exist any more. The request is completed even if ctx is cancelled.
+// write updates an object without a change. After a conflict, it reads the object and tries again. deleted is true if
+// the object no longer exists. If ctx is cancelled, the request is still completed.
 func (cl *cluster) write(ctx context.Context, version string, o *clusterObject) (deleted bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	at := cl.path(version, o)
@@ -217,7 +218,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// isOutage reports whether an error is not about the object of a request, but the API server cannot be used.
+// isOutage reports whether an error is about the API server, and not about the object of the request.
 func isOutage(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsServiceUnavailable(err) ||
@@ -307,8 +308,9 @@ func (m *migration) done() int { return m.state.count() - len(m.state.Done) }
 
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// renew sets the token of the page after a token expired. API servers send one with which the list continues, with the
-// objects as they are now. Without one, the list starts again: writing an object again changes nothing, but printing does.
+// renew sets the token of the page after a token expired. API servers send a token to continue the list with the
+// current objects. Without such a token, the list starts again. Writing an object again changes nothing, but printing
+// it does.
 func (m *migration) renew(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Continue != "" {
@@ -360,7 +362,8 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster, version string
 	return nil
 }
 
-// trim sets status.storedVersions of the CRD to the storage version, if the CRD still is the one that was migrated.
+// trim sets status.storedVersions of the CRD to the storage version. It fails if the CRD was replaced, or its storage
+// version changed, during the migration.
 func (cl *cluster) trim(ctx context.Context, of migrationSubject) error {
 	for attempt := 1; ; attempt++ {
 		if err := cl.readCRD(ctx); err != nil {

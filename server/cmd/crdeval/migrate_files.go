@@ -35,7 +35,7 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*source) err
 		if err := m.readFiles(ctx); err != nil {
 			return err
 		}
-		if st.Read = true; m.Write { // the next step can fail
+		if st.Read = true; m.Write { // the next steps can fail
 			err = st.save()
 		}
 	}
@@ -140,7 +140,7 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error 
 	return nil
 }
 
-// locate returns what identifies an object in messages, and the text of its error.
+// locate returns the name of an object in messages, and the text of its error.
 func (m *migration) locate(r *conversion) (at, text string) {
 	if m.inCluster() {
 		return r.title(), r.err.Error()
@@ -185,7 +185,7 @@ func digest(s *source) string {
 // maxLine bounds a line of JSON.
 const maxLine = 64 << 20
 
-// documents is each, but a file whose first line is a JSON object is read line by line.
+// documents is like each, but reads a file whose first line is a JSON object line by line.
 func (r reader) documents(names ...string) iter.Seq2[*source, error] {
 	return func(yield func(*source, error) bool) {
 		for _, name := range names {
@@ -273,7 +273,7 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// interruptible reads until it is interrupted, even if the next bytes of a pipe never come.
+// interruptible is a reader that can be interrupted while it waits for bytes.
 type interruptible struct {
 	from        io.Reader
 	interrupted <-chan struct{}
