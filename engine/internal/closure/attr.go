@@ -87,7 +87,7 @@ func (c *compiler) bind(s *step, from *shape) *shape {
 		if s.by != nil {
 			c.unsupported("an index into an object")
 		}
-		m := s.from.identified(s.name)
+		m := s.from.Identified(s.name)
 		if m == nil {
 			c.unsupported("the member %s", s.name)
 		}
@@ -103,8 +103,8 @@ func (c *compiler) bind(s *step, from *shape) *shape {
 	return shapeOfType(s.to)
 }
 
-// identified returns the member with the name in expressions, or nil.
-func (t *Type) identified(ident string) *Member {
+// Identified returns the property of an object with the name in expressions, or nil.
+func (t *Type) Identified(ident string) *Member {
 	for i := range t.Members {
 		if m := &t.Members[i]; m.Ident == ident && ident != "" {
 			return m

@@ -76,7 +76,7 @@ func (s *step) on(t *Type) *step {
 	known := *s
 	known.member, known.from, known.to = nil, t, t.Elem
 	if t.Kind == Object {
-		m := t.identified(s.name)
+		m := t.Identified(s.name)
 		if s.by != nil || m == nil {
 			return nil
 		}

@@ -154,9 +154,7 @@ func (c *compiler) pair(p *pair, versions []Version) {
 		b.name(r)
 		b.rules = append(b.rules, r)
 	}
-	for _, r := range b.rules {
-		b.checkNames(r)
-	}
+	b.checkNames()
 	if b.checkStashes(); len(c.found) > 0 {
 		return
 	}

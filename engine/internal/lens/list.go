@@ -46,7 +46,9 @@ func (b *pairing) nameList(r *compiledRule) {
 	if listType(list) != "map" || !slices.Equal(list.XListMapKeys, []string{r.key}) || items != nil && !slices.Contains(items.Required, r.key) {
 		r.require(fmt.Sprintf("each item of %s has a %s that no other item has", of, r.key))
 	}
-	b.record(r.list, listPath.with(each).with(r.key), r, func(n *named) **compiledRule { return &n.key })
+	if n := b.claim(r.list, listPath.with(each).with(r.key), r); n != nil {
+		n.key = r
+	}
 }
 
 // list completes the node of the list or map of a list rule.
@@ -62,12 +64,7 @@ func (w *walker) list(out *node, n *named, src, dst *schema.Props, sp, dp path, 
 	if !made.toMap {
 		w.names(made, step(step(dst, each), by.key), from)
 	}
-	sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
-	sub.node = w.value(sub, n.child(each), step(src, each), step(dst, each), sub.src, sub.dst, by)
-	w.finish(sub)
-	if out.list = made; sub.node != nil || len(sub.puts) > 0 {
-		out.each = sub
-	}
+	out.list, out.each = made, w.items(n, src, dst, sp, dp, by)
 }
 
 // names compares the names in a map with the schema of the key that they become.
@@ -109,13 +106,8 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 	d, k := r.d, 0
 	seen := make(map[string]bool, d.Len(i))
 	for c := d.Nodes[i].First; c != 0; c, k = d.Nodes[c].Next, k+1 {
-		prev, key := uint32(0), uint32(0)
-		if d.Nodes[c].Kind == value.Object {
-			for key = d.Nodes[c].First; key != 0 && d.Key(key) != s.key; key = d.Nodes[key].Next {
-				prev = key
-			}
-		}
-		if key == 0 || d.Nodes[key].Kind != value.String {
+		key := d.Field(c, s.key)
+		if d.Nodes[key].Kind != value.String {
 			return r.failed(s.by, c, "has no "+s.key+", which the map needs: set it").below(value.At(k))
 		}
 		name := d.Str(key)
@@ -123,7 +115,7 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 			return r.failed(s.by, key, "is the "+s.key+" of another item of the list, too: give each item another one").below(value.At(k), value.Name(s.key))
 		}
 		seen[name] = true
-		d.Remove(c, prev, key)
+		removeMember(d, c, key)
 		d.SetKey(c, name)
 	}
 	d.Nodes[i].Kind = value.Object

@@ -102,20 +102,20 @@ func (b *pairing) name(r *compiledRule) {
 	}
 	switch r.kind {
 	case Move, Values, List:
-		b.record(0, r.from, r, func(n *named) **compiledRule { n.other = r.to; return &n.mapped })
-		b.record(1, r.to, r, func(n *named) **compiledRule { n.other = r.from; return &n.mapped })
+		b.record(0, r.from, r)
+		b.record(1, r.to, r)
 	case Stash:
 		b.nameStash(r)
-		b.record(r.sides[0], r.from, r, func(n *named) **compiledRule { return &n.stashed })
+		b.record(r.sides[0], r.from, r)
 	case Drop:
 		for _, s := range r.sides {
-			b.record(s, r.from, r, func(n *named) **compiledRule { return &n.dropped })
+			b.record(s, r.from, r)
 			r.require(fmt.Sprintf("%s of %s is lost", r.from, b.sides[s].Name))
 		}
 	case CEL:
 		r.class = Tested
 		for _, x := range r.writes {
-			b.record(x.side, x.to, r, func(n *named) **compiledRule { return &n.written })
+			b.record(x.side, x.to, r)
 		}
 	}
 }
@@ -155,32 +155,44 @@ func (b *pairing) fieldsAt(s int, p path) string {
 	return where + " has no fields"
 }
 
-// record enters a rule at a path of a version.
-func (b *pairing) record(s int, p path, r *compiledRule, slot func(*named) **compiledRule) {
+// claim returns the node of a path of a version for a rule, or nil and adds a violation if another rule names the path.
+func (b *pairing) claim(s int, p path, r *compiledRule) *named {
 	n := b.sides[s].named.at(p)
 	other := n.rule()
-	both := other != nil && (other.kind == CEL && r.kind == Drop || other.kind == Drop && r.kind == CEL)
-	if other != nil && !both {
-		b.invalid(r.at, p.String(), "%v names this field of %s, too: a field has one rule", other, b.sides[s].Name)
-		return
+	if other == nil || other.kind == CEL && r.kind == Drop || other.kind == Drop && r.kind == CEL {
+		return n
 	}
-	*slot(n) = r
+	b.invalid(r.at, p.String(), "%v names this field of %s, too: a field has one rule", other, b.sides[s].Name)
+	return nil
+}
+
+// record enters a rule at a path of a version.
+func (b *pairing) record(s int, p path, r *compiledRule) {
+	n := b.claim(s, p, r)
+	switch {
+	case n == nil:
+	case r.kind == Stash:
+		n.stashed = r
+	case r.kind == Drop:
+		n.dropped = r
+	case r.kind == CEL:
+		n.written = r
+	default:
+		n.mapped, n.other = r, either(s == 0, r.to, r.from)
+	}
 }
 
 // checkNames checks that no rule is below a path that another rule removes or writes as a whole.
-func (b *pairing) checkNames(r *compiledRule) {
+func (b *pairing) checkNames() {
 	for s := range b.sides {
-		b.sides[s].named.walk(nil, func(p path, n *named) {
-			if n.rule() != r {
-				return
-			}
-			above := b.sides[s].named
-			for i, name := range p {
-				if i > 0 && (above.stashed != nil || above.dropped != nil || above.written != nil) {
+		all := b.sides[s].named
+		all.walk(nil, func(p path, n *named) {
+			r := n.rule()
+			for i := 1; r != nil && i < len(p); i++ {
+				if above := all.find(p[:i]); above.stashed != nil || above.dropped != nil || above.written != nil {
 					b.invalid(r.at, p.String(), "%v already says what happens to all of %s", above.rule(), p[:i])
 					return
 				}
-				above = above.below[name]
 			}
 		})
 	}

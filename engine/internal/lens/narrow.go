@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -166,13 +164,4 @@ func shallow(s *schema.Props) *schema.Props {
 		MultipleOf: s.MultipleOf, MaxLength: s.MaxLength, MinLength: s.MinLength, MaxItems: s.MaxItems,
 		MaxProperties: s.MaxProperties, XIntOrString: s.XIntOrString,
 	}
-}
-
-// canonicals returns the texts of the values of an enum.
-func canonicals(enum []apiextensionsv1.JSON) []string {
-	texts := make([]string, len(enum))
-	for i, v := range enum {
-		texts[i] = canonical(v.Raw)
-	}
-	return texts
 }

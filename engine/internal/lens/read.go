@@ -32,7 +32,7 @@ func Read(d *value.Doc, root uint32) (*File, []violation.Violation) {
 				r.add(m.at, field.Forbidden(nil, "the file has conversions: move this into an item of it"))
 			}
 		}
-		list = r.list(all, "a list of objects with between and rules", maxPairs)
+		list = r.members(all, value.Array, "a list of objects with between and rules", 0, maxPairs)
 	}
 	for _, m := range list {
 		if m.at != nil {
@@ -80,21 +80,24 @@ func (r *reader) object(node uint32, at value.Path, want string, names ...string
 	return fields
 }
 
-// list returns the items of a list.
-func (r *reader) list(m member, want string, most int) (items []member) {
+// members returns the items of a list or the members of an object, as kind says. want describes them for errors, and
+// least and most bound their number.
+func (r *reader) members(m member, kind value.Kind, want string, least, most int) (all []member) {
 	switch {
 	case m.node == 0:
 		r.add(m.at, field.Required(nil, "must be "+want))
-	case r.d.Nodes[m.node].Kind != value.Array:
+	case r.d.Nodes[m.node].Kind != kind:
 		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be "+want))
+	case r.d.Len(m.node) < least:
+		r.add(m.at, field.Invalid(nil, string(r.d.Raw(m.node)), "must be "+want))
 	case r.d.Len(m.node) > most:
 		r.add(m.at, field.TooMany(nil, r.d.Len(m.node), most))
 	default:
 		for c := r.d.Nodes[m.node].First; c != 0; c = r.d.Nodes[c].Next {
-			items = append(items, member{c, m.at.With(value.At(len(items))).Clone()})
+			all = append(all, member{c, m.at.With(segment(r.d, m.node, c, len(all))).Clone()})
 		}
 	}
-	return items
+	return all
 }
 
 // text returns a string that is not empty.
@@ -129,18 +132,14 @@ func (r *reader) parsePath(text string, at value.Path) path {
 
 func (r *reader) pair(fields map[string]member) pair {
 	p := pair{at: fields["between"].at}
-	names := r.list(fields["between"], "a list of two versions", 2)
-	if node := fields["between"].node; r.d.Nodes[node].Kind == value.Array && r.d.Len(node) < 2 {
-		r.add(p.at, field.Invalid(nil, string(r.d.Raw(fields["between"].node)), "must be a list of two versions"))
-	}
-	for i, m := range names {
+	for i, m := range r.members(fields["between"], value.Array, "a list of two versions", 2, 2) {
 		p.between[i] = r.text(m, true)
 	}
 	if p.between[0] != "" && p.between[0] == p.between[1] {
 		r.add(p.at, field.Invalid(nil, p.between[0], "the two versions must differ"))
 	}
 	if fields["except"].node != 0 {
-		for _, m := range r.list(fields["except"], "a list of laws", len(Laws)) {
+		for _, m := range r.members(fields["except"], value.Array, "a list of laws", 0, len(Laws)) {
 			law := Law(r.text(m, true))
 			if law != "" && !slices.Contains(Laws, law) {
 				r.add(m.at, field.NotSupported(nil, law, Laws))
@@ -148,7 +147,7 @@ func (r *reader) pair(fields map[string]member) pair {
 			p.except = append(p.except, law)
 		}
 	}
-	for i, m := range r.list(fields["rules"], "a list of rules", maxRules) {
+	for i, m := range r.members(fields["rules"], value.Array, "a list of rules", 0, maxRules) {
 		p.rules = append(p.rules, r.rule(m, i))
 	}
 	return p
@@ -216,38 +215,21 @@ func (r *reader) rule(m member, index int) ruleText {
 
 // back reads the expressions under back, by path.
 func (r *reader) back(m member) (list []backText) {
-	if r.d.Nodes[m.node].Kind != value.Object {
-		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be an object of expressions by path"))
-		return nil
-	}
-	for c := r.d.Nodes[m.node].First; c != 0; c = r.d.Nodes[c].Next {
-		at := m.at.With(value.Entry(strings.Clone(r.d.Key(c)))).Clone()
-		list = append(list, backText{to: r.parsePath(strings.Clone(r.d.Key(c)), at), expr: r.text(member{c, at}, true), at: at})
+	for _, m := range r.members(m, value.Object, "an object of expressions by path", 0, maxValues) {
+		list = append(list, backText{to: r.parsePath(strings.Clone(r.d.Key(m.node)), m.at), expr: r.text(m, true), at: m.at})
 	}
 	return list
 }
 
 // values reads the map of a values rule.
 func (r *reader) values(m member) (list [][2]text) {
-	switch {
-	case m.node == 0:
-		r.add(m.at, field.Required(nil, "must be an object of values"))
-		return nil
-	case r.d.Nodes[m.node].Kind != value.Object || r.d.Len(m.node) == 0:
-		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be an object of values that is not empty"))
-		return nil
-	case r.d.Len(m.node) > maxValues:
-		r.add(m.at, field.TooMany(nil, r.d.Len(m.node), maxValues))
-		return nil
-	}
-	for c := r.d.Nodes[m.node].First; c != 0; c = r.d.Nodes[c].Next {
-		at := m.at.With(value.Entry(strings.Clone(r.d.Key(c)))).Clone()
-		kind := r.d.Nodes[c].Kind
+	for _, m := range r.members(m, value.Object, "an object of values that is not empty", 1, maxValues) {
+		kind := r.d.Nodes[m.node].Kind
 		if kind == value.Array || kind == value.Object || kind == value.Null {
-			r.add(at, field.TypeInvalid(nil, string(r.d.Raw(c)), "must be a string, a number or a boolean"))
+			r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be a string, a number or a boolean"))
 		}
-		key := text{value.String, string(value.AppendString(nil, r.d.Key(c))), at}
-		list = append(list, [2]text{key, {kind, string(appendScalar(nil, r.d, c)), at}})
+		key := text{value.String, string(value.AppendString(nil, r.d.Key(m.node))), m.at}
+		list = append(list, [2]text{key, {kind, string(appendScalar(nil, r.d, m.node)), m.at}})
 	}
 	return list
 }

@@ -66,23 +66,21 @@ func (w *walker) values(src, dst *schema.Props, by *compiledRule) (*valuesStep, 
 			s.images[image] = key
 		}
 	}
-	accepts := func(image string) bool {
-		return len(dst.Enum) == 0 || slices.ContainsFunc(dst.Enum, func(v apiextensionsv1.JSON) bool { return canonical(v.Raw) == image })
-	}
+	allowed := canonicals(dst.Enum)
+	accepts := func(image string) bool { return len(allowed) == 0 || slices.Contains(allowed, image) }
 	for _, v := range by.values {
 		if image := &v[1-w.from]; !accepts(image.json) {
 			w.invalid(image.at, image.shown(), "is not a value of the field in %s", w.dst.Name)
 		}
 	}
-	enum := src.Enum
+	enum := canonicals(src.Enum)
 	if src.Type == "boolean" && len(enum) == 0 {
-		enum = []apiextensionsv1.JSON{{Raw: []byte("true")}, {Raw: []byte("false")}}
+		enum = []string{"true", "false"}
 	}
 	sameType := typeOf(src) == typeOf(dst)
 	for _, v := range enum {
-		raw := canonical(v.Raw)
-		if _, mapped := s.to[raw]; !mapped && (s.images[raw] != "" || !accepts(raw) || !sameType) {
-			w.invalid(by.at.With(value.Name(string(Values)), value.Name("map")), raw,
+		if _, mapped := s.to[v]; !mapped && (s.images[v] != "" || !accepts(v) || !sameType) {
+			w.invalid(by.at.With(value.Name(string(Values)), value.Name("map")), v,
 				"is a value of the field in %s, and has no counterpart in %s: add it to the map, or write a cel rule", w.src.Name, w.dst.Name)
 		}
 	}
@@ -112,10 +110,13 @@ func scalar(raw []byte) (value.Kind, string) {
 	return d.Nodes[root].Kind, string(appendScalar(nil, d, root))
 }
 
-// canonical returns the text of appendScalar for a JSON text.
-func canonical(raw []byte) string {
-	_, text := scalar(raw)
-	return text
+// canonicals returns the texts of the values of an enum, as appendScalar has them.
+func canonicals(enum []apiextensionsv1.JSON) []string {
+	texts := make([]string, len(enum))
+	for i, v := range enum {
+		_, texts[i] = scalar(v.Raw)
+	}
+	return texts
 }
 
 // appendScalar appends a scalar as JSON. Equal values have equal texts, even if the source escapes them differently.

@@ -166,28 +166,14 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	for _, text := range slices.Concat(c.checked, c.expected, c.unchecked) {
 		by.require(fmt.Sprintf("%s of %s %s", shownPath(sp), w.src.Name, text))
 	}
-	srcItems, dstItems := step(src, each), step(dst, each)
-	switch {
+	switch items := step(src, each); {
 	case len(src.Properties) > 0:
 		if o := w.object(item, n, src, dst, sp, dp, by); o != nil {
 			out.children = o.children
 		}
-	case srcItems != nil && dstItems != nil:
-		sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
-		below := n.child(each)
-		rule := by
-		if below != nil && below.mapped != nil {
-			if rule = below.mapped; !slices.Equal(below.other, sub.dst) {
-				w.invalid(rule.at, below.other.String(), "the items of %s are those of %s: the rule must name these", sp, dp)
-				return nil
-			}
-		}
-		sub.node = w.value(sub, below, srcItems, dstItems, sub.src, sub.dst, rule)
-		w.finish(sub)
-		if sub.node != nil || len(sub.puts) > 0 {
-			out.each = sub
-		}
-	case srcItems != nil:
+	case items != nil && step(dst, each) != nil:
+		out.each = w.items(n, src, dst, sp, dp, by)
+	case items != nil:
 		w.invalid(by.at, sp.String(), "%s declares its items or values and %s does not: write a rule", w.src.Name, w.dst.Name)
 	default:
 		w.p.coverage.Carried++
@@ -196,6 +182,23 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 		return nil
 	}
 	return out
+}
+
+// items builds the program for the items of a list or the values of a map, or nil if nothing happens to them.
+func (w *walker) items(n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *itemProgram {
+	sub := &itemProgram{src: sp.with(each), dst: dp.with(each)}
+	below := n.child(each)
+	if below != nil && below.mapped != nil {
+		if by = below.mapped; !slices.Equal(below.other, sub.dst) {
+			w.invalid(by.at, below.other.String(), "the items of %s are those of %s: the rule must name these", sp, dp)
+			return nil
+		}
+	}
+	sub.node = w.value(sub, below, step(src, each), step(dst, each), sub.src, sub.dst, by)
+	if w.finish(sub); sub.node == nil && len(sub.puts) == 0 {
+		return nil
+	}
+	return sub
 }
 
 // object builds the node of an object with properties. dst is nil if the target has no such object.

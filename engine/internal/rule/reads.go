@@ -242,14 +242,12 @@ func (r *reader) member(s *source, ident string, optional bool) *source {
 		switch {
 		case o.typ != nil && o.typ.Kind == closure.Map:
 			n.typ = o.typ.Elem
-		default:
-			declared := identified(o.typ, ident)
-			if declared == nil { // a field of a dyn
-				r.record(o, true, false)
-				continue
-			}
-			m = member{declared.Name, true}
-			n.typ = declared.Type
+		case o.typ != nil && o.typ.Kind == closure.Object && o.typ.Identified(ident) != nil:
+			declared := o.typ.Identified(ident)
+			m, n.typ = member{declared.Name, true}, declared.Type
+		default: // a field of a dyn
+			r.record(o, true, false)
+			continue
 		}
 		if len(o.known) == len(o.path) {
 			n.known = append(slices.Clip(o.known), m)
@@ -266,18 +264,6 @@ func (r *reader) member(s *source, ident string, optional bool) *source {
 	}
 	r.require(out)
 	return out
-}
-
-// identified returns the property of an object by its name in expressions, or nil.
-func identified(t *closure.Type, ident string) *closure.Member {
-	if t == nil || t.Kind != closure.Object {
-		return nil
-	}
-	i := slices.IndexFunc(t.Members, func(m closure.Member) bool { return m.Ident == ident })
-	if i < 0 || ident == "" {
-		return nil
-	}
-	return &t.Members[i]
 }
 
 // require notes a member without which the evaluation fails.
