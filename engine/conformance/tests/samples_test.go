@@ -104,7 +104,7 @@ func faultsOf(t *testing.T, d *engine.Definition, object []byte) (faults []sampl
 
 // pathOf returns the path of a JSON pointer into an object.
 func pathOf(at *sample.Tree, pointer string) (path value.Path) {
-	for _, part := range strings.Split(pointer, "/")[min(1, len(pointer)):] {
+	for _, part := range strings.Split(pointer, "/")[1:] {
 		step := value.Name(strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
 		if i, err := strconv.Atoi(part); err == nil && at != nil && at.Kind == value.Array {
 			step = value.At(i)
