@@ -79,13 +79,17 @@ type difference struct {
 	is, to string // the values as JSON, "" for an absent one
 }
 
-// differs returns the first difference between two values at a path, or nil.
+// differs returns the first difference between two values at a path, or nil. The numbers 1 and 1.0 are equal, since API
+// servers write both as 1.
 func differs(a tree, i uint32, b tree, j uint32, at value.Path) *difference {
 	if value.Equal(a.Doc, i, b.Doc, j) {
 		return nil
 	}
 	m, n := &a.Nodes[i], &b.Nodes[j]
 	if m.Kind != n.Kind || m.Kind != value.Object && m.Kind != value.Array {
+		if isNumber(m) && isNumber(n) && shown(a, i) == shown(b, j) {
+			return nil
+		}
 		return &difference{at.Detach(), shown(a, i), shown(b, j)}
 	}
 	if m.Kind == value.Array {
@@ -94,6 +98,9 @@ func differs(a tree, i uint32, b tree, j uint32, at value.Path) *difference {
 			if found := differs(a, c, b, e, at.With(value.At(k))); found != nil {
 				return found
 			}
+		}
+		if c == e { // both are 0
+			return nil
 		}
 		return &difference{at.With(value.At(k)).Detach(), shown(a, c), shown(b, e)}
 	}
@@ -114,6 +121,8 @@ func differs(a tree, i uint32, b tree, j uint32, at value.Path) *difference {
 	}
 	return nil
 }
+
+func isNumber(n *value.Node) bool { return n.Kind == value.Int || n.Kind == value.Float }
 
 // The number of bytes of a value and of an object that a text shows.
 const (

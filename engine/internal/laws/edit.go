@@ -205,7 +205,7 @@ func (x *additions) allows(a, p tree, n addition) bool {
 			}
 			i = a.Field(i, name)
 		}
-		if i != 0 && value.Equal(a.Doc, i, p.Doc, n.node) {
+		if i != 0 && differs(a, i, p, n.node, nil) == nil {
 			return true
 		}
 	}

@@ -176,7 +176,7 @@ func outside(a tree, i uint32, b tree, j uint32, at value.Path, emptied bool) *d
 			e = b.Nodes[e].Next
 		}
 		return nil
-	case m.Kind == value.Null, emptied && hollow(a, i), value.Equal(a.Doc, i, b.Doc, j):
+	case m.Kind == value.Null, emptied && hollow(a, i), differs(a, i, b, j, nil) == nil:
 		return nil
 	}
 	return &difference{at.Detach(), shown(a, i), shown(b, j)}
