@@ -25,11 +25,12 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 	if err != nil {
 		return nil, failed(ReasonInternal, "CRD "+d.Name(), err)
 	}
-	versions := map[string]*laws.Version{}
+	versions, hints := map[string]*laws.Version{}, d.inner.Lenses.Hints()
 	for i := range m.CRD.Spec.Versions {
 		v := &m.CRD.Spec.Versions[i]
 		versions[v.Name] = &laws.Version{Name: v.Name, Judge: d.judge(v.Name), Generator: sample.New(schema.Of(v), sample.Options{
-			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == NamespaceScoped})}
+			APIVersion: d.Group() + "/" + v.Name, Kind: d.Kind(), Namespaced: d.Scope() == NamespaceScoped,
+			Hints: hints})}
 	}
 	var list []ConversionLaw
 	for _, direction := range d.directions() {

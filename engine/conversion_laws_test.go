@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,10 +57,22 @@ conversions:
   - values: {path: spec.mode, map: {x: X}}
 `
 
+// swapRules swaps two strings. They write numbers with and without a fraction.
+const swapRules = `
+crd: literals.example.com
+between: [v1beta1, v1]
+rules:
+- cel: {to: spec.text, expr: "{'a': 'long', 'long': 'a'}[?self.spec.text].orValue(self.spec.text)"}
+  back: {spec.text: "{'a': 'long', 'long': 'a'}[?self.spec.text].orValue(self.spec.text)"}
+- cel: {to: spec.ratio, expr: self.spec.ratio}
+  back: {spec.ratio: self.spec.ratio}
+`
+
 func TestConversionLaws(t *testing.T) {
 	for _, c := range []struct{ file, rules string }{
 		{"preconditions.yaml", "{crd: preconditions.example.com, between: [v1beta1, v1], rules: []}"},
 		{"endpoints.yaml", endpointRules}, {"ports.yaml", portsRules}, {"hubs.yaml", hubRules}, {"tasks.yaml", tasksRules},
+		{"literals.yaml", swapRules},
 	} {
 		d := definitionWithRules(t, c.file, c.rules)
 		if !d.Conversion().Accepted {
@@ -128,6 +142,37 @@ func TestLawsOfHub(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("no counterexample: %+v", laws)
+	}
+}
+
+// TestConversionLawsOfLiterals checks that violations are found that only objects with values of the rules show.
+func TestConversionLawsOfLiterals(t *testing.T) {
+	cel := func(field, expr, back string) string {
+		return fmt.Sprintf("- cel: {to: 'spec.%s', expr: %q}\n  back: {'spec.%[1]s': %[3]q}\n", field, expr, back)
+	}
+	text, count, ratio := "self.spec.text", "self.spec.count", "self.spec.ratio"
+	for _, c := range []struct{ law, rule, object string }{
+		{"round-trip", cel("text", text+" == 'production' ? 'prod' : "+text, text), `"text":"production"`},
+		{"round-trip", cel("text", text, text+" == 'prod' ? 'production' : "+text), `"text":"prod"`},
+		{"round-trip", cel("text", text+" in ['s', 'production'] ? 's' : "+text, text), `"text":"production"`},
+		{"round-trip", cel("text", text+".replace('::', ':')", text), `::`},
+		{"round-trip", cel("count", count+" == 123456 ? 0 : "+count, count), `"count":123456`},
+		{"round-trip", cel("count", count+" * -1 + 123457 == 0 ? 0 : "+count, count), `"count":123457`},
+		{"round-trip", cel("ratio", ratio+" == 0.0625 ? 1.0 : "+ratio, ratio), `"ratio":0.0625`},
+		{"round-trip", cel("items[*].mode", `self.mode == "fa\u0073t" ? 'slow' : self.mode`, "self.mode"), `"mode":"fast"`},
+		{"validity", "- values: {path: 'spec.items[*].mode', map: {quick: fas}}", `"mode":"quick"`},
+	} {
+		d := definitionWithRules(t, "literals.yaml", "crd: literals.example.com\nbetween: [v1beta1, v1]\nrules:\n"+c.rule)
+		laws, err := d.TestConversion(t.Context(), 200, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(laws, func(l engine.ConversionLaw) bool {
+			return l.Law == c.law && l.Counterexample != nil && strings.Contains(string(l.Counterexample.Object), c.object)
+		})
+		if !found {
+			t.Errorf("%s: no counterexample of %s with %s", c.rule, c.law, c.object)
+		}
 	}
 }
 

@@ -172,6 +172,7 @@ func (c *compiler) pair(p *pair, versions []Version) {
 	for _, r := range append([]*compiledRule{b.equal}, b.rules...) {
 		c.set.rules = append(c.set.rules, Rule{
 			Between: p.between, Index: r.index, Kind: r.kind, Text: r.text(), Class: r.class, Preconditions: r.preconditions,
+			compiled: r,
 		})
 	}
 }

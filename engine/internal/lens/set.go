@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
@@ -24,6 +25,27 @@ type Set struct {
 
 // Rules returns descriptions of the rules, in the order of the file.
 func (s *Set) Rules() []Rule { return s.rules }
+
+// Hints returns the values that rules mention, for the fields that these rules name. Tests of conversions need them.
+func (s *Set) Hints() (hints []*sample.Hint) {
+	for i := range s.rules {
+		r := s.rules[i].compiled
+		h := &sample.Hint{}
+		h.AddNames(r.from...)
+		h.AddNames(r.to...)
+		h.AddExpression(r.expr)
+		for _, b := range r.back {
+			h.AddNames(b.to...)
+			h.AddExpression(b.expr)
+		}
+		for _, v := range r.values {
+			h.AddValue(v[0].json)
+			h.AddValue(v[1].json)
+		}
+		hints = append(hints, h)
+	}
+	return hints
+}
 
 // Hub returns the version that conversions between two other versions go through, or "".
 func (s *Set) Hub() string { return s.hub }
@@ -58,6 +80,8 @@ type Rule struct {
 	Class Class
 	// Preconditions are losses, and conditions of the proof such as spec.port of v1beta1 is at most 65535.
 	Preconditions []string
+
+	compiled *compiledRule
 }
 
 // Class says how much is known of a rule.

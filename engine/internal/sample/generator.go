@@ -13,6 +13,8 @@ import (
 type Options struct {
 	APIVersion, Kind string
 	Namespaced       bool
+	// Hints name fields and values besides those in the rules of the schema.
+	Hints []*Hint
 }
 
 // Generator generates objects of one version of a CRD. It is not safe for concurrent use.
@@ -29,7 +31,9 @@ func New(s *schema.Props, o Options) *Generator {
 	if s == nil {
 		s = &schema.Props{Type: "object"}
 	}
-	return &Generator{root: newNode(s, true), options: o}
+	root := newNode(s, (&scope{known: map[string]*Hint{}}).with(o.Hints), nil)
+	root.root = true
+	return &Generator{root: root, options: o}
 }
 
 // sizes are the approximate sizes of objects in bytes, and densities the percentages of optional members.
@@ -174,6 +178,8 @@ func (g *Generator) entries(r Random, n *node, o *Tree, least, depth int) {
 		name := pick(r, entryNames)
 		if try >= len(entryNames) {
 			name += strconv.Itoa(try)
+		} else if hinted, ok := n.hintedText(r); ok {
+			name = hinted
 		}
 		if o.index(name) < 0 {
 			g.left -= len(name) + 4

@@ -20,48 +20,31 @@ type node struct {
 	values   *node
 	patterns []*expression
 	format   format.ID
-	literals []string // strings in the rules of a string
+	hints    []*Hint // for the value itself
+	scope    *scope  // for what is below
 	// forbidden are properties that not and oneOf rule out.
 	forbidden []string
 	choices   map[string]*node
 }
 
-func newNode(s *schema.Props, root bool) *node {
-	n := &node{Props: s, root: root, names: schema.Names(s.Properties), format: format.Lookup(s.Format)}
+// newNode prepares a schema. around is the scope around it. hints are those of the value, besides those of its rules.
+func newNode(s *schema.Props, around *scope, hints []*Hint) *node {
+	n := &node{Props: s, names: schema.Names(s.Properties), format: format.Lookup(s.Format)}
 	if s.Pattern != "" {
 		n.patterns = []*expression{newExpression(s.Pattern)}
 	}
+	var own []*Hint
 	for _, rule := range s.XValidations {
-		texts := quoted(rule.Rule)
-		switch {
-		case len(texts) == 0:
-		case strings.HasPrefix(rule.Rule, "self.matches(") && !strings.Contains(rule.Rule, "||"):
-			n.patterns = append(n.patterns, newExpression(texts[0]))
-		case !strings.Contains(rule.Rule, "matches("):
-			n.literals = append(n.literals, texts...)
+		h := around.hint(rule.Rule)
+		if h.pattern != "" && strings.HasPrefix(rule.Rule, "self.matches(") && !strings.Contains(rule.Rule, "||") {
+			n.patterns = append(n.patterns, newExpression(h.pattern))
+		}
+		if !h.isEmpty() {
+			own = append(own, h)
 		}
 	}
+	n.hints, n.scope = append(own, hints...), around.with(own)
 	return n
-}
-
-// quoted returns the contents of the string literals of a CEL expression. Of the escapes it knows the backslash.
-func quoted(rule string) (found []string) {
-	for {
-		start := strings.IndexAny(rule, `'"`)
-		if start < 0 {
-			return found
-		}
-		end := strings.IndexByte(rule[start+1:], rule[start])
-		if end < 0 {
-			return found
-		}
-		s := rule[start+1 : start+1+end]
-		if raw := start > 0 && rule[start-1] == 'r'; !raw {
-			s = strings.ReplaceAll(s, `\\`, `\`)
-		}
-		found = append(found, s)
-		rule = rule[start+end+2:]
-	}
 }
 
 // property returns the schema of a declared property, or nil.
@@ -76,7 +59,7 @@ func (n *node) property(name string) *node {
 	if n.children == nil {
 		n.children = map[string]*node{}
 	}
-	c := newNode(&p, false)
+	c := newNode(&p, n.scope, n.scope.find(name))
 	n.children[name] = c
 	return c
 }
@@ -88,7 +71,7 @@ func (n *node) member(name string) *node {
 	}
 	if s := schema.ValueSchema(n.Props); s != nil {
 		if n.values == nil {
-			n.values = newNode(s, false)
+			n.values = newNode(s, n.scope, n.hints)
 		}
 		return n.values
 	}
@@ -98,7 +81,7 @@ func (n *node) member(name string) *node {
 // element returns the schema of the elements of a list, or nil.
 func (n *node) element() *node {
 	if s := schema.Items(n.Props); s != nil && n.items == nil {
-		n.items = newNode(s, false)
+		n.items = newNode(s, n.scope, n.hints)
 	}
 	return n.items
 }
@@ -224,9 +207,10 @@ func (m *merger) merge(n *node) *node {
 		}
 		constrain(&s, c)
 	}
-	out := newNode(&s, n.root)
-	out.patterns, out.literals = append(slices.Clone(n.patterns), patterns...), n.literals
-	out.forbidden = m.forbidden
+	out := &node{
+		Props: &s, root: n.root, names: schema.Names(s.Properties), format: format.Lookup(s.Format),
+		patterns: append(slices.Clone(n.patterns), patterns...), hints: n.hints, scope: n.scope, forbidden: m.forbidden,
+	}
 	for _, c := range m.clauses {
 		if s.XIntOrString && c.Type != "" {
 			s.XIntOrString, s.Type = false, c.Type

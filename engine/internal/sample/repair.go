@@ -2,7 +2,6 @@ package sample
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
@@ -128,7 +127,7 @@ func (g *Generator) repairRule(r Random, o *Tree, f Fault) bool {
 		return false
 	}
 	var found []value.Path
-	mentioned(g.schemaAt(r, f.Path), below, f.Path, identifiers(f.Rule), 0, &found)
+	mentioned(g.schemaAt(r, f.Path), below, f.Path, g.root.scope.hint(f.Rule).names, 0, &found)
 	if len(found) == 0 || r.chance(10) {
 		return false
 	}
@@ -159,11 +158,4 @@ func mentioned(n *node, t *Tree, at value.Path, names []string, depth int, found
 			*found = append(*found, at.With(value.Name(name)))
 		}
 	}
-}
-
-// identifiers returns the words of a CEL expression.
-func identifiers(rule string) []string {
-	return strings.FieldsFunc(strings.ReplaceAll(rule, "__dash__", "-"), func(c rune) bool {
-		return c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
-	})
 }

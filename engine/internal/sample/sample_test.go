@@ -158,6 +158,39 @@ func TestOddValues(t *testing.T) {
 	}
 }
 
+// TestLiterals checks that fields get the values that rules and hints mention.
+func TestLiterals(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","x-kubernetes-validations":[
+			{"rule":"self.spec.s in ['pro\"d', r'a\\d', \"sta\\u0067ing\"] || self.spec.s.matches('^x+$')"},{"rule":"self.spec.i > -4321 && self.spec.f <= 0.0625"},
+			{"rule":"self.spec.l.exists(x, x == 'item') && 'key' in self.spec.m && self.spec.a__dash__b != 'dash'"}],
+		"properties":{"spec":{"type":"object","properties":{"s":{"type":"string"},"i":{"type":"integer"},"f":{"type":"number"},"other":{"type":"string"},
+			"l":{"type":"array","items":{"type":"string"}},"m":{"type":"object","additionalProperties":{"type":"string"}},"a-b":{"type":"string"},
+			"o":{"type":"array","items":{"type":"object","properties":{"hinted":{"type":"string"},"n":{"type":"integer","maximum":100}}}}}}}}`)
+	hint := &sample.Hint{}
+	hint.AddNames("hinted", "n")
+	for _, v := range []string{`"given"`, `98`, `true`, `"777"`} {
+		hint.AddValue(v)
+	}
+	o := options
+	o.Hints = []*sample.Hint{hint}
+	g := sample.New(s, o)
+	var all strings.Builder
+	for n := range uint64(600) {
+		all.Write(g.Object(sample.NewRandom(3, n)).JSON())
+	}
+	for _, part := range []string{`"s":"pro\"d"`, `"s":"a\\d"`, `"s":"staging"`, `"s":"apro\"db"`, `"i":-4321`, `"i":-4320`, `"i":-4322`, `"f":0.0625`,
+		`"item"`, `"key":`, `"a-b":"dash"`, `"hinted":"given"`, `"hinted":"777"`, `"n":98`} {
+		if !strings.Contains(all.String(), part) {
+			t.Errorf("no object of 600 contains %s", part)
+		}
+	}
+	for _, part := range []string{`"other":"staging"`, `"other":"given"`, `^x`, `777,`, `"hinted":"prod`} {
+		if strings.Contains(all.String(), part) {
+			t.Errorf("an object contains %s", part)
+		}
+	}
+}
+
 // TestRepairs checks that faults are repaired that the schema does not prevent.
 func TestRepairs(t *testing.T) {
 	s := field(t, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"array","items":{"type":"integer"}}},"not":{"properties":{"a":{"enum":["",`+

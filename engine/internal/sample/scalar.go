@@ -24,6 +24,10 @@ var (
 func (g *Generator) number(r Random, n *node, integer bool) *Tree {
 	g.left -= 4
 	lo, hi := bounds(n.Props, integer)
+	if t := n.hintedNumber(r); t != nil && (t.Kind == value.Int || !integer) && n.MultipleOf == nil &&
+		numberFits(n.Props, t.Text, lo, hi) {
+		return t
+	}
 	if !integer && r.chance(40) {
 		for range 4 {
 			if text := pick(r, floats); numberFits(n.Props, text, lo, hi) {
@@ -183,8 +187,8 @@ func stringFits(n *node, s string) bool {
 
 // candidate returns a string that may satisfy the schema. Later tries stay closer to it.
 func (g *Generator) candidate(r Random, n *node, try int) string {
-	if len(n.literals) > 0 && r.chance(30) {
-		return pick(r, n.literals)
+	if s, ok := n.hintedText(r); ok {
+		return s
 	}
 	if texts := textsFor(n); texts != nil && r.chance(95) {
 		return pick(r, texts)
