@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -119,141 +118,136 @@ func (p *pass) rewrite(to *Version) error {
 	if p.def.Declared && !p.def.unreviewed() {
 		return p.convertByRules(to)
 	}
-	limits := p.r.Limits.WithDefaults()
-	reply, metadata, err := p.def.convertByWebhook(p.ctx, p.of, to.APIVersion, p.d.AppendDecoded(nil, p.root),
-		limits.MaxBytes, p.sentMetadata)
-	root := uint32(0)
-	if err == nil {
-		root, err = p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1), MaxDepth: limits.MaxDepth})
-	}
+	err := p.convertByWebhook(to.APIVersion)
 	switch {
 	case errors.As(err, new(*value.LimitError)):
 		return about(exceeded(err), "converted object: ")
-	case errors.As(err, new(*Fault)):
+	case err == nil, errors.As(err, new(*Fault)):
 		return err
-	case err != nil:
-		return rejected(statusless(err.Error()))
+	}
+	return rejected(statusless(err.Error()))
+}
+
+// head decodes the apiVersion, kind and metadata of an object, which are all that convertByWebhook needs: a decoded object
+// can take twenty times the memory of its JSON. text is the JSON of the object, for errors. A nil text is the tree.
+func (p *pass) head(object uint32, text []byte) (*unstructured.Unstructured, error) {
+	part := []byte{'{'}
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		if field := p.d.Field(object, name); field != 0 {
+			if len(part) > 1 {
+				part = append(part, ',')
+			}
+			part = append(append(append(part, '"'), name...), `":`...)
+			part = p.d.AppendDecoded(part, field)
+		}
+	}
+	u := &unstructured.Unstructured{}
+	err := u.UnmarshalJSON(append(part, '}'))
+	if err != nil {
+		if text == nil {
+			text = p.d.AppendDecoded(nil, object)
+		}
+		err = cmp.Or(u.UnmarshalJSON(text), err) // with the whole object in the text
+	}
+	return u, err
+}
+
+// convertByWebhook converts the tree to an apiVersion and checks the reply: it must be one object of at most the limit
+// of bytes, of the requested version and the same kind, name, namespace and uid. It gets the metadata of the tree, with
+// the labels and annotations of the reply. The error is a Fault with ConversionUnavailable or Deadline, a LimitError, or
+// has the text of an API server's answer. After an error the tree is unusable.
+//
+// Upstream: apiextensions-apiserver pkg/apiserver/conversion.
+func (p *pass) convertByWebhook(to string) error {
+	original, err := p.head(p.root, nil)
+	if err != nil {
+		return err
+	}
+	if p.d.Nodes[p.root].Live == 2 && p.d.Field(p.root, "apiVersion") != 0 && p.d.Field(p.root, "kind") != 0 {
+		p.put(p.root, "apiVersion", p.plainText(to)) // webhooks are not called for such objects
+		return nil
+	}
+	if p.def.unreviewed() {
+		return errors.New("no supported conversion review versions")
+	}
+	sent := original
+	if metadata, ok := original.Object["metadata"].(map[string]any); ok && p.storing {
+		metadata = maps.Clone(metadata)
+		p.sentMetadata(metadata)
+		sent = &unstructured.Unstructured{Object: map[string]any{"metadata": metadata}}
+		text, err := utiljson.Marshal(metadata)
+		if err != nil {
+			return err
+		}
+		p.put(p.root, "metadata", p.parsed(text))
+	}
+	reply, err := p.call(to, p.d.AppendJSON(nil, p.root))
+	if err != nil {
+		return err
+	}
+	limits := p.r.Limits.WithDefaults()
+	root, err := p.d.Parse(reply, value.Arena, value.Limits{MaxBytes: max(len(reply), 1), MaxDepth: limits.MaxDepth})
+	if err != nil {
+		if !errors.As(err, new(*value.LimitError)) && !errors.Is(err, value.ErrStopped) {
+			err = cmp.Or(new(unstructured.Unstructured).UnmarshalJSON(reply), err)
+		}
+		return err
+	}
+	converted, err := p.head(root, reply)
+	if err != nil {
+		return err
+	}
+	switch got := converted.GroupVersionKind(); {
+	case got.GroupVersion().String() != to:
+		err = fmt.Errorf("object at index 0: invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
+	case got.Kind != p.of.Kind:
+		err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", p.of.Kind, got.Kind)
+	default:
+		if err = sameIdentity(sent, converted); err == nil {
+			err = restoreMetadata(original, converted)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("conversion webhook for %v returned invalid %w", p.of, err)
+	}
+	metadata, err := utiljson.Marshal(converted.Object["metadata"])
+	if err != nil {
+		return err
 	}
 	p.d.Replace(p.root, root)
-	p.d.MarkDirty(p.root)
-	if metadata != nil {
-		p.put(p.root, "metadata", p.parsed(metadata))
-	}
+	p.put(p.root, "metadata", p.parsed(metadata))
 	return nil
 }
 
-// head returns an object with the apiVersion, kind and metadata of an object, which are all that convertByWebhook checks:
-// a decoded object can take twenty times the memory of its JSON. It returns what is not an object as it is.
-func head(object []byte) []byte {
-	d := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	root, err := d.ParseJSON(object, value.Limits{MaxBytes: max(len(object), 1)})
-	if err != nil || d.Nodes[root].Kind != value.Object {
-		d.Release()
-		return object
-	}
-	text := []byte{'{'}
-	for _, name := range []string{"apiVersion", "kind", "metadata"} {
-		if field := d.Field(root, name); field != 0 {
-			if len(text) > 1 {
-				text = append(text, ',')
-			}
-			text = append(append(append(text, '"'), name...), `":`...)
-			text = d.AppendDecoded(text, field)
-		}
-	}
-	d.Release()
-	return append(text, '}')
-}
-
-// convertByWebhook converts an object of another version to an apiVersion and checks the reply: it must be one object
-// of at most maxBytes, of the requested version and the same kind, name, namespace and uid. metadata replaces that of
-// the reply, unless it is nil: it is the object's, with the labels and annotations of the reply. edit changes the
-// metadata that is sent. The error is a Fault with ConversionUnavailable or Deadline, a LimitError, or has the text of an
-// API server's answer.
-//
-// Upstream: apiextensions-apiserver pkg/apiserver/conversion.
-func (d *Definition) convertByWebhook(ctx context.Context, of schema.GroupVersionKind, to string,
-	object []byte, maxBytes int, edit func(metadata map[string]any)) (reply, metadata []byte, err error) {
+// call sends an object to the webhook and returns the converted one. Errors are those of convertByWebhook.
+func (p *pass) call(to string, object []byte) ([]byte, error) {
 	unavailable := func(err error) error {
 		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
 	}
-	object, original, sent, err := request(object, to, edit)
-	switch {
-	case err != nil || sent == nil:
-		return object, nil, err
-	case d.unreviewed():
-		return nil, nil, errors.New("no supported conversion review versions")
-	case d.Converter == nil:
-		return nil, nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: "+
-			"objects of %v cannot be converted to %s", d.Name, of, to))
+	if p.def.Converter == nil {
+		return nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: "+
+			"objects of %v cannot be converted to %s", p.def.Name, p.of, to))
 	}
-	replies, err := d.Converter(ctx, d.Name, d.Conversion.Webhook, to, [][]byte{object})
+	replies, err := p.def.Converter(p.ctx, p.def.Name, p.def.Conversion.Webhook, to, [][]byte{object})
 	var count *CountError
 	if err == nil && len(replies) != 1 {
 		err = &CountError{Got: len(replies), Want: 1}
 	}
 	switch {
 	case errors.As(err, &count):
-		return nil, nil, fmt.Errorf("conversion webhook for %v %w", of, count)
-	case err != nil && ctx.Err() != nil:
-		return nil, nil, expired(ctx)
+		return nil, fmt.Errorf("conversion webhook for %v %w", p.of, count)
+	case err != nil && p.ctx.Err() != nil:
+		return nil, expired(p.ctx)
 	case err != nil:
-		return nil, nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", of, err))
-	case len(replies[0]) > maxBytes:
-		return nil, nil, &value.LimitError{
-			Name: "max_document_bytes", Limit: "document size", Unit: "bytes", Maximum: int64(maxBytes), Actual: int64(len(replies[0])),
+		return nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", p.of, err))
+	}
+	if limit := p.r.Limits.WithDefaults().MaxBytes; len(replies[0]) > limit {
+		return nil, &value.LimitError{
+			Name: "max_document_bytes", Limit: "document size", Unit: "bytes", Maximum: int64(limit), Actual: int64(len(replies[0])),
 			Advice: "return a smaller object from the webhook, or raise the size limit",
 		}
 	}
-	var converted unstructured.Unstructured
-	if err := converted.UnmarshalJSON(head(replies[0])); err != nil {
-		return nil, nil, cmp.Or(converted.UnmarshalJSON(replies[0]), err) // the text contains the whole object
-	}
-	switch got := converted.GroupVersionKind(); {
-	case got.GroupVersion().String() != to:
-		err = fmt.Errorf("object at index 0: invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
-	case got.Kind != of.Kind:
-		err = fmt.Errorf("object at index 0: invalid kind (expected %v, received %v)", of.Kind, got.Kind)
-	default:
-		if err = sameIdentity(sent, &converted); err == nil {
-			err = restoreMetadata(original, &converted)
-		}
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("conversion webhook for %v returned invalid %w", of, err)
-	}
-	metadata, err = utiljson.Marshal(converted.Object["metadata"])
-	return replies[0], metadata, err
-}
-
-// request returns what is sent to a webhook for an object, and the metadata of the object and of what is sent. sent is
-// nil for an object with only apiVersion and kind. Webhooks are not called for those.
-func request(object []byte, to string, edit func(metadata map[string]any)) (
-	text []byte, original, sent *unstructured.Unstructured, err error,
-) {
-	var u unstructured.Unstructured
-	if err := u.UnmarshalJSON(object); err != nil {
-		return nil, nil, nil, err
-	}
-	_, version := u.Object["apiVersion"]
-	_, kind := u.Object["kind"]
-	if version && kind && len(u.Object) == 2 {
-		u.SetAPIVersion(to)
-		text, err = utiljson.Marshal(u.Object)
-		return text, nil, nil, err
-	}
-	original, sent = &unstructured.Unstructured{}, &unstructured.Unstructured{}
-	original.Object, sent.Object = map[string]any{}, map[string]any{}
-	if metadata, found := u.Object["metadata"]; found {
-		original.Object["metadata"], sent.Object["metadata"] = metadata, metadata
-		if metadata, ok := metadata.(map[string]any); ok {
-			metadata = maps.Clone(metadata)
-			edit(metadata)
-			sent.Object["metadata"], u.Object["metadata"] = metadata, metadata
-		}
-	}
-	text, err = utiljson.Marshal(u.Object) // prints 1.0 as 1, like an API server
-	return text, original, sent, err
+	return replies[0], nil
 }
 
 func sameIdentity(in, out *unstructured.Unstructured) error {

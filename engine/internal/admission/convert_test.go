@@ -9,6 +9,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // webhookDefinition returns a CRD that converts by a webhook.
@@ -57,33 +59,38 @@ func TestConvertByWebhook(t *testing.T) {
 			d := webhookDefinition(func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
 				return [][]byte{[]byte(c.reply)}, nil
 			})
-			got, metadata, err := d.convertByWebhook(t.Context(), webhookKind, "g/v2", []byte(c.original), 1000, func(map[string]any) {})
-			if metadata != nil {
-				got = withMetadata(t, got, metadata)
-			}
+			got, err := convertByWebhook(t.Context(), t, d, c.original)
 			if err != nil {
 				if !strings.HasPrefix(err.Error(), c.want) {
 					t.Errorf("%v\nwant %s", err, c.want)
 				}
-			} else if string(got) != c.want {
+			} else if got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
 	}
 }
 
-// withMetadata returns the object with other metadata.
-func withMetadata(t *testing.T, object, metadata []byte) []byte {
-	var o map[string]json.RawMessage
-	if err := json.Unmarshal(object, &o); err != nil {
+// convertByWebhook converts an object of version v1 to v2, and returns it with sorted fields.
+func convertByWebhook(ctx context.Context, t *testing.T, d *Definition, object string) (string, error) {
+	t.Helper()
+	p := &pass{ctx: ctx, def: d, of: webhookKind, d: value.Acquire(), r: &Request{Limits: value.Limits{MaxBytes: 1000}}}
+	var err error
+	if p.root, err = p.d.ParseJSON([]byte(object), value.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	o["metadata"] = metadata
-	made, err := json.Marshal(o)
+	if err := p.convertByWebhook("g/v2"); err != nil {
+		return "", err
+	}
+	var o map[string]json.RawMessage
+	if err := json.Unmarshal(p.d.AppendJSON(nil, p.root), &o); err != nil {
+		t.Fatal(err)
+	}
+	sorted, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return string(sorted), nil
 }
 
 // TestConvertByWebhookDeadline checks that a failed call after the end of the context is not a failure of the webhook.
@@ -93,8 +100,8 @@ func TestConvertByWebhookDeadline(t *testing.T) {
 		cancel()
 		return nil, ctx.Err()
 	})
-	object := []byte(`{"apiVersion":"g/v1","kind":"A","spec":{}}`)
-	_, _, err := d.convertByWebhook(ctx, webhookKind, "g/v2", object, 1000, func(map[string]any) {})
+	const object = `{"apiVersion":"g/v1","kind":"A","spec":{}}`
+	_, err := convertByWebhook(ctx, t, d, object)
 	var f *Fault
 	if !errors.As(err, &f) || f.Code != Deadline {
 		t.Errorf("%v", err)
@@ -104,7 +111,7 @@ func TestConvertByWebhookDeadline(t *testing.T) {
 // TestConversionUnavailable checks that a failed call and an invalid reply are different errors: the next call may
 // succeed.
 func TestConversionUnavailable(t *testing.T) {
-	object := []byte(`{"apiVersion":"g/v1","kind":"A","spec":{}}`)
+	const object = `{"apiVersion":"g/v1","kind":"A","spec":{}}`
 	broken := errors.New("connection refused")
 	answer := func(replies [][]byte, err error) Converter {
 		return func(context.Context, string, *apiextensionsv1.WebhookConversion, string, [][]byte) ([][]byte, error) {
@@ -121,7 +128,7 @@ func TestConversionUnavailable(t *testing.T) {
 		{answer(nil, nil), false, "conversion webhook for g/v1, Kind=A returned 0 objects, expected 1"},
 		{answer([][]byte{{}, {}}, nil), false, "conversion webhook for g/v1, Kind=A returned 2 objects, expected 1"},
 	} {
-		_, _, err := webhookDefinition(c.by).convertByWebhook(t.Context(), webhookKind, "g/v2", object, 1000, func(map[string]any) {})
+		_, err := convertByWebhook(t.Context(), t, webhookDefinition(c.by), object)
 		f := new(Fault)
 		if err == nil || err.Error() != c.want || errors.As(err, &f) != c.unavailable || c.unavailable && f.Code != ConversionUnavailable {
 			t.Errorf("%v, want %s", err, c.want)
