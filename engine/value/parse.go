@@ -5,6 +5,7 @@ import (
 	gojson "encoding/json"
 	"errors"
 	"slices"
+	"unsafe"
 
 	kjson "sigs.k8s.io/json"
 )
@@ -84,9 +85,17 @@ func (d *Doc) reserve(src []byte) {
 	if len(src) < longText {
 		return
 	}
-	values := 1 + bytes.Count(src, []byte{','}) + bytes.Count(src, []byte{'{'}) + bytes.Count(src, []byte{'['})
-	d.Nodes = slices.Grow(d.Nodes, min(values, len(src)/2+1)) // a value takes at least two bytes
+	d.Nodes = slices.Grow(d.Nodes, 1+maxValues(src))
 }
+
+// maxValues returns an upper bound of the number of values in a text, or in a part of it, besides the root.
+func maxValues(src []byte) int {
+	values := bytes.Count(src, []byte{','}) + bytes.Count(src, []byte{'{'}) + bytes.Count(src, []byte{'['})
+	return min(values, (len(src)+1)/2) // a value takes at least two bytes
+}
+
+// MaxTreeSize returns an upper bound of the memory of the nodes of a text, or of a part of it, besides the root, in bytes.
+func MaxTreeSize(src []byte) int { return maxValues(src) * int(unsafe.Sizeof(Node{})) }
 
 const (
 	// longText is the length in bytes from which reserve counts the nodes of a text.

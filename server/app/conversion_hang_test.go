@@ -51,7 +51,7 @@ func TestHangingConversions(t *testing.T) {
 	for range 5 {
 		for range hanging {
 			rejected.Go(func() {
-				if body := admit("Hang"); !strings.Contains(body, "6callsofthiswebhookareinflight,thelimit") {
+				if body := admit("Hang"); !strings.Contains(body, "6callsofthiswebhookof127.0.0.1:") {
 					t.Error(body)
 				}
 			})

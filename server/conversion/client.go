@@ -1,7 +1,7 @@
 // Package conversion calls the conversion webhooks of CRDs as an API server does. client.go sends the reviews,
 // connect.go makes the connections, hosts.go decides which hosts may be called, and group.go combines the calls of a
-// batch. Webhooks can be hostile: load.go bounds calls and memory, response.go and shape.go bound responses, and
-// outcome.go decides when a webhook counts as failing.
+// batch. Webhooks can be hostile: load.go bounds calls and memory, response.go bounds responses, and outcome.go decides
+// when a webhook counts as failing.
 package conversion
 
 import (
@@ -36,9 +36,9 @@ type Options struct {
 	Certificate, Key string
 	// Timeout bounds a call, from the connection to the last byte. Default: 30 s, as in an API server.
 	Timeout time.Duration
-	// MaxResponseBytes bounds a response. All responses together can take four times as much memory, and those of one
-	// host a quarter. If only one batch has responses of the host, they can take MaxResponseBytes. The first bytes of
-	// a response do not count: twice the size of its request, and 64 KiB. Default: 64 MiB.
+	// MaxResponseBytes bounds a response. It also bounds the memory that the responses of a host need at a time, parsed
+	// objects included. The responses of a single batch can need three times as much, and those of all hosts four times.
+	// Only what exceeds twice the memory of the request and 64 KiB counts. Default: 64 MiB.
 	MaxResponseBytes int64
 	// MaxCalls bounds the calls that run at a time. Three quarters of them can be calls of one webhook. Further calls
 	// fail at once. Both bounds are halved for webhooks that have not answered yet or whose last call was an outage,
@@ -149,15 +149,23 @@ func (c *Client) review(ctx context.Context, webhook *client, r engine.Conversio
 	if request == nil {
 		return nil, errors.New("no supported conversion review versions")
 	}
-	if err := c.load.add(webhook, usage{calls: 1}, 0); err != nil {
+	if err := c.load.begin(webhook); err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.load.add(webhook, usage{calls: -1}, 0) }()
+	defer c.load.end(webhook)
 	ctx, release := Reserve(ctx)
 	defer release()
+	weight := int64(0)
+	for _, o := range r.Objects {
+		weight += weigh(o)
+	}
+	ctx = context.WithValue(ctx, requestWeightKey{}, weight)
 	_, err := webhook.breaker.Execute(func() (any, error) {
 		quiet := klog.NewContext(ctx, klog.Logger{}) // client-go logs past slog
 		err := webhook.Post().Body(request).Do(quiet).Into(response)
+		if f := (*failure)(nil); errors.As(err, &f) && (f.outcome == Busy || f.outcome == TooLarge) {
+			return nil, f // without the text of client-go, which advises to retry
+		}
 		if err != nil {
 			f := &failure{outcomeOf(ctx, err), err}
 			if f.isOutage() {

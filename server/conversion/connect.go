@@ -84,11 +84,11 @@ func (c *Client) connect(w *apiextensionsv1.WebhookClientConfig) (*client, error
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		transport = transportOf(next)
 		// Connections can outlive their calls.
-		transport.MaxResponseHeaderBytes, transport.MaxConnsPerHost = maxHeaderBytes, int(c.load.limits[2].calls)
+		transport.MaxResponseHeaderBytes, transport.MaxConnsPerHost = maxHeaderBytes, int(c.load.maxCalls[1])
 		if c.o.Certificate != "" { // client-go would watch the files for each webhook
 			transport.TLSClientConfig.GetClientCertificate = c.certificate
 		}
-		return &guard{next, made, c}
+		return &guard{next, host, c}
 	})
 	if c.o.Transport != nil {
 		config.Wrap(c.o.Transport)

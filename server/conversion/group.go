@@ -1,7 +1,6 @@
 package conversion
 
 import (
-	"bytes"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -15,14 +14,7 @@ import (
 const MaxObjects = 1000
 
 // maxWaiting bounds the memory of the objects of a batch that wait for calls, in bytes. The last object can exceed it.
-const maxWaiting = 128 << 20
-
-// weigh returns the approximate memory that the evaluation of an object takes, in bytes. It can parse the object three
-// times.
-func weigh(object []byte) int {
-	const node = 40 // bytes of a value.Node
-	return 3 * (len(object) + node*bytes.Count(object, []byte(",")))
-}
+const maxWaiting = 160 << 20
 
 // Run evaluates a batch: it calls the functions that newWorker returns for each index from 0 to items-1, on workers
 // goroutines. newWorker is called once for each goroutine.
@@ -57,7 +49,7 @@ type group struct {
 	mu      sync.Mutex
 	workers int // that can run at a time
 	running int
-	bytes   int // of the objects that wait for calls
+	bytes   int64 // of the objects that wait for calls
 	waiting map[target]*call
 	resumed []*waiter // workers whose calls have ended, and that wait for their turn
 }
@@ -83,7 +75,7 @@ type call struct {
 // waiter is a worker that waits for a call.
 type waiter struct {
 	turn chan struct{} // closed when the worker may run
-	size int           // weigh of the object
+	size int64         // weigh of the object
 	gone bool          // it does not wait for the call any more
 }
 

@@ -149,6 +149,7 @@ func TestHostileWebhooks(t *testing.T) {
 	closed := listen(t, func(net.Conn) {})
 	expiredHook := raw(t, &tls.Config{Certificates: []tls.Certificate{expired}}, wait)
 	expiredHook.ClientConfig.CABundle = ca
+	const memory = " to this request need more than 3145728 bytes of memory, the limit: send fewer objects, or smaller ones"
 	const kilobyte = "012345678901234567890123456789012345678901234567890123456789012\n"
 	for _, e := range []struct {
 		name    string
@@ -192,10 +193,11 @@ func TestHostileWebhooks(t *testing.T) {
 		{"nothing", raw(t, nil, whole("")), long, Invalid, "0-length response"},
 		{"truncated JSON", raw(t, nil, whole(inReview(`"uid":`)[:80])), long, Invalid, "unexpected end of JSON input"},
 		{"a Status", raw(t, nil, whole(`{"apiVersion":"v1","kind":"Status","status":"Failure","message":"no","code":418}`)), long, Invalid, "converting (v1.Status) to (v1.ConversionReview): unknown conversion"},
-		{"deep objects", raw(t, nil, whole(inReview(`"convertedObjects":[`+strings.Repeat("[", 400_000)+strings.Repeat("]", 400_000)+`]`))), long, Invalid, "exceeded max depth"},
-		{"many objects", raw(t, nil, whole(inReview(`"convertedObjects":[`+strings.Repeat("0,", 400_000)+`0]`))), long, TooLarge, "the response has more than 10000 objects, the limit"},
-		{"many lists of objects", raw(t, nil, whole(inReview(strings.Repeat(`"convertedObjects":[0],`, 20_000)+`"a":0`))), long, TooLarge, "the response has more than 10000 objects, the limit"},
-		{"YAML", raw(t, nil, whole("a: ["+strings.Repeat("0,", 40_000)+"0]")), long, TooLarge, "the response has more than 65536 bytes that are not JSON, the limit"},
+		{"deep objects", raw(t, nil, whole(inReview(`"convertedObjects":[`+strings.Repeat("[", 12_000)+strings.Repeat("]", 12_000)+`]`))), long, Invalid, "exceeded max depth"},
+		{"many objects", raw(t, nil, whole(inReview(`"convertedObjects":[`+strings.Repeat("0,", 400_000)+`0]`))), long, TooLarge, memory},
+		{"a dense object", raw(t, nil, whole(inReview(`"convertedObjects":[[`+strings.Repeat("0,", 400_000)+`0]]`))), long, TooLarge, memory},
+		{"lists in lists", raw(t, nil, whole(inReview(`"convertedObjects":[[`+strings.Repeat("[[[]]],", 100_000)+`0]]`))), long, TooLarge, memory},
+		{"YAML", raw(t, nil, whole("a: ["+strings.Repeat("00000000,", 8_000)+"0]")), long, TooLarge, "the response is not JSON and larger than 65536 bytes, the limit"},
 		{"aliases", raw(t, nil, whole("a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"+
 			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n")), long, Invalid, "excessive aliasing"},
 	} {
@@ -209,8 +211,8 @@ func TestHostileWebhooks(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), e.want) || outcome != e.outcome {
 				t.Errorf("%s, %s: %v; want %s: %s", replies, outcome, err, e.outcome, e.want)
 			}
-			if len(c.load.used) != 0 {
-				t.Errorf("after the call: %+v", c.load.used)
+			if len(c.load.calls)+len(c.load.memory) != 0 {
+				t.Errorf("after the call: %+v, %+v", c.load.calls, c.load.memory)
 			}
 		})
 	}

@@ -4,57 +4,101 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
-// load bounds the calls that run and the memory of their responses, for each webhook and each host, and in total. It
-// rejects what exceeds a bound instead of queueing it, so that webhooks that hang cannot occupy all calls of the server.
+// load bounds the calls that run, and the memory for their responses. It rejects what exceeds a bound instead of queueing
+// it, so that webhooks that hang cannot occupy all calls of the server.
 type load struct {
-	limits [3]usage // in total, of a host, and of a webhook; half the calls if client.works is false
+	maxCalls [2]int64 // in total, and of a webhook; half of them if client.works is false
+	// maxMemory bounds the memory for the responses of a host. A single batch can have three times as much, and all hosts
+	// four times. So the responses of one batch leave memory to other hosts.
+	maxMemory int64
 
-	mu   sync.Mutex
-	used map[any]usage // by nil, host (host:port) and *client
+	mu     sync.Mutex
+	calls  map[*client]int64 // by webhook, and in total by nil
+	memory map[string]int64  // by host (host:port), and in total by ""
 }
-
-// usage is the number of calls that run and the bytes of their responses.
-type usage struct{ calls, bytes int64 }
 
 // newLoad returns a load for calls at a time, and responses of up to maxBytes.
 func newLoad(calls, maxBytes int64) load {
-	return load{used: map[any]usage{}, limits: [3]usage{
-		{max(calls, 1), 4 * maxBytes}, {max(calls, 1), maxBytes / 4}, {max(calls*3/4, 1), maxBytes / 4},
-	}}
+	return load{
+		calls: map[*client]int64{}, memory: map[string]int64{},
+		maxCalls: [2]int64{max(calls, 1), max(calls*3/4, 1)}, maxMemory: maxBytes,
+	}
 }
 
-// add adds to the usage of a webhook, or returns a failure with Busy. n can be negative. own is the number of bytes
-// that the caller already has. If no other caller has bytes of the host, the limit is four times as high.
-func (l *load) add(w *client, n usage, own int64) error {
+// begin begins a call, or returns a failure with Busy. The caller calls end at the end of the call.
+func (l *load) begin(w *client) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	keys, names := [3]any{nil, w.host, w}, [3]string{"webhooks", w.host, "this webhook"}
-	var now [3]usage
-	for i, limit := range l.limits {
-		now[i] = usage{l.used[keys[i]].calls + n.calls, l.used[keys[i]].bytes + n.bytes}
-		if i > 0 && now[i].bytes <= own+n.bytes { // no other caller has some
-			limit.bytes = l.limits[0].bytes / 4
-		}
+	names := [2]string{"conversion webhooks", "this webhook of " + w.host}
+	for i, key := range []*client{nil, w} {
+		limit, which := l.maxCalls[i], ""
 		if !w.works.Load() {
-			limit.calls = max(limit.calls/2, 1)
+			limit, which = max(limit/2, 1), " for webhooks that do not answer"
 		}
-		switch {
-		case n.calls > 0 && now[i].calls > limit.calls:
-			return &failure{Busy, fmt.Errorf("%d calls of %s are in flight, the limit: try again later", limit.calls, names[i])}
-		case n.bytes > 0 && now[i].bytes > limit.bytes:
-			return &failure{Busy, fmt.Errorf("responses of %s take more than %d bytes, the limit: "+
-				"try again later, or send fewer objects", names[i], limit.bytes)}
+		if l.calls[key] >= limit {
+			return &failure{Busy, fmt.Errorf("%d calls of %s are in flight, the limit%s: try again later, or raise --max-in-flight",
+				limit, names[i], which)}
 		}
 	}
-	for i, key := range keys {
-		if l.used[key] = now[i]; now[i] == (usage{}) {
-			delete(l.used, key)
-		}
+	for _, key := range []*client{nil, w} {
+		l.calls[key]++
 	}
 	return nil
 }
+
+// end ends a call.
+func (l *load) end(w *client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range []*client{nil, w} {
+		if l.calls[key]--; l.calls[key] == 0 {
+			delete(l.calls, key)
+		}
+	}
+}
+
+// take reserves n bytes of memory for responses of a host. own is the number of bytes of that host that the batch already
+// has. The error is a failure: TooLarge if the batch alone exceeds its limit, otherwise Busy.
+func (l *load) take(host string, n, own int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ofHost, total, limit := l.memory[host]+n, l.memory[""]+n, 4*l.maxMemory
+	if ofHost > l.maxMemory {
+		limit = 3 * l.maxMemory
+	}
+	switch {
+	case own+n > 3*l.maxMemory:
+		return &failure{TooLarge, fmt.Errorf(
+			"the responses of %s to this request need more than %d bytes of memory, the limit: send fewer objects, or smaller ones",
+			host, 3*l.maxMemory)}
+	case ofHost > l.maxMemory && ofHost > own+n: // the host has responses for other batches
+		return &failure{Busy, fmt.Errorf("responses of %s need more than %d bytes of memory, the limit for a host: "+
+			"try again later, or send fewer objects", host, l.maxMemory)}
+	case total > limit:
+		return &failure{Busy, fmt.Errorf("responses of %s and other hosts need more than %d bytes of memory, the limit: "+
+			"try again later, or send fewer objects", host, limit)}
+	}
+	l.memory[host], l.memory[""] = ofHost, total
+	return nil
+}
+
+// release returns n bytes.
+func (l *load) release(host string, n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, key := range []string{host, ""} {
+		if l.memory[key] -= n; l.memory[key] == 0 {
+			delete(l.memory, key)
+		}
+	}
+}
+
+// weigh returns the approximate memory that the evaluation of an object needs. It can parse the object three times.
+func weigh(object []byte) int64 { return 3 * int64(len(object)+value.MaxTreeSize(object)) }
 
 // reservation is the memory that the responses of a batch take. It ends with the batch, because results refer to the
 // responses.
@@ -62,8 +106,7 @@ type reservation struct {
 	mu    sync.Mutex
 	ended bool
 	of    *load
-	total int64
-	bytes map[*client]int64
+	bytes map[string]int64 // by host
 }
 
 type reservationKey struct{}
@@ -87,22 +130,31 @@ func reservationOf(ctx context.Context) *reservation {
 	return r
 }
 
-// take reserves n bytes for the response of a webhook.
-func (r *reservation) take(l *load, w *client, n int64) error {
+// take reserves n bytes for the response of a host.
+func (r *reservation) take(l *load, host string, n int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return context.Canceled
 	}
-	if err := l.add(w, usage{bytes: n}, r.total); err != nil {
+	if err := l.take(host, n, r.bytes[host]); err != nil {
 		return err
 	}
 	if r.bytes == nil {
-		r.of, r.bytes = l, map[*client]int64{}
+		r.of, r.bytes = l, map[string]int64{}
 	}
-	r.bytes[w] += n
-	r.total += n
+	r.bytes[host] += n
 	return nil
+}
+
+// give returns n bytes at once.
+func (r *reservation) give(host string, n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n > 0 && !r.ended {
+		r.bytes[host] -= n
+		r.of.release(host, n)
+	}
 }
 
 // release returns all memory.
@@ -110,8 +162,8 @@ func (r *reservation) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended = true
-	for w, n := range r.bytes {
-		_ = r.of.add(w, usage{bytes: -n}, 0)
+	for host, n := range r.bytes {
+		r.of.release(host, n)
 	}
 	r.bytes = nil
 }

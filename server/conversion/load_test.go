@@ -14,61 +14,125 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestLoad checks the bounds of calls and of memory for webhooks, hosts and in total.
-func TestLoad(t *testing.T) {
+// TestCalls checks the bounds of calls for webhooks, hosts and in total.
+func TestCalls(t *testing.T) {
 	a, b, other, broken := &client{host: "a:1"}, &client{host: "a:1"}, &client{host: "b:1"}, &client{host: "c:1"}
 	for _, c := range []*client{a, b, other} {
 		c.works.Store(true)
 	}
 	type step struct {
 		webhook *client
-		usage   usage
-		own     int64
-		want    string // of the error, or empty
+		calls   int    // to begin, or to end if negative
+		want    string // of the error of the last, or empty
 	}
 	for name, steps := range map[string][]step{
-		"calls": {
-			{a, usage{calls: 6}, 0, ""},
-			{a, usage{calls: 1}, 0, "6 calls of this webhook are in flight, the limit: try again later"},
-			{b, usage{calls: 1}, 0, ""},
-			{other, usage{calls: 1}, 0, ""},
-			{other, usage{calls: 1}, 0, "8 calls of webhooks are in flight, the limit: try again later"},
-			{a, usage{calls: -1}, 0, ""},
-			{other, usage{calls: 1}, 0, ""},
+		"webhooks that work": {
+			{a, 6, ""},
+			{a, 1, "6 calls of this webhook of a:1 are in flight, the limit: try again later, or raise --max-in-flight"},
+			{b, 1, ""},
+			{other, 1, ""},
+			{other, 1, "8 calls of conversion webhooks are in flight, the limit: try"},
+			{a, -1, ""},
+			{other, 1, ""},
 		},
-		"calls of webhooks that do not work": {
-			{broken, usage{calls: 3}, 0, ""},
-			{broken, usage{calls: 1}, 0, "3 calls of this webhook are in flight, the limit: try again later"},
-			{&client{host: "d:1"}, usage{calls: 1}, 0, ""},
-			{&client{host: "e:1"}, usage{calls: 1}, 0, "4 calls of webhooks are in flight, the limit: try again later"},
-			{a, usage{calls: 4}, 0, ""},
-		},
-		"bytes of several batches": {
-			{a, usage{bytes: 20}, 0, ""},
-			{b, usage{bytes: 5}, 0, ""},
-			{b, usage{bytes: 1}, 5, "responses of a:1 take more than 25 bytes, the limit"},
-			{other, usage{bytes: 25}, 0, ""},
-			{b, usage{bytes: -5}, 0, ""},
-			{a, usage{bytes: 5}, 20, ""},
-		},
-		"bytes of one batch": {
-			{a, usage{bytes: 50}, 0, ""},
-			{a, usage{bytes: 50}, 50, ""},
-			{a, usage{bytes: 1}, 100, "responses of a:1 take more than 100 bytes, the limit"},
-			{b, usage{bytes: 1}, 0, "responses of a:1 take more than 25 bytes, the limit"},
-			{other, usage{bytes: 100}, 0, ""},
-			{&client{host: "c:1"}, usage{bytes: 100}, 0, ""},
-			{&client{host: "d:1"}, usage{bytes: 100}, 0, ""},
-			{&client{host: "e:1"}, usage{bytes: 1}, 0, "responses of webhooks take more than 400 bytes, the limit"},
+		"webhooks that do not work": {
+			{broken, 3, ""},
+			{broken, 1, "3 calls of this webhook of c:1 are in flight, the limit for webhooks that do not answer: try"},
+			{&client{host: "d:1"}, 1, ""},
+			{&client{host: "e:1"}, 1, "4 calls of conversion webhooks are in flight, the limit for webhooks that do not answer: try"},
+			{a, 4, ""},
 		},
 	} {
 		l := newLoad(8, 100)
 		for i, s := range steps {
-			err := l.add(s.webhook, s.usage, s.own)
-			var f *failure
-			if s.want == "" != (err == nil) || err != nil && (!strings.HasPrefix(err.Error(), s.want) || !errors.As(err, &f) || f.outcome != Busy) {
-				t.Errorf("%s, step %d: %v, want %q", name, i, err, s.want)
+			var err error
+			for range s.calls {
+				if err == nil {
+					err = l.begin(s.webhook)
+				}
 			}
+			if s.calls < 0 {
+				l.end(s.webhook)
+			}
+			checkFailure(t, fmt.Sprintf("%s, step %d", name, i), err, Busy, s.want)
+		}
+	}
+}
+
+// checkFailure checks the outcome and the start of the text of an error, or that there is none if want is empty.
+func checkFailure(t *testing.T, name string, err error, outcome Outcome, want string) {
+	t.Helper()
+	var f *failure
+	if want == "" != (err == nil) || err != nil && (!strings.HasPrefix(err.Error(), want) || !errors.As(err, &f) || f.outcome != outcome) {
+		t.Errorf("%s: %v, want %s: %q", name, err, outcome, want)
+	}
+}
+
+// TestMemory checks the bounds of the memory for responses, for batches, hosts and in total.
+func TestMemory(t *testing.T) {
+	const share = "responses of a need more than 100 bytes of memory, the limit for a host: try again later, or send fewer objects"
+	total := func(host string, limit int) string {
+		return fmt.Sprintf("responses of %s and other hosts need more than %d bytes of memory, the limit: try again later, or send fewer objects", host, limit)
+	}
+	type step struct {
+		batch   int
+		host    string
+		bytes   int64 // to take, or to give if negative
+		outcome Outcome
+		want    string // of the error, or empty
+	}
+	for name, steps := range map[string][]step{
+		"several batches": {
+			{1, "a", 80, "", ""},
+			{2, "a", 20, "", ""},
+			{2, "a", 1, Busy, share},
+			{1, "a", 1, Busy, share},
+			{3, "b", 100, "", ""},
+			{2, "a", -20, "", ""},
+			{1, "a", 20, "", ""},
+			{1, "a", 50, "", ""},
+		},
+		"one batch": {
+			{1, "a", 150, "", ""},
+			{1, "a", 150, "", ""},
+			{1, "a", 1, TooLarge, "the responses of a to this request need more than 300 bytes of memory, the limit: send fewer objects, or smaller ones"},
+			{2, "a", 1, Busy, share},
+			{1, "b", 50, "", ""},
+		},
+		"a large batch leaves memory to other hosts": {
+			{1, "a", 300, "", ""},
+			{2, "b", 100, "", ""},
+			{3, "c", 1, Busy, total("c", 400)},
+			{2, "b", -50, "", ""},
+			{2, "b", 51, Busy, total("b", 300)},
+		},
+		"a batch with several hosts": {
+			{1, "a", 50, "", ""},
+			{2, "b", 60, "", ""},
+			{1, "b", 41, Busy, strings.Replace(share, "of a", "of b", 1)},
+			{1, "a", 191, Busy, total("a", 300)},
+			{1, "a", 190, "", ""},
+		},
+	} {
+		l := newLoad(8, 100)
+		batches := map[int]*reservation{}
+		for i, s := range steps {
+			r := batches[s.batch]
+			if r == nil {
+				r = &reservation{}
+				batches[s.batch] = r
+			}
+			if s.bytes < 0 {
+				r.give(s.host, -s.bytes)
+				continue
+			}
+			checkFailure(t, fmt.Sprintf("%s, step %d", name, i), r.take(&l, s.host, s.bytes), s.outcome, s.want)
+		}
+		for _, r := range batches {
+			r.release()
+		}
+		if len(l.memory) != 0 {
+			t.Errorf("%s: %v", name, l.memory)
 		}
 	}
 }
@@ -81,8 +145,8 @@ func TestHangingCalls(t *testing.T) {
 		webhooks, hanging int
 		want              string
 	}{
-		{1, calls * 3 / 4 / 2, "15 calls of this webhook are in flight, the limit: try again later"},
-		{1000, calls / 2, "20 calls of webhooks are in flight, the limit: try again later"},
+		{1, calls * 3 / 4 / 2, "15 calls of this webhook of 127.0.0.1:"},
+		{1000, calls / 2, "20 calls of conversion webhooks are in flight, the limit for webhooks that do not answer: try again later"},
 	} {
 		entered, release := make(chan struct{}, calls), make(chan struct{})
 		w := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -130,8 +194,8 @@ func TestHangingCalls(t *testing.T) {
 		others.Wait()
 		close(release)
 		all.Wait()
-		if len(c.load.used) != 0 {
-			t.Errorf("%+v", c.load.used)
+		if len(c.load.calls) != 0 {
+			t.Errorf("%+v", c.load.calls)
 		}
 	}
 }
@@ -150,47 +214,51 @@ func TestResponseMemory(t *testing.T) {
 			if _, err := c.Convert(ctx, request(large, first)); err != nil {
 				t.Error(err)
 			}
-			if _, err := c.Convert(t.Context(), request(large, first)); err == nil || !strings.Contains(err.Error(), "take more than 262144 bytes, the limit") {
+			if _, err := c.Convert(t.Context(), request(large, first)); err == nil || !strings.Contains(err.Error(), "need more than 1048576 bytes of memory, the limit for a host") {
 				t.Errorf("another batch: %v", err)
 			}
 			if _, err := c.Convert(t.Context(), request(small, first)); err != nil {
 				t.Errorf("a small response: %v", err)
 			}
-			if _, err := c.Convert(ctx, request(large, first)); err == nil || !strings.Contains(err.Error(), "take more than 1048576 bytes, the limit") {
+			if _, err := c.Convert(ctx, request(large, first)); err == nil || !strings.Contains(err.Error(), "need more than 3145728 bytes of memory, the limit") {
 				t.Errorf("the same batch: %v", err)
 			}
 		}
 	})
-	if len(c.load.used) != 0 {
-		t.Errorf("%+v", c.load.used)
+	if len(c.load.memory) != 0 {
+		t.Errorf("%+v", c.load.memory)
 	}
 	if _, err := c.Convert(t.Context(), request(large, first)); err != nil {
 		t.Errorf("another batch: %v", err)
 	}
 }
 
-// TestManyLargeResponses checks that parallel batches with large responses fail or succeed, within the bound of memory.
+// TestManyLargeResponses checks that parallel batches with large responses, or with small ones that need much memory when
+// parsed, fail or succeed within the bound of memory.
 func TestManyLargeResponses(t *testing.T) {
-	c := local(t, Options{MaxResponseBytes: 1 << 20})
-	w := serve(t, padded(800<<10))
-	var all sync.WaitGroup
-	for range 60 {
-		all.Go(func() {
-			_, err := c.Convert(t.Context(), request(w, first))
-			var f *failure
-			if err != nil && (!errors.As(err, &f) || f.outcome != Busy) {
-				t.Error(err)
-			}
-			c.load.mu.Lock()
-			defer c.load.mu.Unlock()
-			if n := c.load.used[nil].bytes; n > 1<<20 {
-				t.Errorf("%d bytes", n)
-			}
-		})
-	}
-	all.Wait()
-	if _, err := c.Convert(t.Context(), request(w, first)); err != nil || len(c.load.used) != 0 {
-		t.Error(err, c.load.used)
+	dense := answer(func(r *review) { r.Response.ConvertedObjects[0]["list"] = make([]int, 20_000) }) // weighs 2.5 MB
+	for _, webhook := range []http.HandlerFunc{padded(800 << 10), dense} {
+		c := local(t, Options{MaxResponseBytes: 1 << 20})
+		w := serve(t, webhook)
+		var all sync.WaitGroup
+		for range 60 {
+			all.Go(func() {
+				_, err := c.Convert(t.Context(), request(w, first))
+				var f *failure
+				if err != nil && (!errors.As(err, &f) || f.outcome != Busy) {
+					t.Error(err)
+				}
+				c.load.mu.Lock()
+				defer c.load.mu.Unlock()
+				if n := c.load.memory[""]; n > 3<<20 {
+					t.Errorf("%d bytes", n)
+				}
+			})
+		}
+		all.Wait()
+		if _, err := c.Convert(t.Context(), request(w, first)); err != nil || len(c.load.memory) != 0 {
+			t.Error(err, c.load.memory)
+		}
 	}
 }
 

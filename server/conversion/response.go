@@ -1,27 +1,31 @@
 package conversion
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// guard rejects redirects and long responses.
+// guard rejects redirects, and responses that are too long or need too much memory.
 type guard struct {
-	next    http.RoundTripper
-	webhook *client
-	client  *Client
+	next   http.RoundTripper
+	host   string
+	client *Client
 }
 
-// A response may have sizeFactor times the size of its request, and sizeMargin bytes, without a reservation of memory.
+// A response may have sizeFactor times the weight of its request, and sizeMargin bytes, without a reservation of memory.
 const (
 	sizeFactor = 2
 	sizeMargin = 64 << 10
 )
+
+type requestWeightKey struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,37 +37,40 @@ func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = response.Body.Close()
 		return nil, &failure{HTTPError, fmt.Errorf("the webhook redirects to %q: redirects are not followed", to)}
 	}
-	memory := reservationOf(r.Context())
+	ctx := r.Context()
+	sent, _ := ctx.Value(requestWeightKey{}).(int64)
 	response.Body = &body{
-		ReadCloser: response.Body, ctx: r.Context(), max: g.client.o.MaxResponseBytes, free: max(r.ContentLength, 0)*sizeFactor + sizeMargin,
-		take: func(n int64) error { return memory.take(&g.client.load, g.webhook, n) },
+		ReadCloser: response.Body, ctx: ctx, guard: g, memory: reservationOf(ctx), free: sent*sizeFactor + sizeMargin,
 	}
 	return response, nil
 }
 
-// body is a response body of limited length.
+// body is a response body of limited length and weight.
 type body struct {
 	io.ReadCloser
-	ctx       context.Context
-	read, max int64
-	free      int64 // bytes that need no reservation
-	taken     int64
-	take      func(int64) error
+	ctx    context.Context
+	guard  *guard
+	memory *reservation
+	read   int64
+	free   int64 // weight that needs no reservation
+	taken  int64
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.read += int64(n); b.read > b.max {
-		return 0, &failure{TooLarge, fmt.Errorf("the response is larger than %d bytes, the limit", b.max)}
+	c := b.guard.client
+	if b.read += int64(n); b.read > c.o.MaxResponseBytes {
+		return 0, &failure{TooLarge, fmt.Errorf("the response is larger than %d bytes, the limit", c.o.MaxResponseBytes)}
 	}
-	if more := b.read - b.free - b.taken; more > 0 {
-		if err := b.take(more); err != nil {
-			_ = b.take(-b.taken) // at once, so that another response can fit
+	if b.free -= weigh(p[:n]); b.free < 0 {
+		if err := b.memory.take(&c.load, b.guard.host, -b.free); err != nil {
+			b.memory.give(b.guard.host, b.taken) // at once, so that one of several responses fits
 			b.taken = 0
 			return 0, err
 		}
-		b.taken += more
+		b.taken -= b.free
+		b.free = 0
 	}
 	if err != nil && err != io.EOF && b.ctx.Err() == nil && !isTimeout(err) {
 		err = &failure{Unreachable, err}
@@ -71,15 +78,19 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reviewCodec is a codec that rejects data that takes much more memory when it is decoded.
+// maxNotJSON bounds responses of other formats, for which a decoder needs much memory, in bytes.
+const maxNotJSON = 64 << 10
+
+// reviewCodec is a codec that decodes only what takes little more memory than weigh says.
 type reviewCodec struct{ runtime.Codec }
 
 // Decode implements runtime.Decoder.
 func (c reviewCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (
 	runtime.Object, *schema.GroupVersionKind, error,
 ) {
-	if err := checkShape(data); err != nil {
-		return nil, nil, err
+	isJSON := bytes.HasPrefix(bytes.TrimLeftFunc(data, unicode.IsSpace), []byte("{"))
+	if !isJSON && len(data) > maxNotJSON {
+		return nil, nil, &failure{TooLarge, fmt.Errorf("the response is not JSON and larger than %d bytes, the limit", maxNotJSON)}
 	}
 	return c.Codec.Decode(data, defaults, into)
 }
