@@ -122,3 +122,52 @@ func TestAdmitByWebhook(t *testing.T) {
 		})
 	}
 }
+
+// TestTableItemsByWebhook checks that the webhook converts the items of an object with a list of items, if rows contain
+// whole objects, and that its errors fail the table.
+func TestTableItemsByWebhook(t *testing.T) {
+	const manifest = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com},
+spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Widget},
+  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://example.com/convert"}}},
+  versions: [{name: v1beta1, served: true, storage: true, schema: &s {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}},
+    {name: v1, served: true, storage: false, schema: *s}]}}`
+	item := func(version, field string) string {
+		return `{"apiVersion":"example.com/` + version + `","kind":"Widget","metadata":{"name":"a"},` + field + `}`
+	}
+	const shade, color = `"shade":"red"`, `"color":"red"`
+	for _, c := range []struct {
+		name, items string
+		o           RowObject
+		by          Converter
+		rows        string // parts, separated by spaces
+		err         string
+	}{
+		{"the webhook converts", item("v1beta1", shade), RowWhole, renamer{}, item("v1", color), ""},
+		{"items of the version stay", item("v1", shade) + "," + item("v1beta1", shade), RowWhole, renamer{}, item("v1", shade) + " " + item("v1", color), ""},
+		{"only apiVersion and kind", `{"apiVersion":"example.com/v1beta1","kind":"Widget"}`, RowWhole, renamer{}, `{"apiVersion":"example.com/v1","kind":"Widget"}`, ""},
+		{"metadata needs no conversion", item("v1beta1", shade), RowMetadata, renamer{[]byte("red")}, `PartialObjectMetadata`, ""},
+		{"the webhook fails", item("v1beta1", shade), RowWhole, renamer{[]byte("red")}, "", "returned 0 objects, expected 1"},
+		{"no webhook may be called", item("v1beta1", shade), RowWhole, nil, "", "no converter is configured"},
+	} {
+		d, report, err := Compile(t.Context(), YAML([]byte(manifest)), Options{Converter: c.by})
+		if err != nil || !report.Accepted {
+			t.Fatal(err, report)
+		}
+		list := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"l"},"items":[` + c.items + `]}`
+		table, err := d.Table(t.Context(), "v1", []Document{JSON([]byte(list))}, TableOptions{Object: c.o})
+		if err != nil {
+			if c.err == "" || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		for _, part := range strings.Fields(c.rows) {
+			if !bytes.Contains(table.JSON(), []byte(part)) {
+				t.Errorf("%s: %s, want %s", c.name, table.JSON(), part)
+			}
+		}
+		if c.err != "" || table.Len() != len(strings.Fields(c.rows)) {
+			t.Errorf("%s: %s", c.name, table.JSON())
+		}
+	}
+}

@@ -96,7 +96,7 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	}
 	t.json = bytes.TrimSuffix(t.json, []byte("]}"))
 	t.first = len(t.json)
-	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(v), o.Now)}
+	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(ctx, v), o.Now)}
 	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
 	ctx = d.convertAhead(ctx, v, m.request, objects)
 	m.request.Show = m.show
@@ -149,12 +149,16 @@ func (m *tableMaker) show(_ *admission.Version, tree admission.Tree) {
 }
 
 // tableTarget returns what is needed to print the items of objects that are lists.
-func (d *Definition) tableTarget(v *admission.Version) table.Target {
+func (d *Definition) tableTarget(ctx context.Context, v *admission.Version) table.Target {
 	t := table.Target{GroupVersion: schema.GroupVersion{Group: d.inner.Group, Version: v.Name}}
 	for _, own := range d.inner.Versions {
 		t.Versions = append(t.Versions, own.Name)
 	}
-	t.Webhook = d.convertsByWebhook()
+	if d.convertsByWebhook() {
+		t.Convert = func(of schema.GroupVersionKind, item []byte) ([]byte, error) {
+			return d.inner.ConvertItem(ctx, d.limits, of, v, item)
+		}
+	}
 	return t
 }
 
@@ -167,8 +171,6 @@ func tableError(err error) error {
 		return faultError(err)
 	case errors.As(err, &limit):
 		return limitExceeded(err.Error(), limit, err)
-	case errors.Is(err, table.ErrNeedsWebhook):
-		return &Error{Reason: ReasonConversionUnavailable, Message: err.Error() + ": ask for the metadata of objects, or for none", Err: err}
 	case errors.As(err, new(table.Rejection)):
 		return &Error{Reason: ReasonObjectRejected, Message: err.Error(), Err: err, Rejection: &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}}
 	}

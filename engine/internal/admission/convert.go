@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -70,6 +71,29 @@ func (p *pass) convert(target string) error {
 		return rejected(statusless(cause.Error()))
 	}
 	return nil
+}
+
+// ConvertItem converts an object to a version by the webhook or the rules of the CRD, without coercing it. of is the type
+// that the object declares, of the group of the CRD. The error is a *Fault.
+//
+// Upstream: apiserver pkg/endpoints/handlers/response.go, asTable.
+func (d *Definition) ConvertItem(
+	ctx context.Context, limits value.Limits, of schema.GroupVersionKind, to *Version, object []byte,
+) (converted []byte, err error) {
+	_, err = d.run(ctx, &Request{Body: object, Limits: limits}, func(p *pass) error {
+		if err := p.parse(); err != nil {
+			return exceeded(err)
+		}
+		p.of, p.matches = of, of.Kind == d.Kind
+		if to.Name != of.Version || d.unreviewed() {
+			if err := p.rewrite(to); err != nil {
+				return err
+			}
+		}
+		converted = p.printed()
+		return nil
+	})
+	return converted, err
 }
 
 // renames reports whether a conversion changes only apiVersion.

@@ -18,13 +18,9 @@ type Target struct {
 	schema.GroupVersion
 	// Versions holds all versions of the CRD.
 	Versions []string
-	// Webhook is set if the CRD converts through a webhook.
-	Webhook bool
+	// Convert converts an item to the version. nil changes the apiVersion.
+	Convert func(of schema.GroupVersionKind, item []byte) ([]byte, error)
 }
-
-// ErrNeedsWebhook reports that an item of a list object needs conversion by the CRD's webhook. The webhook is not
-// called for such items.
-var ErrNeedsWebhook = errors.New("an item of a list of items would have to be converted by the CRD's webhook")
 
 // appendItem appends the row of an item. Items are not coerced or validated, so upstream's accessors read them.
 func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, error) {
@@ -41,10 +37,10 @@ func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, er
 	var shown any
 	switch {
 	case object == RowWhole:
-		if err := r.target.convert(u); err != nil && r.Late == nil {
+		shown, err = r.convert(u, item)
+		if err != nil && r.Late == nil {
 			r.Late = err
 		}
-		shown = u.Object
 	case object == RowMetadata || u.GetAnnotations()[endOfInitialEvents] == "true":
 		p := meta.AsPartialObjectMetadata(u)
 		p.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
@@ -62,22 +58,20 @@ func (r *Rows) appendItem(dst []byte, item uint32, object RowObject) ([]byte, er
 	return dst, nil
 }
 
-// convert converts an item to the version of the table.
+// convert converts an item to the version of the table. It returns what is printed as JSON.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/conversion crConverter.ConvertToVersion.
-func (t *Target) convert(u *unstructured.Unstructured) error {
-	of := u.GroupVersionKind()
-	_, kind := u.Object["kind"]
+func (r *Rows) convert(u *unstructured.Unstructured, item uint32) (any, error) {
+	of, t := u.GroupVersionKind(), &r.target
 	switch {
 	case of.Group != t.Group:
-		return Rejection(fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", of.String(), t.GroupVersion))
+		return nil, Rejection(fmt.Sprintf("%v is unstructured and is not suitable for converting to %q", of.String(), t.GroupVersion))
 	case !slices.Contains(t.Versions, of.Version):
-		return Rejection("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
-	case t.Webhook && of.Version == t.Version:
-		return nil
-	case t.Webhook && (!kind || len(u.Object) != 2): // webhooks are not called for only apiVersion and kind
-		return ErrNeedsWebhook
+		return nil, Rejection("request to convert CR from an invalid group/version: " + of.GroupVersion().String())
+	case t.Convert != nil && r.Late == nil:
+		converted, err := t.Convert(of, r.d.AppendDecoded(nil, item))
+		return json.RawMessage(converted), err
 	}
 	u.SetGroupVersionKind(t.WithKind(of.Kind))
-	return nil
+	return u.Object, nil
 }

@@ -48,7 +48,7 @@ type Rows struct {
 	buffer  []byte
 	bytes   int   // size of the current object's rows so far
 	ends    []int // end offsets of the rows so far
-	// Late is the first error in converting the object of a row, or nil: a Rejection or ErrNeedsWebhook. Upstream
+	// Late is the first error in converting the object of a row, or nil: a Rejection or that of Target.Convert. Upstream
 	// converts objects after building all rows, so check Late last, if no row failed.
 	Late error
 }
