@@ -91,6 +91,7 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		options: o, routes: map[string]route{}, paths: map[string][]*regexp.Regexp{}, conn: conn, health: healthv1.NewHealthClient(conn),
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 	}
+	setQueryParser()
 	g.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, Marshaler{}),
 		runtime.WithErrorHandler(handleError),
@@ -108,7 +109,6 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
-		runtime.SetQueryParameterParser(queryParser{}),
 	)
 	for _, r := range routes() {
 		g.routes[r.method+" "+strings.ReplaceAll(r.path, "}", "=*}")] = r

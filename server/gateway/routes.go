@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -189,7 +190,9 @@ func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w 
 // message does not have, that the path or the body gives, and parameters given twice.
 type queryParser struct{}
 
-var _ runtime.QueryParameterParser = queryParser{}
+// setQueryParser sets the parser of query parameters. It is an option of a ServeMux, but grpc-gateway has one parser for
+// the whole process, and setting it again would race with requests to other gateways.
+var setQueryParser = sync.OnceFunc(func() { runtime.NewServeMux(runtime.SetQueryParameterParser(queryParser{})) })
 
 // Parse implements runtime.QueryParameterParser.
 func (queryParser) Parse(m proto.Message, values url.Values, taken *utilities.DoubleArray) error {
