@@ -58,6 +58,10 @@ func (s *service) sendConversion(ctx context.Context, rules *source) (*crdevalv1
 	return answer, err
 }
 
+// testedObjects is the number of generated objects on which the laws of the rules of files are tested, for each pair of
+// versions and direction. Tests of other subjects use fewer.
+var testedObjects = registry.TestedObjects
+
 // SetConversion sets the conversion rules of a CRD of this process.
 func (r *localRegistry) SetConversion(
 	ctx context.Context, _, name string, change registry.ConversionChange,
@@ -69,7 +73,7 @@ func (r *localRegistry) SetConversion(
 	}
 	o := r.options()
 	o.Terminating = c.existing.Terminating
-	d, _, report, err := registry.CompileConversion(ctx, c.existing, change.Rules, o, registry.TestedObjects)
+	d, _, report, err := registry.CompileConversion(ctx, c.existing, change.Rules, o, testedObjects)
 	done := registry.Registration{Report: report, Outcome: registry.Rejected}
 	if err != nil || d == nil {
 		return done, err

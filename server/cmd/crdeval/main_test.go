@@ -15,8 +15,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, or the command if a script started this binary as crdeval.
-func TestMain(m *testing.M) { testscript.Main(leakChecked{m}, map[string]func(){"crdeval": main}) }
+// TestMain runs the tests, or the command if a script started this binary as crdeval-process.
+func TestMain(m *testing.M) {
+	testedObjects = 20
+	testscript.Main(leakChecked{m}, map[string]func(){"crdeval-process": main})
+}
 
 // leakChecked fails if the tests leave goroutines.
 type leakChecked struct{ *testing.M }

@@ -36,7 +36,7 @@ func manyLamps(n int) string {
 // TestMigrateContinues ends runs at each write of their output. The outputs of all runs together are those of one run.
 func TestMigrateContinues(t *testing.T) {
 	t.Chdir("testdata")
-	const objects = 3*maxBatch + 10
+	const objects = 2*maxBatch + 10
 	input := filepath.Join(t.TempDir(), "input.ndjson")
 	if err := os.WriteFile(input, []byte(manyLamps(objects/2)), 0o600); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestMigrateContinues(t *testing.T) {
 		!strings.HasSuffix(stderr, fmt.Sprintf("%d objects: %d migrated, %d already in the storage version\n", objects, objects/2, objects/2)) {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	for writes := range 4 {
+	for writes := range 3 {
 		state := filepath.Join(t.TempDir(), "state")
 		first := &failingWriter{left: writes}
 		var errs bytes.Buffer

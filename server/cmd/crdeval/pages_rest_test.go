@@ -21,8 +21,8 @@ import (
 //	serve                      starts a service for the script, with nothing registered. It ends with the script.
 //	rest METHOD PATH [BODY]    sends a request to a path below /v1/catalogs/default, with the YAML file BODY. It prints
 //	                           the response as YAML and the HTTP status to stderr. It fails if the status is an error.
-func restCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
-	return map[string]func(ts *testscript.TestScript, neg bool, args []string){"serve": serveForScript, "rest": restOfScript}
+func restCommands() scriptCommands {
+	return scriptCommands{"serve": serveForScript, "rest": restOfScript}
 }
 
 // socketVariable holds the path of the service's socket among the variables of a script.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,17 +27,42 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// runScripts runs the scripts of a folder in testdata, with additional commands.
-func runScripts(t *testing.T, dir string, commands map[string]func(*testscript.TestScript, bool, []string)) {
+// TestProcess runs the command in processes of its own.
+func TestProcess(t *testing.T) { runScripts(t, "process", nil) }
+
+// runScripts runs the scripts of a folder in testdata, with the command crdeval and additional commands.
+func runScripts(t *testing.T, dir string, commands scriptCommands) {
 	t.Helper()
+	scripts, err := filepath.Abs(filepath.Join("testdata", dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := scriptCommands{"crdeval": crdevalForScript}
+	maps.Copy(all, commands)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", dir), Cmds: commands, UpdateScripts: *updatePages,
-		RequireExplicitExec: true, RequireUniqueNames: true,
-		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "GOGC=off", "GOMAXPROCS=1") // hundreds of short processes: a third less CPU time
-			return nil
-		},
+		Dir: scripts, Cmds: all, UpdateScripts: *updatePages, RequireExplicitExec: true, RequireUniqueNames: true,
 	})
+}
+
+// scriptCommands are commands of scripts.
+type scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string)
+
+// workingDirectory is locked while a command of a script uses the working directory of this process.
+var workingDirectory sync.Mutex
+
+// crdevalForScript runs a command in this process: with the race detector, hundreds of processes take minutes.
+func crdevalForScript(ts *testscript.TestScript, neg bool, args []string) {
+	workingDirectory.Lock()
+	defer workingDirectory.Unlock()
+	before, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer func() { ts.Check(os.Chdir(before)) }()
+	env := environment{stdin: strings.NewReader(""), stdout: ts.Stdout(), stderr: ts.Stderr()}
+	code := run(context.Background(), args, env)
+	if failed := code != 0; failed != neg {
+		ts.Fatalf("exit code %d", code)
+	}
 }
 
 // pages returns the folders of scripts.
