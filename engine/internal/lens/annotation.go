@@ -32,9 +32,7 @@ func (r *run) writeAnnotation(version string, text []byte) *Error {
 		return &Error{Rule: "stash", Text: fmt.Sprintf("with the annotation %s, all annotations would have %d bytes, "+
 			"and the limit of Kubernetes is %d: remove other annotations, or shorten what is stashed", name, size, maxStashBytes)}
 	}
-	c := newString(d, string(text))
-	d.SetKey(c, name)
-	d.Append(annotations, c)
+	d.Append(annotations, newString(d, name, string(text)))
 	d.MarkDirty(root, metadata)
 	return nil
 }

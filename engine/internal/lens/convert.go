@@ -138,11 +138,10 @@ func (r *run) convert() error {
 	if !r.whole && d.Field(root, "metadata") == 0 {
 		d.Append(root, newObject(d, "metadata")) // an API server rejects replies without it
 	}
-	if version := d.Field(root, "apiVersion"); version != 0 {
-		d.Replace(version, newString(d, p.to.APIVersion))
+	version := newString(d, "apiVersion", p.to.APIVersion)
+	if old := d.Field(root, "apiVersion"); old != 0 {
+		d.Replace(old, version)
 	} else {
-		version = newString(d, p.to.APIVersion)
-		d.SetKey(version, "apiVersion")
 		d.InsertAfter(root, 0, version)
 	}
 	d.MarkDirty(root)
@@ -233,14 +232,12 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 		}
 	}
 	if n.each != nil {
-		k := 0
-		for c := d.Nodes[i].First; c != 0 && (d.Nodes[i].Kind == value.Array || d.Nodes[i].Kind == value.Object); c = d.Nodes[c].Next {
+		for c, k := d.Nodes[i].First, 0; c != 0; c, k = d.Nodes[c].Next, k+1 {
 			below, err := r.item(n.each, c)
 			if err != nil {
 				return false, err.below(segment(d, i, c, k))
 			}
 			changed = changed || below
-			k++
 		}
 	}
 	if n.list != nil {
@@ -260,10 +257,8 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 		return false, r.failed(n.notNull, i, "is not valid in "+r.program.to.Name+
 			", whose schema is not nullable: remove the field or set a value, or set nullable in the schema")
 	}
-	if n.check != nil {
-		if found := n.check.fits.Explain(d, i, plan.At{}); len(found) > 0 {
-			return false, r.failed(n.check.by, i, n.check.want)
-		}
+	if n.check != nil && len(n.check.fits.Explain(d, i, plan.At{})) > 0 {
+		return false, r.failed(n.check.by, i, n.check.want)
 	}
 	if changed {
 		d.MarkDirty(i)

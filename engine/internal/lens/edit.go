@@ -29,22 +29,21 @@ func objectAt(d *value.Doc, object uint32, name string) uint32 {
 }
 
 // newObject returns an empty object with a key.
-func newObject(d *value.Doc, key string) uint32 {
-	c := parsed(d, "{}")
-	d.SetKey(c, key)
-	return c
+func newObject(d *value.Doc, key string) uint32 { return newNode(d, key, "{}") }
+
+// newString returns a string with a key.
+func newString(d *value.Doc, key, s string) uint32 {
+	return newNode(d, key, string(value.AppendString(nil, s)))
 }
 
-// newString returns a node of a string.
-func newString(d *value.Doc, s string) uint32 { return parsed(d, string(value.AppendString(nil, s))) }
-
-// parsed returns a node of a short JSON text that is known to be correct.
-func parsed(d *value.Doc, text string) uint32 {
-	root, err := d.Parse([]byte(text), value.Arena, value.Limits{MaxBytes: max(len(text), 1)})
+// newNode returns the node of a short JSON text, which must be valid, with a key.
+func newNode(d *value.Doc, key, json string) uint32 {
+	i, err := d.Parse([]byte(json), value.Arena, value.Limits{MaxBytes: max(len(json), 1)})
 	if err != nil {
 		panic("lens: " + err.Error())
 	}
-	return root
+	d.SetKey(i, key)
+	return i
 }
 
 func removeMember(d *value.Doc, object, member uint32) {

@@ -17,10 +17,9 @@ import (
 // expression computes a field of one version from the other.
 type expression struct {
 	*rule.Expression
+	backText
 	by     *compiledRule
 	side   int // of the field
-	to     path
-	at     value.Path // in the file
 	placed bool
 
 	reads  []rule.Read
@@ -33,10 +32,9 @@ type expression struct {
 
 // nameExpressions compiles the expressions of a rule and marks the fields that they read.
 func (b *pairing) nameExpressions(r *compiledRule) {
-	expr := r.at.With(value.Name(string(CEL)), value.Name("expr"))
-	texts := append([]backText{{r.to, r.expr, expr}}, r.back...)
-	for k, t := range texts {
-		x := &expression{by: r, side: either(k == 0, 1, 0), to: t.to, at: t.at.Clone()}
+	expr := r.at.With(value.Name(string(CEL)), value.Name("expr")).Clone()
+	for k, t := range append([]backText{{r.to, r.expr, expr}}, r.back...) {
+		x := &expression{by: r, side: either(k == 0, 1, 0), backText: t, elsewhere: map[string][]thirdField{}}
 		b.fields(r, t.to)
 		if result := b.schemaAt(x.side, t.to, x.at); result != nil {
 			r.writes = append(r.writes, x)
@@ -46,11 +44,7 @@ func (b *pairing) nameExpressions(r *compiledRule) {
 
 // compileExpressions compiles the expressions of a rule. The paths of all rules must be recorded before.
 func (b *pairing) compileExpressions(r *compiledRule) {
-	for k, x := range r.writes {
-		text := r.expr
-		if k > 0 {
-			text = r.back[k-1].expr
-		}
+	for _, x := range r.writes {
 		from := 1 - x.side
 		self, ok := b.counterpart(x.side, x.to.item())
 		scope, around := b.scopeAt(from, self)
@@ -61,9 +55,9 @@ func (b *pairing) compileExpressions(r *compiledRule) {
 		}
 		result, _ := x.to.resolve(b.sides[x.side].Schema)
 		var err error
-		if x.Expression, err = rule.CompileExpression(b.ctx, scope, text, result, around...); err != nil {
+		if x.Expression, err = rule.CompileExpression(b.ctx, scope, x.expr, result, around...); err != nil {
 			if b.ctx.Err() == nil {
-				b.invalid(x.at, text, "%v", err)
+				b.invalid(x.at, x.expr, "%v", err)
 			}
 			continue
 		}

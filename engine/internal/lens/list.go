@@ -27,10 +27,7 @@ func (b *pairing) nameList(r *compiledRule) {
 		return
 	}
 	items, values := schema.Items(list), schema.ValueSchema(known)
-	var key *schema.Props
-	if items != nil {
-		key = step(items, r.key)
-	}
+	key := step(items, r.key)
 	switch {
 	case items == nil:
 		b.invalid(r.at, listPath.String(), "must be a list in %s", b.sides[r.list].Name)
@@ -132,14 +129,13 @@ func (s *listStep) makeList(r *run, i uint32) *Error {
 		if d.Nodes[c].Kind != value.Object {
 			return r.failed(s.by, c, "is not an object, as the schema says: correct it").below(value.Entry(strings.Clone(d.Key(c))))
 		}
-		key := newString(d, d.Key(c))
+		key := newString(d, s.key, d.Key(c))
 		if s.names != nil && len(s.names.fits.Explain(d, key, plan.At{})) > 0 {
 			return r.failed(s.by, key, s.names.want).below(value.Entry(strings.Clone(d.Key(c))))
 		}
 		if old := d.Field(c, s.key); old != 0 { // an unknown field of the map's values
 			removeMember(d, c, old)
 		}
-		d.SetKey(key, s.key)
 		d.InsertAfter(c, 0, key)
 		d.Nodes[c].KeyLen = 0
 	}

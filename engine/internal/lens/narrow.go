@@ -2,6 +2,7 @@ package lens
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -120,38 +121,34 @@ func either[T any](condition bool, yes, no T) T {
 	return no
 }
 
+// lengths compares bounds. Partial objects may have fewer items and properties.
 func (c *comparison) lengths(src, dst *schema.Props) {
 	for _, bound := range []struct {
-		src, dst *int64
-		what     string
+		what                           string
+		srcMin, dstMin, srcMax, dstMax *int64
+		least                          *[]string
 	}{
-		{src.MaxLength, dst.MaxLength, "characters"}, {src.MaxItems, dst.MaxItems, "items"},
-		{src.MaxProperties, dst.MaxProperties, "properties"},
+		{"characters", src.MinLength, dst.MinLength, src.MaxLength, dst.MaxLength, &c.checked},
+		{"items", src.MinItems, dst.MinItems, src.MaxItems, dst.MaxItems, &c.expected},
+		{"properties", src.MinProperties, dst.MinProperties, src.MaxProperties, dst.MaxProperties, &c.expected},
 	} {
-		if bound.dst != nil && (bound.src == nil || *bound.src > *bound.dst) {
-			c.check(fmt.Sprintf("has at most %d %s", *bound.dst, bound.what))
+		if most := valueOr(bound.dstMax, math.MaxInt64); valueOr(bound.srcMax, math.MaxInt64) > most {
+			c.check(fmt.Sprintf("has at most %d %s", most, bound.what))
 		}
-	}
-	for _, bound := range []struct {
-		src, dst *int64
-		what     string
-		into     *[]string // partial objects may have fewer items and properties
-	}{
-		{src.MinLength, dst.MinLength, "characters", &c.checked}, {src.MinItems, dst.MinItems, "items", &c.expected},
-		{src.MinProperties, dst.MinProperties, "properties", &c.expected},
-	} {
-		if bound.dst != nil && *bound.dst > 0 && (bound.src == nil || *bound.src < *bound.dst) {
-			*bound.into = append(*bound.into, fmt.Sprintf("has at least %d %s", *bound.dst, bound.what))
+		if least := valueOr(bound.dstMin, 0); valueOr(bound.srcMin, 0) < least {
+			*bound.least = append(*bound.least, fmt.Sprintf("has at least %d %s", least, bound.what))
 		}
 	}
 }
 
-func listType(s *schema.Props) string {
-	if s.XListType == nil {
-		return ""
+func valueOr[T any](p *T, absent T) T {
+	if p == nil {
+		return absent
 	}
-	return *s.XListType
+	return *p
 }
+
+func listType(s *schema.Props) string { return valueOr(s.XListType, "") }
 
 // takesNull reports whether null is a value of a schema.
 func takesNull(s *schema.Props) bool { return s.Nullable || typeOf(s) == anyType }

@@ -39,9 +39,6 @@ func (c *compiler) lookElsewhere() {
 					}
 					for _, f := range fields {
 						if f.path = other.counterpartOf(hub, f.path); f.path != nil {
-							if x.elsewhere == nil {
-								x.elsewhere = map[string][]thirdField{}
-							}
 							third := other.sides[1-hub].APIVersion
 							x.elsewhere[third] = append(x.elsewhere[third], f)
 						}

@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -69,10 +70,7 @@ func (w *walker) requiredField(dp path) {
 	if n != nil && (n.written != nil || n.key != nil) {
 		return // only tests can show whether an expression always has a value
 	}
-	by := w.equal
-	if r := n.rule(); r != nil {
-		by = r
-	}
+	by := cmp.Or(n.rule(), w.equal)
 	sp := w.counterpartOf(1-w.from, dp)
 	if sp == nil || n != nil && n.dropped != nil {
 		parent := dp[:len(dp)-1]

@@ -231,9 +231,8 @@ func (s *stash) restore(d *value.Doc, f *value.Finder, i uint32, step int, kept 
 		c, last := d.Field(i, name), step == len(s.from)-1
 		switch {
 		case last && c == 0 && len(s.fits.Explain(d, kept, plan.At{})) == 0:
-			c = parsed(d, "null") // the annotation must not change while it is searched
+			c = newNode(d, name, "null") // the annotation must not change while it is searched
 			d.Replace(c, kept)
-			d.SetKey(c, name)
 			d.Append(i, c)
 			changed = true
 		case !last && c != 0:

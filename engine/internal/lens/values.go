@@ -136,7 +136,7 @@ func (s *valuesStep) run(r *run, i uint32) (changed bool, failed *Error) {
 		if image == string(r.buffer) {
 			return false, nil
 		}
-		r.d.Replace(i, parsed(r.d, image))
+		r.d.Replace(i, newNode(r.d, "", image))
 		return true, nil
 	}
 	if other, found := s.images[string(r.buffer)]; found {
