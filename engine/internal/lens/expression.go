@@ -106,10 +106,10 @@ func (x *expression) evaluate(r *run, item uint32) (uint32, *Error) {
 	made, err := x.Evaluate(r.rules, item, r.whole)
 	if err == nil && (made == 0) != r.whole { // a partial object without a value, or a whole one with a value
 		absent := len(x.reads) == 0 || slices.ContainsFunc(x.reads, func(read rule.Read) bool {
-			return !exists(r.d, item, read.Path)
+			return !exists(r.d, item, read.Path, "")
 		})
 		switch {
-		case absent && !exists(r.d, r.root, x.parent):
+		case absent && !exists(r.d, r.root, x.parent, ""):
 			made = 0
 		case !r.whole && x.determined(r, item, absent):
 			made, err = x.Evaluate(r.rules, item, true)

@@ -70,13 +70,13 @@ func (x *expression) determined(r *run, item uint32, absent bool) bool {
 				}
 			}
 		case r.program.to.APIVersion:
-			if absent && lists(d, listed, x.to) {
+			if absent && exists(d, listed, x.to, "f:") {
 				return false
 			}
 		default:
 			for _, f := range x.elsewhere[d.Str(version)] {
-				present := f.read >= 0 && exists(d, item, x.reads[f.read].Path)
-				if absent && !present && lists(d, listed, f.path) {
+				present := f.read >= 0 && exists(d, item, x.reads[f.read].Path, "")
+				if absent && !present && exists(d, listed, f.path, "f:") {
 					return false
 				}
 			}
@@ -85,26 +85,14 @@ func (x *expression) determined(r *run, item uint32, absent bool) bool {
 	return true
 }
 
-// exists reports whether a path exists below a value, up to its first step to each item.
-func exists(d *value.Doc, i uint32, p path) bool {
+// exists reports whether a path exists below a value, up to its first step to each item. The names of members are those
+// of the path after a prefix: "f:" in managedFields.
+func exists(d *value.Doc, i uint32, p path, prefix string) bool {
 	for _, name := range p {
 		if name == each {
 			return true
 		}
-		if i = d.Field(i, name); i == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// lists reports whether fields of managedFields contain a path, up to its first step to each item.
-func lists(d *value.Doc, fields uint32, p path) bool {
-	for _, name := range p {
-		if name == each {
-			return true
-		}
-		if fields = d.Field(fields, "f:"+name); fields == 0 {
+		if i = d.Field(i, prefix+name); i == 0 {
 			return false
 		}
 	}

@@ -111,6 +111,14 @@ func step(s *schema.Props, name string) *schema.Props {
 	return schema.ValueSchema(s)
 }
 
+// steps returns the names of the properties of a schema, or each for a list or a map, if it has schemas for them.
+func steps(s *schema.Props) []string {
+	if len(s.Properties) == 0 && step(s, each) != nil {
+		return []string{each}
+	}
+	return schema.Names(s.Properties)
+}
+
 // resolve returns the schema at a path, or nil. known is the part of the path that exists.
 func (p path) resolve(s *schema.Props) (found *schema.Props, known path) {
 	for i, name := range p {

@@ -54,13 +54,10 @@ func (w *walker) required(dp path, dst *schema.Props) {
 			w.requiredField(dp.with(name))
 		}
 	}
-	for _, name := range schema.Names(dst.Properties) {
+	for _, name := range steps(dst) {
 		if len(dp) > 0 || name != "metadata" {
 			w.required(dp.with(name), step(dst, name))
 		}
-	}
-	if items := step(dst, each); items != nil {
-		w.required(dp.with(each), items)
 	}
 }
 

@@ -117,11 +117,8 @@ func (s *Set) Coverage() []Coverage {
 
 // leaves returns the number of fields of a schema as Coverage counts them. It is at least 1.
 func leaves(p *schema.Props) (n int) {
-	for _, name := range schema.Names(p.Properties) {
+	for _, name := range steps(p) {
 		n += leaves(step(p, name))
-	}
-	if items := step(p, each); n == 0 && items != nil {
-		n = leaves(items)
 	}
 	return max(n, 1)
 }

@@ -92,8 +92,8 @@ type walker struct {
 func (b *pairing) program(from int) *program {
 	w := &walker{pairing: b, from: from, src: &b.sides[from], dst: &b.sides[1-from]}
 	w.p = &program{from: w.src.Version, to: w.dst.Version}
-	w.p.root = &itemProgram{}
-	w.p.root.node = w.object(w.p.root, w.src.named, w.src.Schema, w.dst.Schema, nil, nil, b.equal)
+	w.p.root = &itemProgram{node: &node{}}
+	w.p.root.node.children = w.object(w.p.root, w.src.named, w.src.Schema, w.dst.Schema, nil, nil, b.equal)
 	w.finish(w.p.root)
 	for _, r := range b.rules {
 		for _, x := range r.writes {
@@ -168,9 +168,7 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	}
 	switch items := step(src, each); {
 	case len(src.Properties) > 0:
-		if o := w.object(item, n, src, dst, sp, dp, by); o != nil {
-			out.children = o.children
-		}
+		out.children = w.object(item, n, src, dst, sp, dp, by)
 	case items != nil && step(dst, each) != nil:
 		out.each = w.items(n, src, dst, sp, dp, by)
 	case items != nil:
@@ -201,22 +199,18 @@ func (w *walker) items(n *named, src, dst *schema.Props, sp, dp path, by *compil
 	return sub
 }
 
-// object builds the node of an object with properties. dst is nil if the target has no such object.
-func (w *walker) object(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
-	out := &node{}
+// object builds the nodes of the properties that change, sorted by name. dst is nil if the target has no such object.
+func (w *walker) object(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) (children []*node) {
 	for _, name := range schema.Names(src.Properties) {
 		if len(sp) == 0 && (name == "apiVersion" || name == "kind" || name == "metadata") {
 			continue
 		}
 		if c := w.property(item, n.child(name), step(src, name), dst, sp.with(name), dp.with(name), by); c != nil {
 			c.name = name
-			out.children = append(out.children, c)
+			children = append(children, c)
 		}
 	}
-	if len(out.children) == 0 {
-		return nil
-	}
-	return out
+	return children
 }
 
 // property builds the node of a property. parent is the schema of the target's object, or nil.
@@ -235,10 +229,7 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 			return &node{take: removed}
 		case n.mapped != nil:
 			return w.mapped(item, n, src, sp, dp, parent)
-		case n.read && n.written != nil, n.read && step(parent, dp[len(dp)-1]) == nil:
-			w.p.coverage.Read += leaves(src)
-			return &node{take: removed, read: true}
-		case n.written != nil:
+		case n.written != nil, n.read && step(parent, dp[len(dp)-1]) == nil:
 			w.p.coverage.Read += leaves(src)
 			w.uncovered(n, src, sp, fmt.Sprintf("%v writes this field in the other direction, and no expression reads it",
 				n.written))
@@ -250,9 +241,7 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 		return w.value(item, n, src, dst, sp, dp, by)
 	} else if r != nil {
 		w.p.coverage.Read += leaves(src)
-		if n == nil || !n.read {
-			w.uncovered(n, src, sp, fmt.Sprintf("%v fills this field of %s", r, w.dst.Name))
-		}
+		w.uncovered(n, src, sp, fmt.Sprintf("%v fills this field of %s", r, w.dst.Name))
 		return &node{take: removed, read: true}
 	}
 	if n == nil && parent != nil && schema.Preserves(parent) {
@@ -262,11 +251,7 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 		w.uncovered(n, src, sp, w.dst.Name+" has no such field")
 		return nil
 	}
-	out := w.object(item, n, src, nil, sp, dp, by)
-	if out == nil {
-		out = &node{}
-	}
-	out.take = removed
+	out := &node{take: removed, children: w.object(item, n, src, nil, sp, dp, by)}
 	n.walk(nil, func(_ path, below *named) {
 		if r := below.rule(); r != nil {
 			out.by = r
@@ -300,17 +285,14 @@ func (w *walker) mapped(item *itemProgram, n *named, src *schema.Props, sp, dp p
 
 // uncovered adds violations for a value that would be lost without a drop rule. An expression can read parts of it.
 func (w *walker) uncovered(n *named, src *schema.Props, sp path, why string) {
-	if n != nil && n.read {
+	below := steps(src)
+	switch {
+	case n != nil && n.read:
 		return
-	}
-	if n != nil && len(src.Properties) > 0 {
-		for _, name := range schema.Names(src.Properties) {
+	case n != nil && len(below) > 0:
+		for _, name := range below {
 			w.uncovered(n.child(name), step(src, name), sp.with(name), why)
 		}
-		return
-	}
-	if items := step(src, each); n != nil && items != nil {
-		w.uncovered(n.child(each), items, sp.with(each), why)
 		return
 	}
 	w.add(w.at, field.Required(nil, fmt.Sprintf(
