@@ -23,6 +23,8 @@ import (
 type Engine struct {
 	// Converter calls conversion webhooks. Nil means that they cannot be called.
 	Converter engine.Converter
+	// Conversion are the conversion rules of the CRD, which replace its webhook. It may be absent.
+	Conversion engine.Document
 }
 
 // FastAccepted counts accepted objects that the fast path accepted.
@@ -52,7 +54,7 @@ func (e Engine) Update(old *oracle.Registered, manifest []byte) (writes.Definiti
 
 func (e Engine) register(manifest []byte, existing func(string) *engine.Existing, status engine.Status) (writes.Definition, oracle.Answer) {
 	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest),
-		engine.Options{Existing: existing, Converter: e.Converter})
+		engine.Options{Existing: existing, Converter: e.Converter, Conversion: e.Conversion})
 	if err != nil {
 		return nil, oracle.Answer{Rejection: &oracle.Rejection{Code: 400, Reason: string(engine.ReasonOf(err)), Message: err.Error()}}
 	}

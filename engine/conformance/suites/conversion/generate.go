@@ -3,12 +3,15 @@ package conversion
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/generate"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/conformance/tree"
 )
 
 // group is the API group of the CRDs.
@@ -53,6 +56,10 @@ type maker struct {
 	reviews    []string
 	scaled     bool
 	behaviours []string
+	declared   bool
+	// rules are the conversion rules, and declarer is the definition that has them. Without rules they are absent.
+	rules    engine.Document
+	declarer *engine.Definition
 }
 
 // newMaker returns the generator of the k-th group.
@@ -70,6 +77,7 @@ func newMaker(seed, k uint64) *maker {
 	}
 	m.scaled = m.Chance(80)
 	m.behaviours = append(names(objects), names(reviews)...)
+	m.declared = m.Chance(20)
 	return m
 }
 
@@ -84,6 +92,9 @@ func (m *maker) manifest(url string, bundle []byte) []byte {
 		}
 		versions = append(versions, v)
 	}
+	if m.declared {
+		m.declare(versions)
+	}
 	scope := "Cluster"
 	if m.namespaced {
 		scope = "Namespaced"
@@ -97,7 +108,7 @@ func (m *maker) manifest(url string, bundle []byte) []byte {
 		}},
 	}
 	apiVersion := "apiextensions.k8s.io/v1"
-	if m.Chance(15) {
+	if !m.declared && m.Chance(15) {
 		apiVersion += "beta1"
 		spec["preserveUnknownFields"] = false
 		spec["conversion"] = object{"strategy": "Webhook", "webhookClientConfig": client}
@@ -211,6 +222,26 @@ func (m *maker) varied(schema object, value string) object {
 	return schema
 }
 
+// declare makes the schemas of the other versions changed copies of that of the first one, and the rules between them.
+func (m *maker) declare(versions []any) {
+	schema := func(i int) object { return versions[i].(object)["schema"].(object) }
+	first, err := tree.Parse(encode(schema(0)["openAPIV3Schema"]))
+	if err != nil {
+		panic(err) // it was encoded
+	}
+	rules := "crd: widgets." + group + "\nhub: " + m.versions[0] + "\nconversions:\n"
+	for i, name := range m.versions[1:] {
+		changed, lines := generate.Converted(m.Rand, first, m.Between(1, 8))
+		schema(i + 1)["openAPIV3Schema"] = json.RawMessage(changed.JSON())
+		rules += "- between: [" + m.versions[0] + ", " + name + "]\n  rules:\n"
+		if len(lines) == 0 {
+			lines = []string{"  []"}
+		}
+		rules += "  " + strings.Join(lines, "\n  ") + "\n"
+	}
+	m.rules = engine.YAML([]byte(rules))
+}
+
 // values are the values of fields: the first ones are valid.
 var values = []struct {
 	path   string
@@ -281,6 +312,18 @@ func (m *maker) made(version, script string, wrong int) (o, metadata object) {
 	setScript(metadata, script)
 	o = object{"apiVersion": group + "/" + version, "kind": "Widget", "metadata": metadata}
 	m.fill(o, wrong)
+	if m.declarer != nil && m.Chance(85) {
+		o["apiVersion"] = group + "/" + m.versions[0] // which has the fields
+		text, err := m.declarer.AppendConverted(context.Background(), nil, encode(o), version, true)
+		o["apiVersion"] = group + "/" + version
+		if err != nil { // an invalid value
+			return o, metadata
+		}
+		if o, err = parse(text); err != nil {
+			panic(err) // it was encoded
+		}
+		metadata, _ = o["metadata"].(object)
+	}
 	return o, metadata
 }
 
@@ -292,7 +335,7 @@ func setScript(metadata object, text string) {
 
 // script returns the behaviour of the webhook for an object: mostly a lie for one version or for all.
 func (m *maker) script() string {
-	if m.Chance(35) {
+	if m.declared || m.Chance(35) {
 		return ""
 	}
 	version := "*"
@@ -399,7 +442,11 @@ func (m *maker) changed(q *question) {
 func (m *maker) plain() []byte {
 	version := generate.Pick(m.Rand, m.versions)
 	o, metadata := m.made(version, m.script(), 30)
-	switch m.IntN(16) {
+	k := m.IntN(16)
+	if m.declared && (k == 1 || k == 2 || k == 5) {
+		k = 0 // crdeval does not check the metadata that its own rules return
+	}
+	switch k {
 	case 0:
 		o = object{"apiVersion": o["apiVersion"], "kind": "Widget"}
 	case 1:

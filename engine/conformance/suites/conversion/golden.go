@@ -38,7 +38,7 @@ func (g *Golden) Run() (answer json.RawMessage, received, diffs []string, err er
 		return nil, nil, nil, fmt.Errorf("%s: the CRD has no webhook", g.Name)
 	}
 	webhook["clientConfig"] = object{"url": h.url(), "caBundle": h.bundle}
-	p, err := newPair(encode(crd), h, nil)
+	p, err := newPair(encode(crd), engine.Document{}, h, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -96,7 +96,7 @@ type Session struct{ p *pair }
 
 // NewSession compiles a CRD on both sides. wrap, if not nil, wraps the client that calls the webhook for the engine.
 func NewSession(manifest []byte, wrap func(engine.Converter) engine.Converter) (Session, error) {
-	p, err := newPair(manifest, nil, wrap)
+	p, err := newPair(manifest, engine.Document{}, nil, wrap)
 	return Session{p}, err
 }
 

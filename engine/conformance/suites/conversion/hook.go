@@ -3,6 +3,7 @@ package conversion
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -20,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // script is the annotation that tells the webhook how to convert an object: VERSION=BEHAVIOUR, comma-separated. The
@@ -30,6 +33,7 @@ const script = "script"
 type hook struct {
 	server   *httptest.Server
 	bundle   []byte
+	rules    *engine.Definition // converts by its conversion rules; may be nil
 	mu       sync.Mutex
 	received map[string]bool // desired version and object
 	done     map[string]int  // calls by behaviour
@@ -92,8 +96,13 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	converted := make([]json.RawMessage, len(c.objects))
 	answer := honestly
 	for i, object := range c.objects {
-		name := behaviourOf(object, c.desired)
-		converted[i] = c.convert(object, name)
+		name := honest
+		if h.rules == nil {
+			name = behaviourOf(object, c.desired)
+			converted[i] = c.convert(object, name)
+		} else if converted[i], err = c.convertByRules(r.Context(), h.rules, object); err != nil {
+			answer = response("result", map[string]any{"status": "Failure", "message": err.Error()})
+		}
 		if made, found := reviews[name]; found {
 			answer = made
 		}
@@ -134,6 +143,12 @@ func (c *call) convert(text json.RawMessage, name string) json.RawMessage {
 		}
 	}
 	return encode(o)
+}
+
+// convertByRules converts an object as crdeval does when it is the webhook.
+func (c *call) convertByRules(ctx context.Context, d *engine.Definition, text json.RawMessage) (json.RawMessage, error) {
+	_, version, _ := strings.Cut(c.desired, "/")
+	return d.AppendConverted(ctx, nil, text, version, true)
 }
 
 // translate converts an object: v1 has the color and an address, other versions have a shade, a host and a port.

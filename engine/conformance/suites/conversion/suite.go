@@ -17,6 +17,7 @@ import (
 type Counts struct {
 	Cases, Disagreements, Unordered int
 	Definitions                     int
+	Declared                        int // definitions with conversion rules
 	// Asked counts cases by call. Outcomes counts upstream's answers.
 	Asked    map[how]int
 	Outcomes map[string]int
@@ -42,9 +43,9 @@ func (n *Counts) Detail() string {
 			least, fewest = name, times
 		}
 	}
-	return fmt.Sprintf("  %d definitions; asked %v, answered %v; "+
+	return fmt.Sprintf("  %d definitions, %d with rules; asked %v, answered %v; "+
 		"the webhook converted %d objects honestly and %d in %d other ways (least often %s: %d)",
-		n.Definitions, n.Asked, n.Outcomes, honestly, wrong, len(objects)+len(reviews), least, fewest)
+		n.Definitions, n.Declared, n.Asked, n.Outcomes, honestly, wrong, len(objects)+len(reviews), least, fewest)
 }
 
 // mostUnordered is the accepted number of cases per thousand in which upstream's answers vary.
@@ -80,11 +81,19 @@ func (r *run) group(k uint64) Counts {
 	defer h.close()
 	m := newMaker(r.Seed, k)
 	manifest := m.manifest(h.url(), h.bundle)
-	p, err := newPair(manifest, h, r.wrap)
+	p, err := newPair(manifest, m.rules, h, r.wrap)
 	if err != nil {
 		n.Cases, n.Disagreements = 1, 1
 		r.Report(k, "registration", fmt.Sprintf("%v\n  definition %s", err, manifest))
 		return n
+	}
+	if m.declared {
+		if d := p.ours.Engine(); d.Conversion().Accepted {
+			h.rules, m.declarer = d, d
+			n.Declared++
+		} else { // the generator knows little of what rules need
+			return n
+		}
 	}
 	for i := range questionsPerGroup {
 		q := m.next()
@@ -102,8 +111,8 @@ func (r *run) group(k uint64) Counts {
 		n.count(q, result, unordered)
 		if len(result.diffs) > 0 {
 			n.Disagreements++
-			r.Report(k, result.diffs[0], fmt.Sprintf("request %d, %s\n  definition %s\n  %s",
-				i, q, manifest, strings.Join(result.diffs, "\n  ")))
+			r.Report(k, result.diffs[0], fmt.Sprintf("request %d, %s\n  definition %s\n  rules %s\n  %s",
+				i, q, manifest, m.rules.YAML, strings.Join(result.diffs, "\n  ")))
 		}
 	}
 	return n
@@ -151,8 +160,11 @@ func outcome(a oracle.Answer) string {
 	return fmt.Sprint("other ", a.Rejection.Code)
 }
 
-// newPair compiles a CRD on both sides. wrap can be nil.
-func newPair(manifest []byte, h *hook, wrap func(engine.Converter) engine.Converter) (*pair, error) {
+// newPair compiles a CRD on both sides. Conversion rules, which may be absent, replace the webhook of our side. wrap can
+// be nil.
+func newPair(
+	manifest []byte, rules engine.Document, h *hook, wrap func(engine.Converter) engine.Converter,
+) (*pair, error) {
 	var registered *oracle.Registered
 	var answer oracle.Answer
 	var mine writes.Definition
@@ -160,7 +172,7 @@ func newPair(manifest []byte, h *hook, wrap func(engine.Converter) engine.Conver
 	if err != nil {
 		return nil, err
 	}
-	subject := ours.Engine{Converter: client}
+	subject := ours.Engine{Converter: client, Conversion: rules}
 	if wrap != nil {
 		subject.Converter = wrap(client)
 	}
