@@ -21,7 +21,7 @@ import (
 
 // check reads and judges a manifest. The CRD is nil if the report rejects it. memory is reused when the CRD is
 // compiled.
-func check(ctx context.Context, manifest Document, o Options, memory *celcheck.Memory) (
+func check(ctx context.Context, manifest Document, o *Options, memory *celcheck.Memory) (
 	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, nil, err
@@ -32,7 +32,7 @@ func check(ctx context.Context, manifest Document, o Options, memory *celcheck.M
 	return report, crd, err
 }
 
-func checkIn(ctx context.Context, d *value.Doc, manifest Document, o Options, memory *celcheck.Memory) (
+func checkIn(ctx context.Context, d *value.Doc, manifest Document, o *Options, memory *celcheck.Memory) (
 	*Report, *apiextensionsv1.CustomResourceDefinition, error) {
 	m, root, err := decodeManifest(d, manifest, o.Limits)
 	if err != nil {
@@ -100,8 +100,9 @@ func isHeavy(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return false
 }
 
-// stored returns the CRD that a manifest of that name updates, nil if it creates one.
-func (o Options) stored(name string) (*definition.Stored, error) {
+// stored returns the CRD that a manifest of that name updates, nil if it creates one. The manifest keeps its conversion
+// rules.
+func (o *Options) stored(name string) (*definition.Stored, error) {
 	if o.Existing == nil || name == "" {
 		return nil, nil
 	}
@@ -112,6 +113,9 @@ func (o Options) stored(name string) (*definition.Stored, error) {
 	m, err := definition.Decode(existing.Manifest)
 	if err != nil {
 		return nil, failed(ReasonInternal, "stored CRD "+name, err)
+	}
+	if o.Conversion.Absent() && existing.Conversion != nil {
+		o.Conversion = JSON(existing.Conversion)
 	}
 	return &definition.Stored{Manifest: m, Generation: existing.Generation, Status: existing.Status}, nil
 }

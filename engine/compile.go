@@ -21,7 +21,7 @@ import (
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
 	defer recovered(&err)
 	memory := celcheck.NewMemory()
-	report, crd, err := check(ctx, manifest, o, memory)
+	report, crd, err := check(ctx, manifest, &o, memory)
 	if err == nil && report.Accepted {
 		report.Conversion, _, err = compileConversion(ctx, crd, o, memory)
 	}
@@ -36,7 +36,7 @@ func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err er
 func Compile(ctx context.Context, manifest Document, o Options) (_ *Definition, _ *Report, err error) {
 	defer recovered(&err)
 	memory := celcheck.NewMemory()
-	report, crd, err := check(ctx, manifest, o, memory)
+	report, crd, err := check(ctx, manifest, &o, memory)
 	if err != nil || !report.Accepted {
 		return nil, report, err
 	}

@@ -58,6 +58,8 @@ func LeftBehind() int64 { return interrupt.Abandoned() }
 type Existing struct {
 	// Manifest is Definition.Manifest of its current revision.
 	Manifest []byte
+	// Conversion are its conversion rules as JSON, nil for none. They apply unless Options.Conversion has others.
+	Conversion []byte
 	// Generation is metadata.generation, from 1.
 	Generation int64
 	// Status is its status.

@@ -17,6 +17,7 @@ type candidate struct {
 	// The rest is set if the manifest, or the rules to set, were accepted.
 	definition *engine.Definition // nil in the cache of inline CRDs
 	rules      []byte             // conversion rules as JSON; nil for none
+	setsRules  bool               // rules are those of the submission
 	revision   *revision
 	generation int64 // metadata.generation after the write
 }
@@ -44,47 +45,70 @@ func (j *candidate) registration() Registration {
 	return done
 }
 
-// compile compiles a manifest for a catalog: as an update of the CRD with its name, if there is one. An update keeps the
-// conversion rules of the CRD.
-func (r *Registry) compile(ctx context.Context, c *catalog, manifest engine.Document) (*candidate, error) {
-	slot, err := r.compileSlot(ctx, size(manifest))
+// compile compiles a manifest for a catalog: as an update of the CRD with its name, if there is one. It has the
+// conversion rules of the submission if these are accepted. Otherwise an update keeps those of the CRD.
+func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*candidate, error) {
+	rules, err := canonicalRules(s.Conversion, r.Engine.Limits)
+	if err == nil && rules != nil {
+		j, accepted, err := r.compileWith(ctx, c, s.Manifest, rules)
+		if err != nil || accepted || j.definition == nil {
+			if j != nil {
+				j.setsRules = accepted
+			}
+			return j, err
+		}
+	}
+	j, _, err := r.compileWith(ctx, c, s.Manifest, nil)
+	return j, err
+}
+
+// compileWith compiles a manifest. The CRD gets other conversion rules if changed is not nil. Then accepted reports
+// whether they are accepted.
+func (r *Registry) compileWith(
+	ctx context.Context, c *catalog, manifest engine.Document, changed []byte,
+) (j *candidate, accepted bool, err error) {
+	slot, err := r.compileSlot(ctx, size(manifest)+len(changed))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer slot.release()
-	j := &candidate{catalogEtag: c.record.Etag}
+	j = &candidate{catalogEtag: c.record.Etag, rules: changed}
 	o := r.options(c)
-	o.Heavy = slot.heavy
+	o.Heavy, o.Conversion = slot.heavy, engine.JSON(changed)
 	var unpacking error
-	var rules []byte // of the CRD that the manifest updates
 	o.Existing = func(name string) *engine.Existing {
 		d, ok := c.crds.Get(name)
 		if !ok {
 			return nil
 		}
-		var manifest []byte
+		var manifest, rules []byte
 		if manifest, rules, unpacking = d.current().unpack(d); unpacking != nil {
 			return nil
 		}
-		return d.existing(manifest)
+		if changed == nil {
+			j.rules = rules
+		}
+		existing := d.existing(manifest)
+		existing.Conversion = rules
+		return existing
 	}
 	if j.definition, j.report, err = engine.Compile(ctx, manifest, o); err != nil || unpacking != nil {
-		return nil, cmp.Or(unpacking, pointToSetConversion(err, manifest, o.Limits))
+		return nil, false, cmp.Or(unpacking, pointToSetConversion(err, manifest, o.Limits))
 	}
 	j.name = j.report.Name
 	j.old, _ = c.crds.Get(j.name)
 	if j.definition == nil {
-		return j, nil
+		return j, false, nil
 	}
-	if rules != nil {
-		o.Conversion = engine.JSON(rules)
-		if j.definition, err = engine.CompileStored(ctx, j.definition.Manifest(), o); err != nil {
-			return nil, err
+	if changed != nil {
+		tested, err := testLaws(ctx, j.definition, o, TestedObjects)
+		if err != nil || !tested.Accepted {
+			return j, false, err
 		}
-		j.report.Conversion = withoutPositions(j.definition.Conversion())
 	}
-	j.rules, j.revision, j.generation = rules, revisionOf(j.definition, rules), j.report.Generation
-	return j, nil
+	j.report.Conversion = withoutPositions(j.definition.Conversion())
+	j.revision, j.generation = revisionOf(j.definition, j.rules), j.report.Generation
+	return j, true, nil
 }
 
 // options returns the engine's options for a catalog.

@@ -130,23 +130,35 @@ func CompileConversion(
 		report, err = engine.Check(ctx, manifest, o)
 		return nil, canonical, report, err
 	case objects > 0:
-		if o.Heavy != nil {
-			if err := o.Heavy(ctx); err != nil { // the tests may take seconds
-				return nil, nil, nil, err
-			}
-		}
-		tested := *c // the definition has the report, too
-		if tested.Laws, err = d.TestConversion(ctx, objects, testSeed); err != nil {
+		if report.Conversion, err = testLaws(ctx, d, o, objects); err != nil {
 			return nil, nil, nil, err
 		}
-		for _, law := range tested.Laws {
-			tested.Accepted = tested.Accepted && (law.Counterexample == nil || law.Excepted)
-		}
-		if report.Conversion = &tested; !tested.Accepted {
+		if !report.Conversion.Accepted {
 			d = nil
 		}
 	}
 	return d, canonical, report, nil
+}
+
+// testLaws returns the report on the rules of a CRD with the results of the laws. It calls o.Heavy before the tests.
+func testLaws(ctx context.Context, d *engine.Definition, o engine.Options, objects int) (*engine.ConversionReport, error) {
+	tested := *d.Conversion() // the definition has the report, too
+	if !tested.Accepted {
+		return &tested, nil
+	}
+	if o.Heavy != nil {
+		if err := o.Heavy(ctx); err != nil { // the tests may take seconds
+			return nil, err
+		}
+	}
+	var err error
+	if tested.Laws, err = d.TestConversion(ctx, objects, testSeed); err != nil {
+		return nil, err
+	}
+	for _, law := range tested.Laws {
+		tested.Accepted = tested.Accepted && (law.Counterexample == nil || law.Excepted)
+	}
+	return &tested, nil
 }
 
 // canonicalRules returns rules as JSON in which white space, comments and the order of keys in YAML do not matter. It

@@ -91,6 +91,58 @@ func wantConverted(t *testing.T, r *Registry, revision string) {
 	}
 }
 
+// A CRD and its rules can change in one write. Rules that are not accepted change nothing.
+func TestConversionWithManifest(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	set := 0
+	r.Registered = func(of Subject, outcome Outcome, _ error) {
+		if of == SubjectConversion && outcome == Updated {
+			set++
+		}
+	}
+	register := func(s Submission) Registration {
+		t.Helper()
+		out, _, err := r.RegisterAll(t.Context(), "default", []Submission{s})
+		if err != nil || out[0].Err != nil {
+			t.Fatal(err, out[0].Err)
+		}
+		return out[0].Registration
+	}
+	port := hosts("Webhook", ", port: {type: integer}")
+	done := register(Submission{Manifest: hosts("Webhook", ""), Conversion: moveHost()})
+	if done.Outcome != Created || done.CRD.Conversion == nil || !done.Report.Conversion.Accepted {
+		t.Fatalf("%+v", done)
+	}
+	wantConverted(t, r, "")
+	before := r.Sequence()
+	if done = register(Submission{Manifest: port, Conversion: moveHost("stash: {path: spec.port, maxBytes: 9}")}); done.Outcome != Updated ||
+		!strings.Contains(string(done.CRD.Conversion), "stash") || r.Sequence() != before+1 {
+		t.Fatalf("%+v", done)
+	}
+	wantConverted(t, r, "")
+	if done = register(Submission{Manifest: port, Conversion: moveHost("stash: {path: spec.port, maxBytes: 9}")}); done.Outcome != Unchanged {
+		t.Fatalf("%+v", done)
+	}
+	broken := "cel: {to: spec.port, expr: '1'}" // loses the port
+	for _, rules := range []engine.Document{moveHost("drop: {path: spec.absent}"), moveHost(broken), engine.YAML([]byte("a: [")), moveHost("what: {}")} {
+		if done = register(Submission{Manifest: port, Conversion: rules}); done.Outcome != Unchanged || done.CRD.Conversion != nil {
+			t.Errorf("%s: %+v", rules.YAML, done)
+		}
+		wantConverted(t, r, "")
+	}
+	if set != 2 {
+		t.Errorf("%d changes of rules are counted", set)
+	}
+	// Neither the old nor the new rules fit: as without new ones.
+	done = register(Submission{Manifest: hosts("Webhook", ", size: {type: integer}"), Conversion: moveHost("drop: {path: spec.absent}")})
+	if done.Outcome != Updated || done.CRD.Conversion != nil || done.Report.Conversion.Accepted {
+		t.Errorf("%+v", done)
+	}
+	if _, err := convertHost(t, r, ""); engine.ReasonOf(err) != engine.ReasonConversionUnavailable {
+		t.Error(err)
+	}
+}
+
 // Each change of rules is counted, but no check of rules.
 func TestConversionIsCounted(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)

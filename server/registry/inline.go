@@ -62,7 +62,7 @@ func (r *Registry) compileAny(ctx context.Context, c *catalog, document engine.D
 			return r.compileConversion(ctx, c, name, document, 0)
 		}
 	}
-	return r.compile(ctx, c, document)
+	return r.compile(ctx, c, Submission{Manifest: document})
 }
 
 // inlineKey is a digest of a catalog's identity and a manifest.

@@ -17,7 +17,7 @@ var errOutdated = errors.New("registry: the CRD has changed since the manifest w
 func (r *Registry) Register(
 	ctx context.Context, catalog string, manifest engine.Document, p Precondition,
 ) (Registration, error) {
-	done, _, err := r.RegisterAll(ctx, catalog, []Submission{{manifest, p}})
+	done, _, err := r.RegisterAll(ctx, catalog, []Submission{{Manifest: manifest, Precondition: p}})
 	if err != nil {
 		return Registration{}, err
 	}
@@ -93,7 +93,7 @@ func (r *Registry) Check(
 	if err != nil {
 		return Registration{}, err
 	}
-	j, err := r.compile(ctx, c, manifest)
+	j, err := r.compile(ctx, c, Submission{Manifest: manifest})
 	if err != nil {
 		return Registration{}, err
 	}

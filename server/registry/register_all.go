@@ -11,6 +11,9 @@ import (
 type Submission struct {
 	Manifest     engine.Document
 	Precondition Precondition
+	// Conversion are conversion rules that become effective together with the manifest. If they are, Registration.CRD has
+	// them. They are ignored if SetConversion would not accept them. Absent: the CRD keeps its rules.
+	Conversion engine.Document
 }
 
 // Submitted is the result of a Submission: a Registration or an error.
@@ -31,6 +34,9 @@ func (r *Registry) RegisterAll(
 				r.Registered(SubjectCRD, "", err)
 			} else if i < len(out) && (out[i].Err != nil || out[i].Registration.Outcome != "") { // not after a panic
 				r.Registered(SubjectCRD, out[i].Registration.Outcome, out[i].Err)
+				if d := out[i].Registration.CRD; d != nil && d.Conversion != nil && out[i].Registration.Outcome != Unchanged {
+					r.Registered(SubjectConversion, Updated, nil)
+				}
 			}
 		}
 	}()
@@ -67,6 +73,9 @@ func (r *Registry) RegisterAll(
 				cancel()
 			}
 			continue
+		}
+		if done.CRD != nil && j.setsRules {
+			done.CRD.Conversion = j.rules
 		}
 		if out[i].Registration = done; done.Token != "" {
 			token = done.Token
@@ -121,5 +130,5 @@ func (r *Registry) compileSubmission(ctx context.Context, catalog string, s Subm
 	if err != nil {
 		return nil, err
 	}
-	return r.compile(ctx, c, s.Manifest)
+	return r.compile(ctx, c, s)
 }

@@ -116,7 +116,7 @@ func TestGeneration(t *testing.T) {
 func TestOutdatedCandidate(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	c, _ := r.snapshot.Load().catalog("default")
-	gadget, err := r.compile(t.Context(), c, widget("Gadget", "", "v1"))
+	gadget, err := r.compile(t.Context(), c, Submission{Manifest: widget("Gadget", "", "v1")})
 	if err != nil || gadget.revision == nil {
 		t.Fatalf("%+v, %v", gadget, err)
 	}

@@ -51,7 +51,7 @@ func (l *Loader) setConversions(ctx context.Context) error {
 	return nil
 }
 
-// recordConversion records and logs the result of setting rules.
+// recordConversion records and logs the result of setting rules. m and reject are for rejected rules.
 func (l *Loader) recordConversion(
 	ctx context.Context, c *registration, m *manifest, done *registry.Registration,
 	reject func(line, column int, attributes ...any),

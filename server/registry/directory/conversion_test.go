@@ -100,9 +100,11 @@ func TestConversionFiles(t *testing.T) {
 	put(t, hosts, hostCRD(", port: {type: integer}"))
 	w.logged(1, "level=ERROR", "conversion rules are rejected", "crd="+hostsName, "file="+rules, "spec.port")
 	w.figures(1, 1, 1)
+	w.logged(1, "level=INFO", "set conversion rules from a file")
 	put(t, rules, hostRules("drop: {path: spec.port}"))
 	w.eventuallyRules("move drop")
 	w.figures(2, 0, 1)
+	w.logged(2, "level=INFO", "set conversion rules from a file")
 
 	// A rejected change leaves the rules. The log has the position in the file.
 	put(t, rules, "# one line more\n"+hostRules("drop: {path: spec.absent}"))
@@ -115,6 +117,16 @@ func TestConversionFiles(t *testing.T) {
 	remove(t, rules)
 	put(t, hosts, hostCRD(", port: {type: integer}")+"---\n"+hostRules("stash: {path: spec.port, maxBytes: 99}"))
 	w.eventuallyRules("move stash")
+
+	// A change of both is one change: the CRD never has rules that do not fit.
+	before := w.backend.Sequence()
+	put(t, hosts, hostCRD(", size: {type: integer}")+"---\n"+hostRules("drop: {path: spec.size}"))
+	w.eventuallyRules("move drop")
+	if writes := w.backend.Sequence() - before; writes != 1 {
+		t.Errorf("%d writes", writes)
+	}
+	w.logged(4, "level=INFO", "set conversion rules from a file")
+	w.logged(1, "conversion rules are rejected;", "spec.port") // as above
 
 	put(t, hosts, hostCRD(""))
 	w.eventuallyRules("none")

@@ -127,6 +127,9 @@ func (l *Loader) submit(ctx context.Context, list []*registration) error {
 		submissions := make([]registry.Submission, len(batch))
 		for i, c := range batch {
 			submissions[i].Manifest = c.file.manifests[c.key].Document
+			if rules := l.entries[key{c.crd, true}]; rules != nil && rules.file != nil && l.hasManifest(ctx, rules) {
+				submissions[i].Conversion = rules.file.manifests[rules.key].Document // without a gap for conversions
+			}
 		}
 		results, _, err := l.registry.RegisterAll(ctx, l.o.Catalog, submissions)
 		if err != nil {
@@ -167,6 +170,11 @@ func (l *Loader) record(ctx context.Context, c *registration, result registry.Su
 		for _, warning := range report.Warnings {
 			l.log.WarnContext(ctx, "API servers accept this CRD with a warning",
 				"crd", c.crd, "file", path, "warning", warning)
+		}
+		if result.Registration.CRD.Conversion != nil {
+			rules := l.entries[key{c.crd, true}]
+			rules.version, rules.written, rules.waiting = rules.file.version, c.written, false
+			l.recordConversion(ctx, rules, nil, &result.Registration, nil)
 		}
 		l.warnOfConversion(ctx, c, report.Conversion)
 		return
