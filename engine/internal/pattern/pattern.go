@@ -137,6 +137,15 @@ func (p *Pattern) Match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	return matched, !r.Stopped
 }
 
+// Work estimates the steps to match a text, per byte of it: 1 with a table, else the number of instructions.
+func (p *Pattern) Work() int64 {
+	b := p.with(false)
+	if b.dfa != nil {
+		return 1
+	}
+	return 1 + b.bytes/(2*instSize)
+}
+
 // Reader reads the runes of a text, and returns io.EOF once Stop fires. It sets Stopped then.
 type Reader struct {
 	Text    string

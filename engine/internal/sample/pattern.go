@@ -16,8 +16,14 @@ type expression struct {
 
 func newExpression(text string) *expression { return &expression{Pattern: pattern.Intern(text)} }
 
-// text returns a string that probably matches. It ignores anchors, so the caller checks the string. lo and hi are the
-// wanted bounds of its length.
+// Bounds of the strings of a pattern.
+const (
+	mostSteps     = 1 << 14 // of the writer; a rune takes one at least
+	mostMatchWork = 1 << 19 // to match a string, in steps: some milliseconds
+)
+
+// text returns a string that probably matches, or "" for a pattern whose strings take long to make or to match. It
+// ignores anchors, so the caller checks the string. lo and hi are the wanted bounds of its length.
 func (e *expression) text(r Random, lo, hi, try int) string {
 	if e.syntax == nil {
 		var err error
@@ -26,7 +32,10 @@ func (e *expression) text(r Random, lo, hi, try int) string {
 		}
 	}
 	w := patternWriter{r: r, lo: lo, hi: hi, plain: try > 2 || r.chance(80), short: try%3 == 2}
-	w.write(e.syntax)
+	w.left = int(min(mostSteps, mostMatchWork/e.Work()))
+	if w.write(e.syntax); w.left < 0 {
+		return ""
+	}
 	return w.b.String()
 }
 
@@ -36,11 +45,16 @@ type patternWriter struct {
 	lo, hi int
 	plain  bool // prefers letters and digits
 	short  bool // repeats as little as possible
+	left   int  // steps
 }
 
 func (w *patternWriter) write(re *syntax.Regexp) {
+	if w.left--; w.left < 0 {
+		return
+	}
 	switch re.Op {
 	case syntax.OpLiteral:
+		w.left -= len(re.Rune)
 		for _, c := range re.Rune {
 			if re.Flags&syntax.FoldCase != 0 && w.r.chance(50) {
 				c = unicode.SimpleFold(c)
@@ -84,7 +98,7 @@ func (w *patternWriter) repeat(sub *syntax.Regexp, least, most int) {
 		want = min(max(want, w.lo-w.b.Len()), most)
 	}
 	for k := range want {
-		if k >= least && w.b.Len() >= w.hi {
+		if k >= least && w.b.Len() >= w.hi || w.left < 0 {
 			return
 		}
 		w.write(sub)

@@ -158,6 +158,21 @@ func TestOddValues(t *testing.T) {
 	}
 }
 
+// TestSlowPatterns checks that strings are short if they would take long to make or to match.
+func TestSlowPatterns(t *testing.T) {
+	for _, pattern := range []string{
+		"^(a|b|ab)*(a{900}b{900}){1}$", "^(" + strings.Repeat("a{900}b{900}", 20) + ")*$",
+		strings.Repeat("(", 60) + "^" + strings.Repeat(")+(^)*", 60) + "x",
+	} {
+		g := sample.New(field(t, fmt.Sprintf(`{"type":"string","pattern":%q}`, pattern)), options)
+		for n := range uint64(20) {
+			if v := g.Object(sample.NewRandom(1, n)).Get("v").JSON(); len(v) > 1000 {
+				t.Errorf("%.40s: %d bytes", pattern, len(v))
+			}
+		}
+	}
+}
+
 // TestLiterals checks that fields get the values that rules and hints mention.
 func TestLiterals(t *testing.T) {
 	s := schemaOf(t, `{"type":"object","x-kubernetes-validations":[
