@@ -185,7 +185,8 @@ func (r *run) put(p put, i, n uint32) *Error {
 	d := r.d
 	for k, name := range p.to {
 		if d.Nodes[i].Kind != value.Object {
-			return r.failed(p.by, i, "is not an object, so "+strings.Join(p.to[k:], ".")+" cannot be set below it: correct it").in(p.to[:k])
+			return r.failed(p.by, i, "is not an object, so "+strings.Join(p.to[k:], ".")+
+				" cannot be set below it: correct it").in(p.to[:k])
 		}
 		d.MarkDirty(i)
 		if k < len(p.to)-1 {
@@ -213,7 +214,7 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 				continue
 			}
 			if kind := d.Nodes[c].Kind; child.by != nil && kind != value.Object && kind != value.Null {
-				return false, r.failed(child.by, c, "is not an object, as the schema says: correct it").below(value.Name(child.name))
+				return false, r.failed(child.by, c, notAnObject).below(value.Name(child.name))
 			}
 			below, err := r.node(child, c, slots)
 			if err != nil {
@@ -265,6 +266,8 @@ func (r *run) node(n *node, i uint32, slots []uint32) (changed bool, failed *Err
 	}
 	return changed, nil
 }
+
+const notAnObject = "is not an object, as the schema says: correct it"
 
 // child returns the node of a property, or nil if the property does not change.
 func (n *node) child(name string) *node {

@@ -19,12 +19,14 @@ func TestLongExpression(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := "self.host" + strings.Repeat(" + self.port", 100)
-	_, found := compileTest(t, &f, `{crd: x.example.com, between: [v1, v1beta1], rules: [cel: {to: hostPort, expr: "`+long+`"}]}`)
+	rules := `{crd: x.example.com, between: [v1, v1beta1], rules: [cel: {to: hostPort, expr: "` + long + `"}]}`
+	_, found := compileTest(t, &f, rules)
 	if len(found) != 1 {
 		t.Fatal(found)
 	}
 	shown := found[0].Error.Error()
-	if len(shown) > 1300 || !strings.Contains(shown, long[:100]) || !strings.Contains(shown, "1:11: found no matching overload") {
+	const cause = "1:11: found no matching overload"
+	if len(shown) > 1300 || !strings.Contains(shown, long[:100]) || !strings.Contains(shown, cause) {
 		t.Errorf("%d bytes: %.2000s", len(shown), shown)
 	}
 }

@@ -109,7 +109,8 @@ func (s *listStep) makeMap(r *run, i uint32) *Error {
 		}
 		name := d.Str(key)
 		if seen[name] {
-			return r.failed(s.by, key, "is the "+s.key+" of another item of the list, too: give each item another one").below(value.At(k), value.Name(s.key))
+			return r.failed(s.by, key, "is the "+s.key+" of another item of the list, too: give each item another one").
+				below(value.At(k), value.Name(s.key))
 		}
 		seen[name] = true
 		removeMember(d, c, key)
@@ -127,7 +128,7 @@ func (s *listStep) makeList(r *run, i uint32) *Error {
 			d.Replace(c, newObject(d, ""))
 		}
 		if d.Nodes[c].Kind != value.Object {
-			return r.failed(s.by, c, "is not an object, as the schema says: correct it").below(value.Entry(strings.Clone(d.Key(c))))
+			return r.failed(s.by, c, notAnObject).below(value.Entry(strings.Clone(d.Key(c))))
 		}
 		key := newString(d, s.key, d.Key(c))
 		if s.names != nil && len(s.names.fits.Explain(d, key, plan.At{})) > 0 {

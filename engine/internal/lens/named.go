@@ -227,8 +227,8 @@ func (b *pairing) counterpartOf(s int, p path) path {
 	return nil
 }
 
-// counterpartAbove returns the counterpart of the nearest object above a path that has one, and the length of the path of
-// this object. Without one, they are nil and 0.
+// counterpartAbove returns the counterpart of the nearest object above a path that has one, and the length of the path
+// of this object. Without one, they are nil and 0.
 func (b *pairing) counterpartAbove(s int, p path) (other path, length int) {
 	for i := len(p) - 1; i > 0; i-- {
 		if other := b.counterpartOf(s, p[:i]); other != nil {

@@ -88,8 +88,8 @@ func (b *pairing) checkStashes() {
 		if others := len(all) - len(sizes); others > 0 {
 			sizes = append(sizes, fmt.Sprintf("and %d others", others))
 		}
-		b.invalid(all[0].at, all[0].from.String(), "the annotation of %s can have %d bytes (%s), and the limit of Kubernetes "+
-			"for all annotations of an object is %d: lower maxBytes, maxItems or maxProperties, or stash fewer fields",
+		b.invalid(all[0].at, all[0].from.String(), "the annotation of %s can have %d bytes (%s), and the limit of "+
+			"Kubernetes for all annotations of an object is %d: lower maxBytes, maxItems or maxProperties, or stash fewer fields",
 			b.sides[s].Name, total, strings.Join(sizes, ", "), maxStashBytes)
 	}
 }
@@ -122,7 +122,8 @@ func (r *run) save(dst []byte) ([]byte, *Error) {
 	if len(dst) == start {
 		return dst, nil
 	}
-	if annotations := d.Field(metadata, "annotations"); d.Nodes[annotations].Kind == value.Object && d.Len(annotations) == 0 {
+	annotations := d.Field(metadata, "annotations")
+	if d.Nodes[annotations].Kind == value.Object && d.Len(annotations) == 0 {
 		dst = append(dst, `,"":{}`...)
 	}
 	return append(dst, '}'), nil

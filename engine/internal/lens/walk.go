@@ -71,7 +71,7 @@ type check struct {
 	want string
 }
 
-// check returns the check of the conditions that a comparison found, nil without any. valid is "valid" or "a valid" noun.
+// check returns the check of the conditions that a comparison found, or nil. valid is "valid" or "a valid" noun.
 func (w *walker) check(c *comparison, dst *schema.Props, by *compiledRule, valid string) *check {
 	if len(c.checked) == 0 {
 		return nil
