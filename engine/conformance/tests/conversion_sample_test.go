@@ -87,7 +87,7 @@ func TestConversionSample(t *testing.T) {
 		if o, err := convert("v1beta1", map[string]any{"apiVersion": "example.com/v1", "host": "h", "port": "80"}); err != nil || o["hostPort"] != "h:80" || o["host"] != nil {
 			t.Errorf("%s: to v1beta1: %v %v", version, o, err)
 		}
-		const want = "conversion webhook for example.com/v1beta1, Kind=CronTab failed: CronTab b/a: from v1beta1 to v1: rules[0] (cel): hostPort: \"h\" "
+		const want = "conversion webhook for example.com/v1beta1, Kind=CronTab failed: CronTab b/a: from v1beta1 to v1: rules[0].back.port (cel): hostPort: \"h\" "
 		if _, err := convert("v1", map[string]any{"apiVersion": "example.com/v1beta1", "hostPort": "h"}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", version, err, want)
 		}
