@@ -43,7 +43,7 @@ func newNode(s *schema.Props, around *scope, hints []*Hint) *node {
 			own = append(own, h)
 		}
 	}
-	n.hints, n.scope = append(own, hints...), around.with(own)
+	n.hints, n.scope = slices.Concat(own, hints), around.with(own)
 	return n
 }
 
