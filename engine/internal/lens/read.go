@@ -58,15 +58,16 @@ type member struct {
 	at   value.Path
 }
 
-// object returns the members of an object. Each of the names has an entry; others are violations.
+// object returns the members of an object. Each of the names has an entry; others are violations. The result is nil if
+// the value is not an object.
 func (r *reader) object(node uint32, at value.Path, want string, names ...string) map[string]member {
+	if r.d.Nodes[node].Kind != value.Object {
+		r.add(at, field.TypeInvalid(nil, string(r.d.Raw(node)), "must be "+want))
+		return nil
+	}
 	fields := make(map[string]member, len(names))
 	for _, name := range names {
 		fields[name] = member{0, at.With(value.Name(name)).Clone()}
-	}
-	if r.d.Nodes[node].Kind != value.Object {
-		r.add(at, field.TypeInvalid(nil, string(r.d.Raw(node)), "must be "+want))
-		return fields
 	}
 	for c := r.d.Nodes[node].First; c != 0; c = r.d.Nodes[c].Next {
 		name := strings.Clone(r.d.Key(c))
@@ -80,12 +81,20 @@ func (r *reader) object(node uint32, at value.Path, want string, names ...string
 	return fields
 }
 
+// missing adds a violation for a required member that is absent. It adds none if the value around it is not an object,
+// because object adds one.
+func (r *reader) missing(m member, want string) {
+	if m.at != nil {
+		r.add(m.at, field.Required(nil, "must be "+want))
+	}
+}
+
 // members returns the items of a list or the members of an object, as kind says. want describes them for errors, and
 // least and most bound their number.
 func (r *reader) members(m member, kind value.Kind, want string, least, most int) (all []member) {
 	switch {
 	case m.node == 0:
-		r.add(m.at, field.Required(nil, "must be "+want))
+		r.missing(m, want)
 	case r.d.Nodes[m.node].Kind != kind:
 		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be "+want))
 	case r.d.Len(m.node) < least:
@@ -105,7 +114,7 @@ func (r *reader) text(m member, required bool) string {
 	switch {
 	case m.node == 0 && !required:
 	case m.node == 0:
-		r.add(m.at, field.Required(nil, "must be a string"))
+		r.missing(m, "a string")
 	case r.d.Nodes[m.node].Kind != value.String || r.d.Str(m.node) == "":
 		r.add(m.at, field.TypeInvalid(nil, string(r.d.Raw(m.node)), "must be a string that is not empty"))
 	default:
@@ -197,13 +206,14 @@ func (r *reader) rule(m member, index int) ruleText {
 	case Stash:
 		f := r.object(own.node, own.at, "an object with path and maxBytes", "path", "maxBytes")
 		rule.from = r.path(f["path"], true)
-		size := f["maxBytes"]
+		size, most := f["maxBytes"], maxStashBytes-rule.from.stashOverhead()
 		switch n := r.d.Int(size.node); {
 		case size.node == 0:
-			r.add(size.at, field.Required(nil, "must be the largest size of the value as JSON, in bytes"))
-		case r.d.Nodes[size.node].Kind != value.Int || n < 1 || n > maxStashBytes:
-			r.add(size.at, field.Invalid(nil, string(r.d.Raw(size.node)),
-				fmt.Sprintf("must be an integer from 1 to %d, the limit of Kubernetes for annotations", maxStashBytes)))
+			r.missing(size, "the largest size of the value as JSON, in bytes")
+		case r.d.Nodes[size.node].Kind != value.Int || n < 1 || n > most:
+			r.add(size.at, field.Invalid(nil, string(r.d.Raw(size.node)), fmt.Sprintf(
+				"must be an integer from 1 to %d: the limit of Kubernetes for all annotations is %d bytes, with their names",
+				most, maxStashBytes)))
 		default:
 			rule.maxBytes = n
 		}

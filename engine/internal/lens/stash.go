@@ -20,11 +20,14 @@ type stash struct {
 	most   int64 // bytes of all values in the annotation
 }
 
+// stashOverhead bounds the bytes that an annotation needs for a stashed value besides the value.
+func (p path) stashOverhead() int64 { return int64(len(p.String())) + 64 }
+
 // nameStash checks a stash rule: items on its path must have keys, and the size of the annotation must be bounded.
 func (b *pairing) nameStash(r *compiledRule) {
 	version := &b.sides[r.sides[0]]
 	r.class = Lens
-	st := &stash{compiledRule: r, keys: make([][]string, len(r.from)), most: r.maxBytes + int64(len(r.from.String())) + 64}
+	st := &stash{compiledRule: r, keys: make([][]string, len(r.from)), most: r.maxBytes + r.from.stashOverhead()}
 	for i, name := range r.from {
 		if name != each {
 			continue
