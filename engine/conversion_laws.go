@@ -15,9 +15,13 @@ import (
 
 // TestConversion tests all laws of docs/conversion.md on n generated objects for each pair of versions and direction.
 // Pairs with rules come first, then those that are converted through the hub. Equal seeds give equal results.
-// Counterexamples are shrunk. The result is nil without accepted rules. The error is that of the context.
+// Counterexamples are shrunk. The result is nil without accepted rules. If n is less than 1, the error is
+// ReasonInvalidArgument. Otherwise it is that of the context.
 func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ []ConversionLaw, err error) {
 	defer recovered(&err)
+	if n < 1 {
+		return nil, &Error{Reason: ReasonInvalidArgument, Message: fmt.Sprintf("n is %d: test at least 1 object", n)}
+	}
 	if d.conversion == nil || !d.conversion.Accepted {
 		return nil, nil
 	}

@@ -176,6 +176,15 @@ func TestConversionLawsOfLiterals(t *testing.T) {
 	}
 }
 
+func TestConversionLawsWithoutObjects(t *testing.T) {
+	d := definitionWithRules(t, "tasks.yaml", tasksRules)
+	for _, n := range []int{-1, 0} {
+		if laws, err := d.TestConversion(t.Context(), n, 1); engine.ReasonOf(err) != engine.ReasonInvalidArgument || laws != nil {
+			t.Errorf("%d: %v, error %v", n, laws, err)
+		}
+	}
+}
+
 func TestConversionLawsStop(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
 	ctx, cancel := context.WithCancel(t.Context())
