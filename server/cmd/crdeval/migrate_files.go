@@ -227,7 +227,7 @@ func (r reader) lines(name string, yield func(*source, error) bool) bool {
 	if head := bytes.TrimSpace(line); len(head) == 0 || head[0] != '{' || !json.Valid(head) {
 		rest, err := io.ReadAll(io.LimitReader(in, maxFileBytes+1))
 		if err == nil && len(rest) > maxFileBytes {
-			err = fmt.Errorf("the file is larger than %d MiB and not JSON with an object a line: split it", maxFileBytes>>20)
+			err = fmt.Errorf("the file is larger than %d MiB and not one JSON object per line: split it", maxFileBytes>>20)
 		}
 		if err != nil {
 			return failed(err)
