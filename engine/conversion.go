@@ -25,7 +25,7 @@ type ConversionReport struct {
 	// Hub is the version through which conversions go between versions that have no rules of their own, or "".
 	Hub string
 	// Rules describe the rules, in the order of the file. For each pair of versions, the fields that both have come
-	// first.
+	// first, if there are any.
 	Rules []ConversionRule
 	// Coverage counts fields by how they are converted, for each pair of versions and direction.
 	Coverage []ConversionCoverage

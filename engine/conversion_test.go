@@ -27,7 +27,7 @@ func definitionWithRules(t testing.TB, file, rules string) *engine.Definition {
 // Admit stores at the storage version and answers at that of the request; Read, Convert and tables convert, too.
 func TestDeclaredConversion(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
-	if c := d.Conversion(); !c.Accepted || len(c.Rules) != 3 {
+	if c := d.Conversion(); !c.Accepted || len(c.Rules) != 2 {
 		t.Fatalf("%+v", c)
 	}
 	object := `{"apiVersion":"example.com/v1beta1","kind":"Task","metadata":{"name":"a","namespace":"b"},"spec":{"host":"h","note":"x"}}`

@@ -124,7 +124,9 @@ type compiledRule struct {
 	preconditions []string
 	writes        []*expression
 	stash         *stash
-	list          int // the version that has the list of a list rule
+	list          int         // the version that has the list of a list rule
+	carries       bool        // fields
+	emptied       [2][]string // by version, the objects that are lost if they are empty
 }
 
 func (r *compiledRule) String() string {
@@ -170,6 +172,14 @@ func (c *compiler) pair(p *pair, versions []Version) {
 	}
 	c.pairings = append(c.pairings, b)
 	for _, r := range append([]*compiledRule{b.equal}, b.rules...) {
+		for s, lost := range r.emptied {
+			if len(lost) > 0 {
+				r.require(fmt.Sprintf("lost if empty in %s: %s", b.sides[s].Name, strings.Join(lost, ", ")))
+			}
+		}
+		if r.kind == Equal && !r.carries && len(r.preconditions) == 0 {
+			continue // the versions have no common fields
+		}
 		c.set.rules = append(c.set.rules, Rule{
 			Between: p.between, Index: r.index, Kind: r.kind, Text: r.text(), Class: r.class, Preconditions: r.preconditions,
 			compiled: r,

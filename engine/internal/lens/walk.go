@@ -131,7 +131,7 @@ func (w *walker) finish(item *itemProgram) {
 // value builds the node of a value that a rule carries. It returns nil if the value does not change.
 func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) *node {
 	if w.ctx.Err() != nil || n == nil && schema.Equal(src, dst) {
-		w.p.coverage.Carried += leaves(src)
+		w.carry(by, leaves(src))
 		return nil
 	}
 	out := &node{emptied: src.Type == "array" || src.Type == "object"}
@@ -144,7 +144,7 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 		w.list(out, n, src, dst, sp, dp, by)
 		return out
 	case named && by.kind == Values:
-		w.p.coverage.Carried++
+		w.carry(by, 1)
 		out.values, out.check = w.values(src, dst, by)
 		return out
 	}
@@ -174,12 +174,18 @@ func (w *walker) value(item *itemProgram, n *named, src, dst *schema.Props, sp, 
 	case items != nil:
 		w.invalid(by.at, sp.String(), "%s declares its items or values and %s does not: write a rule", w.src.Name, w.dst.Name)
 	default:
-		w.p.coverage.Carried++
+		w.carry(by, 1)
 	}
 	if out.check == nil && out.notNull == nil && out.each == nil && len(out.children) == 0 {
 		return nil
 	}
 	return out
+}
+
+// carry counts fields that a rule carries.
+func (w *walker) carry(by *compiledRule, fields int) {
+	w.p.coverage.Carried += fields
+	by.carries = true
 }
 
 // items builds the program for the items of a list or the values of a map, or nil if nothing happens to them.
@@ -255,7 +261,9 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 	n.walk(nil, func(_ path, below *named) {
 		if r := below.rule(); r != nil {
 			out.by = r
-			r.require(fmt.Sprintf("%s of %s is lost if it is empty", sp, w.src.Name))
+			if name := sp.String(); !slices.Contains(r.emptied[w.from], name) {
+				r.emptied[w.from] = append(r.emptied[w.from], name)
+			}
 		}
 	})
 	return out

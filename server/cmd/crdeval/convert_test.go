@@ -110,7 +110,7 @@ func TestConvertCheck(t *testing.T) {
 	for _, want := range []string{
 		"convert-rules.yaml: lamps.example.com: conversion rules: accepted\n  between v1beta1 and v1:\n",
 		"    LENS   fields that both versions have\n             spec.watts of v1beta1 is at most 500\n",
-		"    LENS   rules[0] move: spec.bulb <-> spec.light.bulb\n             spec.light of v1 is lost if it is empty\n",
+		"    LENS   rules[0] move: spec.bulb <-> spec.light.bulb\n             lost if empty in v1: spec.light\n",
 		"  v1beta1 to v1: 3 fields: 2 carried, 0 read by expressions, 1 stashed, 0 dropped\n",
 		"  law validity, v1 to v1beta1: holds for 20 objects\n",
 	} {
