@@ -85,7 +85,7 @@ func (d *Definition) Conversion() *ConversionReport { return d.conversion }
 // conversion webhook, it neither coerces the object to the schema of the version nor validates it. If whole is false,
 // the object can be a partial object of server-side apply. Constants and defaults of expressions are then omitted,
 // unless metadata.managedFields shows that the object is whole. If the rules do not convert the object, the error is
-// an *Error with ReasonConversionUnavailable, and names the object, the rule and the value.
+// an *Error with ReasonConversionFailed, and names the object, the rule and the value.
 func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, version string, whole bool) (_ []byte, err error) {
 	defer recovered(&err)
 	if d.conversion == nil {
@@ -123,7 +123,7 @@ func (d *Definition) appendConverted(
 			if errors.As(err, &limit) {
 				return nil, limitExceeded(err.Error(), limit, err)
 			}
-			return nil, &Error{Reason: ReasonConversionUnavailable, Message: err.Error(), Err: err}
+			return nil, faultError(err)
 		}
 	}
 	return doc.AppendDecoded(dst, root), nil

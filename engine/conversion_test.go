@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -155,6 +156,66 @@ func TestDeclaredConversionWithoutReviews(t *testing.T) {
 		_, err = d.Convert(t.Context(), engine.Item{Object: engine.JSON([]byte(object))}, engine.EvaluationOptions{TargetVersion: "v1"})
 		if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
 			t.Errorf("%s: %v, want %q", c.kind, err, c.want)
+		}
+	}
+}
+
+// TestDeclaredConversionFails: the error of each call says which rule cannot convert which field. The text of an
+// evaluation is that of an API server that calls crdeval.
+func TestDeclaredConversionFails(t *testing.T) {
+	crd, err := os.ReadFile("testdata/conversion/tasks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd = bytes.Replace(crd, []byte("                  host: {type: string}"), []byte("                  host: {type: string, maxLength: 2}"), 1)
+	compile := func(rules string) *engine.Definition {
+		d, report, err := engine.Compile(t.Context(), engine.YAML(crd), engine.Options{Conversion: engine.YAML([]byte(rules))})
+		if err != nil || d == nil {
+			t.Fatal(report, err)
+		}
+		return d
+	}
+	object := []byte(`{"apiVersion":"example.com/v1beta1","kind":"Task","metadata":{"name":"a","namespace":"b"},"spec":{"host":"abc"}}`)
+	type call func(*engine.Definition) error
+	calls := map[string]call{
+		"Admit": func(d *engine.Definition) error {
+			_, err := d.Admit(t.Context(), engine.Item{Object: engine.JSON(object), Version: "v1beta1"}, engine.EvaluationOptions{})
+			return err
+		},
+		"Read": func(d *engine.Definition) error {
+			_, err := d.Read(t.Context(), engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{TargetVersion: "v1"})
+			return err
+		},
+		"Table": func(d *engine.Definition) error {
+			_, err := d.Table(t.Context(), "v1", []engine.Document{engine.JSON(object)}, engine.TableOptions{})
+			return err
+		},
+		"AppendConverted": func(d *engine.Definition) error {
+			_, err := d.AppendConverted(t.Context(), nil, object, "v1", true)
+			return err
+		},
+	}
+	valid, misfit := compile(tasksRules), compile(strings.Replace(tasksRules, "spec.host", "spec.none", 1))
+	for name, do := range calls {
+		preamble := map[string]string{"AppendConverted": "", "Table": "objects[0]: "}[name]
+		if name != "AppendConverted" {
+			preamble += "conversion webhook for example.com/v1beta1, Kind=Task failed: "
+		}
+		var e *engine.ConversionError
+		want := preamble + `Task b/a: from v1beta1 to v1: rules[0] (move): spec.host: "abc" is not valid`
+		err := do(valid)
+		if engine.ReasonOf(err) != engine.ReasonConversionFailed || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+		if !errors.As(err, &e) || e.CRD != "tasks.example.com" || e.From != "v1beta1" || e.To != "v1" ||
+			e.Rule != "rules[0] (move)" || e.Path != "spec.host" || strings.TrimPrefix(preamble, "objects[0]: ") != e.Preamble {
+			t.Errorf("%s: %+v", name, e)
+		}
+		err = do(misfit)
+		want = preamble + "tasks.example.com has conversion rules that do not fit its schemas"
+		if engine.ReasonOf(err) != engine.ReasonConversionUnavailable || !strings.HasPrefix(err.Error(), want) ||
+			!errors.As(err, &e) || e.Rule+e.Path != "" {
+			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 }

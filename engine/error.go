@@ -34,7 +34,11 @@ const (
 	ReasonLimitExceeded Reason = "LIMIT_EXCEEDED"
 	// ReasonItemDeadline: the context ended before the call did.
 	ReasonItemDeadline Reason = "ITEM_DEADLINE"
-	// ReasonConversionUnavailable: the CRD converts with a webhook that cannot be called or did not answer.
+	// ReasonConversionFailed: the conversion rules of the CRD do not convert the object, or the webhook reports that it
+	// cannot convert. Err has a *ConversionError. A retry fails again.
+	ReasonConversionFailed Reason = "CONVERSION_FAILED"
+	// ReasonConversionUnavailable: the CRD converts with a webhook that cannot be called or has no valid response, or its
+	// conversion rules are invalid. Err has a *ConversionError, except for tables of items of lists.
 	ReasonConversionUnavailable Reason = "CONVERSION_UNAVAILABLE"
 	// ReasonInternal: a defect of crdeval, or a panic of a callback. Functions that return an error recover from
 	// panics; Error.Err is then a *PanicError.
@@ -73,6 +77,13 @@ type PanicError struct {
 
 // Error returns the panic's value without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// ErrConversionFailed is in the chain of a Converter's error if the webhook reports that it cannot convert. The error of
+// the item then has ReasonConversionFailed.
+var ErrConversionFailed = admission.ErrConversionFailed
+
+// ConversionError is the cause of an Error with ReasonConversionFailed or ReasonConversionUnavailable.
+type ConversionError = admission.ConversionError
 
 // ReasonOf returns the Reason of the first Error in err's chain, or "".
 func ReasonOf(err error) Reason {

@@ -18,6 +18,7 @@ func TestEveryFaultHasAReason(t *testing.T) {
 		admission.Deadline:              ReasonItemDeadline,
 		admission.ObjectRejected:        ReasonObjectRejected,
 		admission.ConversionUnavailable: ReasonConversionUnavailable,
+		admission.ConversionFailed:      ReasonConversionFailed,
 		admission.Internal:              ReasonInternal,
 	} {
 		cause := errors.New("cause")

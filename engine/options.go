@@ -81,7 +81,8 @@ type Condition = apiextensionsv1.CustomResourceDefinitionCondition
 // context.
 type Converter interface {
 	// Convert returns one object for each in the request, in the same order, as JSON. The engine checks the result as an
-	// API server does: number, names, kinds and version of the objects. An error becomes ReasonConversionUnavailable.
+	// API server does: number, names, kinds and version of the objects. The reason of an error is
+	// ReasonConversionFailed if ErrConversionFailed is in its chain, otherwise ReasonConversionUnavailable.
 	Convert(ctx context.Context, request ConversionRequest) ([][]byte, error)
 }
 

@@ -2,13 +2,16 @@ package api_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
 )
 
 // hostManifest is a CRD whose versions name a host differently.
@@ -258,4 +261,36 @@ func TestInlineConversion(t *testing.T) {
 	if st := a.status(t); reason(t, st) != "CRD_NOT_FOUND" || !strings.Contains(st.Message(), "crds[0]: ") {
 		t.Error(a.text)
 	}
+}
+
+// TestConversionFailed: if rules cannot convert an object, a retry cannot help. The metadata has the rule and the field.
+// The text does not say that a webhook was called.
+func TestConversionFailed(t *testing.T) {
+	w := start(t, nil)
+	short := strings.Replace(hostManifest, "{endpoint: {type: object, properties: {host: {type: string", "{endpoint: {type: object, properties: {host: {type: string, maxLength: 2", 1)
+	w.do("POST", toRegister, short, "Content-Type", asYAML)
+	w.do("POST", toSetConversion, hostRules, "Content-Type", asYAML)
+	const object = `{"apiVersion":"example.com/v1beta1","kind":"Host","metadata":{"name":"a","namespace":"b"},"spec":{"host":"abc"}}`
+	check := func(name string, st *status.Status, prefix string) {
+		t.Helper()
+		info := api.ErrorInfoOf(st.Proto())
+		want := map[string]string{"crd": "hosts.example.com", "from": "v1beta1", "to": "v1", "rule": "rules[0] (move)", "path": "spec.host"}
+		if st.Code() != codes.FailedPrecondition || info.GetReason() != "CONVERSION_FAILED" || !maps.Equal(info.GetMetadata(), want) ||
+			!strings.HasPrefix(st.Message(), prefix+`Host b/a: from v1beta1 to v1: rules[0] (move): spec.host: "abc" `) {
+			t.Errorf("%s: %v, metadata %v", name, st, info.GetMetadata())
+		}
+	}
+	item := []*crdevalv1.EvaluationItem{{Object: jsonDocument(object)}}
+	admitted := w.admit(&crdevalv1.AdmitRequest{Items: item})
+	check("Admit", status.FromProto(admitted[0].GetError()), "")
+	converted, err := w.evaluation.Convert(t.Context(), &crdevalv1.ConvertRequest{Catalog: "default", TargetVersion: "v1", Items: item})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("Convert", status.FromProto(converted.GetResults()[0].GetError()), "")
+	a := w.do("POST", toShow+":table", `{"crd":"hosts.example.com","version":"v1","objects":[`+object+`]}`)
+	if a.code != http.StatusBadRequest {
+		t.Errorf("a table: %d", a.code)
+	}
+	check("Table", a.status(t), "objects[0]: ")
 }

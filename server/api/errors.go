@@ -42,7 +42,7 @@ var codeOf = codesByName(map[codes.Code]string{
 	codes.NotFound: "CATALOG_NOT_FOUND CRD_NOT_FOUND VERSION_NOT_FOUND REVISION_NOT_FOUND PATH_NOT_FOUND " +
 		"GROUP_VERSION_NOT_FOUND",
 	codes.AlreadyExists:      "CATALOG_EXISTS CRD_EXISTS",
-	codes.FailedPrecondition: "CATALOG_NOT_EMPTY CATALOG_PROTECTED CRD_NOT_ESTABLISHED VERSION_NOT_SERVED",
+	codes.FailedPrecondition: "CATALOG_NOT_EMPTY CATALOG_PROTECTED CRD_NOT_ESTABLISHED VERSION_NOT_SERVED CONVERSION_FAILED",
 	codes.Aborted:            "ETAG_MISMATCH",
 	codes.Unavailable:        "REPLICA_BEHIND STORE_UNAVAILABLE CONVERSION_UNAVAILABLE OVERLOADED",
 	codes.OutOfRange:         "WATCH_EXPIRED",
@@ -169,6 +169,14 @@ func engineProblem(e *engine.Error) *Error {
 		name := cmp.Or(limitNames[limit.Name], limit.Name)
 		p.Metadata["limit"] = name
 		p.Message += " (the limit " + name + ")"
+	}
+	if c := (*engine.ConversionError)(nil); errors.As(e, &c) {
+		p.Message = strings.Replace(p.Message, c.Preamble, "", 1) // no webhook was called
+		for name, text := range map[string]string{"crd": c.CRD, "from": c.From, "to": c.To, "rule": c.Rule, "path": c.Path} {
+			if text != "" {
+				p.Metadata[name] = text
+			}
+		}
 	}
 	numbers := map[string]int64{"maximum": e.Limit, "actual": e.Actual}
 	if e.Position != nil {

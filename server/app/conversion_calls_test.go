@@ -28,13 +28,15 @@ type hook struct {
 	calls []string // the target version and the number of objects of each call
 }
 
-// startHook starts a webhook. It fails calls with an object whose host is fail.
+// startHook starts a webhook. It fails calls with an object whose host is fail, and reports that it cannot convert if a
+// host is none.
 func startHook(t *testing.T) *hook {
 	h := &hook{}
 	h.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var review struct {
 			Request struct {
+				UID               string
 				DesiredAPIVersion string
 				Objects           []struct{ APIVersion, Host string }
 			}
@@ -55,6 +57,12 @@ func startHook(t *testing.T) *hook {
 			}
 			if o.Host == "fail" {
 				http.Error(w, "no conversion today", http.StatusBadRequest)
+				return
+			}
+			if o.Host == "none" {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"%s",
+					"result":{"status":"Failure","message":"there is no host"}}}`, review.Request.UID)
 				return
 			}
 		}
@@ -111,7 +119,7 @@ func TestConversionCalls(t *testing.T) {
 	}
 	old, created, own := `{"object":`+storedTab+`}`, `{"object":`+newTab+`}`, `{"object":`+ownTab+`}`
 	update := `{"object":` + strings.Replace(newTab, `"namespace":"n"`, `"namespace":"n","resourceVersion":"1"`, 1) + `,"oldObject":` + storedTab + `}`
-	failing := strings.Replace(created, `"new"`, `"fail"`, 1)
+	failing, impossible := strings.Replace(created, `"new"`, `"fail"`, 1), strings.Replace(created, `"new"`, `"none"`, 1)
 	other := strings.ReplaceAll(created, "CronTab", "Other")
 	inline := asJSON(t, h.crd("inlines", "Inline"))
 	changed := asJSON(t, strings.Replace(h.crd("crontabs", "CronTab"), "maxLength: 4", "maxLength: 5", 1))
@@ -139,6 +147,8 @@ func TestConversionCalls(t *testing.T) {
 		{"validate", ":validate", `{"items":[` + times(20, created) + `]}`, nil, map[string]int{`"allowed":true`: 20}},
 		{"a failed call", ":admit", `{"items":[` + times(5, failing+","+other+","+own) + `]}`, []string{"v1:5", "v1beta1:5", "v1beta1:5"},
 			map[string]int{`"allowed":true`: 10, "CONVERSION_UNAVAILABLE": 5, "rejected our request": 5}},
+		{"a webhook that cannot convert", ":admit", `{"items":[` + impossible + "," + own + `]}`, []string{"v1beta1:1"},
+			map[string]int{`"allowed":true`: 1, "CONVERSION_FAILED": 1, `failed: there is no host`: 1}},
 		{"table", ":table", `{"crd":"crontabs.example.com","version":"v1","objects":[` + times(20, storedTab) + `]}`, []string{"v1:20"}, map[string]int{`"a","1"`: 20}},
 		{"table of several versions", ":table", `{"crd":"crontabs.example.com","version":"v1","objects":[` + times(5, storedTab+","+newTab) + `]}`, []string{"v1:5"},
 			map[string]int{`"a","1"`: 5, `"a","2"`: 5}},

@@ -9,6 +9,8 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // Outcome is the result of a call of a webhook.
@@ -52,6 +54,11 @@ type failure struct {
 
 // Unwrap returns the error.
 func (f *failure) Unwrap() error { return f.error }
+
+// Is reports whether the error is that of a webhook that cannot convert the objects.
+func (f *failure) Is(target error) bool {
+	return target == engine.ErrConversionFailed && f.outcome == Failed
+}
 
 // isOutage reports whether the webhook counts as failing.
 func (f *failure) isOutage() bool {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // TestBreakerOutcomes checks which failures open the circuit breaker.
@@ -45,8 +47,12 @@ func TestBreakerOutcomes(t *testing.T) {
 		})
 		c := local(t, Options{MaxResponseBytes: 4096})
 		for range 2 * maxFailures {
-			if _, err := c.Convert(t.Context(), request(w, first)); err == nil {
+			_, err := c.Convert(t.Context(), request(w, first))
+			if err == nil {
 				t.Fatalf("%s: no error", e.name)
+			}
+			if failed := errors.Is(err, engine.ErrConversionFailed); failed != (e.name == "failure") {
+				t.Errorf("%s: %v, ErrConversionFailed: %v", e.name, err, failed)
 			}
 		}
 		_, err := c.Convert(t.Context(), request(w, first, second))

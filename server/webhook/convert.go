@@ -265,7 +265,9 @@ func failureOf(parts []part) (text string) {
 		p := &parts[i]
 		if failed == 0 && p.failed > 0 {
 			text = p.why.Error()
-			if engine.ReasonOf(p.why) != engine.ReasonConversionUnavailable { // which names the object
+			switch engine.ReasonOf(p.why) {
+			case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable: // which name the object
+			default:
 				text = fmt.Sprintf("objects[%d]: %s", p.failedAt, text)
 			}
 			if limit, is := errors.AsType[*value.LimitError](p.why); is {

@@ -178,8 +178,8 @@ func (p *pass) head(object uint32, text []byte) (*unstructured.Unstructured, err
 
 // convertByWebhook converts the tree to an apiVersion and checks the reply: it must be one object of at most the limit
 // of bytes, of the requested version and the same kind, name, namespace and uid. It gets the metadata of the tree, with
-// the labels and annotations of the reply. The error is a Fault with ConversionUnavailable or Deadline, a LimitError, or
-// has the text of an API server's answer. After an error the tree is unusable.
+// the labels and annotations of the reply. The error is a Fault with ConversionFailed, ConversionUnavailable or
+// Deadline, a LimitError, or has the text of an API server's answer. After an error the tree is unusable.
 //
 // Upstream: apiextensions-apiserver pkg/apiserver/conversion.
 func (p *pass) convertByWebhook(to string) error {
@@ -245,12 +245,9 @@ func (p *pass) convertByWebhook(to string) error {
 
 // call sends an object to the webhook and returns the converted one. Errors are those of convertByWebhook.
 func (p *pass) call(to string, object []byte) ([]byte, error) {
-	unavailable := func(err error) error {
-		return &Fault{Code: ConversionUnavailable, Text: err.Error(), Cause: err}
-	}
 	if p.def.Converter == nil {
-		return nil, unavailable(fmt.Errorf("%s converts by a webhook, and no converter is configured: "+
-			"objects of %v cannot be converted to %s", p.def.Name, p.of, to))
+		return nil, p.def.unconverted(ConversionUnavailable, p.of.Version, to, fmt.Errorf("%s converts by a webhook, "+
+			"and no converter is configured: objects of %v cannot be converted to %s", p.def.Name, p.of, to))
 	}
 	replies, err := p.def.Converter(p.ctx, p.def.Name, p.def.Conversion.Webhook, to, [][]byte{object})
 	var count *CountError
@@ -262,8 +259,10 @@ func (p *pass) call(to string, object []byte) ([]byte, error) {
 		return nil, fmt.Errorf("conversion webhook for %v %w", p.of, count)
 	case err != nil && p.ctx.Err() != nil:
 		return nil, expired(p.ctx)
+	case errors.Is(err, ErrConversionFailed):
+		return nil, p.def.unconverted(ConversionFailed, p.of.Version, to, fmt.Errorf("%s%w", webhookFailed(p.of), err))
 	case err != nil:
-		return nil, unavailable(fmt.Errorf("conversion webhook for %v failed: %w", p.of, err))
+		return nil, p.def.unconverted(ConversionUnavailable, p.of.Version, to, fmt.Errorf("%s%w", webhookFailed(p.of), err))
 	}
 	if limit := p.r.Limits.WithDefaults().MaxBytes; len(replies[0]) > limit {
 		return nil, &value.LimitError{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 
 // webhookDefinition returns a CRD that converts by a webhook.
 func webhookDefinition(by Converter) *Definition {
-	return &Definition{Name: "as.g", Converter: by,
+	return &Definition{Name: "as.g", Group: "g", Converter: by,
 		Conversion: &apiextensionsv1.CustomResourceConversion{Webhook: &apiextensionsv1.WebhookConversion{}}}
 }
 
@@ -108,8 +109,8 @@ func TestConvertByWebhookDeadline(t *testing.T) {
 	}
 }
 
-// TestConversionUnavailable checks that a failed call and an invalid reply are different errors: the next call may
-// succeed.
+// TestConversionUnavailable checks that a failed call, a webhook that cannot convert, and an invalid reply are different
+// errors: after a failed call, the next one may succeed.
 func TestConversionUnavailable(t *testing.T) {
 	const object = `{"apiVersion":"g/v1","kind":"A","spec":{}}`
 	broken := errors.New("connection refused")
@@ -119,19 +120,25 @@ func TestConversionUnavailable(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		by          Converter
-		unavailable bool
-		want        string
+		by   Converter
+		code Code
+		want string
 	}{
-		{nil, true, "as.g converts by a webhook, and no converter is configured: objects of g/v1, Kind=A cannot be converted to g/v2"},
-		{answer(nil, broken), true, "conversion webhook for g/v1, Kind=A failed: connection refused"},
-		{answer(nil, nil), false, "conversion webhook for g/v1, Kind=A returned 0 objects, expected 1"},
-		{answer([][]byte{{}, {}}, nil), false, "conversion webhook for g/v1, Kind=A returned 2 objects, expected 1"},
+		{nil, ConversionUnavailable, "as.g converts by a webhook, and no converter is configured: objects of g/v1, Kind=A cannot be converted to g/v2"},
+		{answer(nil, broken), ConversionUnavailable, "conversion webhook for g/v1, Kind=A failed: connection refused"},
+		{answer(nil, fmt.Errorf("no port: %w", ErrConversionFailed)), ConversionFailed,
+			"conversion webhook for g/v1, Kind=A failed: no port: the webhook cannot convert the objects"},
+		{answer(nil, nil), "", "conversion webhook for g/v1, Kind=A returned 0 objects, expected 1"},
+		{answer([][]byte{{}, {}}, nil), "", "conversion webhook for g/v1, Kind=A returned 2 objects, expected 1"},
 	} {
 		_, err := convertByWebhook(t.Context(), t, webhookDefinition(c.by), object)
 		f := new(Fault)
-		if err == nil || err.Error() != c.want || errors.As(err, &f) != c.unavailable || c.unavailable && f.Code != ConversionUnavailable {
-			t.Errorf("%v, want %s", err, c.want)
+		if err == nil || err.Error() != c.want || errors.As(err, &f) != (c.code != "") || f.Code != c.code {
+			t.Errorf("%v, want %s %s", err, c.code, c.want)
+		}
+		if of := (*ConversionError)(nil); c.code != "" &&
+			(!errors.As(err, &of) || of.CRD != "as.g" || of.From != "v1" || of.To != "v2" || of.Rule+of.Path+of.Preamble != "") {
+			t.Errorf("%+v", of)
 		}
 		if strings.Contains(c.want, "refused") && !errors.Is(err, broken) {
 			t.Errorf("the cause of %v is lost", err)

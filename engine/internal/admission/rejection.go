@@ -35,6 +35,7 @@ const (
 	Deadline              Code = "ITEM_DEADLINE"
 	ObjectRejected        Code = "OBJECT_REJECTED"
 	ConversionUnavailable Code = "CONVERSION_UNAVAILABLE"
+	ConversionFailed      Code = "CONVERSION_FAILED"
 	Internal              Code = "INTERNAL"
 )
 

@@ -9,9 +9,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// convertByRules converts the object by declared rules, in place. The error is a Fault with ConversionUnavailable and has
-// the text of an API server that calls crdeval as the webhook. A webhook receives the object as an API server prints it:
-// 1.0 as the integer 1.
+// convertByRules converts the object by declared rules, in place. The error is a Fault, and has the text of an API server
+// that calls crdeval as the webhook. A webhook receives the object as an API server prints it: 1.0 as the integer 1.
 func (p *pass) convertByRules(to *Version) error {
 	if p.lossy() {
 		text := p.printed()
@@ -22,11 +21,12 @@ func (p *pass) convertByRules(to *Version) error {
 		p.d.Replace(p.root, root)
 		p.d.MarkDirty(p.root)
 	}
-	var err error
+	var err *Fault
 	if p.matches {
 		err = p.def.Rewrite(p.ctx, p.d, p.root, p.of.Version, to.Name, true)
 	} else {
-		err = fmt.Errorf("the kind %q of the object is not that of %s", p.of.Kind, p.def.Name)
+		err = p.def.unconverted(ConversionFailed, p.of.Version, to.Name,
+			fmt.Errorf("the kind %q of the object is not that of %s", p.of.Kind, p.def.Name))
 	}
 	if late := expired(p.ctx); err == nil || late != nil {
 		return late
@@ -34,18 +34,25 @@ func (p *pass) convertByRules(to *Version) error {
 	if errors.As(err, new(*value.LimitError)) {
 		return exceeded(err)
 	}
-	return &Fault{Code: ConversionUnavailable, Text: fmt.Sprintf("conversion webhook for %v failed: %v", p.of, err), Cause: err}
+	if c := (*ConversionError)(nil); errors.As(err, &c) {
+		c.Preamble = webhookFailed(p.of)
+		err.Text = c.Preamble + err.Text
+	}
+	return err
 }
 
 // Rewrite converts a tree by the declared rules, in place. whole says that it is not a partial object of server-side
-// apply. The error names the object, the rule and the value. After an
+// apply. The error names the object, the rule and the value. Its code is ConversionUnavailable if the rules do not fit
+// the schemas, otherwise ConversionFailed. The cause can be a *value.LimitError or the error of the context. After an
 // error the tree is unusable.
-func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, from, to string, whole bool) error {
+func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, from, to string, whole bool) *Fault {
 	if d.Lenses == nil {
-		return fmt.Errorf("%s has conversion rules that do not fit its schemas: correct them with SetConversion", d.Name)
+		return d.unconverted(ConversionUnavailable, from, to,
+			fmt.Errorf("%s has conversion rules that do not fit its schemas: correct them with SetConversion", d.Name))
 	}
 	if err := d.Lenses.Convert(ctx, doc, root, from, to, whole); err != nil {
-		return fmt.Errorf("%s %s: from %s to %s: %w", d.Kind, nameOf(doc, root), from, to, err)
+		return d.unconverted(ConversionFailed, from, to,
+			fmt.Errorf("%s %s: from %s to %s: %w", d.Kind, nameOf(doc, root), from, to, err))
 	}
 	return nil
 }

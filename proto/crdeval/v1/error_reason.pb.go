@@ -92,7 +92,7 @@ const (
 	// `outcome`: `unknown`. Then the write may have happened. A retry is safe in both cases.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 22
 	// UNAVAILABLE, HTTP 503. A conversion webhook may not be called, or its call failed, or the conversion rules of the
-	// CRD do not convert the object.
+	// CRD do not fit its schemas. The metadata has `crd`, `from` and `to` (versions), as far as they are known.
 	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 23
 	// UNAVAILABLE, HTTP 503. The server has no free capacity or memory, or it is shutting down. Nothing was done. Retry
 	// later.
@@ -118,6 +118,10 @@ const (
 	ErrorReason_ERROR_REASON_CRD_REJECTED ErrorReason = 32
 	// NOT_FOUND, HTTP 404. The catalog does not serve that API group, or that version of it.
 	ErrorReason_ERROR_REASON_GROUP_VERSION_NOT_FOUND ErrorReason = 33
+	// FAILED_PRECONDITION, HTTP 400. The conversion rules of the CRD do not convert the object, or its conversion webhook
+	// reports that it cannot convert. A webhook reports this for all objects of a call. A retry fails again. The metadata
+	// has `crd`, `from` and `to` (versions), and of conversion rules also `rule` and `path` (the field of the object).
+	ErrorReason_ERROR_REASON_CONVERSION_FAILED ErrorReason = 34
 )
 
 // Enum value maps for ErrorReason.
@@ -157,6 +161,7 @@ var (
 		31: "ERROR_REASON_OBJECT_UNREADABLE",
 		32: "ERROR_REASON_CRD_REJECTED",
 		33: "ERROR_REASON_GROUP_VERSION_NOT_FOUND",
+		34: "ERROR_REASON_CONVERSION_FAILED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":              0,
@@ -193,6 +198,7 @@ var (
 		"ERROR_REASON_OBJECT_UNREADABLE":        31,
 		"ERROR_REASON_CRD_REJECTED":             32,
 		"ERROR_REASON_GROUP_VERSION_NOT_FOUND":  33,
+		"ERROR_REASON_CONVERSION_FAILED":        34,
 	}
 )
 
@@ -228,7 +234,7 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\x95\t\n" +
+	"crdeval.v1*\xb9\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
@@ -264,7 +270,8 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"%ERROR_REASON_MEDIA_TYPE_NOT_SUPPORTED\x10\x1e\x12\"\n" +
 	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10\x1f\x12\x1d\n" +
 	"\x19ERROR_REASON_CRD_REJECTED\x10 \x12(\n" +
-	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10!BH\n" +
+	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10!\x12\"\n" +
+	"\x1eERROR_REASON_CONVERSION_FAILED\x10\"BH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (

@@ -39,8 +39,8 @@ const (
 //
 // A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
 // evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
-// VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
-// INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
+// VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
+// CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
 // replaced by LIMIT_EXCEEDED.
 //
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,
@@ -196,8 +196,8 @@ func (c *evaluationServiceClient) Convert(ctx context.Context, in *ConvertReques
 //
 // A result holds what an API server would answer for an object, even if that answer is a rejection. If crdeval cannot
 // evaluate an item, that item alone gets an error: OBJECT_UNREADABLE, CRD_NOT_FOUND, CRD_NOT_ESTABLISHED,
-// VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_UNAVAILABLE,
-// INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
+// VERSION_NOT_FOUND, VERSION_NOT_SERVED, REVISION_NOT_FOUND, LIMIT_EXCEEDED, ITEM_DEADLINE, CONVERSION_FAILED,
+// CONVERSION_UNAVAILABLE, INVALID_ARGUMENT or INTERNAL. If the results together exceed max_message_bytes, the results that do not fit are
 // replaced by LIMIT_EXCEEDED.
 //
 // Errors of a whole call: CATALOG_NOT_FOUND, INVALID_ARGUMENT, CRD_REJECTED, MANIFEST_UNREADABLE, LIMIT_EXCEEDED,

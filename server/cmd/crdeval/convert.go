@@ -257,12 +257,12 @@ func (v *converter) describe(r *conversion) {
 		if crd != nil {
 			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.id.versions(), ", "))
 		}
-	case engine.ReasonConversionUnavailable:
+	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable:
 		if crd != nil && v.local != nil && v.local.crds[crd.Name].definition.Conversion() == nil {
 			r.err = fmt.Errorf("%s converts with a webhook: add valid conversion rules to --crds, or use --server", crd.Name)
 			return
 		}
-		if _, text, found := strings.Cut(e.Message, " failed: "+r.title()+": "); found {
+		if text, found := strings.CutPrefix(e.Message, r.title()+": "); found {
 			r.err = errors.New(text) // the object is already named
 		}
 		r.rejected = true

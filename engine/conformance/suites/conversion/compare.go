@@ -156,8 +156,10 @@ func (p *pair) table(q question) oracle.Answer {
 	return oracle.Answer{Object: made.JSON()}
 }
 
-// unavailable is the reason of the errors of calls, for which an API server has none.
-const unavailable = string(engine.ReasonConversionUnavailable)
+// unconverted are the reasons of the errors of calls, for which an API server has none.
+var unconverted = map[string]bool{
+	string(engine.ReasonConversionUnavailable): true, string(engine.ReasonConversionFailed): true,
+}
 
 // failed matches the text of a call that failed.
 var failed = regexp.MustCompile(`^conversion webhook for [^ ]+, Kind=[^ ]* failed: `)
@@ -168,10 +170,10 @@ func differences(q question, upstream, mine oracle.Answer) []string {
 		reason, where := our.Reason, our.Message
 		our.Message = inObject.ReplaceAllString(our.Message, "")
 		old := where != our.Message
-		if call := failed.MatchString(up.Message); call != (reason == unavailable) {
+		if call := failed.MatchString(up.Message); call != unconverted[reason] {
 			return []string{fmt.Sprintf("reason: %q for %q", reason, up.Message)}
 		}
-		if reason == unavailable || old && reason == string(engine.ReasonObjectRejected) {
+		if unconverted[reason] || old && reason == string(engine.ReasonObjectRejected) {
 			our.Reason, upstream.Status, mine.Status = "", nil, nil
 			// An error of the engine contains nothing else.
 			upstream.Decoded, upstream.OldDecoded, mine.Decoded, mine.OldDecoded = nil, nil, nil, nil
