@@ -32,13 +32,23 @@ func (e *RejectedConversionError) Error() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// SetConversion sets the conversion rules of a CRD, JSON or YAML. The CRD must be registered. The error is a
-// *RejectedConversionError if the rules are not accepted, otherwise a gRPC status. Later calls of this client see the
-// rules, at any replica.
+// ConversionOptions are the options of SetConversion. The zero value writes the rules without a precondition.
+type ConversionOptions struct {
+	// Etag makes the write conditional: it fails with ETAG_MISMATCH if this is not the current etag of the CRD.
+	Etag string
+	// ValidateOnly returns the result without storing the rules.
+	ValidateOnly bool
+}
+
+// SetConversion sets the conversion rules of a CRD, JSON or YAML. The rules `null` remove them. The CRD must be
+// registered. The error is a *RejectedConversionError if the rules are not accepted, otherwise a gRPC status. Later calls
+// of this client see the rules, at any replica.
 func (c *Client) SetConversion(
-	ctx context.Context, name string, rules []byte,
+	ctx context.Context, name string, rules []byte, o ConversionOptions,
 ) (*crdevalv1.SetConversionResponse, error) {
-	request := &crdevalv1.SetConversionRequest{Crd: name, Rules: Document(rules)}
+	request := &crdevalv1.SetConversionRequest{
+		Crd: name, Rules: Document(rules), Etag: o.Etag, ValidateOnly: o.ValidateOnly,
+	}
 	r, err := call(ctx, c, "set conversion of "+name, c.Registry().SetConversion, request)
 	if err == nil && !r.GetAccepted() {
 		return nil, &RejectedConversionError{Report: r.GetReport()}

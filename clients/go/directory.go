@@ -39,7 +39,7 @@ func (c *Client) RegisterDir(ctx context.Context, dir string) ([]Registered, err
 			break
 		}
 		set := Registered{Source: d.source, Name: d.crd}
-		set.Conversion, set.Err = c.SetConversion(ctx, d.crd, d.text)
+		set.Conversion, set.Err = c.SetConversion(ctx, d.crd, d.text, ConversionOptions{})
 		if err = outageOf(set.Err); err == nil {
 			all = append(all, set)
 		}

@@ -50,7 +50,7 @@ func TestCheckWarnsOfConversion(t *testing.T) {
 	if _, err := client.RegisterCRD(t.Context(), crd); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.SetConversion(t.Context(), "lamps.example.com", rules); err != nil {
+	if _, err := client.SetConversion(t.Context(), "lamps.example.com", rules, crdeval.ConversionOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	const warning = "warning: the registered conversion rules do not fit this CRD"
