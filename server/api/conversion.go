@@ -39,6 +39,7 @@ func conversionReport(r *engine.ConversionReport) *crdevalv1.ConversionReport {
 	return &crdevalv1.ConversionReport{
 		Accepted: r.Accepted, Violations: violations(r.Violations), Hub: valid(r.Hub),
 		Rules: convertAll(r.Rules, conversionRule), Laws: convertAll(r.Laws, conversionLaw),
+		Coverage: convertAll(r.Coverage, conversionCoverage),
 	}
 }
 
@@ -46,6 +47,13 @@ func conversionRule(r *engine.ConversionRule) *crdevalv1.ConversionRule {
 	return &crdevalv1.ConversionRule{
 		Between: r.Between[:], Index: int32(r.Index), Kind: r.Kind, Text: valid(r.Text), Preconditions: allValid(r.Preconditions),
 		Class: crdevalv1.ConversionClass(crdevalv1.ConversionClass_value["CONVERSION_CLASS_"+string(r.Class)]),
+	}
+}
+
+func conversionCoverage(c *engine.ConversionCoverage) *crdevalv1.ConversionCoverage {
+	return &crdevalv1.ConversionCoverage{
+		FromVersion: c.Between[0], ToVersion: c.Between[1], Carried: int32(c.Carried), Read: int32(c.Read), Stashed: int32(c.Stashed),
+		Dropped: int32(c.Dropped),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -100,6 +101,15 @@ func TestSetConversion(t *testing.T) {
 	}
 	if !moved {
 		t.Errorf("%v", r.GetRules())
+	}
+	if cover := r.GetCoverage(); len(cover) != 2 || !proto.Equal(cover[1],
+		&crdevalv1.ConversionCoverage{FromVersion: "v1beta1", ToVersion: "v1", Carried: 1}) {
+		t.Errorf("%v", cover)
+	}
+	withDrop := strings.Replace(hostRules, "move: {from: spec.host, to: spec.endpoint.host}", "drop: {path: spec.host}\n- drop: {path: spec.endpoint}", 1)
+	if text := w.do("POST", toSetConversion+"?validateOnly=true", withDrop, "Content-Type", asYAML).text; !strings.Contains(
+		strings.ReplaceAll(text, " ", ""), `{"fromVersion":"v1","toVersion":"v1beta1","carried":0,"read":0,"stashed":0,"dropped":1}`) {
+		t.Errorf("REST: %s", text)
 	}
 	asJSON := `{"between": ["v1beta1", "v1"], "crd": "hosts.example.com", "rules": [{"move": {"from": "spec.host", "to": "spec.endpoint.host"}}]}`
 	if same := set("", asJSON); same.GetOutcome() != isUnchanged || same.GetCrd().GetEtag() != c.GetEtag() {

@@ -29,7 +29,7 @@ type hook struct {
 }
 
 // startHook starts a webhook. It fails calls with an object whose host is fail, and reports that it cannot convert if a
-// host is none.
+// host is impossible.
 func startHook(t *testing.T) *hook {
 	h := &hook{}
 	h.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func startHook(t *testing.T) *hook {
 				http.Error(w, "no conversion today", http.StatusBadRequest)
 				return
 			}
-			if o.Host == "none" {
+			if o.Host == "impossible" {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = fmt.Fprintf(w, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"%s",
 					"result":{"status":"Failure","message":"there is no host"}}}`, review.Request.UID)
@@ -119,7 +119,7 @@ func TestConversionCalls(t *testing.T) {
 	}
 	old, created, own := `{"object":`+storedTab+`}`, `{"object":`+newTab+`}`, `{"object":`+ownTab+`}`
 	update := `{"object":` + strings.Replace(newTab, `"namespace":"n"`, `"namespace":"n","resourceVersion":"1"`, 1) + `,"oldObject":` + storedTab + `}`
-	failing, impossible := strings.Replace(created, `"new"`, `"fail"`, 1), strings.Replace(created, `"new"`, `"none"`, 1)
+	failing, impossible := strings.Replace(created, `"new"`, `"fail"`, 1), strings.Replace(created, `"new"`, `"impossible"`, 1)
 	other := strings.ReplaceAll(created, "CronTab", "Other")
 	inline := asJSON(t, h.crd("inlines", "Inline"))
 	changed := asJSON(t, strings.Replace(h.crd("crontabs", "CronTab"), "maxLength: 4", "maxLength: 5", 1))

@@ -95,7 +95,10 @@ type ConversionReport struct {
 	Rules []*ConversionRule `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
 	// The results of testing the laws on generated objects, for each pair of versions and direction. Only SetConversion
 	// tests them, and only if there are no violations.
-	Laws          []*ConversionLaw `protobuf:"bytes,5,rep,name=laws,proto3" json:"laws,omitempty"`
+	Laws []*ConversionLaw `protobuf:"bytes,5,rep,name=laws,proto3" json:"laws,omitempty"`
+	// How many fields are carried, stashed and dropped, for each pair of versions and direction. Conversions through the
+	// hub are not included. Empty if there are violations.
+	Coverage      []*ConversionCoverage `protobuf:"bytes,6,rep,name=coverage,proto3" json:"coverage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +168,105 @@ func (x *ConversionReport) GetLaws() []*ConversionLaw {
 	return nil
 }
 
+func (x *ConversionReport) GetCoverage() []*ConversionCoverage {
+	if x != nil {
+		return x.Coverage
+	}
+	return nil
+}
+
+// The number of fields of a version by how a conversion treats them. Objects, lists and maps count only if they have no
+// fields inside.
+type ConversionCoverage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version that has the fields.
+	FromVersion string `protobuf:"bytes,1,opt,name=from_version,json=fromVersion,proto3" json:"from_version,omitempty"`
+	// The version that objects are converted to.
+	ToVersion string `protobuf:"bytes,2,opt,name=to_version,json=toVersion,proto3" json:"to_version,omitempty"`
+	// The number of fields that are copied, to the same path or to another one.
+	Carried int32 `protobuf:"varint,3,opt,name=carried,proto3" json:"carried,omitempty"`
+	// The number of fields that only expressions read.
+	Read int32 `protobuf:"varint,4,opt,name=read,proto3" json:"read,omitempty"`
+	// The number of fields that an annotation keeps.
+	Stashed int32 `protobuf:"varint,5,opt,name=stashed,proto3" json:"stashed,omitempty"`
+	// The number of fields that are lost.
+	Dropped       int32 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConversionCoverage) Reset() {
+	*x = ConversionCoverage{}
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConversionCoverage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConversionCoverage) ProtoMessage() {}
+
+func (x *ConversionCoverage) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConversionCoverage.ProtoReflect.Descriptor instead.
+func (*ConversionCoverage) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ConversionCoverage) GetFromVersion() string {
+	if x != nil {
+		return x.FromVersion
+	}
+	return ""
+}
+
+func (x *ConversionCoverage) GetToVersion() string {
+	if x != nil {
+		return x.ToVersion
+	}
+	return ""
+}
+
+func (x *ConversionCoverage) GetCarried() int32 {
+	if x != nil {
+		return x.Carried
+	}
+	return 0
+}
+
+func (x *ConversionCoverage) GetRead() int32 {
+	if x != nil {
+		return x.Read
+	}
+	return 0
+}
+
+func (x *ConversionCoverage) GetStashed() int32 {
+	if x != nil {
+		return x.Stashed
+	}
+	return 0
+}
+
+func (x *ConversionCoverage) GetDropped() int32 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
 // One conversion rule.
 type ConversionRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -187,7 +289,7 @@ type ConversionRule struct {
 
 func (x *ConversionRule) Reset() {
 	*x = ConversionRule{}
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[1]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -199,7 +301,7 @@ func (x *ConversionRule) String() string {
 func (*ConversionRule) ProtoMessage() {}
 
 func (x *ConversionRule) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[1]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -212,7 +314,7 @@ func (x *ConversionRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConversionRule.ProtoReflect.Descriptor instead.
 func (*ConversionRule) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{1}
+	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ConversionRule) GetBetween() []string {
@@ -278,7 +380,7 @@ type ConversionLaw struct {
 
 func (x *ConversionLaw) Reset() {
 	*x = ConversionLaw{}
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[2]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -290,7 +392,7 @@ func (x *ConversionLaw) String() string {
 func (*ConversionLaw) ProtoMessage() {}
 
 func (x *ConversionLaw) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[2]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -303,7 +405,7 @@ func (x *ConversionLaw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConversionLaw.ProtoReflect.Descriptor instead.
 func (*ConversionLaw) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{2}
+	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ConversionLaw) GetLaw() string {
@@ -366,7 +468,7 @@ type ConversionCounterexample struct {
 
 func (x *ConversionCounterexample) Reset() {
 	*x = ConversionCounterexample{}
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[3]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -378,7 +480,7 @@ func (x *ConversionCounterexample) String() string {
 func (*ConversionCounterexample) ProtoMessage() {}
 
 func (x *ConversionCounterexample) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[3]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -391,7 +493,7 @@ func (x *ConversionCounterexample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConversionCounterexample.ProtoReflect.Descriptor instead.
 func (*ConversionCounterexample) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ConversionCounterexample) GetText() string {
@@ -427,7 +529,7 @@ var File_crdeval_v1_conversion_proto protoreflect.FileDescriptor
 const file_crdeval_v1_conversion_proto_rawDesc = "" +
 	"\n" +
 	"\x1bcrdeval/v1/conversion.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\"\xd8\x01\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\"\x94\x02\n" +
 	"\x10ConversionReport\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x125\n" +
 	"\n" +
@@ -435,7 +537,16 @@ const file_crdeval_v1_conversion_proto_rawDesc = "" +
 	"violations\x12\x10\n" +
 	"\x03hub\x18\x03 \x01(\tR\x03hub\x120\n" +
 	"\x05rules\x18\x04 \x03(\v2\x1a.crdeval.v1.ConversionRuleR\x05rules\x12-\n" +
-	"\x04laws\x18\x05 \x03(\v2\x19.crdeval.v1.ConversionLawR\x04laws\"\xc1\x01\n" +
+	"\x04laws\x18\x05 \x03(\v2\x19.crdeval.v1.ConversionLawR\x04laws\x12:\n" +
+	"\bcoverage\x18\x06 \x03(\v2\x1e.crdeval.v1.ConversionCoverageR\bcoverage\"\xb8\x01\n" +
+	"\x12ConversionCoverage\x12!\n" +
+	"\ffrom_version\x18\x01 \x01(\tR\vfromVersion\x12\x1d\n" +
+	"\n" +
+	"to_version\x18\x02 \x01(\tR\ttoVersion\x12\x18\n" +
+	"\acarried\x18\x03 \x01(\x05R\acarried\x12\x12\n" +
+	"\x04read\x18\x04 \x01(\x05R\x04read\x12\x18\n" +
+	"\astashed\x18\x05 \x01(\x05R\astashed\x12\x18\n" +
+	"\adropped\x18\x06 \x01(\x05R\adropped\"\xc1\x01\n" +
 	"\x0eConversionRule\x12\x18\n" +
 	"\abetween\x18\x01 \x03(\tR\abetween\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x12\n" +
@@ -476,30 +587,32 @@ func file_crdeval_v1_conversion_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_conversion_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_conversion_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_crdeval_v1_conversion_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_crdeval_v1_conversion_proto_goTypes = []any{
 	(ConversionClass)(0),             // 0: crdeval.v1.ConversionClass
 	(*ConversionReport)(nil),         // 1: crdeval.v1.ConversionReport
-	(*ConversionRule)(nil),           // 2: crdeval.v1.ConversionRule
-	(*ConversionLaw)(nil),            // 3: crdeval.v1.ConversionLaw
-	(*ConversionCounterexample)(nil), // 4: crdeval.v1.ConversionCounterexample
-	(*Violation)(nil),                // 5: crdeval.v1.Violation
-	(*Document)(nil),                 // 6: crdeval.v1.Document
+	(*ConversionCoverage)(nil),       // 2: crdeval.v1.ConversionCoverage
+	(*ConversionRule)(nil),           // 3: crdeval.v1.ConversionRule
+	(*ConversionLaw)(nil),            // 4: crdeval.v1.ConversionLaw
+	(*ConversionCounterexample)(nil), // 5: crdeval.v1.ConversionCounterexample
+	(*Violation)(nil),                // 6: crdeval.v1.Violation
+	(*Document)(nil),                 // 7: crdeval.v1.Document
 }
 var file_crdeval_v1_conversion_proto_depIdxs = []int32{
-	5, // 0: crdeval.v1.ConversionReport.violations:type_name -> crdeval.v1.Violation
-	2, // 1: crdeval.v1.ConversionReport.rules:type_name -> crdeval.v1.ConversionRule
-	3, // 2: crdeval.v1.ConversionReport.laws:type_name -> crdeval.v1.ConversionLaw
-	0, // 3: crdeval.v1.ConversionRule.class:type_name -> crdeval.v1.ConversionClass
-	4, // 4: crdeval.v1.ConversionLaw.counterexample:type_name -> crdeval.v1.ConversionCounterexample
-	6, // 5: crdeval.v1.ConversionCounterexample.object:type_name -> crdeval.v1.Document
-	6, // 6: crdeval.v1.ConversionCounterexample.converted:type_name -> crdeval.v1.Document
-	6, // 7: crdeval.v1.ConversionCounterexample.back:type_name -> crdeval.v1.Document
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	6, // 0: crdeval.v1.ConversionReport.violations:type_name -> crdeval.v1.Violation
+	3, // 1: crdeval.v1.ConversionReport.rules:type_name -> crdeval.v1.ConversionRule
+	4, // 2: crdeval.v1.ConversionReport.laws:type_name -> crdeval.v1.ConversionLaw
+	2, // 3: crdeval.v1.ConversionReport.coverage:type_name -> crdeval.v1.ConversionCoverage
+	0, // 4: crdeval.v1.ConversionRule.class:type_name -> crdeval.v1.ConversionClass
+	5, // 5: crdeval.v1.ConversionLaw.counterexample:type_name -> crdeval.v1.ConversionCounterexample
+	7, // 6: crdeval.v1.ConversionCounterexample.object:type_name -> crdeval.v1.Document
+	7, // 7: crdeval.v1.ConversionCounterexample.converted:type_name -> crdeval.v1.Document
+	7, // 8: crdeval.v1.ConversionCounterexample.back:type_name -> crdeval.v1.Document
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_conversion_proto_init() }
@@ -515,7 +628,7 @@ func file_crdeval_v1_conversion_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_conversion_proto_rawDesc), len(file_crdeval_v1_conversion_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -21,18 +21,36 @@ CONVERSION_CLASS_LENS: ConversionClass
 CONVERSION_CLASS_TESTED: ConversionClass
 
 class ConversionReport(_message.Message):
-    __slots__ = ("accepted", "violations", "hub", "rules", "laws")
+    __slots__ = ("accepted", "violations", "hub", "rules", "laws", "coverage")
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     HUB_FIELD_NUMBER: _ClassVar[int]
     RULES_FIELD_NUMBER: _ClassVar[int]
     LAWS_FIELD_NUMBER: _ClassVar[int]
+    COVERAGE_FIELD_NUMBER: _ClassVar[int]
     accepted: bool
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     hub: str
     rules: _containers.RepeatedCompositeFieldContainer[ConversionRule]
     laws: _containers.RepeatedCompositeFieldContainer[ConversionLaw]
-    def __init__(self, accepted: _Optional[bool] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., hub: _Optional[str] = ..., rules: _Optional[_Iterable[_Union[ConversionRule, _Mapping]]] = ..., laws: _Optional[_Iterable[_Union[ConversionLaw, _Mapping]]] = ...) -> None: ...
+    coverage: _containers.RepeatedCompositeFieldContainer[ConversionCoverage]
+    def __init__(self, accepted: _Optional[bool] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., hub: _Optional[str] = ..., rules: _Optional[_Iterable[_Union[ConversionRule, _Mapping]]] = ..., laws: _Optional[_Iterable[_Union[ConversionLaw, _Mapping]]] = ..., coverage: _Optional[_Iterable[_Union[ConversionCoverage, _Mapping]]] = ...) -> None: ...
+
+class ConversionCoverage(_message.Message):
+    __slots__ = ("from_version", "to_version", "carried", "read", "stashed", "dropped")
+    FROM_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TO_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CARRIED_FIELD_NUMBER: _ClassVar[int]
+    READ_FIELD_NUMBER: _ClassVar[int]
+    STASHED_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FIELD_NUMBER: _ClassVar[int]
+    from_version: str
+    to_version: str
+    carried: int
+    read: int
+    stashed: int
+    dropped: int
+    def __init__(self, from_version: _Optional[str] = ..., to_version: _Optional[str] = ..., carried: _Optional[int] = ..., read: _Optional[int] = ..., stashed: _Optional[int] = ..., dropped: _Optional[int] = ...) -> None: ...
 
 class ConversionRule(_message.Message):
     __slots__ = ("between", "index", "kind", "text", "preconditions")
