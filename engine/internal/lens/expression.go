@@ -130,6 +130,8 @@ func (x *expression) failed(r *run, item uint32, err error) *Error {
 		cause = err
 	case strings.HasPrefix(failure.Text, "index out of bounds"):
 		text += ": compare the index with size() first"
+	case strings.HasPrefix(failure.Text, "no such key"):
+		text += ": add it to the map, or set nothing without it: [?key]"
 	default:
 		text += ": change the value, or write the expression for such values, too"
 	}

@@ -23,7 +23,7 @@ import (
 // use.
 //
 // Fields of self that are absent need no has(): the expression then has no result. Other errors of the evaluation are
-// errors of the object.
+// errors of the object, such as a key that a map literal lacks.
 type Expression struct {
 	text           string
 	self, declared *closure.Type // of the values of self; of the checked expression
@@ -162,10 +162,10 @@ func (x *Expression) interpret(r *Run, self uint32) (node uint32, err error) {
 		return 0, outOfExpressionBudget()
 	}
 	r.Left -= int64(v.Cost)
-	switch {
-	case v.Err != nil && strings.HasPrefix(v.Err.Error(), noSuchKey):
-		return 0, nil
-	case v.Err != nil:
+	if v.Err != nil {
+		if key, absent := strings.CutPrefix(v.Err.Error(), noSuchKey); absent && !x.reads.isLiteral(key) {
+			return 0, nil
+		}
 		return 0, &ExpressionError{v.Err.Error()}
 	}
 	if o, ok := v.Value.(*types.Optional); ok {

@@ -38,6 +38,9 @@ type readSet struct {
 	// any: the value is not the same for all objects that include the incomplete one.
 	given  []memberPath
 	varies bool
+	// literal: the expression selects a value of a map literal by a key. unnamed: it also selects members of self whose
+	// names are not in list.
+	literal, unnamed bool
 }
 
 // memberPath leads from self to a member by the names of members.
@@ -98,6 +101,11 @@ func (s *readSet) isGiven(d *value.Doc, self uint32) bool {
 	return true
 }
 
+// isLiteral reports whether a key that an evaluation did not find is one of a map literal, and not a member of self.
+func (s *readSet) isLiteral(key string) bool {
+	return s.literal && !s.unnamed && !slices.ContainsFunc(s.list, func(r Read) bool { return slices.Contains(r.Path, key) })
+}
+
 // size returns the memory of the set in bytes.
 func (s *readSet) size() int64 {
 	size := int64(unsafe.Sizeof(*s))
@@ -145,6 +153,7 @@ func readsOf(a *ast.AST, self *closure.Type) *readSet {
 func (r *reader) record(o *origin, whole, guarded bool) {
 	s, guarded := r.set, guarded || o.guarded
 	// Items of a list may lack what the expression is prepared for.
+	s.unnamed = s.unnamed || whole && isMerged(o.typ)
 	s.varies = s.varies || o.varies || whole && isMerged(o.typ) || guarded && len(o.known) < len(o.path)
 	key := strings.Join(o.path, "\x01")
 	read, known := r.found[key]
@@ -291,7 +300,9 @@ func (r *reader) each(s *source, byKey bool) *source {
 		n := *o
 		n.typ, n.path = o.typ.Elem, append(slices.Clip(o.path), Each)
 		switch {
-		case o.typ.Kind == closure.List && !isKeyedList(o.typ), o.typ.Kind == closure.Map && byKey:
+		case o.typ.Kind == closure.List && !isKeyedList(o.typ):
+		case o.typ.Kind == closure.Map && byKey:
+			r.set.unnamed = true
 		default:
 			n.varies = true
 		}
@@ -485,6 +496,7 @@ func constantKey(e ast.Expr) (string, bool) {
 
 // index returns the source of list[i] or map[k].
 func (r *reader) index(args []ast.Expr, optional bool) *source {
+	r.set.literal = r.set.literal || args[0].Kind() == ast.MapKind && !optional
 	s := r.eval(args[0])
 	if key, ok := constantKey(args[1]); ok {
 		return r.member(s, key, optional)
