@@ -84,6 +84,16 @@ func distance(a, b []byte) int {
 	return int(above[len(b)])
 }
 
+// Nearest returns the most similar of some names, the first of several. found is false if none is similar, and if there
+// are too many names to compare.
+func Nearest(to string, names []string) (name string, found bool) {
+	best, _ := (&Finder{}).nearest(to, names, nil)
+	if best < 0 {
+		return "", false
+	}
+	return names[best], true
+}
+
 // nearest returns the index of the most similar of the names, the first of several, for which skip, if not nil, returns
 // false. It returns -1 without such a name, and if the work exceeds its bound: a result that depends on how far the search
 // came would not be stable.

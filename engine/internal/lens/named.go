@@ -87,9 +87,12 @@ func (b *pairing) name(r *compiledRule) {
 		}
 		switch {
 		case len(r.sides) == 0:
-			_, known := r.from.resolve(b.sides[0].Schema)
-			b.invalid(r.at, r.from.String(), "neither version has this field: in %s, %s",
-				b.sides[0].Name, b.fieldsAt(0, known))
+			texts := make([]string, len(b.sides))
+			for s := range b.sides {
+				_, known := r.from.resolve(b.sides[s].Schema)
+				texts[s] = fmt.Sprintf("in %s, %s", b.sides[s].Name, b.fieldsAt(s, r.from, known))
+			}
+			b.invalid(r.at, r.from.String(), "neither version has this field: %s", strings.Join(texts, "; "))
 		case len(r.sides) == 2 && r.kind == Stash:
 			b.invalid(r.at, r.from.String(), "both versions have this field, so it needs no rule")
 		}
@@ -133,15 +136,15 @@ func (b *pairing) fields(r *compiledRule, paths ...path) {
 func (b *pairing) schemaAt(s int, p path, at value.Path) *schema.Props {
 	found, known := p.resolve(b.sides[s].Schema)
 	if found == nil {
-		b.invalid(at, p.String(), "version %s has no such field: %s", b.sides[s].Name, b.fieldsAt(s, known))
+		b.invalid(at, p.String(), "version %s has no such field: %s", b.sides[s].Name, b.fieldsAt(s, p, known))
 	}
 	return found
 }
 
-// fieldsAt lists the fields at a path.
-func (b *pairing) fieldsAt(s int, p path) string {
-	of, _ := p.resolve(b.sides[s].Schema)
-	where := shownPath(p)
+// fieldsAt lists the fields at the part of a path that a version has, and suggests a similar path.
+func (b *pairing) fieldsAt(s int, p, known path) string {
+	of, _ := known.resolve(b.sides[s].Schema)
+	where := b.question(s, p, known) + shownPath(known)
 	switch names := schema.Names(of.Properties); {
 	case of.Type == "array":
 		return where + " is a list: write [*] for its items"

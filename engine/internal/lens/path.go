@@ -48,11 +48,15 @@ func parsePath(text string) (p path, err error) {
 	if len(p) > maxPath {
 		return nil, fmt.Errorf("it has %d steps, the limit is %d", len(p), maxPath)
 	}
-	switch p[0] {
-	case "apiVersion", "kind", "metadata":
+	if p[:1].isHead() {
 		return nil, errors.New("apiVersion, kind and metadata are kept and cannot be converted")
 	}
 	return p, nil
+}
+
+// isHead reports whether the path is that of a field that conversions keep.
+func (p path) isHead() bool {
+	return len(p) == 1 && (p[0] == "apiVersion" || p[0] == "kind" || p[0] == "metadata")
 }
 
 // maxPath is the largest number of steps of a path.

@@ -86,6 +86,8 @@ type walker struct {
 	from     int
 	src, dst *side
 	p        *program
+	unpaired []typedPath // fields of the target that the source lacks and that no rule names
+	searched bool        // for unpaired
 }
 
 // program builds the program from one version to the other.
@@ -208,7 +210,7 @@ func (w *walker) items(n *named, src, dst *schema.Props, sp, dp path, by *compil
 // object builds the nodes of the properties that change, sorted by name. dst is nil if the target has no such object.
 func (w *walker) object(item *itemProgram, n *named, src, dst *schema.Props, sp, dp path, by *compiledRule) (children []*node) {
 	for _, name := range schema.Names(src.Properties) {
-		if len(sp) == 0 && (name == "apiVersion" || name == "kind" || name == "metadata") {
+		if sp.with(name).isHead() {
 			continue
 		}
 		if c := w.property(item, n.child(name), step(src, name), dst, sp.with(name), dp.with(name), by); c != nil {
@@ -254,7 +256,7 @@ func (w *walker) property(item *itemProgram, n *named, src, parent *schema.Props
 		return nil // an unknown field of the target
 	}
 	if n == nil || len(src.Properties) == 0 {
-		w.uncovered(n, src, sp, w.dst.Name+" has no such field")
+		w.uncovered(n, src, sp, "")
 		return nil
 	}
 	out := &node{take: removed, children: w.object(item, n, src, nil, sp, dp, by)}
@@ -291,7 +293,8 @@ func (w *walker) mapped(item *itemProgram, n *named, src *schema.Props, sp, dp p
 	return out
 }
 
-// uncovered adds violations for a value that would be lost without a drop rule. An expression can read parts of it.
+// uncovered adds violations for a value that would be lost without a drop rule. An expression can read parts of it. If
+// why is "", the target has no such field.
 func (w *walker) uncovered(n *named, src *schema.Props, sp path, why string) {
 	below := steps(src)
 	switch {
@@ -302,6 +305,12 @@ func (w *walker) uncovered(n *named, src *schema.Props, sp path, why string) {
 			w.uncovered(n.child(name), step(src, name), sp.with(name), why)
 		}
 		return
+	}
+	if why == "" {
+		why = w.dst.Name + " has no such field"
+		if similar := w.similar(sp, src); similar != nil {
+			why += fmt.Sprintf(", the most similar one is %s", similar)
+		}
 	}
 	w.add(w.at, field.Required(nil, fmt.Sprintf(
 		"a rule for %s of %s: %s. Add move, list, values or cel to carry it, stash to keep it in an annotation, or drop to lose it",
