@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"sigs.k8s.io/yaml"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
@@ -145,6 +146,45 @@ func TestSetConversion(t *testing.T) {
 	if got := convert(); !strings.Contains(got, "CONVERSION_UNAVAILABLE") {
 		t.Error(got)
 	}
+}
+
+// A CRD and its rules register together, over both protocols. If the rules are rejected, nothing is stored.
+func TestRegisterWithConversion(t *testing.T) {
+	w := start(t, nil)
+	wrong, err := w.registry.RegisterCrd(context.Background(), &crdevalv1.RegisterCrdRequest{
+		Catalog: "default", Manifest: yamlDocument(hostManifest), Conversion: yamlDocument(hostRules + "- drop: {path: spec.absent}\n"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := wrong.GetReport().GetConversion().GetViolations()
+	if wrong.GetAccepted() || wrong.GetOutcome() != isRejected || wrong.GetReport().GetRejection() != nil || wrong.GetCrd() != nil ||
+		len(found) != 1 || found[0].GetPosition().GetLine() != 6 {
+		t.Errorf("%v", wrong)
+	}
+	manifest, rules := jsonOf(t, hostManifest), jsonOf(t, hostRules)
+	entry := `{"manifest": ` + manifest + `, "conversion": ` + rules + `, "createOnly": true}`
+	var got crdevalv1.RegisterCrdsResponse
+	w.do("POST", toRegister+":register", `{"entries": [`+entry+`]}`).into(t, &got)
+	done := got.GetResults()[0].GetRegistration()
+	report := done.GetReport().GetConversion()
+	if !done.GetAccepted() || !report.GetAccepted() || len(report.GetRules()) == 0 || len(report.GetLaws()) == 0 {
+		t.Errorf("%v", &got)
+	}
+	var full crdevalv1.GetCrdResponse
+	w.do("GET", toHosts, "").into(t, &full)
+	if full.GetCrd().GetConversion() == nil || full.GetCrd().GetEtag() != done.GetCrd().GetEtag() {
+		t.Errorf("%v", &full)
+	}
+}
+
+func jsonOf(t *testing.T, text string) string {
+	t.Helper()
+	converted, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(converted)
 }
 
 // What is wrong with rules is an answer with positions in the text of the caller, over both protocols.

@@ -23,20 +23,23 @@ type registryService struct {
 
 // RegisterCrd registers a CRD if it is accepted.
 func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.RegisterCrdRequest) (*crdevalv1.RegisterCrdResponse, error) {
-	one, err := submission(r.GetManifest(), r.GetEtag(), r.GetCreateOnly())
+	one, err := submission(r)
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.registry.Register(ctx, r.GetCatalog(), one.Manifest, one.Precondition)
+	done, _, err := s.registry.RegisterAll(ctx, r.GetCatalog(), []registry.Submission{one})
+	if err == nil {
+		err = done[0].Err
+	}
 	if err != nil {
 		return nil, err
 	}
-	return registration(done), nil
+	return registration(done[0].Registration), nil
 }
 
 // CheckCrd returns what RegisterCrd would return, and stores nothing.
 func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdRequest) (*crdevalv1.CheckCrdResponse, error) {
-	one, err := submission(r.GetManifest(), "", false)
+	one, err := submission(&crdevalv1.RegisterCrdRequest{Manifest: r.GetManifest()})
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +51,21 @@ func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdReq
 	return &crdevalv1.CheckCrdResponse{Accepted: m.GetAccepted(), Report: m.GetReport(), Crd: m.GetCrd(), Outcome: m.GetOutcome()}, nil
 }
 
-// submission checks and converts a manifest with its preconditions.
-func submission(manifest *crdevalv1.Document, etag string, createOnly bool) (registry.Submission, error) {
-	s := registry.Submission{Manifest: given(manifest), Precondition: registry.Precondition{Etag: etag, CreateOnly: createOnly}}
+// submission checks and converts a RegisterCrdRequest or a RegisterCrdsEntry.
+func submission(r interface {
+	GetManifest() *crdevalv1.Document
+	GetConversion() *crdevalv1.Document
+	GetEtag() string
+	GetCreateOnly() bool
+}) (registry.Submission, error) {
+	s := registry.Submission{
+		Manifest: given(r.GetManifest()), Conversion: given(r.GetConversion()),
+		Precondition: registry.Precondition{Etag: r.GetEtag(), CreateOnly: r.GetCreateOnly()},
+	}
 	switch {
 	case s.Manifest.Absent():
 		return s, invalid("manifest", "manifest is required: a CustomResourceDefinition")
-	case createOnly && etag != "":
+	case r.GetCreateOnly() && r.GetEtag() != "":
 		return s, invalid("create_only", "create_only and etag exclude each other")
 	}
 	return s, nil
@@ -62,7 +73,7 @@ func submission(manifest *crdevalv1.Document, etag string, createOnly bool) (reg
 
 func registration(done registry.Registration) *crdevalv1.RegisterCrdResponse {
 	return &crdevalv1.RegisterCrdResponse{
-		Accepted: done.Report.Accepted, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
+		Accepted: done.Outcome != registry.Rejected, Report: report(done.Report), Crd: crd(done.CRD, false), Token: done.Token,
 		Outcome: outcome(done.Outcome),
 	}
 }
@@ -82,7 +93,7 @@ func (s *registryService) RegisterCrds(
 	var list []registry.Submission
 	var indexes []int // of the results, for the elements of list
 	for i, e := range r.GetEntries() {
-		one, err := submission(e.GetManifest(), e.GetEtag(), e.GetCreateOnly())
+		one, err := submission(e)
 		if err != nil {
 			m.Results[i] = &crdevalv1.RegisterCrdsResult{Result: &crdevalv1.RegisterCrdsResult_Error{Error: s.faults.status(ctx, err)}}
 			continue

@@ -46,69 +46,55 @@ func (j *candidate) registration() Registration {
 }
 
 // compile compiles a manifest for a catalog: as an update of the CRD with its name, if there is one. It has the
-// conversion rules of the submission if these are accepted. Otherwise an update keeps those of the CRD.
+// conversion rules of the submission, or keeps those of the CRD.
 func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*candidate, error) {
 	rules, err := canonicalRules(s.Conversion, r.Engine.Limits)
-	if err == nil && rules != nil {
-		j, accepted, err := r.compileWith(ctx, c, s.Manifest, rules)
-		if err != nil || accepted || j.definition == nil {
-			if j != nil {
-				j.setsRules = accepted
-			}
-			return j, err
-		}
-	}
-	j, _, err := r.compileWith(ctx, c, s.Manifest, nil)
-	return j, err
-}
-
-// compileWith compiles a manifest. The CRD gets other conversion rules if changed is not nil. Then accepted reports
-// whether they are accepted.
-func (r *Registry) compileWith(
-	ctx context.Context, c *catalog, manifest engine.Document, changed []byte,
-) (j *candidate, accepted bool, err error) {
-	slot, err := r.compileSlot(ctx, size(manifest)+len(changed))
 	if err != nil {
-		return nil, false, err
+		return nil, err
+	}
+	slot, err := r.compileSlot(ctx, size(s.Manifest)+len(rules))
+	if err != nil {
+		return nil, err
 	}
 	defer slot.release()
-	j = &candidate{catalogEtag: c.record.Etag, rules: changed}
+	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
 	o := r.options(c)
-	o.Heavy, o.Conversion = slot.heavy, engine.JSON(changed)
+	o.Heavy, o.Conversion = slot.heavy, engine.JSON(rules)
 	var unpacking error
 	o.Existing = func(name string) *engine.Existing {
 		d, ok := c.crds.Get(name)
 		if !ok {
 			return nil
 		}
-		var manifest, rules []byte
-		if manifest, rules, unpacking = d.current().unpack(d); unpacking != nil {
+		var manifest, kept []byte
+		if manifest, kept, unpacking = d.current().unpack(d); unpacking != nil {
 			return nil
 		}
-		if changed == nil {
-			j.rules = rules
+		if !j.setsRules {
+			j.rules = kept
 		}
 		existing := d.existing(manifest)
-		existing.Conversion = rules
+		existing.Conversion = kept
 		return existing
 	}
-	if j.definition, j.report, err = engine.Compile(ctx, manifest, o); err != nil || unpacking != nil {
-		return nil, false, cmp.Or(unpacking, pointToSetConversion(err, manifest, o.Limits))
+	d, report, err := engine.Compile(ctx, s.Manifest, o)
+	if err != nil || unpacking != nil {
+		return nil, cmp.Or(unpacking, pointToSetConversion(err, s.Manifest, o.Limits))
 	}
-	j.name = j.report.Name
+	j.name, j.report = report.Name, report
 	j.old, _ = c.crds.Get(j.name)
-	if j.definition == nil {
-		return j, false, nil
+	if d == nil {
+		return j, nil
 	}
-	if changed != nil {
-		tested, err := testLaws(ctx, j.definition, o, TestedObjects)
-		if err != nil || !tested.Accepted {
-			return j, false, err
+	if j.setsRules {
+		if j.report, err = judgeRules(ctx, s.Manifest, d, report, s.Conversion, o, TestedObjects); err != nil || !j.report.Conversion.Accepted {
+			return j, err
 		}
+	} else {
+		j.report.Conversion = withoutPositions(j.report.Conversion)
 	}
-	j.report.Conversion = withoutPositions(j.definition.Conversion())
-	j.revision, j.generation = revisionOf(j.definition, j.rules), j.report.Generation
-	return j, true, nil
+	j.definition, j.revision, j.generation = d, revisionOf(d, j.rules), report.Generation
+	return j, nil
 }
 
 // options returns the engine's options for a catalog.

@@ -120,45 +120,46 @@ func CompileConversion(
 	if d, report, err = engine.Compile(ctx, manifest, o); err != nil {
 		return nil, nil, nil, err
 	}
-	switch c := report.Conversion; {
-	case d == nil:
+	if d == nil {
 		err := rejected(report, "crd", "the rules cannot be set, because the registered CRD is not valid any more: ")
 		return nil, nil, nil, err
-	case c == nil:
-	case !c.Accepted:
-		o.Conversion = rules // whose text the positions are for
-		report, err = engine.Check(ctx, manifest, o)
-		return nil, canonical, report, err
-	case objects > 0:
-		if report.Conversion, err = testLaws(ctx, d, o, objects); err != nil {
-			return nil, nil, nil, err
-		}
-		if !report.Conversion.Accepted {
-			d = nil
-		}
+	}
+	if report, err = judgeRules(ctx, manifest, d, report, rules, o, objects); err != nil {
+		return nil, nil, nil, err
+	}
+	if c := report.Conversion; c != nil && !c.Accepted {
+		d = nil
 	}
 	return d, canonical, report, nil
 }
 
-// testLaws returns the report on the rules of a CRD with the results of the laws. It calls o.Heavy before the tests.
-func testLaws(ctx context.Context, d *engine.Definition, o engine.Options, objects int) (*engine.ConversionReport, error) {
-	tested := *d.Conversion() // the definition has the report, too
-	if !tested.Accepted {
-		return &tested, nil
+// judgeRules completes the report of a compiled manifest with rules: it tests the laws on so many objects, or finds the
+// positions of violations in the given text of the rules. It calls o.Heavy before the tests.
+func judgeRules(
+	ctx context.Context, manifest engine.Document, d *engine.Definition, report *engine.Report, rules engine.Document,
+	o engine.Options, objects int,
+) (_ *engine.Report, err error) {
+	switch c := report.Conversion; {
+	case c != nil && !c.Accepted:
+		o.Conversion = rules
+		return engine.Check(ctx, manifest, o)
+	case c == nil || objects == 0:
+		return report, nil
 	}
 	if o.Heavy != nil {
 		if err := o.Heavy(ctx); err != nil { // the tests may take seconds
 			return nil, err
 		}
 	}
-	var err error
+	tested := *report.Conversion // the definition has it, too
 	if tested.Laws, err = d.TestConversion(ctx, objects, testSeed); err != nil {
 		return nil, err
 	}
 	for _, law := range tested.Laws {
 		tested.Accepted = tested.Accepted && (law.Counterexample == nil || law.Excepted)
 	}
-	return &tested, nil
+	report.Conversion = &tested
+	return report, nil
 }
 
 // canonicalRules returns rules as JSON in which white space, comments and the order of keys in YAML do not matter. It

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +92,7 @@ func wantConverted(t *testing.T, r *Registry, revision string) {
 	}
 }
 
-// A CRD and its rules can change in one write. Rules that are not accepted change nothing.
+// A CRD and its rules can change in one write. If the rules are rejected, nothing changes.
 func TestConversionWithManifest(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	set := 0
@@ -123,18 +124,38 @@ func TestConversionWithManifest(t *testing.T) {
 	if done = register(Submission{Manifest: port, Conversion: moveHost("stash: {path: spec.port, maxBytes: 9}")}); done.Outcome != Unchanged {
 		t.Fatalf("%+v", done)
 	}
-	broken := "cel: {to: spec.port, expr: '1'}" // loses the port
-	for _, rules := range []engine.Document{moveHost("drop: {path: spec.absent}"), moveHost(broken), engine.YAML([]byte("a: [")), moveHost("what: {}")} {
-		if done = register(Submission{Manifest: port, Conversion: rules}); done.Outcome != Unchanged || done.CRD.Conversion != nil {
-			t.Errorf("%s: %+v", rules.YAML, done)
+	size := hosts("Webhook", ", size: {type: integer}")
+	for _, c := range []struct {
+		manifest, rules engine.Document
+		want            string
+	}{
+		{port, moveHost("drop: {path: spec.absent}"), "spec.absent"},
+		{size, moveHost("drop: {path: spec.absent}"), "spec.absent"},
+		{port, moveHost("what: {}"), "what"},
+		{hosts("Webhook", ""), engine.YAML([]byte(lossyRules)), ""},
+	} {
+		done = register(Submission{Manifest: c.manifest, Conversion: c.rules})
+		report := done.Report.Conversion
+		if done.Outcome != Rejected || !done.Report.Accepted || report.Accepted || done.CRD != nil || done.Token != "" {
+			t.Errorf("%s: %+v", c.rules.YAML, done)
+		}
+		if c.want == "" && !slices.ContainsFunc(report.Laws, func(l engine.ConversionLaw) bool { return l.Counterexample != nil }) {
+			t.Errorf("%s: %+v", c.rules.YAML, report)
+		}
+		if c.want != "" && (!strings.Contains(report.Violations[0].Message, c.want) || report.Violations[0].Position == nil) {
+			t.Errorf("%s: %+v", c.rules.YAML, report.Violations)
 		}
 		wantConverted(t, r, "")
+	}
+	out, _, err := r.RegisterAll(t.Context(), "default", []Submission{{Manifest: size, Conversion: engine.YAML([]byte("a: ["))}})
+	if err != nil || engine.ReasonOf(out[0].Err) != engine.ReasonManifestUnreadable {
+		t.Errorf("%v, %+v", err, out)
 	}
 	if set != 2 {
 		t.Errorf("%d changes of rules are counted", set)
 	}
-	// Neither the old nor the new rules fit: as without new ones.
-	done = register(Submission{Manifest: hosts("Webhook", ", size: {type: integer}"), Conversion: moveHost("drop: {path: spec.absent}")})
+	// The rules that the CRD keeps do not fit.
+	done = register(Submission{Manifest: size, Conversion: engine.YAML([]byte("null"))})
 	if done.Outcome != Updated || done.CRD.Conversion != nil || done.Report.Conversion.Accepted {
 		t.Errorf("%+v", done)
 	}

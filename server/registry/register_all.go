@@ -11,8 +11,8 @@ import (
 type Submission struct {
 	Manifest     engine.Document
 	Precondition Precondition
-	// Conversion are conversion rules that become effective together with the manifest. If they are, Registration.CRD has
-	// them. They are ignored if SetConversion would not accept them. Absent: the CRD keeps its rules.
+	// Conversion are conversion rules that become effective together with the manifest. If they are rejected, so is the
+	// manifest. Absent or null: the CRD keeps its rules.
 	Conversion engine.Document
 }
 

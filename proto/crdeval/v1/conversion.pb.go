@@ -85,16 +85,16 @@ type ConversionReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the rules are accepted: they have no violations, and each law has no counterexample or is excepted.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// What is wrong with the rules, or with the CRD that they are for. In a response of SetConversion, pointers and
-	// positions refer to the rules of the request. In `CrdReport.conversion`, violations have no positions.
+	// What is wrong with the rules, or with the CRD that they are for. Pointers and positions refer to the rules of
+	// the request. If it has none, violations have no positions.
 	Violations []*Violation `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The version that conversions between two other versions go through. Empty if the rules do not name one.
 	Hub string `protobuf:"bytes,3,opt,name=hub,proto3" json:"hub,omitempty"`
 	// The rules, in the order of the request. For each pair of versions, the fields that both versions have come first.
 	// Empty if there are violations.
 	Rules []*ConversionRule `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
-	// The results of testing the laws on generated objects, for each pair of versions and direction. Only SetConversion
-	// tests them, and only if there are no violations.
+	// The results of testing the laws on generated objects, for each pair of versions and direction. Empty if there
+	// are violations, or if the request has no rules.
 	Laws []*ConversionLaw `protobuf:"bytes,5,rep,name=laws,proto3" json:"laws,omitempty"`
 	// How many fields are carried, stashed and dropped, for each pair of versions and direction. Conversions through the
 	// hub are not included. Empty if there are violations.

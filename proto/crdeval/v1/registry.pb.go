@@ -748,7 +748,11 @@ type RegisterCrdRequest struct {
 	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Fail with CRD_EXISTS if the catalog has a CRD with this name. INVALID_ARGUMENT together with `etag`. Default:
 	// false.
-	CreateOnly    bool `protobuf:"varint,4,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
+	CreateOnly bool `protobuf:"varint,4,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
+	// The conversion rules of the CRD, as in SetConversion. They become effective together with the manifest. If they are
+	// rejected, nothing is stored. Over REST, only RegisterCrds takes them. Default: absent or `null`, the CRD keeps its
+	// rules.
+	Conversion    *Document `protobuf:"bytes,5,opt,name=conversion,proto3" json:"conversion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -811,12 +815,20 @@ func (x *RegisterCrdRequest) GetCreateOnly() bool {
 	return false
 }
 
+func (x *RegisterCrdRequest) GetConversion() *Document {
+	if x != nil {
+		return x.Conversion
+	}
+	return nil
+}
+
 // Response of RegisterCrd.
 type RegisterCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether Kubernetes would accept the CRD. If false, nothing was stored.
+	// Whether Kubernetes would accept the CRD, and crdeval its conversion rules, if the request has any. If false, nothing
+	// was stored.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// The report: violations, warnings and versions.
+	// The report: violations, warnings and versions. Rejected rules of the request are in `report.conversion` only.
 	Report *CrdReport `protobuf:"bytes,2,opt,name=report,proto3" json:"report,omitempty"`
 	// The CRD after the call, without its manifest. Absent unless accepted.
 	Crd *Crd `protobuf:"bytes,3,opt,name=crd,proto3" json:"crd,omitempty"`
@@ -902,7 +914,10 @@ type RegisterCrdsEntry struct {
 	// only, together with `create_only`. Default: empty, no precondition.
 	Etag string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Fail with CRD_EXISTS if the catalog has a CRD with this name. Default: false.
-	CreateOnly    bool `protobuf:"varint,3,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
+	CreateOnly bool `protobuf:"varint,3,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
+	// The conversion rules of the CRD, as in SetConversion. They become effective together with the manifest. If they are
+	// rejected, nothing is stored. Default: absent or `null`, the CRD keeps its rules.
+	Conversion    *Document `protobuf:"bytes,4,opt,name=conversion,proto3" json:"conversion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -956,6 +971,13 @@ func (x *RegisterCrdsEntry) GetCreateOnly() bool {
 		return x.CreateOnly
 	}
 	return false
+}
+
+func (x *RegisterCrdsEntry) GetConversion() *Document {
+	if x != nil {
+		return x.Conversion
+	}
+	return nil
 }
 
 // Request of RegisterCrds.
@@ -2859,24 +2881,30 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x0fstored_versions\x18\x03 \x03(\tR\x0estoredVersions\x12;\n" +
 	"\x0eaccepted_names\x18\x04 \x01(\v2\x14.crdeval.v1.CrdNamesR\racceptedNames\x12/\n" +
 	"\x13observed_generation\x18\x05 \x01(\x03R\x12observedGeneration\x12(\n" +
-	"\x04json\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x04json\"\x95\x01\n" +
+	"\x04json\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x04json\"\xcb\x01\n" +
 	"\x12RegisterCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\x12\x1f\n" +
 	"\vcreate_only\x18\x04 \x01(\bR\n" +
-	"createOnly\"\xd4\x01\n" +
+	"createOnly\x124\n" +
+	"\n" +
+	"conversion\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\n" +
+	"conversion\"\xd4\x01\n" +
 	"\x13RegisterCrdResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12-\n" +
 	"\x06report\x18\x02 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12!\n" +
 	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
 	"\x05token\x18\x04 \x01(\tR\x05token\x129\n" +
-	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"z\n" +
+	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"\xb0\x01\n" +
 	"\x11RegisterCrdsEntry\x120\n" +
 	"\bmanifest\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
 	"\x04etag\x18\x02 \x01(\tR\x04etag\x12\x1f\n" +
 	"\vcreate_only\x18\x03 \x01(\bR\n" +
-	"createOnly\"h\n" +
+	"createOnly\x124\n" +
+	"\n" +
+	"conversion\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\n" +
+	"conversion\"h\n" +
 	"\x13RegisterCrdsRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x127\n" +
 	"\aentries\x18\x02 \x03(\v2\x1d.crdeval.v1.RegisterCrdsEntryR\aentries\"\xa3\x01\n" +
@@ -3106,74 +3134,76 @@ var file_crdeval_v1_registry_proto_depIdxs = []int32{
 	5,  // 10: crdeval.v1.CrdStatus.accepted_names:type_name -> crdeval.v1.CrdNames
 	40, // 11: crdeval.v1.CrdStatus.json:type_name -> crdeval.v1.Document
 	40, // 12: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	41, // 13: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 14: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 15: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	40, // 16: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
-	10, // 17: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
-	9,  // 18: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
-	42, // 19: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
-	12, // 20: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
-	40, // 21: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	41, // 22: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 23: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 24: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 25: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 26: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	1,  // 27: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 28: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	6,  // 29: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
-	40, // 30: crdeval.v1.SetConversionRequest.rules:type_name -> crdeval.v1.Document
-	43, // 31: crdeval.v1.SetConversionResponse.report:type_name -> crdeval.v1.ConversionReport
-	6,  // 32: crdeval.v1.SetConversionResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 33: crdeval.v1.SetConversionResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 34: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	2,  // 35: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
-	6,  // 36: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
-	40, // 37: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
-	40, // 38: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
-	40, // 39: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
-	44, // 40: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
-	45, // 41: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
-	41, // 42: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	46, // 43: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
-	6,  // 44: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
-	3,  // 45: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 46: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 47: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	8,  // 48: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	11, // 49: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
-	14, // 50: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	16, // 51: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	18, // 52: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	20, // 53: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	22, // 54: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
-	24, // 55: crdeval.v1.RegistryService.SetConversion:input_type -> crdeval.v1.SetConversionRequest
-	26, // 56: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
-	28, // 57: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
-	30, // 58: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	32, // 59: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	34, // 60: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	36, // 61: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	9,  // 62: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	13, // 63: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
-	15, // 64: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	17, // 65: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	19, // 66: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	21, // 67: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	23, // 68: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
-	25, // 69: crdeval.v1.RegistryService.SetConversion:output_type -> crdeval.v1.SetConversionResponse
-	27, // 70: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
-	29, // 71: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
-	31, // 72: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	33, // 73: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	35, // 74: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	37, // 75: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	62, // [62:76] is the sub-list for method output_type
-	48, // [48:62] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	40, // 13: crdeval.v1.RegisterCrdRequest.conversion:type_name -> crdeval.v1.Document
+	41, // 14: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	6,  // 15: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 16: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	40, // 17: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
+	40, // 18: crdeval.v1.RegisterCrdsEntry.conversion:type_name -> crdeval.v1.Document
+	10, // 19: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
+	9,  // 20: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
+	42, // 21: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
+	12, // 22: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
+	40, // 23: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	41, // 24: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	6,  // 25: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 26: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 27: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 28: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 29: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	6,  // 30: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	6,  // 31: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
+	40, // 32: crdeval.v1.SetConversionRequest.rules:type_name -> crdeval.v1.Document
+	43, // 33: crdeval.v1.SetConversionResponse.report:type_name -> crdeval.v1.ConversionReport
+	6,  // 34: crdeval.v1.SetConversionResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 35: crdeval.v1.SetConversionResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 36: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	2,  // 37: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
+	6,  // 38: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
+	40, // 39: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
+	40, // 40: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
+	40, // 41: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
+	44, // 42: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
+	45, // 43: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
+	41, // 44: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	46, // 45: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
+	6,  // 46: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
+	3,  // 47: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 48: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 49: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	8,  // 50: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	11, // 51: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
+	14, // 52: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	16, // 53: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	18, // 54: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	20, // 55: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	22, // 56: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
+	24, // 57: crdeval.v1.RegistryService.SetConversion:input_type -> crdeval.v1.SetConversionRequest
+	26, // 58: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
+	28, // 59: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
+	30, // 60: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	32, // 61: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	34, // 62: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	36, // 63: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	9,  // 64: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	13, // 65: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
+	15, // 66: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	17, // 67: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	19, // 68: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	21, // 69: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	23, // 70: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
+	25, // 71: crdeval.v1.RegistryService.SetConversion:output_type -> crdeval.v1.SetConversionResponse
+	27, // 72: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
+	29, // 73: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
+	31, // 74: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	33, // 75: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	35, // 76: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	37, // 77: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	64, // [64:78] is the sub-list for method output_type
+	50, // [50:64] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }

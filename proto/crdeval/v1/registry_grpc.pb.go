@@ -59,7 +59,7 @@ type RegistryServiceClient interface {
 	// Result i belongs to entry i. An entry that is rejected or fails does not affect the others. If the call ends early,
 	// the CRDs that were registered stay registered.
 	//
-	// Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: a YAML stream
+	// Over REST the body is the request, {"entries": [{"manifest": {…}, "conversion": {…}}, …]}, or the manifests themselves: a YAML stream
 	// as for `kubectl apply -f` (empty documents are ignored), or a List as `kubectl get -o yaml` and `-o json` print it.
 	//
 	// Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. If the results together exceed
@@ -325,7 +325,7 @@ type RegistryServiceServer interface {
 	// Result i belongs to entry i. An entry that is rejected or fails does not affect the others. If the call ends early,
 	// the CRDs that were registered stay registered.
 	//
-	// Over REST the body is the request, {"entries": [{"manifest": {…}}, …]}, or the manifests themselves: a YAML stream
+	// Over REST the body is the request, {"entries": [{"manifest": {…}, "conversion": {…}}, …]}, or the manifests themselves: a YAML stream
 	// as for `kubectl apply -f` (empty documents are ignored), or a List as `kubectl get -o yaml` and `-o json` print it.
 	//
 	// Errors: CATALOG_NOT_FOUND. Errors of an entry: those of RegisterCrd. If the results together exceed

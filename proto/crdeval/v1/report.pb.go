@@ -447,8 +447,9 @@ type CrdReport struct {
 	// Whether the CRD was checked as an update of the registered CRD with its name. False if it was checked as a
 	// creation.
 	Update bool `protobuf:"varint,7,opt,name=update,proto3" json:"update,omitempty"`
-	// The report about the conversion rules of the registered CRD, which are checked against this manifest. Absent if the
-	// CRD has no rules. Rejected rules do not reject the CRD, but conversions then fail until you set other rules.
+	// The report about the conversion rules of the request, or else about those of the registered CRD, which are checked
+	// against this manifest. Absent if the CRD has no rules. If rules of the registered CRD do not fit, the CRD is accepted
+	// nevertheless, but conversions fail until you set other rules.
 	Conversion    *ConversionReport `protobuf:"bytes,8,opt,name=conversion,proto3" json:"conversion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

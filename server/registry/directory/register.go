@@ -41,7 +41,7 @@ func (l *Loader) pass(ctx context.Context) (again time.Duration) {
 	if ctx.Err() != nil {
 		return 0
 	}
-	err := l.submit(ctx, l.pending(ctx))
+	err := l.submit(ctx, l.pending(ctx), true)
 	if err == nil {
 		err = l.setConversions(ctx)
 	}
@@ -121,14 +121,16 @@ func (l *Loader) hasManifest(ctx context.Context, c *registration) bool {
 	return ok
 }
 
-// submit registers CRDs in their order. The error is that of the registry: then the rest has to be registered later.
-func (l *Loader) submit(ctx context.Context, list []*registration) error {
+// submit registers CRDs in their order, together with their conversion rules, so that conversions have no gap. Rules that
+// are rejected do not keep their CRD from being registered. The error is that of the registry: then the rest has to be
+// registered later.
+func (l *Loader) submit(ctx context.Context, list []*registration, withRules bool) error {
 	for batch := range slices.Chunk(list, maxBatch) {
-		submissions := make([]registry.Submission, len(batch))
+		submissions, alone := make([]registry.Submission, len(batch)), []*registration(nil)
 		for i, c := range batch {
 			submissions[i].Manifest = c.file.manifests[c.key].Document
-			if rules := l.entries[key{c.crd, true}]; rules != nil && rules.file != nil && l.hasManifest(ctx, rules) {
-				submissions[i].Conversion = rules.file.manifests[rules.key].Document // without a gap for conversions
+			if rules := l.entries[key{c.crd, true}]; withRules && rules != nil && rules.file != nil && l.hasManifest(ctx, rules) {
+				submissions[i].Conversion = rules.file.manifests[rules.key].Document
 			}
 		}
 		results, _, err := l.registry.RegisterAll(ctx, l.o.Catalog, submissions)
@@ -143,9 +145,13 @@ func (l *Loader) submit(ctx context.Context, list []*registration) error {
 				err = cmp.Or(err, result.Err)
 				continue
 			}
+			if !submissions[i].Conversion.Absent() && (result.Err != nil || result.Registration.Outcome == registry.Rejected) {
+				alone = append(alone, batch[i])
+				continue
+			}
 			l.record(ctx, batch[i], result)
 		}
-		if err != nil {
+		if err = cmp.Or(err, l.submit(ctx, alone, false)); err != nil {
 			return err
 		}
 	}
@@ -156,7 +162,7 @@ func (l *Loader) submit(ctx context.Context, list []*registration) error {
 func (l *Loader) record(ctx context.Context, c *registration, result registry.Submitted) {
 	path, m, report := c.file.path, c.file.manifests[c.key], result.Registration.Report
 	c.version = c.file.version
-	if c.rejected = result.Err != nil || !report.Accepted; !c.rejected {
+	if c.rejected = result.Err != nil || result.Registration.Outcome == registry.Rejected; !c.rejected {
 		c.revision = result.Registration.CRD.Revision
 		level := l.log.InfoContext
 		if result.Registration.Outcome == registry.Unchanged {

@@ -148,16 +148,18 @@ class CrdStatus(_message.Message):
     def __init__(self, established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., stored_versions: _Optional[_Iterable[str]] = ..., accepted_names: _Optional[_Union[CrdNames, _Mapping]] = ..., observed_generation: _Optional[int] = ..., json: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class RegisterCrdRequest(_message.Message):
-    __slots__ = ("catalog", "manifest", "etag", "create_only")
+    __slots__ = ("catalog", "manifest", "etag", "create_only", "conversion")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     CREATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    CONVERSION_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     manifest: _document_pb2.Document
     etag: str
     create_only: bool
-    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ...) -> None: ...
+    conversion: _document_pb2.Document
+    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class RegisterCrdResponse(_message.Message):
     __slots__ = ("accepted", "report", "crd", "token", "outcome")
@@ -174,14 +176,16 @@ class RegisterCrdResponse(_message.Message):
     def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
 
 class RegisterCrdsEntry(_message.Message):
-    __slots__ = ("manifest", "etag", "create_only")
+    __slots__ = ("manifest", "etag", "create_only", "conversion")
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     CREATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    CONVERSION_FIELD_NUMBER: _ClassVar[int]
     manifest: _document_pb2.Document
     etag: str
     create_only: bool
-    def __init__(self, manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ...) -> None: ...
+    conversion: _document_pb2.Document
+    def __init__(self, manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class RegisterCrdsRequest(_message.Message):
     __slots__ = ("catalog", "entries")
