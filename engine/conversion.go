@@ -208,6 +208,11 @@ type ConversionLaw struct {
 	Counterexample *Counterexample
 	// Excepted reports whether the rules list the law under except.
 	Excepted bool
+	// Generated is the number of generated objects. Unconverted is the number of those that could not be converted, such
+	// as objects that do not meet a precondition: the laws were tested on objects with other values instead. Failure is the
+	// error of one of these conversions, or "". They are set for the law validity, and count for all laws.
+	Generated, Unconverted int
+	Failure                string
 }
 
 // Counterexample is a small object that breaks a law of conversions.

@@ -45,7 +45,8 @@ func (d *Definition) TestConversion(ctx context.Context, n int, seed uint64) (_ 
 		}
 		for _, r := range results {
 			list = append(list, ConversionLaw{Law: string(r.Law), Between: direction, Objects: r.Objects,
-				Excepted: d.excepts(from, to, r.Law), Counterexample: (*Counterexample)(r.Counterexample)})
+				Excepted: d.excepts(from, to, r.Law), Counterexample: (*Counterexample)(r.Counterexample),
+				Generated: r.Generated, Unconverted: r.Unconverted, Failure: r.Failure})
 		}
 	}
 	return list, nil

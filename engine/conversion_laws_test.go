@@ -176,6 +176,30 @@ func TestConversionLawsOfLiterals(t *testing.T) {
 	}
 }
 
+// TestConversionLawsReplaceObjects checks that objects that cannot be converted are counted, although the laws are tested
+// on objects with other values.
+func TestConversionLawsReplaceObjects(t *testing.T) {
+	d := definitionWithRules(t, "tasks.yaml", strings.Replace(tasksRules, "maxBytes: 100", "maxBytes: 2", 1))
+	laws, err := d.TestConversion(t.Context(), 100, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range laws {
+		t.Log(l.Law, l.Between, l.Objects, l.Generated, l.Unconverted, l.Failure)
+		generated, least, failure := 0, 0, ""
+		if l.Law == "validity" {
+			generated = 100
+			if l.Between[0] == "v1beta1" {
+				least, failure = 20, "maxBytes of the rule is 2"
+			}
+		}
+		if l.Counterexample != nil || l.Generated != generated || !strings.Contains(l.Failure, failure) ||
+			l.Unconverted < least || (l.Unconverted > 0) != (least > 0) || (l.Failure != "") != (least > 0) {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
 func TestConversionLawsWithoutObjects(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
 	for _, n := range []int{-1, 0} {

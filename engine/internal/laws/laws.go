@@ -46,6 +46,11 @@ type Result struct {
 	Objects int
 	// Counterexample is an object that breaks the law, or nil.
 	Counterexample *Counterexample
+	// Generated is the number of generated valid objects. Unconverted is the number of those whose conversion failed:
+	// laws are tested on objects with other values instead. Failure is one of the errors, or "". Only the result of
+	// Validity has them.
+	Generated, Unconverted int
+	Failure                string
 }
 
 // Counterexample is a small object that breaks a law.

@@ -445,6 +445,8 @@ func TestUnconverted(t *testing.T) {
 			t.Errorf("%s: %d objects, %v", r.Law, r.Objects, c)
 		} else if c != nil && !strings.Contains(c.Text, "Of 50 valid objects of v1beta1, 50 are not converted to v1. The conversion of this one fails: no way.") {
 			t.Error(c.Text)
+		} else if c != nil && (r.Generated != 50 || r.Unconverted != 50 || r.Failure != "no way") {
+			t.Errorf("%d of %d are not converted: %s", r.Unconverted, r.Generated, r.Failure)
 		}
 	}
 }

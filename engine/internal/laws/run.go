@@ -2,6 +2,7 @@ package laws
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type trial struct {
 	object    []byte // with defaults
 	converted []byte
 	failed    error // of the conversion
+	first     error // of the conversion of the first valid object that was generated for the trial and not converted
 	back      []byte
 	returned  error // of the conversion back
 }
@@ -56,7 +58,7 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(from.Name + "\x00" + to.Name))
-	unconverted, converted := 0, 0
+	unconverted, converted, valid := 0, 0, &results[validityLaw]
 	var example *trial
 	for k := range n {
 		r := sample.NewRandom(seed^h.Sum64(), uint64(k))
@@ -64,10 +66,16 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case tr == nil:
+		if tr == nil {
 			continue
-		case tr.failed != nil:
+		}
+		valid.Generated++
+		if tr.first != nil {
+			if valid.Unconverted++; valid.Failure == "" {
+				valid.Failure = tr.first.Error()
+			}
+		}
+		if tr.failed != nil {
 			unconverted, example = unconverted+1, tr
 			continue
 		}
@@ -78,7 +86,7 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 			return nil, err
 		}
 	}
-	if valid := &results[validityLaw]; unconverted > converted && valid.Counterexample == nil {
+	if unconverted > converted && valid.Counterexample == nil {
 		valid.Counterexample = t.unconverted(example, unconverted, converted)
 	}
 	return results, ctx.Err()
@@ -88,6 +96,7 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 // object fails, it tries other values. It returns an object whose conversion fails only if it finds no other.
 func (t *tester) generate(r sample.Random) (*trial, error) {
 	var last *trial
+	var first error
 	tree, err := t.from.Generator.Valid(r, func(object []byte) ([]sample.Fault, error) {
 		if err := t.ctx.Err(); err != nil {
 			return nil, err
@@ -97,7 +106,7 @@ func (t *tester) generate(r sample.Random) (*trial, error) {
 		if len(faults) > 0 {
 			return faults, nil
 		}
-		last = tr
+		last, first = tr, cmp.Or(first, tr.failed)
 		var failed *lens.Error
 		switch {
 		case tr.failed == nil:
@@ -113,6 +122,7 @@ func (t *tester) generate(r sample.Random) (*trial, error) {
 	if tree == nil && last.failed == nil {
 		return nil, nil // cannot be
 	}
+	last.first = first
 	last.tree, err = sample.Parse(last.object)
 	return last, err
 }

@@ -92,6 +92,11 @@ type lawLine struct {
 	Objects        int          `json:"objects"`
 	Excepted       bool         `json:"excepted,omitempty"`
 	Counterexample *counterLine `json:"counterexample,omitempty"`
+
+	// Of the law validity.
+	Generated   int    `json:"generated,omitempty"`
+	Unconverted int    `json:"unconverted,omitempty"`
+	Failure     string `json:"failure,omitempty"`
 }
 
 type counterLine struct {
@@ -196,7 +201,8 @@ func (c *convertCommand) checkRules(ctx context.Context, r *rulesReport, existin
 		r.Accepted, r.Error, r.Line = false, text, cmp.Or(line, r.Line)
 	}
 	for _, l := range laws {
-		line := lawLine{Law: l.Law, From: l.Between[0], To: l.Between[1], Objects: l.Objects, Excepted: l.Excepted}
+		line := lawLine{Law: l.Law, From: l.Between[0], To: l.Between[1], Objects: l.Objects, Excepted: l.Excepted,
+			Generated: l.Generated, Unconverted: l.Unconverted, Failure: l.Failure}
 		if e := l.Counterexample; e != nil {
 			line.Counterexample = &counterLine{e.Text, e.Object, e.Converted, e.Back}
 			r.Accepted = r.Accepted && l.Excepted
@@ -251,6 +257,12 @@ func (r *rulesReport) print(w io.Writer) error {
 	for _, c := range r.Coverage {
 		fmt.Fprintf(&b, "  %s to %s: %s: %d carried, %d read by expressions, %d stashed, %d dropped\n", c.From, c.To,
 			counted(c.Carried+c.Read+c.Stashed+c.Dropped, "field"), c.Carried, c.Read, c.Stashed, c.Dropped)
+	}
+	for _, l := range r.Laws {
+		if l.Unconverted > 0 {
+			fmt.Fprintf(&b, "  %s to %s: %d of %s cannot be converted, so the laws are tested with other values. For example: %s\n",
+				l.From, l.To, l.Unconverted, counted(l.Generated, "generated object"), l.Failure)
+		}
 	}
 	for i := range r.Laws {
 		r.Laws[i].print(&b)
