@@ -48,6 +48,8 @@ type Options struct {
 	Log *slog.Logger
 	// InProcess is where the gateway calls what has no messages: the conversion webhook. May be nil.
 	InProcess grpc.ServiceRegistrar
+	// Converted is called for each answered ConversionReview with objects. May be nil.
+	Converted func(context.Context, webhook.Observation)
 }
 
 // Register registers the services of the API.
@@ -70,7 +72,9 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	f := faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected}
 	r = registrar{r, f}
 	if o.InProcess != nil {
-		webhook.Register(registrar{o.InProcess, f}, &webhook.Converter{Registry: o.Registry, Limits: o.Limits.Documents})
+		webhook.Register(registrar{o.InProcess, f}, &webhook.Converter{
+			Registry: o.Registry, Limits: o.Limits.Documents, Observe: o.Converted,
+		})
 	}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o)})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o)})

@@ -207,7 +207,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	api.Register(services, api.Options{
 		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
 		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: a.rejected, Caller: a.gate.Caller, Log: a.log,
-		InProcess: a.inProcess,
+		InProcess: a.inProcess, Converted: a.telemetry.ObserveReviewedObjects(),
 	})
 	for service, info := range a.grpc.GetServiceInfo() {
 		for _, m := range info.Methods {

@@ -140,3 +140,28 @@ func TestConversionIsForbidden(t *testing.T) {
 		}
 	}
 }
+
+// TestFailedReviewsAreObserved: the metrics and the log name the CRD whose objects crdeval cannot convert as a webhook.
+func TestFailedReviewsAreObserved(t *testing.T) {
+	r := start(t)
+	rest := r.HTTPAddresses()[0]
+	crd := strings.Replace(hostPortCRD, "caBundle: %s, url: \"%s\"", "url: 'https://example.com/'", 1)
+	if code, body := fetch(t, rest, http.MethodPost, "/v1/catalogs/default/crds", "application/yaml", crd); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	_, answer := fetch(t, rest, http.MethodPost, "/webhooks/catalogs/default/convert", "application/json",
+		`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"example.com/v1",
+			"objects":[{"apiVersion":"example.com/v1beta1","kind":"CronTab","metadata":{"name":"a"},"hostPort":"secret:1"}]}}`)
+	_, metrics := fetch(t, rest, http.MethodGet, "/metrics", "", "")
+	const metric = `crdeval_webhook_objects_total{crd="crontabs.example.com",outcome="failed"} 1`
+	if !strings.Contains(answer, "has no conversion rules") || !strings.Contains(metrics, metric) {
+		t.Errorf("%s\n%s", answer, metrics)
+	}
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if log := r.log.String(); strings.Count(log, "crd=crontabs.example.com objects=1 failed=1 reason=CONVERSION_UNAVAILABLE") != 1 ||
+		strings.Contains(log, "secret") {
+		t.Error(log)
+	}
+}

@@ -1,8 +1,8 @@
 // Package telemetry has the traces and metrics of the server: the OpenTelemetry providers, which are configured by the
 // environment variables of OpenTelemetry, the Prometheus endpoint, and (metrics.go) the instruments of the server.
 //
-// The values of attributes are bounded: method, call, outcome. Peers, objects and CRDs are not attributes, because a
-// tenant with a thousand CRDs would create a thousand time series.
+// The values of attributes are bounded: method, call, outcome. Peers and objects are not attributes. Hosts and CRDs are
+// attributes of some metrics, with a maximum number of values.
 package telemetry
 
 import (

@@ -58,6 +58,20 @@ type Converter struct {
 		View(ctx context.Context, catalog, atLeast string) (registry.View, error)
 	}
 	Limits engine.Limits
+	// Observe is called for each answered review with objects. It may be nil.
+	Observe func(context.Context, Observation)
+}
+
+// Observation describes an answered review.
+type Observation struct {
+	Catalog string
+	// CRD is the name of the CRD of the objects; "" if the catalog does not have it.
+	CRD string
+	// Objects is the number of objects. Failed is the number of those that cannot be converted.
+	Objects, Failed int
+	// Reason is why the first of these objects cannot be converted. Conversion has details if they are known, or is nil.
+	Reason     engine.Reason
+	Conversion *engine.ConversionError
 }
 
 // ConvertMethod is the full name of the method that Convert calls.
@@ -106,9 +120,10 @@ func (c *Converter) convert(ctx context.Context, r *Conversion) (*Converted, err
 	}
 	d, err := c.definition(ctx, view, r)
 	if err != nil {
-		var text failure
-		if errors.As(err, &text) {
-			return r.failure(string(text)), nil
+		var f *failure
+		if errors.As(err, &f) {
+			c.observe(ctx, Observation{Catalog: r.Catalog, CRD: f.crd, Objects: len(r.Objects), Failed: len(r.Objects), Reason: f.reason})
+			return r.failure(f.text), nil
 		}
 		return nil, err
 	}
@@ -116,38 +131,56 @@ func (c *Converter) convert(ctx context.Context, r *Conversion) (*Converted, err
 	if err := r.convert(ctx, d, parts); err != nil {
 		return nil, err
 	}
-	if text := failureOf(parts); text != "" {
+	o := Observation{Catalog: r.Catalog, CRD: d.Name(), Objects: len(r.Objects)}
+	text, failed, why := failureOf(parts)
+	if failed > 0 {
+		o.Failed, o.Reason = failed, engine.ReasonOf(why)
+		errors.As(why, &o.Conversion)
+	}
+	c.observe(ctx, o)
+	if failed > 0 {
 		return r.failure(text), nil
 	}
 	return r.success(parts), nil
 }
 
-// failure is the message of a review that fails as a whole.
-type failure string
+func (c *Converter) observe(ctx context.Context, o Observation) {
+	if c.Observe != nil {
+		c.Observe(ctx, o)
+	}
+}
+
+// failure is why a review fails as a whole.
+type failure struct {
+	crd    string // "" if it is not known
+	reason engine.Reason
+	text   string
+}
 
 // Error returns the message.
-func (f failure) Error() string { return string(f) }
+func (f *failure) Error() string { return f.text }
 
 // definition returns the CRD of the first object. All objects must have the same CRD.
 func (c *Converter) definition(ctx context.Context, view registry.View, r *Conversion) (*engine.Definition, error) {
 	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(r.Objects[0]), c.Limits)
 	if err != nil {
-		return nil, failure("objects[0]: " + err.Error())
+		return nil, &failure{reason: engine.ReasonOf(err), text: "objects[0]: " + err.Error()}
 	}
 	group, _, hasGroup := strings.Cut(apiVersion, "/")
 	if !hasGroup || kind == "" {
-		return nil, failure(fmt.Sprintf("objects[0] has the apiVersion %q and the kind %q: they are not of a custom resource",
-			shortened(apiVersion), shortened(kind)))
+		return nil, &failure{reason: engine.ReasonObjectUnreadable, text: fmt.Sprintf("objects[0] has the apiVersion %q and "+
+			"the kind %q: they are not of a custom resource", shortened(apiVersion), shortened(kind))}
 	}
 	d, err := view.OfKind(ctx, group, kind, "")
 	var unknown *registry.Error
 	switch {
 	case errors.As(err, &unknown) && noDefinition[string(unknown.Reason)]:
-		return nil, failure(unknown.Message)
+		return nil, &failure{reason: engine.Reason(unknown.Reason), text: unknown.Message}
 	case err != nil:
 		return nil, err
 	case d.Conversion() == nil:
-		return nil, failure(d.Name() + " has no conversion rules: set them with SetConversion, or in a file of --crds")
+		return nil, &failure{d.Name(), engine.ReasonConversionUnavailable,
+			d.Name() + " has no conversion rules: set them with SetConversion, or in a file of --crds"}
 	}
 	var versions []string
 	for _, v := range d.Versions() {
@@ -155,8 +188,8 @@ func (c *Converter) definition(ctx context.Context, view registry.View, r *Conve
 	}
 	desired, version, _ := strings.Cut(r.DesiredAPIVersion, "/")
 	if desired != d.Group() || !slices.Contains(versions, version) {
-		return nil, failure(fmt.Sprintf("the desiredAPIVersion is %q, and %s has the group %s and the versions %s",
-			shortened(r.DesiredAPIVersion), d.Name(), d.Group(), strings.Join(versions, ", ")))
+		return nil, &failure{d.Name(), engine.ReasonVersionNotFound, fmt.Sprintf("the desiredAPIVersion is %q, and %s has "+
+			"the group %s and the versions %s", shortened(r.DesiredAPIVersion), d.Name(), d.Group(), strings.Join(versions, ", "))}
 	}
 	return d, nil
 }
@@ -258,13 +291,12 @@ func (r *Conversion) convertPart(ctx context.Context, d *engine.Definition, vers
 const maxFailure = 2048
 
 // failureOf returns a message with the error of the first object that cannot be converted, and the number of the
-// others. It returns "" if all objects are converted.
-func failureOf(parts []part) (text string) {
-	failed := 0
+// others; the number of all of them; and that error. It returns "", 0 and nil if all objects are converted.
+func failureOf(parts []part) (text string, failed int, why error) {
 	for i := range parts {
 		p := &parts[i]
 		if failed == 0 && p.failed > 0 {
-			text = p.why.Error()
+			text, why = p.why.Error(), p.why
 			switch engine.ReasonOf(p.why) {
 			case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable: // which name the object
 			default:
@@ -279,11 +311,11 @@ func failureOf(parts []part) (text string) {
 	}
 	switch failed {
 	case 0, 1:
-		return text
+		return text, failed, why
 	case 2:
-		return text + " (another object fails, too)"
+		return text + " (another object fails, too)", failed, why
 	}
-	return fmt.Sprintf("%s (%d other objects fail, too)", text, failed-1)
+	return fmt.Sprintf("%s (%d other objects fail, too)", text, failed-1), failed, why
 }
 
 func (r *Conversion) success(parts []part) *Converted {

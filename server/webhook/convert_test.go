@@ -10,7 +10,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/webhook"
 )
 
 // tasks is a CRD that asks a webhook for conversions, and taskRules are its rules.
@@ -125,6 +127,39 @@ func TestConversions(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestObservedConversions checks what is observed of answered ConversionReviews.
+func TestObservedConversions(t *testing.T) {
+	s := serve(t, nil)
+	bad := task("bad", `"mode":"Fast"`)
+	for name, c := range map[string]struct {
+		review string
+		want   webhook.Observation
+		rule   string
+	}{
+		"converted": {conversion(task("a", ``), task("b", ``)), webhook.Observation{CRD: "tasks.example.com", Objects: 2}, ""},
+		"values": {conversion(task("a", ``), bad, bad), webhook.Observation{
+			CRD: "tasks.example.com", Objects: 3, Failed: 2, Reason: engine.ReasonConversionFailed}, "rules[1] (values) spec.mode v1beta1 v1"},
+		"a number": {conversion(task("a", ``), `7`), webhook.Observation{
+			CRD: "tasks.example.com", Objects: 2, Failed: 1, Reason: engine.ReasonVersionNotFound}, ""},
+		"no CRD": {strings.ReplaceAll(conversion(task("a", ``)), `Task`, `Job`), webhook.Observation{
+			Objects: 1, Failed: 1, Reason: "CRD_NOT_FOUND"}, ""},
+		"no rules": {conversion(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a"}}`), webhook.Observation{
+			CRD: "crontabs.stable.example.com", Objects: 1, Failed: 1, Reason: engine.ReasonConversionUnavailable}, ""},
+	} {
+		if code, _, text := s.post(t, "/webhooks/catalogs/default/convert", c.review); code != http.StatusOK {
+			t.Fatalf("%s: HTTP %d: %s", name, code, text)
+		}
+		got, rule := <-s.observed, ""
+		if e := got.Conversion; e != nil {
+			rule = strings.Join([]string{e.Rule, e.Path, e.From, e.To}, " ")
+		}
+		got.Conversion, c.want.Catalog = nil, "default"
+		if got != c.want || rule != c.rule {
+			t.Errorf("%s: %+v %q, want %+v %q", name, got, rule, c.want, c.rule)
 		}
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/memory"
+	"github.com/crdeval/crdeval/server/webhook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,7 +39,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // server is crdeval with the sample CronTab in its catalog default.
 type server struct {
 	url      string
-	reviewed chan string // the arguments of Reviewed, which may come after the answer
+	reviewed chan string              // the arguments of Reviewed, which may come after the answer
+	observed chan webhook.Observation // before the answer
 }
 
 // reported waits for the next call of Reviewed.
@@ -64,8 +66,16 @@ func serve(t *testing.T, configure func(*gateway.Options)) *server {
 		t.Fatal(err)
 	}
 	conn := inprocess.New(inprocess.Options{})
-	api.Register(conn, api.Options{Registry: crds, Log: log, InProcess: conn})
-	s := &server{reviewed: make(chan string, 100)}
+	s := &server{reviewed: make(chan string, 100), observed: make(chan webhook.Observation, 1)}
+	api.Register(conn, api.Options{
+		Registry: crds, Log: log, InProcess: conn,
+		Converted: func(_ context.Context, o webhook.Observation) {
+			select {
+			case s.observed <- o:
+			default: // of a test that does not ask
+			}
+		},
+	})
 	options := gateway.Options{Reviewed: func(name, outcome string) {
 		select {
 		case s.reviewed <- name + " " + outcome:
