@@ -112,7 +112,6 @@ func (s *serverService) GetServerInfo(
 // manifests that cannot be evaluated, errors of contexts, and others for internal errors. atLeast is a token or empty:
 // the call waits until the registry has seen the write with that token.
 type Registry interface {
-	Register(ctx context.Context, catalog string, manifest engine.Document, p registry.Precondition) (registry.Registration, error)
 	RegisterAll(ctx context.Context, catalog string, list []registry.Submission) (done []registry.Submitted, token string, err error)
 	SetConversion(ctx context.Context, catalog, name string, change registry.ConversionChange) (registry.Registration, error)
 	SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (c *registry.CRD, token string, err error)

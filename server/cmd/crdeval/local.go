@@ -70,9 +70,18 @@ func (r *localRegistry) adopt(ctx context.Context, manifest engine.Document) (re
 	return registry.Registration{Report: report, CRD: &registry.CRD{Name: name}, Outcome: registry.Created}, nil
 }
 
-func (r *localRegistry) Register(
-	ctx context.Context, _ string, manifest engine.Document, _ registry.Precondition,
-) (registry.Registration, error) {
+func (r *localRegistry) RegisterAll(
+	ctx context.Context, _ string, list []registry.Submission,
+) (done []registry.Submitted, token string, err error) {
+	for i := range list {
+		registration, err := r.register(ctx, list[i].Manifest)
+		done = append(done, registry.Submitted{Registration: registration, Err: err})
+	}
+	return done, "", nil
+}
+
+// register registers one CRD.
+func (r *localRegistry) register(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
 	if r.adopts {
 		return r.adopt(ctx, manifest)
 	}
