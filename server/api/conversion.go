@@ -61,6 +61,11 @@ func conversionLaw(l *engine.ConversionLaw) *crdevalv1.ConversionLaw {
 	m := &crdevalv1.ConversionLaw{
 		Law: l.Law, FromVersion: l.Between[0], ToVersion: l.Between[1], Objects: int32(l.Objects), Excepted: l.Excepted,
 	}
+	if l.Generated > 0 {
+		m.Failures = &crdevalv1.ConversionFailures{
+			Generated: int32(l.Generated), Unconverted: int32(l.Unconverted), Example: valid(l.Failure),
+		}
+	}
 	if c := l.Counterexample; c != nil {
 		m.Counterexample = &crdevalv1.ConversionCounterexample{
 			Text: valid(c.Text), Object: JSON(c.Object), Converted: JSON(c.Converted), Back: JSON(c.Back),

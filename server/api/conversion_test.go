@@ -107,6 +107,14 @@ func TestSetConversion(t *testing.T) {
 		&crdevalv1.ConversionCoverage{FromVersion: "v1beta1", ToVersion: "v1", Carried: 1}) {
 		t.Errorf("%v", cover)
 	}
+	withStash := strings.Replace(hostRules, "move: {from: spec.host, to: spec.endpoint.host}", "stash: {path: spec.host, maxBytes: 3}\n- drop: {path: spec.endpoint}", 1)
+	for _, law := range set("?validateOnly=true", withStash, "Content-Type", asYAML).GetReport().GetLaws() {
+		f, short := law.GetFailures(), law.GetFromVersion() == "v1beta1"
+		if (f != nil) != (law.GetLaw() == "validity") || f != nil && (f.GetGenerated() == 0 ||
+			(f.GetUnconverted() > 0) != short || strings.Contains(f.GetExample(), "maxBytes of the rule is 3") != short) {
+			t.Errorf("%v", law)
+		}
+	}
 	withDrop := strings.Replace(hostRules, "move: {from: spec.host, to: spec.endpoint.host}", "drop: {path: spec.host}\n- drop: {path: spec.endpoint}", 1)
 	if text := w.do("POST", toSetConversion+"?validateOnly=true", withDrop, "Content-Type", asYAML).text; !strings.Contains(
 		strings.ReplaceAll(text, " ", ""), `{"fromVersion":"v1","toVersion":"v1beta1","carried":0,"read":0,"stashed":0,"dropped":1}`) {

@@ -90,7 +90,8 @@ type ConversionReport struct {
 	Violations []*Violation `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The version that conversions between two other versions go through. Empty if the rules do not name one.
 	Hub string `protobuf:"bytes,3,opt,name=hub,proto3" json:"hub,omitempty"`
-	// The rules, in the order of the request. For each pair of versions, the fields that both versions have come first.
+	// The rules, in the order of the request. For each pair of versions, the fields that both versions have come first, if
+	// there are any.
 	// Empty if there are violations.
 	Rules []*ConversionRule `protobuf:"bytes,4,rep,name=rules,proto3" json:"rules,omitempty"`
 	// The results of testing the laws on generated objects, for each pair of versions and direction. Empty if there
@@ -373,7 +374,9 @@ type ConversionLaw struct {
 	// A small object that breaks the law. Absent if the law holds for all tested objects.
 	Counterexample *ConversionCounterexample `protobuf:"bytes,5,opt,name=counterexample,proto3" json:"counterexample,omitempty"`
 	// Whether the rules list the law under `except`. A counterexample then does not reject them.
-	Excepted      bool `protobuf:"varint,6,opt,name=excepted,proto3" json:"excepted,omitempty"`
+	Excepted bool `protobuf:"varint,6,opt,name=excepted,proto3" json:"excepted,omitempty"`
+	// The generated objects that could not be converted. Only the law `validity` has it.
+	Failures      *ConversionFailures `protobuf:"bytes,7,opt,name=failures,proto3" json:"failures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -450,6 +453,78 @@ func (x *ConversionLaw) GetExcepted() bool {
 	return false
 }
 
+func (x *ConversionLaw) GetFailures() *ConversionFailures {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+// How many of the objects that are generated for one direction could not be converted, for example because they do not
+// meet a precondition. All laws are tested on objects with other values instead.
+type ConversionFailures struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of generated objects.
+	Generated int32 `protobuf:"varint,1,opt,name=generated,proto3" json:"generated,omitempty"`
+	// The number of those that could not be converted.
+	Unconverted int32 `protobuf:"varint,2,opt,name=unconverted,proto3" json:"unconverted,omitempty"`
+	// The error of one of them, as text for people. Empty if all could be converted.
+	Example       string `protobuf:"bytes,3,opt,name=example,proto3" json:"example,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConversionFailures) Reset() {
+	*x = ConversionFailures{}
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConversionFailures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConversionFailures) ProtoMessage() {}
+
+func (x *ConversionFailures) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConversionFailures.ProtoReflect.Descriptor instead.
+func (*ConversionFailures) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ConversionFailures) GetGenerated() int32 {
+	if x != nil {
+		return x.Generated
+	}
+	return 0
+}
+
+func (x *ConversionFailures) GetUnconverted() int32 {
+	if x != nil {
+		return x.Unconverted
+	}
+	return 0
+}
+
+func (x *ConversionFailures) GetExample() string {
+	if x != nil {
+		return x.Example
+	}
+	return ""
+}
+
 // An object that breaks a law.
 type ConversionCounterexample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -468,7 +543,7 @@ type ConversionCounterexample struct {
 
 func (x *ConversionCounterexample) Reset() {
 	*x = ConversionCounterexample{}
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[4]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -480,7 +555,7 @@ func (x *ConversionCounterexample) String() string {
 func (*ConversionCounterexample) ProtoMessage() {}
 
 func (x *ConversionCounterexample) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_conversion_proto_msgTypes[4]
+	mi := &file_crdeval_v1_conversion_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -493,7 +568,7 @@ func (x *ConversionCounterexample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConversionCounterexample.ProtoReflect.Descriptor instead.
 func (*ConversionCounterexample) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_conversion_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ConversionCounterexample) GetText() string {
@@ -553,7 +628,7 @@ const file_crdeval_v1_conversion_proto_rawDesc = "" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x121\n" +
 	"\x05class\x18\x05 \x01(\x0e2\x1b.crdeval.v1.ConversionClassR\x05class\x12$\n" +
-	"\rpreconditions\x18\x06 \x03(\tR\rpreconditions\"\xe7\x01\n" +
+	"\rpreconditions\x18\x06 \x03(\tR\rpreconditions\"\xa3\x02\n" +
 	"\rConversionLaw\x12\x10\n" +
 	"\x03law\x18\x01 \x01(\tR\x03law\x12!\n" +
 	"\ffrom_version\x18\x02 \x01(\tR\vfromVersion\x12\x1d\n" +
@@ -561,7 +636,12 @@ const file_crdeval_v1_conversion_proto_rawDesc = "" +
 	"to_version\x18\x03 \x01(\tR\ttoVersion\x12\x18\n" +
 	"\aobjects\x18\x04 \x01(\x05R\aobjects\x12L\n" +
 	"\x0ecounterexample\x18\x05 \x01(\v2$.crdeval.v1.ConversionCounterexampleR\x0ecounterexample\x12\x1a\n" +
-	"\bexcepted\x18\x06 \x01(\bR\bexcepted\"\xba\x01\n" +
+	"\bexcepted\x18\x06 \x01(\bR\bexcepted\x12:\n" +
+	"\bfailures\x18\a \x01(\v2\x1e.crdeval.v1.ConversionFailuresR\bfailures\"n\n" +
+	"\x12ConversionFailures\x12\x1c\n" +
+	"\tgenerated\x18\x01 \x01(\x05R\tgenerated\x12 \n" +
+	"\vunconverted\x18\x02 \x01(\x05R\vunconverted\x12\x18\n" +
+	"\aexample\x18\x03 \x01(\tR\aexample\"\xba\x01\n" +
 	"\x18ConversionCounterexample\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12,\n" +
 	"\x06object\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x122\n" +
@@ -587,32 +667,34 @@ func file_crdeval_v1_conversion_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_conversion_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_conversion_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_crdeval_v1_conversion_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_crdeval_v1_conversion_proto_goTypes = []any{
 	(ConversionClass)(0),             // 0: crdeval.v1.ConversionClass
 	(*ConversionReport)(nil),         // 1: crdeval.v1.ConversionReport
 	(*ConversionCoverage)(nil),       // 2: crdeval.v1.ConversionCoverage
 	(*ConversionRule)(nil),           // 3: crdeval.v1.ConversionRule
 	(*ConversionLaw)(nil),            // 4: crdeval.v1.ConversionLaw
-	(*ConversionCounterexample)(nil), // 5: crdeval.v1.ConversionCounterexample
-	(*Violation)(nil),                // 6: crdeval.v1.Violation
-	(*Document)(nil),                 // 7: crdeval.v1.Document
+	(*ConversionFailures)(nil),       // 5: crdeval.v1.ConversionFailures
+	(*ConversionCounterexample)(nil), // 6: crdeval.v1.ConversionCounterexample
+	(*Violation)(nil),                // 7: crdeval.v1.Violation
+	(*Document)(nil),                 // 8: crdeval.v1.Document
 }
 var file_crdeval_v1_conversion_proto_depIdxs = []int32{
-	6, // 0: crdeval.v1.ConversionReport.violations:type_name -> crdeval.v1.Violation
-	3, // 1: crdeval.v1.ConversionReport.rules:type_name -> crdeval.v1.ConversionRule
-	4, // 2: crdeval.v1.ConversionReport.laws:type_name -> crdeval.v1.ConversionLaw
-	2, // 3: crdeval.v1.ConversionReport.coverage:type_name -> crdeval.v1.ConversionCoverage
-	0, // 4: crdeval.v1.ConversionRule.class:type_name -> crdeval.v1.ConversionClass
-	5, // 5: crdeval.v1.ConversionLaw.counterexample:type_name -> crdeval.v1.ConversionCounterexample
-	7, // 6: crdeval.v1.ConversionCounterexample.object:type_name -> crdeval.v1.Document
-	7, // 7: crdeval.v1.ConversionCounterexample.converted:type_name -> crdeval.v1.Document
-	7, // 8: crdeval.v1.ConversionCounterexample.back:type_name -> crdeval.v1.Document
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	7,  // 0: crdeval.v1.ConversionReport.violations:type_name -> crdeval.v1.Violation
+	3,  // 1: crdeval.v1.ConversionReport.rules:type_name -> crdeval.v1.ConversionRule
+	4,  // 2: crdeval.v1.ConversionReport.laws:type_name -> crdeval.v1.ConversionLaw
+	2,  // 3: crdeval.v1.ConversionReport.coverage:type_name -> crdeval.v1.ConversionCoverage
+	0,  // 4: crdeval.v1.ConversionRule.class:type_name -> crdeval.v1.ConversionClass
+	6,  // 5: crdeval.v1.ConversionLaw.counterexample:type_name -> crdeval.v1.ConversionCounterexample
+	5,  // 6: crdeval.v1.ConversionLaw.failures:type_name -> crdeval.v1.ConversionFailures
+	8,  // 7: crdeval.v1.ConversionCounterexample.object:type_name -> crdeval.v1.Document
+	8,  // 8: crdeval.v1.ConversionCounterexample.converted:type_name -> crdeval.v1.Document
+	8,  // 9: crdeval.v1.ConversionCounterexample.back:type_name -> crdeval.v1.Document
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_conversion_proto_init() }
@@ -628,7 +710,7 @@ func file_crdeval_v1_conversion_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_conversion_proto_rawDesc), len(file_crdeval_v1_conversion_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -68,20 +68,32 @@ class ConversionRule(_message.Message):
     def __init__(self, between: _Optional[_Iterable[str]] = ..., index: _Optional[int] = ..., kind: _Optional[str] = ..., text: _Optional[str] = ..., preconditions: _Optional[_Iterable[str]] = ..., **kwargs) -> None: ...
 
 class ConversionLaw(_message.Message):
-    __slots__ = ("law", "from_version", "to_version", "objects", "counterexample", "excepted")
+    __slots__ = ("law", "from_version", "to_version", "objects", "counterexample", "excepted", "failures")
     LAW_FIELD_NUMBER: _ClassVar[int]
     FROM_VERSION_FIELD_NUMBER: _ClassVar[int]
     TO_VERSION_FIELD_NUMBER: _ClassVar[int]
     OBJECTS_FIELD_NUMBER: _ClassVar[int]
     COUNTEREXAMPLE_FIELD_NUMBER: _ClassVar[int]
     EXCEPTED_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
     law: str
     from_version: str
     to_version: str
     objects: int
     counterexample: ConversionCounterexample
     excepted: bool
-    def __init__(self, law: _Optional[str] = ..., from_version: _Optional[str] = ..., to_version: _Optional[str] = ..., objects: _Optional[int] = ..., counterexample: _Optional[_Union[ConversionCounterexample, _Mapping]] = ..., excepted: _Optional[bool] = ...) -> None: ...
+    failures: ConversionFailures
+    def __init__(self, law: _Optional[str] = ..., from_version: _Optional[str] = ..., to_version: _Optional[str] = ..., objects: _Optional[int] = ..., counterexample: _Optional[_Union[ConversionCounterexample, _Mapping]] = ..., excepted: _Optional[bool] = ..., failures: _Optional[_Union[ConversionFailures, _Mapping]] = ...) -> None: ...
+
+class ConversionFailures(_message.Message):
+    __slots__ = ("generated", "unconverted", "example")
+    GENERATED_FIELD_NUMBER: _ClassVar[int]
+    UNCONVERTED_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLE_FIELD_NUMBER: _ClassVar[int]
+    generated: int
+    unconverted: int
+    example: str
+    def __init__(self, generated: _Optional[int] = ..., unconverted: _Optional[int] = ..., example: _Optional[str] = ...) -> None: ...
 
 class ConversionCounterexample(_message.Message):
     __slots__ = ("text", "object", "converted", "back")
