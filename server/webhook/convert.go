@@ -123,7 +123,7 @@ func (c *Converter) convert(ctx context.Context, r *Conversion) (*Converted, err
 		var f *failure
 		if errors.As(err, &f) {
 			c.observe(ctx, Observation{Catalog: r.Catalog, CRD: f.crd, Objects: len(r.Objects), Failed: len(r.Objects), Reason: f.reason})
-			return r.failure(f.text), nil
+			return r.failure(Cut(f.text, maxFailure)), nil
 		}
 		return nil, err
 	}

@@ -90,6 +90,7 @@ func TestConversions(t *testing.T) {
 		{name: "to an unknown version", review: strings.Replace(conversion(task("a", ``)), `"example.com/v1"`, `"example.com/v7"`, 1), message: `the desiredAPIVersion is "example.com/v7", and tasks.example.com has the group example.com and the versions v1, v1beta1`},
 		{name: "to another group", review: strings.Replace(conversion(task("a", ``)), `"example.com/v1"`, `"v1"`, 1), message: `the desiredAPIVersion is "v1"`},
 		{name: "no CRD", review: strings.ReplaceAll(conversion(task("a", ``)), `Task`, `Job`), message: `catalog "default" has no CRD for kind "Job" of group "example.com"`},
+		{name: "no CRD for a long kind", review: conversion(`{"apiVersion":"example.com/v1beta1","kind":"` + long[:2<<20] + `","metadata":{}}`), message: `catalog "default" has no CRD for kind "xxx`},
 		{name: "no rules", review: conversion(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"a"}}`), message: `crontabs.stable.example.com has no conversion rules: set them with SetConversion, or in a file of --crds`},
 	} {
 		for _, version := range []string{"v1", "v1beta1"} {

@@ -48,7 +48,7 @@ func (p *pass) convertByRules(to *Version) error {
 func (d *Definition) Rewrite(ctx context.Context, doc *value.Doc, root uint32, from, to string, whole bool) *Fault {
 	if d.Lenses == nil {
 		return d.unconverted(ConversionUnavailable, from, to,
-			fmt.Errorf("%s has conversion rules that do not fit its schemas: correct them with SetConversion", d.Name))
+			fmt.Errorf("%s has conversion rules that do not fit its schemas: correct them with SetConversion, or in their file of --crds", d.Name))
 	}
 	if err := d.Lenses.Convert(ctx, doc, root, from, to, whole); err != nil {
 		return d.unconverted(ConversionFailed, from, to,
