@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -69,10 +70,11 @@ func (c *migrateCommand) Validate() error {
 	return c.validate()
 }
 
-// storage is the CRD of a kind, with its storage version. err says why its objects cannot be migrated.
+// storage is the CRD of a kind, with its storage version. revision changes with the CRD, its conversion rules and the
+// version. err says why its objects cannot be migrated.
 type storage struct {
-	crd, version string
-	err          error
+	crd, version, revision string
+	err                    error
 }
 
 // migration is a run.
@@ -173,7 +175,7 @@ func (m *migration) findKinds(ctx context.Context, rejected map[string]error) er
 		for _, version := range spec.Versions {
 			if _, known := m.kinds[of]; version.Storage && !known {
 				name := j.source.id.Metadata.Name
-				m.kinds[of] = storage{name, version.Name, rejected[name]}
+				m.kinds[of] = storage{name, version.Name, m.revision(name, revisionOf(j.source)), rejected[name]}
 			}
 		}
 	}
@@ -185,7 +187,8 @@ func (m *migration) findKinds(ctx context.Context, rejected map[string]error) er
 		for _, crd := range page.GetCrds() {
 			of := groupKind{crd.GetGroup(), crd.GetNames().GetKind()}
 			if _, known := m.kinds[of]; !known {
-				m.kinds[of] = storage{crd.GetName(), crd.GetStorageVersion(), rejected[crd.GetName()]}
+				name := crd.GetName()
+				m.kinds[of] = storage{name, crd.GetStorageVersion(), m.revision(name, crd.GetRevision()), rejected[name]}
 			}
 		}
 		if token = page.GetNextPageToken(); token == "" {
@@ -210,6 +213,26 @@ func (m *migration) findKinds(ctx context.Context, rejected map[string]error) er
 		}
 	}
 	return fmt.Errorf("there is no CRD %s: add it to --crds, or correct --crd", m.CRD)
+}
+
+// revision returns the revision of a CRD together with its conversion rules in files.
+func (m *migration) revision(name, crd string) string {
+	if rules := m.v.converted[name]; rules != nil {
+		return crd + " " + digest(rules)
+	}
+	return crd
+}
+
+// revisionOf returns the digest of the parts of a CRD that affect conversion. Its status and metadata do not.
+func revisionOf(crd *source) string {
+	var parts struct {
+		APIVersion string          `json:"apiVersion"`
+		Spec       json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal(crd.json, &parts); err != nil {
+		return digest(crd)
+	}
+	return digestOf([]byte(parts.APIVersion+"\n"), parts.Spec)
 }
 
 // convert returns the objects at the storage versions, in their order.

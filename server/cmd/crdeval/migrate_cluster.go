@@ -239,7 +239,7 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*source) error {
 	if m.Write {
 		output = "the cluster"
 	}
-	m.state, err = loadState(m.State, migrationSubject{Source: cl.host, CRD: m.CRD, UID: cl.crd.Metadata.UID, Version: to, Output: output})
+	st, err := loadState(m.State, migrationSubject{Source: cl.host, CRD: m.CRD, UID: cl.crd.Metadata.UID, Version: to, Output: output})
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,11 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*source) error {
 			return err
 		}
 		defer closeService()
+		if err := st.checkRevisions(m.kinds); err != nil {
+			return err
+		}
 	}
+	m.state = st
 	if err := m.readCluster(ctx, cl, served); err != nil {
 		return errors.Join(err, m.state.save())
 	}

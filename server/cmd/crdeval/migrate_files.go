@@ -14,6 +14,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/crdeval/crdeval/server/manifests"
@@ -28,6 +29,9 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*source) err
 	defer closeService()
 	st, err := loadState(m.State, migrationSubject{Source: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
 	if err != nil {
+		return err
+	}
+	if err := st.checkRevisions(m.kinds); err != nil {
 		return err
 	}
 	m.state = st
@@ -125,7 +129,11 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error 
 		return err
 	}
 	for _, r := range results {
-		switch to := m.kinds[kindOf(r.source)]; {
+		to, known := m.kinds[kindOf(r.source)]
+		if known {
+			m.state.use(to)
+		}
+		switch {
 		case r.err != nil && r.skipped && m.SkipOtherKinds:
 			m.state.Skipped++
 		case r.err != nil:
@@ -177,8 +185,11 @@ func writeObject(dir string, r *conversion) error {
 }
 
 // digest identifies a document.
-func digest(s *source) string {
-	sum := sha256.Sum256(append(append([]byte(nil), s.Document.JSON...), s.Document.YAML...))
+func digest(s *source) string { return digestOf(s.Document.JSON, s.Document.YAML) }
+
+// digestOf returns the digest of the concatenated parts.
+func digestOf(parts ...[]byte) string {
+	sum := sha256.Sum256(slices.Concat(parts...))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // migrateState is the progress of a migration. It is saved in the file of --state after each page or batch and when the
@@ -22,6 +24,9 @@ type migrateState struct {
 	Continue string   `json:"continue,omitempty"`
 	Done     []string `json:"done,omitempty"`
 
+	// The revisions of the CRDs whose objects were read, by name. Writes in a cluster do not need them.
+	CRDs map[string]string `json:"crds,omitempty"`
+
 	Migrated int       `json:"migrated"`
 	Current  int       `json:"current,omitempty"` // had the storage version
 	Deleted  int       `json:"deleted,omitempty"`
@@ -35,7 +40,7 @@ type migrateState struct {
 }
 
 // stateFormat changes when older programs cannot continue a run.
-const stateFormat = 1
+const stateFormat = 2
 
 // migrationSubject is what a run migrates. A run with another subject cannot continue it.
 type migrationSubject struct {
@@ -73,6 +78,8 @@ func loadState(path string, of migrationSubject) (*migrateState, error) {
 	case st.Format != stateFormat:
 		return nil, fmt.Errorf("--state: %s has the format %d, and this version of crdeval reads only %d: remove it to start again",
 			path, st.Format, stateFormat)
+	case st.isDamaged():
+		return nil, fmt.Errorf("--state: %s is damaged: remove it to start again", path)
 	case st.Subject != of:
 		return nil, fmt.Errorf("--state: %s is the state of another migration (%s): use another file, or remove it to start again",
 			path, st.Subject.difference(of))
@@ -93,6 +100,37 @@ func (s migrationSubject) difference(run migrationSubject) string {
 		}
 	}
 	return ""
+}
+
+// isDamaged reports whether no run can have saved the state.
+func (st *migrateState) isDamaged() bool {
+	if min(st.Documents, st.Migrated, st.Current, st.Deleted, st.Skipped) < 0 || st.Finished && !st.Read || st.Read && st.Continue != "" {
+		return true
+	}
+	if st.Subject.Version != "" { // of a cluster
+		return st.Documents > 0 || st.Digest != "" || len(st.Done) > st.count()
+	}
+	return st.Documents != st.count() || (st.Documents > 0) != (st.Digest != "") || st.Continue != "" || len(st.Done) > 0
+}
+
+// use records the CRD of an object that was read.
+func (st *migrateState) use(of storage) {
+	if st.CRDs == nil {
+		st.CRDs = map[string]string{}
+	}
+	st.CRDs[of.crd] = of.revision
+}
+
+// checkRevisions returns an error if a CRD changed after its objects were migrated: the results would differ.
+func (st *migrateState) checkRevisions(kinds map[groupKind]storage) error {
+	current := slices.Collect(maps.Values(kinds))
+	for _, name := range slices.Sorted(maps.Keys(st.CRDs)) {
+		if !slices.ContainsFunc(current, func(of storage) bool { return of.crd == name && of.revision == st.CRDs[name] }) {
+			return fmt.Errorf("--state: the CRD %s or its conversion rules changed since the last run: remove %s to start again",
+				name, st.path)
+		}
+	}
+	return nil
 }
 
 // save replaces the file. An interruption leaves the old or the new content.
