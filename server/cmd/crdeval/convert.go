@@ -101,6 +101,9 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	v := &converter{service: service}
 	for _, s := range slices.Concat(crds, rules) {
 		j := v.add(ctx, s)
+		if ctx.Err() != nil { // it is not the reason of a rejection
+			return errors.New("interrupted")
+		}
 		if total.crd(j); j.Error != "" || !j.Accepted {
 			if err := j.print(env.stderr); err != nil {
 				return err

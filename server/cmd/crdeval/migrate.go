@@ -133,6 +133,8 @@ func (m *migration) connect(ctx context.Context, crds, rules []*source) (close f
 		name := cmp.Or(s.id.CRD, s.id.Metadata.Name)
 		needed := name == "" || name == m.CRD
 		switch {
+		case ctx.Err() != nil: // it is not the reason of a rejection
+			err = errors.New("interrupted")
 		case j.Error == "" && j.Accepted:
 			continue
 		case needed && j.Error != "":
