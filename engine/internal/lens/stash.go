@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -52,7 +55,7 @@ func (b *pairing) nameStash(r *compiledRule) {
 	found, _ := r.from.resolve(version.Schema)
 	st.fits = b.plan(incomplete(found), r.at)
 	r.stash = st
-	r.require(fmt.Sprintf("%s of %s has at most %d bytes as JSON", r.from, version.Name, r.maxBytes))
+	r.require(fmt.Sprintf("%s of %s is valid and has at most %d bytes as JSON", r.from, version.Name, r.maxBytes))
 }
 
 // keysOf returns the fields that identify the items of a list: those of its type or of its list rule, or nil.
@@ -137,6 +140,9 @@ func (r *run) save(dst []byte) ([]byte, *Error) {
 func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 	d := r.d
 	if step == len(s.from) {
+		if !s.restores(d, i) {
+			return nil, s.rejected(r, i)
+		}
 		from := len(dst)
 		dst = d.AppendCanonical(dst, i)
 		if size := int64(len(dst) - from); size > s.maxBytes {
@@ -162,6 +168,21 @@ func (s *stash) save(r *run, i uint32, step int, dst []byte) ([]byte, *Error) {
 		dst = append(dst, '}')
 	}
 	return dst, err
+}
+
+// restores reports whether restore accepts a value.
+func (s *stash) restores(d *value.Doc, i uint32) bool {
+	return len(s.fits.Explain(d, i, plan.At{})) == 0
+}
+
+// rejected returns the error about a value that restore would ignore.
+func (s *stash) rejected(r *run, i uint32) *Error {
+	why := ""
+	if found := s.fits.Explain(r.d, i, plan.At{Field: field.NewPath(s.from.String())}); len(found) > 0 {
+		why = violation.Shorten(found[0].Error.Error(), maxShownFile)
+	}
+	return r.failed(s.compiledRule, i, fmt.Sprintf("is not valid in %s (%s), so the conversion back would lose it: correct it",
+		r.program.from.Name, why))
 }
 
 // savedItem is the stashed content of an item of a list or map.
@@ -234,7 +255,7 @@ func (s *stash) restore(d *value.Doc, f *value.Finder, i uint32, step int, kept 
 	} else if d.Nodes[i].Kind == value.Object {
 		c, last := d.Field(i, name), step == len(s.from)-1
 		switch {
-		case last && c == 0 && len(s.fits.Explain(d, kept, plan.At{})) == 0:
+		case last && c == 0 && s.restores(d, kept):
 			c = newNode(d, name, "null") // the annotation must not change while it is searched
 			d.Replace(c, kept)
 			d.Append(i, c)
