@@ -86,11 +86,14 @@ type migration struct {
 	state *migrateState
 	meter *meter
 	all   int // objects; 0 if unknown
+	// paths has the digests of the paths that --out has for the objects of files.
+	paths map[[16]byte]struct{}
 }
 
 // Run migrates the objects of files or of a cluster.
 func (c *migrateCommand) Run(ctx context.Context, env environment) error {
-	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, meter: newMeter(c.Progress, env.stderr, 0)}
+	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, paths: map[[16]byte]struct{}{},
+		meter: newMeter(c.Progress, env.stderr, 0)}
 	crds, rules, err := reader{env, c.Recursive}.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err

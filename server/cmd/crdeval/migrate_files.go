@@ -73,6 +73,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 			if n == st.Documents && digest(s) != st.Digest {
 				return fmt.Errorf("the files have changed since the last run: %s is not the object that it migrated last", s.where())
 			}
+			_ = m.reserve(s)
 			continue
 		}
 		if batch = append(batch, s); len(batch) == maxBatch {
@@ -114,9 +115,10 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error 
 	}
 	var lines bytes.Buffer
 	for _, r := range results {
+		reserved := m.reserve(r.source)
 		if r.object != nil && m.Out != "" {
-			if err := writeObject(m.Out, r); err != nil {
-				r.err = err
+			if r.err = reserved; r.err == nil {
+				r.err = writeObject(m.Out, r)
 			}
 		} else if r.object != nil {
 			if err := json.Compact(&lines, r.object); err != nil {
@@ -160,15 +162,37 @@ func (m *migration) locate(r *conversion) (at, text string) {
 	return fmt.Sprintf("%s:%d: %s", r.File, line, r.title()), text
 }
 
-// writeObject writes an object to DIR/KIND.GROUP/[NAMESPACE/]NAME.json. Writing it again replaces the file.
-func writeObject(dir string, r *conversion) error {
-	id := &r.id
+// reserve reserves the path of an object of files. It returns an error if an earlier object has the same path. A
+// continued run also reserves the paths of the objects that it skips.
+func (m *migration) reserve(s *source) error {
+	if m.Out == "" || m.inCluster() || s.id.Metadata.Name == "" {
+		return nil
+	}
+	path := strings.Join(pathOf(s), "/")
+	sum := sha256.Sum256([]byte(path))
+	key := [16]byte(sum[:])
+	if _, taken := m.paths[key]; taken {
+		return fmt.Errorf("an earlier object has the same file name %s", path)
+	}
+	m.paths[key] = struct{}{}
+	return nil
+}
+
+// pathOf returns the segments of the path of an object below --out: KIND.GROUP/[NAMESPACE/]NAME.json.
+func pathOf(s *source) []string {
+	id := &s.id
 	parts := []string{id.Kind + "." + groupOf(id.APIVersion), id.Metadata.Namespace, id.Metadata.Name + ".json"}
-	if id.Metadata.Name == "" {
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}
+
+// writeObject writes an object to a directory. Writing it again replaces the file.
+func writeObject(dir string, r *conversion) error {
+	parts := pathOf(r.source)
+	if r.id.Metadata.Name == "" {
 		return errors.New("it has no metadata.name for the name of its file")
 	}
 	for _, part := range parts {
-		if part != "" && (!filepath.IsLocal(part) || strings.ContainsAny(part, `/\`)) {
+		if !filepath.IsLocal(part) || strings.ContainsAny(part, `/\`) {
 			return fmt.Errorf("%q cannot be the name of a file", part)
 		}
 	}

@@ -161,3 +161,34 @@ func TestMigrateWithServer(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
+
+// TestMigrateOutRejectsSameFile has two objects with the same file name, also in different runs.
+func TestMigrateOutRejectsSameFile(t *testing.T) {
+	t.Chdir("testdata")
+	const twin = `{"apiVersion":"example.com/v1beta1","kind":"Lamp","metadata":{"name":"new0"},"spec":{"bulb":"twin"}}` + "\n"
+	const namespaced = `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"new0","namespace":"n"}}` + "\n"
+	input, lines := filepath.Join(t.TempDir(), "input.ndjson"), manyLamps(maxBatch/2)
+	if err := os.WriteFile(input, []byte(lines+namespaced+twin), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s:%d: Lamp new0: not migrated: an earlier object has the same file name Lamp.example.com/new0.json\n",
+		input, maxBatch+2)
+	for _, continued := range []bool{false, true} {
+		dir := t.TempDir()
+		args := []string{"migrate", input, "--crds", "convert-crd.yaml", "--crds", "convert-rules.yaml", "--out", dir}
+		if continued {
+			args = append(args, "--state", interruptedMigration(t, args...))
+		}
+		code, _, stderr := invoke(t, "", args...)
+		if code != exitRejected || !strings.HasPrefix(stderr, want) || !strings.HasSuffix(stderr, ", 1 not migrated\n") {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "Lamp.example.com", "new0.json"))
+		if err != nil || strings.Contains(string(text), "twin") {
+			t.Errorf("%s %v", text, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "Lamp.example.com", "n", "new0.json")); err != nil {
+			t.Error(err)
+		}
+	}
+}
