@@ -239,7 +239,9 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*source) error {
 	if m.Write {
 		output = "the cluster"
 	}
-	st, err := loadState(m.State, migrationSubject{Source: cl.host, CRD: m.CRD, UID: cl.crd.Metadata.UID, Version: to, Output: output})
+	st, err := loadState(m.State, migrationSubject{
+		Source: cl.host, CRD: m.CRD, UID: cl.crd.Metadata.UID, Version: to, Output: output,
+	})
 	if err != nil {
 		return err
 	}

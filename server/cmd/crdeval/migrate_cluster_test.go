@@ -427,3 +427,38 @@ func TestMigrateClusterState(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
+
+// TestMigrateClusterRejectsChangedCRD changes the spec of the CRD in a cluster between two runs that print objects.
+func TestMigrateClusterRejectsChangedCRD(t *testing.T) {
+	f := newFakeCluster(t, 3, 2)
+	f.onRequest(func(_ int, w http.ResponseWriter, r *http.Request) bool {
+		second := r.URL.Query().Get("continue") != ""
+		if second {
+			f.fail(w, http.StatusForbidden, "Forbidden", "")
+		}
+		return second
+	})
+	state := filepath.Join(t.TempDir(), "state")
+	const done = "2 objects done: run the command again to continue"
+	if code, _, stderr := f.migrate(t.Context(), "--state", state); code != exitError || !strings.Contains(stderr, done) {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	f.onRequest(nil)
+	change := func(part, field string, value any) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.crd[part].(map[string]any)[field] = value
+	}
+	names := map[string]any{"plural": "lamps", "singular": "lamp", "kind": "Lamp", "listKind": "LampList"}
+	change("spec", "names", names)
+	code, stdout, stderr := f.migrate(t.Context(), "--state", state)
+	if code != exitError || stdout != "" || !strings.HasSuffix(stderr, "remove "+state+" to start again\n") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	// Metadata does not matter.
+	delete(names, "listKind")
+	change("metadata", "resourceVersion", "9")
+	if code, _, stderr := f.migrate(t.Context(), "--state", state); code != 0 {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+}

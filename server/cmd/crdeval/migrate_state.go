@@ -104,7 +104,8 @@ func (s migrationSubject) difference(run migrationSubject) string {
 
 // isDamaged reports whether no run can have saved the state.
 func (st *migrateState) isDamaged() bool {
-	if min(st.Documents, st.Migrated, st.Current, st.Deleted, st.Skipped) < 0 || st.Finished && !st.Read || st.Read && st.Continue != "" {
+	if min(st.Documents, st.Migrated, st.Current, st.Deleted, st.Skipped) < 0 ||
+		st.Finished && !st.Read || st.Read && st.Continue != "" {
 		return true
 	}
 	if st.Subject.Version != "" { // of a cluster
