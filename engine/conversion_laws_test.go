@@ -200,6 +200,42 @@ func TestConversionLawsReplaceObjects(t *testing.T) {
 	}
 }
 
+// TestConversionLawsOfFailingExpressions checks that validity is broken if and only if an expression fails for all values.
+func TestConversionLawsOfFailingExpressions(t *testing.T) {
+	for _, c := range []struct {
+		expr, back string
+		broken     []string // the versions that are not converted
+	}{
+		{"int(self.spec.text + 'zzz')", "string(self.spec.count / 0)", []string{"v1", "v1beta1"}},
+		{"size(self.spec.text)", "string(self.spec.count / 0)", []string{"v1"}},
+		{"self.spec.text.startsWith('production') ? 1 : size(self.spec.text) / 0", "string(self.spec.count)", nil},
+	} {
+		rules := "crd: failing.example.com\nbetween: [v1beta1, v1]\nrules:\n" +
+			fmt.Sprintf("- cel: {to: spec.count, expr: %q}\n  back: {spec.text: %q}\n", c.expr, c.back)
+		d := definitionWithRules(t, "failing.yaml", rules)
+		laws, err := d.TestConversion(t.Context(), 200, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var broken []string
+		for _, l := range laws {
+			x := l.Counterexample
+			if l.Law != "validity" || x == nil {
+				continue
+			}
+			broken = append(broken, l.Between[0])
+			field := map[string]string{"v1": "spec.count", "v1beta1": "spec.text"}[l.Between[0]]
+			if want := "No generated object of " + l.Between[0] + " with " + field + " is converted"; !strings.Contains(x.Text, want) ||
+				len(x.Object) > 200 {
+				t.Errorf("%s\n%s\nwant %s", x.Text, x.Object, want)
+			}
+		}
+		if slices.Sort(broken); !slices.Equal(broken, c.broken) {
+			t.Errorf("%s: %v are broken, want %v", c.expr, broken, c.broken)
+		}
+	}
+}
+
 func TestConversionLawsWithoutObjects(t *testing.T) {
 	d := definitionWithRules(t, "tasks.yaml", tasksRules)
 	for _, n := range []int{-1, 0} {

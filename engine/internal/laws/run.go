@@ -2,7 +2,6 @@ package laws
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +31,8 @@ type trial struct {
 
 	object    []byte // with defaults
 	converted []byte
-	failed    error // of the conversion
-	first     error // of the conversion of the first valid object that was generated for the trial and not converted
+	failed    error  // of the conversion
+	first     *trial // the first valid object that was generated for the trial and not converted, or nil
 	back      []byte
 	returned  error // of the conversion back
 }
@@ -60,6 +59,8 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 	_, _ = h.Write([]byte(from.Name + "\x00" + to.Name))
 	unconverted, converted, valid := 0, 0, &results[validityLaw]
 	var example *trial
+	var objects [][]byte // that are converted
+	failing := failures{}
 	for k := range n {
 		r := sample.NewRandom(seed^h.Sum64(), uint64(k))
 		tr, err := t.generate(r)
@@ -72,14 +73,16 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 		valid.Generated++
 		if tr.first != nil {
 			if valid.Unconverted++; valid.Failure == "" {
-				valid.Failure = tr.first.Error()
+				valid.Failure = tr.first.failed.Error()
 			}
+			failing.add(tr.first)
 		}
 		if tr.failed != nil {
 			unconverted, example = unconverted+1, tr
 			continue
 		}
 		converted++
+		objects = append(objects, tr.object)
 		t.run(r, tr, laws, results)
 		t.runLarge(tr, laws[sizeLaw], &results[sizeLaw])
 		if err := ctx.Err(); err != nil {
@@ -89,14 +92,16 @@ func Test(ctx context.Context, c Converter, from, to *Version, via string, n int
 	if unconverted > converted && valid.Counterexample == nil {
 		valid.Counterexample = t.unconverted(example, unconverted, converted)
 	}
+	if valid.Counterexample == nil {
+		valid.Counterexample = t.neverConverted(failing, objects)
+	}
 	return results, ctx.Err()
 }
 
 // generate returns a valid object and its conversion, or nil if it finds no valid object. If the conversion of an
 // object fails, it tries other values. It returns an object whose conversion fails only if it finds no other.
 func (t *tester) generate(r sample.Random) (*trial, error) {
-	var last *trial
-	var first error
+	var last, first *trial
 	tree, err := t.from.Generator.Valid(r, func(object []byte) ([]sample.Fault, error) {
 		if err := t.ctx.Err(); err != nil {
 			return nil, err
@@ -106,7 +111,9 @@ func (t *tester) generate(r sample.Random) (*trial, error) {
 		if len(faults) > 0 {
 			return faults, nil
 		}
-		last, first = tr, cmp.Or(first, tr.failed)
+		if last = tr; first == nil && tr.failed != nil {
+			first = tr
+		}
 		var failed *lens.Error
 		switch {
 		case tr.failed == nil:
