@@ -59,7 +59,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// checkFailure checks the outcome and the start of the text of an error, or that there is none if want is empty.
+// checkFailure checks the outcome of an error and the start of its text. If want is empty, err must be nil.
 func checkFailure(t *testing.T, name string, err error, outcome Outcome, want string) {
 	t.Helper()
 	var f *failure

@@ -72,7 +72,10 @@ func (b *body) Read(p []byte) (int, error) {
 		b.taken -= b.free
 		b.free = 0
 	}
-	if err != nil && err != io.EOF && b.ctx.Err() == nil && !isTimeout(err) {
+	switch ended := b.ctx.Err(); {
+	case err == io.EOF && ended != nil: // the transport closed the connection, and then the webhook did
+		err = ended
+	case err != nil && err != io.EOF && ended == nil && !isTimeout(err):
 		err = &failure{Unreachable, err}
 	}
 	return n, err

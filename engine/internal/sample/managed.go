@@ -8,8 +8,8 @@ import (
 
 // Managed returns an object as API servers store it, with managers of its fields in metadata.managedFields, and the part
 // of it that an API server converts if a manager applies again without its fields: without the fields that only this
-// manager has, and with the same metadata. Another manager has all other fields, or nobody has them. In a quarter of the
-// cases the part is the whole object. The choices for a field depend only on its path and on the seed.
+// manager has, and with the same metadata. Another manager has all other fields, or no manager has them. In a quarter of
+// the cases the part is the whole object. The choices for a field depend only on its path and on the seed.
 func (g *Generator) Managed(seed uint64, o *Tree) (whole, part *Tree) {
 	r := NewRandom(seed, 0)
 	s := splitter{seed: seed, percent: pick(r, []int{0, 20, 50, 80})}

@@ -105,7 +105,7 @@ func TestManaged(t *testing.T) {
 		})
 		if len(entries) > 1 {
 			if all := gone.Union(listed(entries[1])); !fields(whole).Difference(all).Empty() {
-				t.Errorf("nobody has %v", fields(whole).Difference(all))
+				t.Errorf("no manager has %v", fields(whole).Difference(all))
 			}
 		}
 		if slices.ContainsFunc(part.Items, func(m *sample.Tree) bool { return whole.Get(m.Key) == nil }) {

@@ -70,6 +70,7 @@ func (r *localRegistry) adopt(ctx context.Context, manifest engine.Document) (re
 	return registry.Registration{Report: report, CRD: &registry.CRD{Name: name}, Outcome: registry.Created}, nil
 }
 
+// RegisterAll ignores the preconditions and conversion rules of submissions: commands set rules with SetConversion.
 func (r *localRegistry) RegisterAll(
 	ctx context.Context, _ string, list []registry.Submission,
 ) (done []registry.Submitted, token string, err error) {
