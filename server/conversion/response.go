@@ -3,6 +3,7 @@ package conversion
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -72,10 +73,11 @@ func (b *body) Read(p []byte) (int, error) {
 		b.taken -= b.free
 		b.free = 0
 	}
-	switch ended := b.ctx.Err(); {
-	case err == io.EOF && ended != nil: // the transport closed the connection, and then the webhook did
-		err = ended
-	case err != nil && err != io.EOF && ended == nil && !isTimeout(err):
+	ended := b.ctx.Err()
+	if errors.Is(err, io.EOF) && ended != nil { // the transport closed the connection, and then the webhook did
+		return n, ended
+	}
+	if err != nil && !errors.Is(err, io.EOF) && ended == nil && !isTimeout(err) {
 		err = &failure{Unreachable, err}
 	}
 	return n, err
