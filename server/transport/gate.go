@@ -2,20 +2,15 @@ package transport
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"strings"
 	"time"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -61,12 +56,8 @@ func newSlots(n int) chan struct{} {
 // Check returns the error with which a call is rejected at this moment. authorization is the value of the header. Check
 // does not reserve a slot: the server checks the call again.
 func (g *Gate) Check(authorization string) error {
-	if g.Tokens != nil {
-		scheme, token, _ := strings.Cut(authorization, " ")
-		if !strings.EqualFold(scheme, "bearer") || !g.Tokens.known(token) {
-			return statusError(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
-				"a valid bearer token is required: send the header authorization: Bearer TOKEN", nil)
-		}
+	if err := g.authenticate(authorization); err != nil {
+		return err
 	}
 	if g.UnderPressure != nil && g.UnderPressure() {
 		g.Rejected()
@@ -160,25 +151,6 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 		leave()
 	}
 	return handler(srv, ss)
-}
-
-// Caller returns the identity of a caller, for limits per caller: the digest of its bearer token if the server requires
-// tokens, else the subject of its verified client certificate, else the address of its connection.
-func (g *Gate) Caller(ctx context.Context) string {
-	if g.Tokens != nil {
-		if token, err := auth.AuthFromMD(ctx, "bearer"); err == nil {
-			digest := sha256.Sum256([]byte(token))
-			return "token:" + hex.EncodeToString(digest[:])
-		}
-	}
-	p, ok := peer.FromContext(ctx)
-	if !ok || p.Addr == nil {
-		return ""
-	}
-	if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
-		return "certificate:" + info.State.VerifiedChains[0][0].Subject.String()
-	}
-	return "connection:" + p.Addr.String()
 }
 
 // statusError returns the status of an error. It is the error of a call.
