@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -18,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
@@ -33,6 +36,9 @@ const (
 	maxErrorDetails = 16
 	maxErrorBytes   = 4 << 10
 	maxQuotedBytes  = 256 // of a value of the request in an error text
+
+	// defaultRetryDelay is the mean delay of an OVERLOADED without its own.
+	defaultRetryDelay = time.Second
 )
 
 // codeOf has the gRPC code of each reason, as error_reason.proto documents it.
@@ -65,11 +71,13 @@ func codesByName(names map[codes.Code]string) map[string]codes.Code {
 	return all
 }
 
-// Error is an error with its reason. gRPC converts it to a status with an ErrorInfo.
+// Error is an error with its reason. gRPC converts it to a status with an ErrorInfo and, if the reason is OVERLOADED,
+// a RetryInfo.
 type Error struct {
 	Reason       crdevalv1.ErrorReason
 	Message      string
 	Metadata     map[string]string
+	RetryDelay   time.Duration  // of OVERLOADED, already jittered; 0: about a second
 	report       *engine.Report // of a rejected CRD; nil otherwise
 	shuttingDown bool           // OVERLOADED because the server shuts down
 }
@@ -235,6 +243,10 @@ func (e *Error) status() *statusv1.Status {
 		info.Metadata["omitted_violations"] = strconv.Itoa(omitted)
 		details = append(details, excerpt)
 	}
+	if e.Reason == crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED {
+		delay := cmp.Or(e.RetryDelay, Jitter(defaultRetryDelay))
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(delay)})
+	}
 	for _, m := range details {
 		if detail, err := anypb.New(m); err == nil {
 			st.Details = append(st.Details, detail)
@@ -253,6 +265,22 @@ func (f faults) call(ctx context.Context, err error) error {
 		f.rejected()
 	}
 	return p.GRPCStatus().Err()
+}
+
+// Jitter returns a random duration between half and one and a half of d, so that rejected callers do not return at once.
+func Jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(max(d, 1)) //nolint:gosec // no secret
+}
+
+// RetryDelayOf returns the delay of the RetryInfo of a status, and whether it has one.
+func RetryDelayOf(st *statusv1.Status) (delay time.Duration, ok bool) {
+	info := &errdetails.RetryInfo{}
+	for _, detail := range st.GetDetails() {
+		if detail.MessageIs(info) && detail.UnmarshalTo(info) == nil {
+			return info.GetRetryDelay().AsDuration(), true
+		}
+	}
+	return 0, false
 }
 
 // ErrorInfoOf returns the first detail of a status if it is an ErrorInfo, else nil.

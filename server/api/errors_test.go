@@ -3,10 +3,12 @@ package api
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -25,5 +27,24 @@ func TestErrorOfStore(t *testing.T) {
 	}
 	if err := (faults{}).call(t.Context(), status.Error(codes.NotFound, "x")); status.Code(err) != codes.NotFound {
 		t.Error(err)
+	}
+}
+
+// TestRetryDelay checks that each OVERLOADED has a retry delay, and no other error.
+func TestRetryDelay(t *testing.T) {
+	for _, c := range []struct {
+		err      *Error
+		min, max time.Duration
+	}{
+		{overloaded("limit", 1, "text"), defaultRetryDelay / 2, defaultRetryDelay * 3 / 2},
+		{shuttingDown("advice"), defaultRetryDelay / 2, defaultRetryDelay * 3 / 2},
+		{&Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, RetryDelay: 30 * time.Millisecond}, 30 * time.Millisecond, 30 * time.Millisecond},
+		{LimitExceeded("limit", 1, "text"), 0, 0},
+	} {
+		st := c.err.GRPCStatus().Proto()
+		delay, ok := RetryDelayOf(st)
+		if ok != (c.max > 0) || delay < c.min || delay > c.max || ErrorInfoOf(st).GetReason() != c.err.reasonName() {
+			t.Errorf("%v: retry delay %v, %v, want %v to %v", c.err.reasonName(), delay, ok, c.min, c.max)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +92,20 @@ func writeError(w http.ResponseWriter, err error) {
 	if st.Code() == codes.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
+	setRetryAfter(w, st)
 	writeJSON(w, httpStatus(st), appendStatus(nil, st))
+}
+
+// setRetryAfter sets the header Retry-After to the delay of the status, in seconds rounded up. It returns the value, 0
+// if the status has no delay.
+func setRetryAfter(w http.ResponseWriter, st *status.Status) (seconds int32) {
+	delay, ok := api.RetryDelayOf(st.Proto())
+	if !ok {
+		return 0
+	}
+	seconds = int32(max((delay+time.Second-1)/time.Second, 1))
+	w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
+	return seconds
 }
 
 func appendStatus(dst []byte, st *status.Status) []byte {

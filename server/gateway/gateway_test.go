@@ -180,7 +180,10 @@ func TestForeignErrors(t *testing.T) {
 		r.mu.Lock()
 		r.err = status.Error(code, "text")
 		r.mu.Unlock()
-		got, text, _ := send(t, http.MethodGet, rest.URL+"/v1/catalogs/x", nil, nil)
+		got, text, header := send(t, http.MethodGet, rest.URL+"/v1/catalogs/x", nil, nil)
+		if overloaded := code == codes.Unavailable; overloaded != (header.Get("Retry-After") != "") || overloaded != strings.Contains(text, `"retryDelay":"`) {
+			t.Errorf("%s: Retry-After %q, %s", code, header.Get("Retry-After"), text)
+		}
 		message := "text"
 		if code == codes.DeadlineExceeded {
 			message = "the deadline of the call passed before the response"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -150,9 +149,6 @@ func writeParts(w http.ResponseWriter, parts [][]byte) {
 	}
 }
 
-// retryAfter is in how many seconds an API server may retry an overloaded webhook, within the webhook's timeout.
-const retryAfter = 1
-
 // kubernetesReason returns the reason of Kubernetes for an HTTP status.
 func kubernetesReason(code int) metav1.StatusReason {
 	if code == http.StatusRequestEntityTooLarge {
@@ -173,11 +169,8 @@ func writeReviewError(w http.ResponseWriter, err error) {
 		Message: "crdeval: " + st.Message(),
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseType(reason), Message: st.Message()}}},
 	}
-	switch {
-	case reason == "OVERLOADED":
-		s.Details.RetryAfterSeconds = retryAfter
-		w.Header().Set("Retry-After", fmt.Sprint(retryAfter))
-	case st.Code() == codes.Unauthenticated:
+	s.Details.RetryAfterSeconds = setRetryAfter(w, st)
+	if st.Code() == codes.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	text, _ := json.Marshal(&s) // texts and numbers always encode

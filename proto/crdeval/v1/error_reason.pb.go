@@ -94,8 +94,9 @@ const (
 	// UNAVAILABLE, HTTP 503. A conversion webhook may not be called, or its call failed, or the conversion rules of the
 	// CRD do not fit its schemas. The metadata has `crd`, `from` and `to` (versions), as far as they are known.
 	ErrorReason_ERROR_REASON_CONVERSION_UNAVAILABLE ErrorReason = 23
-	// UNAVAILABLE, HTTP 503. The server has no free capacity or memory, or it is shutting down. Nothing was done. Retry
-	// later.
+	// UNAVAILABLE, HTTP 503. The server has no free capacity or memory, or it is shutting down. Nothing was done. The
+	// details have a google.rpc.RetryInfo. Retry after its delay. Over REST, the header Retry-After has the same delay in
+	// seconds, rounded up.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 24
 	// UNAUTHENTICATED, HTTP 401. The request has no identity, or an unknown one.
 	ErrorReason_ERROR_REASON_UNAUTHENTICATED ErrorReason = 25
