@@ -35,6 +35,7 @@ type Config struct {
 	GRPCAddress    []string `name:"grpc-address" default:"localhost:9090" sep:"," help:"Comma-separated gRPC addresses: host:port, :port (all interfaces) or unix:///path." group:"Network"`
 	HTTPAddress    []string `name:"http-address" default:"localhost:8080" sep:"," help:"Comma-separated addresses of REST, /healthz, /readyz and /openapi.json, as for --grpc-address. 'off' disables them." group:"Network"`
 	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is on --http-address." placeholder:"ADDRESS" group:"Network"`
+	PprofAddress   string   `help:"Address of the profiles of Go (/debug/pprof/), without TLS and without tokens: localhost:port or unix:///path. Default: off." placeholder:"ADDRESS" group:"Network"`
 
 	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TLSKey        string `name:"tls-key" help:"PEM file with the private key of the certificate." placeholder:"FILE" group:"Security"`
@@ -99,6 +100,11 @@ func (c *Config) Validate() error {
 	addresses("http-address", c.httpAddresses())
 	if c.MetricsAddress != "" {
 		addresses("metrics-address", []string{c.MetricsAddress})
+	}
+	if c.PprofAddress != "" {
+		if err := checkLocal(c.PprofAddress); err != nil {
+			wrong("pprof-address", "%v", err)
+		}
 	}
 	if err := c.tlsFiles().Validate(); err != nil {
 		wrong("tls-cert", "%v", err)

@@ -19,7 +19,7 @@ import (
 // GRPCAddresses returns the addresses of the gRPC listeners, with the actual ports.
 func (a *App) GRPCAddresses() []net.Addr { return addresses(a.grpcListeners) }
 
-// HTTPAddresses returns the addresses of REST, then that of --metrics-address.
+// HTTPAddresses returns the addresses of REST, then those of --metrics-address and --pprof-address.
 func (a *App) HTTPAddresses() []net.Addr {
 	var all []net.Listener
 	for _, w := range a.web {

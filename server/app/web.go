@@ -12,7 +12,8 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// startWeb creates the HTTP servers: the REST gateway, and that of --metrics-address, which serves some of its paths.
+// startWeb creates the HTTP servers: the REST gateway, that of --metrics-address, which serves some of its paths, and
+// that of --pprof-address.
 func (a *App) startWeb(ctx context.Context) error {
 	bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.rejected)
 	context.AfterFunc(a.draining, bodies.Drain)
@@ -37,14 +38,16 @@ func (a *App) startWeb(ctx context.Context) error {
 	if err := a.addWeb(ctx, a.telemetry.HTTPHandler(rest), a.config.httpAddresses(), a.tls); err != nil {
 		return err
 	}
-	if a.config.MetricsAddress == "" {
-		return nil
+	if a.config.MetricsAddress != "" {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", metrics)
+		mux.Handle("GET /healthz", rest)
+		mux.Handle("GET /readyz", rest)
+		if err := a.addWeb(ctx, mux, []string{a.config.MetricsAddress}, nil); err != nil {
+			return err
+		}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metrics)
-	mux.Handle("GET /healthz", rest)
-	mux.Handle("GET /readyz", rest)
-	return a.addWeb(ctx, mux, []string{a.config.MetricsAddress}, nil)
+	return a.startPprof(ctx)
 }
 
 // addWeb serves h at addresses, with TLS if t is not nil.
