@@ -23,6 +23,7 @@ CRDS        ?= 10000
 CACHE_BYTES ?= 268435456
 LENGTHS     ?= 1000000,3000000
 TESTFLAGS   ?=
+LOADFLAGS   ?=
 conformance: N ?= 200000
 steady: N ?= 20
 
@@ -118,6 +119,10 @@ scale: ## Register CRDS (10,000) CRDs, restart, evaluate objects of all; print t
 .PHONY: stream
 stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the memory of client and server
 	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
+
+.PHONY: load
+load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp LOADFLAGS=…
+	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full $(LOADFLAGS)
 
 .PHONY: image
 image: ## Build the container image crdeval:devel (needs Docker)

@@ -74,7 +74,7 @@ func evaluate(t *testing.T, s *server, samples []sample) {
 	e := &evaluator{server: s, samples: samples, verdicts: map[int][sha256.Size]byte{}}
 	m := e.metrics(t)
 	fmt.Printf("start from bbolt: ready after %v (target %v for 10,000 CRDs); resident %s\n",
-		s.ready.Round(time.Millisecond), targetStart, mib(e.resident(t)))
+		s.ready.Round(time.Millisecond), targetStart, mib(e.peak(t)))
 	if n := m["crdeval_registry_crds"]; n != float64(*crdCount) {
 		t.Errorf("%v CRDs are registered after the start, want %d", n, *crdCount)
 	}
@@ -104,8 +104,8 @@ func evaluate(t *testing.T, s *server, samples []sample) {
 	if m["crdeval_cache_evictions_total"] == 0 {
 		t.Error("nothing was evicted: lower -cache-bytes")
 	}
-	fmt.Printf("all verdicts are the same after eviction; resident at most %s (limit %s)\n", mib(e.resident(t)), mib(maxScaleMemory))
-	if e.resident(t) > maxScaleMemory {
+	fmt.Printf("all verdicts are the same after eviction; resident at most %s (limit %s)\n", mib(e.peak(t)), mib(maxScaleMemory))
+	if e.peak(t) > maxScaleMemory {
 		t.Error("the server exceeds its memory limit")
 	}
 }
@@ -115,12 +115,6 @@ type evaluator struct {
 	*server
 	samples  []sample
 	verdicts map[int][sha256.Size]byte
-}
-
-// resident returns the peak memory of the server.
-func (e *evaluator) resident(t *testing.T) int64 {
-	t.Helper()
-	return memory(t, e.command.Process.Pid, "VmHWM")
 }
 
 // perObject returns the time for one of the two objects of each of n CRDs.

@@ -1,5 +1,6 @@
-// Package load has the load tests of make scale and make stream. They run crdeval serve as a child process. They fail if
-// memory exceeds its limit or a result is wrong. Times are only printed: they depend on the load of the machine.
+// Package load has the load tests of make load, make scale and make stream. They run crdeval serve as a child process.
+// Tests of make scale and make stream fail if memory exceeds its limit or a result is wrong. Those of make load compare
+// figures with bars, most of them as ratios of figures of the same run.
 package load
 
 import (
@@ -34,57 +35,108 @@ func build(t *testing.T, dir string) string {
 	return binary
 }
 
-// server is a crdeval process that listens on unix sockets.
+// server is a crdeval process.
 type server struct {
-	*crdeval.Client
-	ready   time.Duration // from the start of the process
-	command *exec.Cmd
-	web     *http.Client
-	stop    func()
+	*crdeval.Client               // for the default catalog
+	ready           time.Duration // from the start of the process
+	command         *exec.Cmd
+	web             *http.Client // ignores the host of a URL
+	grpc            string       // unix:///path or host:port
+	http            string       // a path or host:port
+	stop            func()       // sends SIGTERM and fails the test if the exit code is not 0
+	kill            func()       // sends SIGKILL
 }
 
-// start starts a server with its sockets in dir and waits until it is ready.
+// launch describes how a server is started.
+type launch struct {
+	binary, dir string
+	flags, env  []string
+	tcp         bool      // listen on ports of localhost, so that each connection is a caller of its own
+	cpus        string    // of taskset; empty: all
+	log         io.Writer // nil: os.Stderr
+}
+
+// start starts a server with unix sockets in dir and waits until it is ready.
 func start(t *testing.T, binary, dir string, flags ...string) *server {
+	t.Helper()
+	s := launch{binary: binary, dir: dir, flags: flags}.start(t)
+	t.Cleanup(s.stop)
+	return s
+}
+
+// start starts a server and waits until it is ready. The end of the test kills it.
+func (l launch) start(t *testing.T) *server {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("this system does not report the memory of a process: ", err)
 	}
-	grpcSocket, httpSocket := "unix://"+filepath.Join(dir, "grpc.sock"), filepath.Join(dir, "http.sock")
-	flags = append([]string{
-		"serve", "--log-level=warn", "--grpc-address=" + grpcSocket, "--http-address=unix://" + httpSocket,
-	}, flags...)
-	s := &server{command: exec.Command(binary, flags...), web: &http.Client{Transport: &http.Transport{ //nolint:gosec // what was built
-		Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", httpSocket) },
-	}}}
+	s := &server{grpc: "unix://" + filepath.Join(l.dir, "grpc.sock"), http: filepath.Join(l.dir, "http.sock")}
+	network, httpAddress := "unix", "unix://"+s.http
+	if l.tcp {
+		s.grpc, s.http, network = freePort(t), freePort(t), "tcp"
+		httpAddress = s.http
+	}
+	s.web = &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		Dial: func(string, string) (net.Conn, error) { return net.Dial(network, s.http) },
+	}}
+	args := append([]string{l.binary, "serve", "--log-level=warn", "--grpc-address=" + s.grpc, "--http-address=" + httpAddress},
+		l.flags...)
+	if l.cpus != "" {
+		args = append([]string{"taskset", "--cpu-list", l.cpus}, args...)
+	}
+	s.command = exec.Command(args[0], args[1:]...) //nolint:gosec // what was built
 	s.command.Stderr = os.Stderr
+	if l.log != nil {
+		s.command.Stderr = l.log
+	}
 	s.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CRDEVAL_") })
+	s.command.Env = append(s.command.Env, l.env...)
 	var err error
-	if s.Client, err = crdeval.Dial(grpcSocket); err != nil {
+	if s.Client, err = crdeval.Dial(s.grpc); err != nil {
 		t.Fatal(err)
 	}
 	begin := time.Now()
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.stop = sync.OnceFunc(func() {
-		s.web.CloseIdleConnections()
-		_ = s.Close()
-		_ = s.command.Process.Signal(syscall.SIGTERM)
-		if err := s.command.Wait(); err != nil {
+	var once sync.Once
+	end := func(signal syscall.Signal) (err error) {
+		once.Do(func() {
+			s.web.CloseIdleConnections()
+			_ = s.Close()
+			_ = s.command.Process.Signal(signal)
+			err = s.command.Wait()
+		})
+		return err
+	}
+	s.stop = func() {
+		if err := end(syscall.SIGTERM); err != nil {
 			t.Errorf("the server: %v", err)
 		}
-	})
-	t.Cleanup(s.stop)
-	for end := begin.Add(2 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
+	}
+	s.kill = func() { _ = end(syscall.SIGKILL) }
+	t.Cleanup(s.kill)
+	for limit := begin.Add(2 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		_, err := s.get("/readyz")
 		if err == nil {
 			s.ready = time.Since(begin)
 			return s
 		}
-		if time.Now().After(end) {
+		if time.Now().After(limit) {
 			t.Fatal("the server is not ready: ", err)
 		}
 	}
+}
+
+// freePort returns an address of localhost with a port that is free at this moment.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
 }
 
 // get returns the body of an HTTP response with status 200.
@@ -99,6 +151,28 @@ func (s *server) get(path string) (string, error) {
 		err = fmt.Errorf("%s: %s", path, response.Status)
 	}
 	return string(text), err
+}
+
+// rss returns the resident memory of the server in bytes.
+func (s *server) rss(t *testing.T) int64 { return memory(t, s.command.Process.Pid, "VmRSS") }
+
+// peak returns the largest resident memory of the server in bytes.
+func (s *server) peak(t *testing.T) int64 { return memory(t, s.command.Process.Pid, "VmHWM") }
+
+// metric returns the sum of a metric over all its labels.
+func (s *server) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	text, err := s.get("/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, m := range metricLine.FindAllStringSubmatch(text, -1) {
+		if v, err := strconv.ParseFloat(m[2], 64); err == nil && m[1] == name {
+			sum += v
+		}
+	}
+	return sum
 }
 
 // memory returns a value of /proc/PID/status in bytes: VmRSS or VmHWM (peak).

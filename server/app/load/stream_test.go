@@ -67,7 +67,7 @@ func TestStream(t *testing.T) {
 		if received != n {
 			t.Fatalf("%d results for %d objects", received, n)
 		}
-		client, served := memory(t, os.Getpid(), "VmHWM"), memory(t, s.command.Process.Pid, "VmHWM")
+		client, served := memory(t, os.Getpid(), "VmHWM"), s.peak(t)
 		fmt.Printf("stream/crontab  %d objects  ours %.0f objects/s  bar %.0f objects/s  client %s server %s together %s  bar %s  GOMAXPROCS=%d\n",
 			n, rate, targetRate, mib(client), mib(served), mib(client+served), mib(maxStreamMemory), runtime.GOMAXPROCS(0))
 		if client+served > maxStreamMemory {

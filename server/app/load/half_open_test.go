@@ -1,0 +1,70 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// halfOpen: messages and bodies that are almost complete and never end.
+func halfOpen(l *load) {
+	s := l.launch(l.withMemory(maxMemory))
+	n := l.neighbour(s, "neighbour", 10)
+	announced, sent := 60<<20, l.size(40<<20, 10<<20)
+	l.isolation(s, n, func(ctx context.Context) error {
+		rest := make(chan error, 1)
+		go func() {
+			rest <- forever(ctx, l.size(40, 10), func(ctx context.Context) error {
+				return halfREST(ctx, s.http, announced, sent)
+			})
+		}()
+		err := forever(ctx, l.size(40, 10), func(ctx context.Context) error {
+			return halfGRPC(ctx, s.grpc, announced, sent)
+		})
+		return errors.Join(err, <-rest)
+	})
+}
+
+// halfGRPC sends a part of the announced message.
+func halfGRPC(ctx context.Context, address string, announced, sent int) error {
+	f, err := dialFrames(ctx, address, 65535)
+	if err != nil {
+		return err
+	}
+	id, err := f.open(method("EvaluationService", "Validate"))
+	if err == nil {
+		err = f.send(id, prefix(announced), false)
+	}
+	if err == nil {
+		err = f.send(id, make([]byte, sent), false)
+	}
+	return errors.Join(err, f.untilEnded(ctx, 1))
+}
+
+// halfREST sends a part of the announced body.
+func halfREST(ctx context.Context, address string, announced, sent int) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	context.AfterFunc(ctx, func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "POST /v1/catalogs/neighbour:validate HTTP/1.1\r\nHost: localhost\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", announced, make([]byte, sent))
+	if err != nil {
+		return err
+	}
+	for {
+		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := conn.Read(make([]byte, 512)); !timeout(err) {
+			return fmt.Errorf("REST: the server ended the request: %w", err)
+		}
+	}
+}
+
+func timeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
