@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/lens"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
@@ -95,7 +96,7 @@ func (d *Definition) AppendConverted(ctx context.Context, dst, object []byte, ve
 		return nil, &Error{Reason: ReasonVersionNotFound, Message: fmt.Sprintf("%s has no version %q", d.Name(), version)}
 	}
 	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
-	doc.StopOn(ctx.Done())
+	doc.StopOn(interrupt.Of(ctx))
 	root, err := JSON(object).parse(doc, "object", d.limits)
 	if err == nil {
 		if dst, err = d.appendConverted(ctx, dst, doc, root, version, whole); err != nil && ctx.Err() != nil {

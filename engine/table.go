@@ -225,7 +225,7 @@ func TableText(ctx context.Context, table []byte, kind string, o TextOptions) (_
 }
 
 func tableText(ctx context.Context, columns []metav1.TableColumnDefinition, rows int, row func(int) []byte, kind string, o TextOptions) ([]byte, error) {
-	text, err := table.Text(columns, rows, row, kind, o, interrupt.On(ctx.Done()))
+	text, err := table.Text(columns, rows, row, kind, o, interrupt.Of(ctx))
 	var limit *value.LimitError
 	switch {
 	case errors.As(err, &limit):

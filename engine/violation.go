@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/hint"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
@@ -112,7 +113,7 @@ func (d *Definition) addHints(
 	if r.Patch != 0 || r.Scale {
 		text = nil // the object that was validated is in no document
 	}
-	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, ctx.Done())
+	finder := hint.New(out.Version.Plan, text, r.YAML, d.limits, interrupt.Of(ctx))
 	for i := range list {
 		list[i].Hint = finder.Violation(&out.Violations[i], list[i].Position)
 	}

@@ -34,7 +34,7 @@ type Doc struct {
 	original   *Doc     // unedited parse of the request, for positions
 	finder     *Finder  // of original
 	table      []uint32 // hash table of the duplicate check
-	done       <-chan struct{}
+	stop       interface{ Stopped() bool }
 	floats     bool // print Floats so that they parse as Floats again
 }
 
@@ -61,7 +61,7 @@ func Acquire() *Doc {
 // Release returns the Doc to the pool. Nothing obtained from it may be used afterwards.
 func (d *Doc) Release() {
 	d.Reset()
-	d.done = nil
+	d.stop = nil
 	if cap(d.Nodes) > maxPooledNodes || cap(d.Slots) > 4*maxPooledNodes || cap(d.table) > 4*maxPooledNodes ||
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return

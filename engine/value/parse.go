@@ -68,17 +68,11 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 // ErrStopped is the error of a Parse that was interrupted through StopOn.
 var ErrStopped = errors.New("stopped before the document was read")
 
-// StopOn makes Parse return ErrStopped within some milliseconds after the channel is closed. It applies until Release.
-func (d *Doc) StopOn(done <-chan struct{}) { d.done = done }
+// StopOn makes Parse call stop.Stopped at least every millisecond, and return ErrStopped when it returns true. It
+// applies until Release.
+func (d *Doc) StopOn(stop interface{ Stopped() bool }) { d.stop = stop }
 
-func (d *Doc) stopped() bool {
-	select {
-	case <-d.done:
-		return true
-	default: // also for a nil channel
-		return false
-	}
-}
+func (d *Doc) stopped() bool { return d.stop != nil && d.stop.Stopped() }
 
 // reserve allocates the nodes of a long text at once, which avoids repeated copies while the array grows.
 func (d *Doc) reserve(src []byte) {

@@ -73,7 +73,7 @@ var passes = sync.Pool{New: func() any {
 // acquire returns an empty Doc that stops with the context.
 func (p *pass) acquire() *value.Doc {
 	d := value.Acquire()
-	d.StopOn(p.ctx.Done())
+	d.StopOn(p.stop)
 	return d
 }
 
@@ -85,10 +85,8 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	}
 	p := passes.Get().(*pass)
 	p.request, p.ctx, p.def = *r, ctx, d
+	p.stop = interrupt.Of(ctx)
 	p.r, p.out, p.d = &p.request, &p.outcome, p.acquire()
-	if done := ctx.Done(); done != nil {
-		p.stop = interrupt.On(done)
-	}
 	err := do(p)
 	p.d.Release()
 	if p.patching != nil {

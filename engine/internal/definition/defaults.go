@@ -31,7 +31,7 @@ func checkDefaults(ctx context.Context, s *schema.Props, path *field.Path, budge
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", err.Error())}
 	}
-	c := defaultCheck{ctx: ctx, d: value.Acquire(), budget: budget, memory: memory, unprunedToo: unprunedToo, stop: interrupt.On(budget.Done()), left: rule.CostBudget}
+	c := defaultCheck{ctx: ctx, d: value.Acquire(), budget: budget, memory: memory, unprunedToo: unprunedToo, stop: budget.Signal(), left: rule.CostBudget}
 	c.node(&resource, compiled.Root, path, surroundings{})
 	c.d.Release() // not deferred: after a panic the Doc must not be reused
 	return c.errs

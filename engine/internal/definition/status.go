@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -225,7 +226,7 @@ func nonStructuralCondition(
 	}
 	c := &apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue}
 	errs := field.ErrorList{field.Invalid(field.NewPath("spec", "preserveUnknownFields"), true, "must be false")}
-	budget := violation.NewBudget(l).Until(ctx.Done())
+	budget := violation.NewBudget(l).Until(interrupt.Of(ctx))
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
 		s := schema.Of(v)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
@@ -91,7 +92,7 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	m.spec.ctx, m.spec.budget, m.spec.env, m.spec.memory = ctx, violation.NewBudget(o.Limits).Until(ctx.Done()), env, o.Memory
+	m.spec.ctx, m.spec.budget, m.spec.env, m.spec.memory = ctx, violation.NewBudget(o.Limits).Until(interrupt.Of(ctx)), env, o.Memory
 	if m.spec.memory == nil {
 		m.spec.memory = celcheck.NewMemory()
 	}

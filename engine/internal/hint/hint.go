@@ -8,6 +8,7 @@ package hint
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -44,7 +45,7 @@ type Finder struct {
 	text   []byte
 	yaml   bool
 	limits value.Limits
-	done   <-chan struct{}
+	stop   *interrupt.Signal
 
 	asked, given, work int
 
@@ -55,9 +56,9 @@ type Finder struct {
 
 // New returns a Finder for a document that was validated with a plan. A nil text means that the object was not sent as
 // a document, for example because a patch made it; there are no hints about its values then. There are no more hints
-// once done is closed.
-func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, done <-chan struct{}) *Finder {
-	return &Finder{done: done, plan: p, text: text, yaml: yaml, limits: limits}
+// once the signal fires.
+func New(p *plan.Plan, text []byte, yaml bool, limits value.Limits, stop *interrupt.Signal) *Finder {
+	return &Finder{stop: stop, plan: p, text: text, yaml: yaml, limits: limits}
 }
 
 // Close releases the parsed document.
@@ -88,13 +89,8 @@ func (f *Finder) Violation(v *violation.Violation, at *value.Position) *Hint {
 
 // ask calls look unless a bound of the document is reached or the path is too long.
 func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
-	if f.given >= MaxHints || f.asked >= maxAsked || f.work >= maxWork {
+	if f.given >= MaxHints || f.asked >= maxAsked || f.work >= maxWork || f.stop.Stopped() {
 		return nil
-	}
-	select {
-	case <-f.done:
-		return nil
-	default:
 	}
 	f.asked++
 	f.work += len(path)
@@ -119,7 +115,7 @@ func (f *Finder) at(path value.Path) uint32 {
 			return 0
 		}
 		f.doc = value.Acquire()
-		f.doc.StopOn(f.done)
+		f.doc.StopOn(f.stop)
 		var err error
 		if f.yaml {
 			f.root, err = f.doc.ParseYAML(f.text, value.Request, f.limits)

@@ -12,6 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
@@ -212,7 +213,7 @@ func TestLongPathsHaveNone(t *testing.T) {
 	path = pathOf("/spec/replica")
 	done := make(chan struct{})
 	close(done)
-	if h := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, done).Removed(path); h != nil {
+	if h := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, interrupt.On(done)).Removed(path); h != nil {
 		t.Errorf("for nobody: %+v", h)
 	}
 	for i := range 2 * MaxHints {

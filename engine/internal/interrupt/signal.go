@@ -2,18 +2,55 @@
 // background and is abandoned (Run).
 package interrupt
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
+)
 
-// Signal reports when to stop. The zero Signal and nil never fire.
-type Signal struct{ done <-chan struct{} }
+// Hooks are functions of the caller that its work calls while it runs. They can be called concurrently, and shortly
+// after the work has returned. A nil function is not called.
+type Hooks struct {
+	// Checkpoint is called about every 10 to 500 microseconds of CPU time, so it must usually return within some
+	// nanoseconds. It may block to let other work run.
+	Checkpoint func()
+}
 
-// On returns a Signal that fires when the channel closes, such as a context's Done. A nil channel never fires.
+type hooksKey struct{}
+
+// WithHooks returns a context for work that calls the hooks.
+func WithHooks(ctx context.Context, h *Hooks) context.Context {
+	return context.WithValue(ctx, hooksKey{}, h)
+}
+
+// Signal reports when to stop, and calls the hooks of its context. The zero Signal and nil never fire.
+type Signal struct {
+	done       <-chan struct{}
+	checkpoint func()
+}
+
+// On returns a Signal that fires when the channel closes. A nil channel never fires.
 func On(done <-chan struct{}) *Signal { return &Signal{done: done} }
 
-// Stopped reports whether the signal has fired. It costs a few nanoseconds.
+// Of returns the Signal of a context, with its hooks. It returns nil if the context never ends and has no hooks.
+func Of(ctx context.Context) *Signal {
+	h, _ := ctx.Value(hooksKey{}).(*Hooks)
+	switch done := ctx.Done(); {
+	case h != nil:
+		return &Signal{done, h.Checkpoint}
+	case done != nil:
+		return &Signal{done: done}
+	}
+	return nil
+}
+
+// Stopped reports whether the signal has fired. If not, it calls the checkpoint first. Without other work to let run,
+// it costs a few nanoseconds.
 func (s *Signal) Stopped() bool {
 	if s == nil {
 		return false
+	}
+	if s.checkpoint != nil {
+		s.checkpoint()
 	}
 	select {
 	case <-s.done:
@@ -59,10 +96,11 @@ var abandoned atomic.Int64
 // Abandoned returns how many pieces of work of this process still run after their callers stopped waiting.
 func Abandoned() int64 { return max(0, abandoned.Load()) } // work can end before it is counted
 
-// Run runs work in a slot and returns its result. If done closes first, Run abandons the work and returns false.
+// Run runs work in a slot and returns its result. If the signal fires first, Run abandons the work and returns false.
 // Abandoned work runs to its end, so it must share no mutable state with the caller. A panic of the work is raised in
-// the caller; a panic of abandoned work is dropped. If done is nil, the work runs in the caller's goroutine.
-func Run[T any](done <-chan struct{}, slots Slots, work func() T) (result T, ok bool) {
+// the caller; a panic of abandoned work is dropped. If the signal never fires, the work runs in the caller's goroutine.
+func Run[T any](stop *Signal, slots Slots, work func() T) (result T, ok bool) {
+	done := stop.Done()
 	if !slots.Acquire(done) {
 		return result, false
 	}

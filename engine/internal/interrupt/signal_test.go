@@ -18,10 +18,10 @@ func TestRun(t *testing.T) {
 				t.Errorf("recovered %v", r)
 			}
 		}()
-		Run(open, nil, func() int { panic("mine") })
+		Run(On(open), nil, func() int { panic("mine") })
 	}()
 	before, release := Abandoned(), make(chan struct{})
-	if v, ok := Run(open, nil, func() int { return 1 }); !ok || v != 1 || Abandoned() != before {
+	if v, ok := Run(On(open), nil, func() int { return 1 }); !ok || v != 1 || Abandoned() != before {
 		t.Errorf("%v %v, %d abandoned", v, ok, Abandoned())
 	}
 	slots := make(Slots, 3)
@@ -31,7 +31,7 @@ func TestRun(t *testing.T) {
 		}
 		slots.Release()
 		done := make(chan struct{})
-		_, ok := Run(done, slots, func() int {
+		_, ok := Run(On(done), slots, func() int {
 			close(done)
 			<-release
 			if i == 0 {

@@ -101,7 +101,7 @@ func (b *pairing) scopeAt(s int, p path) (scope *celcheck.Scope, around []*schem
 func (x *expression) evaluate(r *run, item uint32) (uint32, *Error) {
 	if r.rules == nil {
 		r.rules = rule.Start(r.d)
-		r.rules.Context, r.rules.Stop = r.ctx, interrupt.On(r.ctx.Done())
+		r.rules.Context, r.rules.Stop = r.ctx, interrupt.Of(r.ctx)
 	}
 	made, err := x.Evaluate(r.rules, item, r.whole)
 	if err == nil && (made == 0) != r.whole { // a partial object without a value, or a whole one with a value

@@ -65,7 +65,7 @@ func TestTracingKeepsDeadlines(t *testing.T) {
 	done := make(chan struct{})
 	close(done)
 	key := programKey{declared: fallbackSet(t, "true").declared, text: termsOf(200)}
-	if p, ok := planTrace(key, done); p != nil || ok {
+	if p, ok := planTrace(key, interrupt.On(done)); p != nil || ok {
 		t.Error("waited")
 	}
 	if p, ok := planTrace(key, nil); p == nil || !ok {

@@ -187,7 +187,7 @@ func (e *evaluation) traceProgram(key programKey) *trace.Program {
 	if p, ok := all.programs[key]; ok {
 		return p
 	}
-	p, ok := planTrace(key, e.run.Stop.Done())
+	p, ok := planTrace(key, e.run.Stop)
 	if ok {
 		if all.programs == nil {
 			all.programs = map[programKey]*trace.Program{}
@@ -197,13 +197,13 @@ func (e *evaluation) traceProgram(key programKey) *trace.Program {
 	return p
 }
 
-// planTrace plans an expression that compiled before. ok is false if done closes first.
-func planTrace(key programKey, done <-chan struct{}) (p *trace.Program, ok bool) {
+// planTrace plans an expression that compiled before. ok is false if the signal fires first.
+func planTrace(key programKey, stop *interrupt.Signal) (p *trace.Program, ok bool) {
 	var slots interrupt.Slots
 	if celcheck.IsLong(key.text) {
 		slots = celcheck.CompileSlots
 	}
-	return interrupt.Run(done, slots, func() *trace.Program {
+	return interrupt.Run(stop, slots, func() *trace.Program {
 		env, parsed := celenv.Stored(), trace.Parse(key.text)
 		if parsed == nil {
 			return nil

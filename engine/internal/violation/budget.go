@@ -3,6 +3,7 @@ package violation
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -13,7 +14,7 @@ type Budget struct {
 	violations, bytes  int
 	err                *value.LimitError
 
-	done  <-chan struct{}
+	stop  *interrupt.Signal
 	asked uint
 	ended bool
 }
@@ -27,34 +28,30 @@ func NewBudget(l value.Limits) *Budget {
 	return &Budget{maxCount: l.MaxViolations, maxBytes: l.MaxViolationBytes}
 }
 
-// Until makes Open return false after the channel is closed. It returns b.
-func (b *Budget) Until(done <-chan struct{}) *Budget {
-	b.done = done
+// Until makes Open return false after the signal has fired. It returns b.
+func (b *Budget) Until(stop *interrupt.Signal) *Budget {
+	b.stop = stop
 	return b
 }
 
-// Done returns the channel passed to Until, or nil.
-func (b *Budget) Done() <-chan struct{} {
+// Signal returns the signal passed to Until, or nil.
+func (b *Budget) Signal() *interrupt.Signal {
 	if b == nil {
 		return nil
 	}
-	return b.done
+	return b.stop
 }
 
-// askEvery is how many calls of Open pass between two checks of the channel: some hundred microseconds.
+// askEvery is how many calls of Open pass between two checks of the signal: some hundred microseconds.
 const askEvery = 64
 
-// Open reports whether the search should continue: the bounds hold and the channel is open. Walks call it at each step.
+// Open reports whether the search should continue: the bounds hold and the signal has not fired. Walks call it at each step.
 func (b *Budget) Open() bool {
 	if b == nil {
 		return true
 	}
 	if b.asked++; b.asked%askEvery == 0 {
-		select {
-		case <-b.done:
-			b.ended = true
-		default:
-		}
+		b.ended = b.ended || b.stop.Stopped()
 	}
 	return b.err == nil && !b.ended
 }

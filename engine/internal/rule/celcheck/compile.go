@@ -86,7 +86,7 @@ func runIfLong[T any](ctx context.Context, s *Scope, text string, work func(*Sco
 		return work(s), true
 	}
 	scope := s.detached()
-	return interrupt.Run(ctx.Done(), CompileSlots, func() T { return work(scope) })
+	return interrupt.Run(interrupt.Of(ctx), CompileSlots, func() T { return work(scope) })
 }
 
 // compile compiles an expression of a type, nil for any. It recovers panics of cel-go's checker and validators

@@ -94,11 +94,10 @@ var unpolledSlots = make(interrupt.Slots, 2)
 // inBackground runs work on immutable values and interrupts the evaluation if its signal fires first. Abandoned work
 // ends soon if it uses values that poll.
 func inBackground[T any](e *Evaluation, slots interrupt.Slots, work func() T) T {
-	done := e.Stop.Done()
-	if done == nil {
+	if e.Stop.Done() == nil {
 		return work()
 	}
-	result, ok := interrupt.Run(done, slots, work)
+	result, ok := interrupt.Run(e.Stop, slots, work)
 	if !ok {
 		panic(errInterrupted)
 	}
