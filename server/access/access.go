@@ -1,0 +1,73 @@
+// Package access decides who may do what: it authenticates callers and authorizes their calls.
+//
+// An Identity comes from a verified client certificate, a bearer token of a file, or a JWT of an OIDC issuer
+// (certificate.go, tokens.go, issuer.go). The access file binds identities to roles in catalogs (policy.go). methods.go
+// has the permission that each method requires. Control combines them. The package has no gRPC code: server/transport
+// calls it for each call, over gRPC and REST.
+package access
+
+import (
+	"context"
+	"slices"
+)
+
+// Names of callers without credentials, and of all others, as in Kubernetes.
+const (
+	Anonymous       = "system:anonymous"       // the name of callers without credentials
+	Unauthenticated = "system:unauthenticated" // their group
+	Authenticated   = "system:authenticated"   // a group of all other callers
+)
+
+// Source says how a caller has been identified.
+type Source string
+
+// The sources of identities.
+const (
+	FromNothing     Source = "anonymous"
+	FromCertificate Source = "certificate"
+	FromToken       Source = "token"
+	FromJWT         Source = "oidc"
+	FromServer      Source = "server" // the server itself, such as --crds
+)
+
+// Identity is a caller.
+type Identity struct {
+	Name   string
+	Groups []string
+	Source Source
+}
+
+// IsAnonymous reports whether the caller has no credentials.
+func (id Identity) IsAnonymous() bool { return id.Source == FromNothing }
+
+var anonymous = Identity{Name: Anonymous, Groups: []string{Unauthenticated}, Source: FromNothing}
+
+// authenticated returns the identity of a caller with credentials.
+func authenticated(name string, groups []string, source Source) Identity {
+	return Identity{Name: name, Groups: append(slices.Clip(groups), Authenticated), Source: source}
+}
+
+// Error is the error of a call that is not authenticated or not permitted.
+type Error struct {
+	Unauthenticated bool // else not permitted
+	Message         string
+	Metadata        map[string]string // user, role and catalog, as far as they are known
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+func unauthenticated(message string) *Error { return &Error{Unauthenticated: true, Message: message} }
+
+type identityKey struct{}
+
+// NewContext returns a context with the identity of a caller.
+func NewContext(ctx context.Context, id Identity) context.Context {
+	return context.WithValue(ctx, identityKey{}, id)
+}
+
+// FromContext returns the identity of a caller.
+func FromContext(ctx context.Context) (Identity, bool) {
+	id, ok := ctx.Value(identityKey{}).(Identity)
+	return id, ok
+}
