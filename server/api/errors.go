@@ -52,7 +52,7 @@ var codeOf = codesByName(map[codes.Code]string{
 	codes.Aborted:            "ETAG_MISMATCH",
 	codes.Unavailable:        "REPLICA_BEHIND STORE_UNAVAILABLE CONVERSION_UNAVAILABLE OVERLOADED",
 	codes.OutOfRange:         "WATCH_EXPIRED",
-	codes.ResourceExhausted:  "LIMIT_EXCEEDED",
+	codes.ResourceExhausted:  "LIMIT_EXCEEDED QUOTA_EXCEEDED",
 	codes.DeadlineExceeded:   "ITEM_DEADLINE DEADLINE",
 	codes.Canceled:           "CANCELLED",
 	codes.Unauthenticated:    "UNAUTHENTICATED",

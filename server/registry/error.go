@@ -32,6 +32,7 @@ const (
 	StoreUnavailable  Reason = "STORE_UNAVAILABLE"
 	Overloaded        Reason = "OVERLOADED"
 	LimitExceeded     Reason = "LIMIT_EXCEEDED"
+	QuotaExceeded     Reason = "QUOTA_EXCEEDED"
 )
 
 // IsFinal reports whether an error with this reason is about the manifest, so that a retry would fail too.

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
@@ -36,7 +35,7 @@ func (c *catalog) registration(name string, rev *revision, generation int64, now
 	if old != nil && old.current().digest == rev.digest {
 		return p, nil
 	}
-	next := &crd{catalog: c.name, name: name, revisions: []*revision{rev}, record: crdRecord{
+	next := &crd{catalog: c.name, name: name, record: crdRecord{
 		Etag: newEtag(), Generation: generation, Created: now, Updated: now,
 	}}
 	var status engine.Status
@@ -46,22 +45,30 @@ func (c *catalog) registration(name string, rev *revision, generation int64, now
 		p.expect(crdKey(c.name, name), old.version)
 		next.record.Created = old.record.Created
 		status = *old.record.Status
-		next.record.Revisions = slices.DeleteFunc(slices.Clone(old.record.Revisions), func(ref revisionRef) bool {
-			return ref.Digest == rev.digest
-		})
+		for i, ref := range old.record.Revisions {
+			if ref.Digest != rev.digest {
+				next.addRevision(ref, old.revisions[i])
+			}
+		}
 	}
 	status = rev.summary.Desired.AddStoredVersion(status)
 	next.record.Status = &status
 
-	var dropped []revisionRef
-	next.record.Revisions, dropped = retain(append(next.record.Revisions, revisionRef{Digest: rev.digest, Since: now}), now)
-	p.dropRevisions(c.name, name, dropped)
+	next.addRevision(revisionRef{Digest: rev.digest, Since: now}, rev)
+	dropped := retain(next.record.Revisions, next.revisions, now)
+	p.dropRevisions(c.name, name, next.record.Revisions[:dropped])
+	next.record.Revisions, next.revisions = next.record.Revisions[dropped:], next.revisions[dropped:]
 	if old == nil || old.revision(rev.digest) == nil {
 		if err := p.put(revisionKey(c.name, name, rev.digest), rev.summary, rev.content); err != nil {
 			return p, err
 		}
 	}
 	return p, p.reconcile(c, rev.summary.Desired.Group, next, "", now)
+}
+
+// addRevision adds the current revision to a CRD that is being built.
+func (c *crd) addRevision(ref revisionRef, rev *revision) {
+	c.record.Revisions, c.revisions = append(c.record.Revisions, ref), append(c.revisions, rev)
 }
 
 func (t *Transaction) dropRevisions(catalog, crd string, refs []revisionRef) {

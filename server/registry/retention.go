@@ -5,26 +5,34 @@ import (
 	"time"
 )
 
-// A CRD keeps its last KeptRevisions revisions and all that were current within the last KeptFor, at most MaxRevisions.
-// Each write applies this (proposal.go), and so does Sweep. snapshot.go and docs/registry.md state the numbers.
+// A CRD keeps its current revision, and older ones up to MaxRevisions in total and MaxRevisionBytes compressed. Of these,
+// it keeps the last KeptRevisions and all that were current within the last KeptFor. Each write applies this
+// (proposal.go), and so does Sweep. snapshot.go and docs/registry.md state the numbers.
 const (
-	KeptRevisions = 10
-	KeptFor       = 24 * time.Hour
-	MaxRevisions  = 1000
+	KeptRevisions    = 10
+	KeptFor          = 24 * time.Hour
+	MaxRevisions     = 100
+	MaxRevisionBytes = 4 << 20
 )
 
-// maxDropped bounds the revisions that one commit drops.
-const maxDropped = 16
+// maxDropped bounds the revisions that one commit drops, because etcd bounds the operations of a transaction (128).
+const maxDropped = 64
 
-// retain splits the revisions of a CRD, oldest first, into those to keep and those that the next commit drops.
-func retain(refs []revisionRef, now time.Time) (kept, dropped []revisionRef) {
-	// A revision was current until Since of the next one.
-	n := 0
-	for n < min(len(refs)-KeptRevisions, maxDropped) &&
-		(len(refs)-n > MaxRevisions || now.Sub(refs[n+1].Since) > KeptFor) {
-		n++
+// retain returns how many of the oldest revisions of a CRD the next commit drops. refs and revisions have the same order,
+// oldest first.
+func retain(refs []revisionRef, revisions []*revision, now time.Time) (drop int) {
+	older := 0
+	for _, rev := range revisions[:len(revisions)-1] {
+		older += len(rev.content)
 	}
-	return refs[n:], refs[:n]
+	// A revision was current until Since of the next one.
+	for drop < min(len(refs)-1, maxDropped) &&
+		(len(refs)-drop > MaxRevisions || older > MaxRevisionBytes ||
+			len(refs)-drop > KeptRevisions && now.Sub(refs[drop+1].Since) > KeptFor) {
+		older -= len(revisions[drop].content)
+		drop++
+	}
+	return drop
 }
 
 // Sweep drops old revisions, and continues to reconcile groups. It does not change etags or generations.
@@ -32,7 +40,7 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 	r.pins.update(nil, r.Now())
 	for _, c := range r.snapshot.Load().catalogs.All() {
 		for name, d := range c.crds.All() {
-			for _, old := retain(d.record.Revisions, r.Now()); len(old) > 0; dropped += len(old) {
+			for old := retain(d.record.Revisions, d.revisions, r.Now()); old > 0; dropped += old {
 				if old, err = r.dropOld(ctx, c.name, name); err != nil {
 					return dropped, err
 				}
@@ -47,10 +55,10 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 	return dropped, ctx.Err()
 }
 
-// dropOld drops revisions of a CRD that a commit may drop, and returns them.
-func (r *Registry) dropOld(ctx context.Context, catalog, name string) (old []revisionRef, err error) {
+// dropOld drops revisions of a CRD that a commit may drop, and returns their number.
+func (r *Registry) dropOld(ctx context.Context, catalog, name string) (old int, err error) {
 	_, err = r.write(ctx, func(s *snapshot) (p proposal, err error) {
-		old = nil
+		old = 0
 		c, ok := s.catalogs.Get(catalog)
 		if !ok {
 			return p, nil
@@ -59,15 +67,21 @@ func (r *Registry) dropOld(ctx context.Context, catalog, name string) (old []rev
 		if !ok {
 			return p, nil
 		}
-		record := d.record
-		if record.Revisions, old = retain(record.Revisions, r.Now()); len(old) == 0 {
+		if old = retain(d.record.Revisions, d.revisions, r.Now()); old == 0 {
 			return p, nil
 		}
-		p.expect(crdKey(catalog, name), d.version)
-		p.dropRevisions(catalog, name, old)
-		return p, p.put(crdKey(catalog, name), record, nil)
+		return p, p.dropOldest(d, old)
 	})
 	return old, err
+}
+
+// dropOldest drops the n oldest revisions of a CRD and changes nothing else.
+func (p *proposal) dropOldest(d *crd, n int) error {
+	record := d.record
+	p.dropRevisions(d.catalog, d.name, record.Revisions[:n])
+	record.Revisions = record.Revisions[n:]
+	p.expect(crdKey(d.catalog, d.name), d.version)
+	return p.put(crdKey(d.catalog, d.name), record, nil)
 }
 
 // RunSweeps calls Sweep every interval until ctx ends.

@@ -85,8 +85,9 @@ func (c *crd) revisionAt(digest string) (*revision, error) {
 		return rev, nil
 	}
 	return nil, errorf(RevisionNotFound, metadata{"catalog": c.catalog, "crd": c.name, "revision": digest},
-		"CRD %q of catalog %q has no revision %q: the last %d are kept, and all that were current within the last %v; "+
-			"the current revision is %s", c.name, c.catalog, digest, KeptRevisions, KeptFor, c.current().digest)
+		"CRD %q of catalog %q has no revision %q: the last %d are kept, and all that were current within the last %v, but "+
+			"at most %d and %d MiB of older ones; the current revision is %s",
+		c.name, c.catalog, digest, KeptRevisions, KeptFor, MaxRevisions, MaxRevisionBytes>>20, c.current().digest)
 }
 
 // crd returns a CRD of a catalog.

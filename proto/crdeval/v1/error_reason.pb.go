@@ -123,6 +123,11 @@ const (
 	// reports that it cannot convert. A webhook reports this for all objects of a call. A retry fails again. The metadata
 	// has `crd`, `from` and `to` (versions), and of conversion rules also `rule` and `path` (the field of the object).
 	ErrorReason_ERROR_REASON_CONVERSION_FAILED ErrorReason = 34
+	// RESOURCE_EXHAUSTED, HTTP 429. The call would exceed a quota of the catalog (docs/access.md) or the capacity of the
+	// registry. Nothing was changed. The metadata has `quota` (crds, revisions, manifest_bytes, watches, registry_bytes),
+	// `maximum`, `used` and, of a quota of a catalog, `catalog`. A retry fails until something is deleted or the quota is
+	// raised.
+	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 35
 )
 
 // Enum value maps for ErrorReason.
@@ -163,6 +168,7 @@ var (
 		32: "ERROR_REASON_CRD_REJECTED",
 		33: "ERROR_REASON_GROUP_VERSION_NOT_FOUND",
 		34: "ERROR_REASON_CONVERSION_FAILED",
+		35: "ERROR_REASON_QUOTA_EXCEEDED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":              0,
@@ -200,6 +206,7 @@ var (
 		"ERROR_REASON_CRD_REJECTED":             32,
 		"ERROR_REASON_GROUP_VERSION_NOT_FOUND":  33,
 		"ERROR_REASON_CONVERSION_FAILED":        34,
+		"ERROR_REASON_QUOTA_EXCEEDED":           35,
 	}
 )
 
@@ -235,7 +242,7 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\xb9\t\n" +
+	"crdeval.v1*\xda\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
@@ -272,7 +279,8 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\x1eERROR_REASON_OBJECT_UNREADABLE\x10\x1f\x12\x1d\n" +
 	"\x19ERROR_REASON_CRD_REJECTED\x10 \x12(\n" +
 	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10!\x12\"\n" +
-	"\x1eERROR_REASON_CONVERSION_FAILED\x10\"BH\n" +
+	"\x1eERROR_REASON_CONVERSION_FAILED\x10\"\x12\x1f\n" +
+	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10#BH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (

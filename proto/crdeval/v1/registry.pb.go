@@ -216,7 +216,11 @@ type Catalog struct {
 	// The creation time. Absent for `default` before its first write.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// The number of CRDs in the catalog.
-	CrdCount      int32 `protobuf:"varint,5,opt,name=crd_count,json=crdCount,proto3" json:"crd_count,omitempty"`
+	CrdCount int32 `protobuf:"varint,5,opt,name=crd_count,json=crdCount,proto3" json:"crd_count,omitempty"`
+	// How much the catalog uses. The quotas of the catalog apply to it and to `crd_count`.
+	Usage *CatalogUsage `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The quotas of the catalog. Absent if it has none.
+	Quota         *CatalogQuota `protobuf:"bytes,7,opt,name=quota,proto3" json:"quota,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +290,160 @@ func (x *Catalog) GetCrdCount() int32 {
 	return 0
 }
 
+func (x *Catalog) GetUsage() *CatalogUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *Catalog) GetQuota() *CatalogQuota {
+	if x != nil {
+		return x.Quota
+	}
+	return nil
+}
+
+// How much a catalog uses.
+type CatalogUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The stored revisions of all CRDs.
+	Revisions int32 `protobuf:"varint,1,opt,name=revisions,proto3" json:"revisions,omitempty"`
+	// The compressed size of these revisions.
+	ManifestBytes int64 `protobuf:"varint,2,opt,name=manifest_bytes,json=manifestBytes,proto3" json:"manifest_bytes,omitempty"`
+	// The open calls of WatchCrds at the replica that responds. They are counted for each replica.
+	Watches       int32 `protobuf:"varint,3,opt,name=watches,proto3" json:"watches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CatalogUsage) Reset() {
+	*x = CatalogUsage{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CatalogUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CatalogUsage) ProtoMessage() {}
+
+func (x *CatalogUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CatalogUsage.ProtoReflect.Descriptor instead.
+func (*CatalogUsage) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CatalogUsage) GetRevisions() int32 {
+	if x != nil {
+		return x.Revisions
+	}
+	return 0
+}
+
+func (x *CatalogUsage) GetManifestBytes() int64 {
+	if x != nil {
+		return x.ManifestBytes
+	}
+	return 0
+}
+
+func (x *CatalogUsage) GetWatches() int32 {
+	if x != nil {
+		return x.Watches
+	}
+	return 0
+}
+
+// The quotas of a catalog. A value of 0 is no quota. A write beyond a quota fails with QUOTA_EXCEEDED and changes
+// nothing. Deletions always succeed.
+type CatalogQuota struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The CRDs of the catalog.
+	Crds int32 `protobuf:"varint,1,opt,name=crds,proto3" json:"crds,omitempty"`
+	// The stored revisions of all CRDs. If a new revision exceeds it, the oldest revisions of the catalog that are not
+	// current are removed first.
+	Revisions int32 `protobuf:"varint,2,opt,name=revisions,proto3" json:"revisions,omitempty"`
+	// The compressed size of these revisions. If a new revision exceeds it, the oldest revisions of the catalog that are
+	// not current are removed first.
+	ManifestBytes int64 `protobuf:"varint,3,opt,name=manifest_bytes,json=manifestBytes,proto3" json:"manifest_bytes,omitempty"`
+	// The open calls of WatchCrds at each replica.
+	Watches       int32 `protobuf:"varint,4,opt,name=watches,proto3" json:"watches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CatalogQuota) Reset() {
+	*x = CatalogQuota{}
+	mi := &file_crdeval_v1_registry_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CatalogQuota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CatalogQuota) ProtoMessage() {}
+
+func (x *CatalogQuota) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_registry_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CatalogQuota.ProtoReflect.Descriptor instead.
+func (*CatalogQuota) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CatalogQuota) GetCrds() int32 {
+	if x != nil {
+		return x.Crds
+	}
+	return 0
+}
+
+func (x *CatalogQuota) GetRevisions() int32 {
+	if x != nil {
+		return x.Revisions
+	}
+	return 0
+}
+
+func (x *CatalogQuota) GetManifestBytes() int64 {
+	if x != nil {
+		return x.ManifestBytes
+	}
+	return 0
+}
+
+func (x *CatalogQuota) GetWatches() int32 {
+	if x != nil {
+		return x.Watches
+	}
+	return 0
+}
+
 // A condition in the status of a CustomResourceDefinition.
 type CrdCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -307,7 +465,7 @@ type CrdCondition struct {
 
 func (x *CrdCondition) Reset() {
 	*x = CrdCondition{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[1]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +477,7 @@ func (x *CrdCondition) String() string {
 func (*CrdCondition) ProtoMessage() {}
 
 func (x *CrdCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[1]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +490,7 @@ func (x *CrdCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrdCondition.ProtoReflect.Descriptor instead.
 func (*CrdCondition) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{1}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CrdCondition) GetType() string {
@@ -398,7 +556,7 @@ type CrdNames struct {
 
 func (x *CrdNames) Reset() {
 	*x = CrdNames{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[2]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -410,7 +568,7 @@ func (x *CrdNames) String() string {
 func (*CrdNames) ProtoMessage() {}
 
 func (x *CrdNames) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[2]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -423,7 +581,7 @@ func (x *CrdNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrdNames.ProtoReflect.Descriptor instead.
 func (*CrdNames) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{2}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CrdNames) GetPlural() string {
@@ -509,7 +667,7 @@ type Crd struct {
 
 func (x *Crd) Reset() {
 	*x = Crd{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[3]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -521,7 +679,7 @@ func (x *Crd) String() string {
 func (*Crd) ProtoMessage() {}
 
 func (x *Crd) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[3]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -534,7 +692,7 @@ func (x *Crd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Crd.ProtoReflect.Descriptor instead.
 func (*Crd) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{3}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Crd) GetCatalog() string {
@@ -666,7 +824,7 @@ type CrdStatus struct {
 
 func (x *CrdStatus) Reset() {
 	*x = CrdStatus{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -678,7 +836,7 @@ func (x *CrdStatus) String() string {
 func (*CrdStatus) ProtoMessage() {}
 
 func (x *CrdStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[4]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,7 +849,7 @@ func (x *CrdStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrdStatus.ProtoReflect.Descriptor instead.
 func (*CrdStatus) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{4}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CrdStatus) GetEstablished() bool {
@@ -759,7 +917,7 @@ type RegisterCrdRequest struct {
 
 func (x *RegisterCrdRequest) Reset() {
 	*x = RegisterCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +929,7 @@ func (x *RegisterCrdRequest) String() string {
 func (*RegisterCrdRequest) ProtoMessage() {}
 
 func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[5]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +942,7 @@ func (x *RegisterCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdRequest.ProtoReflect.Descriptor instead.
 func (*RegisterCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{5}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RegisterCrdRequest) GetCatalog() string {
@@ -842,7 +1000,7 @@ type RegisterCrdResponse struct {
 
 func (x *RegisterCrdResponse) Reset() {
 	*x = RegisterCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +1012,7 @@ func (x *RegisterCrdResponse) String() string {
 func (*RegisterCrdResponse) ProtoMessage() {}
 
 func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[6]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +1025,7 @@ func (x *RegisterCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdResponse.ProtoReflect.Descriptor instead.
 func (*RegisterCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{6}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RegisterCrdResponse) GetAccepted() bool {
@@ -924,7 +1082,7 @@ type RegisterCrdsEntry struct {
 
 func (x *RegisterCrdsEntry) Reset() {
 	*x = RegisterCrdsEntry{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1094,7 @@ func (x *RegisterCrdsEntry) String() string {
 func (*RegisterCrdsEntry) ProtoMessage() {}
 
 func (x *RegisterCrdsEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[7]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1107,7 @@ func (x *RegisterCrdsEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsEntry.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsEntry) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{7}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RegisterCrdsEntry) GetManifest() *Document {
@@ -993,7 +1151,7 @@ type RegisterCrdsRequest struct {
 
 func (x *RegisterCrdsRequest) Reset() {
 	*x = RegisterCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1163,7 @@ func (x *RegisterCrdsRequest) String() string {
 func (*RegisterCrdsRequest) ProtoMessage() {}
 
 func (x *RegisterCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[8]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1176,7 @@ func (x *RegisterCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsRequest.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{8}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RegisterCrdsRequest) GetCatalog() string {
@@ -1053,7 +1211,7 @@ type RegisterCrdsResult struct {
 
 func (x *RegisterCrdsResult) Reset() {
 	*x = RegisterCrdsResult{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1223,7 @@ func (x *RegisterCrdsResult) String() string {
 func (*RegisterCrdsResult) ProtoMessage() {}
 
 func (x *RegisterCrdsResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[9]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1236,7 @@ func (x *RegisterCrdsResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsResult.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{9}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RegisterCrdsResult) GetCrd() string {
@@ -1146,7 +1304,7 @@ type RegisterCrdsResponse struct {
 
 func (x *RegisterCrdsResponse) Reset() {
 	*x = RegisterCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1316,7 @@ func (x *RegisterCrdsResponse) String() string {
 func (*RegisterCrdsResponse) ProtoMessage() {}
 
 func (x *RegisterCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[10]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1329,7 @@ func (x *RegisterCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterCrdsResponse.ProtoReflect.Descriptor instead.
 func (*RegisterCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{10}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RegisterCrdsResponse) GetResults() []*RegisterCrdsResult {
@@ -1205,7 +1363,7 @@ type CheckCrdRequest struct {
 
 func (x *CheckCrdRequest) Reset() {
 	*x = CheckCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1217,7 +1375,7 @@ func (x *CheckCrdRequest) String() string {
 func (*CheckCrdRequest) ProtoMessage() {}
 
 func (x *CheckCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[11]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1230,7 +1388,7 @@ func (x *CheckCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCrdRequest.ProtoReflect.Descriptor instead.
 func (*CheckCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{11}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CheckCrdRequest) GetCatalog() string {
@@ -1271,7 +1429,7 @@ type CheckCrdResponse struct {
 
 func (x *CheckCrdResponse) Reset() {
 	*x = CheckCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1441,7 @@ func (x *CheckCrdResponse) String() string {
 func (*CheckCrdResponse) ProtoMessage() {}
 
 func (x *CheckCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[12]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1454,7 @@ func (x *CheckCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckCrdResponse.ProtoReflect.Descriptor instead.
 func (*CheckCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{12}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CheckCrdResponse) GetAccepted() bool {
@@ -1347,7 +1505,7 @@ type GetCrdRequest struct {
 
 func (x *GetCrdRequest) Reset() {
 	*x = GetCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1359,7 +1517,7 @@ func (x *GetCrdRequest) String() string {
 func (*GetCrdRequest) ProtoMessage() {}
 
 func (x *GetCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[13]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1372,7 +1530,7 @@ func (x *GetCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrdRequest.ProtoReflect.Descriptor instead.
 func (*GetCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{13}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetCrdRequest) GetCatalog() string {
@@ -1421,7 +1579,7 @@ type GetCrdResponse struct {
 
 func (x *GetCrdResponse) Reset() {
 	*x = GetCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1591,7 @@ func (x *GetCrdResponse) String() string {
 func (*GetCrdResponse) ProtoMessage() {}
 
 func (x *GetCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[14]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1604,7 @@ func (x *GetCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrdResponse.ProtoReflect.Descriptor instead.
 func (*GetCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{14}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetCrdResponse) GetCrd() *Crd {
@@ -1478,7 +1636,7 @@ type ListCrdsRequest struct {
 
 func (x *ListCrdsRequest) Reset() {
 	*x = ListCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1648,7 @@ func (x *ListCrdsRequest) String() string {
 func (*ListCrdsRequest) ProtoMessage() {}
 
 func (x *ListCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[15]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1661,7 @@ func (x *ListCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrdsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListCrdsRequest) GetCatalog() string {
@@ -1556,7 +1714,7 @@ type ListCrdsResponse struct {
 
 func (x *ListCrdsResponse) Reset() {
 	*x = ListCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1568,7 +1726,7 @@ func (x *ListCrdsResponse) String() string {
 func (*ListCrdsResponse) ProtoMessage() {}
 
 func (x *ListCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[16]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1581,7 +1739,7 @@ func (x *ListCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrdsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListCrdsResponse) GetCrds() []*Crd {
@@ -1620,7 +1778,7 @@ type DeleteCrdRequest struct {
 
 func (x *DeleteCrdRequest) Reset() {
 	*x = DeleteCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1632,7 +1790,7 @@ func (x *DeleteCrdRequest) String() string {
 func (*DeleteCrdRequest) ProtoMessage() {}
 
 func (x *DeleteCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[17]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1645,7 +1803,7 @@ func (x *DeleteCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrdRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteCrdRequest) GetCatalog() string {
@@ -1680,7 +1838,7 @@ type DeleteCrdResponse struct {
 
 func (x *DeleteCrdResponse) Reset() {
 	*x = DeleteCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1850,7 @@ func (x *DeleteCrdResponse) String() string {
 func (*DeleteCrdResponse) ProtoMessage() {}
 
 func (x *DeleteCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[18]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1863,7 @@ func (x *DeleteCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrdResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeleteCrdResponse) GetToken() string {
@@ -1733,7 +1891,7 @@ type SetStoredVersionsRequest struct {
 
 func (x *SetStoredVersionsRequest) Reset() {
 	*x = SetStoredVersionsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +1903,7 @@ func (x *SetStoredVersionsRequest) String() string {
 func (*SetStoredVersionsRequest) ProtoMessage() {}
 
 func (x *SetStoredVersionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[19]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +1916,7 @@ func (x *SetStoredVersionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStoredVersionsRequest.ProtoReflect.Descriptor instead.
 func (*SetStoredVersionsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetStoredVersionsRequest) GetCatalog() string {
@@ -1802,7 +1960,7 @@ type SetStoredVersionsResponse struct {
 
 func (x *SetStoredVersionsResponse) Reset() {
 	*x = SetStoredVersionsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +1972,7 @@ func (x *SetStoredVersionsResponse) String() string {
 func (*SetStoredVersionsResponse) ProtoMessage() {}
 
 func (x *SetStoredVersionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[20]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +1985,7 @@ func (x *SetStoredVersionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStoredVersionsResponse.ProtoReflect.Descriptor instead.
 func (*SetStoredVersionsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetStoredVersionsResponse) GetCrd() *Crd {
@@ -1864,7 +2022,7 @@ type SetConversionRequest struct {
 
 func (x *SetConversionRequest) Reset() {
 	*x = SetConversionRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +2034,7 @@ func (x *SetConversionRequest) String() string {
 func (*SetConversionRequest) ProtoMessage() {}
 
 func (x *SetConversionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[21]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +2047,7 @@ func (x *SetConversionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetConversionRequest.ProtoReflect.Descriptor instead.
 func (*SetConversionRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SetConversionRequest) GetCatalog() string {
@@ -1947,7 +2105,7 @@ type SetConversionResponse struct {
 
 func (x *SetConversionResponse) Reset() {
 	*x = SetConversionResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2117,7 @@ func (x *SetConversionResponse) String() string {
 func (*SetConversionResponse) ProtoMessage() {}
 
 func (x *SetConversionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[22]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2130,7 @@ func (x *SetConversionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetConversionResponse.ProtoReflect.Descriptor instead.
 func (*SetConversionResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{22}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SetConversionResponse) GetAccepted() bool {
@@ -2026,7 +2184,7 @@ type WatchCrdsRequest struct {
 
 func (x *WatchCrdsRequest) Reset() {
 	*x = WatchCrdsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2038,7 +2196,7 @@ func (x *WatchCrdsRequest) String() string {
 func (*WatchCrdsRequest) ProtoMessage() {}
 
 func (x *WatchCrdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[23]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2051,7 +2209,7 @@ func (x *WatchCrdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCrdsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCrdsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{23}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchCrdsRequest) GetCatalog() string {
@@ -2095,7 +2253,7 @@ type WatchCrdsResponse struct {
 
 func (x *WatchCrdsResponse) Reset() {
 	*x = WatchCrdsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2265,7 @@ func (x *WatchCrdsResponse) String() string {
 func (*WatchCrdsResponse) ProtoMessage() {}
 
 func (x *WatchCrdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[24]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +2278,7 @@ func (x *WatchCrdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCrdsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCrdsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{24}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchCrdsResponse) GetType() WatchEventType {
@@ -2169,7 +2327,7 @@ type DiffCrdRequest struct {
 
 func (x *DiffCrdRequest) Reset() {
 	*x = DiffCrdRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2339,7 @@ func (x *DiffCrdRequest) String() string {
 func (*DiffCrdRequest) ProtoMessage() {}
 
 func (x *DiffCrdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[25]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2352,7 @@ func (x *DiffCrdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffCrdRequest.ProtoReflect.Descriptor instead.
 func (*DiffCrdRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{25}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DiffCrdRequest) GetCatalog() string {
@@ -2275,7 +2433,7 @@ type DiffCrdResponse struct {
 
 func (x *DiffCrdResponse) Reset() {
 	*x = DiffCrdResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2445,7 @@ func (x *DiffCrdResponse) String() string {
 func (*DiffCrdResponse) ProtoMessage() {}
 
 func (x *DiffCrdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[26]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2458,7 @@ func (x *DiffCrdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiffCrdResponse.ProtoReflect.Descriptor instead.
 func (*DiffCrdResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{26}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DiffCrdResponse) GetChangeClass() ChangeClass {
@@ -2372,7 +2530,7 @@ type CreateCatalogRequest struct {
 
 func (x *CreateCatalogRequest) Reset() {
 	*x = CreateCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2542,7 @@ func (x *CreateCatalogRequest) String() string {
 func (*CreateCatalogRequest) ProtoMessage() {}
 
 func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[27]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2555,7 @@ func (x *CreateCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogRequest.ProtoReflect.Descriptor instead.
 func (*CreateCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{27}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CreateCatalogRequest) GetCatalog() string {
@@ -2427,7 +2585,7 @@ type CreateCatalogResponse struct {
 
 func (x *CreateCatalogResponse) Reset() {
 	*x = CreateCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2439,7 +2597,7 @@ func (x *CreateCatalogResponse) String() string {
 func (*CreateCatalogResponse) ProtoMessage() {}
 
 func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[28]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2452,7 +2610,7 @@ func (x *CreateCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCatalogResponse.ProtoReflect.Descriptor instead.
 func (*CreateCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{28}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreateCatalogResponse) GetCatalog() *Catalog {
@@ -2483,7 +2641,7 @@ type GetCatalogRequest struct {
 
 func (x *GetCatalogRequest) Reset() {
 	*x = GetCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2495,7 +2653,7 @@ func (x *GetCatalogRequest) String() string {
 func (*GetCatalogRequest) ProtoMessage() {}
 
 func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[29]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2508,7 +2666,7 @@ func (x *GetCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogRequest.ProtoReflect.Descriptor instead.
 func (*GetCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{29}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetCatalogRequest) GetCatalog() string {
@@ -2536,7 +2694,7 @@ type GetCatalogResponse struct {
 
 func (x *GetCatalogResponse) Reset() {
 	*x = GetCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2548,7 +2706,7 @@ func (x *GetCatalogResponse) String() string {
 func (*GetCatalogResponse) ProtoMessage() {}
 
 func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[30]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2561,7 +2719,7 @@ func (x *GetCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCatalogResponse.ProtoReflect.Descriptor instead.
 func (*GetCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{30}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetCatalogResponse) GetCatalog() *Catalog {
@@ -2588,7 +2746,7 @@ type ListCatalogsRequest struct {
 
 func (x *ListCatalogsRequest) Reset() {
 	*x = ListCatalogsRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2758,7 @@ func (x *ListCatalogsRequest) String() string {
 func (*ListCatalogsRequest) ProtoMessage() {}
 
 func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[31]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2771,7 @@ func (x *ListCatalogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsRequest.ProtoReflect.Descriptor instead.
 func (*ListCatalogsRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{31}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListCatalogsRequest) GetPageSize() int32 {
@@ -2652,7 +2810,7 @@ type ListCatalogsResponse struct {
 
 func (x *ListCatalogsResponse) Reset() {
 	*x = ListCatalogsResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2822,7 @@ func (x *ListCatalogsResponse) String() string {
 func (*ListCatalogsResponse) ProtoMessage() {}
 
 func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[32]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +2835,7 @@ func (x *ListCatalogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCatalogsResponse.ProtoReflect.Descriptor instead.
 func (*ListCatalogsResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{32}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListCatalogsResponse) GetCatalogs() []*Catalog {
@@ -2716,7 +2874,7 @@ type DeleteCatalogRequest struct {
 
 func (x *DeleteCatalogRequest) Reset() {
 	*x = DeleteCatalogRequest{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[33]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2886,7 @@ func (x *DeleteCatalogRequest) String() string {
 func (*DeleteCatalogRequest) ProtoMessage() {}
 
 func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[33]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2899,7 @@ func (x *DeleteCatalogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{33}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteCatalogRequest) GetCatalog() string {
@@ -2778,7 +2936,7 @@ type DeleteCatalogResponse struct {
 
 func (x *DeleteCatalogResponse) Reset() {
 	*x = DeleteCatalogResponse{}
-	mi := &file_crdeval_v1_registry_proto_msgTypes[34]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2790,7 +2948,7 @@ func (x *DeleteCatalogResponse) String() string {
 func (*DeleteCatalogResponse) ProtoMessage() {}
 
 func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_registry_proto_msgTypes[34]
+	mi := &file_crdeval_v1_registry_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2803,7 +2961,7 @@ func (x *DeleteCatalogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCatalogResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCatalogResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{34}
+	return file_crdeval_v1_registry_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *DeleteCatalogResponse) GetToken() string {
@@ -2825,14 +2983,25 @@ var File_crdeval_v1_registry_proto protoreflect.FileDescriptor
 const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\n" +
 	"\x19crdeval/v1/registry.proto\x12\n" +
-	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\xb6\x01\n" +
+	"crdeval.v1\x1a\x1bcrdeval/v1/conversion.proto\x1a\x15crdeval/v1/diff.proto\x1a\x19crdeval/v1/document.proto\x1a\x17crdeval/v1/report.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x96\x02\n" +
 	"\aCatalog\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x10kubernetes_minor\x18\x02 \x01(\x05R\x0fkubernetesMinor\x12\x12\n" +
 	"\x04etag\x18\x03 \x01(\tR\x04etag\x12;\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12\x1b\n" +
-	"\tcrd_count\x18\x05 \x01(\x05R\bcrdCount\"\xeb\x01\n" +
+	"\tcrd_count\x18\x05 \x01(\x05R\bcrdCount\x12.\n" +
+	"\x05usage\x18\x06 \x01(\v2\x18.crdeval.v1.CatalogUsageR\x05usage\x12.\n" +
+	"\x05quota\x18\a \x01(\v2\x18.crdeval.v1.CatalogQuotaR\x05quota\"m\n" +
+	"\fCatalogUsage\x12\x1c\n" +
+	"\trevisions\x18\x01 \x01(\x05R\trevisions\x12%\n" +
+	"\x0emanifest_bytes\x18\x02 \x01(\x03R\rmanifestBytes\x12\x18\n" +
+	"\awatches\x18\x03 \x01(\x05R\awatches\"\x81\x01\n" +
+	"\fCatalogQuota\x12\x12\n" +
+	"\x04crds\x18\x01 \x01(\x05R\x04crds\x12\x1c\n" +
+	"\trevisions\x18\x02 \x01(\x05R\trevisions\x12%\n" +
+	"\x0emanifest_bytes\x18\x03 \x01(\x03R\rmanifestBytes\x12\x18\n" +
+	"\awatches\x18\x04 \x01(\x05R\awatches\"\xeb\x01\n" +
 	"\fCrdCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
@@ -3070,140 +3239,144 @@ func file_crdeval_v1_registry_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_registry_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_crdeval_v1_registry_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_crdeval_v1_registry_proto_goTypes = []any{
 	(RegistrationOutcome)(0),          // 0: crdeval.v1.RegistrationOutcome
 	(CrdView)(0),                      // 1: crdeval.v1.CrdView
 	(WatchEventType)(0),               // 2: crdeval.v1.WatchEventType
 	(*Catalog)(nil),                   // 3: crdeval.v1.Catalog
-	(*CrdCondition)(nil),              // 4: crdeval.v1.CrdCondition
-	(*CrdNames)(nil),                  // 5: crdeval.v1.CrdNames
-	(*Crd)(nil),                       // 6: crdeval.v1.Crd
-	(*CrdStatus)(nil),                 // 7: crdeval.v1.CrdStatus
-	(*RegisterCrdRequest)(nil),        // 8: crdeval.v1.RegisterCrdRequest
-	(*RegisterCrdResponse)(nil),       // 9: crdeval.v1.RegisterCrdResponse
-	(*RegisterCrdsEntry)(nil),         // 10: crdeval.v1.RegisterCrdsEntry
-	(*RegisterCrdsRequest)(nil),       // 11: crdeval.v1.RegisterCrdsRequest
-	(*RegisterCrdsResult)(nil),        // 12: crdeval.v1.RegisterCrdsResult
-	(*RegisterCrdsResponse)(nil),      // 13: crdeval.v1.RegisterCrdsResponse
-	(*CheckCrdRequest)(nil),           // 14: crdeval.v1.CheckCrdRequest
-	(*CheckCrdResponse)(nil),          // 15: crdeval.v1.CheckCrdResponse
-	(*GetCrdRequest)(nil),             // 16: crdeval.v1.GetCrdRequest
-	(*GetCrdResponse)(nil),            // 17: crdeval.v1.GetCrdResponse
-	(*ListCrdsRequest)(nil),           // 18: crdeval.v1.ListCrdsRequest
-	(*ListCrdsResponse)(nil),          // 19: crdeval.v1.ListCrdsResponse
-	(*DeleteCrdRequest)(nil),          // 20: crdeval.v1.DeleteCrdRequest
-	(*DeleteCrdResponse)(nil),         // 21: crdeval.v1.DeleteCrdResponse
-	(*SetStoredVersionsRequest)(nil),  // 22: crdeval.v1.SetStoredVersionsRequest
-	(*SetStoredVersionsResponse)(nil), // 23: crdeval.v1.SetStoredVersionsResponse
-	(*SetConversionRequest)(nil),      // 24: crdeval.v1.SetConversionRequest
-	(*SetConversionResponse)(nil),     // 25: crdeval.v1.SetConversionResponse
-	(*WatchCrdsRequest)(nil),          // 26: crdeval.v1.WatchCrdsRequest
-	(*WatchCrdsResponse)(nil),         // 27: crdeval.v1.WatchCrdsResponse
-	(*DiffCrdRequest)(nil),            // 28: crdeval.v1.DiffCrdRequest
-	(*DiffCrdResponse)(nil),           // 29: crdeval.v1.DiffCrdResponse
-	(*CreateCatalogRequest)(nil),      // 30: crdeval.v1.CreateCatalogRequest
-	(*CreateCatalogResponse)(nil),     // 31: crdeval.v1.CreateCatalogResponse
-	(*GetCatalogRequest)(nil),         // 32: crdeval.v1.GetCatalogRequest
-	(*GetCatalogResponse)(nil),        // 33: crdeval.v1.GetCatalogResponse
-	(*ListCatalogsRequest)(nil),       // 34: crdeval.v1.ListCatalogsRequest
-	(*ListCatalogsResponse)(nil),      // 35: crdeval.v1.ListCatalogsResponse
-	(*DeleteCatalogRequest)(nil),      // 36: crdeval.v1.DeleteCatalogRequest
-	(*DeleteCatalogResponse)(nil),     // 37: crdeval.v1.DeleteCatalogResponse
-	(*timestamppb.Timestamp)(nil),     // 38: google.protobuf.Timestamp
-	(*CrdVersion)(nil),                // 39: crdeval.v1.CrdVersion
-	(*Document)(nil),                  // 40: crdeval.v1.Document
-	(*CrdReport)(nil),                 // 41: crdeval.v1.CrdReport
-	(*status.Status)(nil),             // 42: google.rpc.Status
-	(*ConversionReport)(nil),          // 43: crdeval.v1.ConversionReport
-	(ChangeClass)(0),                  // 44: crdeval.v1.ChangeClass
-	(*CrdChange)(nil),                 // 45: crdeval.v1.CrdChange
-	(*ReplayResult)(nil),              // 46: crdeval.v1.ReplayResult
+	(*CatalogUsage)(nil),              // 4: crdeval.v1.CatalogUsage
+	(*CatalogQuota)(nil),              // 5: crdeval.v1.CatalogQuota
+	(*CrdCondition)(nil),              // 6: crdeval.v1.CrdCondition
+	(*CrdNames)(nil),                  // 7: crdeval.v1.CrdNames
+	(*Crd)(nil),                       // 8: crdeval.v1.Crd
+	(*CrdStatus)(nil),                 // 9: crdeval.v1.CrdStatus
+	(*RegisterCrdRequest)(nil),        // 10: crdeval.v1.RegisterCrdRequest
+	(*RegisterCrdResponse)(nil),       // 11: crdeval.v1.RegisterCrdResponse
+	(*RegisterCrdsEntry)(nil),         // 12: crdeval.v1.RegisterCrdsEntry
+	(*RegisterCrdsRequest)(nil),       // 13: crdeval.v1.RegisterCrdsRequest
+	(*RegisterCrdsResult)(nil),        // 14: crdeval.v1.RegisterCrdsResult
+	(*RegisterCrdsResponse)(nil),      // 15: crdeval.v1.RegisterCrdsResponse
+	(*CheckCrdRequest)(nil),           // 16: crdeval.v1.CheckCrdRequest
+	(*CheckCrdResponse)(nil),          // 17: crdeval.v1.CheckCrdResponse
+	(*GetCrdRequest)(nil),             // 18: crdeval.v1.GetCrdRequest
+	(*GetCrdResponse)(nil),            // 19: crdeval.v1.GetCrdResponse
+	(*ListCrdsRequest)(nil),           // 20: crdeval.v1.ListCrdsRequest
+	(*ListCrdsResponse)(nil),          // 21: crdeval.v1.ListCrdsResponse
+	(*DeleteCrdRequest)(nil),          // 22: crdeval.v1.DeleteCrdRequest
+	(*DeleteCrdResponse)(nil),         // 23: crdeval.v1.DeleteCrdResponse
+	(*SetStoredVersionsRequest)(nil),  // 24: crdeval.v1.SetStoredVersionsRequest
+	(*SetStoredVersionsResponse)(nil), // 25: crdeval.v1.SetStoredVersionsResponse
+	(*SetConversionRequest)(nil),      // 26: crdeval.v1.SetConversionRequest
+	(*SetConversionResponse)(nil),     // 27: crdeval.v1.SetConversionResponse
+	(*WatchCrdsRequest)(nil),          // 28: crdeval.v1.WatchCrdsRequest
+	(*WatchCrdsResponse)(nil),         // 29: crdeval.v1.WatchCrdsResponse
+	(*DiffCrdRequest)(nil),            // 30: crdeval.v1.DiffCrdRequest
+	(*DiffCrdResponse)(nil),           // 31: crdeval.v1.DiffCrdResponse
+	(*CreateCatalogRequest)(nil),      // 32: crdeval.v1.CreateCatalogRequest
+	(*CreateCatalogResponse)(nil),     // 33: crdeval.v1.CreateCatalogResponse
+	(*GetCatalogRequest)(nil),         // 34: crdeval.v1.GetCatalogRequest
+	(*GetCatalogResponse)(nil),        // 35: crdeval.v1.GetCatalogResponse
+	(*ListCatalogsRequest)(nil),       // 36: crdeval.v1.ListCatalogsRequest
+	(*ListCatalogsResponse)(nil),      // 37: crdeval.v1.ListCatalogsResponse
+	(*DeleteCatalogRequest)(nil),      // 38: crdeval.v1.DeleteCatalogRequest
+	(*DeleteCatalogResponse)(nil),     // 39: crdeval.v1.DeleteCatalogResponse
+	(*timestamppb.Timestamp)(nil),     // 40: google.protobuf.Timestamp
+	(*CrdVersion)(nil),                // 41: crdeval.v1.CrdVersion
+	(*Document)(nil),                  // 42: crdeval.v1.Document
+	(*CrdReport)(nil),                 // 43: crdeval.v1.CrdReport
+	(*status.Status)(nil),             // 44: google.rpc.Status
+	(*ConversionReport)(nil),          // 45: crdeval.v1.ConversionReport
+	(ChangeClass)(0),                  // 46: crdeval.v1.ChangeClass
+	(*CrdChange)(nil),                 // 47: crdeval.v1.CrdChange
+	(*ReplayResult)(nil),              // 48: crdeval.v1.ReplayResult
 }
 var file_crdeval_v1_registry_proto_depIdxs = []int32{
-	38, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
-	38, // 1: crdeval.v1.CrdCondition.last_transition_time:type_name -> google.protobuf.Timestamp
-	38, // 2: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
-	38, // 3: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
-	5,  // 4: crdeval.v1.Crd.names:type_name -> crdeval.v1.CrdNames
-	39, // 5: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
-	40, // 6: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
-	7,  // 7: crdeval.v1.Crd.status:type_name -> crdeval.v1.CrdStatus
-	40, // 8: crdeval.v1.Crd.conversion:type_name -> crdeval.v1.Document
-	4,  // 9: crdeval.v1.CrdStatus.conditions:type_name -> crdeval.v1.CrdCondition
-	5,  // 10: crdeval.v1.CrdStatus.accepted_names:type_name -> crdeval.v1.CrdNames
-	40, // 11: crdeval.v1.CrdStatus.json:type_name -> crdeval.v1.Document
-	40, // 12: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
-	40, // 13: crdeval.v1.RegisterCrdRequest.conversion:type_name -> crdeval.v1.Document
-	41, // 14: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 15: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 16: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	40, // 17: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
-	40, // 18: crdeval.v1.RegisterCrdsEntry.conversion:type_name -> crdeval.v1.Document
-	10, // 19: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
-	9,  // 20: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
-	42, // 21: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
-	12, // 22: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
-	40, // 23: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
-	41, // 24: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	6,  // 25: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 26: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 27: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 28: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
-	1,  // 29: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	6,  // 30: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
-	6,  // 31: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
-	40, // 32: crdeval.v1.SetConversionRequest.rules:type_name -> crdeval.v1.Document
-	43, // 33: crdeval.v1.SetConversionResponse.report:type_name -> crdeval.v1.ConversionReport
-	6,  // 34: crdeval.v1.SetConversionResponse.crd:type_name -> crdeval.v1.Crd
-	0,  // 35: crdeval.v1.SetConversionResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
-	1,  // 36: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
-	2,  // 37: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
-	6,  // 38: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
-	40, // 39: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
-	40, // 40: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
-	40, // 41: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
-	44, // 42: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
-	45, // 43: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
-	41, // 44: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
-	46, // 45: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
-	6,  // 46: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
-	3,  // 47: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 48: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
-	3,  // 49: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
-	8,  // 50: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
-	11, // 51: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
-	14, // 52: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
-	16, // 53: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
-	18, // 54: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
-	20, // 55: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
-	22, // 56: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
-	24, // 57: crdeval.v1.RegistryService.SetConversion:input_type -> crdeval.v1.SetConversionRequest
-	26, // 58: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
-	28, // 59: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
-	30, // 60: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
-	32, // 61: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
-	34, // 62: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
-	36, // 63: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
-	9,  // 64: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
-	13, // 65: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
-	15, // 66: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
-	17, // 67: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
-	19, // 68: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
-	21, // 69: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
-	23, // 70: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
-	25, // 71: crdeval.v1.RegistryService.SetConversion:output_type -> crdeval.v1.SetConversionResponse
-	27, // 72: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
-	29, // 73: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
-	31, // 74: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
-	33, // 75: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
-	35, // 76: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
-	37, // 77: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
-	64, // [64:78] is the sub-list for method output_type
-	50, // [50:64] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	40, // 0: crdeval.v1.Catalog.create_time:type_name -> google.protobuf.Timestamp
+	4,  // 1: crdeval.v1.Catalog.usage:type_name -> crdeval.v1.CatalogUsage
+	5,  // 2: crdeval.v1.Catalog.quota:type_name -> crdeval.v1.CatalogQuota
+	40, // 3: crdeval.v1.CrdCondition.last_transition_time:type_name -> google.protobuf.Timestamp
+	40, // 4: crdeval.v1.Crd.create_time:type_name -> google.protobuf.Timestamp
+	40, // 5: crdeval.v1.Crd.update_time:type_name -> google.protobuf.Timestamp
+	7,  // 6: crdeval.v1.Crd.names:type_name -> crdeval.v1.CrdNames
+	41, // 7: crdeval.v1.Crd.versions:type_name -> crdeval.v1.CrdVersion
+	42, // 8: crdeval.v1.Crd.manifest:type_name -> crdeval.v1.Document
+	9,  // 9: crdeval.v1.Crd.status:type_name -> crdeval.v1.CrdStatus
+	42, // 10: crdeval.v1.Crd.conversion:type_name -> crdeval.v1.Document
+	6,  // 11: crdeval.v1.CrdStatus.conditions:type_name -> crdeval.v1.CrdCondition
+	7,  // 12: crdeval.v1.CrdStatus.accepted_names:type_name -> crdeval.v1.CrdNames
+	42, // 13: crdeval.v1.CrdStatus.json:type_name -> crdeval.v1.Document
+	42, // 14: crdeval.v1.RegisterCrdRequest.manifest:type_name -> crdeval.v1.Document
+	42, // 15: crdeval.v1.RegisterCrdRequest.conversion:type_name -> crdeval.v1.Document
+	43, // 16: crdeval.v1.RegisterCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	8,  // 17: crdeval.v1.RegisterCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 18: crdeval.v1.RegisterCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	42, // 19: crdeval.v1.RegisterCrdsEntry.manifest:type_name -> crdeval.v1.Document
+	42, // 20: crdeval.v1.RegisterCrdsEntry.conversion:type_name -> crdeval.v1.Document
+	12, // 21: crdeval.v1.RegisterCrdsRequest.entries:type_name -> crdeval.v1.RegisterCrdsEntry
+	11, // 22: crdeval.v1.RegisterCrdsResult.registration:type_name -> crdeval.v1.RegisterCrdResponse
+	44, // 23: crdeval.v1.RegisterCrdsResult.error:type_name -> google.rpc.Status
+	14, // 24: crdeval.v1.RegisterCrdsResponse.results:type_name -> crdeval.v1.RegisterCrdsResult
+	42, // 25: crdeval.v1.CheckCrdRequest.manifest:type_name -> crdeval.v1.Document
+	43, // 26: crdeval.v1.CheckCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	8,  // 27: crdeval.v1.CheckCrdResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 28: crdeval.v1.CheckCrdResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 29: crdeval.v1.GetCrdRequest.view:type_name -> crdeval.v1.CrdView
+	8,  // 30: crdeval.v1.GetCrdResponse.crd:type_name -> crdeval.v1.Crd
+	1,  // 31: crdeval.v1.ListCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	8,  // 32: crdeval.v1.ListCrdsResponse.crds:type_name -> crdeval.v1.Crd
+	8,  // 33: crdeval.v1.SetStoredVersionsResponse.crd:type_name -> crdeval.v1.Crd
+	42, // 34: crdeval.v1.SetConversionRequest.rules:type_name -> crdeval.v1.Document
+	45, // 35: crdeval.v1.SetConversionResponse.report:type_name -> crdeval.v1.ConversionReport
+	8,  // 36: crdeval.v1.SetConversionResponse.crd:type_name -> crdeval.v1.Crd
+	0,  // 37: crdeval.v1.SetConversionResponse.outcome:type_name -> crdeval.v1.RegistrationOutcome
+	1,  // 38: crdeval.v1.WatchCrdsRequest.view:type_name -> crdeval.v1.CrdView
+	2,  // 39: crdeval.v1.WatchCrdsResponse.type:type_name -> crdeval.v1.WatchEventType
+	8,  // 40: crdeval.v1.WatchCrdsResponse.crd:type_name -> crdeval.v1.Crd
+	42, // 41: crdeval.v1.DiffCrdRequest.manifest:type_name -> crdeval.v1.Document
+	42, // 42: crdeval.v1.DiffCrdRequest.base:type_name -> crdeval.v1.Document
+	42, // 43: crdeval.v1.DiffCrdRequest.objects:type_name -> crdeval.v1.Document
+	46, // 44: crdeval.v1.DiffCrdResponse.change_class:type_name -> crdeval.v1.ChangeClass
+	47, // 45: crdeval.v1.DiffCrdResponse.changes:type_name -> crdeval.v1.CrdChange
+	43, // 46: crdeval.v1.DiffCrdResponse.report:type_name -> crdeval.v1.CrdReport
+	48, // 47: crdeval.v1.DiffCrdResponse.replay_results:type_name -> crdeval.v1.ReplayResult
+	8,  // 48: crdeval.v1.DiffCrdResponse.base:type_name -> crdeval.v1.Crd
+	3,  // 49: crdeval.v1.CreateCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 50: crdeval.v1.GetCatalogResponse.catalog:type_name -> crdeval.v1.Catalog
+	3,  // 51: crdeval.v1.ListCatalogsResponse.catalogs:type_name -> crdeval.v1.Catalog
+	10, // 52: crdeval.v1.RegistryService.RegisterCrd:input_type -> crdeval.v1.RegisterCrdRequest
+	13, // 53: crdeval.v1.RegistryService.RegisterCrds:input_type -> crdeval.v1.RegisterCrdsRequest
+	16, // 54: crdeval.v1.RegistryService.CheckCrd:input_type -> crdeval.v1.CheckCrdRequest
+	18, // 55: crdeval.v1.RegistryService.GetCrd:input_type -> crdeval.v1.GetCrdRequest
+	20, // 56: crdeval.v1.RegistryService.ListCrds:input_type -> crdeval.v1.ListCrdsRequest
+	22, // 57: crdeval.v1.RegistryService.DeleteCrd:input_type -> crdeval.v1.DeleteCrdRequest
+	24, // 58: crdeval.v1.RegistryService.SetStoredVersions:input_type -> crdeval.v1.SetStoredVersionsRequest
+	26, // 59: crdeval.v1.RegistryService.SetConversion:input_type -> crdeval.v1.SetConversionRequest
+	28, // 60: crdeval.v1.RegistryService.WatchCrds:input_type -> crdeval.v1.WatchCrdsRequest
+	30, // 61: crdeval.v1.RegistryService.DiffCrd:input_type -> crdeval.v1.DiffCrdRequest
+	32, // 62: crdeval.v1.RegistryService.CreateCatalog:input_type -> crdeval.v1.CreateCatalogRequest
+	34, // 63: crdeval.v1.RegistryService.GetCatalog:input_type -> crdeval.v1.GetCatalogRequest
+	36, // 64: crdeval.v1.RegistryService.ListCatalogs:input_type -> crdeval.v1.ListCatalogsRequest
+	38, // 65: crdeval.v1.RegistryService.DeleteCatalog:input_type -> crdeval.v1.DeleteCatalogRequest
+	11, // 66: crdeval.v1.RegistryService.RegisterCrd:output_type -> crdeval.v1.RegisterCrdResponse
+	15, // 67: crdeval.v1.RegistryService.RegisterCrds:output_type -> crdeval.v1.RegisterCrdsResponse
+	17, // 68: crdeval.v1.RegistryService.CheckCrd:output_type -> crdeval.v1.CheckCrdResponse
+	19, // 69: crdeval.v1.RegistryService.GetCrd:output_type -> crdeval.v1.GetCrdResponse
+	21, // 70: crdeval.v1.RegistryService.ListCrds:output_type -> crdeval.v1.ListCrdsResponse
+	23, // 71: crdeval.v1.RegistryService.DeleteCrd:output_type -> crdeval.v1.DeleteCrdResponse
+	25, // 72: crdeval.v1.RegistryService.SetStoredVersions:output_type -> crdeval.v1.SetStoredVersionsResponse
+	27, // 73: crdeval.v1.RegistryService.SetConversion:output_type -> crdeval.v1.SetConversionResponse
+	29, // 74: crdeval.v1.RegistryService.WatchCrds:output_type -> crdeval.v1.WatchCrdsResponse
+	31, // 75: crdeval.v1.RegistryService.DiffCrd:output_type -> crdeval.v1.DiffCrdResponse
+	33, // 76: crdeval.v1.RegistryService.CreateCatalog:output_type -> crdeval.v1.CreateCatalogResponse
+	35, // 77: crdeval.v1.RegistryService.GetCatalog:output_type -> crdeval.v1.GetCatalogResponse
+	37, // 78: crdeval.v1.RegistryService.ListCatalogs:output_type -> crdeval.v1.ListCatalogsResponse
+	39, // 79: crdeval.v1.RegistryService.DeleteCatalog:output_type -> crdeval.v1.DeleteCatalogResponse
+	66, // [66:80] is the sub-list for method output_type
+	52, // [52:66] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_registry_proto_init() }
@@ -3215,7 +3388,7 @@ func file_crdeval_v1_registry_proto_init() {
 	file_crdeval_v1_diff_proto_init()
 	file_crdeval_v1_document_proto_init()
 	file_crdeval_v1_report_proto_init()
-	file_crdeval_v1_registry_proto_msgTypes[9].OneofWrappers = []any{
+	file_crdeval_v1_registry_proto_msgTypes[11].OneofWrappers = []any{
 		(*RegisterCrdsResult_Registration)(nil),
 		(*RegisterCrdsResult_Error)(nil),
 	}
@@ -3225,7 +3398,7 @@ func file_crdeval_v1_registry_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_registry_proto_rawDesc), len(file_crdeval_v1_registry_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   35,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

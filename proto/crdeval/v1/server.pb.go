@@ -70,7 +70,7 @@ type ServerLimits struct {
 	// CRDs in one call of RegisterCrds. Default: 1,000.
 	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
 	// Calls of WatchCrds that one caller may have open. A call with CRD_VIEW_FULL counts as ten. A caller is an
-	// authenticated identity, otherwise a connection. Error: OVERLOADED. Default: 1,000.
+	// authenticated identity, otherwise a connection. Error: OVERLOADED. Default: a quarter of max_watches.
 	MaxWatchesPerCaller int32 `protobuf:"varint,20,opt,name=max_watches_per_caller,json=maxWatchesPerCaller,proto3" json:"max_watches_per_caller,omitempty"`
 	// Versions in one call of SetStoredVersions. Value: 1,000.
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
@@ -86,7 +86,11 @@ type ServerLimits struct {
 	// Calls of AdmitStream and ReadStream that all callers together may have open. A further call ends the longest idle
 	// stream of all callers, or gets OVERLOADED, under the same condition. Default: 64, and at most a quarter of
 	// --max-in-flight.
-	MaxStreams    int32 `protobuf:"varint,25,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
+	MaxStreams int32 `protobuf:"varint,25,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
+	// Calls of WatchCrds that all callers together may have open. A call with CRD_VIEW_FULL counts as ten. A further call
+	// of a caller with fewer watches ends the longest idle watch of the caller with the most, with OVERLOADED. Any other
+	// further call gets OVERLOADED. Default: 4,000.
+	MaxWatches    int32 `protobuf:"varint,26,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -296,6 +300,13 @@ func (x *ServerLimits) GetMaxStreams() int32 {
 	return 0
 }
 
+func (x *ServerLimits) GetMaxWatches() int32 {
+	if x != nil {
+		return x.MaxWatches
+	}
+	return 0
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -420,7 +431,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xb4\b\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xd5\b\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -449,7 +460,9 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\x11max_stream_window\x18\x17 \x01(\x05R\x0fmaxStreamWindow\x123\n" +
 	"\x16max_streams_per_caller\x18\x18 \x01(\x05R\x13maxStreamsPerCaller\x12\x1f\n" +
 	"\vmax_streams\x18\x19 \x01(\x05R\n" +
-	"maxStreams\"\x16\n" +
+	"maxStreams\x12\x1f\n" +
+	"\vmax_watches\x18\x1a \x01(\x05R\n" +
+	"maxWatches\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xd7\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +

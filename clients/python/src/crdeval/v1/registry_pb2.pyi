@@ -52,18 +52,44 @@ WATCH_EVENT_TYPE_DELETED: WatchEventType
 WATCH_EVENT_TYPE_SYNCED: WatchEventType
 
 class Catalog(_message.Message):
-    __slots__ = ("name", "kubernetes_minor", "etag", "create_time", "crd_count")
+    __slots__ = ("name", "kubernetes_minor", "etag", "create_time", "crd_count", "usage", "quota")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KUBERNETES_MINOR_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     CRD_COUNT_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    QUOTA_FIELD_NUMBER: _ClassVar[int]
     name: str
     kubernetes_minor: int
     etag: str
     create_time: _timestamp_pb2.Timestamp
     crd_count: int
-    def __init__(self, name: _Optional[str] = ..., kubernetes_minor: _Optional[int] = ..., etag: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., crd_count: _Optional[int] = ...) -> None: ...
+    usage: CatalogUsage
+    quota: CatalogQuota
+    def __init__(self, name: _Optional[str] = ..., kubernetes_minor: _Optional[int] = ..., etag: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., crd_count: _Optional[int] = ..., usage: _Optional[_Union[CatalogUsage, _Mapping]] = ..., quota: _Optional[_Union[CatalogQuota, _Mapping]] = ...) -> None: ...
+
+class CatalogUsage(_message.Message):
+    __slots__ = ("revisions", "manifest_bytes", "watches")
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    MANIFEST_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WATCHES_FIELD_NUMBER: _ClassVar[int]
+    revisions: int
+    manifest_bytes: int
+    watches: int
+    def __init__(self, revisions: _Optional[int] = ..., manifest_bytes: _Optional[int] = ..., watches: _Optional[int] = ...) -> None: ...
+
+class CatalogQuota(_message.Message):
+    __slots__ = ("crds", "revisions", "manifest_bytes", "watches")
+    CRDS_FIELD_NUMBER: _ClassVar[int]
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    MANIFEST_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WATCHES_FIELD_NUMBER: _ClassVar[int]
+    crds: int
+    revisions: int
+    manifest_bytes: int
+    watches: int
+    def __init__(self, crds: _Optional[int] = ..., revisions: _Optional[int] = ..., manifest_bytes: _Optional[int] = ..., watches: _Optional[int] = ...) -> None: ...
 
 class CrdCondition(_message.Message):
     __slots__ = ("type", "status", "reason", "message", "last_transition_time", "observed_generation")
