@@ -16,17 +16,19 @@ func bombs(l *load) {
 	n := l.neighbour(s, "neighbour", 10)
 	l.register(s, "default", schemaCRD("Bomb", `{type: object, properties: {spec: {type: array, items:
     {type: object, properties: {a: {type: integer, default: 1}}}}}}`))
+	l.isolation(s, n)
+}
+
+func attackBombs(ctx context.Context, l *load, address, _ string) error {
 	bomb := object("Bomb", "["+repeated("{}", l.size(900_000, 450_000), ",")+"]")
 	request := &crdevalv1.ValidateRequest{
 		Catalog: "default", Items: []*crdevalv1.EvaluationItem{{Object: crdeval.Document(bomb)}},
 		Options: &crdevalv1.EvaluationOptions{View: crdevalv1.ObjectView_OBJECT_VIEW_NONE},
 	}
-	l.isolation(s, n, func(ctx context.Context) error {
-		return forever(ctx, l.size(48, 16), func(ctx context.Context) error {
-			return oneCall(ctx, s.grpc, func(conn grpc.ClientConnInterface) error {
-				_, err := crdevalv1.NewEvaluationServiceClient(conn).Validate(ctx, request)
-				return err
-			})
+	return forever(ctx, l.size(48, 16), func(ctx context.Context) error {
+		return oneCall(ctx, address, func(conn grpc.ClientConnInterface) error {
+			_, err := crdevalv1.NewEvaluationServiceClient(conn).Validate(ctx, request)
+			return err
 		})
 	})
 }

@@ -173,6 +173,9 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return h.max
 }
 
+// reconnectPause is the time before a client of forever returns after an error.
+const reconnectPause = 200 * time.Millisecond
+
 // forever runs n copies of a client again and again until ctx ends.
 func forever(ctx context.Context, n int, client func(context.Context) error) error {
 	var wg sync.WaitGroup
@@ -183,7 +186,7 @@ func forever(ctx context.Context, n int, client func(context.Context) error) err
 				if err := client(ctx); err != nil && ctx.Err() == nil {
 					last.Store(&err)
 					select {
-					case <-time.After(20 * time.Millisecond):
+					case <-time.After(reconnectPause):
 					case <-ctx.Done():
 					}
 				}

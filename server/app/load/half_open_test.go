@@ -1,9 +1,11 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 )
@@ -12,19 +14,21 @@ import (
 func halfOpen(l *load) {
 	s := l.launch(l.withMemory(maxMemory))
 	n := l.neighbour(s, "neighbour", 10)
+	l.isolation(s, n)
+}
+
+func attackHalfOpen(ctx context.Context, l *load, grpc, http string) error {
 	announced, sent := 60<<20, l.size(40<<20, 10<<20)
-	l.isolation(s, n, func(ctx context.Context) error {
-		rest := make(chan error, 1)
-		go func() {
-			rest <- forever(ctx, l.size(40, 10), func(ctx context.Context) error {
-				return halfREST(ctx, s.http, announced, sent)
-			})
-		}()
-		err := forever(ctx, l.size(40, 10), func(ctx context.Context) error {
-			return halfGRPC(ctx, s.grpc, announced, sent)
+	rest := make(chan error, 1)
+	go func() {
+		rest <- forever(ctx, l.size(40, 10), func(ctx context.Context) error {
+			return halfREST(ctx, http, announced, sent)
 		})
-		return errors.Join(err, <-rest)
+	}()
+	err := forever(ctx, l.size(40, 10), func(ctx context.Context) error {
+		return halfGRPC(ctx, grpc, announced, sent)
 	})
+	return errors.Join(err, <-rest)
 }
 
 // halfGRPC sends a part of the announced message.
@@ -56,10 +60,10 @@ func halfREST(ctx context.Context, address string, announced, sent int) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for answer := make([]byte, 512); ; {
 		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
-		if _, err := conn.Read(make([]byte, 512)); !timeout(err) {
-			return fmt.Errorf("REST: the server ended the request: %w", err)
+		if n, err := conn.Read(answer); !timeout(err) {
+			return fmt.Errorf("REST: the server ended the request: %q, %w", answer[:min(n, 80)], cmp.Or(err, io.EOF))
 		}
 	}
 }

@@ -19,16 +19,23 @@ var (
 	binaryPath = flag.String("binary", "", "crdeval binary for TestLoad; empty: build it")
 )
 
-// loadCases are the cases of make load.
-var loadCases = []struct {
-	name string
-	run  func(*load)
-}{
-	{"slow-readers", slowReaders},
-	{"bombs", bombs},
-	{"idle-streams", idleStreams},
-	{"half-open", halfOpen},
-	{"headers", largeHeaders},
+// loadCases are the cases of make load. A case can be found by its name in the process of its attack.
+var loadCases []loadCase
+
+type loadCase struct {
+	name   string
+	run    func(*load)
+	attack attack // of cases that call load.attack
+}
+
+func init() {
+	loadCases = []loadCase{
+		{"slow-readers", slowReaders, attackSlowReaders},
+		{"bombs", bombs, attackBombs},
+		{"idle-streams", idleStreams, attackIdleStreams},
+		{"half-open", halfOpen, attackHalfOpen},
+		{"headers", largeHeaders, attackLargeHeaders},
+	}
 }
 
 // load is a run of a case. In full size, a case has the sizes and the bars of make load. Otherwise it takes seconds and
@@ -147,7 +154,7 @@ func (l *load) launch(how launch) *server {
 	l.Cleanup(func() {
 		_ = log.Close()
 		if text, err := os.ReadFile(path); err == nil && l.Failed() {
-			l.Logf("the end of the log:\n%s", text[max(0, len(text)-2000):])
+			l.Logf("the end of the log:\n%s", text[max(0, len(text)-600):])
 		}
 	})
 	how.binary, how.dir, how.tcp, how.log = l.binary, dir, true, log

@@ -73,24 +73,20 @@ func (n *neighbour) call(ctx context.Context) error {
 	return err
 }
 
-// isolation measures the neighbour alone and beside an attack that lasts until its context ends. It compares the
-// throughput and the memory of the server with bar 1.
-func (l *load) isolation(s *server, n *neighbour, attack func(context.Context) error) {
+// isolation measures the neighbour alone and beside the attack of the case. It compares the throughput and the memory of
+// the server with bar 1.
+func (l *load) isolation(s *server, n *neighbour) {
 	l.Helper()
 	d, warm := l.span(10*time.Second, 1500*time.Millisecond), l.span(3*time.Second, 500*time.Millisecond)
 	closedLoop(l.Context(), 2, warm, n.call)
 	alone := closedLoop(l.Context(), 2, d, n.call)
-	ctx, cancel := context.WithCancel(l.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- attack(ctx) }()
+	stop := l.attack(s)
 	time.Sleep(warm)
 	beside := closedLoop(l.Context(), 2, d, n.call)
 	rss, goroutines := s.rss(l.T), s.metric(l.T, "go_goroutines")
-	cancel()
-	err := <-ended
+	stop()
 	l.note("neighbour alone: %v", alone)
-	l.note("beside the attack: %v; resident %s; %.0f goroutines; last error of the attack: %v",
-		beside, mib(rss), goroutines, err)
+	l.note("beside the attack: %v; resident %s; %.0f goroutines", beside, mib(rss), goroutines)
 	l.atMost("peak of resident memory", float64(s.peak(l.T))/(1<<20), bound{maxMemory >> 20, maxMemory >> 20}, " MiB")
 	l.atLeast("throughput of the neighbour, of that alone", beside.rate()/alone.rate()*100, bound{80, 30}, "%")
 	l.atMost("failed calls of the neighbour", float64(beside.failed()), bound{0, 0}, "")

@@ -22,14 +22,16 @@ func slowReaders(l *load) {
 	s := l.launch(l.withMemory(maxMemory))
 	n := l.neighbour(s, "neighbour", 10)
 	l.register(s, "default", amplifier)
-	l.isolation(s, n, func(ctx context.Context) error {
-		rest := make(chan error, 1)
-		go func() {
-			rest <- forever(ctx, l.size(30, 8), func(ctx context.Context) error { return unreadREST(ctx, s.http) })
-		}()
-		err := forever(ctx, l.size(3, 1), func(ctx context.Context) error { return unreadGRPC(ctx, s.grpc, l.size(19, 10)) })
-		return errors.Join(err, <-rest)
-	})
+	l.isolation(s, n)
+}
+
+func attackSlowReaders(ctx context.Context, l *load, grpc, http string) error {
+	rest := make(chan error, 1)
+	go func() {
+		rest <- forever(ctx, l.size(30, 8), func(ctx context.Context) error { return unreadREST(ctx, http) })
+	}()
+	err := forever(ctx, l.size(3, 1), func(ctx context.Context) error { return unreadGRPC(ctx, grpc, l.size(19, 10)) })
+	return errors.Join(err, <-rest)
 }
 
 // amplified has 1,000 objects, which are 61 KiB together.

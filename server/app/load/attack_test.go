@@ -1,0 +1,69 @@
+package load
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/testenv"
+)
+
+var attacks = struct{ name, grpc, http *string }{
+	flag.String("attack", "", "case whose attack TestAttack runs; TestLoad sets it"),
+	flag.String("attack-grpc", "", "gRPC address of TestAttack"),
+	flag.String("attack-http", "", "HTTP address of TestAttack"),
+}
+
+// attack is the part of a case that runs in a process of its own, with the lowest priority: its work then takes little
+// CPU time from the neighbour and from the server.
+type attack func(ctx context.Context, l *load, grpc, http string) error
+
+// TestAttack runs the attack of a case until its standard input ends. TestLoad starts it.
+func TestAttack(t *testing.T) {
+	if *attacks.name == "" {
+		t.Skip("TestLoad starts this test in a process of its own")
+	}
+	testenv.E2E(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	for _, c := range loadCases {
+		if c.name == *attacks.name {
+			err := c.attack(ctx, &load{T: t, name: c.name}, *attacks.grpc, *attacks.http)
+			fmt.Printf("last error of the attack: %v\n", err)
+		}
+	}
+}
+
+// attack starts the attack of the case. stop ends it and prints its last error.
+func (l *load) attack(s *server) (stop func()) {
+	l.Helper()
+	args := []string{"-n", "19", os.Args[0], "-test.run=^TestAttack$", "-attack=" + l.name, "-attack-grpc=" + s.grpc, "-attack-http=" + s.http}
+	if *full {
+		args = append(args, "-full")
+	}
+	command := exec.CommandContext(l.Context(), "nice", args...)
+	var output strings.Builder
+	command.Stdout, command.Stderr = &output, &output
+	input, err := command.StdinPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+	return func() {
+		_ = input.Close()
+		if err := command.Wait(); err != nil {
+			l.Errorf("the attack: %v", err)
+		}
+		l.note("%s", strings.TrimSuffix(strings.TrimSpace(output.String()), "PASS"))
+	}
+}
