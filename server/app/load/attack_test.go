@@ -42,13 +42,12 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// attack starts the attack of the case. stop ends it and prints its last error.
-func (l *load) attack(s *server) (stop func()) {
+// attack starts the attack of the case, with further flags. stop ends it and prints its last error.
+func (l *load) attack(s *server, flags ...string) (stop func()) {
 	l.Helper()
-	args := []string{"-n", "19", os.Args[0], "-test.run=^TestAttack$", "-attack=" + l.name, "-attack-grpc=" + s.grpc, "-attack-http=" + s.http}
-	if *full {
-		args = append(args, "-full")
-	}
+	args := []string{"-n", "19", os.Args[0], "-test.run=^TestAttack$", "-attack=" + l.name, "-attack-grpc=" + s.grpc, "-attack-http=" + s.http,
+		fmt.Sprintf("-full=%v", *full)}
+	args = append(args, flags...)
 	command := exec.CommandContext(l.Context(), "nice", args...)
 	var output strings.Builder
 	command.Stdout, command.Stderr = &output, &output

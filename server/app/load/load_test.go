@@ -35,6 +35,10 @@ func init() {
 		{"idle-streams", idleStreams, attackIdleStreams},
 		{"half-open", halfOpen, attackHalfOpen},
 		{"headers", largeHeaders, attackLargeHeaders},
+		{"tenants", tenants, attackTenants},
+		{"registrations", registrations, attackRegistrations},
+		{"deadlines", deadlines, nil},
+		{"cross-site", crossSite, nil},
 	}
 }
 

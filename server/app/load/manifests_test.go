@@ -30,7 +30,7 @@ func object(kind, spec string) []byte {
 // register registers a CRD.
 func (l *load) register(s *server, catalog string, manifest []byte) {
 	l.Helper()
-	c, err := crdeval.Dial(s.grpc, crdeval.WithCatalog(catalog))
+	c, err := crdeval.Dial(s.grpc, crdeval.WithCatalog(catalog), crdeval.WithToken(s.token))
 	if err != nil {
 		l.Fatal(err)
 	}

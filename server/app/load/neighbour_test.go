@@ -25,7 +25,7 @@ type neighbour struct {
 func (l *load) neighbour(s *server, catalog string, n int) *neighbour {
 	l.Helper()
 	l.createCatalog(s, catalog)
-	c, err := crdeval.Dial(s.grpc, crdeval.WithCatalog(catalog))
+	c, err := crdeval.Dial(s.grpc, crdeval.WithCatalog(catalog), crdeval.WithToken(s.token))
 	if err != nil {
 		l.Fatal(err)
 	}

@@ -45,6 +45,7 @@ type server struct {
 	http            string       // a path or host:port
 	stop            func()       // sends SIGTERM and fails the test if the exit code is not 0
 	kill            func()       // sends SIGKILL
+	token           string       // of the client, if there is one
 }
 
 // launch describes how a server is started.
@@ -54,6 +55,7 @@ type launch struct {
 	tcp         bool      // listen on ports of localhost, so that each connection is a caller of its own
 	cpus        string    // of taskset; empty: all
 	log         io.Writer // nil: os.Stderr
+	token       string    // of the client
 }
 
 // start starts a server with unix sockets in dir and waits until it is ready.
@@ -70,7 +72,7 @@ func (l launch) start(t *testing.T) *server {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("this system does not report the memory of a process: ", err)
 	}
-	s := &server{grpc: "unix://" + filepath.Join(l.dir, "grpc.sock"), http: filepath.Join(l.dir, "http.sock")}
+	s := &server{token: l.token, grpc: "unix://" + filepath.Join(l.dir, "grpc.sock"), http: filepath.Join(l.dir, "http.sock")}
 	network, httpAddress := "unix", "unix://"+s.http
 	if l.tcp {
 		s.grpc, s.http, network = freePort(t), freePort(t), "tcp"
@@ -92,7 +94,7 @@ func (l launch) start(t *testing.T) *server {
 	s.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CRDEVAL_") })
 	s.command.Env = append(s.command.Env, l.env...)
 	var err error
-	if s.Client, err = crdeval.Dial(s.grpc); err != nil {
+	if s.Client, err = crdeval.Dial(s.grpc, crdeval.WithToken(l.token)); err != nil {
 		t.Fatal(err)
 	}
 	begin := time.Now()
