@@ -24,6 +24,7 @@ CACHE_BYTES ?= 268435456
 LENGTHS     ?= 1000000,3000000
 TESTFLAGS   ?=
 LOADFLAGS   ?=
+PLATFORMS   ?= amd64 arm64
 conformance: N ?= 200000
 steady: N ?= 20
 
@@ -109,7 +110,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 .PHONY: e2e
-e2e: build ## Test the real server: Go and Python clients, replicas, kill -9, power loss, a thousand CRDs
+e2e: build image ## Test the real server: Go and Python clients, the image, replicas, kill -9, power loss, a thousand CRDs
 	@.ci/e2e
 
 .PHONY: scale
@@ -125,9 +126,12 @@ load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp LOA
 	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full $(LOADFLAGS)
 
 .PHONY: image
-image: ## Build the container image crdeval:devel (needs Docker)
-	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) \
-		-t crdeval:$(VERSION) -t crdeval:devel .
+image: ## Build the container image bin/crdeval-image.tar for PLATFORMS (amd64 arm64), and its SBOMs
+	@for arch in $(PLATFORMS); do \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
+			-o $(BIN)/linux-$$arch/crdeval ./server/cmd/crdeval; done
+	@cd .tools/image && go run . -version '$(VERSION)' -commit '$(COMMIT)' -created "$$(git log -1 --format=%ct)" \
+		-output $(BIN)/crdeval-image.tar $(PLATFORMS:%=$(BIN)/linux-%/crdeval)
 
 .PHONY: clean
 clean: ## Remove all build results and installed tools

@@ -1,4 +1,4 @@
-package app
+package deploy
 
 import (
 	"os"
@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/crdeval/crdeval/server/app"
 )
 
 // Every setting that a manifest makes is one that there is.
 func TestDeploymentsSetWhatExists(t *testing.T) {
-	parser, err := kong.New(&Config{}, KongOptions()...)
+	parser, err := kong.New(&app.Config{}, app.KongOptions()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +22,7 @@ func TestDeploymentsSetWhatExists(t *testing.T) {
 	for _, f := range parser.Model.Flags {
 		known = append(known, f.Envs...)
 	}
-	files, err := filepath.Glob("../../deploy/*")
+	files, err := filepath.Glob("../../../deploy/*")
 	if err != nil {
 		t.Fatal(err)
 	}
