@@ -13,6 +13,10 @@ type Hooks struct {
 	// Checkpoint is called about every 10 to 500 microseconds of CPU time, so it must usually return within some
 	// nanoseconds. It may block to let other work run.
 	Checkpoint func()
+	// Background is called before work that has no checkpoints, such as compiling a long rule, and may wait. abandon is
+	// called if the caller stops waiting for the work, and end when the work has ended, concurrently with abandon. Both
+	// are nil if the context ended first.
+	Background func() (abandon, end func())
 }
 
 type hooksKey struct{}
@@ -26,6 +30,7 @@ func WithHooks(ctx context.Context, h *Hooks) context.Context {
 type Signal struct {
 	done       <-chan struct{}
 	checkpoint func()
+	background func() (abandon, end func())
 }
 
 // On returns a Signal that fires when the channel closes. A nil channel never fires.
@@ -36,7 +41,7 @@ func Of(ctx context.Context) *Signal {
 	h, _ := ctx.Value(hooksKey{}).(*Hooks)
 	switch done := ctx.Done(); {
 	case h != nil:
-		return &Signal{done, h.Checkpoint}
+		return &Signal{done, h.Checkpoint, h.Background}
 	case done != nil:
 		return &Signal{done: done}
 	}
@@ -49,9 +54,13 @@ func (s *Signal) Stopped() bool {
 	if s == nil {
 		return false
 	}
-	if s.checkpoint != nil {
+	if s.checkpoint != nil && !s.fired() {
 		s.checkpoint()
 	}
+	return s.fired()
+}
+
+func (s *Signal) fired() bool {
 	select {
 	case <-s.done:
 		return true
@@ -68,26 +77,26 @@ func (s *Signal) Done() <-chan struct{} {
 	return s.done
 }
 
-// Slots bounds how many pieces of work run at the same time, including abandoned ones. Nil is no bound.
+// Slots bounds how many pieces of work run at the same time, including abandoned ones, if the signal has no hook for
+// background work. Nil says that the work has checkpoints.
 type Slots chan struct{}
 
-// Acquire waits for a free slot. It returns false if done closes first.
-func (s Slots) Acquire(done <-chan struct{}) bool {
-	if s == nil {
-		return true
+// acquire waits until work may run. It returns what to call when the work is abandoned, and when it has ended; or false
+// if the signal fires first.
+func (s Slots) acquire(stop *Signal) (abandon, end func(), ok bool) {
+	nothing := func() {}
+	switch {
+	case s == nil:
+		return nothing, nothing, true
+	case stop != nil && stop.background != nil:
+		abandon, end = stop.background()
+		return abandon, end, end != nil
 	}
 	select {
 	case s <- struct{}{}:
-		return true
-	case <-done:
-		return false
-	}
-}
-
-// Release frees a slot.
-func (s Slots) Release() {
-	if s != nil {
-		<-s
+		return nothing, func() { <-s }, true
+	case <-stop.Done():
+		return nil, nil, false
 	}
 }
 
@@ -100,12 +109,13 @@ func Abandoned() int64 { return max(0, abandoned.Load()) } // work can end befor
 // Abandoned work runs to its end, so it must share no mutable state with the caller. A panic of the work is raised in
 // the caller; a panic of abandoned work is dropped. If the signal never fires, the work runs in the caller's goroutine.
 func Run[T any](stop *Signal, slots Slots, work func() T) (result T, ok bool) {
-	done := stop.Done()
-	if !slots.Acquire(done) {
+	abandon, end, ok := slots.acquire(stop)
+	if !ok {
 		return result, false
 	}
+	done := stop.Done()
 	if done == nil {
-		defer slots.Release()
+		defer end()
 		return work(), true
 	}
 	type outcome struct {
@@ -118,7 +128,7 @@ func Run[T any](stop *Signal, slots Slots, work func() T) (result T, ok bool) {
 		var o outcome
 		defer func() {
 			o.panicked = recover()
-			slots.Release()
+			end()
 			if over.Swap(true) {
 				abandoned.Add(-1)
 			}
@@ -135,6 +145,7 @@ func Run[T any](stop *Signal, slots Slots, work func() T) (result T, ok bool) {
 	case <-done:
 		if !over.Swap(true) {
 			abandoned.Add(1)
+			abandon()
 		}
 		return result, false
 	}

@@ -26,10 +26,6 @@ func TestRun(t *testing.T) {
 	}
 	slots := make(Slots, 3)
 	for i := range 3 {
-		if !slots.Acquire(open) {
-			t.Fatal("no slot")
-		}
-		slots.Release()
 		done := make(chan struct{})
 		_, ok := Run(On(done), slots, func() int {
 			close(done)
@@ -46,12 +42,12 @@ func TestRun(t *testing.T) {
 	if n := Abandoned(); n != before+3 {
 		t.Errorf("%d abandoned", n)
 	}
-	if slots.Acquire(closed) {
+	if _, ok := Run(On(closed), slots, func() int { return 1 }); ok {
 		t.Error("a fourth slot")
 	}
 	close(release)
 	for range 3 {
-		slots.Acquire(nil) // abandoned work frees its slot when it ends
+		slots <- struct{}{} // abandoned work frees its slot when it ends
 	}
 	for Abandoned() != before {
 		runtime.Gosched()

@@ -94,9 +94,6 @@ var unpolledSlots = make(interrupt.Slots, 2)
 // inBackground runs work on immutable values and interrupts the evaluation if its signal fires first. Abandoned work
 // ends soon if it uses values that poll.
 func inBackground[T any](e *Evaluation, slots interrupt.Slots, work func() T) T {
-	if e.Stop.Done() == nil {
-		return work()
-	}
 	result, ok := interrupt.Run(e.Stop, slots, work)
 	if !ok {
 		panic(errInterrupted)

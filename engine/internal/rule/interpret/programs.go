@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine/internal/closure"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
 )
@@ -65,8 +66,31 @@ type program struct {
 func (e *Evaluation) program(text string, optional bool) (program, error) {
 	declared := e.Declared
 	key := programKey{weak.Make(declared), text, optional, e.Parts != nil, e.Limit}
-	return cacheOf(key).Get(e.Context, key, func(ctx context.Context) (program, error) {
-		p, err := compile(ctx, declared, key)
+	if !celcheck.IsLong(text) {
+		return compiled(e.Context, declared, key)
+	}
+	if p, ok := cachedLong.Cached(key); ok {
+		return p, nil
+	}
+	type result struct {
+		program
+		err error
+	}
+	ctx := context.WithoutCancel(e.Context) // an abandoned compilation continues
+	r, ok := interrupt.Run(e.Stop, celcheck.CompileSlots, func() result {
+		p, err := compiled(ctx, declared, key)
+		return result{p, err}
+	})
+	if !ok {
+		return program{}, context.Cause(e.Context)
+	}
+	return r.program, r.err
+}
+
+// compiled returns a program from the cache, or compiles it.
+func compiled(ctx context.Context, declared *closure.Type, key programKey) (program, error) {
+	return cacheOf(key).Get(ctx, key, func(context.Context) (program, error) {
+		p, err := compile(declared, key)
 		if _, known := cleaned.LoadOrStore(key, nil); !known {
 			runtime.AddCleanup(declared, func(key programKey) {
 				cacheOf(key).Remove(key)
@@ -83,18 +107,12 @@ type compilePanic struct{ value any }
 func (p compilePanic) Error() string { return fmt.Sprint("panic: ", p.value) }
 
 // compile compiles an expression again, from the type alone. Its declarations have no sizes, which only estimates use.
-func compile(ctx context.Context, declared *closure.Type, key programKey) (p program, err error) {
+func compile(declared *closure.Type, key programKey) (p program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = compilePanic{r}
 		}
 	}()
-	if celcheck.IsLong(key.text) {
-		if !celcheck.CompileSlots.Acquire(ctx.Done()) {
-			return p, ctx.Err()
-		}
-		defer celcheck.CompileSlots.Release()
-	}
 	env := celenv.Stored()
 	scope := celcheck.ScopeOf(declared)
 	if key.value {

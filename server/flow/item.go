@@ -1,0 +1,54 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errItemTime is the cause of a context that ended because the time of an item was over.
+var errItemTime = errors.New("the time of the item is over")
+
+// ItemTimeError is the error of an item that held a seat for longer than Options.MaxItemTime.
+type ItemTimeError struct{ Limit time.Duration }
+
+// Error returns what the item exceeded.
+func (e *ItemTimeError) Error() string {
+	return fmt.Sprintf("the evaluation of the item took more than %v of processor time", e.Limit)
+}
+
+// Bounds of the time between two checks of the items that run, which is a 20th of the maximum time of an item.
+const (
+	minWatch, maxWatch = time.Millisecond, 100 * time.Millisecond
+	watchesPerItem     = 20
+)
+
+// watch starts to check the time of items. s.mu is held.
+func (s *Scheduler) watch() {
+	if s.maxItemTime > 0 && !s.watching {
+		s.watching = true
+		time.AfterFunc(min(max(s.maxItemTime/watchesPerItem, minWatch), maxWatch), s.watchItems)
+	}
+}
+
+// watchItems ends the contexts of items whose time is over. It continues while there is work.
+func (s *Scheduler) watchItems() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watching = false
+	now := s.now()
+	for _, w := range s.running {
+		s.charge(w, now)
+		switch item := w.item.Load(); {
+		case item%2 == 0 || item == w.expired:
+		case item != w.itemSeen:
+			w.itemSeen, w.itemTime = item, 0
+		case w.itemTime >= s.maxItemTime:
+			w.expired = item
+			w.cancel(errItemTime)
+		}
+	}
+	if len(s.running)+int(s.queued.Load()) > 0 {
+		s.watch()
+	}
+}

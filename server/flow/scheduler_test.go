@@ -1,0 +1,269 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// compute takes so much time of a seat, with checkpoints.
+func compute(ctx context.Context, w *Work, d time.Duration) time.Duration {
+	const step = 50 * time.Microsecond
+	var done time.Duration
+	for ; done < d && ctx.Err() == nil; done += step {
+		time.Sleep(step)
+		w.checkpoint()
+	}
+	return done
+}
+
+// load runs items of so much time in a flow until ctx ends, one at a time. It returns the number of items.
+func load(ctx context.Context, s *Scheduler, k Key, item time.Duration) (items int) {
+	w := s.Start(WithKey(ctx, k))
+	defer w.Close()
+	for ctx.Err() == nil {
+		_ = w.Item(func(ctx context.Context) error {
+			compute(ctx, w, item)
+			return nil
+		})
+		w.release()
+		items++
+	}
+	return items
+}
+
+// TestShares checks that a tenant has its share beside another with many flows.
+func TestShares(t *testing.T) {
+	for _, c := range []struct{ seats, flows, perFlow int }{{1, 1, 1}, {1, 1, 300}, {2, 1, 16}, {2, 300, 1}, {8, 20, 3}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := New(Options{Seats: c.seats})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			for i := range c.flows {
+				for range c.perFlow {
+					go load(ctx, s, Key{"heavy", fmt.Sprint(i)}, 100*time.Millisecond)
+				}
+			}
+			for range c.seats - 1 {
+				go load(ctx, s, Key{"light", ""}, time.Millisecond)
+			}
+			n := load(ctx, s, Key{"light", ""}, time.Millisecond)
+			if n < 400 || n > 1001 {
+				t.Errorf("%d seats, %d flows of %d: %d items of 1 ms in 1 s", c.seats, c.flows, c.perFlow, n)
+			}
+			if st := s.Stats(); st.Running > c.seats {
+				t.Errorf("%+v", st)
+			}
+			time.Sleep(time.Millisecond)
+			if st := s.Stats(); st.Running != 0 || st.Waiting != 0 || st.Waited == 0 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+// TestNewcomer checks that new work waits for about a slice, and that an idle flow saves no credit.
+func TestNewcomer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 1})
+		ctx, cancel := context.WithCancel(t.Context())
+		go load(ctx, s, Key{"a", ""}, time.Hour)
+		time.Sleep(time.Minute)
+		start := time.Now()
+		w := s.Start(WithKey(ctx, Key{"b", ""}))
+		_ = w.Item(func(ctx context.Context) error {
+			if d := time.Since(start); d > 2*slice {
+				t.Errorf("waited %v", d)
+			}
+			compute(ctx, w, 10*time.Millisecond)
+			if d := time.Since(start); d < 19*time.Millisecond || d > 22*time.Millisecond {
+				t.Errorf("10 ms took %v", d)
+			}
+			return nil
+		})
+		w.Close()
+		cancel()
+		time.Sleep(time.Millisecond)
+	})
+}
+
+// TestItemTime checks that the time with a seat is bounded, and not the time without.
+func TestItemTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 1, MaxItemTime: time.Second})
+		ctx, cancel := context.WithCancel(t.Context())
+		go load(ctx, s, Key{"a", ""}, 10*time.Second)
+		start := time.Now()
+		w := s.Start(WithKey(ctx, Key{"b", ""}))
+		item := func(d time.Duration) error {
+			return w.Item(func(ctx context.Context) error { compute(ctx, w, d); return context.Cause(ctx) })
+		}
+		if err := item(900 * time.Millisecond); err != nil || time.Since(start) < 1700*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		var late *ItemTimeError
+		if err := item(2 * time.Second); !errors.As(err, &late) || late.Limit != time.Second || time.Since(start) > 5*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if err := item(time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		w.Close()
+		cancel()
+		time.Sleep(time.Millisecond)
+	})
+}
+
+// TestWait checks that work gives its seat back while it waits for something else.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 1})
+		if err := s.Run(t.Context(), func(ctx context.Context) error {
+			Wait(ctx, func() {
+				if err := s.Run(t.Context(), func(context.Context) error { return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+			if n := s.Stats().Running; n != 1 {
+				t.Errorf("%d run", n)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+		Wait(t.Context(), func() {})
+	})
+}
+
+// TestCancelled checks that waiting ends with the context.
+func TestCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 1})
+		_ = s.Run(t.Context(), func(context.Context) error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := s.Run(ctx, func(context.Context) error { t.Error("ran"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			return nil
+		})
+		if st := s.Stats(); st.Running+st.Waiting != 0 || st.Waited != time.Second {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// TestLong checks that long work never holds all seats, that abandoned work keeps its seat until it ends, and that the
+// long work of one flow does not delay that of another.
+func TestLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 2})
+		a := s.Start(WithKey(t.Context(), Key{"a", ""}))
+		var end func()
+		_ = a.Item(func(context.Context) error {
+			var abandon func()
+			abandon, end = a.background()
+			abandon()
+			return nil
+		})
+		a.Close()
+		if n := s.Stats().Running; n != 1 {
+			t.Errorf("%d run", n)
+		}
+		began := make(chan struct{})
+		go func() {
+			_ = s.RunLong(WithKey(t.Context(), Key{"b", ""}), func(context.Context) error { close(began); return nil })
+		}()
+		go func() {
+			time.Sleep(time.Second)
+			end()
+		}()
+		if err := s.Run(t.Context(), func(context.Context) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-began:
+			t.Error("long work has all seats")
+		default:
+		}
+		<-began
+		synctest.Wait()
+		if st := s.Stats(); st.Running+st.Waiting != 0 || st.Waited != time.Second {
+			t.Errorf("%+v", st)
+		}
+
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 4 {
+			go func() {
+				_ = s.RunLong(WithKey(ctx, Key{"a", ""}), func(ctx context.Context) error {
+					compute(ctx, ctx.Value(workKey{}).(*Work), time.Minute)
+					return nil
+				})
+			}()
+		}
+		time.Sleep(time.Second)
+		start := time.Now()
+		_ = s.RunLong(WithKey(ctx, Key{"b", ""}), func(ctx context.Context) error {
+			compute(ctx, ctx.Value(workKey{}).(*Work), 100*time.Millisecond)
+			return nil
+		})
+		if d := time.Since(start); d > 210*time.Millisecond {
+			t.Errorf("100 ms took %v", d)
+		}
+		cancel()
+		time.Sleep(time.Millisecond)
+	})
+}
+
+// TestBackground checks that an item becomes long work only for its background work.
+func TestBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 2})
+		item := func(k string, d time.Duration) {
+			w := s.Start(WithKey(t.Context(), Key{k, ""}))
+			defer w.Close()
+			_ = w.Item(func(ctx context.Context) error {
+				abandon, end := w.background()
+				time.Sleep(d)
+				end()
+				abandon()
+				compute(ctx, w, d)
+				return nil
+			})
+		}
+		start := time.Now()
+		var both sync.WaitGroup
+		both.Go(func() { item("a", time.Second) })
+		both.Go(func() { item("b", time.Second) })
+		both.Wait()
+		if d := time.Since(start); d != 3*time.Second { // the background work of one after that of the other
+			t.Errorf("%v", d)
+		}
+		if st := s.Stats(); st.Running+st.Waiting+s.long != 0 {
+			t.Errorf("%+v, %d long", st, s.long)
+		}
+	})
+}
+
+func BenchmarkRun(b *testing.B) {
+	s := New(Options{MaxItemTime: time.Second})
+	ctx := WithKey(b.Context(), Key{"tenant", "flow"})
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = s.Run(ctx, func(context.Context) error { return nil })
+	}
+}
+
+func BenchmarkItem(b *testing.B) {
+	s := New(Options{MaxItemTime: time.Second})
+	w := s.Start(WithKey(b.Context(), Key{"tenant", "flow"}))
+	defer w.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = w.Item(func(context.Context) error { return nil })
+	}
+}

@@ -1,0 +1,222 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// Key names a flow. Processor time is shared equally between tenants, and within a tenant between its flows.
+type Key struct{ Tenant, Flow string }
+
+type keyKey struct{}
+
+// WithKey returns a context whose work belongs to a flow.
+func WithKey(ctx context.Context, k Key) context.Context { return context.WithValue(ctx, keyKey{}, k) }
+
+type state uint8
+
+const (
+	idle    state = iota // has no seat and wants none
+	waiting              // waits for a seat
+	running              // has a seat
+)
+
+// Work is what one goroutine does for a flow. While it has a seat, it must not wait for anything else: see Wait.
+type Work struct {
+	node
+	s            *Scheduler
+	key          Key
+	tenant, flow *node
+	hooks        engine.Hooks
+	within       context.Context // of the call, with the work and its hooks
+	ctx          context.Context // ends when the time of the item is over, too
+	cancel       context.CancelCauseFunc
+	granted      chan struct{} // receives when the work gets a seat after it waited
+	sliceEnd     atomic.Int64  // when the work may have to give its seat away
+	item         atomic.Int64  // odd during an item
+
+	// Scheduler.mu guards these.
+	state    state
+	ticket   uint64        // number of times that it entered the queue
+	long     bool          // it is long work
+	since    time.Duration // when it was last charged, or began to wait
+	itemTime time.Duration // time with a seat since itemSeen was first seen
+	itemSeen int64
+	expired  int64 // the last item whose time was over
+}
+
+type workKey struct{}
+
+type workContext struct {
+	context.Context
+	w *Work
+}
+
+// Value implements context.Context.
+func (c workContext) Value(key any) any {
+	if key == (workKey{}) {
+		return c.w
+	}
+	return c.Context.Value(key)
+}
+
+// Start returns new work of the flow of ctx, without a seat. The caller must call Close.
+func (s *Scheduler) Start(ctx context.Context) *Work {
+	w := &Work{s: s, granted: make(chan struct{}, 1)}
+	w.key, _ = ctx.Value(keyKey{}).(Key)
+	w.work = w
+	w.hooks = engine.Hooks{Checkpoint: w.checkpoint, Background: w.background}
+	w.within = engine.WithHooks(workContext{ctx, w}, &w.hooks)
+	w.renew()
+	return w
+}
+
+// renew gives the work a context for further items.
+func (w *Work) renew() {
+	w.ctx, w.cancel = w.within, nil
+	if w.s.maxItemTime > 0 {
+		ctx, cancel := context.WithCancelCause(w.within)
+		w.s.mu.Lock()
+		w.ctx, w.cancel = ctx, cancel
+		w.s.mu.Unlock()
+	}
+}
+
+// Close gives the seat back.
+func (w *Work) Close() {
+	w.release()
+	if w.cancel != nil {
+		w.cancel(context.Canceled)
+	}
+}
+
+// Item calls f for an item when the work has a seat. The work keeps its seat for the next item. The engine must be
+// called with the context of f: it yields to other work. The error is that of f, that of the context if it ended before
+// f was called, or an *ItemTimeError.
+func (w *Work) Item(f func(context.Context) error) error {
+	if w.ctx.Err() != nil && w.overtime() {
+		w.renew()
+	}
+	if err := w.acquire(); err != nil {
+		return err
+	}
+	w.item.Add(1)
+	defer w.item.Add(1)
+	for {
+		err := f(w.ctx)
+		if err == nil || !w.overtime() {
+			return err
+		}
+		w.renew()
+		w.s.mu.Lock()
+		mine := w.expired == w.item.Load()
+		w.s.mu.Unlock()
+		if mine {
+			return &ItemTimeError{w.s.maxItemTime}
+		}
+		// The time of an earlier item was over when that item ended.
+	}
+}
+
+// overtime reports whether the context has ended because the time of an item was over.
+func (w *Work) overtime() bool { return errors.Is(context.Cause(w.ctx), errItemTime) }
+
+// Run calls f for an item when it is its turn.
+func (s *Scheduler) Run(ctx context.Context, f func(context.Context) error) error {
+	w := s.Start(ctx)
+	defer w.Close()
+	return w.Item(f)
+}
+
+// RunLong calls f, which can hold much memory and can run for long without a checkpoint, such as a compilation. It has no
+// bound of time except ctx.
+func (s *Scheduler) RunLong(ctx context.Context, f func(context.Context) error) error {
+	w := s.Start(ctx)
+	defer w.Close()
+	w.long = true
+	if err := w.acquire(); err != nil {
+		return err
+	}
+	return f(w.ctx)
+}
+
+// Wait calls f, which waits for something else, without a seat. ctx is that of an item.
+func Wait(ctx context.Context, f func()) {
+	w, ok := ctx.Value(workKey{}).(*Work)
+	if !ok {
+		f()
+		return
+	}
+	w.release()
+	defer func() { _ = w.acquire() }() // without a seat, the context has ended
+	f()
+}
+
+// acquire waits for a seat, unless the work has one. The error is that of the context.
+func (w *Work) acquire() error {
+	now := w.s.now()
+	w.s.mu.Lock()
+	if w.state == running {
+		w.s.mu.Unlock()
+		w.checkpoint()
+		return nil
+	}
+	seated := w.s.admit(w, now)
+	ticket := w.ticket
+	w.s.mu.Unlock()
+	if seated {
+		return nil
+	}
+	return w.await(ticket)
+}
+
+// await waits until the work gets a seat or its context ends.
+func (w *Work) await(ticket uint64) error {
+	select {
+	case <-w.granted:
+		return nil
+	case <-w.ctx.Done():
+	}
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if w.ticket == ticket {
+		w.releaseLocked()
+	}
+	return context.Cause(w.ctx)
+}
+
+// release gives the seat back, or leaves the queue.
+func (w *Work) release() {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	w.releaseLocked()
+}
+
+func (w *Work) releaseLocked() {
+	s, now := w.s, w.s.now()
+	switch w.state {
+	case idle:
+		return
+	case waiting:
+		s.dequeue(w, now)
+	case running:
+		s.unseat(w, now)
+		select {
+		case <-w.granted: // the seat came while the context ended
+		default:
+		}
+	}
+	s.leave(w)
+	s.dispatch(now)
+}
+
+// checkpoint gives the seat away if other work waits that has used less.
+func (w *Work) checkpoint() {
+	if w.s.queued.Load() > 0 && w.s.now() >= time.Duration(w.sliceEnd.Load()) {
+		w.s.giveWay(w)
+	}
+}
