@@ -19,6 +19,7 @@ type registryService struct {
 	limits   Limits
 	faults   faults
 	watches  *watchSlots
+	visible  func(context.Context, string) bool // nil: all catalogs
 }
 
 // RegisterCrd registers a CRD if it is accepted.
@@ -236,7 +237,7 @@ func (s *registryService) GetCatalog(ctx context.Context, r *crdevalv1.GetCatalo
 	return &crdevalv1.GetCatalogResponse{Catalog: catalog(&c)}, err
 }
 
-// ListCatalogs returns a page of the catalogs.
+// ListCatalogs returns a page of the catalogs in which the caller has a role.
 func (s *registryService) ListCatalogs(
 	ctx context.Context, r *crdevalv1.ListCatalogsRequest,
 ) (*crdevalv1.ListCatalogsResponse, error) {
@@ -244,7 +245,11 @@ func (s *registryService) ListCatalogs(
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.registry.Catalogs(ctx, registry.Page{Size: size, Token: r.GetPageToken()}, r.GetAtLeast())
+	p := registry.Page{Size: size, Token: r.GetPageToken()}
+	if s.visible != nil {
+		p.Visible = func(name string) bool { return s.visible(ctx, name) }
+	}
+	page, err := s.registry.Catalogs(ctx, p, r.GetAtLeast())
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type Options struct {
 	UnderPressure func() bool
 	// Caller returns the identity of the caller, for limits per caller. Default: all callers are one.
 	Caller func(context.Context) string
+	// Visible reports whether ListCatalogs may show a catalog to the caller. Default: all are visible.
+	Visible func(ctx context.Context, catalog string) bool
 	// MaxStreamIdle is the time without progress after which a stream may lose its slot to another. Default: 1 minute.
 	MaxStreamIdle time.Duration
 	// Log receives internal errors. Default: slog.Default().
@@ -76,7 +78,7 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 			Registry: o.Registry, Limits: o.Limits.Documents, Observe: o.Converted,
 		})
 	}
-	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o)})
+	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o), visible: o.Visible})
 	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o)})
 	etags, _ := lru.New[documentKey, string](maxETags) // fails only for a size below 1
 	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{

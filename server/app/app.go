@@ -16,6 +16,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/inprocess"
@@ -41,7 +42,8 @@ type App struct {
 	programs  *cache.Cache[string, *engine.Definition]
 	registry  *registry.Registry
 	tls       *transport.TLS // nil: no TLS
-	tokens    *transport.Tokens
+	access    *access.Control
+	guard     *transport.Guard
 	gate      *transport.Gate
 	rejected  func()      // counts a call rejected with OVERLOADED
 	short     func() bool // reports whether memory is short; nil: no limit
@@ -83,7 +85,7 @@ func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, erro
 	}
 	a.closing.then("background tasks", a.endTasks)
 	for _, step := range []func(context.Context) error{
-		a.startTelemetry, a.startPrograms, a.startRegistry, a.startSecurity, a.startGRPC, a.startWeb, a.startDirectories,
+		a.startTelemetry, a.startPrograms, a.startSecurity, a.startRegistry, a.startGRPC, a.startWeb, a.startDirectories,
 	} {
 		if err := step(ctx); err != nil {
 			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.DrainTimeout)
@@ -159,7 +161,7 @@ func (a *App) converter() (*conversion.Client, error) {
 	return c, err
 }
 
-func (a *App) startSecurity(context.Context) (err error) {
+func (a *App) startSecurity(ctx context.Context) (err error) {
 	if files := a.config.tlsFiles(); files.Enabled() {
 		if a.tls, err = transport.NewTLS(files); err != nil {
 			return err
@@ -167,12 +169,11 @@ func (a *App) startSecurity(context.Context) (err error) {
 		a.task(func(ctx context.Context) { a.tls.Run(ctx, a.log) })
 		a.telemetry.ObserveCertificate(a.tls.Expires)
 	}
-	if a.config.AuthTokenFile != "" {
-		if a.tokens, err = transport.NewTokens(a.config.AuthTokenFile, a.log); err != nil {
-			return err
-		}
-		a.task(func(ctx context.Context) { a.tokens.Run(ctx, a.log) })
+	if a.access, err = access.New(ctx, a.config.access(a.log)); err != nil {
+		return err
 	}
+	a.task(a.access.Run)
+	a.guard = transport.NewGuard(a.access, nil)
 	return nil
 }
 
@@ -186,11 +187,11 @@ func (a *App) startGRPC(ctx context.Context) error {
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls()
 	a.gate = transport.NewGate(transport.GateOptions{
-		Tokens: a.tokens, MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.rejected,
+		MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.rejected,
 	})
 	a.telemetry.ObserveInFlight(a.gate.InFlight)
 	options := transport.ServerOptions{
-		TLS: a.tls, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
+		TLS: a.tls, Guard: a.guard, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 		Codec: api.Codec(a.config.limits()),
 	}
@@ -206,7 +207,8 @@ func (a *App) startGRPC(ctx context.Context) error {
 	reflection.Register(a.grpc)
 	api.Register(services, api.Options{
 		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
-		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: a.rejected, Caller: a.gate.Caller, Log: a.log,
+		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: a.rejected, Caller: a.gate.Caller,
+		Visible: a.access.Sees, Log: a.log,
 		InProcess: a.inProcess, Converted: a.telemetry.ObserveReviewedObjects(),
 	})
 	for service, info := range a.grpc.GetServiceInfo() {

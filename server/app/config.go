@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/size"
@@ -39,7 +40,17 @@ type Config struct {
 	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TLSKey        string `name:"tls-key" help:"PEM file with the private key of the certificate." placeholder:"FILE" group:"Security"`
 	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with CAs of client certificates. Clients must present a certificate." placeholder:"FILE" group:"Security"`
-	AuthTokenFile string `help:"File with accepted bearer tokens, one on each line. An empty file rejects all callers. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+	AuthTokenFile string `help:"File with accepted bearer tokens. A line is a token, or token,user,uid,\"group1,group2\". An empty file rejects all tokens. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+	AccessFile    string `help:"YAML file that gives users and groups roles in catalogs, and has quotas. Default: each authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+
+	OIDCIssuer         string   `name:"oidc-issuer" help:"URL of an OpenID Connect issuer whose JWTs are accepted as bearer tokens. Must begin with https://." placeholder:"URL" group:"Security"`
+	OIDCAudience       []string `name:"oidc-audience" sep:"," help:"Comma-separated audiences. The claim aud of a JWT must include one of them." placeholder:"NAME" group:"Security"`
+	OIDCUsernameClaim  string   `name:"oidc-username-claim" default:"sub" help:"Claim with the name of the user." group:"Security"`
+	OIDCUsernamePrefix string   `name:"oidc-username-prefix" help:"Prefix of the names of users. '-': no prefix. Default: the URL of the issuer and '#', but no prefix if the claim is email." placeholder:"TEXT" group:"Security"`
+	OIDCGroupsClaim    string   `name:"oidc-groups-claim" help:"Claim with the groups of the user: a string or a list of strings. Default: users have no groups." placeholder:"NAME" group:"Security"`
+	OIDCGroupsPrefix   string   `name:"oidc-groups-prefix" help:"Prefix of the names of groups." placeholder:"TEXT" group:"Security"`
+	OIDCJWKSFile       string   `name:"oidc-jwks-file" help:"JSON file with the public keys of the issuer (JWKS). Default: the keys are read from the issuer. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+	OIDCCA             string   `name:"oidc-ca" help:"PEM file with the CAs of the issuer. Default: the CAs of the system." placeholder:"FILE" group:"Security"`
 
 	Store       string        `default:"bolt" help:"Store of the CRDs: bolt (a file in --data-dir), memory (lost when the process ends), etcd (shared by replicas)." group:"Registry"`
 	DataDir     string        `default:"data" help:"Directory of the bolt store. Only one process can use it." group:"Registry"`
@@ -107,6 +118,10 @@ func (c *Config) Validate() error {
 	}
 	if err := c.tlsFiles().Validate(); err != nil {
 		wrong("tls-cert", "%v", err)
+	}
+	issuer := c.issuer()
+	if err := issuer.Validate(); err != nil {
+		wrong("oidc-issuer", "%v", err)
 	}
 	c.checkStore(wrong)
 	if _, err := conversion.ParseHosts(c.ConversionWebhooks); err != nil {
@@ -178,6 +193,17 @@ func (c *Config) httpAddresses() []string {
 
 func (c *Config) tlsFiles() transport.TLSFiles {
 	return transport.TLSFiles{Certificate: c.TLSCert, Key: c.TLSKey, ClientCA: c.TLSClientCA}
+}
+
+func (c *Config) issuer() access.Issuer {
+	return access.Issuer{
+		URL: c.OIDCIssuer, Audiences: c.OIDCAudience, UsernameClaim: c.OIDCUsernameClaim, UsernamePrefix: c.OIDCUsernamePrefix,
+		GroupsClaim: c.OIDCGroupsClaim, GroupsPrefix: c.OIDCGroupsPrefix, JWKSFile: c.OIDCJWKSFile, CA: c.OIDCCA,
+	}
+}
+
+func (c *Config) access(log *slog.Logger) access.Options {
+	return access.Options{TokenFile: c.AuthTokenFile, File: c.AccessFile, Issuer: c.issuer(), Log: log}
 }
 
 func (c *Config) documents() engine.Limits {

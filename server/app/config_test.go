@@ -52,10 +52,12 @@ func TestParity(t *testing.T) {
 	values := map[string]string{
 		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
 		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "rest-body-bytes": "65MiB", "max-message-bytes": "9MiB", "max-batch-items": "10",
-		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s",
+		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s", "pprof-address": "localhost:1",
 		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
 		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",
 		"conversion-webhooks": "a.example,in-cluster", "conversion-services": "ns/x=127.0.0.1:1", "conversion-cert": "f", "conversion-key": "g", "conversion-timeout": "9s",
+		"access-file": "h", "oidc-issuer": "https://i", "oidc-audience": "j,k", "oidc-username-claim": "email", "oidc-username-prefix": "p-", "oidc-groups-claim": "l",
+		"oidc-groups-prefix": "m-", "oidc-jwks-file": "n", "oidc-ca": "o",
 	}
 	defaults, err := Defaults()
 	if err != nil {

@@ -63,7 +63,8 @@ func (a *App) Run(ctx context.Context) error {
 		a.task(a.followHealth)
 		a.log.InfoContext(ctx, "serving", "version", a.build.Version,
 			"grpc", texts(a.GRPCAddresses()), "http", texts(a.HTTPAddresses()),
-			"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.tokens != nil)
+			"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.access.TakesTokens(),
+			"access_file", a.config.AccessFile)
 		select {
 		case <-ctx.Done():
 		case err = <-failed:
@@ -152,10 +153,10 @@ func (a *App) warnOfExposure(ctx context.Context) {
 	}
 	switch {
 	case len(open) == 0:
-	case a.tokens == nil && a.config.TLSClientCA == "":
-		a.log.WarnContext(ctx,
-			"every client that can reach these addresses can register and delete CRDs: consider --auth-token-file or --tls-client-ca", "addresses", open)
-	case a.tokens != nil && a.tls == nil:
+	case !a.access.TakesTokens() && a.config.TLSClientCA == "" && a.config.AccessFile == "":
+		a.log.WarnContext(ctx, "every client that can reach these addresses can register and delete CRDs: consider "+
+			"--auth-token-file, --oidc-issuer or --tls-client-ca, with --access-file", "addresses", open)
+	case a.access.TakesTokens() && a.tls == nil:
 		a.log.WarnContext(ctx, "tokens are sent to these addresses in plain text: consider --tls-cert and --tls-key",
 			"addresses", open)
 	}

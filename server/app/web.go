@@ -26,7 +26,7 @@ func (a *App) startWeb(ctx context.Context) error {
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
 		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Trouble: a.trouble,
 		Reviewed: a.telemetry.CountReviews(),
-		Before:   func(r *http.Request) error { return a.gate.Check(r.Header.Get("Authorization")) },
+		Before:   a.admitRequest,
 		Limits: value.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},
@@ -82,4 +82,12 @@ func (a *App) startDirectories(ctx context.Context) error {
 	a.task(func(ctx context.Context) { loader.Run(ctx, func() { close(a.loaded) }) })
 	a.telemetry.ObserveDirectories(loader.Stats)
 	return nil
+}
+
+// admitRequest returns the error of a request whose body must not be read.
+func (a *App) admitRequest(r *http.Request) error {
+	if err := a.guard.CheckRequest(r); err != nil {
+		return err
+	}
+	return a.gate.Check()
 }

@@ -204,7 +204,7 @@ const (
 
 // peerOf returns the client as handlers see it in a call over gRPC.
 func peerOf(r *http.Request) *peer.Peer {
-	p := &peer.Peer{Addr: &net.UnixAddr{Name: "unix", Net: "unix"}}
+	p := &peer.Peer{Addr: &net.UnixAddr{Name: r.RemoteAddr, Net: "unix"}}
 	if address, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // else the client is at a unix socket
 		p.Addr = net.TCPAddrFromAddrPort(address)
 	}

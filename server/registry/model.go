@@ -68,10 +68,11 @@ type Precondition struct {
 
 // Page selects a page of a list.
 type Page struct {
-	Size         int    // maximum number of entries; 0 means DefaultPageSize
-	Token        string // Next of the previous page, empty for the first
-	WithManifest bool   // CRDs only
-	MaxBytes     int    // maximum sum of the manifests, unless the page has only one entry
+	Size         int                    // maximum number of entries; 0 means DefaultPageSize
+	Token        string                 // Next of the previous page, empty for the first
+	WithManifest bool                   // CRDs only
+	MaxBytes     int                    // maximum sum of the manifests, unless the page has only one entry
+	Visible      func(name string) bool // catalogs only: others are skipped; nil: none
 }
 
 // CRDPage is a page of a list of CRDs, by name.

@@ -142,7 +142,10 @@ func (r *Registry) Catalogs(ctx context.Context, p Page, atLeast string) (Catalo
 		return CatalogPage{}, err
 	}
 	out := CatalogPage{Token: r.tag.token(s.sequence)}
-	for _, c := range s.catalogs.After(after) {
+	for name, c := range s.catalogs.After(after) {
+		if p.Visible != nil && !p.Visible(name) {
+			continue
+		}
 		if len(out.Catalogs) == size {
 			out.Next = r.nextPage(s, "", out.Catalogs[size-1].Name)
 			break

@@ -2,45 +2,227 @@ package transport
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"crypto/x509"
+	"net/http"
 	"strings"
+	"time"
 
-	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/auth"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/tap"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/access"
 )
 
-// authenticate returns the error of a call without a valid token. authorization is the value of the header.
-func (g *Gate) authenticate(authorization string) error {
-	if g.Tokens == nil {
-		return nil
+// authorization is the header with the credentials of a caller.
+const authorization = "authorization"
+
+// Guard authenticates and authorizes calls. It checks the headers of a call before its message is read, and the catalog
+// afterwards. It checks streams again when permissions change.
+type Guard struct {
+	access *access.Control
+	denied func(context.Context, Denial)
+}
+
+// Denial is a call that was not authenticated or not permitted.
+type Denial struct {
+	Method  string          // the full method of gRPC, or the method and path of HTTP
+	Catalog string          // "" if the call was rejected before its message was read
+	Caller  access.Identity // the zero value for a caller that is not authenticated
+	Err     error
+}
+
+// NewGuard returns a guard. denied is called for each denied call; it may be nil.
+func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
+	if denied == nil {
+		denied = func(context.Context, Denial) {}
 	}
-	scheme, token, _ := strings.Cut(authorization, " ")
-	if !strings.EqualFold(scheme, "bearer") || !g.Tokens.known(token) {
-		return statusError(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED,
-			"a valid bearer token is required: send the header authorization: Bearer TOKEN", nil)
+	return &Guard{access: c, denied: denied}
+}
+
+// CheckRequest authenticates an HTTP request before its body is read. The error is a status.
+func (g *Guard) CheckRequest(r *http.Request) error {
+	_, err := g.authenticate(r.Context(), r.Method+" "+r.URL.Path, r.Header.Values(authorization))
+	return err
+}
+
+// authenticate returns a context with the identity of the caller. The error is a status.
+func (g *Guard) authenticate(ctx context.Context, method string, authorization []string) (context.Context, error) {
+	id, err := g.access.Authenticate(credentialsFrom(ctx, authorization))
+	if err != nil {
+		return nil, g.deny(ctx, Denial{Method: method, Err: err})
+	}
+	return access.NewContext(ctx, id), nil
+}
+
+// deny reports a denial and returns its status.
+func (g *Guard) deny(ctx context.Context, d Denial) error {
+	g.denied(ctx, d)
+	return accessStatus(d.Err)
+}
+
+func accessStatus(err error) error {
+	e, ok := access.AsError(err)
+	switch {
+	case !ok:
+		return err
+	case e.Unauthenticated:
+		return statusError(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, e.Message, e.Metadata)
+	}
+	return statusError(crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, e.Message, e.Metadata)
+}
+
+// credentialsFrom returns what the caller of ctx presents.
+func credentialsFrom(ctx context.Context, authorization []string) access.Credentials {
+	return access.Credentials{Authorization: authorization, Certificate: certificateOf(ctx)}
+}
+
+// certificateOf returns the verified client certificate of a connection, or nil.
+func certificateOf(ctx context.Context) *x509.Certificate {
+	if p, ok := peer.FromContext(ctx); ok {
+		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
+			return info.State.VerifiedChains[0][0]
+		}
 	}
 	return nil
 }
 
-// Caller returns the identity of a caller, for limits per caller: the digest of its bearer token if the server requires
-// tokens, else the subject of its verified client certificate, else the address of its connection.
-func (g *Gate) Caller(ctx context.Context) string {
-	if g.Tokens != nil {
-		if token, err := auth.AuthFromMD(ctx, "bearer"); err == nil {
-			digest := sha256.Sum256([]byte(token))
-			return "token:" + hex.EncodeToString(digest[:])
+// tap authenticates a call by its headers.
+func (g *Guard) tap(log accessLog, next tap.ServerInHandle) tap.ServerInHandle {
+	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		if isProbe(info.FullMethodName) {
+			return next(ctx, info)
 		}
+		identified, err := g.authenticate(metadata.NewIncomingContext(ctx, info.Header), info.FullMethodName, info.Header[authorization])
+		if err != nil {
+			log.record(ctx, info.FullMethodName, time.Now(), err)
+			return nil, err
+		}
+		return next(identified, info)
 	}
-	p, ok := peer.FromContext(ctx)
-	if !ok || p.Addr == nil {
-		return ""
-	}
-	if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(info.State.VerifiedChains) > 0 {
-		return "certificate:" + info.State.VerifiedChains[0][0].Subject.String()
-	}
-	return "connection:" + p.Addr.String()
 }
+
+// identify returns a context with the identity of the caller, for calls that have not passed tap.
+func (g *Guard) identify(ctx context.Context, method string) (context.Context, error) {
+	if _, known := access.FromContext(ctx); known || isProbe(method) {
+		return ctx, nil
+	}
+	return g.authenticate(ctx, method, metadata.ValueFromIncomingContext(ctx, authorization))
+}
+
+// authorize returns the error of a call that the caller of ctx may not make. request may have a catalog.
+func (g *Guard) authorize(ctx context.Context, method string, request any) error {
+	if isProbe(method) {
+		return nil
+	}
+	id, _ := access.FromContext(ctx)
+	catalog := catalogOf(request)
+	if err := g.access.Authorize(id, method, catalog); err != nil {
+		return g.deny(ctx, Denial{Method: method, Catalog: catalog, Caller: id, Err: err})
+	}
+	return nil
+}
+
+func catalogOf(request any) string {
+	if r, ok := request.(interface{ GetCatalog() string }); ok {
+		return r.GetCatalog()
+	}
+	return ""
+}
+
+func (g *Guard) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	ctx, err := g.identify(ctx, info.FullMethod)
+	if err == nil {
+		err = g.authorize(ctx, info.FullMethod, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return handler(ctx, req)
+}
+
+// stream authorizes a stream when it receives the first message, which has the catalog. It ends the stream when the
+// caller loses the permission.
+func (g *Guard) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ctx, err := g.identify(ss.Context(), info.FullMethod)
+	if err != nil {
+		return err
+	}
+	if isProbe(info.FullMethod) {
+		return handler(srv, ss)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &guardedStream{ServerStream: ss, guard: g, ctx: ctx, cancel: cancel, method: info.FullMethod}
+	defer s.end()
+	err = handler(srv, s)
+	if lost, ok := access.AsError(context.Cause(ctx)); ok {
+		return accessStatus(lost)
+	}
+	return err
+}
+
+// guardedStream is a stream that ends when its caller loses the permission.
+type guardedStream struct {
+	grpc.ServerStream
+	guard   *Guard
+	ctx     context.Context //nolint:containedctx // a grpc.ServerStream has one
+	cancel  context.CancelCauseFunc
+	method  string
+	catalog string
+	release func() // nil until the first message
+}
+
+// Context implements grpc.ServerStream.
+func (s *guardedStream) Context() context.Context { return s.ctx }
+
+// RecvMsg implements grpc.ServerStream.
+func (s *guardedStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	if s.release != nil {
+		return context.Cause(s.ctx)
+	}
+	if err := s.guard.authorize(s.ctx, s.method, m); err != nil {
+		return err
+	}
+	s.catalog = catalogOf(m)
+	s.release = s.guard.access.Hold(s.check)
+	return nil
+}
+
+// check ends the stream if its caller is not authenticated or authorized any more.
+func (s *guardedStream) check() {
+	id, err := s.guard.access.Authenticate(credentialsFrom(s.ctx, metadata.ValueFromIncomingContext(s.ctx, authorization)))
+	if err == nil {
+		err = s.guard.access.Authorize(id, s.method, s.catalog)
+	}
+	if err != nil && s.ctx.Err() == nil {
+		s.guard.denied(s.ctx, Denial{Method: s.method, Catalog: s.catalog, Caller: id, Err: err})
+		s.cancel(err)
+	}
+}
+
+func (s *guardedStream) end() {
+	if s.release != nil {
+		s.release()
+	}
+}
+
+// Caller returns the name of a caller, for limits per caller: that of its identity, else the address of its connection.
+func (*Gate) Caller(ctx context.Context) string {
+	if id, ok := access.FromContext(ctx); ok && !id.IsAnonymous() {
+		return "user:" + id.Name
+	}
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		return "connection:" + p.Addr.String()
+	}
+	return ""
+}
+
+// isProbe reports whether a call is a health probe. Probes need neither a token nor a slot: a busy server is healthy.
+func isProbe(method string) bool { return strings.HasPrefix(method, "/grpc.health.v1.Health/") }

@@ -5,19 +5,17 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/tap"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 )
 
-// Gate accepts or rejects calls: by their token, by the number of calls in flight, and by memory. It rejects a call at
+// Gate accepts or rejects calls: by the number of calls in flight, and by memory. It rejects a call at
 // once instead of queueing it: clients retry. Health probes pass without any of these checks. A server checks every
 // call. The REST gateway calls Check before it reads a body.
 type Gate struct {
@@ -28,7 +26,6 @@ type Gate struct {
 
 // GateOptions configure NewGate. The zero value accepts every call.
 type GateOptions struct {
-	Tokens        *Tokens     // nil: calls need no token
 	MaxInFlight   int         // calls in flight, including streams; 0: unlimited
 	UnderPressure func() bool // reports whether memory is short; nil: never
 	Rejected      func()      // called for each call rejected with OVERLOADED; may be nil
@@ -53,12 +50,9 @@ func newSlots(n int) chan struct{} {
 	return make(chan struct{}, n)
 }
 
-// Check returns the error with which a call is rejected at this moment. authorization is the value of the header. Check
-// does not reserve a slot: the server checks the call again.
-func (g *Gate) Check(authorization string) error {
-	if err := g.authenticate(authorization); err != nil {
-		return err
-	}
+// Check returns the error with which a call is rejected at this moment. It does not reserve a slot: the server checks
+// the call again.
+func (g *Gate) Check() error {
 	if g.UnderPressure != nil && g.UnderPressure() {
 		g.Rejected()
 		return statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
@@ -83,7 +77,7 @@ func (g *Gate) Drain() { g.incoming.drain() }
 func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
 		if !isProbe(info.FullMethodName) {
-			if err := g.Check(first(info.Header["authorization"])); err != nil {
+			if err := g.Check(); err != nil {
 				log.record(ctx, info.FullMethodName, time.Now(), err)
 				return nil, err
 			}
@@ -96,19 +90,12 @@ func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 // if MaxInFlight is unlimited.
 func (g *Gate) InFlight() int { return len(g.slots) + len(g.incoming.slots) }
 
-func first(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return values[0]
-}
-
 // enter checks a call and reserves a slot for it. The caller calls leave at the end of the call.
 func (g *Gate) enter(ctx context.Context, method string) (leave func(), err error) {
 	if isProbe(method) {
 		return func() {}, nil
 	}
-	if err := g.Check(first(metadata.ValueFromIncomingContext(ctx, "authorization"))); err != nil {
+	if err := g.Check(); err != nil {
 		return nil, err
 	}
 	if g.slots == nil {
@@ -157,9 +144,6 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 func statusError(reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
 	return (&api.Error{Reason: reason, Message: message, Metadata: metadata}).GRPCStatus().Err()
 }
-
-// isProbe reports whether a call is a health probe. Probes need neither a token nor a slot: a busy server is healthy.
-func isProbe(method string) bool { return strings.HasPrefix(method, "/grpc.health.v1.Health/") }
 
 // onPanic turns a panic of a handler into an error of the call. Only the log has the stack.
 func onPanic(log *slog.Logger) recovery.Option {

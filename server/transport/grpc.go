@@ -1,8 +1,8 @@
 // Package transport receives calls: listeners (TCP, unix sockets), TLS with files that may be rotated, the gRPC server
 // with its interceptors, and the HTTP server. Of the API it knows the errors only.
 //
-// The order of the interceptors, outermost first: telemetry, access log, recovery, gate. So a panic is logged and
-// counted as an error, and a call without a valid token uses no slot.
+// The order of the interceptors, outermost first: telemetry, access log, recovery, guard, gate. So a panic is logged and
+// counted as an error, and a call that is not permitted uses no slot.
 package transport
 
 import (
@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
 
+	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/inprocess"
 )
 
@@ -31,6 +32,7 @@ const streamWindow = 4 << 20
 // ServerOptions configure NewServer. The zero value accepts every call, without TLS.
 type ServerOptions struct {
 	TLS             *TLS             // nil: no TLS
+	Guard           *Guard           // nil: permits every call
 	Gate            *Gate            // nil: accepts every call
 	MaxMessageBytes int              // 0: DefaultMaxMessageBytes
 	Stats           stats.Handler    // telemetry; may be nil
@@ -41,6 +43,9 @@ type ServerOptions struct {
 // withDefaults returns the options with every default filled in.
 func (o ServerOptions) withDefaults() ServerOptions {
 	o.MaxMessageBytes, o.Log = cmp.Or(o.MaxMessageBytes, DefaultMaxMessageBytes), cmp.Or(o.Log, slog.Default())
+	if o.Guard == nil {
+		o.Guard = NewGuard(&access.Control{}, nil)
+	}
 	if o.Gate == nil {
 		o.Gate = NewGate(GateOptions{})
 	}
@@ -51,9 +56,9 @@ func (o ServerOptions) withDefaults() ServerOptions {
 func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
 	access, panics := accessLog{o.Log}, onPanic(o.Log)
 	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, recovery.UnaryServerInterceptor(panics),
-		o.Gate.unary}
+		o.Guard.unary, o.Gate.unary}
 	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, recovery.StreamServerInterceptor(panics),
-		o.Gate.stream}
+		o.Guard.stream, o.Gate.stream}
 	return unary, stream
 }
 
@@ -76,7 +81,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.MaxSendMsgSize(o.MaxMessageBytes),
 		grpc.InitialWindowSize(streamWindow),
 		grpc.InitialConnWindowSize(streamWindow),
-		grpc.InTapHandle(o.Gate.tap(accessLog{o.Log})),
+		grpc.InTapHandle(o.Guard.tap(accessLog{o.Log}, o.Gate.tap(accessLog{o.Log}))),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),

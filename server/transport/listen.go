@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -56,9 +57,35 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 		if err := os.Chmod(target, SocketMode); err != nil {
 			return nil, errors.Join(fmt.Errorf("listening on %s: %w", address, err), l.Close())
 		}
+		l = unixListener{l}
 	}
 	return l, nil
 }
+
+// unixListener numbers the connections of a unix socket: their clients have no addresses, and limits per caller need
+// names for them.
+type unixListener struct{ net.Listener }
+
+// connections is the number of connections over unix sockets so far.
+var connections atomic.Uint64
+
+// Accept implements net.Listener.
+func (l unixListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return unixConn{conn, &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("unix:%d", connections.Add(1))}}, nil
+}
+
+// unixConn is a connection over a unix socket.
+type unixConn struct {
+	net.Conn
+	remote net.Addr
+}
+
+// RemoteAddr implements net.Conn.
+func (c unixConn) RemoteAddr() net.Addr { return c.remote }
 
 func removeStaleSocket(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)

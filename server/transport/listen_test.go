@@ -37,7 +37,7 @@ func TestUnixSockets(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// What kill -9 leaves: the file without the listener.
-	first.(*net.UnixListener).SetUnlinkOnClose(false)
+	first.(unixListener).Listener.(*net.UnixListener).SetUnlinkOnClose(false)
 	_ = first.Close()
 	second, err := Listen(t.Context(), "unix://"+path)
 	if err != nil {

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,12 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/crdeval/crdeval/server/reload"
 )
 
 // TLSFiles are the PEM files of a server. They may be replaced while the server runs.
@@ -37,7 +36,7 @@ func (f TLSFiles) Validate() error {
 
 // TLS serves the certificate that the files have at the time of each handshake.
 type TLS struct {
-	current *rotating[*tls.Config]
+	current *reload.Value[*tls.Config]
 }
 
 // NewTLS reads the files.
@@ -52,11 +51,18 @@ func NewTLS(f TLSFiles) (*TLS, error) {
 	if f.ClientCA != "" {
 		paths = append(paths, f.ClientCA)
 	}
-	current, err := newRotating(paths, f.parse)
+	current, err := reload.New(paths, f.parse)
 	if err != nil {
 		return nil, fmt.Errorf("TLS: %w", err)
 	}
 	return &TLS{current}, nil
+}
+
+// suites are those of TLS 1.2 with authenticated encryption and forward secrecy. Those of TLS 1.3 all have both.
+var suites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
 func (f TLSFiles) parse(contents [][]byte) (*tls.Config, error) {
@@ -64,7 +70,7 @@ func (f TLSFiles) parse(contents [][]byte) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s with key %s: %w", f.Certificate, f.Key, err)
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, Certificates: []tls.Certificate{certificate}}
 	if f.ClientCA != "" {
 		c.ClientCAs = x509.NewCertPool()
 		if !c.ClientCAs.AppendCertsFromPEM(contents[2]) {
@@ -81,21 +87,21 @@ func (t *TLS) Config(protocols ...string) *tls.Config {
 		MinVersion: tls.VersionTLS12,
 		NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			c := t.current.get().Clone()
+			c := t.current.Get().Clone()
 			c.NextProtos = protocols
 			return c, nil
 		},
 	}
 }
 
-// Run reads the files again every PollInterval until ctx ends.
+// Run reads the files again every reload.Interval until ctx ends.
 func (t *TLS) Run(ctx context.Context, log *slog.Logger) {
-	t.current.poll(ctx, PollInterval, "the TLS certificate", log)
+	reload.Run(ctx, reload.Interval, func() { t.current.Poll(ctx, "the TLS certificate", log) })
 }
 
 // Expires returns when the certificate expires.
 func (t *TLS) Expires() time.Time {
-	if leaf := t.current.get().Certificates[0].Leaf; leaf != nil {
+	if leaf := t.current.Get().Certificates[0].Leaf; leaf != nil {
 		return leaf.NotAfter
 	}
 	return time.Time{}
@@ -128,73 +134,4 @@ func (c tcpOnly) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo,
 // Clone implements credentials.TransportCredentials.
 func (c tcpOnly) Clone() credentials.TransportCredentials {
 	return tcpOnly{TransportCredentials: c.TransportCredentials.Clone(), plain: c.plain.Clone()}
-}
-
-// PollInterval is how often rotated files are read again. Polling is reliable: mounted secrets change by a symbolic
-// link two directories up, and file events can be missed.
-const PollInterval = 10 * time.Second
-
-// rotating is a value parsed from files. It is parsed again after their content changes.
-type rotating[T any] struct {
-	paths []string
-	parse func(contents [][]byte) (T, error)
-	last  [][]byte
-	value atomic.Pointer[T]
-}
-
-// newRotating reads the files for the first time.
-func newRotating[T any](paths []string, parse func([][]byte) (T, error)) (*rotating[T], error) {
-	r := &rotating[T]{paths: paths, parse: parse}
-	if _, err := r.reload(); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-func (r *rotating[T]) get() T { return *r.value.Load() }
-
-// reload parses the files if one has changed. After an error, it keeps the value.
-func (r *rotating[T]) reload() (changed bool, err error) {
-	contents := make([][]byte, len(r.paths))
-	same := r.last != nil
-	for i, path := range r.paths {
-		if contents[i], err = os.ReadFile(path); err != nil {
-			return false, err
-		}
-		same = same && bytes.Equal(contents[i], r.last[i])
-	}
-	if same {
-		return false, nil
-	}
-	v, err := r.parse(contents)
-	if err != nil {
-		return false, err
-	}
-	r.last = contents
-	r.value.Store(&v)
-	return true, nil
-}
-
-// poll reloads regularly until ctx ends. It logs each error once.
-func (r *rotating[T]) poll(ctx context.Context, interval time.Duration, what string, log *slog.Logger) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	logged := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		switch changed, err := r.reload(); {
-		case err != nil && err.Error() != logged:
-			logged = err.Error()
-			log.ErrorContext(ctx, "cannot reload "+what+"; the previously loaded version stays in use", "error", err)
-		case err == nil:
-			logged = ""
-			if changed {
-				log.InfoContext(ctx, "reloaded "+what)
-			}
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -154,7 +153,7 @@ func TestTLSRotation(t *testing.T) {
 
 	cert2, key2 := ca.sign(t, 2)
 	dir.write(t, map[string][]byte{"tls.crt": cert2, "tls.key": key2, "ca.crt": clientCA.pem})
-	if _, err := secure.current.reload(); err != nil {
+	if _, err := secure.current.Reload(); err != nil {
 		t.Fatal(err)
 	}
 	if serial, err := connect(identity); serial != 2 || err != nil {
@@ -167,7 +166,7 @@ func TestTLSRotation(t *testing.T) {
 		"an empty CA":                  {"tls.crt": cert, "tls.key": key, "ca.crt": nil},
 	} {
 		dir.write(t, broken)
-		if _, err := secure.current.reload(); err == nil {
+		if _, err := secure.current.Reload(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if serial, err := connect(identity); serial != 2 || err != nil {
@@ -284,29 +283,4 @@ func TestTLSFilesAreNeverIgnored(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-}
-
-func TestPolling(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	write := func(s string) {
-		if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("1")
-	r, err := newRotating([]string{path}, func(c [][]byte) (string, error) { return string(c[0]), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { r.poll(ctx, time.Millisecond, "the file", quiet()); close(done) }()
-	write("2")
-	for deadline := time.Now().Add(patience); r.get() != "2"; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not reloaded")
-		}
-	}
-	cancel()
-	<-done
 }

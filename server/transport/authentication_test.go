@@ -1,0 +1,129 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/crdeval/crdeval/server/access"
+)
+
+// guardWith returns a guard for bearer tokens, and how many calls it has denied.
+func guardWith(t *testing.T, tokens string) (*Guard, *atomic.Int32) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte(tokens), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := access.New(t.Context(), access.Options{TokenFile: path, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := new(atomic.Int32)
+	return NewGuard(c, func(context.Context, Denial) { denied.Add(1) }), denied
+}
+
+func TestTokens(t *testing.T) {
+	guard, denied := guardWith(t, "alpha\nbeta\n")
+	addr, _ := serve(t, ServerOptions{Guard: guard, Log: quiet()}, &echo{handle: same}, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials())
+	for name, tc := range map[string]struct {
+		headers []string
+		ok      bool
+	}{
+		"none": {}, "a token": {[]string{"Bearer alpha"}, true}, "the other": {[]string{"bearer beta"}, true}, "unknown": {headers: []string{"Bearer gamma"}},
+		"another scheme": {headers: []string{"Basic alpha"}}, "an empty token": {headers: []string{"Bearer "}},
+		"two headers": {headers: []string{"Bearer alpha", "Bearer alpha"}}, "only a token": {headers: []string{"alpha"}},
+	} {
+		ctx := t.Context()
+		for _, h := range tc.headers {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", h)
+		}
+		_, err := call(ctx, c, "")
+		if err2 := stream(ctx, c); status.Code(err) != status.Code(err2) {
+			t.Errorf("%s: unary %v, stream %v", name, err, err2)
+		}
+		if (err == nil) != tc.ok || !tc.ok && (status.Code(err) != codes.Unauthenticated || reasonOf(err) != "UNAUTHENTICATED") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := denied.Load(); n != 12 {
+		t.Errorf("%d denials", n)
+	}
+	if _, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+		t.Errorf("a probe needs no token: %v", err)
+	}
+}
+
+// TestTokenIsCheckedBeforeTheMessage: a call without a token is rejected by its headers, before its message is received.
+func TestTokenIsCheckedBeforeTheMessage(t *testing.T) {
+	guard, _ := guardWith(t, "alpha\n")
+	addr, _ := serve(t, ServerOptions{Log: quiet(), Guard: guard}, &echo{}, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	s, err := c.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, "/test.Echo/Call") // a unary method whose message never comes
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RecvMsg(new(wrapperspb.BytesValue)); status.Code(err) != codes.Unauthenticated || reasonOf(err) != "UNAUTHENTICATED" {
+		t.Error(err)
+	}
+}
+
+// TestCaller checks what names a caller: its identity, or the connection.
+func TestCaller(t *testing.T) {
+	ctx := func(guard *Guard, token, subject string, port int) context.Context {
+		p := &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: port}}
+		if subject != "" {
+			certificate := &x509.Certificate{Subject: pkix.Name{CommonName: subject}}
+			p.AuthInfo = credentials.TLSInfo{State: tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{certificate}}}}
+		}
+		ctx := peer.NewContext(t.Context(), p)
+		if token != "" {
+			ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+token))
+		}
+		ctx, err := guard.identify(ctx, "/x/Y")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ctx
+	}
+	tokens, _ := guardWith(t, "x\ny\nz,zoe,1\n")
+	open := NewGuard(&access.Control{}, nil)
+	gate := NewGate(GateOptions{})
+	for name, c := range map[string]struct {
+		a, b context.Context
+		same bool
+	}{
+		"one token, two connections":       {ctx(tokens, "x", "", 1), ctx(tokens, "x", "", 2), true},
+		"two tokens":                       {ctx(tokens, "x", "", 1), ctx(tokens, "y", "", 1), false},
+		"a token without authentication":   {ctx(open, "x", "", 1), ctx(open, "y", "", 1), true},
+		"one certificate, two connections": {ctx(open, "", "a", 1), ctx(open, "", "a", 2), true},
+		"two certificates":                 {ctx(open, "", "a", 1), ctx(open, "", "b", 1), false},
+		"two connections":                  {ctx(open, "", "", 1), ctx(open, "", "", 2), false},
+	} {
+		if a, b := gate.Caller(c.a), gate.Caller(c.b); (a == b) != c.same || a == "" {
+			t.Errorf("%s: %q and %q", name, a, b)
+		}
+	}
+	if name := gate.Caller(ctx(tokens, "z", "", 1)); name != "user:zoe" {
+		t.Errorf("a named token: %q", name)
+	}
+}
