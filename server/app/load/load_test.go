@@ -39,6 +39,7 @@ func init() {
 		{"registrations", registrations, attackRegistrations},
 		{"deadlines", deadlines, nil},
 		{"cross-site", crossSite, nil},
+		{"rolling", rolling, nil},
 	}
 }
 

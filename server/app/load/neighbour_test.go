@@ -37,6 +37,12 @@ func (l *load) neighbour(s *server, catalog string, n int) *neighbour {
 	if _, err := c.RegisterCRD(l.Context(), manifest); err != nil {
 		l.Fatal(err)
 	}
+	return l.crontabs(c, n)
+}
+
+// crontabs returns a caller that validates CronTabs with a client, n in a call.
+func (l *load) crontabs(c *crdeval.Client, n int) *neighbour {
+	l.Helper()
 	object, err := os.ReadFile(filepath.Join(samplesDir, "objects", "crontab-valid.yaml"))
 	if err == nil {
 		object, err = yaml.YAMLToJSON(object)
