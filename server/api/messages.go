@@ -156,6 +156,17 @@ func version(v *engine.VersionInfo) *crdevalv1.CrdVersion {
 func catalog(c *registry.Catalog) *crdevalv1.Catalog {
 	return &crdevalv1.Catalog{
 		Name: c.Name, KubernetesMinor: int32(c.KubernetesMinor), Etag: c.Etag, CreateTime: timestamp(c.Created), CrdCount: int32(c.CRDs),
+		Usage: &crdevalv1.CatalogUsage{Revisions: int32(c.Revisions), Bytes: c.Bytes, Watches: int32(c.Watches)}, Quota: quota(c.Quota),
+	}
+}
+
+// quota returns nil if there is no quota.
+func quota(q registry.Quota) *crdevalv1.CatalogQuota {
+	if q == (registry.Quota{}) {
+		return nil
+	}
+	return &crdevalv1.CatalogQuota{
+		Crds: int32(q.CRDs), Revisions: int32(q.Revisions), Bytes: q.Bytes, Watches: int32(q.Watches),
 	}
 }
 

@@ -154,6 +154,7 @@ func (d *draft) putCRD(key entryKey, e Entry) error {
 	c.crds = c.crds.Set(next.name, next)
 	group := next.desired().Group
 	c.groups = c.groups.Set(group, c.group(group).add(next))
+	c.counts.add(next, 1)
 	d.next.counts.add(next, 1)
 	d.changes = append(d.changes, change{catalog: c.name, before: old, after: next})
 	return nil
@@ -192,5 +193,6 @@ func (d *draft) unindex(c *catalog, old *crd) {
 	} else {
 		c.groups = c.groups.Set(name, g)
 	}
+	c.counts.add(old, -1)
 	d.next.counts.add(old, -1)
 }

@@ -15,10 +15,12 @@ import (
 // newEtag returns a value that no other write has.
 func newEtag() string { return rand.Text()[:16] }
 
-func (c *catalog) describe() Catalog {
+// describe describes a catalog.
+func (r *Registry) describe(c *catalog) Catalog {
 	return Catalog{
 		Name: c.name, KubernetesMinor: c.record.KubernetesMinor, Etag: c.record.Etag, Created: c.record.Created,
-		CRDs: c.crds.Len(),
+		CRDs: c.counts.CRDs, Revisions: c.counts.Revisions, Bytes: c.counts.ManifestBytes, Watches: r.watches.of(c.name),
+		Quota: r.Quota(c.name),
 	}
 }
 
@@ -28,7 +30,7 @@ func (r *Registry) Catalog(ctx context.Context, name, atLeast string) (Catalog, 
 	if err != nil {
 		return Catalog{}, err
 	}
-	return c.describe(), nil
+	return r.describe(c), nil
 }
 
 // CreateCatalog creates an empty catalog and returns the token of the write. kubernetesMinor is 0 (the latest
@@ -46,6 +48,9 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 		if _, ok := s.catalogs.Get(name); ok {
 			return p, errorf(CatalogExists, metadata{"catalog": name}, "catalog %q already exists", name)
 		}
+		if all := s.allCounts(); r.MaxBytes > 0 && all.memory()+catalogMemory > r.MaxBytes {
+			return p, overCapacity(all.memory(), r.MaxBytes)
+		}
 		p.expect(catalogKey(name), 0)
 		record := catalogRecord{KubernetesMinor: kubernetesMinor, Etag: newEtag(), Created: r.Now().UTC()}
 		return p, p.put(catalogKey(name), record, nil)
@@ -57,7 +62,7 @@ func (r *Registry) CreateCatalog(ctx context.Context, name string, kubernetesMin
 	if err != nil {
 		return Catalog{}, "", err
 	}
-	return c.describe(), r.tag.token(w.sequence), nil
+	return r.describe(c), r.tag.token(w.sequence), nil
 }
 
 // DeleteCatalog removes a catalog, and its CRDs if force is set. If etag is not empty, the catalog must have it. It

@@ -35,9 +35,9 @@ const (
 	QuotaExceeded     Reason = "QUOTA_EXCEEDED"
 )
 
-// IsFinal reports whether an error with this reason is about the manifest, so that a retry would fail too.
+// IsFinal reports whether a retry of the manifest would fail too.
 func (r Reason) IsFinal() bool {
-	return slices.Contains([]Reason{InvalidArgument, CRDRejected, LimitExceeded}, r)
+	return slices.Contains([]Reason{InvalidArgument, CRDRejected, LimitExceeded, QuotaExceeded}, r)
 }
 
 // Error is the error of a call to the registry.

@@ -14,6 +14,10 @@ type Catalog struct {
 	Etag            string
 	Created         time.Time // zero for the default catalog before its first write
 	CRDs            int       // how many CRDs it has
+	Revisions       int       // how many stored revisions these have
+	Bytes           int64     // the compressed size of these revisions
+	Watches         int       // how many open watches this replica has
+	Quota           Quota
 }
 
 // CRD describes a registered CRD. In the answer to Check it describes the CRD as it would be registered.

@@ -150,7 +150,7 @@ func (r *Registry) Catalogs(ctx context.Context, p Page, atLeast string) (Catalo
 			out.Next = r.nextPage(s, "", out.Catalogs[size-1].Name)
 			break
 		}
-		out.Catalogs = append(out.Catalogs, c.describe())
+		out.Catalogs = append(out.Catalogs, r.describe(c))
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 // proposal is a transaction that a write proposes.
 type proposal struct {
 	Transaction
+	growth         Counts // of the catalog of a registration
 	catalog, group string // the group in which further commits have to reconcile the status of CRDs, or empty
 }
 
@@ -28,8 +29,9 @@ func (t *Transaction) expect(key string, version uint64) {
 	t.Expect = append(t.Expect, Expectation{Key: key, Version: version})
 }
 
-// registration proposes the commit that makes rev the current revision of a CRD. It is empty if rev is current already.
-func (c *catalog) registration(name string, rev *revision, generation int64, now time.Time) (proposal, error) {
+// registration proposes the commit that makes rev the current revision of a CRD, whose older revisions have to fit into
+// a space. It is empty if rev is current already.
+func (c *catalog) registration(name string, rev *revision, generation int64, fit space, now time.Time) (proposal, error) {
 	var p proposal
 	old, _ := c.crds.Get(name)
 	if old != nil && old.current().digest == rev.digest {
@@ -55,9 +57,13 @@ func (c *catalog) registration(name string, rev *revision, generation int64, now
 	next.record.Status = &status
 
 	next.addRevision(revisionRef{Digest: rev.digest, Since: now}, rev)
-	dropped := retain(next.record.Revisions, next.revisions, now)
+	dropped := retain(next.record.Revisions, next.revisions, fit, now)
 	p.dropRevisions(c.name, name, next.record.Revisions[:dropped])
 	next.record.Revisions, next.revisions = next.record.Revisions[dropped:], next.revisions[dropped:]
+	p.growth.add(next, 1)
+	if old != nil {
+		p.growth.add(old, -1)
+	}
 	if old == nil || old.revision(rev.digest) == nil {
 		if err := p.put(revisionKey(c.name, name, rev.digest), rev.summary, rev.content); err != nil {
 			return p, err

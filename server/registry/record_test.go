@@ -41,7 +41,7 @@ func FuzzEntries(f *testing.F) {
 				t.Errorf("%+v", got)
 			}
 			_, _ = d.describeWithManifest(d.current()) // the manifest may be damaged
-			p, err := c.registration(name, foos("2"), 2, time.Unix(2000, 0))
+			p, err := c.registration(name, foos("2"), 2, unlimited, time.Unix(2000, 0))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -41,19 +42,7 @@ func (r *Registry) writeCandidate(
 		}
 		return done, err
 	}
-	w, err := r.write(ctx, func(s *snapshot) (proposal, error) {
-		c, err := s.catalog(catalog)
-		if err != nil {
-			return proposal{}, err
-		}
-		if err := p.check(c, j.name); err != nil {
-			return proposal{}, err
-		}
-		if !j.current(c) {
-			return proposal{}, errOutdated
-		}
-		return c.registration(j.name, j.revision, j.generation, r.Now().UTC())
-	})
+	w, err := r.writeWithin(ctx, catalog, j, p)
 	if err != nil {
 		return Registration{}, err
 	}
@@ -64,6 +53,37 @@ func (r *Registry) writeCandidate(
 	}
 	done.CRD, done.Token = d.describe(d.current()), r.tag.token(w.sequence)
 	return done, nil
+}
+
+// writeWithin commits a compiled manifest within the quotas of the catalog.
+func (r *Registry) writeWithin(ctx context.Context, catalog string, j *candidate, precondition Precondition) (*snapshot, error) {
+	for {
+		var over space
+		w, err := r.write(ctx, func(s *snapshot) (p proposal, err error) {
+			over = space{}
+			c, err := s.catalog(catalog)
+			if err != nil {
+				return p, err
+			}
+			if err := precondition.check(c, j.name); err != nil {
+				return p, err
+			}
+			if !j.current(c) {
+				return p, errOutdated
+			}
+			p, err = c.registration(j.name, j.revision, j.generation, r.space(s, c, j.name), r.Now().UTC())
+			if err == nil {
+				over, err = r.excess(s, c, &p)
+			}
+			return p, err
+		})
+		if over == (space{}) {
+			return w, err
+		}
+		if reclaimed, failed := r.reclaim(ctx, catalog, over); failed != nil || !reclaimed {
+			return nil, cmp.Or(failed, err)
+		}
+	}
 }
 
 // reconcileGroup continues to reconcile the status of a group's CRDs. After a failure the next write to the group or
@@ -125,7 +145,7 @@ func (r *Registry) preview(s *snapshot, c *catalog, j *candidate) (Registration,
 
 // with returns the catalog as it would be after registering a candidate.
 func (s *snapshot) with(c *catalog, j *candidate, now time.Time) (*catalog, error) {
-	p, err := c.registration(j.name, j.revision, j.generation, now)
+	p, err := c.registration(j.name, j.revision, j.generation, unlimited, now)
 	if err != nil || p.empty() {
 		return c, err
 	}

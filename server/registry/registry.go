@@ -19,6 +19,7 @@
 //	token.go, pages.go               consistency tokens and pages
 //	history.go, watch.go             events of past commits, and Watch
 //	retention.go                     removal of old revisions; proposal.go applies it
+//	quota.go                         quotas of catalogs, and the capacity of the registry
 package registry
 
 import (
@@ -50,6 +51,11 @@ type Options struct {
 	// MaxCompiles bounds the concurrent compilations of manifests up to 256 KiB, and separately those of larger manifests
 	// and heavy rules, which may take seconds and tens of MiB. Default: GOMAXPROCS.
 	MaxCompiles int
+	// Quota returns the quota of a catalog. It may change. Default: none.
+	Quota func(catalog string) Quota
+	// MaxBytes bounds the memory of all that is registered, as estimated. Writes that exceed it fail. What the store has
+	// is loaded all the same. Default: no bound.
+	MaxBytes int64
 	// Now is the clock for all stored times. Default: time.Now.
 	Now func() time.Time
 	// Log receives failures that are not returned to callers. Default: slog.Default().
@@ -71,7 +77,7 @@ type Registry struct {
 	changed  broadcast // wakes after each publish
 	pins     pins
 	history  history
-	watches  atomic.Int64 // calls of Watch in progress
+	watches  watchCounts // calls of Watch in progress
 	inline   *cache.Cache[inlineKey, *candidate]
 
 	// Semaphores of compilations, and of the one write that may run at a time.
@@ -98,6 +104,9 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Quota == nil {
+		o.Quota = func(string) Quota { return Quota{} }
 	}
 	if o.Registered == nil {
 		o.Registered = func(Subject, Outcome, error) {}
@@ -148,10 +157,7 @@ func (r *Registry) Sequence() uint64 { return r.snapshot.Load().sequence }
 
 // Counts returns how much is registered, for metrics.
 func (r *Registry) Counts() Counts {
-	s := r.snapshot.Load()
-	n := s.counts
-	n.Catalogs = s.catalogs.Len()
-	return n
+	return r.snapshot.Load().allCounts()
 }
 
 // publish makes s the current snapshot, together with the events for its changes. Only one goroutine may call it: the

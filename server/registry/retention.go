@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -15,21 +16,25 @@ const (
 	MaxRevisionBytes = 4 << 20
 )
 
+// unlimited is the space of a CRD without quotas.
+var unlimited = space{revisions: MaxRevisions, bytes: math.MaxInt64}
+
 // maxDropped bounds the revisions that one commit drops, because etcd bounds the operations of a transaction (128).
 const maxDropped = 64
 
-// retain returns how many of the oldest revisions of a CRD the next commit drops. refs and revisions have the same order,
-// oldest first.
-func retain(refs []revisionRef, revisions []*revision, now time.Time) (drop int) {
-	older := 0
-	for _, rev := range revisions[:len(revisions)-1] {
-		older += len(rev.content)
+// retain returns how many of the oldest revisions of a CRD the next commit drops, so that the others fit into a space.
+// refs and revisions have the same order, oldest first.
+func retain(refs []revisionRef, revisions []*revision, fit space, now time.Time) (drop int) {
+	last := len(revisions) - 1
+	most, older := min(MaxRevisionBytes, fit.bytes-int64(len(revisions[last].content))), int64(0)
+	for _, rev := range revisions[:last] {
+		older += int64(len(rev.content))
 	}
 	// A revision was current until Since of the next one.
 	for drop < min(len(refs)-1, maxDropped) &&
-		(len(refs)-drop > MaxRevisions || older > MaxRevisionBytes ||
+		(len(refs)-drop > min(MaxRevisions, fit.revisions) || older > most ||
 			len(refs)-drop > KeptRevisions && now.Sub(refs[drop+1].Since) > KeptFor) {
-		older -= len(revisions[drop].content)
+		older -= int64(len(revisions[drop].content))
 		drop++
 	}
 	return drop
@@ -40,8 +45,9 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 	r.pins.update(nil, r.Now())
 	for _, c := range r.snapshot.Load().catalogs.All() {
 		for name, d := range c.crds.All() {
-			for old := retain(d.record.Revisions, d.revisions, r.Now()); old > 0; dropped += old {
-				if old, err = r.dropOld(ctx, c.name, name); err != nil {
+			for old := d.outdated(r.Now()); old > 0; dropped += old {
+				old, err = r.dropOld(ctx, c.name, name, func(d *crd) int { return d.outdated(r.Now()) })
+				if err != nil {
 					return dropped, err
 				}
 			}
@@ -55,19 +61,20 @@ func (r *Registry) Sweep(ctx context.Context) (dropped int, err error) {
 	return dropped, ctx.Err()
 }
 
-// dropOld drops revisions of a CRD that a commit may drop, and returns their number.
-func (r *Registry) dropOld(ctx context.Context, catalog, name string) (old int, err error) {
+// outdated returns how many revisions of a CRD the next commit may drop.
+func (c *crd) outdated(now time.Time) int {
+	return retain(c.record.Revisions, c.revisions, unlimited, now)
+}
+
+// dropOld drops the oldest revisions of a CRD, as many as outdated returns, and returns their number.
+func (r *Registry) dropOld(ctx context.Context, catalog, name string, outdated func(*crd) int) (old int, err error) {
 	_, err = r.write(ctx, func(s *snapshot) (p proposal, err error) {
 		old = 0
-		c, ok := s.catalogs.Get(catalog)
-		if !ok {
-			return p, nil
+		d, err := s.crd(catalog, name)
+		if err != nil {
+			return p, nil //nolint:nilerr // it was deleted
 		}
-		d, ok := c.crds.Get(name)
-		if !ok {
-			return p, nil
-		}
-		if old = retain(d.record.Revisions, d.revisions, r.Now()); old == 0 {
+		if old = min(outdated(d), maxDropped); old == 0 {
 			return p, nil
 		}
 		return p, p.dropOldest(d, old)

@@ -37,7 +37,7 @@ func TestRetention(t *testing.T) {
 			refs = append(refs, revisionRef{Since: now.Add(-age)})
 			revisions = append(revisions, &revision{content: make(packed, tc.size)})
 		}
-		if dropped := retain(refs, revisions, now); dropped != len(refs)-tc.kept {
+		if dropped := retain(refs, revisions, unlimited, now); dropped != len(refs)-tc.kept {
 			t.Errorf("%s: %d of %d dropped; want %d kept", tc.name, dropped, len(refs), tc.kept)
 		}
 	}

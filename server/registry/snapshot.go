@@ -23,6 +23,7 @@ type catalog struct {
 	name    string
 	version uint64 // of its entry; 0 for a default catalog without one
 	record  catalogRecord
+	counts  Counts                        // but Catalogs
 	crds    immutable.Map[string, *crd]   // by name
 	groups  immutable.Map[string, *group] // by name
 }
@@ -103,6 +104,13 @@ func (s *snapshot) crd(catalog, name string) (*crd, error) {
 type Counts struct {
 	Catalogs, CRDs, Revisions int
 	ManifestBytes             int64 // of all revisions with their conversion rules, compressed
+}
+
+// allCounts returns all counts.
+func (s *snapshot) allCounts() Counts {
+	n := s.counts
+	n.Catalogs = s.catalogs.Len()
+	return n
 }
 
 // add counts a CRD n times.

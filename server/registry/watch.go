@@ -27,7 +27,11 @@ type Event struct {
 }
 
 // Watches returns the number of calls of Watch in progress.
-func (r *Registry) Watches() int64 { return r.watches.Load() }
+func (r *Registry) Watches() int64 {
+	r.watches.mu.Lock()
+	defer r.watches.mu.Unlock()
+	return int64(r.watches.all)
+}
 
 // Watch calls send for the changes in a catalog, in order, until ctx ends or send fails, and returns the reason.
 // Without a token it sends all CRDs as Added, then Synced, then changes. With a token it sends the changes since, then
@@ -36,12 +40,15 @@ func (r *Registry) Watches() int64 { return r.watches.Load() }
 //
 // A slow send does not delay other watchers.
 func (r *Registry) Watch(ctx context.Context, catalog, from string, send func(Event) error) error {
-	r.watches.Add(1)
-	defer r.watches.Add(-1)
 	s, c, err := r.catalogAt(ctx, catalog, from)
 	if err != nil {
 		return err
 	}
+	end, err := r.watches.begin(catalog, r.Quota(catalog).Watches)
+	if err != nil {
+		return err
+	}
+	defer end()
 	log := r.history.log(catalog)
 	if log == nil {
 		return catalogNotFound(catalog) // it was deleted just now

@@ -124,8 +124,8 @@ const (
 	// has `crd`, `from` and `to` (versions), and of conversion rules also `rule` and `path` (the field of the object).
 	ErrorReason_ERROR_REASON_CONVERSION_FAILED ErrorReason = 34
 	// RESOURCE_EXHAUSTED, HTTP 429. The call would exceed a quota of the catalog (docs/access.md) or the capacity of the
-	// registry. Nothing was changed. The metadata has `quota` (crds, revisions, manifest_bytes, watches, registry_bytes),
-	// `maximum`, `used` and, of a quota of a catalog, `catalog`. A retry fails until something is deleted or the quota is
+	// registry. Nothing was changed. The metadata has `quota` (crds, revisions, bytes, watches, registry_bytes), `maximum`,
+	// `used` and, of a quota of a catalog, `catalog`. A retry fails until something is deleted or the quota is
 	// raised.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 35
 )

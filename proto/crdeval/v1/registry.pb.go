@@ -310,7 +310,7 @@ type CatalogUsage struct {
 	// The stored revisions of all CRDs.
 	Revisions int32 `protobuf:"varint,1,opt,name=revisions,proto3" json:"revisions,omitempty"`
 	// The compressed size of these revisions.
-	ManifestBytes int64 `protobuf:"varint,2,opt,name=manifest_bytes,json=manifestBytes,proto3" json:"manifest_bytes,omitempty"`
+	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// The open calls of WatchCrds at the replica that responds. They are counted for each replica.
 	Watches       int32 `protobuf:"varint,3,opt,name=watches,proto3" json:"watches,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -354,9 +354,9 @@ func (x *CatalogUsage) GetRevisions() int32 {
 	return 0
 }
 
-func (x *CatalogUsage) GetManifestBytes() int64 {
+func (x *CatalogUsage) GetBytes() int64 {
 	if x != nil {
-		return x.ManifestBytes
+		return x.Bytes
 	}
 	return 0
 }
@@ -379,7 +379,7 @@ type CatalogQuota struct {
 	Revisions int32 `protobuf:"varint,2,opt,name=revisions,proto3" json:"revisions,omitempty"`
 	// The compressed size of these revisions. If a new revision exceeds it, the oldest revisions of the catalog that are
 	// not current are removed first.
-	ManifestBytes int64 `protobuf:"varint,3,opt,name=manifest_bytes,json=manifestBytes,proto3" json:"manifest_bytes,omitempty"`
+	Bytes int64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// The open calls of WatchCrds at each replica.
 	Watches       int32 `protobuf:"varint,4,opt,name=watches,proto3" json:"watches,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -430,9 +430,9 @@ func (x *CatalogQuota) GetRevisions() int32 {
 	return 0
 }
 
-func (x *CatalogQuota) GetManifestBytes() int64 {
+func (x *CatalogQuota) GetBytes() int64 {
 	if x != nil {
-		return x.ManifestBytes
+		return x.Bytes
 	}
 	return 0
 }
@@ -2992,15 +2992,15 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"createTime\x12\x1b\n" +
 	"\tcrd_count\x18\x05 \x01(\x05R\bcrdCount\x12.\n" +
 	"\x05usage\x18\x06 \x01(\v2\x18.crdeval.v1.CatalogUsageR\x05usage\x12.\n" +
-	"\x05quota\x18\a \x01(\v2\x18.crdeval.v1.CatalogQuotaR\x05quota\"m\n" +
+	"\x05quota\x18\a \x01(\v2\x18.crdeval.v1.CatalogQuotaR\x05quota\"\\\n" +
 	"\fCatalogUsage\x12\x1c\n" +
-	"\trevisions\x18\x01 \x01(\x05R\trevisions\x12%\n" +
-	"\x0emanifest_bytes\x18\x02 \x01(\x03R\rmanifestBytes\x12\x18\n" +
-	"\awatches\x18\x03 \x01(\x05R\awatches\"\x81\x01\n" +
+	"\trevisions\x18\x01 \x01(\x05R\trevisions\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x18\n" +
+	"\awatches\x18\x03 \x01(\x05R\awatches\"p\n" +
 	"\fCatalogQuota\x12\x12\n" +
 	"\x04crds\x18\x01 \x01(\x05R\x04crds\x12\x1c\n" +
-	"\trevisions\x18\x02 \x01(\x05R\trevisions\x12%\n" +
-	"\x0emanifest_bytes\x18\x03 \x01(\x03R\rmanifestBytes\x12\x18\n" +
+	"\trevisions\x18\x02 \x01(\x05R\trevisions\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x12\x18\n" +
 	"\awatches\x18\x04 \x01(\x05R\awatches\"\xeb\x01\n" +
 	"\fCrdCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +

@@ -53,7 +53,7 @@ type RegistryServiceClient interface {
 	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
 	// status is HTTP 200. Registering the same CRD again changes nothing.
 	//
-	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
+	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, QUOTA_EXCEEDED.
 	RegisterCrd(ctx context.Context, in *RegisterCrdRequest, opts ...grpc.CallOption) (*RegisterCrdResponse, error)
 	// Registers CRDs one after the other, each as RegisterCrd does, for example a directory of manifests in one call.
 	// Result i belongs to entry i. An entry that is rejected or fails does not affect the others. If the call ends early,
@@ -104,7 +104,7 @@ type RegistryServiceClient interface {
 	// Over REST, the rules are the body, as JSON or YAML. The body `null` removes the rules.
 	//
 	// Errors: CATALOG_NOT_FOUND; CRD_NOT_FOUND; ETAG_MISMATCH; MANIFEST_UNREADABLE if the rules are neither JSON nor
-	// YAML; CRD_REJECTED if the registered CRD is no longer valid.
+	// YAML; CRD_REJECTED if the registered CRD is no longer valid; QUOTA_EXCEEDED.
 	SetConversion(ctx context.Context, in *SetConversionRequest, opts ...grpc.CallOption) (*SetConversionResponse, error)
 	// Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
 	// every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each
@@ -113,8 +113,9 @@ type RegistryServiceClient interface {
 	// The call always ends with an error: the deadline of the caller, OVERLOADED if the server shuts down (resume at
 	// another replica with the last token), CATALOG_NOT_FOUND if the catalog is deleted, or WATCH_EXPIRED if the client
 	// falls too far behind. Errors at the start: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED if the
-	// server no longer keeps the state of the token, watch without a token then; OVERLOADED above
-	// ServerLimits.max_watches_per_caller.
+	// server no longer keeps the state of the token, watch without a token then; QUOTA_EXCEEDED above the quota of the
+	// catalog; OVERLOADED above ServerLimits.max_watches_per_caller or max_watches. A watch can also end with OVERLOADED
+	// because a caller with fewer watches needs its slot: resume it with the last token.
 	//
 	// Over REST the response is application/x-ndjson: one event as JSON per line, sent immediately. While there are no
 	// events, spaces precede the next line, so that proxies keep the connection open. The last line is {"error": Status}.
@@ -129,7 +130,7 @@ type RegistryServiceClient interface {
 	DiffCrd(ctx context.Context, in *DiffCrdRequest, opts ...grpc.CallOption) (*DiffCrdResponse, error)
 	// Creates an empty catalog.
 	//
-	// Errors: CATALOG_EXISTS.
+	// Errors: CATALOG_EXISTS; QUOTA_EXCEEDED if the registry has no capacity for another catalog.
 	CreateCatalog(ctx context.Context, in *CreateCatalogRequest, opts ...grpc.CallOption) (*CreateCatalogResponse, error)
 	// Returns a catalog.
 	//
@@ -319,7 +320,7 @@ type RegistryServiceServer interface {
 	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
 	// status is HTTP 200. Registering the same CRD again changes nothing.
 	//
-	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
+	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, QUOTA_EXCEEDED.
 	RegisterCrd(context.Context, *RegisterCrdRequest) (*RegisterCrdResponse, error)
 	// Registers CRDs one after the other, each as RegisterCrd does, for example a directory of manifests in one call.
 	// Result i belongs to entry i. An entry that is rejected or fails does not affect the others. If the call ends early,
@@ -370,7 +371,7 @@ type RegistryServiceServer interface {
 	// Over REST, the rules are the body, as JSON or YAML. The body `null` removes the rules.
 	//
 	// Errors: CATALOG_NOT_FOUND; CRD_NOT_FOUND; ETAG_MISMATCH; MANIFEST_UNREADABLE if the rules are neither JSON nor
-	// YAML; CRD_REJECTED if the registered CRD is no longer valid.
+	// YAML; CRD_REJECTED if the registered CRD is no longer valid; QUOTA_EXCEEDED.
 	SetConversion(context.Context, *SetConversionRequest) (*SetConversionResponse, error)
 	// Sends the CRDs of a catalog and then each change, until the caller ends the call. Without a token it first sends
 	// every CRD as ADDED. With a token it first sends the changes since that token. Then it sends SYNCED, and then each
@@ -379,8 +380,9 @@ type RegistryServiceServer interface {
 	// The call always ends with an error: the deadline of the caller, OVERLOADED if the server shuts down (resume at
 	// another replica with the last token), CATALOG_NOT_FOUND if the catalog is deleted, or WATCH_EXPIRED if the client
 	// falls too far behind. Errors at the start: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED if the
-	// server no longer keeps the state of the token, watch without a token then; OVERLOADED above
-	// ServerLimits.max_watches_per_caller.
+	// server no longer keeps the state of the token, watch without a token then; QUOTA_EXCEEDED above the quota of the
+	// catalog; OVERLOADED above ServerLimits.max_watches_per_caller or max_watches. A watch can also end with OVERLOADED
+	// because a caller with fewer watches needs its slot: resume it with the last token.
 	//
 	// Over REST the response is application/x-ndjson: one event as JSON per line, sent immediately. While there are no
 	// events, spaces precede the next line, so that proxies keep the connection open. The last line is {"error": Status}.
@@ -395,7 +397,7 @@ type RegistryServiceServer interface {
 	DiffCrd(context.Context, *DiffCrdRequest) (*DiffCrdResponse, error)
 	// Creates an empty catalog.
 	//
-	// Errors: CATALOG_EXISTS.
+	// Errors: CATALOG_EXISTS; QUOTA_EXCEEDED if the registry has no capacity for another catalog.
 	CreateCatalog(context.Context, *CreateCatalogRequest) (*CreateCatalogResponse, error)
 	// Returns a catalog.
 	//

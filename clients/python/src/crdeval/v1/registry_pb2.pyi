@@ -70,26 +70,26 @@ class Catalog(_message.Message):
     def __init__(self, name: _Optional[str] = ..., kubernetes_minor: _Optional[int] = ..., etag: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., crd_count: _Optional[int] = ..., usage: _Optional[_Union[CatalogUsage, _Mapping]] = ..., quota: _Optional[_Union[CatalogQuota, _Mapping]] = ...) -> None: ...
 
 class CatalogUsage(_message.Message):
-    __slots__ = ("revisions", "manifest_bytes", "watches")
+    __slots__ = ("revisions", "bytes", "watches")
     REVISIONS_FIELD_NUMBER: _ClassVar[int]
-    MANIFEST_BYTES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
     WATCHES_FIELD_NUMBER: _ClassVar[int]
     revisions: int
-    manifest_bytes: int
+    bytes: int
     watches: int
-    def __init__(self, revisions: _Optional[int] = ..., manifest_bytes: _Optional[int] = ..., watches: _Optional[int] = ...) -> None: ...
+    def __init__(self, revisions: _Optional[int] = ..., bytes: _Optional[int] = ..., watches: _Optional[int] = ...) -> None: ...
 
 class CatalogQuota(_message.Message):
-    __slots__ = ("crds", "revisions", "manifest_bytes", "watches")
+    __slots__ = ("crds", "revisions", "bytes", "watches")
     CRDS_FIELD_NUMBER: _ClassVar[int]
     REVISIONS_FIELD_NUMBER: _ClassVar[int]
-    MANIFEST_BYTES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
     WATCHES_FIELD_NUMBER: _ClassVar[int]
     crds: int
     revisions: int
-    manifest_bytes: int
+    bytes: int
     watches: int
-    def __init__(self, crds: _Optional[int] = ..., revisions: _Optional[int] = ..., manifest_bytes: _Optional[int] = ..., watches: _Optional[int] = ...) -> None: ...
+    def __init__(self, crds: _Optional[int] = ..., revisions: _Optional[int] = ..., bytes: _Optional[int] = ..., watches: _Optional[int] = ...) -> None: ...
 
 class CrdCondition(_message.Message):
     __slots__ = ("type", "status", "reason", "message", "last_transition_time", "observed_generation")

@@ -127,7 +127,7 @@ class RegistryServiceServicer:
         ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
         status is HTTP 200. Registering the same CRD again changes nothing.
 
-        Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS.
+        Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, QUOTA_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -213,7 +213,7 @@ class RegistryServiceServicer:
         Over REST, the rules are the body, as JSON or YAML. The body `null` removes the rules.
 
         Errors: CATALOG_NOT_FOUND; CRD_NOT_FOUND; ETAG_MISMATCH; MANIFEST_UNREADABLE if the rules are neither JSON nor
-        YAML; CRD_REJECTED if the registered CRD is no longer valid.
+        YAML; CRD_REJECTED if the registered CRD is no longer valid; QUOTA_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -227,8 +227,9 @@ class RegistryServiceServicer:
         The call always ends with an error: the deadline of the caller, OVERLOADED if the server shuts down (resume at
         another replica with the last token), CATALOG_NOT_FOUND if the catalog is deleted, or WATCH_EXPIRED if the client
         falls too far behind. Errors at the start: CATALOG_NOT_FOUND, TOKEN_INVALID, REPLICA_BEHIND; WATCH_EXPIRED if the
-        server no longer keeps the state of the token, watch without a token then; OVERLOADED above
-        ServerLimits.max_watches_per_caller.
+        server no longer keeps the state of the token, watch without a token then; QUOTA_EXCEEDED above the quota of the
+        catalog; OVERLOADED above ServerLimits.max_watches_per_caller or max_watches. A watch can also end with OVERLOADED
+        because a caller with fewer watches needs its slot: resume it with the last token.
 
         Over REST the response is application/x-ndjson: one event as JSON per line, sent immediately. While there are no
         events, spaces precede the next line, so that proxies keep the connection open. The last line is {"error": Status}.
@@ -253,7 +254,7 @@ class RegistryServiceServicer:
     def CreateCatalog(self, request, context):
         """Creates an empty catalog.
 
-        Errors: CATALOG_EXISTS.
+        Errors: CATALOG_EXISTS; QUOTA_EXCEEDED if the registry has no capacity for another catalog.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
