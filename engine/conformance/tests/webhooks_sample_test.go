@@ -7,12 +7,11 @@ import (
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// TestSample: an API server accepts the configurations in deploy/, and they call existing webhooks.
+// TestSample: the webhook configurations in deploy/ call existing webhooks. server/app/deploy checks the other objects.
 func TestSample(t *testing.T) {
 	text, err := os.ReadFile("../../../deploy/webhooks.yaml")
 	if err != nil {
@@ -31,8 +30,6 @@ func TestSample(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch about.Kind {
-		case "Service":
-			err = yaml.UnmarshalStrict(document, &corev1.Service{})
 		case "MutatingWebhookConfiguration":
 			var c admissionregistrationv1.MutatingWebhookConfiguration
 			err = yaml.UnmarshalStrict(document, &c)
@@ -45,8 +42,6 @@ func TestSample(t *testing.T) {
 			for _, w := range c.Webhooks {
 				add(w.ClientConfig, w.AdmissionReviewVersions, w.SideEffects)
 			}
-		default:
-			t.Errorf("a %s", about.Kind)
 		}
 		if err != nil {
 			t.Errorf("%s: %v", about.Kind, err)

@@ -3,17 +3,60 @@ package deploy
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/alecthomas/kong"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/crdeval/crdeval/server/app"
 )
 
-// Every setting that a manifest makes is one that there is.
-func TestDeploymentsSetWhatExists(t *testing.T) {
+// folder is the folder deploy of the repository.
+const folder = "../../../deploy/"
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(folder + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// TestManifests decodes the manifests strictly, and checks that their objects refer to each other.
+func TestManifests(t *testing.T) {
+	for name, external := range map[string][]string{ // objects that the comments tell users to create
+		"sidecar.yaml":    {"ConfigMap/example-crds"},
+		"webhooks.yaml":   {"ConfigMap/crdeval-crds"},
+		"conversion.yaml": {"ConfigMap/crdeval-crds", "Secret/crdeval-tls"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := decodeObjects(t, readFile(t, name))
+			if len(all.pods(t)) != 1 {
+				t.Errorf("%d pods", len(all.pods(t)))
+			}
+			all.check(t, external...)
+		})
+	}
+}
+
+// Users can apply both manifests to one cluster.
+func TestWebhookManifestsAgree(t *testing.T) {
+	admission, conversion := decodeObjects(t, readFile(t, "webhooks.yaml")), decodeObjects(t, readFile(t, "conversion.yaml"))
+	if a, c := of[*corev1.Service](admission), of[*corev1.Service](conversion); !reflect.DeepEqual(a, c) {
+		t.Errorf("the services differ: %+v, %+v", a, c)
+	}
+	if a, c := of[*appsv1.Deployment](admission), of[*appsv1.Deployment](conversion); !reflect.DeepEqual(a, c) {
+		t.Errorf("the deployments differ: %+v, %+v", a, c)
+	}
+}
+
+// TestSettingsExist finds settings also in comments and in files that are not manifests.
+func TestSettingsExist(t *testing.T) {
 	parser, err := kong.New(&app.Config{}, app.KongOptions()...)
 	if err != nil {
 		t.Fatal(err)
@@ -22,17 +65,13 @@ func TestDeploymentsSetWhatExists(t *testing.T) {
 	for _, f := range parser.Model.Flags {
 		known = append(known, f.Envs...)
 	}
-	files, err := filepath.Glob("../../../deploy/*")
+	files, err := filepath.Glob(folder + "*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := 0
 	for _, path := range files {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.IsDir() {
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
 			continue
 		}
 		content, err := os.ReadFile(path)
