@@ -23,7 +23,10 @@ CRDS        ?= 10000
 CACHE_BYTES ?= 268435456
 LENGTHS     ?= 1000000,3000000
 TESTFLAGS   ?=
-LOADFLAGS   ?=
+DURATION    ?= 2h
+RATE        ?= 40
+OUT         ?=
+BINARY      ?=
 PLATFORMS   ?= amd64 arm64
 conformance: N ?= 200000
 steady: N ?= 20
@@ -122,8 +125,9 @@ stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the me
 	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
 
 .PHONY: load
-load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp LOADFLAGS=…
-	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full $(LOADFLAGS)
+load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… (of soak) BINARY=…
+	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full \
+		-duration=$(DURATION) -rate=$(RATE) -out='$(abspath $(OUT))' -binary='$(abspath $(BINARY))'
 
 .PHONY: image
 image: ## Build the container image bin/crdeval-image.tar for PLATFORMS (amd64 arm64), and its SBOMs

@@ -52,3 +52,18 @@ func TestHistogram(t *testing.T) {
 		}
 	}
 }
+
+func TestTrend(t *testing.T) {
+	for _, tc := range []struct {
+		values       []float64
+		mean, growth float64
+	}{
+		{[]float64{5, 5, 5}, 5, 0},
+		{[]float64{1, 2, 3, 4}, 2.5, 3},
+		{[]float64{2}, 2, 0},
+	} {
+		if mean, growth := trend(tc.values); mean != tc.mean || growth != tc.growth {
+			t.Errorf("the trend of %v has mean %v and growth %v, want %v and %v", tc.values, mean, growth, tc.mean, tc.growth)
+		}
+	}
+}

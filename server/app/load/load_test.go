@@ -40,6 +40,7 @@ func init() {
 		{"deadlines", deadlines, nil},
 		{"cross-site", crossSite, nil},
 		{"rolling", rolling, nil},
+		{"soak", soak, nil},
 	}
 }
 
