@@ -19,6 +19,7 @@ import (
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/conversion"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/telemetry"
@@ -45,8 +46,8 @@ type App struct {
 	access    *access.Control
 	guard     *transport.Guard
 	gate      *transport.Gate
-	rejected  func()      // counts a call rejected with OVERLOADED
-	short     func() bool // reports whether memory is short; nil: no limit
+	rejected  func(reason string) // counts a call rejected with OVERLOADED
+	short     func() bool         // reports whether memory is short; nil: no limit
 	health    *health.Server
 	grpc      *grpc.Server
 	inProcess *inprocess.Conn // calls the same services for the REST gateway
@@ -180,16 +181,24 @@ func (a *App) startSecurity(ctx context.Context) (err error) {
 // task runs f in the background until closing starts.
 func (a *App) task(f func(context.Context)) { a.tasks.Go(func() { f(a.background) }) }
 
+// Reasons of rejections for metrics, besides those of the gate.
+const (
+	rejectedBodies = "rest_bodies"
+	rejectedOther  = "other" // such as streams and watches of one caller
+)
+
 func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory()
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	a.short = pressure(limit)
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
-	a.rejected = a.telemetry.CountRejectedCalls()
+	a.rejected = a.telemetry.CountRejectedCalls(string(flow.ReasonConcurrency), string(flow.ReasonMaxInFlight),
+		transport.RejectedMemory, transport.RejectedIncomplete, rejectedBodies, rejectedOther)
+	limiter := flow.NewLimiter(flow.LimiterOptions{Max: a.config.MaxInFlight})
 	a.gate = transport.NewGate(transport.GateOptions{
-		MaxInFlight: a.config.MaxInFlight, UnderPressure: a.short, Rejected: a.rejected,
+		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log,
 	})
-	a.telemetry.ObserveInFlight(a.gate.InFlight)
+	a.telemetry.ObserveInFlight(limiter.State)
 	options := transport.ServerOptions{
 		TLS: a.tls, Guard: a.guard, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
@@ -207,7 +216,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	reflection.Register(a.grpc)
 	api.Register(services, api.Options{
 		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
-		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: a.rejected, Caller: a.gate.Caller,
+		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: func() { a.rejected(rejectedOther) }, Caller: a.gate.Caller,
 		Visible: a.access.Sees, Log: a.log,
 		InProcess: a.inProcess, Converted: a.telemetry.ObserveReviewedObjects(),
 	})

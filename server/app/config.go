@@ -73,7 +73,7 @@ type Config struct {
 	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time of a call of a conversion webhook." group:"Conversion"`
 
 	CacheBytes    Bytes `default:"256MiB" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed." group:"Resources"`
-	MaxInFlight   int   `default:"256" help:"Maximum calls in flight, over gRPC and REST. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
+	MaxInFlight   int   `default:"1024" help:"Maximum calls in flight, over gRPC and REST, including those that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. The calls that use CPU have a lower limit, which adapts to the load. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
 	RESTBodyBytes Bytes `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
 
 	MaxMessageBytes  Bytes `default:"64MiB" help:"Maximum size of a message or REST body, in either direction." group:"Limits"`
@@ -234,7 +234,7 @@ func (c *Config) maxConversions() int {
 	if c.MaxInFlight == 0 {
 		return 0
 	}
-	return max(c.MaxInFlight/2, 1)
+	return min(max(c.MaxInFlight/2, 1), conversion.DefaultMaxCalls)
 }
 
 // Bytes is a size, as flags write it.

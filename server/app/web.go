@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
@@ -15,7 +16,7 @@ import (
 // startWeb creates the HTTP servers: the REST gateway, that of --metrics-address, which serves some of its paths, and
 // that of --pprof-address.
 func (a *App) startWeb(ctx context.Context) error {
-	bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), a.rejected)
+	bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), func() { a.rejected(rejectedBodies) })
 	context.AfterFunc(a.draining, bodies.Drain)
 	a.telemetry.ObserveBodies(bodies.Taken)
 	metrics := a.telemetry.Handler()
@@ -26,7 +27,7 @@ func (a *App) startWeb(ctx context.Context) error {
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
 		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Trouble: a.trouble,
 		Reviewed: a.telemetry.CountReviews(),
-		Before:   a.admitRequest,
+		Admit:    a.admitRequest,
 		Limits: value.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},
@@ -84,10 +85,11 @@ func (a *App) startDirectories(ctx context.Context) error {
 	return nil
 }
 
-// admitRequest returns the error of a request whose body must not be read.
-func (a *App) admitRequest(r *http.Request) error {
-	if err := a.guard.CheckRequest(r); err != nil {
-		return err
+// admitRequest authenticates a request and reserves a slot for it, before its body is read.
+func (a *App) admitRequest(r *http.Request) (ctx context.Context, release func(), err error) {
+	if ctx, err = a.guard.AuthenticateRequest(r); err != nil {
+		return nil, nil, err
 	}
-	return a.gate.Check()
+	slot, err := a.gate.Admit(ctx)
+	return flow.WithSlot(ctx, slot), slot.Release, err
 }

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -20,6 +21,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -67,6 +69,9 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservat
 	return b, err
 }
 
+// slowBody is the time after which a call waits for its body, and not for CPU.
+const slowBody = 100 * time.Millisecond
+
 // readAll reads a body of at most limit bytes, and reserves memory before it allocates. Errors are statuses.
 func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservation) ([]byte, error) {
 	if r.ContentLength > limit {
@@ -74,6 +79,7 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservat
 	}
 	from := held.of.newPaced(r, http.NewResponseController(w))
 	defer from.done()
+	defer flow.SlotOf(r.Context()).PauseAfter(slowBody)()
 	data, err := readInto(from, r.ContentLength, limit, held)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = from.late(fmt.Sprintf("the body arrived too slowly: the limit is %s plus one second per %d bytes, and %d bytes have arrived",

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -166,14 +167,19 @@ func TestSlowCalls(t *testing.T) {
 	}
 }
 
-// TestBefore: who would be rejected anyhow is rejected before the body.
-func TestBefore(t *testing.T) {
-	r, rest := serve(t, Options{Before: func(r *http.Request) error {
-		if r.Header.Get("Authorization") == "" {
-			return failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
+// admitUnless returns an Options.Admit that rejects requests with an Authorization.
+func admitUnless(authorization string) func(*http.Request) (context.Context, func(), error) {
+	return func(r *http.Request) (ctx context.Context, release func(), err error) {
+		if r.Header.Get("Authorization") == authorization {
+			err = failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
 		}
-		return nil
-	}})
+		return r.Context(), func() {}, err
+	}
+}
+
+// TestAdmit checks that a request that is not admitted is rejected before its body is read.
+func TestAdmit(t *testing.T) {
+	r, rest := serve(t, Options{Admit: admitUnless("")})
 	url := rest.URL + "/v1/catalogs/default/crds"
 	code, text, header := send(t, http.MethodPost, url, strings.NewReader(`{}`), nil)
 	if code != http.StatusUnauthorized || !strings.Contains(text, "who are you") || header.Get("WWW-Authenticate") != "Bearer" || r.manifest != nil {
@@ -205,12 +211,7 @@ func TestLineFeeds(t *testing.T) {
 // TestRejectedAtOnce: a client can read a rejection while it sends, and its body holds no memory then.
 func TestRejectedAtOnce(t *testing.T) {
 	held := NewBodies(1<<20, nil)
-	_, rest := serve(t, Options{MaxBodyBytes: 100 << 10, Bodies: held, Before: func(r *http.Request) error {
-		if r.Header.Get("Authorization") == "none" {
-			return failure(crdevalv1.ErrorReason_ERROR_REASON_UNAUTHENTICATED, "who are you", nil)
-		}
-		return nil
-	}})
+	_, rest := serve(t, Options{MaxBodyBytes: 100 << 10, Bodies: held, Admit: admitUnless("none")})
 	for _, c := range []struct {
 		name, head string
 		sent       int

@@ -43,8 +43,9 @@ type Options struct {
 	MaxBodyBytes int64
 	// Bodies bounds the memory of all request bodies. Beyond it: OVERLOADED, HTTP 503. Default: four of MaxBodyBytes.
 	Bodies *Bodies
-	// Before is called before a body is read. Its error, a status, is the answer. Default: every body is read.
-	Before func(*http.Request) error
+	// Admit is called before a body is read. The call runs in the context that it returns, and then calls release. Its
+	// error, a status, is the answer. Default: every call is admitted.
+	Admit func(*http.Request) (ctx context.Context, release func(), err error)
 	// Lists bounds the lists of a request, by JSON name. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
 	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
@@ -77,8 +78,8 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	if o.Lists == nil {
 		o.Lists = api.Limits{}.Lists()
 	}
-	if o.Before == nil {
-		o.Before = func(*http.Request) error { return nil }
+	if o.Admit == nil {
+		o.Admit = func(r *http.Request) (context.Context, func(), error) { return r.Context(), func() {}, nil }
 	}
 	if o.Trouble == nil {
 		o.Trouble = func() string { return "" }

@@ -159,10 +159,13 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		next(w, r, params)
 		return
 	}
-	if err := g.options.Before(r); err != nil {
+	ctx, release, err := g.options.Admit(r)
+	if err != nil {
 		g.reject(w, r, err)
 		return
 	}
+	defer release()
+	r = r.WithContext(ctx)
 	held := &reservation{of: g.options.Bodies}
 	defer held.release()
 	b, err := readBody(w, r, &g.options, held)

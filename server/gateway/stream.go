@@ -133,7 +133,7 @@ func (g *gateway) openStream(
 ) (*streamReader, error) {
 	yaml, err := isYAMLStream(r.Header)
 	for _, check := range []func() error{
-		func() error { return checkTimeout(r.Header) }, func() error { return g.options.Before(r) }, func() error { return checkEncoding(r.Header) },
+		func() error { return checkTimeout(r.Header) }, func() error { return g.checkAdmission(r) }, func() error { return checkEncoding(r.Header) },
 		func() error { return err },
 	} {
 		if err := check(); err != nil {
@@ -168,6 +168,15 @@ func (g *gateway) openStream(
 	from.to = to
 	held.release()
 	return from, nil
+}
+
+// checkAdmission rejects a stream that would not be admitted. The call in process is admitted again, without its body.
+func (g *gateway) checkAdmission(r *http.Request) error {
+	_, release, err := g.options.Admit(r)
+	if err == nil {
+		release()
+	}
+	return err
 }
 
 // readCRDs reads the first n pieces of a body, in the time for a body that is not a stream. Errors are statuses.

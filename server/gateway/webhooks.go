@@ -36,6 +36,13 @@ var reviewers = map[string]reviewer{
 func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog string) {
 	outcome := webhook.Outcome("error")
 	defer func() { g.options.Reviewed(name, string(outcome)) }()
+	ctx, release, err := g.options.Admit(r)
+	if err != nil {
+		g.reject(w, r, err)
+		return
+	}
+	defer release()
+	r = r.WithContext(ctx)
 	held := &reservation{of: g.options.Bodies}
 	defer held.release()
 	body, err := g.readReview(w, r, held)
@@ -44,12 +51,12 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog 
 		g.reject(w, r, err)
 		return
 	}
-	ctx, cancel, err := g.reviewContext(r)
+	reviewing, cancel, err := g.reviewContext(r)
 	defer cancel()
 	var answer [][]byte
 	if err == nil {
 		var done webhook.Outcome
-		if done, answer, err = reviewers[name](g, ctx, catalog, body, held); err == nil {
+		if done, answer, err = reviewers[name](g, reviewing, catalog, body, held); err == nil {
 			outcome = done
 		}
 	}
@@ -62,11 +69,7 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog 
 
 // readReview reads the body of a review. Errors are statuses.
 func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reservation) ([]byte, error) {
-	err := g.options.Before(r)
-	if err == nil {
-		err = checkTimeout(r.Header)
-	}
-	if err != nil {
+	if err := checkTimeout(r.Header); err != nil {
 		return nil, err
 	}
 	if yaml, err := isYAML(r.Header); yaml || err != nil {

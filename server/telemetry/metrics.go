@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
 )
@@ -106,9 +108,13 @@ func (t *Telemetry) ObserveCertificate(expires func() time.Time) {
 }
 
 // ObserveInFlight publishes the calls in progress, and the rules that still run although their calls have ended.
-func (t *Telemetry) ObserveInFlight(calls func() int) {
+func (t *Telemetry) ObserveInFlight(state func() flow.LimiterState) {
 	gauge(t, "crdeval.calls.in_flight", "{call}",
-		"Calls in progress, over gRPC and REST. The limit is --max-in-flight.", calls)
+		"Calls in progress, over gRPC and REST. The limit is --max-in-flight.",
+		func() int { s := state(); return s.Active + s.Paused })
+	gauge(t, "crdeval.calls.active", "{call}", "Calls in progress that run or wait for CPU.", func() int { return state().Active })
+	gauge(t, "crdeval.calls.limit", "{call}",
+		"Adaptive limit of active calls. It is enforced when calls exceed it for longer than a burst.", func() int { return state().Limit })
 	gauge(t, "crdeval.rules.left_behind", "{rule}",
 		"Rules that are still being compiled or evaluated although their calls have ended.", engine.LeftBehind)
 }
@@ -118,12 +124,29 @@ func (t *Telemetry) ObserveBodies(bytes func() int64) {
 	gauge(t, "crdeval.rest.body_bytes", "By", "Memory used by the bodies of REST requests.", bytes)
 }
 
-// CountRejectedCalls publishes the calls rejected with OVERLOADED. Other metrics do not include them. The returned
-// function counts one.
-func (t *Telemetry) CountRejectedCalls() func() {
-	var n atomic.Int64
-	counter(t, "crdeval.calls.rejected", "{call}", "Calls rejected with OVERLOADED.", n.Load)
-	return func() { n.Add(1) }
+// CountRejectedCalls publishes the calls rejected with OVERLOADED, by reason. Other metrics do not include them. The
+// returned function counts one. It is cheap, because an overload rejects most calls. It counts a reason that is not one
+// of reasons as the last of them.
+func (t *Telemetry) CountRejectedCalls(reasons ...string) func(reason string) {
+	type count struct {
+		calls atomic.Int64
+		of    metric.MeasurementOption
+	}
+	counts := make([]count, len(reasons))
+	index := map[string]*count{}
+	for i, reason := range reasons {
+		counts[i].of = metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", reason)))
+		index[reason] = &counts[i]
+	}
+	checked(t.meter().Int64ObservableCounter("crdeval.calls.rejected", metric.WithUnit("{call}"),
+		metric.WithDescription("Calls rejected with OVERLOADED, by reason."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			for i := range counts {
+				o.Observe(counts[i].calls.Load(), counts[i].of)
+			}
+			return nil
+		})))
+	return func(reason string) { cmp.Or(index[reason], &counts[len(counts)-1]).calls.Add(1) }
 }
 
 // CountFailedItems publishes the items answered with an error. The returned function counts one by its ErrorReason.

@@ -96,7 +96,7 @@ func TestEngineInstruments(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	tel := newTelemetry(t)
-	tel.CountRejectedCalls()()
+	tel.CountRejectedCalls("memory", "other")("memory")
 	registered := tel.CountRegistrations()
 	registered(registry.SubjectCRD, registry.Created, nil)
 	registered(registry.SubjectCRD, "", errors.New("no"))
@@ -112,7 +112,7 @@ func TestFigures(t *testing.T) {
 	tel.ObserveCertificate(func() time.Time { return time.Unix(1234, 0) })
 	wantMetrics(t, tel, "crdeval_cache_entries 2", "crdeval_cache_bytes 30", "crdeval_cache_budget_bytes 99", "crdeval_cache_hits_total 5", "crdeval_cache_misses_total 4",
 		"crdeval_cache_builds_total 3", "crdeval_cache_failures_total 1", "crdeval_cache_evictions_total 7", "crdeval_cache_oversized_total 6",
-		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_rejected_total 1",
+		"crdeval_registry_catalogs 1", "crdeval_registry_crds 2", "crdeval_registry_revisions 3", "crdeval_registry_manifest_bytes 4", "crdeval_tls_certificate_expiry_seconds 1234", "crdeval_calls_rejected_total{reason=\"memory\"} 1",
 		"crdeval_registry_following 0", "crdeval_registry_sequence 17", "crdeval_registry_watches 2", "crdeval_directory_files 5", "crdeval_directory_broken 6", "crdeval_directory_crds 7",
 		"crdeval_directory_last_success_seconds 4321", `crdeval_registrations_total{outcome="created",subject="crd"} 1`, `crdeval_registrations_total{outcome="error",subject="crd"} 1`,
 		`crdeval_registrations_total{outcome="rejected",subject="crd"} 0`, `crdeval_registrations_total{outcome="updated",subject="conversion"} 1`,

@@ -48,15 +48,19 @@ func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServer
 	err := handler(srv, ss)
 	code := status.Code(err)
 	level := levelOf(code)
-	if !info.IsClientStream && code == codes.Unavailable {
-		level = slog.LevelDebug // every watch ends like this
+	if !info.IsClientStream && code == codes.Unavailable || isOverload(err) {
+		level = slog.LevelDebug // every watch ends like this, and overloadLog has overloads
 	}
 	a.recordAt(ss.Context(), level, info.FullMethod, start, err)
 	return err
 }
 
 func (a accessLog) record(ctx context.Context, method string, start time.Time, err error) {
-	a.recordAt(ctx, levelOf(status.Code(err)), method, start, err)
+	level := levelOf(status.Code(err))
+	if isOverload(err) {
+		level = slog.LevelDebug // overloadLog has it
+	}
+	a.recordAt(ctx, level, method, start, err)
 }
 
 func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string, start time.Time, err error) {

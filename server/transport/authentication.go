@@ -43,10 +43,10 @@ func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
 	return &Guard{access: c, denied: denied}
 }
 
-// CheckRequest authenticates an HTTP request before its body is read. The error is a status.
-func (g *Guard) CheckRequest(r *http.Request) error {
-	_, err := g.authenticate(r.Context(), r.Method+" "+r.URL.Path, r.Header.Values(authorization))
-	return err
+// AuthenticateRequest authenticates an HTTP request before its body is read. The returned context is that of the request
+// with the identity of the caller. The error is a status.
+func (g *Guard) AuthenticateRequest(r *http.Request) (context.Context, error) {
+	return g.authenticate(r.Context(), r.Method+" "+r.URL.Path, r.Header.Values(authorization))
 }
 
 // authenticate returns a context with the identity of the caller. The error is a status.

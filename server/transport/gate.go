@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,132 +14,116 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // Gate accepts or rejects calls: by the number of calls in flight, and by memory. It rejects a call at
-// once instead of queueing it: clients retry. Health probes pass without any of these checks. A server checks every
-// call. The REST gateway calls Check before it reads a body.
+// once instead of queueing it: clients retry. Health probes pass without any of these checks. A call of gRPC is admitted
+// by its headers, and one of REST before its body is read.
 type Gate struct {
 	GateOptions
-	slots    chan struct{} // of calls in flight; nil: unlimited
 	incoming *incoming
+	overload overloadLog
 }
 
 // GateOptions configure NewGate. The zero value accepts every call.
 type GateOptions struct {
-	MaxInFlight   int         // calls in flight, including streams; 0: unlimited
-	UnderPressure func() bool // reports whether memory is short; nil: never
-	Rejected      func()      // called for each call rejected with OVERLOADED; may be nil
+	Limiter       *flow.Limiter       // of calls in flight; nil: unlimited
+	UnderPressure func() bool         // reports whether memory is short; nil: never
+	Rejected      func(reason string) // called for each call rejected with OVERLOADED; may be nil
+	Log           *slog.Logger        // nil: slog.Default()
 }
+
+// Reasons of rejections, for metrics. Others are those of flow.Limiter.
+const (
+	RejectedMemory     = "memory"
+	RejectedIncomplete = "incomplete" // the message was not received in time
+)
 
 // NewGate returns a gate without calls in flight.
 func NewGate(o GateOptions) *Gate {
 	if o.Rejected == nil {
-		o.Rejected = func() {}
+		o.Rejected = func(string) {}
 	}
-	return &Gate{
-		GateOptions: o, slots: newSlots(o.MaxInFlight),
-		incoming: newIncoming(newSlots(o.MaxInFlight), o.UnderPressure, o.Rejected),
-	}
+	g := &Gate{GateOptions: o, overload: overloadLog{log: cmp.Or(o.Log, slog.Default())}}
+	g.incoming = newIncoming(o.UnderPressure, o.Rejected)
+	return g
 }
 
-// newSlots returns nil for an unlimited number.
-func newSlots(n int) chan struct{} {
-	if n <= 0 {
-		return nil
-	}
-	return make(chan struct{}, n)
-}
-
-// Check returns the error with which a call is rejected at this moment. It does not reserve a slot: the server checks
-// the call again.
-func (g *Gate) Check() error {
+// Admit reserves a slot for a call, or returns the error with which it is rejected. The slot is nil if calls are
+// unlimited.
+func (g *Gate) Admit(ctx context.Context) (*flow.Slot, error) {
 	if g.UnderPressure != nil && g.UnderPressure() {
-		g.Rejected()
-		return statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-			"the server is short of memory: retry later with smaller batches, or give it more memory", nil)
+		return nil, g.reject(ctx, RejectedMemory, errMemoryShort)
 	}
-	if g.slots != nil && len(g.slots) == cap(g.slots) {
-		return g.full()
+	if g.Limiter == nil {
+		return nil, nil
 	}
-	return nil
-}
-
-func (g *Gate) full() error {
-	g.Rejected()
-	return tooMany("calls in flight", cap(g.slots))
+	slot, rejection := g.Limiter.Admit(g.Caller(ctx))
+	if rejection != nil {
+		return nil, g.reject(ctx, string(rejection.Reason), rejection.Error(limitError))
+	}
+	return slot, nil
 }
 
 // Drain limits the time for incomplete messages to drainTimeout.
 func (g *Gate) Drain() { g.incoming.drain() }
 
-// tap checks a call of a gRPC server by its headers, before gRPC reads the message into memory. It reserves a slot for
-// the incomplete message. The interceptors reserve a slot for the call.
+// tap admits a call of a gRPC server by its headers, before gRPC reads the message into memory.
 func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		var slot *flow.Slot
 		if !isProbe(info.FullMethodName) {
-			if err := g.Check(); err != nil {
+			var err error
+			if slot, err = g.Admit(ctx); err != nil {
 				log.record(ctx, info.FullMethodName, time.Now(), err)
 				return nil, err
 			}
 		}
-		return g.incoming.begin(ctx, info.FullMethodName, log)
+		return g.incoming.begin(ctx, info.FullMethodName, slot, log)
 	}
 }
 
-// InFlight returns the number of calls in flight, including those with incomplete messages, excluding probes. It is 0
-// if MaxInFlight is unlimited.
-func (g *Gate) InFlight() int { return len(g.slots) + len(g.incoming.slots) }
-
-// enter checks a call and reserves a slot for it. The caller calls leave at the end of the call.
-func (g *Gate) enter(ctx context.Context, method string) (leave func(), err error) {
+// enter returns the slot of a call. A call over a network already has one. release has to be called at its end.
+func (g *Gate) enter(ctx context.Context, method string) (slot *flow.Slot, release func(), err error) {
 	if isProbe(method) {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
-	if err := g.Check(); err != nil {
-		return nil, err
+	if slot = flow.SlotOf(ctx); slot != nil {
+		return slot, func() {}, nil
 	}
-	if g.slots == nil {
-		return func() {}, nil
-	}
-	select {
-	case g.slots <- struct{}{}:
-		return func() { <-g.slots }, nil
-	default:
-		return nil, g.full()
-	}
-}
-
-// tooMany returns the error for a call beyond --max-in-flight.
-func tooMany(what string, limit int) error {
-	return statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-		fmt.Sprintf("the limit of %d %s is reached: retry later, or raise --max-in-flight", limit, what),
-		map[string]string{"limit": "max_in_flight", "maximum": fmt.Sprint(limit)})
+	slot, err = g.Admit(ctx)
+	return slot, slot.Release, err
 }
 
 func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	leave, err := g.enter(ctx, info.FullMethod)
+	slot, release, err := g.enter(ctx, info.FullMethod)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	return handler(ctx, req)
+	defer release()
+	return handler(flow.WithSlot(ctx, slot), req)
 }
 
-// stream checks a stream. A watch needs a free slot to begin and does not keep it: watches are long and cheap, and the
-// API has its own limit for them.
+// stream admits a stream. It does not count against the adaptive limit: it waits for its client most of the time, and
+// the API has its own limit for streams. A watch needs a free slot to begin and does not keep it: watches are long and
+// cheap.
 func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	leave, err := g.enter(ss.Context(), info.FullMethod)
+	slot, release, err := g.enter(ss.Context(), info.FullMethod)
 	if err != nil {
 		return err
 	}
+	defer release()
 	if info.IsClientStream {
-		defer leave()
+		slot.Pause()
 	} else {
-		leave()
+		slot.Release()
 	}
 	return handler(srv, ss)
 }
+
+// errMemoryShort rejects calls while memory is short.
+var errMemoryShort = overloaded("the server is short of memory: retry later with smaller batches, or give it more memory", 0, nil)
 
 // statusError returns the status of an error. It is the error of a call.
 func statusError(reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {

@@ -5,36 +5,77 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
-func TestGateCheck(t *testing.T) {
-	if err := NewGate(GateOptions{}).Check(); err != nil {
-		t.Errorf("an open gate: %v", err)
+// newLimiter returns a limiter with a fixed limit only.
+func newLimiter(maximum int) *flow.Limiter {
+	return flow.NewLimiter(flow.LimiterOptions{Max: maximum})
+}
+
+// inFlight returns the number of calls in flight.
+func (g *Gate) inFlight() int {
+	s := g.Limiter.State()
+	return s.Active + s.Paused
+}
+
+func TestGateAdmit(t *testing.T) {
+	if slot, err := NewGate(GateOptions{}).Admit(t.Context()); slot != nil || err != nil {
+		t.Errorf("an open gate: %v, %v", slot, err)
 	}
-	short, rejected := false, 0
-	g := NewGate(GateOptions{MaxInFlight: 1, UnderPressure: func() bool { return short }, Rejected: func() { rejected++ }})
+	short, rejected := false, map[string]int{}
+	g := NewGate(GateOptions{
+		Limiter: newLimiter(1), UnderPressure: func() bool { return short }, Log: quiet(),
+		Rejected: func(reason string) { rejected[reason]++ },
+	})
 	check := func(name string, code codes.Code, reason string) {
 		t.Helper()
-		if err := g.Check(); status.Code(err) != code || err != nil && reasonOf(err) != reason {
+		slot, err := g.Admit(t.Context())
+		if status.Code(err) != code || err != nil && reasonOf(err) != reason {
 			t.Errorf("%s: %v", name, err)
 		}
+		if delay, ok := api.RetryDelayOf(status.Convert(err).Proto()); ok != (reason == "OVERLOADED") || ok && delay <= 0 {
+			t.Errorf("%s: retry delay %v, %v", name, delay, ok)
+		}
+		slot.Release()
 	}
-	leave, err := g.enter(t.Context(), "/x/Y")
-	if err != nil || g.InFlight() != 1 {
-		t.Fatalf("%v, %d in flight", err, g.InFlight())
+	_, release, err := g.enter(t.Context(), "/x/Y")
+	if err != nil || g.inFlight() != 1 {
+		t.Fatalf("%v, %d in flight", err, g.inFlight())
 	}
 	check("no slot", codes.Unavailable, "OVERLOADED")
-	leave()
+	release()
 	check("a slot", codes.OK, "")
 	short = true
 	check("no memory", codes.Unavailable, "OVERLOADED")
-	if rejected != 2 || g.InFlight() != 0 {
-		t.Errorf("%d rejections counted, %d in flight", rejected, g.InFlight())
+	if rejected["max_in_flight"] != 1 || rejected["memory"] != 1 || g.inFlight() != 0 {
+		t.Errorf("rejections: %v, %d in flight", rejected, g.inFlight())
+	}
+}
+
+// TestAdmittedCall checks that a call that has a slot is not admitted again.
+func TestAdmittedCall(t *testing.T) {
+	g := NewGate(GateOptions{Limiter: newLimiter(1), Log: quiet()})
+	slot, err := g.Admit(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := &grpc.UnaryServerInfo{FullMethod: "/x/Y"}
+	_, err = g.unary(flow.WithSlot(t.Context(), slot), nil, info, func(context.Context, any) (any, error) { return nil, nil })
+	if err != nil || g.inFlight() != 1 {
+		t.Errorf("%v, %d in flight", err, g.inFlight())
+	}
+	slot.Release()
+	if g.inFlight() != 0 {
+		t.Error("the slot was not released")
 	}
 }
 
@@ -46,7 +87,7 @@ func TestMaxInFlight(t *testing.T) {
 		<-leave
 		return in, nil
 	}}
-	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{MaxInFlight: 2, Rejected: func() { rejected.Add(1) }}), Log: quiet()}, e, "localhost:0")
+	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{Limiter: newLimiter(2), Rejected: func(string) { rejected.Add(1) }, Log: quiet()}), Log: quiet()}, e, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	results := make(chan error, 2)
 	go func() { _, err := call(t.Context(), c, ""); results <- err }()
@@ -76,7 +117,7 @@ func TestMaxInFlight(t *testing.T) {
 
 func TestMemoryPressure(t *testing.T) {
 	short := true
-	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{UnderPressure: func() bool { return short }}), Log: quiet()}, &echo{handle: same}, "localhost:0")
+	addr, _ := serve(t, ServerOptions{Gate: NewGate(GateOptions{UnderPressure: func() bool { return short }, Log: quiet()}), Log: quiet()}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials())
 	if _, err := call(t.Context(), c, ""); reasonOf(err) != "OVERLOADED" {
 		t.Errorf("got %v", err)

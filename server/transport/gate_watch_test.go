@@ -15,11 +15,11 @@ import (
 func TestWatchUsesNoSlot(t *testing.T) {
 	var text bytes.Buffer
 	log := accessLog{slog.New(slog.NewTextHandler(&text, nil))}
-	a := NewGate(GateOptions{MaxInFlight: 1})
+	a := NewGate(GateOptions{Limiter: newLimiter(1), Log: quiet()})
 	listen := &grpc.StreamServerInfo{FullMethod: "/test.Echo/Listen", IsServerStream: true}
 	ended := status.Error(codes.Unavailable, "shutting down")
 	inside := func(any, grpc.ServerStream) error {
-		if len(a.slots) != 0 {
+		if a.inFlight() != 0 {
 			t.Error("it uses a slot")
 		}
 		return ended
@@ -35,7 +35,7 @@ func TestWatchUsesNoSlot(t *testing.T) {
 	}
 	both := &grpc.StreamServerInfo{FullMethod: "/test.Echo/Talk", IsServerStream: true, IsClientStream: true}
 	err := through(both, func(any, grpc.ServerStream) error {
-		if len(a.slots) != 1 {
+		if a.inFlight() != 1 {
 			t.Error("a bidirectional stream uses no slot")
 		}
 		if err := through(listen, inside); reasonOf(err) != "OVERLOADED" {

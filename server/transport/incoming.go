@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // Time limits for receiving a message: baseTimeout and a second for every bytesPerSecond of the largest message. A
@@ -29,42 +31,44 @@ const maxIncomingProbes = 32
 // incoming limits the calls with incomplete messages. gRPC calls interceptors after it has received the message, but it
 // uses memory for the message before.
 type incoming struct {
-	slots         chan struct{} // of all calls but probes; nil: unlimited
 	probes        chan struct{}
 	timeout       time.Duration // of all calls but probes
 	underPressure func() bool   // nil: never
-	rejected      func()
+	rejected      func(reason string)
 	draining      atomic.Pointer[time.Time] // begin of draining; nil: not draining
 }
 
-func newIncoming(slots chan struct{}, underPressure func() bool, rejected func()) *incoming {
+func newIncoming(underPressure func() bool, rejected func(reason string)) *incoming {
 	return &incoming{
-		slots: slots, probes: make(chan struct{},
-			maxIncomingProbes), timeout: baseTimeout, underPressure: underPressure, rejected: rejected,
+		probes: make(chan struct{}, maxIncomingProbes), timeout: baseTimeout, underPressure: underPressure, rejected: rejected,
 	}
 }
 
-// begin reserves a slot for a call whose headers were received. The returned context belongs to the call. It ends if
-// the message exceeds a limit.
-func (in *incoming) begin(ctx context.Context, method string, log accessLog) (context.Context, error) {
-	slots, timeout := in.slots, in.timeout
+// errTooManyProbes rejects a probe.
+var errTooManyProbes = overloaded(
+	fmt.Sprintf("the limit of %d health probes with incomplete messages is reached: retry later", maxIncomingProbes), 0, nil)
+
+// begin begins a call whose headers were received. The returned context belongs to the call. It ends if the message
+// exceeds a limit. slot is that of the call, nil if it has none. A call that waits for its message is paused.
+func (in *incoming) begin(ctx context.Context, method string, slot *flow.Slot, log accessLog) (context.Context, error) {
+	c := &incomingCall{in: in, slot: slot, start: time.Now(), timeout: in.timeout, method: method, log: log}
 	if isProbe(method) {
-		slots, timeout = in.probes, probeTimeout
-	}
-	if slots != nil {
 		select {
-		case slots <- struct{}{}:
+		case in.probes <- struct{}{}:
+			c.probe, c.timeout = true, probeTimeout
 		default:
-			in.rejected()
-			return nil, tooMany("calls with incomplete messages", cap(slots))
+			in.rejected(RejectedIncomplete)
+			return nil, errTooManyProbes
 		}
 	}
-	c := &incomingCall{in: in, slots: slots, start: time.Now(), timeout: timeout, method: method, log: log}
 	c.Context, c.cancel = context.WithCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.timer = time.AfterFunc(incomingInterval, c.check)
-	c.stopWatching = context.AfterFunc(ctx, func() { c.end() })
+	c.stopWatching = context.AfterFunc(ctx, func() {
+		c.end()
+		slot.Release()
+	})
 	return c, nil
 }
 
@@ -73,12 +77,13 @@ func (in *incoming) drain() {
 	in.draining.CompareAndSwap(nil, &now)
 }
 
-// incomingCall is the context of a call. It holds the slot of the incomplete message.
+// incomingCall is the context of a call. It has the slot of the call.
 type incomingCall struct {
 	context.Context //nolint:containedctx // it is a context
 	cancel          context.CancelFunc
 	in              *incoming
-	slots           chan struct{}
+	slot            *flow.Slot // nil: none
+	probe           bool
 	start           time.Time
 	timeout         time.Duration
 	method          string
@@ -86,6 +91,7 @@ type incomingCall struct {
 	late            atomic.Bool
 
 	mu           sync.Mutex
+	resume       func() // after the message; nil: the call is not paused
 	timer        *time.Timer
 	stopWatching func() bool
 	ended        bool
@@ -95,8 +101,11 @@ type incomingKey struct{}
 
 // Value implements context.Context.
 func (c *incomingCall) Value(key any) any {
-	if _, is := key.(incomingKey); is {
+	switch {
+	case key == incomingKey{}:
 		return c
+	case flow.IsSlotKey(key):
+		return c.slot
 	}
 	return c.Context.Value(key)
 }
@@ -124,9 +133,13 @@ func (c *incomingCall) check() {
 	default:
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if !c.ended {
-			c.timer.Reset(incomingInterval)
+		if c.ended {
+			return
 		}
+		if c.resume == nil {
+			c.resume = c.slot.Pause()
+		}
+		c.timer.Reset(incomingInterval)
 	}
 }
 
@@ -134,13 +147,13 @@ func (c *incomingCall) abort(late bool, message string) {
 	if !c.end() {
 		return // the message has just been received
 	}
-	c.in.rejected()
+	c.in.rejected(RejectedIncomplete)
 	c.log.record(c, c.method, c.start, statusError(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, message, nil))
 	c.late.Store(late)
 	c.cancel()
 }
 
-// end releases the slot when the message is received or the call is over. It returns false after the first time.
+// end is called when the message is received or the call is over. It returns false after the first time.
 func (c *incomingCall) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,30 +162,39 @@ func (c *incomingCall) end() bool {
 	}
 	c.ended = true
 	c.timer.Stop()
-	c.stopWatching()
-	if c.slots != nil {
-		<-c.slots
+	if c.resume != nil {
+		c.resume()
+	}
+	if c.probe {
+		<-c.in.probes
 	}
 	return true
 }
 
-// received releases the slot of a call whose message was received.
-func received(ctx context.Context) {
-	if c, is := ctx.Value(incomingKey{}).(*incomingCall); is {
-		c.end()
+// received ends the time limits of a call whose message was received. The caller releases the returned slot at the end
+// of the call.
+func received(ctx context.Context) *flow.Slot {
+	c, is := ctx.Value(incomingKey{}).(*incomingCall)
+	if !is {
+		return nil
 	}
+	if c.end() {
+		c.stopWatching()
+	}
+	return c.slot
 }
 
 func receivedUnary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	received(ctx)
+	slot := received(ctx)
+	defer slot.Release()
 	return handler(ctx, req)
 }
 
-// receivedStream releases the slot of a stream. A stream with a single request has received it after RecvMsg. The API
+// receivedStream ends the time limits of a stream. A stream with a single request has received it after RecvMsg. The API
 // limits the messages of other streams.
 func receivedStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	if info.IsClientStream {
-		received(ss.Context())
+		defer received(ss.Context()).Release()
 	} else {
 		ss = &singleRequestStream{ss}
 	}

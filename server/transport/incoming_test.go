@@ -17,6 +17,7 @@ import (
 	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // halfCodec sends bytes as they are.
@@ -109,12 +110,14 @@ func TestIncompleteMessages(t *testing.T) {
 	const method = "/crdeval.v1.Unknown/Call"
 	var short atomic.Bool
 	var rejected atomic.Int32
-	gate := NewGate(GateOptions{MaxInFlight: 2, UnderPressure: short.Load, Rejected: func() { rejected.Add(1) }})
+	gate := NewGate(GateOptions{
+		Limiter: newLimiter(2), UnderPressure: short.Load, Rejected: func(string) { rejected.Add(1) }, Log: quiet(),
+	})
 	address, _ := serve(t, ServerOptions{Gate: gate, Log: quiet()}, &echo{}, "127.0.0.1:0")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begin := func() error {
-		_, err := gate.incoming.begin(ctx, method, accessLog{slog.New(slog.DiscardHandler)})
+		_, err := gate.tap(accessLog{quiet()})(ctx, &tap.Info{FullMethodName: method})
 		return err
 	}
 	if err := begin(); err != nil {
@@ -123,23 +126,22 @@ func TestIncompleteMessages(t *testing.T) {
 	if err := begin(); err != nil {
 		t.Fatal(err)
 	}
-	if err := begin(); status.Code(err) != codes.Unavailable || reasonOf(err) != "OVERLOADED" || gate.InFlight() != 2 {
-		t.Errorf("the third call: %v, %d in flight", err, gate.InFlight())
+	if err := begin(); status.Code(err) != codes.Unavailable || reasonOf(err) != "OVERLOADED" || gate.inFlight() != 2 {
+		t.Errorf("the third call: %v, %d in flight", err, gate.inFlight())
 	}
 	cancel()
-	until(t, "slots of ended calls are not released", func() bool { return gate.InFlight() == 0 })
+	until(t, "slots of ended calls are not released", func() bool { return gate.inFlight() == 0 })
 
 	// stall begins a call and waits until it uses a slot.
-	stall := func(method string, slots chan struct{}) <-chan error {
+	stall := func(method string, slots func() int) <-chan error {
 		call := stalling(t, address.String(), method)
-		until(t, method+" uses no slot", func() bool { return len(slots) == 1 || len(call) > 0 })
+		until(t, method+" uses no slot", func() bool { return slots() == 1 || len(call) > 0 })
 		return call
 	}
-	released := func() bool { return gate.InFlight() == 0 && len(gate.incoming.probes) == 0 }
+	probes := func() int { return len(gate.incoming.probes) }
+	released := func() bool { return gate.inFlight() == 0 && len(gate.incoming.probes) == 0 }
 	const call = "/test.Echo/Call" // it has more time than a probe, which a busy machine may use up before memory is short
-	for method, slots := range map[string]chan struct{}{
-		call: gate.incoming.slots, healthgrpc.Health_Check_FullMethodName: gate.incoming.probes,
-	} {
+	for method, slots := range map[string]func() int{call: gate.inFlight, healthgrpc.Health_Check_FullMethodName: probes} {
 		stalled := stall(method, slots)
 		short.Store(true)
 		code := status.Code(<-stalled)
@@ -149,7 +151,8 @@ func TestIncompleteMessages(t *testing.T) {
 		short.Store(false)
 		until(t, "the slot of "+method+" is not released", released)
 	}
-	stalled := stall(call, gate.incoming.slots)
+	stalled := stall(call, gate.inFlight)
+	until(t, "a call that waits for its message is not paused", func() bool { return gate.Limiter.State().Paused == 1 })
 	began := time.Now()
 	gate.Drain()
 	if err := <-stalled; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainTimeout {
@@ -171,7 +174,7 @@ func TestIncomingTimeout(t *testing.T) {
 
 // TestCompleteMessagesUseNoSlot: a received message releases its slot, of a call and of a stream with one request.
 func TestCompleteMessagesUseNoSlot(t *testing.T) {
-	gate := NewGate(GateOptions{MaxInFlight: 1})
+	gate := NewGate(GateOptions{Limiter: newLimiter(1)})
 	_, address := serveHealth(t, gate)
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -191,5 +194,5 @@ func TestCompleteMessagesUseNoSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "slots are not released", func() bool { return len(gate.incoming.probes) == 0 && gate.InFlight() == 0 })
+	until(t, "slots are not released", func() bool { return len(gate.incoming.probes) == 0 && gate.inFlight() == 0 })
 }

@@ -359,7 +359,9 @@ func TestNoAnswer(t *testing.T) {
 // TestWhoMayCall: strangers are rejected before their body is read, and a busy server says when to try again.
 func TestWhoMayCall(t *testing.T) {
 	var rejection error
-	s := serve(t, func(o *gateway.Options) { o.Before = func(*http.Request) error { return rejection } })
+	s := serve(t, func(o *gateway.Options) {
+		o.Admit = func(r *http.Request) (context.Context, func(), error) { return r.Context(), func() {}, rejection }
+	})
 	body := review("CREATE", `{`+fresh+`}`, ``)
 	rejection = status.Error(codes.Unauthenticated, "who are you")
 	if code, header, text := s.post(t, "/webhooks/catalogs/default/validate", body); code != 401 || header.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(string(text), "who are you") {

@@ -1,0 +1,322 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// The constants of the adaptive limit.
+const (
+	// targetLatency is how long the calls at the limit take to finish: limit = completed calls per second × targetLatency.
+	targetLatency = 5 * time.Millisecond
+	// callsPerCore bounds the limit from below, for calls that take longer than targetLatency.
+	callsPerCore = 6
+	// limiterWindow is the time over which completions are counted. The limit changes at the end of a window.
+	limiterWindow = 100 * time.Millisecond
+	// burstTime is how long the limit may be exceeded without a rejection, and maxBurst bounds the calls in flight then.
+	burstTime = 100 * time.Millisecond
+	maxBurst  = 256
+	// calmTime is how long no call may exceed the limit before bursts are allowed again.
+	calmTime = time.Second
+	// The delay after which rejected calls should be retried.
+	minRetryDelay = 100 * time.Millisecond
+	maxRetryDelay = 10 * time.Second
+	// delayVariants is the number of random delays in a window. Rejections are cached for each of them.
+	delayVariants = 16
+)
+
+// Limiter limits the calls that run or wait for CPU. The limit follows Little's law: it is the number of calls that the
+// server finishes within targetLatency, but at least callsPerCore for each core. So the time that calls wait for CPU
+// stays short, whatever they cost. Calls that wait for something else, such as a webhook, a client or a store, are
+// paused and do not count.
+//
+// The limiter has no queue: runnable calls are queued by the scheduler already. It accepts short bursts. While calls
+// exceed the limit for longer than burstTime, further calls are rejected. A flow with fewer calls than its fair share is
+// then still accepted, until twice the limit is reached.
+type Limiter struct {
+	cores, max int
+	now        func() time.Duration // since the start
+
+	mu       sync.Mutex
+	limit    int
+	active   int // calls that are not paused
+	paused   int
+	flows    map[string]int // active calls
+	strict   bool           // bursts are rejected
+	over     time.Duration  // since when, or when last if strict, calls exceed the limit
+	exceeded bool           // over is valid
+	window   limiterStats
+	last     limiterStats // the previous window
+	variants []*Rejection // of the current window; nil: not built yet
+	variant  int
+}
+
+// limiterStats are the counts of one window.
+type limiterStats struct {
+	begin, changed time.Duration
+	activeTime     time.Duration // the sum of the time of all active calls
+	completed      int
+	rejected       int
+}
+
+// Reason is why a call is rejected.
+type Reason string
+
+// The reasons of rejections.
+const (
+	ReasonConcurrency Reason = "concurrency"   // the adaptive limit
+	ReasonMaxInFlight Reason = "max_in_flight" // the fixed limit
+)
+
+// Rejection says why a call is rejected and when to retry. Several calls share one.
+type Rejection struct {
+	Reason Reason
+	Limit  int
+	Delay  time.Duration // already random
+
+	once sync.Once
+	err  error
+}
+
+// Error returns the result of the first call of build, so that the error of many rejections is built once.
+func (r *Rejection) Error(build func(*Rejection) error) error {
+	r.once.Do(func() { r.err = build(r) })
+	return r.err
+}
+
+// LimiterOptions configure NewLimiter.
+type LimiterOptions struct {
+	Max   int                  // calls in flight, including paused ones; 0: unlimited
+	Cores int                  // 0: GOMAXPROCS
+	Now   func() time.Duration // a monotonic clock; nil: the clock of the system
+}
+
+// NewLimiter returns a limiter without calls.
+func NewLimiter(o LimiterOptions) *Limiter {
+	if o.Now == nil {
+		start := time.Now()
+		o.Now = func() time.Duration { return time.Since(start) }
+	}
+	l := &Limiter{
+		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)), max: o.Max, now: o.Now, flows: map[string]int{},
+	}
+	l.limit = callsPerCore * l.cores
+	return l
+}
+
+// Admit reserves a slot for a call of a flow, or returns why it is rejected. A nil Limiter accepts every call.
+func (l *Limiter) Admit(flow string) (*Slot, *Rejection) {
+	if l == nil {
+		return nil, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.advance()
+	if l.max > 0 && l.active+l.paused >= l.max {
+		return nil, l.reject(ReasonMaxInFlight, l.max)
+	}
+	if l.active >= l.limit && !l.admitsBeyond(flow, now) {
+		return nil, l.reject(ReasonConcurrency, l.limit)
+	}
+	if l.strict && l.active < l.limit && now-l.over > calmTime {
+		l.strict, l.exceeded = false, false
+	}
+	l.active++
+	l.flows[flow]++
+	return &Slot{of: l, flow: flow}, nil
+}
+
+// admitsBeyond reports whether a call is accepted although the limit is reached.
+func (l *Limiter) admitsBeyond(flow string, now time.Duration) bool {
+	if !l.exceeded {
+		l.exceeded, l.over = true, now
+	}
+	if !l.strict {
+		if now-l.over < burstTime {
+			return l.active < max(maxBurst, 2*l.limit)
+		}
+		l.strict = true
+	}
+	l.over = now
+	mine := l.flows[flow]
+	flows := len(l.flows)
+	if mine == 0 {
+		flows++
+	}
+	return mine < max(l.limit/flows, 1) && l.active < 2*l.limit
+}
+
+// reject counts a rejection and returns it.
+func (l *Limiter) reject(why Reason, limit int) *Rejection {
+	l.window.rejected++
+	if l.variants == nil {
+		delay := l.retryDelay()
+		for range delayVariants {
+			l.variants = append(l.variants, &Rejection{Reason: why, Limit: limit, Delay: delay/2 + rand.N(delay)}) //nolint:gosec // no secret
+		}
+	}
+	l.variant = (l.variant + 1) % delayVariants
+	if r := l.variants[l.variant]; r.Reason == why {
+		return r
+	}
+	return &Rejection{Reason: why, Limit: limit, Delay: l.variants[l.variant].Delay}
+}
+
+// retryDelay returns how long the server would need for the calls that are in flight or were rejected within a second.
+func (l *Limiter) retryDelay() time.Duration {
+	s := l.last
+	if s.completed == 0 {
+		return time.Second
+	}
+	perSecond := int(time.Second / limiterWindow)
+	calls := l.active + max(s.rejected, l.window.rejected)*perSecond
+	delay := time.Duration(calls) * limiterWindow / time.Duration(s.completed)
+	return min(max(delay, minRetryDelay), maxRetryDelay)
+}
+
+// advance accounts for the time since the last change, and ends the window if it is over. It returns the time.
+func (l *Limiter) advance() time.Duration {
+	now := l.now()
+	w := &l.window
+	w.activeTime += time.Duration(l.active) * (now - w.changed)
+	w.changed = now
+	if now-w.begin >= limiterWindow {
+		l.adapt(now - w.begin)
+		l.last = *w
+		*w = limiterStats{begin: now, changed: now}
+		l.variants = nil
+	}
+	return now
+}
+
+// adapt sets the limit from a window. If hardly any call has waited for CPU, the window says nothing about the capacity.
+func (l *Limiter) adapt(length time.Duration) {
+	w := &l.window
+	if w.activeTime < 2*time.Duration(l.cores)*length {
+		return
+	}
+	l.limit = max(int(time.Duration(w.completed)*targetLatency/length), callsPerCore*l.cores)
+}
+
+// LimiterState is the state of a Limiter for metrics.
+type LimiterState struct{ Limit, Active, Paused int }
+
+// State returns the state.
+func (l *Limiter) State() LimiterState {
+	if l == nil {
+		return LimiterState{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return LimiterState{l.limit, l.active, l.paused}
+}
+
+// A Slot is that of one call in flight.
+type Slot struct {
+	of   *Limiter
+	flow string
+
+	pauses   int // guarded by of.mu, as released
+	released bool
+}
+
+// Release ends the call. Further calls of Release have no effect.
+func (s *Slot) Release() {
+	if s == nil {
+		return
+	}
+	l := s.of
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.released {
+		return
+	}
+	s.released = true
+	if s.pauses > 0 {
+		l.paused--
+	} else {
+		l.deactivate(s.flow)
+	}
+	l.window.completed++
+}
+
+// Pause stops counting the call while it waits for something other than CPU, until resume is called.
+func (s *Slot) Pause() (resume func()) {
+	if s == nil {
+		return func() {}
+	}
+	s.pause(1)
+	return sync.OnceFunc(func() { s.pause(-1) })
+}
+
+// PauseAfter is Pause after a delay. If resume is called before, the call is not paused.
+func (s *Slot) PauseAfter(delay time.Duration) (resume func()) {
+	if s == nil {
+		return func() {}
+	}
+	timer := time.AfterFunc(delay, func() { s.pause(1) })
+	return sync.OnceFunc(func() {
+		if !timer.Stop() {
+			s.pause(-1)
+		}
+	})
+}
+
+func (s *Slot) pause(n int) {
+	l := s.of
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.released {
+		return
+	}
+	before := s.pauses > 0
+	s.pauses += n
+	switch after := s.pauses > 0; { // a late timer makes it negative for a moment
+	case !before && after:
+		l.deactivate(s.flow)
+		l.paused++
+	case before && !after:
+		l.advance()
+		l.active++
+		l.flows[s.flow]++
+		l.paused--
+	}
+}
+
+// deactivate removes an active call.
+func (l *Limiter) deactivate(flow string) {
+	l.advance()
+	l.active--
+	if l.flows[flow]--; l.flows[flow] == 0 {
+		delete(l.flows, flow)
+	}
+	if l.active < l.limit && !l.strict {
+		l.exceeded = false
+	}
+}
+
+type slotKey struct{}
+
+// WithSlot returns a context with the slot of a call.
+func WithSlot(ctx context.Context, s *Slot) context.Context {
+	if s == nil || SlotOf(ctx) == s {
+		return ctx
+	}
+	return context.WithValue(ctx, slotKey{}, s)
+}
+
+// SlotOf returns the slot of a call, nil if it has none. The methods of a nil Slot do nothing.
+func SlotOf(ctx context.Context) *Slot {
+	s, _ := ctx.Value(slotKey{}).(*Slot)
+	return s
+}
+
+// IsSlotKey reports whether a context must return its *Slot for a key.
+func IsSlotKey(key any) bool { return key == slotKey{} }
+
+// Pause stops counting the call of ctx while it waits for something other than CPU, until resume is called.
+func Pause(ctx context.Context) (resume func()) { return SlotOf(ctx).Pause() }

@@ -1,0 +1,183 @@
+package flow
+
+import (
+	"testing"
+	"time"
+)
+
+// limiterWorld has a limiter with one core and a clock.
+type limiterWorld struct {
+	*Limiter
+	t     *testing.T
+	clock time.Duration
+	slots []*Slot
+}
+
+func newLimiterWorld(t *testing.T, limit int) *limiterWorld {
+	w := &limiterWorld{t: t}
+	w.Limiter = NewLimiter(LimiterOptions{Max: limit, Cores: 1, Now: func() time.Duration { return w.clock }})
+	return w
+}
+
+// offer offers calls of a flow, and returns how many were accepted.
+func (w *limiterWorld) offer(flow string, calls int) (accepted int) {
+	for range calls {
+		if s, rejection := w.Admit(flow); rejection == nil {
+			w.slots = append(w.slots, s)
+			accepted++
+		}
+	}
+	return accepted
+}
+
+// finish ends the calls in flight that were accepted first.
+func (w *limiterWorld) finish(calls int) {
+	for range min(calls, len(w.slots)) {
+		w.slots[0].Release()
+		w.slots = w.slots[1:]
+	}
+}
+
+// overload offers offered calls and finishes at most done of them every step, until the time is over.
+func (w *limiterWorld) overload(flow string, offered, done int, step, length time.Duration) (finished int) {
+	for end := w.clock + length; w.clock < end; w.clock += step {
+		w.offer(flow, offered)
+		finished += min(done, len(w.slots))
+		w.finish(done)
+	}
+	return finished
+}
+
+func (w *limiterWorld) mustActive(want int) {
+	w.t.Helper()
+	if s := w.State(); s.Active != want {
+		w.t.Errorf("%+v, want %d active calls", s, want)
+	}
+}
+
+func TestLimiterAcceptsBursts(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	if n := w.offer("a", 1000); n != maxBurst {
+		t.Errorf("%d of 1000 calls were accepted, want %d", n, maxBurst)
+	}
+	w.finish(maxBurst)
+	w.clock += burstTime / 2
+	if n := w.offer("a", 100); n != 100 {
+		t.Errorf("%d of 100 calls of the next burst were accepted", n)
+	}
+}
+
+// TestLimiterFollowsThroughput checks that the calls in flight follow the rate of the server in an overload.
+func TestLimiterFollowsThroughput(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	w.overload("a", 4, 1, 100*time.Microsecond, 2*time.Second) // 10,000 calls per second
+	if s := w.State(); s.Limit < 45 || s.Limit > 55 || s.Active > s.Limit {
+		t.Errorf("fast calls: %+v, want a limit of 50", s)
+	}
+	w.overload("a", 4, 1, 20*time.Millisecond, 10*time.Second)
+	if s := w.State(); s.Limit != callsPerCore || s.Active > s.Limit {
+		t.Errorf("slow calls: %+v, want a limit of %d", s, callsPerCore)
+	}
+	w.overload("a", 4, 1, 100*time.Microsecond, time.Second)
+	if s := w.State(); s.Limit < 45 || s.Limit > 55 {
+		t.Errorf("fast calls again: %+v, want a limit of 50", s)
+	}
+}
+
+// TestLimiterAfterOverload checks that bursts are accepted again after an overload, and that an idle time does not
+// change the limit.
+func TestLimiterAfterOverload(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	w.overload("a", 4, 1, 100*time.Microsecond, time.Second)
+	limit := w.State().Limit
+	w.finish(len(w.slots))
+	w.clock += calmTime / 2
+	if n := w.offer("a", 200); n != limit {
+		t.Errorf("%d calls were accepted directly after an overload, want the limit %d", n, limit)
+	}
+	w.finish(len(w.slots))
+	w.clock += 2 * calmTime
+	if n := w.offer("a", 200); n != 200 || w.State().Limit != limit {
+		t.Errorf("%d of 200 calls were accepted long after an overload: %+v", n, w.State())
+	}
+}
+
+func TestLimiterFairShare(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	w.overload("greedy", 4, 1, 20*time.Millisecond, 2*time.Second)
+	w.offer("greedy", 10)
+	w.mustActive(callsPerCore)
+	if n := w.offer("other", 10); n != callsPerCore/2 {
+		t.Errorf("%d calls of another flow were accepted, want half of the limit", n)
+	}
+	for i := range 20 {
+		w.offer(string(rune('A'+i)), 1)
+	}
+	w.mustActive(2 * callsPerCore)
+	// The greedy flow gets no slot while it has more than its share.
+	w.finish(2)
+	if n := w.offer("greedy", 1); n != 0 {
+		t.Error("the greedy flow got a slot above its share")
+	}
+}
+
+// TestLimiterPause checks that a call that waits for something else leaves its slot to others.
+func TestLimiterPause(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	w.overload("a", 4, 1, 20*time.Millisecond, 2*time.Second)
+	w.offer("a", 10)
+	resume, again := w.slots[0].Pause(), w.slots[0].Pause()
+	if n := w.offer("a", 10); n != 1 {
+		t.Errorf("%d calls were accepted for one paused call", n)
+	}
+	resume()
+	resume()
+	w.mustActive(callsPerCore)
+	again()
+	w.mustActive(callsPerCore + 1)
+	w.finish(1)
+	w.mustActive(callsPerCore)
+	w.slots[0].Pause()
+	w.finish(100)
+	if s := w.State(); s.Active != 0 || s.Paused != 0 || len(w.flows) != 0 {
+		t.Errorf("%+v after all calls", s)
+	}
+}
+
+func TestLimiterMax(t *testing.T) {
+	w := newLimiterWorld(t, 3)
+	w.offer("a", 1)
+	w.slots[0].Pause()
+	if n := w.offer("a", 10); n != 2 {
+		t.Errorf("%d calls were accepted beside a paused one, want 2 of 3", n)
+	}
+	if _, r := w.Admit("a"); r == nil || r.Reason != ReasonMaxInFlight || r.Limit != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRetryDelays checks that the delay grows with the rejected calls, and that rejections share their errors.
+func TestRetryDelays(t *testing.T) {
+	mean := func(offered int) (sum time.Duration) {
+		w := newLimiterWorld(t, 0)
+		w.overload("a", offered, 1, time.Millisecond, time.Second)
+		w.offer("a", 100)
+		errs := map[error]bool{}
+		for range 10 * delayVariants {
+			_, r := w.Admit("a")
+			errs[r.Error(func(*Rejection) error { return errTest{new(int)} })] = true
+			sum += r.Delay / (10 * delayVariants)
+		}
+		if len(errs) != delayVariants {
+			t.Errorf("%d errors, want %d", len(errs), delayVariants)
+		}
+		return sum
+	}
+	if double, fourfold := mean(2), mean(4); double < 500*time.Millisecond || double > 2*time.Second || fourfold < 3*time.Second/2 || fourfold > 6*time.Second {
+		t.Errorf("mean delays: %v at twice the capacity, %v at four times", double, fourfold)
+	}
+}
+
+type errTest struct{ of *int }
+
+func (errTest) Error() string { return "test" }

@@ -1,0 +1,74 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
+)
+
+// An overloadError rejects a call because of load. In an overload, most calls get one. So it is built once for many
+// calls, and the access log has it at the level debug only.
+type overloadError struct{ status *status.Status }
+
+// Error implements error.
+func (e *overloadError) Error() string { return e.status.Err().Error() }
+
+// GRPCStatus returns the status. gRPC calls it.
+func (e *overloadError) GRPCStatus() *status.Status { return e.status }
+
+// overloaded returns the error of a call rejected because of load. delay is that of the retry; 0: the default.
+func overloaded(message string, delay time.Duration, metadata map[string]string) error {
+	return &overloadError{(&api.Error{
+		Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, Message: message, Metadata: metadata, RetryDelay: delay,
+	}).GRPCStatus()}
+}
+
+// limitError returns the error of a call that the limiter rejects.
+func limitError(r *flow.Rejection) error {
+	text := fmt.Sprintf("the server can finish %d calls in time, and more are in flight: retry later, or add replicas or cores", r.Limit)
+	if r.Reason == flow.ReasonMaxInFlight {
+		text = fmt.Sprintf("the limit of %d calls in flight is reached: retry later, or raise --max-in-flight", r.Limit)
+	}
+	return overloaded(text, r.Delay, map[string]string{"limit": string(r.Reason), "maximum": fmt.Sprint(r.Limit)})
+}
+
+// reject counts a rejected call.
+func (g *Gate) reject(ctx context.Context, reason string, err error) error {
+	g.Rejected(reason)
+	g.overload.add(ctx, err)
+	return err
+}
+
+// overloadInterval is how often rejected calls are logged.
+const overloadInterval = 10 * time.Second
+
+// overloadLog logs rejected calls together: a line for each would take more time than the rejection.
+type overloadLog struct {
+	log   *slog.Logger
+	calls atomic.Int64
+	next  atomic.Int64 // Unix time of the next line, in nanoseconds
+}
+
+func (o *overloadLog) add(ctx context.Context, err error) {
+	o.calls.Add(1)
+	now, next := time.Now(), o.next.Load()
+	if now.UnixNano() < next || !o.next.CompareAndSwap(next, now.Add(overloadInterval).UnixNano()) {
+		return
+	}
+	o.log.WarnContext(ctx, "calls are rejected because of overload", "calls", o.calls.Swap(0), "latest", err)
+}
+
+// isOverload reports whether the load of the server has caused an error.
+func isOverload(err error) bool {
+	_, is := errors.AsType[*overloadError](err)
+	return is
+}
