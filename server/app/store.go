@@ -98,7 +98,15 @@ func (a *App) openStore(ctx context.Context) (registry.Store, error) {
 			a.log.WarnContext(ctx,
 				"the file of the registry is empty: the server creates a new registry; if it had content, restore a backup", "file", path)
 		}
-		return bolt.Open(a.config.DataDir)
+		store, err := bolt.Open(a.config.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		if damaged := store.Damaged(); damaged != "" {
+			a.log.WarnContext(ctx, "the file of the registry lost a meta page: the last write before the server stopped can be missing; "+
+				"compare the CRDs with your manifests, and check the disk", "error", damaged)
+		}
+		return store, nil
 	case StoreEtcd:
 		o, err := a.config.etcd()
 		if err != nil {

@@ -42,6 +42,8 @@ type Store struct {
 	path string
 	id   string
 	turn chan struct{} // holds an element while a function of do runs
+
+	damaged string
 }
 
 var _ registry.Store = (*Store)(nil)
@@ -71,11 +73,11 @@ func Open(dir string) (*Store, error) {
 
 // openStore opens a file, which may be empty.
 func openStore(path string) (*Store, error) {
-	db, err := openFile(path)
+	db, damaged, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, path: path, turn: make(chan struct{}, 1)}
+	s := &Store{db: db, path: path, turn: make(chan struct{}, 1), damaged: damaged}
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -107,6 +109,10 @@ func (s *Store) prepare() error {
 		return nil
 	})
 }
+
+// Damaged describes a meta page of bbolt that was not valid when the store was opened, else it is empty. The last commit
+// before that can be missing (meta.go). The next commit repairs the page.
+func (s *Store) Damaged() string { return s.damaged }
 
 // ID implements registry.Store.
 func (s *Store) ID() string { return s.id }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"os"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -69,24 +68,34 @@ func corrupt(path string, err error) error {
 		ErrCorrupt, path, err)
 }
 
-// openFile opens the file and turns errors and panics of bbolt into errors that say what to do.
-func openFile(path string) (db *bbolt.DB, err error) {
+// openFile opens the file and turns errors and panics of bbolt into errors that say what to do. damaged describes a
+// meta page that is not valid.
+func openFile(path string) (db *bbolt.DB, damaged string, err error) {
+	damaged, err = inspect(path)
+	if err != nil {
+		return nil, "", openError(path, err)
+	}
 	err = guard(path, func() error {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: LockTimeout, FreelistType: bbolt.FreelistMapType})
 		return err
 	})
+	if err != nil {
+		return nil, "", openError(path, err)
+	}
+	return db, damaged, nil
+}
+
+func openError(path string, err error) error {
 	switch {
-	case err == nil:
-		return db, nil
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("%w: %s; a data directory is for one process: stop the other one, or choose another --data-dir",
+		return fmt.Errorf("%w: %s; a data directory is for one process: stop the other one, or choose another --data-dir",
 			ErrLocked, path)
 	case errors.Is(err, ErrCorrupt):
-		return nil, err
+		return err
 	case isSystemError(err):
-		return nil, fmt.Errorf("opening the registry's file: %w", err)
+		return fmt.Errorf("opening the registry's file: %w", err)
 	}
-	return nil, corrupt(path, err) // the other errors of bbolt are about the contents
+	return corrupt(path, err) // the other errors of bbolt are about the contents
 }
 
 // isSystemError reports whether an error is about access to the file, not about its contents.
@@ -115,15 +124,25 @@ func (s *Store) read(f func(*bbolt.Tx) error) error {
 	return err
 }
 
-// verify checks the size and the format of the file.
+// checkPages checks that each page is used or free, and not both: a page with two uses would damage later commits. It
+// needs two valid meta pages.
+func (s *Store) checkPages(tx *bbolt.Tx) (err error) {
+	if s.damaged != "" {
+		return nil
+	}
+	for e := range tx.Check() { // it runs until all errors are read
+		if err == nil {
+			err = s.corrupt(e)
+		}
+	}
+	return err
+}
+
+// verify checks the structure and the format of the file.
 func (s *Store) verify() error {
 	return s.read(func(tx *bbolt.Tx) error {
-		info, err := os.Stat(s.path)
-		if err != nil {
+		if err := s.checkPages(tx); err != nil {
 			return err
-		}
-		if info.Size() < tx.Size() {
-			return s.corrupt(fmt.Errorf("it is truncated to %d of %d bytes", info.Size(), tx.Size()))
 		}
 		meta, entries := tx.Bucket(metaBucket), tx.Bucket(entriesBucket)
 		if meta == nil && entries == nil {

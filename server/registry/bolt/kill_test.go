@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -61,6 +62,8 @@ func TestKillChild(t *testing.T) {
 	if dir == "" {
 		return
 	}
+	round, _ := strconv.Atoi(os.Getenv(killRound))
+	first := round / 4 * 7 // a CRD keeps at most registry.MaxRevisions revisions
 	r, _, err := newRegistry(t.Context(), dir)
 	if err != nil {
 		fmt.Println("ERROR", err)
@@ -70,7 +73,7 @@ func TestKillChild(t *testing.T) {
 	for writer := range 3 {
 		wg.Go(func() {
 			for i := 0; ; i++ {
-				done, err := r.Register(context.Background(), "default", manifest(i%7, fmt.Sprint(os.Getenv(killRound), " ", writer, " ", i)), registry.Precondition{})
+				done, err := r.Register(context.Background(), "default", manifest(first+i%7, fmt.Sprint(round, " ", writer, " ", i)), registry.Precondition{})
 				if err != nil || !done.Report.Accepted {
 					fmt.Println("ERROR", err)
 					os.Exit(1)
