@@ -37,7 +37,7 @@ func TestAttack(t *testing.T) {
 	for _, c := range loadCases {
 		if c.name == *attacks.name {
 			err := c.attack(ctx, &load{T: t, name: c.name}, *attacks.grpc, *attacks.http)
-			fmt.Printf("last error of the attack: %v\n", err)
+			fmt.Printf("last error of the attack: %.300v\n", err)
 		}
 	}
 }
