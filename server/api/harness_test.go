@@ -129,6 +129,9 @@ func (w *wire) do(method, path, body string, headers ...string) answer {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}

@@ -334,6 +334,7 @@ func TestStreamedContinue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Content-Type", "application/x-ndjson")
 	r.Header.Set("Expect", "100-continue")
 	a, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: patience, DisableKeepAlives: true}}).Do(r)
 	if err != nil {

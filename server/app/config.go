@@ -37,6 +37,8 @@ type Config struct {
 	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is on --http-address." placeholder:"ADDRESS" group:"Network"`
 	PprofAddress   string   `help:"Address of the profiles of Go (/debug/pprof/), without TLS and without tokens: localhost:port or unix:///path. Default: off." placeholder:"ADDRESS" group:"Network"`
 
+	AllowedHosts []string `sep:"," help:"Comma-separated host names that clients on this host may send in the header Host, besides localhost and loopback addresses. Applies to plaintext HTTP on loopback addresses. '*': any name." placeholder:"NAME" group:"Network"`
+
 	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TLSKey        string `name:"tls-key" help:"PEM file with the private key of the certificate." placeholder:"FILE" group:"Security"`
 	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with CAs of client certificates. Clients must present a certificate." placeholder:"FILE" group:"Security"`

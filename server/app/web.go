@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 
 	"github.com/crdeval/crdeval/engine/value"
@@ -60,6 +61,7 @@ func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t 
 	for i := range listeners {
 		listeners[i] = transport.SecureHTTP(listeners[i], t)
 	}
+	h = a.rejectCrossSite(h, listeners, t != nil)
 	a.web = append(a.web, web{transport.NewHTTPServer(h, a.log), listeners})
 	return nil
 }
@@ -83,6 +85,29 @@ func (a *App) startDirectories(ctx context.Context) error {
 	a.task(func(ctx context.Context) { loader.Run(ctx, func() { close(a.loaded) }) })
 	a.telemetry.ObserveDirectories(loader.Stats)
 	return nil
+}
+
+// rejectCrossSite rejects requests of web pages. At loopback addresses without TLS it also checks Host: certificates
+// protect other addresses, and proxies choose the Host there.
+func (a *App) rejectCrossSite(h http.Handler, listeners []net.Listener, secure bool) http.Handler {
+	local := map[string]bool{}
+	for _, l := range listeners {
+		if address := l.Addr(); !secure && address.Network() == "tcp" && loopback(address.String()) {
+			local[address.String()] = true
+		}
+	}
+	hosts := append([]string{"localhost"}, a.config.AllowedHosts...)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var sites transport.CrossSite
+		if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local[address.String()] {
+			sites.Hosts = hosts
+		}
+		if err := sites.Check(r); err != nil {
+			gateway.WriteError(w, err)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // admitRequest authenticates a request and reserves a slot for it, before its body is read.

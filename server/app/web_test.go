@@ -14,7 +14,7 @@ func TestUnfinishedBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := fmt.Fprint(conn, "POST /v1/catalogs/default:admit HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"); err != nil {
+	if _, err := fmt.Fprint(conn, "POST /v1/catalogs/default:admit HTTP/1.1\r\nContent-Type: application/json\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // "100 Continue" says that the body is being read

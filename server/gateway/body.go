@@ -57,7 +57,7 @@ func (*body) Close() error { return nil }
 
 // readBody reads the body of r. Errors are statuses.
 func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservation) (*body, error) {
-	yaml, err := isYAML(r.Header)
+	yaml, err := isYAML(r)
 	if err == nil {
 		err = checkEncoding(r.Header)
 	}
@@ -193,17 +193,26 @@ func mediaOf(h http.Header) (string, error) {
 	return media, err
 }
 
-// isYAML reports whether a body is YAML. Without a Content-Type, and with the default one of curl -d, it is JSON.
-func isYAML(h http.Header) (bool, error) {
-	media, err := mediaOf(h)
+// isYAML reports whether a body is YAML, and not JSON. Other bodies are errors, in particular those that browsers send for
+// a page of another site without asking the server: forms, text, and bodies without a Content-Type.
+func isYAML(r *http.Request) (bool, error) {
+	media, err := mediaOf(r.Header)
 	switch {
 	case err != nil:
-	case media == "", media == mediaJSON, media == "text/json", media == "application/x-www-form-urlencoded", strings.HasSuffix(media, "+json"):
+	case media == "" && r.ContentLength == 0, media == mediaJSON, media == "text/json", strings.HasSuffix(media, "+json"):
 		return false, nil
 	case media == mediaYAML, media == "application/x-yaml", media == "text/yaml", media == "text/x-yaml", strings.HasSuffix(media, "+yaml"):
 		return true, nil
 	}
-	return false, unsupported("Content-Type %q is not supported: send application/json or application/yaml, in UTF-8", h.Get("Content-Type"))
+	return false, unsupportedMedia(r, "application/json or application/yaml")
+}
+
+// unsupportedMedia returns the error of a body that is none of the supported media types.
+func unsupportedMedia(r *http.Request, supported string) error {
+	if given := r.Header.Get("Content-Type"); given != "" {
+		return unsupported("Content-Type %q is not supported: send %s, in UTF-8", given, supported)
+	}
+	return unsupported("the request has a body but no Content-Type: send %s, in UTF-8", supported)
 }
 
 // decode reads the body into v and keeps the error, of which grpc-gateway has only the text.

@@ -33,6 +33,7 @@ func TestBodiesInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.ContentLength = 90
+	request.Header.Set("Content-Type", "application/json")
 	go func() {
 		resp, err := http.DefaultClient.Do(request)
 		if err != nil {
@@ -135,7 +136,7 @@ func TestStalledBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.Write([]byte("POST /v1/catalogs/default/crds HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n{\"a\":")); err != nil {
+	if _, err := conn.Write([]byte("POST /v1/catalogs/default/crds HTTP/1.1\r\nContent-Type: application/json\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n{\"a\":")); err != nil {
 		t.Fatal(err)
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(100 * time.Second)) // less than the time for 60 MB
@@ -217,17 +218,17 @@ func TestRejectedAtOnce(t *testing.T) {
 		sent       int
 		code       int
 	}{
-		{"a token", "POST /v1/catalogs/default/crds HTTP/1.1\r\nAuthorization: none", 1, 401},
-		{"a token of a stream", "POST /v1/catalogs/default:admitStream HTTP/1.1\r\nAuthorization: none", 1, 401},
-		{"a parameter of a stream", "POST /v1/catalogs/default:admitStream?x=1 HTTP/1.1", 1, 400},
+		{"a token", "POST /v1/catalogs/default/crds HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: none", 1, 401},
+		{"a token of a stream", "POST /v1/catalogs/default:admitStream HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: none", 1, 401},
+		{"a parameter of a stream", "POST /v1/catalogs/default:admitStream?x=1 HTTP/1.1\r\nContent-Type: application/json", 1, 400},
 		{"a media type", "POST /v1/catalogs/default/crds HTTP/1.1\r\nContent-Type: text/csv", 1, 415},
 		{"a method", "PUT /v1/catalogs/default:admit HTTP/1.1", 1, 405},
-		{"a path", "POST /v1/nothing HTTP/1.1", 1, 404},
-		{"a query", "POST /v1/catalogs/default:admit?x=1 HTTP/1.1", 1, 400},
-		{"a webhook", "POST /webhooks/nothing HTTP/1.1", 1, 404},
-		{"a webhook's token", "POST /webhooks/catalogs/default/mutate HTTP/1.1\r\nAuthorization: none", 1, 401},
+		{"a path", "POST /v1/nothing HTTP/1.1\r\nContent-Type: application/json", 1, 404},
+		{"a query", "POST /v1/catalogs/default:admit?x=1 HTTP/1.1\r\nContent-Type: application/json", 1, 400},
+		{"a webhook", "POST /webhooks/nothing HTTP/1.1\r\nContent-Type: application/json", 1, 404},
+		{"a webhook's token", "POST /webhooks/catalogs/default/mutate HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: none", 1, 401},
 		{"a method of a webhook", "PUT /webhooks/catalogs/default/mutate HTTP/1.1", 1, 405},
-		{"too much", "POST /v1/catalogs/default/crds HTTP/1.1", 200 << 10, 413},
+		{"too much", "POST /v1/catalogs/default/crds HTTP/1.1\r\nContent-Type: application/json", 200 << 10, 413},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			request := fmt.Sprintf("%s\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", c.head, c.sent, strings.Repeat(" ", c.sent))

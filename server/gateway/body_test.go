@@ -58,8 +58,11 @@ func TestBodies(t *testing.T) {
 		{"json", "application/json", manifest, false, 200, false},
 		{"json with charset", "application/json; charset=UTF-8", manifest, false, 200, false},
 		{"another charset", "application/json; charset=latin1", manifest, false, 415, false},
-		{"what curl -d says", "application/x-www-form-urlencoded", manifest, false, 200, false},
-		{"unsaid", "", manifest, false, 200, false},
+		{"a form, and curl -d", "application/x-www-form-urlencoded", manifest, false, 415, false},
+		{"a form with a file", "multipart/form-data; boundary=x", manifest, false, 415, false},
+		{"text", "text/plain", manifest, false, 415, false},
+		{"no media type", "", manifest, false, 415, false},
+		{"no media type, chunked", "", manifest, true, 415, false},
 		{"merge patch", "application/merge-patch+json", manifest, false, 200, false},
 		{"yaml", "application/yaml", "kind: CustomResourceDefinition", false, 200, true},
 		{"old yaml", "text/yaml", "kind: CustomResourceDefinition", false, 200, true},
@@ -75,11 +78,7 @@ func TestBodies(t *testing.T) {
 			if c.chunked {
 				body = io.MultiReader(body) // a reader of unknown length
 			}
-			header := http.Header{}
-			if c.media != "" {
-				header.Set("Content-Type", c.media)
-			}
-			code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", body, header)
+			code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", body, http.Header{"Content-Type": {c.media}})
 			if code != c.code {
 				t.Fatalf("HTTP %d %s, want %d", code, text, c.code)
 			}
@@ -109,16 +108,16 @@ func TestYAMLUnsaid(t *testing.T) {
 		path, media, body string
 		hint              bool
 	}{
-		{"/crds", "", "apiVersion: v1\nkind: x\n", true},
-		{"/crds", "application/x-www-form-urlencoded", "# a comment\nkind: x\n", true},
+		{"/crds", "application/json", "apiVersion: v1\nkind: x\n", true},
+		{"/crds", "text/json", "# a comment\nkind: x\n", true},
 		{"/crds", "application/json", "---\nkind: x\n", true},
-		{"/crds", "", "\"kind\": x\n", true},
-		{":validate", "", "\nitems: []\n", true},
-		{"/crds:register", "", "- kind: x\n", true},
-		{"/crds", "", `{"kind": "x"} {}`, false},
-		{":validate", "", `{"items": [}`, false},
-		{":validate", "", `[]`, false},
-		{":validate", "", ``, false},
+		{"/crds", "application/json", "\"kind\": x\n", true},
+		{":validate", "application/json", "\nitems: []\n", true},
+		{"/crds:register", "application/json", "- kind: x\n", true},
+		{"/crds", "application/json", `{"kind": "x"} {}`, false},
+		{":validate", "application/json", `{"items": [}`, false},
+		{":validate", "application/json", `[]`, false},
+		{":validate", "application/json", ``, false},
 		{":validate", "application/yaml", "a: [\n", false},
 	} {
 		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default"+c.path, strings.NewReader(c.body), http.Header{"Content-Type": {c.media}})

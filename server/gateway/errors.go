@@ -86,6 +86,9 @@ func statusOf(err error) *status.Status {
 	return status.FromProto(p)
 }
 
+// WriteError answers with the error of a request that has not reached the gateway.
+func WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
+
 // writeError answers with the JSON of a status, and the HTTP status that stands for it.
 func writeError(w http.ResponseWriter, err error) {
 	st := statusOf(err)

@@ -85,6 +85,9 @@ func send(t *testing.T, method, url string, body io.Reader, header http.Header) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	for k, v := range header {
 		r.Header[k] = v
 	}

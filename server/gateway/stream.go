@@ -131,7 +131,7 @@ func clientContext(r *http.Request) context.Context {
 func (g *gateway) openStream(
 	ctx context.Context, r *http.Request, call streamCall, catalog string, control *http.ResponseController, held *reservation,
 ) (*streamReader, error) {
-	yaml, err := isYAMLStream(r.Header)
+	yaml, err := isYAMLStream(r)
 	for _, check := range []func() error{
 		func() error { return checkTimeout(r.Header) }, func() error { return g.checkAdmission(r) }, func() error { return checkEncoding(r.Header) },
 		func() error { return err },
@@ -219,17 +219,17 @@ func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.D
 	return crds, nil
 }
 
-// isYAMLStream reports whether a streamed body is YAML. Without a Content-Type, or with curl's default, it is JSON.
-func isYAMLStream(h http.Header) (bool, error) {
-	switch media, err := mediaOf(h); media {
+// isYAMLStream reports whether a streamed body is YAML, and not JSON.
+func isYAMLStream(r *http.Request) (bool, error) {
+	switch media, err := mediaOf(r.Header); media {
 	case mediaLines, "application/x-jsonlines", "application/jsonl", "application/x-jsonl":
 		if err == nil {
 			return false, nil
 		}
 	}
-	yaml, err := isYAML(h)
+	yaml, err := isYAML(r)
 	if err != nil {
-		err = unsupported("Content-Type %q is not supported: send application/x-ndjson or application/yaml, in UTF-8", h.Get("Content-Type"))
+		err = unsupportedMedia(r, "application/x-ndjson or application/yaml")
 	}
 	return yaml, err
 }

@@ -72,8 +72,8 @@ func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reser
 	if err := checkTimeout(r.Header); err != nil {
 		return nil, err
 	}
-	if yaml, err := isYAML(r.Header); yaml || err != nil {
-		return nil, unsupported("Content-Type %q is not supported: send application/json, in UTF-8", r.Header.Get("Content-Type"))
+	if yaml, err := isYAML(r); yaml || err != nil {
+		return nil, unsupportedMedia(r, mediaJSON)
 	}
 	b, err := readBody(w, r, &g.options, held)
 	if err != nil {

@@ -55,7 +55,7 @@ func halfREST(ctx context.Context, address string, announced, sent int) error {
 	}
 	defer func() { _ = conn.Close() }()
 	context.AfterFunc(ctx, func() { _ = conn.Close() })
-	_, err = fmt.Fprintf(conn, "POST /v1/catalogs/neighbour:validate HTTP/1.1\r\nHost: localhost\r\n"+
+	_, err = fmt.Fprintf(conn, "POST /v1/catalogs/neighbour:validate HTTP/1.1\r\nContent-Type: application/json\r\nHost: localhost\r\n"+
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", announced, make([]byte, sent))
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func unreadREST(ctx context.Context, address string) error {
 	item := `{"object":{"apiVersion":"a.dev/v1","kind":"Amplifier","metadata":{"name":"a"}}}`
 	var body bytes.Buffer
 	_, _ = fmt.Fprintf(&body, `{"items":[%s]}`, repeated(item, 1000, ","))
-	if _, err := fmt.Fprintf(conn, "POST /v1/catalogs/default:default HTTP/1.1\r\nHost: localhost\r\n"+
+	if _, err := fmt.Fprintf(conn, "POST /v1/catalogs/default:default HTTP/1.1\r\nContent-Type: application/json\r\nHost: localhost\r\n"+
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", body.Len(), body.Bytes()); err != nil {
 		return err
 	}
