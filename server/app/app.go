@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/audit"
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/inprocess"
@@ -44,6 +46,7 @@ type App struct {
 	registry  *registry.Registry
 	tls       *transport.TLS // nil: no TLS
 	access    *access.Control
+	audit     *audit.Log // nil: none
 	guard     *transport.Guard
 	gate      *transport.Gate
 	rejected  func(reason string) // counts a call rejected with OVERLOADED
@@ -174,8 +177,21 @@ func (a *App) startSecurity(ctx context.Context) (err error) {
 		return err
 	}
 	a.task(a.access.Run)
-	a.guard = transport.NewGuard(a.access, nil)
+	if a.config.AuditLog != "" {
+		if a.audit, err = audit.Open(a.config.AuditLog, a.log); err != nil {
+			return fmt.Errorf("audit log: %w", err)
+		}
+		a.closing.then("the audit log", func(context.Context) error { return a.audit.Close() })
+	}
+	a.guard = transport.NewGuard(a.access, a.recordDenial)
 	return nil
+}
+
+// recordDenial writes a denied call to the audit log.
+func (a *App) recordDenial(ctx context.Context, d transport.Denial) {
+	if a.audit != nil {
+		a.audit.Denied(ctx, d.Method, d.Catalog, d.Err)
+	}
 }
 
 // task runs f in the background until closing starts.
@@ -215,7 +231,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	healthv1.RegisterHealthServer(services, a.health)
 	reflection.Register(a.grpc)
 	api.Register(services, api.Options{
-		Registry: a.registry, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
+		Registry: audit.Watch(a.registry, a.audit), Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
 		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: func() { a.rejected(rejectedOther) }, Caller: a.gate.Caller,
 		Visible: a.access.Sees, Log: a.log,
 		InProcess: a.inProcess, Converted: a.telemetry.ObserveReviewedObjects(),

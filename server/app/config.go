@@ -45,6 +45,8 @@ type Config struct {
 	AuthTokenFile string `help:"File with accepted bearer tokens. A line is a token, or token,user,uid,\"group1,group2\". An empty file rejects all tokens. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	AccessFile    string `help:"YAML file that gives users and groups roles in catalogs, and has quotas. Default: each authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 
+	AuditLog string `help:"File to which a line of JSON is appended for each change of the registry and each denied call. '-': stderr. Default: none. Opened again after it was renamed." placeholder:"FILE" group:"Security"`
+
 	OIDCIssuer         string   `name:"oidc-issuer" help:"URL of an OpenID Connect issuer whose JWTs are accepted as bearer tokens. Must begin with https://." placeholder:"URL" group:"Security"`
 	OIDCAudience       []string `name:"oidc-audience" sep:"," help:"Comma-separated audiences. The claim aud of a JWT must include one of them." placeholder:"NAME" group:"Security"`
 	OIDCUsernameClaim  string   `name:"oidc-username-claim" default:"sub" help:"Claim with the name of the user." group:"Security"`

@@ -56,7 +56,7 @@ func TestParity(t *testing.T) {
 		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
 		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",
 		"conversion-webhooks": "a.example,in-cluster", "conversion-services": "ns/x=127.0.0.1:1", "conversion-cert": "f", "conversion-key": "g", "conversion-timeout": "9s",
-		"allowed-hosts": "x.example,y", "access-file": "h", "oidc-issuer": "https://i", "oidc-audience": "j,k", "oidc-username-claim": "email", "oidc-username-prefix": "p-", "oidc-groups-claim": "l",
+		"allowed-hosts": "x.example,y", "audit-log": "q", "access-file": "h", "oidc-issuer": "https://i", "oidc-audience": "j,k", "oidc-username-claim": "email", "oidc-username-prefix": "p-", "oidc-groups-claim": "l",
 		"oidc-groups-prefix": "m-", "oidc-jwks-file": "n", "oidc-ca": "o",
 	}
 	defaults, err := Defaults()

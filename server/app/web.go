@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/audit"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/registry"
@@ -73,7 +74,7 @@ func (a *App) startDirectories(ctx context.Context) error {
 		return nil
 	}
 	catalog := a.config.CRDsCatalog
-	loader, err := directory.New(a.registry, directory.Options{Directories: a.config.CRDs, Catalog: catalog, Log: a.log})
+	loader, err := directory.New(audit.Watch(a.registry, a.audit), directory.Options{Directories: a.config.CRDs, Catalog: catalog, Log: a.log})
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *App) startDirectories(ctx context.Context) error {
 	if err != nil && (!errors.As(err, &e) || e.Reason != registry.CatalogExists) {
 		return err
 	}
-	a.task(func(ctx context.Context) { loader.Run(ctx, func() { close(a.loaded) }) })
+	a.task(func(ctx context.Context) { loader.Run(audit.Server(ctx, "--crds"), func() { close(a.loaded) }) })
 	a.telemetry.ObserveDirectories(loader.Stats)
 	return nil
 }

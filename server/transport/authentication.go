@@ -46,7 +46,8 @@ func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
 // AuthenticateRequest authenticates an HTTP request before its body is read. The returned context is that of the request
 // with the identity of the caller. The error is a status.
 func (g *Guard) AuthenticateRequest(r *http.Request) (context.Context, error) {
-	return g.authenticate(r.Context(), r.Method+" "+r.URL.Path, r.Header.Values(authorization))
+	ctx := metadata.NewIncomingContext(r.Context(), metadata.Pairs(requestID, r.Header.Get(requestID)))
+	return g.authenticate(ctx, r.Method+" "+r.URL.Path, r.Header.Values(authorization))
 }
 
 // authenticate returns a context with the identity of the caller. The error is a status.
