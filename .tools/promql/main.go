@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 )
@@ -70,7 +68,7 @@ func expressions(file string) (all []expression, err error) {
 }
 
 func readRules(content []byte) (all []expression, err error) {
-	groups, errs := rulefmt.Parse(content, false, model.LegacyValidation, promql, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	groups, errs := rulefmt.Parse(content, false, model.LegacyValidation, promql, slog.New(slog.DiscardHandler))
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -115,7 +113,7 @@ func (e *expression) parse() error {
 		case *parser.VectorSelector:
 			s := selector{Metric: n.Name}
 			for _, m := range n.LabelMatchers {
-				if m.Name != labels.MetricName {
+				if m.Name != model.MetricNameLabel {
 					s.Labels = append(s.Labels, m.Name)
 				}
 			}

@@ -61,6 +61,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err == nil && ctx.Err() == nil {
 		a.setHealth(healthv1.HealthCheckResponse_SERVING)
 		a.task(a.followHealth)
+		a.notify(ctx, stateReady)
 		a.log.InfoContext(ctx, "serving", "version", a.build.Version,
 			"grpc", texts(a.GRPCAddresses()), "http", texts(a.HTTPAddresses()),
 			"store", a.config.Store, "crds", a.registry.Counts().CRDs, "tls", a.tls != nil, "tokens", a.access.TakesTokens(),
@@ -97,6 +98,7 @@ const closeTimeout = 5 * time.Second
 // shutDown sets the health to not serving, drains, and closes everything.
 func (a *App) shutDown(ctx context.Context) error {
 	a.log.InfoContext(ctx, "draining", "delay", a.config.DrainDelay, "timeout", a.config.DrainTimeout)
+	a.notify(ctx, stateStopping)
 	a.health.Shutdown()
 	a.sleep(a.config.DrainDelay)
 	a.drain() // ends watches
