@@ -106,11 +106,14 @@ func program(source string) (*syntax.Prog, error) {
 	return syntax.Compile(parsed.Simplify())
 }
 
-// Sizes in bytes from which a match can take some milliseconds, so that it polls the stop signal. Package regexp takes
-// up to 50 ns a byte, the table about one.
+// Sizes in bytes from which a match can take some milliseconds, so that it polls the stop signal. The table takes about
+// a nanosecond a byte. Package regexp takes up to 50 ns a byte for usual patterns, and up to some 10 ns for each byte
+// and each instruction of a long program. longMatch and pollWork are products of both.
 const (
 	longText       = 1 << 16
 	longRegexpText = 1 << 12
+	longMatch      = 1 << 18
+	pollWork       = 1 << 14
 )
 
 // Match reports whether the pattern occurs in s. ok is false if stop fired before it was compiled, or during a long
@@ -129,13 +132,16 @@ func (p *Pattern) Match(s string, stop *interrupt.Signal) (matched, ok bool) {
 	if b.err != nil {
 		return false, true
 	}
-	if len(s) < longRegexpText || stop == nil {
+	if stop == nil || len(s) < longRegexpText && int64(len(s))*b.instructions() < longMatch {
 		return b.re.MatchString(s), true
 	}
-	r := Reader{Text: s, Stop: stop}
-	matched = b.re.MatchReader(&r)
+	r := p.Reader(s, stop)
+	matched = b.re.MatchReader(r)
 	return matched, !r.Stopped
 }
+
+// instructions estimates the length of the program of package regexp.
+func (b *built) instructions() int64 { return 1 + b.bytes/(2*instSize) }
 
 // Work estimates the steps to match a text, per byte of it: 1 with a table, else the number of instructions.
 func (p *Pattern) Work() int64 {
@@ -143,27 +149,35 @@ func (p *Pattern) Work() int64 {
 	if b.dfa != nil {
 		return 1
 	}
-	return 1 + b.bytes/(2*instSize)
+	return b.instructions()
 }
 
-// Reader reads the runes of a text, and returns io.EOF once Stop fires. It sets Stopped then.
+// Reader reads the runes of a text, and returns io.EOF once its signal fires. It sets Stopped then.
 type Reader struct {
-	Text    string
-	Stop    *interrupt.Signal
 	Stopped bool
-	i, next int // the read offset, and the offset to poll Stop at
+
+	text     string
+	stop     *interrupt.Signal
+	i, next  int // the read offset, and the offset to poll stop at
+	interval int // bytes between polls
+}
+
+// Reader returns a Reader for a match of the pattern by package regexp. It polls stop more often if the program is
+// long: a byte of the text may take a step of each instruction.
+func (p *Pattern) Reader(text string, stop *interrupt.Signal) *Reader {
+	return &Reader{text: text, stop: stop, interval: int(min(pollWork/p.with(true).instructions()+1, longRegexpText))}
 }
 
 // ReadRune implements io.RuneReader.
 func (r *Reader) ReadRune() (rune, int, error) {
 	if r.i >= r.next {
-		r.next = r.i + 1<<12
-		r.Stopped = r.Stop.Stopped()
+		r.next = r.i + r.interval
+		r.Stopped = r.stop.Stopped()
 	}
-	if r.i >= len(r.Text) || r.Stopped {
+	if r.i >= len(r.text) || r.Stopped {
 		return 0, 0, io.EOF
 	}
-	c, n := utf8.DecodeRuneInString(r.Text[r.i:])
+	c, n := utf8.DecodeRuneInString(r.text[r.i:])
 	r.i += n
 	return c, n, nil
 }

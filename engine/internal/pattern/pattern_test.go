@@ -104,6 +104,28 @@ func TestPatternStops(t *testing.T) {
 	}
 }
 
+// TestLongPatternsPoll: a match polls the signal after at most some ten thousand steps, also if the text is short and the
+// program is long.
+func TestLongPatternsPoll(t *testing.T) {
+	for name, c := range map[string]struct {
+		source string
+		length int
+	}{
+		"short text": {`^[ab]*a` + strings.Repeat("[ab]{1000}", 10) + `x$`, 2000},
+		"long text":  {`^[ab]*a[ab]{1000}x$`, 20_000},
+	} {
+		polls := 0
+		ctx := interrupt.WithHooks(t.Context(), &interrupt.Hooks{Checkpoint: func() { polls++ }})
+		p, text := Intern(c.source), strings.Repeat("a", c.length)
+		if matched, ok := p.Match(text, interrupt.Of(ctx)); matched || !ok {
+			t.Errorf("%s: matched %v, complete %v", name, matched, ok)
+		}
+		if steps := c.length * int(p.Work()); steps/max(polls, 1) > 3*pollWork {
+			t.Errorf("%s: %d polls in at most %d steps", name, polls, steps)
+		}
+	}
+}
+
 func TestPatternsAreSharedAndReleased(t *testing.T) {
 	const source = "^only in this test$"
 	p := Intern(source)

@@ -128,7 +128,7 @@ func find(e *Evaluation, p *pattern.Pattern, text string, _ int64) ref.Val {
 	if len(text) < longSubject {
 		return types.String(re.FindString(text))
 	}
-	r := &pattern.Reader{Text: text, Stop: e.Stop}
+	r := p.Reader(text, e.Stop)
 	at := re.FindReaderIndex(r)
 	switch {
 	case r.Stopped:
