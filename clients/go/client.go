@@ -1,6 +1,7 @@
 // Package crdeval is the Go client of the crdeval service. It is a thin layer over the generated stubs of
 // github.com/crdeval/crdeval/proto/crdeval/v1. It takes manifests and objects as bytes, keeps the consistency token of
-// its own writes, splits large requests into several calls, and returns rejections as errors.
+// its own writes, splits large requests into several calls, retries calls that an overloaded server rejects, and returns
+// rejections as errors.
 //
 // The methods Client.Registry, Client.Evaluation, Client.Presentation and Client.Server return the stubs. To evaluate
 // in your own process without a service, use github.com/crdeval/crdeval/engine.
@@ -66,6 +67,7 @@ type settings struct {
 	tls     *tls.Config // nil: plain text
 	token   string
 	dial    []grpc.DialOption
+	retries RetryOptions
 }
 
 // WithCatalog sets the catalog that the client uses. Default: "default".
@@ -84,7 +86,8 @@ func WithDialOptions(o ...grpc.DialOption) Option {
 }
 
 // Dial returns a client for the service at target: "localhost:9090" or "unix:///run/crdeval/crdeval.sock". It does not
-// wait for the connection. If the service is down, the first call fails.
+// wait for the connection. If the service is down, the first call fails. The client repeats calls that the server rejects
+// with OVERLOADED, see WithRetries.
 func Dial(target string, options ...Option) (*Client, error) {
 	s := settings{catalog: "default"}
 	for _, o := range options {
@@ -108,10 +111,12 @@ func Dial(target string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: %w", err)
 	}
-	return &Client{link: &link{conn: conn, close: conn.Close, catalog: s.catalog}}, nil
+	retrying := retryingConn{conn, s.retries.withDefaults()}
+	return &Client{link: &link{conn: retrying, close: conn.Close, catalog: s.catalog}}, nil
 }
 
-// New returns a client for a catalog over a connection of the caller. Close does not close the connection.
+// New returns a client for a catalog over a connection of the caller. Close does not close the connection. The client
+// does not retry calls.
 func New(conn grpc.ClientConnInterface, catalog string) *Client {
 	return &Client{link: &link{conn: conn, close: func() error { return nil }, catalog: catalog}}
 }

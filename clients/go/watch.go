@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -67,8 +66,9 @@ func (c *Client) Watch(ctx context.Context, o WatchOptions) iter.Seq2[*crdevalv1
 				yield(nil, fmt.Errorf("crdeval: watch: %w", err))
 				return
 			}
+			delay, _ := overloadDelay(err)
 			select {
-			case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // no secret
+			case <-time.After(max(jitter(pause), delay)):
 			case <-ctx.Done():
 			}
 		}

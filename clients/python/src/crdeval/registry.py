@@ -14,6 +14,7 @@ from pathlib import Path
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
+from crdeval.retries import retry_delay
 from crdeval.v1 import document_pb2, registry_pb2, registry_pb2_grpc
 
 Metadata = Sequence[tuple[str, str]]
@@ -185,6 +186,7 @@ def watch(
         call = stub.WatchCrds(
             registry_pb2.WatchCrdsRequest(catalog=catalog, from_token=token, view=view), metadata=metadata
         )
+        delay = 0.0
         anew: set[str] | None = set() if known is not None and not token else None
         try:
             for event in call:
@@ -197,14 +199,14 @@ def watch(
                     anew = None
         except grpc.RpcError as error:
             if error.code() == grpc.StatusCode.UNAVAILABLE:
-                pass
+                delay = retry_delay(error) or 0.0
             elif known is not None and reason(error) in ("WATCH_EXPIRED", "TOKEN_INVALID"):
                 token = ""
             else:
                 raise
         finally:
             call.cancel()
-        time.sleep(pause / 2 + random.random() * pause / 2)
+        time.sleep(max(pause / 2 + random.random() * pause / 2, delay))
         pause = min(2 * pause, _LONG_PAUSE)
 
 
