@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/conversion"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -133,19 +133,22 @@ func (b *batch) setInclude(include *crdevalv1.PresentationOptions) (err error) {
 	return err
 }
 
-// run calls evaluate for the index of each item, on at most GOMAXPROCS goroutines. It calls fail for each item whose
+// run calls evaluate for the index of each item, on at most as many goroutines as there are seats. It calls fail for each item whose
 // evaluation returns an error or panics, and for items that are not started before the end of ctx.
-func (b *batch) run(ctx context.Context, evaluate func(context.Context, *resolver, int) error, fail func(int, error)) {
+func (b *batch) run(
+	ctx context.Context, s *flow.Scheduler, evaluate func(context.Context, *resolver, int) error, fail func(int, error),
+) {
 	n := len(b.items)
-	workers := min(runtime.GOMAXPROCS(0), (n+itemsPerWorker-1)/itemsPerWorker)
+	workers := min(s.Seats(), (n+itemsPerWorker-1)/itemsPerWorker)
 	// Items are taken one by one: items in a share behind a slow item would miss the deadline.
-	conversion.Run(ctx, workers, n, func() func(context.Context, int) {
+	conversion.Run(ctx, workers, n, func(ctx context.Context) (func(int), func()) {
 		r := resolver{view: b.view, limits: b.limits}
-		return func(ctx context.Context, i int) {
-			if err := b.evaluate(ctx, &r, i, evaluate); err != nil {
+		work := s.Start(ctx)
+		return func(i int) {
+			if err := work.Item(func(ctx context.Context) error { return b.evaluate(ctx, &r, i, evaluate) }); err != nil {
 				fail(i, b.addVersion(&r, b.items[i], err))
 			}
-		}
+		}, work.Close
 	})
 }
 
@@ -183,6 +186,7 @@ func (b *batch) boundedStatus(ctx context.Context, err error) *statusv1.Status {
 func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	var fromEngine *engine.Error
 	var p *panicError
+	var slow *flow.ItemTimeError
 	switch {
 	case errors.As(err, &p):
 		b.faults.log.ErrorContext(ctx, "panic during the evaluation of an item",
@@ -190,6 +194,12 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 		err = &Error{
 			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
 			Message: "internal error during the evaluation of this item: see the log of the server",
+		}
+	case errors.As(err, &slow):
+		err = &Error{
+			Reason:   crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE,
+			Message:  slow.Error(),
+			Metadata: map[string]string{"limit": "max_item_time", "maximum": slow.Limit.String()},
 		}
 	case errors.As(err, &fromEngine):
 	case errors.Is(err, context.DeadlineExceeded):

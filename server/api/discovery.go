@@ -184,7 +184,10 @@ func (s *presentationService) document(
 	if etag, ok := s.etags.Get(key); ok && matches(r.GetIfNoneMatch(), etag) {
 		return nil, etag, nil
 	}
-	document, etag, err = build(view)
+	err = s.scheduler.Do(ctx, false, func(context.Context) (err error) {
+		document, etag, err = build(view)
+		return err
+	})
 	if err != nil {
 		return nil, "", err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -203,6 +204,7 @@ type faults struct {
 	log        *slog.Logger
 	itemFailed func(reason string) // called for each item with an error
 	rejected   func()              // called for each call that ends with OVERLOADED, except by shutdown
+	caller     func(context.Context) string
 }
 
 // problem returns the problem that an error is. It logs an internal error.
@@ -319,7 +321,7 @@ func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 		intercept := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			inner := func(ctx context.Context, request any) (response any, err error) {
 				if err = checkRequest(request); err == nil {
-					response, err = next(ctx, request)
+					response, err = next(f.withFlow(ctx, request), request)
 				}
 				return response, f.call(ctx, err)
 			}
@@ -330,6 +332,23 @@ func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 		}
 		return handler(service, ctx, decode, intercept)
 	}
+}
+
+// anonymous is the prefix of the names of callers that are not authenticated.
+const anonymous = "connection:"
+
+// withFlow returns a context for the work of a request. An authenticated caller shares processor time with other callers,
+// and divides its share among its catalogs. Without authentication, a catalog divides its share among connections.
+func (f faults) withFlow(ctx context.Context, request any) context.Context {
+	var catalog string
+	if r, ok := request.(interface{ GetCatalog() string }); ok {
+		catalog = r.GetCatalog()
+	}
+	caller := f.caller(ctx)
+	if strings.HasPrefix(caller, anonymous) {
+		return flow.WithKey(ctx, flow.Key{Tenant: "catalog:" + catalog, Flow: caller})
+	}
+	return flow.WithKey(ctx, flow.Key{Tenant: caller, Flow: catalog})
 }
 
 // checkRequest returns the error of a message that could not be decoded, or has no catalog.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 type evaluationService struct {
@@ -16,6 +17,8 @@ type evaluationService struct {
 	limits   Limits
 	faults   faults
 	streams  *streamSlots
+
+	scheduler *flow.Scheduler
 }
 
 // Validate returns the verdict on each object.
@@ -96,7 +99,7 @@ func evaluateAll[R any](
 		defer cancel()
 	}
 	results := make([]*R, len(b.items))
-	b.run(items, func(ctx context.Context, r *resolver, i int) (err error) {
+	b.run(items, s.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
 		results[i], err = e.evaluate(b, ctx, r, b.items[i])
 		return err
 	}, func(i int, err error) { results[i] = e.fail(b.boundedStatus(ctx, err)) })

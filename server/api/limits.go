@@ -2,6 +2,9 @@ package api
 
 import (
 	"cmp"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -27,6 +30,8 @@ type Limits struct {
 	MaxWatchesPerCaller int
 	// MaxStreams bounds the open calls of AdmitStream and ReadStream of all callers. Default: 64.
 	MaxStreams int
+	// MaxItemTime is the processor time that Options.Scheduler gives an item. 0: no bound.
+	MaxItemTime time.Duration
 	// MaxStreamsPerCaller bounds the open calls of AdmitStream and ReadStream of one caller. Default: half of MaxStreams.
 	MaxStreamsPerCaller int
 }
@@ -64,7 +69,7 @@ func (l Limits) withDefaults() Limits {
 // message returns the limits as GetServerInfo publishes them.
 func (l Limits) message() *crdevalv1.ServerLimits {
 	d := l.Documents
-	return &crdevalv1.ServerLimits{
+	m := &crdevalv1.ServerLimits{
 		MaxBatchItems: int32(l.MaxBatchItems), MaxMessageBytes: int64(l.MaxMessageBytes), MaxInlineCrds: maxInlineCrds,
 		MaxRegisterCrds: int32(l.MaxRegisterCrds), MaxStoredVersions: maxStoredVersions, MaxYamlNodes: MaxYAMLNodes,
 		DefaultPageSize: int32(l.DefaultPageSize), MaxPageSize: int32(l.MaxPageSize),
@@ -76,6 +81,10 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxStreams: int32(l.MaxStreams), MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
 		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamWindow, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller),
 	}
+	if l.MaxItemTime > 0 {
+		m.MaxItemTime = durationpb.New(l.MaxItemTime)
+	}
+	return m
 }
 
 // A ListLimit is the maximum length of a list, and the published name of that limit.

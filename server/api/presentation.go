@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
@@ -20,6 +21,8 @@ type presentationService struct {
 	faults   faults
 	etags    *lru.Cache[documentKey, string]
 	memory   *documentMemory
+
+	scheduler *flow.Scheduler
 }
 
 // objectRequest has the fields of all requests about objects of one CRD.
@@ -144,7 +147,11 @@ func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainR
 		return nil, err
 	}
 	o := engine.ExplainOptions{APIVersion: r.GetApiVersion(), Recursive: r.GetRecursive(), MaxDepth: int(r.GetMaxDepth())}
-	text, err := engine.Explain(ctx, r.GetPath(), o, view.AllCRDs(true)...)
+	var text string
+	err = s.scheduler.Do(ctx, false, func(ctx context.Context) (err error) {
+		text, err = engine.Explain(ctx, r.GetPath(), o, view.AllCRDs(true)...)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +162,7 @@ func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainR
 func (s *presentationService) GetScale(ctx context.Context, r *crdevalv1.GetScaleRequest) (*crdevalv1.GetScaleResponse, error) {
 	m := &crdevalv1.GetScaleResponse{}
 	var err error
-	m.Scale, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject) ([]byte, error) {
+	m.Scale, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(ctx context.Context, on *subject) ([]byte, error) {
 		return on.definition.GetScale(ctx, on.version, on.objects[0])
 	})
 	return m, err
@@ -169,7 +176,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 	}
 	m := &crdevalv1.SetScaleResponse{}
 	var err error
-	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(on *subject) ([]byte, error) {
+	m.Object, m.Rejection, m.Revision, err = s.scale(ctx, r, r.GetObject(), func(ctx context.Context, on *subject) ([]byte, error) {
 		text, err := on.definition.SetScale(ctx, on.version, on.objects[0], scale)
 		if e := (*engine.Error)(nil); errors.As(err, &e) {
 			m.Warnings = allValid(e.Warnings)
@@ -181,7 +188,7 @@ func (s *presentationService) SetScale(ctx context.Context, r *crdevalv1.SetScal
 
 // scale calls the engine for one object. It returns the document, or the rejection of an API server.
 func (s *presentationService) scale(
-	ctx context.Context, r objectRequest, object *crdevalv1.Document, f func(*subject) ([]byte, error),
+	ctx context.Context, r objectRequest, object *crdevalv1.Document, f func(context.Context, *subject) ([]byte, error),
 ) (document *crdevalv1.Document, rejected *crdevalv1.Rejection, revision string, err error) {
 	if given(object).Absent() {
 		return nil, nil, "", invalid("object", "object is required")
@@ -190,7 +197,11 @@ func (s *presentationService) scale(
 	if err != nil {
 		return nil, nil, "", err
 	}
-	text, err := f(on)
+	var text []byte
+	err = s.scheduler.Do(ctx, false, func(ctx context.Context) (err error) {
+		text, err = f(ctx, on)
+		return err
+	})
 	switch rejected = rejectionIn(err); {
 	case rejected != nil:
 		return nil, rejected, on.definition.Revision(), nil
@@ -222,8 +233,14 @@ func (s *presentationService) SelectFields(
 	}
 	var b budget
 	b.reset(s.limits.MaxMessageBytes, len(on.objects)*reservedErrorBytes)
+	work := s.scheduler.Start(ctx)
+	defer work.Close()
 	for i := range on.objects {
-		fields, err := on.definition.Select(ctx, on.version, on.objects[i])
+		var fields []engine.SelectableField
+		err := work.Item(func(ctx context.Context) (err error) {
+			fields, err = on.definition.Select(ctx, on.version, on.objects[i])
+			return err
+		})
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -44,6 +45,8 @@ type Options struct {
 	Caller func(context.Context) string
 	// Visible reports whether ListCatalogs may show a catalog to the caller. Default: all are visible.
 	Visible func(ctx context.Context, catalog string) bool
+	// Scheduler shares processor time between the calls. Default: a new one.
+	Scheduler *flow.Scheduler
 	// MaxStreamIdle is the time without progress after which a stream may lose its slot to another. Default: 1 minute.
 	MaxStreamIdle time.Duration
 	// Log receives internal errors. Default: slog.Default().
@@ -71,18 +74,21 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	if o.UnderPressure == nil {
 		o.UnderPressure = func() bool { return false }
 	}
-	f := faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected}
+	if o.Scheduler == nil {
+		o.Scheduler = flow.New(flow.Options{})
+	}
+	f := faults{log: o.Log, itemFailed: o.ItemFailed, rejected: o.Rejected, caller: o.Caller}
 	r = registrar{r, f}
 	if o.InProcess != nil {
 		webhook.Register(registrar{o.InProcess, f}, &webhook.Converter{
-			Registry: o.Registry, Limits: o.Limits.Documents, Observe: o.Converted,
+			Registry: o.Registry, Limits: o.Limits.Documents, Scheduler: o.Scheduler, Observe: o.Converted,
 		})
 	}
 	crdevalv1.RegisterRegistryServiceServer(r, &registryService{registry: o.Registry, limits: o.Limits, faults: f, watches: newWatchSlots(&o), visible: o.Visible})
-	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o)})
+	crdevalv1.RegisterEvaluationServiceServer(r, &evaluationService{registry: o.Registry, limits: o.Limits, faults: f, streams: newStreamSlots(&o), scheduler: o.Scheduler})
 	etags, _ := lru.New[documentKey, string](maxETags) // fails only for a size below 1
 	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{
-		registry: o.Registry, limits: o.Limits, faults: f, etags: etags,
+		registry: o.Registry, limits: o.Limits, faults: f, etags: etags, scheduler: o.Scheduler,
 		memory: &documentMemory{max: documentMessages * int64(o.Limits.MaxMessageBytes)},
 	})
 	crdevalv1.RegisterServerServiceServer(r, newServerService(&o))

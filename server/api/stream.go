@@ -107,6 +107,7 @@ func serveStream[M streamRequest, R, Req, Res any](
 	if err != nil {
 		return err
 	}
+	ctx = s.faults.withFlow(ctx, first)
 	t := &stream[M, R]{
 		streamKind: kind, service: s, slot: slot, window: newWindow(&s.streams.memory),
 		received: make(chan *chunk[R], maxStreamWindow), evaluated: make(chan *chunk[R]),
@@ -252,7 +253,7 @@ func (t *stream[M, R]) evaluateAll(ctx context.Context) {
 			close(t.evaluated)
 			return
 		}
-		c.run(ctx, func(ctx context.Context, r *resolver, i int) (err error) {
+		c.run(ctx, t.service.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
 			defer t.slot.touch()
 			c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
 			return err
@@ -311,9 +312,11 @@ func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
 		}
 		c.budget.reset(t.service.limits.MaxMessageBytes, 0)
 		r := resolver{view: c.view, limits: c.limits}
-		if err := c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) (err error) {
-			c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
-			return err
+		if err := t.service.scheduler.Run(ctx, func(ctx context.Context) error {
+			return c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) (err error) {
+				c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
+				return err
+			})
 		}); err != nil {
 			c.results[i] = t.fail(c.itemStatus(ctx, c.addVersion(&r, c.items[i], err)))
 		}

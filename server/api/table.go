@@ -28,7 +28,11 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 	m := &crdevalv1.TableResponse{Revision: on.definition.Revision()}
 	reserved, release := conversion.Reserve(ctx)
 	defer release()
-	table, err := on.definition.Table(reserved, on.version, on.objects, options)
+	var table *engine.Table
+	err = s.scheduler.Do(reserved, false, func(ctx context.Context) (err error) {
+		table, err = on.definition.Table(ctx, on.version, on.objects, options)
+		return err
+	})
 	if m.Rejection = rejectionIn(err); m.Rejection != nil {
 		return m, nil
 	}
@@ -39,7 +43,11 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 		m.Table = JSON(table.JSON())
 		return m, s.limits.checkResponse("the table", len(m.Table.GetJson()))
 	}
-	text, err := table.Text(ctx, textOptions(r.GetText()))
+	var text []byte
+	err = s.scheduler.Do(ctx, false, func(ctx context.Context) (err error) {
+		text, err = table.Text(ctx, textOptions(r.GetText()))
+		return err
+	})
 	m.Text = valid(string(text))
 	if err == nil {
 		err = s.limits.checkResponse("the table", len(m.Text))

@@ -43,6 +43,7 @@ type App struct {
 
 	telemetry *telemetry.Telemetry
 	programs  *cache.Cache[string, *engine.Definition]
+	scheduler *flow.Scheduler
 	registry  *registry.Registry
 	tls       *transport.TLS // nil: no TLS
 	access    *access.Control
@@ -109,8 +110,11 @@ func (a *App) startTelemetry(ctx context.Context) (err error) {
 }
 
 func (a *App) startPrograms(context.Context) error {
+	a.scheduler = flow.New(flow.Options{Seats: seats(), MaxItemTime: a.config.MaxItemTime})
+	a.telemetry.ObserveScheduler(a.scheduler.Stats)
 	a.programs = cache.New(cache.Options[string, *engine.Definition]{
 		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, OnBuild: a.telemetry.StartBuild,
+		MaxBuilds: maxBuilds,
 	})
 	a.closing.then("the cache", a.programs.Close)
 	a.telemetry.ObserveCache(a.programs.Stats)
@@ -128,7 +132,7 @@ func (a *App) startRegistry(ctx context.Context) error {
 		return err
 	}
 	a.registry, err = registry.New(ctx, store, registry.Options{
-		Programs: a.programs, MaxWait: a.config.MaxWait, Log: a.log, Registered: a.telemetry.CountRegistrations(),
+		Programs: a.programs, Scheduler: a.scheduler, MaxWait: a.config.MaxWait, Log: a.log, Registered: a.telemetry.CountRegistrations(),
 		Engine: engine.Options{
 			Observer: a.telemetry.NewEngine(), Limits: a.config.documents(), Converter: converter,
 		},
@@ -231,7 +235,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	healthv1.RegisterHealthServer(services, a.health)
 	reflection.Register(a.grpc)
 	api.Register(services, api.Options{
-		Registry: audit.Watch(a.registry, a.audit), Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
+		Registry: audit.Watch(a.registry, a.audit), Scheduler: a.scheduler, Limits: a.config.limits(), UnderPressure: a.short, Version: a.build.Version, Commit: a.build.Commit,
 		Draining: a.draining.Done(), ItemFailed: a.telemetry.CountFailedItems(), Rejected: func() { a.rejected(rejectedOther) }, Caller: a.gate.Caller,
 		Visible: a.access.Sees, Log: a.log,
 		InProcess: a.inProcess, Converted: a.telemetry.ObserveReviewedObjects(),

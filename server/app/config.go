@@ -76,9 +76,10 @@ type Config struct {
 	ConversionKey      string            `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"Conversion"`
 	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time of a call of a conversion webhook." group:"Conversion"`
 
-	CacheBytes    Bytes `default:"256MiB" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed." group:"Resources"`
-	MaxInFlight   int   `default:"1024" help:"Maximum calls in flight, over gRPC and REST, including those that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. The calls that use CPU have a lower limit, which adapts to the load. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
-	RESTBodyBytes Bytes `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
+	CacheBytes    Bytes         `default:"256MiB" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed." group:"Resources"`
+	MaxInFlight   int           `default:"1024" help:"Maximum calls in flight, over gRPC and REST, including those that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. The calls that use CPU have a lower limit, which adapts to the load. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
+	MaxItemTime   time.Duration `default:"5s" help:"Maximum processor time of an item. Time in which the item waits for its turn or for a webhook does not count. 0: unlimited." group:"Resources"`
+	RESTBodyBytes Bytes         `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
 
 	MaxMessageBytes  Bytes `default:"64MiB" help:"Maximum size of a message or REST body, in either direction." group:"Limits"`
 	MaxBatchItems    int   `default:"1000" help:"Maximum items of an evaluation call." group:"Limits"`
@@ -165,7 +166,7 @@ func (c *Config) Validate() error {
 	if c.MaxInFlight < 0 {
 		wrong("max-in-flight", "%d is negative", c.MaxInFlight)
 	}
-	for flag, value := range map[string]time.Duration{"max-wait": c.MaxWait, "drain-delay": c.DrainDelay,
+	for flag, value := range map[string]time.Duration{"max-item-time": c.MaxItemTime, "max-wait": c.MaxWait, "drain-delay": c.DrainDelay,
 		"drain-timeout": c.DrainTimeout} {
 		if value < 0 {
 			wrong(flag, "%v is negative", value)
@@ -219,7 +220,7 @@ func (c *Config) documents() engine.Limits {
 func (c *Config) limits() api.Limits {
 	return api.Limits{
 		MaxBatchItems: c.MaxBatchItems, MaxMessageBytes: int(c.MaxMessageBytes),
-		MaxStreams: c.maxStreams(), Documents: c.documents(),
+		MaxStreams: c.maxStreams(), MaxItemTime: c.MaxItemTime, Documents: c.documents(),
 	}
 }
 

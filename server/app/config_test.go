@@ -51,7 +51,7 @@ func write(t *testing.T, content string) string {
 func TestParity(t *testing.T) {
 	values := map[string]string{
 		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
-		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "rest-body-bytes": "65MiB", "max-message-bytes": "9MiB", "max-batch-items": "10",
+		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "max-item-time": "9s", "rest-body-bytes": "65MiB", "max-message-bytes": "9MiB", "max-batch-items": "10",
 		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s", "pprof-address": "localhost:1",
 		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
 		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",

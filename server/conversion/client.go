@@ -23,6 +23,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // Options configure a Client. The zero value calls no host.
@@ -121,7 +122,10 @@ func (c *Client) Convert(ctx context.Context, r engine.ConversionRequest) ([][]b
 		reply, err := g.convert(ctx, c, r)
 		return [][]byte{reply}, err
 	}
-	return c.send(ctx, r)
+	var replies [][]byte
+	var err error
+	flow.Wait(ctx, func() { replies, err = c.send(ctx, r) })
+	return replies, err
 }
 
 // send calls a webhook.

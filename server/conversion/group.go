@@ -8,6 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // MaxObjects is the maximum number of objects in a call of a webhook.
@@ -16,14 +17,14 @@ const MaxObjects = 1000
 // maxWaiting bounds the memory of the objects of a batch that wait for calls, in bytes. The last object can exceed it.
 const maxWaiting = 160 << 20
 
-// Run evaluates a batch: it calls the functions that newWorker returns for each index from 0 to items-1, on workers
-// goroutines. newWorker is called once for each goroutine.
+// Run evaluates a batch: it calls the functions evaluate that newWorker returns for each index from 0 to items-1, on
+// workers goroutines. newWorker is called once for each goroutine, and its function end at the end of the goroutine.
 //
 // The conversions of the batch share calls. A call is sent when all workers wait for calls, or when it has MaxObjects
 // objects. While a goroutine waits for a call, another one evaluates further items. At most workers goroutines run at
 // a time. Goroutines that wait hold a parsed object, so no further items are evaluated while objects of more than
 // maxWaiting bytes wait.
-func Run(ctx context.Context, workers, items int, newWorker func() func(ctx context.Context, item int)) {
+func Run(ctx context.Context, workers, items int, newWorker NewWorker) {
 	g := &group{newWorker: newWorker, items: int64(items), workers: max(workers, 1)}
 	g.running = g.workers
 	g.ctx = context.WithValue(ctx, groupKey{}, g)
@@ -35,12 +36,15 @@ func Run(ctx context.Context, workers, items int, newWorker func() func(ctx cont
 	g.others.Wait()
 }
 
+// NewWorker returns the functions of a goroutine of a batch. ctx is the context of the batch.
+type NewWorker func(ctx context.Context) (evaluate func(item int), end func())
+
 type groupKey struct{}
 
 // group is a batch.
 type group struct {
 	ctx       context.Context // has the group
-	newWorker func() func(context.Context, int)
+	newWorker NewWorker
 	items     int64
 	next      atomic.Int64
 	others    sync.WaitGroup
@@ -82,9 +86,10 @@ type waiter struct {
 // work evaluates items until none is left.
 func (g *group) work() {
 	defer g.leave()
-	evaluate := g.newWorker()
+	evaluate, end := g.newWorker(g.ctx)
+	defer end()
 	for i := g.next.Add(1) - 1; i < g.items; i = g.next.Add(1) - 1 {
-		evaluate(g.ctx, int(i))
+		evaluate(int(i))
 	}
 }
 
@@ -171,13 +176,19 @@ func (g *group) convert(ctx context.Context, converter *Client, r engine.Convers
 		g.start(t)
 	}
 	g.mu.Unlock()
-	g.leave()
-	select {
-	case <-w.turn:
-	case <-ctx.Done():
-		g.abandon(c, w)
-		<-w.turn
-		return nil, ctx.Err()
+	var err error
+	flow.Wait(ctx, func() {
+		g.leave()
+		select {
+		case <-w.turn:
+		case <-ctx.Done():
+			g.abandon(c, w)
+			<-w.turn
+			err = ctx.Err()
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if c.err != nil {
 		return nil, c.err

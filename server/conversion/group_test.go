@@ -17,15 +17,15 @@ import (
 func batch(ctx context.Context, c *Client, w *apiextensionsv1.WebhookConversion, n int,
 	object func(i int) string) []string {
 	results := make([]string, n)
-	Run(ctx, 2, n, func() func(context.Context, int) {
-		return func(ctx context.Context, i int) {
+	Run(ctx, 2, n, func(ctx context.Context) (func(int), func()) {
+		return func(i int) {
 			replies, err := c.Convert(ctx, request(w, object(i)))
 			if err != nil {
 				results[i] = err.Error()
 			} else {
 				results[i] = string(replies[0])
 			}
-		}
+		}, func() {}
 	})
 	return results
 }

@@ -209,8 +209,8 @@ func padded(n int) http.HandlerFunc {
 func TestResponseMemory(t *testing.T) {
 	c := local(t, Options{MaxResponseBytes: 1 << 20})
 	large, small := serve(t, padded(800<<10)), serve(t, padded(1<<10))
-	Run(t.Context(), 1, 1, func() func(context.Context, int) {
-		return func(ctx context.Context, _ int) {
+	Run(t.Context(), 1, 1, func(ctx context.Context) (func(int), func()) {
+		return func(_ int) {
 			if _, err := c.Convert(ctx, request(large, first)); err != nil {
 				t.Error(err)
 			}
@@ -223,7 +223,7 @@ func TestResponseMemory(t *testing.T) {
 			if _, err := c.Convert(ctx, request(large, first)); err == nil || !strings.Contains(err.Error(), "need more than 3145728 bytes of memory, the limit") {
 				t.Errorf("the same batch: %v", err)
 			}
-		}
+		}, func() {}
 	})
 	if len(c.load.memory) != 0 {
 		t.Errorf("%+v", c.load.memory)
@@ -288,8 +288,8 @@ func TestGroupWorkers(t *testing.T) {
 		if e.padding == dense {
 			n = 20
 		}
-		Run(t.Context(), workers, n, func() func(context.Context, int) {
-			return func(ctx context.Context, _ int) {
+		Run(t.Context(), workers, n, func(ctx context.Context) (func(int), func()) {
+			return func(_ int) {
 				enter()
 				running.Add(-1)
 				if n := waiting.Add(1); n > e.waiting {
@@ -302,7 +302,7 @@ func TestGroupWorkers(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			}
+			}, func() {}
 		})
 		if want := int64(1); e.padding == "0" && calls.Load() != want {
 			t.Errorf("%d calls", calls.Load())
@@ -326,15 +326,15 @@ func TestAbandonedCall(t *testing.T) {
 	c := local(t, Options{Observe: func(ctx context.Context, _ Call) (context.Context, func(Outcome, error)) {
 		return ctx, func(o Outcome, _ error) { outcomes <- o }
 	}})
-	Run(t.Context(), 2, 10, func() func(context.Context, int) {
-		return func(ctx context.Context, i int) {
+	Run(t.Context(), 2, 10, func(ctx context.Context) (func(int), func()) {
+		return func(i int) {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer context.AfterFunc(expire, cancel)()
 			if _, err := c.Convert(ctx, request(w, numbered(i))); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-		}
+		}, func() {}
 	})
 	<-ended
 	if o := <-outcomes; o != Cancelled {

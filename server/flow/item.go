@@ -14,7 +14,8 @@ type ItemTimeError struct{ Limit time.Duration }
 
 // Error returns what the item exceeded.
 func (e *ItemTimeError) Error() string {
-	return fmt.Sprintf("the evaluation of the item took more than %v of processor time", e.Limit)
+	return fmt.Sprintf("the evaluation took more than %v of processor time, the limit --max-item-time: simplify rules or patterns, "+
+		"send a smaller object, or raise the limit", e.Limit)
 }
 
 // Bounds of the time between two checks of the items that run, which is a 20th of the maximum time of an item.

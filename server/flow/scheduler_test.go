@@ -176,7 +176,7 @@ func TestLong(t *testing.T) {
 		}
 		began := make(chan struct{})
 		go func() {
-			_ = s.RunLong(WithKey(t.Context(), Key{"b", ""}), func(context.Context) error { close(began); return nil })
+			_ = s.Do(WithKey(t.Context(), Key{"b", ""}), true, func(context.Context) error { close(began); return nil })
 		}()
 		go func() {
 			time.Sleep(time.Second)
@@ -199,7 +199,7 @@ func TestLong(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 4 {
 			go func() {
-				_ = s.RunLong(WithKey(ctx, Key{"a", ""}), func(ctx context.Context) error {
+				_ = s.Do(WithKey(ctx, Key{"a", ""}), true, func(ctx context.Context) error {
 					compute(ctx, ctx.Value(workKey{}).(*Work), time.Minute)
 					return nil
 				})
@@ -207,7 +207,7 @@ func TestLong(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		start := time.Now()
-		_ = s.RunLong(WithKey(ctx, Key{"b", ""}), func(ctx context.Context) error {
+		_ = s.Do(WithKey(ctx, Key{"b", ""}), true, func(ctx context.Context) error {
 			compute(ctx, ctx.Value(workKey{}).(*Work), 100*time.Millisecond)
 			return nil
 		})

@@ -132,12 +132,12 @@ func (s *Scheduler) Run(ctx context.Context, f func(context.Context) error) erro
 	return w.Item(f)
 }
 
-// RunLong calls f, which can hold much memory and can run for long without a checkpoint, such as a compilation. It has no
-// bound of time except ctx.
-func (s *Scheduler) RunLong(ctx context.Context, f func(context.Context) error) error {
+// Do calls f when it is its turn. Only ctx bounds its time. Long work can run for long without a checkpoint or hold much
+// memory, such as the compilation of a large CRD: it has at most half of the seats.
+func (s *Scheduler) Do(ctx context.Context, long bool, f func(context.Context) error) error {
 	w := s.Start(ctx)
 	defer w.Close()
-	w.long = true
+	w.long = long
 	if err := w.acquire(); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"runtime"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/conversion"
@@ -33,11 +32,16 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	if err != nil {
 		return nil, err
 	}
-	out, old, fresh, err := r.compare(ctx, in, c)
+	var out *Compared
+	var old, fresh *engine.Definition
+	err = r.Scheduler.Do(ctx, isLong(size(c.New)+size(c.Base)), func(ctx context.Context) (err error) {
+		out, old, fresh, err = r.compare(ctx, in, c)
+		return err
+	})
 	if err != nil || fresh == nil {
 		return out, err
 	}
-	out.Replayed, err = replay(ctx, old, fresh, c.Objects)
+	out.Replayed, err = r.replay(ctx, old, fresh, c.Objects)
 	if err != nil {
 		return nil, err
 	}
@@ -45,31 +49,30 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 }
 
 // replay replays objects as a batch, so that their conversions share calls of webhooks.
-func replay(ctx context.Context, old, fresh *engine.Definition, objects []engine.Document) ([]engine.ReplayResult, error) {
+func (r *Registry) replay(
+	ctx context.Context, old, fresh *engine.Definition, objects []engine.Document,
+) ([]engine.ReplayResult, error) {
 	results, errs := make([]engine.ReplayResult, len(objects)), make([]error, len(objects))
-	conversion.Run(ctx, min(runtime.GOMAXPROCS(0), len(objects)), len(objects), func() func(context.Context, int) {
-		return func(ctx context.Context, i int) {
-			var one []engine.ReplayResult
-			one, errs[i] = engine.Replay(ctx, old, fresh, []engine.Item{{Object: objects[i]}}, engine.EvaluationOptions{})
-			if errs[i] == nil {
-				results[i] = one[0]
-			}
-		}
+	conversion.Run(ctx, min(r.Scheduler.Seats(), len(objects)), len(objects), func(ctx context.Context) (func(int), func()) {
+		work := r.Scheduler.Start(ctx)
+		return func(i int) {
+			errs[i] = work.Item(func(ctx context.Context) error {
+				one, err := engine.Replay(ctx, old, fresh, []engine.Item{{Object: objects[i]}}, engine.EvaluationOptions{})
+				if err == nil {
+					results[i] = one[0]
+				}
+				return err
+			})
+		}, work.Close
 	})
 	return results, cmp.Or(errs...)
 }
 
-// compare is Compare without the replay, which needs no slot. fresh is nil if there is nothing to replay.
+// compare is Compare without the replay. fresh is nil if there is nothing to replay.
 func (r *Registry) compare(
 	ctx context.Context, in *catalog, c Comparison,
 ) (out *Compared, old, fresh *engine.Definition, err error) {
-	slot, err := r.compileSlot(ctx, size(c.New)+size(c.Base))
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer slot.release()
 	o := r.options(in)
-	o.Heavy = slot.heavy
 	out = &Compared{}
 	var d *crd // nil if the old CRD is not registered
 	var rev *revision

@@ -52,14 +52,17 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 	if err != nil {
 		return nil, err
 	}
-	slot, err := r.compileSlot(ctx, size(s.Manifest)+len(rules))
+	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
+	err = r.Scheduler.Do(ctx, isLong(size(s.Manifest)+len(rules)), func(ctx context.Context) error { return r.compileCandidate(ctx, c, s, j) })
 	if err != nil {
 		return nil, err
 	}
-	defer slot.release()
-	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
+	return j, nil
+}
+
+func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submission, j *candidate) error {
 	o := r.options(c)
-	o.Heavy, o.Conversion = slot.heavy, engine.JSON(rules)
+	o.Conversion = engine.JSON(j.rules)
 	var unpacking error
 	o.Existing = func(name string) *engine.Existing {
 		d, ok := c.crds.Get(name)
@@ -79,22 +82,22 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 	}
 	d, report, err := engine.Compile(ctx, s.Manifest, o)
 	if err != nil || unpacking != nil {
-		return nil, cmp.Or(unpacking, pointToSetConversion(err, s.Manifest, o.Limits))
+		return cmp.Or(unpacking, pointToSetConversion(err, s.Manifest, o.Limits))
 	}
 	j.name, j.report = report.Name, report
 	j.old, _ = c.crds.Get(j.name)
 	if d == nil {
-		return j, nil
+		return nil
 	}
 	if j.setsRules {
 		if j.report, err = judgeRules(ctx, s.Manifest, d, report, s.Conversion, o, TestedObjects); err != nil || !j.report.Conversion.Accepted {
-			return j, err
+			return err
 		}
 	} else {
 		j.report.Conversion = withoutPositions(j.report.Conversion)
 	}
 	j.definition, j.revision, j.generation = d, revisionOf(d, j.rules), report.Generation
-	return j, nil
+	return nil
 }
 
 // options returns the engine's options for a catalog.
@@ -109,47 +112,9 @@ func (c *crd) existing(manifest []byte) *engine.Existing {
 	return &engine.Existing{Manifest: manifest, Generation: c.record.Generation, Status: *c.record.Status}
 }
 
-// longManifest is the size above which manifests have slots of their own. Most manifests have some 10 KiB.
+// longManifest is the size above which a manifest takes long to compile. Most manifests have some 10 KiB.
 const longManifest = 256 << 10
 
+func isLong(bytes int) bool { return bytes > longManifest }
+
 func size(d engine.Document) int { return len(d.JSON) + len(d.YAML) }
-
-// slot is the right to compile.
-type slot struct {
-	held, long chan struct{} // the semaphores of which a slot is held, or nil, and of long manifests
-}
-
-// compileSlot waits for a slot to compile documents of so many bytes.
-func (r *Registry) compileSlot(ctx context.Context, bytes int) (*slot, error) {
-	s := &slot{long: r.compilingLong}
-	if bytes > longManifest {
-		return s, s.heavy(ctx)
-	}
-	return s, s.acquire(ctx, r.compiling)
-}
-
-func (s *slot) acquire(ctx context.Context, semaphore chan struct{}) error {
-	select {
-	case semaphore <- struct{}{}:
-		s.held = semaphore
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// heavy implements engine.Options.Heavy: it exchanges the slot for one of long manifests.
-func (s *slot) heavy(ctx context.Context) error {
-	if s.held == s.long {
-		return nil
-	}
-	s.release()
-	return s.acquire(ctx, s.long)
-}
-
-func (s *slot) release() {
-	if s.held != nil {
-		<-s.held
-		s.held = nil
-	}
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // A cache with no room at all still serves.
@@ -41,53 +42,42 @@ func TestTinyCache(t *testing.T) {
 	}
 }
 
-// What waits for its turn to be judged ends with its caller, and those that come later have theirs. Long manifests
-// stand in a line of their own.
-func TestCompileSlots(t *testing.T) {
+// TestCompilationsTakeTurns checks that compilations wait for a seat of the scheduler, and long ones for one of half of the
+// seats.
+func TestCompilationsTakeTurns(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
-	for range cap(r.compiling) {
-		r.compiling <- struct{}{}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, err := r.Check(ctx, "default", crontabs(10), ""); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Check: %v", err)
-	}
-	if _, err := r.Register(ctx, "default", crontabs(10), Precondition{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Register: %v", err)
-	}
-	_, err := r.Check(t.Context(), "never", crontabs(10), "")
-	wantReason(t, err, CatalogNotFound) // without waiting for a slot
-
+	r.Scheduler = flow.New(flow.Options{Seats: 2})
 	long := crontabs(10)
 	long.YAML = append(long.YAML, ("\n#" + strings.Repeat(" ", longManifest))...)
-	if done, err := r.Check(t.Context(), "default", long, ""); err != nil || !done.Report.Accepted {
-		t.Errorf("long: %+v, %v", done, err)
+	expired := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
 	}
-	heavy := engine.YAML([]byte(strings.Replace(string(crontabs(10).YAML), "type: object", `type: object
-        x-kubernetes-validations: [{rule: "`+strings.Repeat("[", 120)+strings.Repeat("]", 120)+`.size() > 0"}]`, 1)))
-	for range cap(r.compilingLong) {
-		r.compilingLong <- struct{}{}
-	}
-	soon, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer stop()
-	if _, err := r.Check(soon, "default", long, ""); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("long: %v", err)
-	}
-
-	<-r.compiling
-	later, end := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer end()
-	if _, err := r.Check(later, "default", heavy, ""); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("heavy rules: %v", err)
-	}
-	<-r.compilingLong
-	if done, err := r.Check(t.Context(), "default", heavy, ""); err != nil || done.Report.Rejection != nil {
-		t.Errorf("heavy rules: %+v, %v", done, err)
-	}
-	for range 2 { // a place that was taken is given back
-		if done, err := r.Check(t.Context(), "default", crontabs(10), ""); err != nil || !done.Report.Accepted {
+	mustCheck := func(m engine.Document) {
+		t.Helper()
+		if done, err := r.Check(t.Context(), "default", m, ""); err != nil || !done.Report.Accepted {
 			t.Errorf("%+v, %v", done, err)
 		}
+	}
+	for range 2 {
+		_ = r.Scheduler.Do(t.Context(), true, func(context.Context) error {
+			if _, err := r.Check(expired(), "default", long, ""); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("long: %v", err)
+			}
+			mustCheck(crontabs(10))
+			return r.Scheduler.Do(t.Context(), false, func(context.Context) error {
+				if _, err := r.Check(expired(), "default", crontabs(10), ""); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Check: %v", err)
+				}
+				if _, err := r.Register(expired(), "default", crontabs(10), Precondition{}); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Register: %v", err)
+				}
+				_, err := r.Check(t.Context(), "never", crontabs(10), "")
+				wantReason(t, err, CatalogNotFound) // without waiting for a seat
+				return nil
+			})
+		})
+		mustCheck(long) // the seats are free again
 	}
 }

@@ -89,15 +89,11 @@ func (r *Registry) compileConversion(
 	if err != nil {
 		return nil, err
 	}
-	slot, err := r.compileSlot(ctx, len(manifest)+size(rules))
-	if err != nil {
-		return nil, err
-	}
-	defer slot.release()
-	o := r.options(c)
-	o.Heavy = slot.heavy
 	j := &candidate{catalogEtag: c.record.Etag, name: name, old: d, generation: d.record.Generation}
-	j.definition, j.rules, j.report, err = CompileConversion(ctx, d.existing(manifest), rules, o, objects)
+	err = r.Scheduler.Do(ctx, isLong(len(manifest)+size(rules)), func(ctx context.Context) (err error) {
+		j.definition, j.rules, j.report, err = CompileConversion(ctx, d.existing(manifest), rules, r.options(c), objects)
+		return err
+	})
 	if err == nil && j.definition != nil {
 		j.revision = revisionOf(j.definition, j.rules)
 	}
@@ -107,7 +103,7 @@ func (r *Registry) compileConversion(
 // CompileConversion compiles a registered CRD with other conversion rules, and tests the laws of conversion on so many
 // objects for each pair of versions and direction. It also returns the rules as JSON, nil if they are absent or null.
 // The Definition is nil if Report.Conversion says that the rules are not accepted. A CRD that is not valid any more is an
-// *Error with CRDRejected and its report. o.Existing is ignored. o.Heavy is also called before the laws are tested.
+// *Error with CRDRejected and its report. o.Existing is ignored.
 func CompileConversion(
 	ctx context.Context, existing *engine.Existing, rules engine.Document, o engine.Options, objects int,
 ) (d *engine.Definition, canonical []byte, report *engine.Report, err error) {
@@ -134,7 +130,7 @@ func CompileConversion(
 }
 
 // judgeRules completes the report of a compiled manifest with rules: it tests the laws on so many objects, or finds the
-// positions of violations in the given text of the rules. It calls o.Heavy before the tests.
+// positions of violations in the given text of the rules.
 func judgeRules(
 	ctx context.Context, manifest engine.Document, d *engine.Definition, report *engine.Report, rules engine.Document,
 	o engine.Options, objects int,
@@ -145,11 +141,6 @@ func judgeRules(
 		return engine.Check(ctx, manifest, o)
 	case c == nil || objects == 0:
 		return report, nil
-	}
-	if o.Heavy != nil {
-		if err := o.Heavy(ctx); err != nil { // the tests may take seconds
-			return nil, err
-		}
 	}
 	tested := *report.Conversion // the definition has it, too
 	if tested.Laws, err = d.TestConversion(ctx, objects, testSeed); err != nil {

@@ -102,10 +102,10 @@ type compileResult struct {
 	err       error
 }
 
-// compileAll compiles manifests while earlier ones are written, at most cap(r.compiling) ahead. It sends a channel with
+// compileAll compiles manifests while earlier ones are written, at most as many ahead as there are seats. It sends a channel with
 // the result of each.
 func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submission) <-chan chan compileResult {
-	out := make(chan chan compileResult, cap(r.compiling))
+	out := make(chan chan compileResult, r.Scheduler.Seats())
 	go func() {
 		for _, s := range list {
 			result := make(chan compileResult, 1)

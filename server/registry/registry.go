@@ -28,29 +28,29 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // Options configure a Registry.
 type Options struct {
 	// Programs caches compiled definitions by revision. Required; the registry does not close it.
 	Programs *cache.Cache[string, *engine.Definition]
-	// Engine holds the options of all compilations. The registry sets KubernetesMinor, Existing and Heavy itself.
+	// Engine holds the options of all compilations. The registry sets KubernetesMinor and Existing itself.
 	Engine engine.Options
 	// MaxWait bounds how long a call waits for the write that its token names. An earlier deadline of the call wins.
 	// Default: 5 s.
 	MaxWait time.Duration
 	// MaxWrite bounds how long a write waits for the store. An earlier deadline of the call wins. Default: 5 s.
 	MaxWrite time.Duration
-	// MaxCompiles bounds the concurrent compilations of manifests up to 256 KiB, and separately those of larger manifests
-	// and heavy rules, which may take seconds and tens of MiB. Default: GOMAXPROCS.
-	MaxCompiles int
+	// Scheduler shares processor time between compilations and other work. Manifests above 256 KiB are long work.
+	// Default: a new one.
+	Scheduler *flow.Scheduler
 	// Quota returns the quota of a catalog. It may change. Default: none.
 	Quota func(catalog string) Quota
 	// MaxBytes bounds the memory of all that is registered, as estimated. Writes that exceed it fail. What the store has
@@ -80,8 +80,7 @@ type Registry struct {
 	watches  watchCounts // calls of Watch in progress
 	inline   *cache.Cache[inlineKey, *candidate]
 
-	// Semaphores of compilations, and of the one write that may run at a time.
-	compiling, compilingLong, writing chan struct{}
+	writing chan struct{} // semaphore of the one write that may run at a time
 
 	stale   bool          // a commit has an unknown outcome: load before the next write; guarded by writing
 	commits atomic.Uint64 // successful ones
@@ -100,7 +99,9 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	}
 	o.MaxWait = cmp.Or(o.MaxWait, 5*time.Second)
 	o.MaxWrite = cmp.Or(o.MaxWrite, 5*time.Second)
-	o.MaxCompiles = cmp.Or(o.MaxCompiles, runtime.GOMAXPROCS(0))
+	if o.Scheduler == nil {
+		o.Scheduler = flow.New(flow.Options{})
+	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
@@ -113,7 +114,6 @@ func New(ctx context.Context, store Store, o Options) (*Registry, error) {
 	}
 	r := &Registry{
 		Options: o, store: store, tag: tagOf(store.ID()), inline: newInlineCache(),
-		compiling: make(chan struct{}, o.MaxCompiles), compilingLong: make(chan struct{}, o.MaxCompiles),
 		writing: make(chan struct{}, 1), history: history{logs: map[string]*eventLog{}},
 	}
 	s, _, err := r.load(ctx, emptySnapshot())

@@ -6,6 +6,7 @@ import (
 	"weak"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // catalogView implements View for a catalog of one snapshot.
@@ -88,15 +89,24 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 	if program, ok := r.Programs.Cached(rev.digest); ok { // does not allocate the closure below
 		return program, nil
 	}
-	return r.Programs.Get(ctx, rev.digest, func(ctx context.Context) (*engine.Definition, error) {
-		manifest, rules, err := rev.unpack(d)
-		if err != nil {
-			return nil, err
-		}
-		o := r.options(c)
-		o.Conversion = engine.JSON(rules)
-		return engine.CompileStored(ctx, manifest, o)
+	var program *engine.Definition
+	var err error
+	flow.Wait(ctx, func() { // the build is work of its own, and other callers can wait for it
+		program, err = r.Programs.Get(ctx, rev.digest, func(ctx context.Context) (program *engine.Definition, err error) {
+			manifest, rules, err := rev.unpack(d)
+			if err != nil {
+				return nil, err
+			}
+			o := r.options(c)
+			o.Conversion = engine.JSON(rules)
+			err = r.Scheduler.Do(ctx, isLong(len(manifest)), func(ctx context.Context) error {
+				program, err = engine.CompileStored(ctx, manifest, o)
+				return err
+			})
+			return program, err
+		})
 	})
+	return program, err
 }
 
 func notEstablished(d *crd) error {

@@ -119,6 +119,20 @@ func (t *Telemetry) ObserveInFlight(state func() flow.LimiterState) {
 		"Rules that are still being compiled or evaluated although their calls have ended.", engine.LeftBehind)
 }
 
+// ObserveScheduler publishes the use of processor time by the work of calls.
+func (t *Telemetry) ObserveScheduler(stats func() flow.Stats) {
+	gauge(t, "crdeval.scheduler.seats", "{seat}", "Pieces of work that can run at a time.", func() int { return stats().Seats })
+	gauge(t, "crdeval.scheduler.running", "{work}", "Pieces of work that run: evaluations, compilations, tables.",
+		func() int { return stats().Running })
+	gauge(t, "crdeval.scheduler.waiting", "{work}", "Pieces of work that wait for a seat.", func() int { return stats().Waiting })
+	checked(t.meter().Float64ObservableCounter("crdeval.scheduler.waited", metric.WithUnit("s"),
+		metric.WithDescription("Time for which work waited for a seat, summed over all work."),
+		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+			o.Observe(stats().Waited.Seconds())
+			return nil
+		})))
+}
+
 // ObserveBodies publishes the memory used by the bodies of REST requests.
 func (t *Telemetry) ObserveBodies(bytes func() int64) {
 	gauge(t, "crdeval.rest.body_bytes", "By", "Memory used by the bodies of REST requests.", bytes)

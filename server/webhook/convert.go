@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -58,6 +58,8 @@ type Converter struct {
 		View(ctx context.Context, catalog, atLeast string) (registry.View, error)
 	}
 	Limits engine.Limits
+	// Scheduler shares processor time between conversions and other work.
+	Scheduler *flow.Scheduler
 	// Observe is called for each answered review with objects. It may be nil.
 	Observe func(context.Context, Observation)
 }
@@ -128,7 +130,7 @@ func (c *Converter) convert(ctx context.Context, r *Conversion) (*Converted, err
 		return nil, err
 	}
 	parts := split(r.Objects)
-	if err := r.convert(ctx, d, parts); err != nil {
+	if err := r.convert(ctx, c.Scheduler, d, parts); err != nil {
 		return nil, err
 	}
 	o := Observation{Catalog: r.Catalog, CRD: d.Name(), Objects: len(r.Objects)}
@@ -220,22 +222,24 @@ func split(objects [][]byte) (parts []part) {
 	return parts
 }
 
-// convert converts parts on at most GOMAXPROCS goroutines. Errors of objects are recorded in the parts and not
+// convert converts parts on at most as many goroutines as there are seats. Errors of objects are recorded in the parts and not
 // returned.
-func (r *Conversion) convert(ctx context.Context, d *engine.Definition, parts []part) error {
+func (r *Conversion) convert(ctx context.Context, s *flow.Scheduler, d *engine.Definition, parts []part) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	_, version, _ := strings.Cut(r.DesiredAPIVersion, "/")
 	var next atomic.Int64
 	work := func() {
+		work := s.Start(ctx)
+		defer work.Close()
 		for i := next.Add(1) - 1; i < int64(len(parts)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-			if err := r.convertPart(ctx, d, version, &parts[i]); err != nil {
+			if err := r.convertPart(ctx, work, d, version, &parts[i]); err != nil {
 				cancel(err)
 			}
 		}
 	}
 	var others sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(parts)) - 1 {
+	for range min(s.Seats(), len(parts)) - 1 {
 		others.Go(work)
 	}
 	work()
@@ -243,7 +247,9 @@ func (r *Conversion) convert(ctx context.Context, d *engine.Definition, parts []
 	return context.Cause(ctx)
 }
 
-func (r *Conversion) convertPart(ctx context.Context, d *engine.Definition, version string, p *part) error {
+func (r *Conversion) convertPart(
+	ctx context.Context, work *flow.Work, d *engine.Definition, version string, p *part,
+) error {
 	reserved := 0
 	reserve := func(n int) error {
 		if n <= reserved {
@@ -266,7 +272,11 @@ func (r *Conversion) convertPart(ctx context.Context, d *engine.Definition, vers
 		if p.first+i > 0 {
 			p.out = append(p.out, ',')
 		}
-		out, err := d.AppendConverted(ctx, p.out, object, version, false)
+		var out []byte
+		err := work.Item(func(ctx context.Context) (err error) {
+			out, err = d.AppendConverted(ctx, p.out, object, version, false)
+			return err
+		})
 		switch {
 		case err == nil:
 			p.out = out

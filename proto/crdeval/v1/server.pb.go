@@ -12,6 +12,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -90,7 +91,10 @@ type ServerLimits struct {
 	// Calls of WatchCrds that all callers together may have open. A call with CRD_VIEW_FULL counts as ten. A further call
 	// of a caller with fewer watches ends the longest idle watch of the caller with the most, with OVERLOADED. Any other
 	// further call gets OVERLOADED. Default: 4,000.
-	MaxWatches    int32 `protobuf:"varint,26,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
+	MaxWatches int32 `protobuf:"varint,26,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
+	// Processor time of one item. The time in which the item waits for its turn or for a conversion webhook does not
+	// count. Error: ITEM_DEADLINE. Unset: no limit. Default: 5 seconds.
+	MaxItemTime   *durationpb.Duration `protobuf:"bytes,27,opt,name=max_item_time,json=maxItemTime,proto3" json:"max_item_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -307,6 +311,13 @@ func (x *ServerLimits) GetMaxWatches() int32 {
 	return 0
 }
 
+func (x *ServerLimits) GetMaxItemTime() *durationpb.Duration {
+	if x != nil {
+		return x.MaxItemTime
+	}
+	return nil
+}
+
 // Request of GetServerInfo.
 type GetServerInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -431,7 +442,7 @@ var File_crdeval_v1_server_proto protoreflect.FileDescriptor
 const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\n" +
 	"\x17crdeval/v1/server.proto\x12\n" +
-	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\"\xd5\b\n" +
+	"crdeval.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\"\x94\t\n" +
 	"\fServerLimits\x12&\n" +
 	"\x0fmax_batch_items\x18\x01 \x01(\x05R\rmaxBatchItems\x12*\n" +
 	"\x11max_message_bytes\x18\x02 \x01(\x03R\x0fmaxMessageBytes\x12,\n" +
@@ -462,7 +473,8 @@ const file_crdeval_v1_server_proto_rawDesc = "" +
 	"\vmax_streams\x18\x19 \x01(\x05R\n" +
 	"maxStreams\x12\x1f\n" +
 	"\vmax_watches\x18\x1a \x01(\x05R\n" +
-	"maxWatches\"\x16\n" +
+	"maxWatches\x12=\n" +
+	"\rmax_item_time\x18\x1b \x01(\v2\x19.google.protobuf.DurationR\vmaxItemTime\"\x16\n" +
 	"\x14GetServerInfoRequest\"\xd7\x01\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
@@ -491,16 +503,18 @@ var file_crdeval_v1_server_proto_goTypes = []any{
 	(*ServerLimits)(nil),          // 0: crdeval.v1.ServerLimits
 	(*GetServerInfoRequest)(nil),  // 1: crdeval.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil), // 2: crdeval.v1.GetServerInfoResponse
+	(*durationpb.Duration)(nil),   // 3: google.protobuf.Duration
 }
 var file_crdeval_v1_server_proto_depIdxs = []int32{
-	0, // 0: crdeval.v1.GetServerInfoResponse.limits:type_name -> crdeval.v1.ServerLimits
-	1, // 1: crdeval.v1.ServerService.GetServerInfo:input_type -> crdeval.v1.GetServerInfoRequest
-	2, // 2: crdeval.v1.ServerService.GetServerInfo:output_type -> crdeval.v1.GetServerInfoResponse
-	2, // [2:3] is the sub-list for method output_type
-	1, // [1:2] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	3, // 0: crdeval.v1.ServerLimits.max_item_time:type_name -> google.protobuf.Duration
+	0, // 1: crdeval.v1.GetServerInfoResponse.limits:type_name -> crdeval.v1.ServerLimits
+	1, // 2: crdeval.v1.ServerService.GetServerInfo:input_type -> crdeval.v1.GetServerInfoRequest
+	2, // 3: crdeval.v1.ServerService.GetServerInfo:output_type -> crdeval.v1.GetServerInfoResponse
+	3, // [3:4] is the sub-list for method output_type
+	2, // [2:3] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_server_proto_init() }
