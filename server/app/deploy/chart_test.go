@@ -88,9 +88,9 @@ func TestChart(t *testing.T) {
 			"ConfigMap Deployment PodDisruptionBudget Service ServiceAccount", "--crds=/crds/files,/crds/one,/crds/two.three --crds-catalog=prod",
 		},
 		"secrets": {
-			"{tls: {secret: mine, clientCASecret: ca}, auth: {tokenSecret: tokens}, serviceAccount: {create: false}}",
-			[]string{"Secret/mine", "Secret/ca", "Secret/tokens", "ServiceAccount/default"}, "Deployment PodDisruptionBudget Service",
-			"--tls-cert=/tls/tls.crt --tls-client-ca=/client-ca/ca.crt --auth-token-file=/auth/tokens",
+			"{tls: {secret: mine, clientCASecret: ca}, auth: {tokenSecret: tokens, accessSecret: roles}, serviceAccount: {create: false}}",
+			[]string{"Secret/mine", "Secret/ca", "Secret/tokens", "Secret/roles", "ServiceAccount/default"}, "Deployment PodDisruptionBudget Service",
+			"--tls-cert=/tls/tls.crt --tls-client-ca=/client-ca/ca.crt --auth-token-file=/auth/tokens --access-file=/access/access.yaml",
 		},
 		"webhooks": {
 			"{webhooks: {enabled: true, " + someRules + ", namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: Exists}]}}, tls: {certManager: true}, " + someFiles + "}", nil,

@@ -6,11 +6,13 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/server/app"
 )
@@ -87,5 +89,47 @@ func TestSettingsExist(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no settings found: this tests nothing")
+	}
+}
+
+// TestCompose checks the replicas of compose.yaml: settings, directories and ports.
+func TestCompose(t *testing.T) {
+	var file struct {
+		Services map[string]struct {
+			Image          string
+			Environment    map[string]string
+			Ports, Volumes []string
+		}
+	}
+	if err := yaml.Unmarshal(readFile(t, "compose.yaml"), &file); err != nil {
+		t.Fatal(err)
+	}
+	replicas, ports := 0, map[string]bool{}
+	for name, s := range file.Services {
+		if s.Image != "crdeval:devel" {
+			continue
+		}
+		replicas++
+		container := corev1.Container{Name: name, Args: []string{"serve"}}
+		for variable, value := range s.Environment {
+			container.Env = append(container.Env, corev1.EnvVar{Name: variable, Value: value})
+		}
+		config := settings(t, container)
+		for _, port := range s.Ports {
+			inside := port[strings.LastIndexByte(port, ':'):]
+			if ports[port] || !slices.Contains(config.GRPCAddress, inside) && !slices.Contains(config.HTTPAddress, inside) {
+				t.Errorf("%s: port %s is published twice, or crdeval does not listen on it", name, port)
+			}
+			ports[port] = true
+		}
+		for _, volume := range s.Volumes {
+			source, target, _ := strings.Cut(volume, ":")
+			if _, err := os.Stat(filepath.Join(folder, source)); err != nil || !slices.Contains(config.CRDs, strings.TrimSuffix(target, ":ro")) {
+				t.Errorf("%s: volume %s: %v, --crds is %v", name, volume, err, config.CRDs)
+			}
+		}
+	}
+	if replicas != 3 || len(ports) != 6 {
+		t.Errorf("%d replicas with %d ports", replicas, len(ports))
 	}
 }

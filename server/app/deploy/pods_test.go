@@ -114,7 +114,7 @@ func (p pod) checkServer(t *testing.T, c corev1.Container) {
 			t.Errorf("%s: the %s probe gets %s", c.Name, name, path)
 		}
 	}
-	files := []string{config.TLSCert, config.TLSKey, config.TLSClientCA, config.AuthTokenFile, config.EtcdCA, config.EtcdCert, config.EtcdKey, config.EtcdPasswordFile}
+	files := []string{config.TLSCert, config.TLSKey, config.TLSClientCA, config.AuthTokenFile, config.AccessFile, config.EtcdCA, config.EtcdCert, config.EtcdKey, config.EtcdPasswordFile}
 	files = append(files, config.CRDs...)
 	if config.Store == app.StoreBolt {
 		files = append(files, config.DataDir)

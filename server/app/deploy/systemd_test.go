@@ -51,7 +51,7 @@ func TestUnit(t *testing.T) {
 	if err := ours.UnmarshalText([]byte(value)); err != nil || name != "GOMEMLIMIT" {
 		t.Errorf("%s: %v", u["Environment"], err)
 	}
-	if err := limit.UnmarshalText([]byte(u["MemoryMax"] + "i")); err != nil || ours > limit/10*9 || ours < limit/10*8 {
+	if err := limit.UnmarshalText([]byte(u["MemoryMax"] + "i")); err != nil || ours != limit/8*7 {
 		t.Errorf("MemoryMax=%v, Environment=%s: %v", limit, u["Environment"], err)
 	}
 }

@@ -96,6 +96,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if $v.auth.tokenSecret }}
 - --auth-token-file=/auth/tokens
 {{- end }}
+{{- if $v.auth.accessSecret }}
+- --access-file=/access/access.yaml
+{{- end }}
 {{- range $name, $value := $v.settings }}
 - {{ printf "--%s=%v" $name (ternary (int64 $value) $value (kindIs "float64" $value)) | quote }}
 {{- end }}
@@ -130,6 +133,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 {{- if $v.auth.tokenSecret }}
 - {name: crdeval-tokens, mountPath: /auth, readOnly: true}
+{{- end }}
+{{- if $v.auth.accessSecret }}
+- {name: crdeval-access, mountPath: /access, readOnly: true}
 {{- end }}
 {{- end }}
 
@@ -174,6 +180,10 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if $v.auth.tokenSecret }}
 - name: crdeval-tokens
   secret: {secretName: {{ $v.auth.tokenSecret }}, defaultMode: 0440}
+{{- end }}
+{{- if $v.auth.accessSecret }}
+- name: crdeval-access
+  secret: {secretName: {{ $v.auth.accessSecret }}, defaultMode: 0440}
 {{- end }}
 {{- end }}
 
