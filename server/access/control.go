@@ -65,9 +65,12 @@ func New(ctx context.Context, o Options) (c *Control, err error) {
 }
 
 // Run reads the files again every reload.Interval until ctx ends, and checks the open streams again.
-func (c *Control) Run(ctx context.Context) { reload.Run(ctx, reload.Interval, func() { c.poll(ctx) }) }
+func (c *Control) Run(ctx context.Context) {
+	reload.Run(ctx, reload.Interval, func() { c.Reload(ctx) })
+}
 
-func (c *Control) poll(ctx context.Context) {
+// Reload reads the files that have changed, and checks the open streams.
+func (c *Control) Reload(ctx context.Context) {
 	if c.tokens != nil {
 		c.tokens.Poll(ctx, "the bearer tokens", c.log)
 	}
