@@ -187,7 +187,10 @@ func (v *jwtVerifier) identity(claims map[string]any) (Identity, error) {
 		return Identity{}, unauthenticated("the email address in the bearer token is not verified")
 	}
 	groups, err := v.groups(claims)
-	return authenticated(v.prefix(claim)+name, groups, FromJWT), err
+	if err != nil {
+		return Identity{}, err
+	}
+	return authenticated(v.prefix(claim)+name, groups, FromJWT), nil
 }
 
 func (v *jwtVerifier) prefix(claim string) string {

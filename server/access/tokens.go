@@ -48,6 +48,9 @@ func parseToken(line string) (token string, id Identity, err error) {
 	r := csv.NewReader(strings.NewReader(line))
 	r.TrimLeadingSpace = true
 	values, err := r.Read()
+	for i := range values {
+		values[i] = strings.TrimSpace(values[i])
+	}
 	if err != nil || len(values) < fields-1 || len(values) > fields || values[0] == "" || values[1] == "" {
 		return "", Identity{}, fmt.Errorf(`a line is a token, or token,user,uid,"group1,group2"`)
 	}

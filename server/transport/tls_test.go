@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -282,5 +283,70 @@ func TestTLSFilesAreNeverIgnored(t *testing.T) {
 		if _, err := NewTLS(files); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// TestSuites checks over real handshakes that clients get no suite without authenticated encryption and forward secrecy.
+func TestSuites(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.sign(t, 1)
+	directory := t.TempDir()
+	files := TLSFiles{Certificate: filepath.Join(directory, "tls.crt"), Key: filepath.Join(directory, "tls.key")}
+	for path, text := range map[string][]byte{files.Certificate: cert, files.Key: key} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secure, err := NewTLS(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen(t.Context(), "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = SecureHTTP(l, secure)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.(*tls.Conn).HandshakeContext(t.Context())
+			_ = conn.Close()
+		}
+	}()
+	defer func() { _ = l.Close(); <-done }()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca.pem)
+	accepted := 0
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		if slices.Contains(suite.SupportedVersions, tls.VersionTLS13) {
+			continue
+		}
+		d := tls.Dialer{Config: &tls.Config{
+			RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID},
+		}}
+		conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+		if err == nil {
+			accepted++
+			_ = conn.Close()
+		}
+		modern := strings.HasPrefix(suite.Name, "TLS_ECDHE_ECDSA_") && (strings.Contains(suite.Name, "_GCM_") || strings.Contains(suite.Name, "_CHACHA20_"))
+		if (err == nil) != modern {
+			t.Errorf("%s: %v", suite.Name, err)
+		}
+	}
+	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11} {
+		d := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version}}
+		if conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String()); err == nil {
+			_ = conn.Close()
+			t.Errorf("TLS version %x is accepted", version)
+		}
+	}
+	if accepted != 3 {
+		t.Errorf("%d suites are accepted", accepted)
 	}
 }
