@@ -46,6 +46,7 @@ bindings:
 - {role: registrar, catalogs: [default], users: [registrar]}
 - {role: admin, catalogs: ["*"], users: [admin]}
 - {role: admin, catalogs: [other], users: [stranger]}
+quotas: [{catalogs: [other], crds: 3}]
 `
 
 // callers are those of the test: the roles in the columns of docs/access.md, a caller with a role in another catalog
@@ -436,6 +437,9 @@ func TestHiddenCatalogs(t *testing.T) {
 	listed, err := registry.ListCatalogs(withToken(t, "stranger"), &crdevalv1.ListCatalogsRequest{})
 	if err != nil || len(listed.GetCatalogs()) != 1 || listed.GetCatalogs()[0].GetName() != "other" {
 		t.Errorf("the stranger sees %v, %v", listed.GetCatalogs(), err)
+	}
+	if n := listed.GetCatalogs()[0].GetQuota().GetCrds(); n != 3 {
+		t.Errorf("the quota of CRDs is %d", n)
 	}
 	var texts []string
 	for _, catalog := range []string{"default", "missing"} {

@@ -133,6 +133,7 @@ func (a *App) startRegistry(ctx context.Context) error {
 	}
 	a.registry, err = registry.New(ctx, store, registry.Options{
 		Programs: a.programs, Scheduler: a.scheduler, MaxWait: a.config.MaxWait, Log: a.log, Registered: a.telemetry.CountRegistrations(),
+		Quota: func(catalog string) registry.Quota { return registry.Quota(a.access.Quota(catalog)) },
 		Engine: engine.Options{
 			Observer: a.telemetry.NewEngine(), Limits: a.config.documents(), Converter: converter,
 		},
