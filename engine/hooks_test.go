@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,6 +31,41 @@ func TestCheckpoints(t *testing.T) {
 		t.Logf("%s: %d checkpoints", c.name, calls-before)
 		if calls-before < 3 {
 			t.Errorf("%s: %d checkpoints", c.name, calls-before)
+		}
+	}
+}
+
+// TestGrow checks that an object needs memory for its tree, its defaults and upstream's errors, and that the error of
+// the hook ends the evaluation. All memory is released at the end.
+func TestGrow(t *testing.T) {
+	d := mustCompile(t, crdOf(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer","default":1}}}}}}`))
+	many := strings.Repeat("{},", 100_000)
+	noMemory := errors.New("no memory")
+	for name, object := range map[string]string{
+		"defaults": objectOf(`{"list":[` + many + `{}]}`), "a syntax error": `{"list":[` + many + `x]}`,
+		"no kind": `{"list":[` + many + `{}]}`,
+	} {
+		for _, most := range []int64{1 << 20, 1 << 30} {
+			var held, peak int64
+			ctx := WithHooks(t.Context(), &Hooks{Grow: func(n int64) error {
+				if held += n; n > 0 && held > most {
+					held -= n
+					return noMemory
+				}
+				peak = max(peak, held)
+				return nil
+			}})
+			ctx = WithHooks(ctx, &Hooks{Checkpoint: func() {}})
+			_, err := d.Default(ctx, Item{Object: JSON([]byte(object))}, EvaluationOptions{})
+			if errors.Is(err, noMemory) != (most == 1<<20) {
+				t.Errorf("%s, at most %d bytes: %v", name, most, err)
+			}
+			if most == 1<<30 && peak < 8_000_000 {
+				t.Errorf("%s: %d bytes", name, peak)
+			}
+			if held != 0 {
+				t.Errorf("%s: %d bytes are left", name, held)
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ package value
 
 import (
 	"sync"
+	"unsafe"
 )
 
 // Doc holds the trees of one evaluation and the bytes that their nodes refer to. It is not safe for concurrent use.
@@ -34,8 +35,9 @@ type Doc struct {
 	original   *Doc     // unedited parse of the request, for positions
 	finder     *Finder  // of original
 	table      []uint32 // hash table of the duplicate check
-	stop       interface{ Stopped() bool }
-	floats     bool // print Floats so that they parse as Floats again
+	work       Work
+	charged    int64 // bytes passed to work.Grow
+	floats     bool  // print Floats so that they parse as Floats again
 }
 
 // MaxGuesses is the length of Doc.Guesses, a power of two.
@@ -61,12 +63,38 @@ func Acquire() *Doc {
 // Release returns the Doc to the pool. Nothing obtained from it may be used afterwards.
 func (d *Doc) Release() {
 	d.Reset()
-	d.stop = nil
+	if d.charged > 0 {
+		d.work.Grow(-d.charged)
+	}
+	d.work, d.charged = nil, 0
 	if cap(d.Nodes) > maxPooledNodes || cap(d.Slots) > 4*maxPooledNodes || cap(d.table) > 4*maxPooledNodes ||
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return
 	}
 	pool.Put(d)
+}
+
+// Work is what a Doc belongs to.
+type Work interface {
+	// Stopped reports whether the work is over.
+	Stopped() bool
+	// Grow is called before the memory of the Doc grows by n bytes, and with a negative n after it was released. If it
+	// returns false, the work is over.
+	Grow(n int64) bool
+}
+
+// freeBytes is how large a Doc can become without a call of Work.Grow.
+const freeBytes = 1 << 17
+
+// charge reports that the nodes grow to a capacity. While they are copied, both arrays are in memory.
+func (d *Doc) charge(capacity int) {
+	size := int64(cap(d.Nodes)+capacity) * int64(unsafe.Sizeof(Node{}))
+	if d.work == nil || size <= max(d.charged, freeBytes) {
+		return
+	}
+	if d.work.Grow(size - d.charged) {
+		d.charged = size
+	}
 }
 
 // Reset empties the Doc and keeps its memory for the next document.

@@ -108,6 +108,13 @@ func (d *Doc) Duplicates(s Source) iter.Seq[Duplicate] {
 		if d.duplicates[s] == 0 || s == Arena {
 			return
 		}
+		if d.work != nil {
+			size := DecodedSize(d.Src[s])
+			if !d.work.Grow(size) {
+				return
+			}
+			defer d.work.Grow(-size)
+		}
 		var v any
 		found, err := kjson.UnmarshalStrict(d.Src[s], &v, kjson.DisallowDuplicateFields)
 		if err != nil {

@@ -65,6 +65,9 @@ func (s *Fragments) Add(key string, json []byte) (*Fragment, error) {
 // Append, InsertAfter or Replace. Src[Defaults] must be the text of the fragment's set.
 func (d *Doc) Graft(f *Fragment) uint32 {
 	base := uint32(len(d.Nodes))
+	if cap(d.Nodes)-len(d.Nodes) < len(f.nodes) {
+		d.charge(cap(d.Nodes) + max(len(f.nodes), cap(d.Nodes)/4))
+	}
 	d.Nodes = append(d.Nodes, f.nodes...)
 	added := d.Nodes[base:]
 	for i := range added {

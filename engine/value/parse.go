@@ -62,24 +62,39 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 	if failed == failedStopped {
 		return 0, ErrStopped
 	}
+	size := DecodedSize(src)
+	if d.work != nil {
+		if !d.work.Grow(size) {
+			return 0, ErrStopped
+		}
+		defer d.work.Grow(-size)
+	}
 	return 0, syntaxError(src)
 }
 
 // ErrStopped is the error of a Parse that was interrupted through StopOn.
 var ErrStopped = errors.New("stopped before the document was read")
 
-// StopOn makes Parse call stop.Stopped at least every millisecond, and return ErrStopped when it returns true. It
-// applies until Release.
-func (d *Doc) StopOn(stop interface{ Stopped() bool }) { d.stop = stop }
+// StopOn makes Parse call work.Stopped at least every millisecond, and return ErrStopped when it returns true. The Doc
+// reports its memory to the work. Both apply until Release.
+func (d *Doc) StopOn(work Work) {
+	d.work = work
+	d.charge(0) // memory from the pool
+}
 
-func (d *Doc) stopped() bool { return d.stop != nil && d.stop.Stopped() }
+func (d *Doc) stopped() bool { return d.work != nil && d.work.Stopped() }
 
 // reserve allocates the nodes of a long text at once, which avoids repeated copies while the array grows.
 func (d *Doc) reserve(src []byte) {
 	if len(src) < longText {
 		return
 	}
-	d.Nodes = slices.Grow(d.Nodes, 1+maxValues(src))
+	if more := 1 + maxValues(src); cap(d.Nodes)-len(d.Nodes) < more {
+		d.charge(len(d.Nodes) + more)
+		if !d.stopped() {
+			d.Nodes = slices.Grow(d.Nodes, more)
+		}
+	}
 }
 
 // maxValues returns an upper bound of the number of values in a text, or in a part of it, besides the root.
@@ -90,6 +105,12 @@ func maxValues(src []byte) int {
 
 // MaxTreeSize returns an upper bound of the memory of the nodes of a text, or of a part of it, besides the root, in bytes.
 func MaxTreeSize(src []byte) int { return maxValues(src) * int(unsafe.Sizeof(Node{})) }
+
+// DecodedSize estimates the memory of a text that encoding/json decodes into maps, or that is converted from YAML.
+func DecodedSize(src []byte) int64 {
+	const perValue = 192
+	return int64(maxValues(src)+bytes.Count(src, []byte{'\n'})) * perValue
+}
 
 const (
 	// longText is the length in bytes from which reserve counts the nodes of a text.
@@ -158,6 +179,9 @@ value:
 		return nodes, failedSyntax
 	}
 	if len(nodes) == cap(nodes) {
+		if d.charge(2 * cap(nodes)); len(nodes) >= stopEvery && d.stopped() {
+			return nodes, failedStopped
+		}
 		nodes = append(nodes, Node{})[:len(nodes)]
 	}
 	{

@@ -57,6 +57,9 @@ func (d *Doc) PositionAt(p Path) Position {
 	if d.original == nil {
 		// The tree may have been edited; the text has not.
 		d.original = Acquire()
+		if d.work != nil {
+			d.original.StopOn(d.work)
+		}
 		if _, err := d.original.Parse(d.Src[Request], Request, Limits{MaxBytes: maxSource}); err != nil {
 			return Position{} // the caller has changed the text
 		}

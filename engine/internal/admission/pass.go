@@ -36,6 +36,8 @@ type pass struct {
 	out  *Outcome
 	stop *interrupt.Signal
 
+	grown int64 // bytes that grow has charged
+
 	d      *value.Doc
 	edits  *plan.Edits // kept with the pass for its memory
 	pairs  *plan.Pairs // kept with the pass for its memory
@@ -77,6 +79,15 @@ func (p *pass) acquire() *value.Doc {
 	return d
 }
 
+// grow charges memory besides that of Docs until the end of the pass. It returns an error if there is none.
+func (p *pass) grow(n int64) error {
+	const free = 1 << 17
+	if n > free && p.stop.Grow(n) {
+		p.grown += n
+	}
+	return p.stop.Err()
+}
+
 // run evaluates one request. After a panic, the Doc and the pass are left to the garbage collector and do not return to
 // their pools.
 func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) (Outcome, error) {
@@ -89,6 +100,10 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.r, p.out, p.d = &p.request, &p.outcome, p.acquire()
 	err := do(p)
 	p.d.Release()
+	p.stop.Grow(-p.grown)
+	if e := p.stop.Err(); e != nil {
+		err = e
+	}
 	if p.patching != nil {
 		p.patching.release()
 	}

@@ -20,6 +20,9 @@ func (p *pass) read() error {
 		if late := expired(p.ctx); late != nil {
 			return late
 		}
+		if short := p.grow(value.DecodedSize(p.r.Body)); short != nil {
+			return short
+		}
 		of, cause := p.decodeForError()
 		if cause == nil { // upstream reads only the first document of a YAML stream
 			of, cause = nil, err
@@ -39,6 +42,9 @@ func (p *pass) parse() (err error) {
 	if p.json == nil {
 		p.json = p.r.Body
 		if p.r.YAML {
+			if err := p.grow(value.DecodedSize(p.r.Body)); err != nil {
+				return err
+			}
 			if p.json, p.yaml, err = value.YAMLToJSON(p.r.Body, p.r.Limits); err != nil {
 				p.json = nil
 				return err
@@ -161,6 +167,9 @@ func foldsToTypeMeta(key string) bool {
 // oddTypeMeta decodes an object with upstream's decoder if apiVersion or kind is absent, empty, malformed or not a
 // string, or if keys are duplicate or differ from them by case.
 func (p *pass) oddTypeMeta() error {
+	if short := p.grow(value.DecodedSize(p.r.Body)); short != nil {
+		return short
+	}
 	of, err := p.decodeForError()
 	if err != nil {
 		p.unread = p.undecodable(of, err)

@@ -17,12 +17,28 @@ type Hooks struct {
 	// called if the caller stops waiting for the work, and end when the work has ended, concurrently with abandon. Both
 	// are nil if the context ended first.
 	Background func() (abandon, end func())
+	// Grow is called before memory for documents grows by n bytes, and with a negative n after it was released. If it
+	// returns an error, the work ends with this error.
+	Grow func(n int64) error
 }
 
 type hooksKey struct{}
 
-// WithHooks returns a context for work that calls the hooks.
+// WithHooks returns a context for work that calls the hooks. A hook that is nil is that of ctx.
 func WithHooks(ctx context.Context, h *Hooks) context.Context {
+	if outer, _ := ctx.Value(hooksKey{}).(*Hooks); outer != nil {
+		both := *outer
+		if h.Checkpoint != nil {
+			both.Checkpoint = h.Checkpoint
+		}
+		if h.Background != nil {
+			both.Background = h.Background
+		}
+		if h.Grow != nil {
+			both.Grow = h.Grow
+		}
+		h = &both
+	}
 	return context.WithValue(ctx, hooksKey{}, h)
 }
 
@@ -31,6 +47,8 @@ type Signal struct {
 	done       <-chan struct{}
 	checkpoint func()
 	background func() (abandon, end func())
+	grow       func(int64) error
+	failed     atomic.Pointer[error] // of grow
 }
 
 // On returns a Signal that fires when the channel closes. A nil channel never fires.
@@ -41,7 +59,7 @@ func Of(ctx context.Context) *Signal {
 	h, _ := ctx.Value(hooksKey{}).(*Hooks)
 	switch done := ctx.Done(); {
 	case h != nil:
-		return &Signal{done, h.Checkpoint, h.Background}
+		return &Signal{done: done, checkpoint: h.Checkpoint, background: h.Background, grow: h.Grow}
 	case done != nil:
 		return &Signal{done: done}
 	}
@@ -61,12 +79,38 @@ func (s *Signal) Stopped() bool {
 }
 
 func (s *Signal) fired() bool {
+	if s.grow != nil && s.failed.Load() != nil {
+		return true
+	}
 	select {
 	case <-s.done:
 		return true
 	default:
 		return false
 	}
+}
+
+// Grow calls the hook. If that returns an error, Grow returns false, the signal fires, and Err returns the error.
+func (s *Signal) Grow(n int64) bool {
+	if s == nil || s.grow == nil {
+		return true
+	}
+	err := s.grow(n)
+	if err != nil {
+		s.failed.CompareAndSwap(nil, &err)
+	}
+	return err == nil
+}
+
+// Err returns the first error of the hook Grow.
+func (s *Signal) Err() error {
+	if s == nil || s.grow == nil {
+		return nil
+	}
+	if err := s.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Done returns a channel that is closed when the signal fires. It is nil if the signal can never fire.
