@@ -65,6 +65,9 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 		b.view, err = openView(ctx, s.registry, b.catalog, r.GetAtLeast(), b.inlineCrds)
 	}
 	b.budget.reset(s.limits.MaxMessageBytes, len(b.items)*reservedErrorBytes)
+	if lease := flow.LeaseOf(ctx); lease != nil {
+		b.budget.grow = func(n int64) error { return lease.Grow(ctx, flow.Response, n) }
+	}
 	return b, err
 }
 
@@ -165,6 +168,9 @@ func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context
 	if b.budget.discarded.Load() > int64(b.budget.max) { // results of the size of a whole response
 		return b.budget.exceeded()
 	}
+	if short := b.budget.short.Load(); short != nil {
+		return *short
+	}
 	if b.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.timeout)
@@ -230,7 +236,9 @@ const reservedErrorBytes = 512
 type budget struct {
 	max       int
 	left      atomic.Int64
-	discarded atomic.Int64 // bytes of results that did not fit
+	discarded atomic.Int64          // bytes of results that did not fit
+	grow      func(int64) error     // charges the lease of the call; nil: none
+	short     atomic.Pointer[error] // the first error of grow, which all further items get
 }
 
 // reset starts a response of at most max bytes, of which some are reserved. At most half can be reserved.
@@ -250,12 +258,19 @@ func encodedSize(result proto.Message) int64 {
 
 // take takes the encodedSize of a result. The error is that of the item.
 func (b *budget) take(need int64) error {
-	if b.left.Add(-need) >= 0 {
-		return nil
+	if b.left.Add(-need) < 0 {
+		b.left.Add(need)
+		b.discarded.Add(need)
+		return b.exceeded()
 	}
-	b.left.Add(need)
-	b.discarded.Add(need)
-	return b.exceeded()
+	if b.grow != nil {
+		if err := b.grow(need); err != nil {
+			b.left.Add(need)
+			b.short.CompareAndSwap(nil, &err)
+			return err
+		}
+	}
+	return nil
 }
 
 // takeBeyond takes what a result needs beyond its reserved bytes, and reports whether it fits.

@@ -134,6 +134,8 @@ func classify(err error) *Error {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.Is(err, flow.ErrNoMemory), errors.Is(err, flow.ErrTooLarge):
+		return memoryProblem(err)
 	case errors.As(err, &fromRegistry):
 		return &Error{
 			Reason: reasonNamed(string(fromRegistry.Reason)), Message: fromRegistry.Message,
@@ -310,7 +312,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	for i := range own.Streams {
 		handler := own.Streams[i].Handler
 		own.Streams[i].Handler = func(service any, s grpc.ServerStream) error {
-			return r.faults.call(s.Context(), handler(service, &serverStream{ServerStream: s}))
+			return r.faults.call(s.Context(), handler(service, &serverStream{ServerStream: s, ctx: withMemory(s.Context())}))
 		}
 	}
 	r.ServiceRegistrar.RegisterService(&own, service)
@@ -320,6 +322,7 @@ func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 	return func(service any, ctx context.Context, decode func(any) error, outer grpc.UnaryServerInterceptor) (any, error) {
 		intercept := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			inner := func(ctx context.Context, request any) (response any, err error) {
+				ctx = withMemory(ctx)
 				if err = checkRequest(request); err == nil {
 					response, err = next(f.withFlow(ctx, request), request)
 				}
@@ -373,8 +376,12 @@ func required(name, value string) error {
 // A serverStream checks the messages of a stream.
 type serverStream struct {
 	grpc.ServerStream
+	ctx   context.Context //nolint:containedctx // a grpc.ServerStream has one
 	begun bool
 }
+
+// Context implements grpc.ServerStream.
+func (s *serverStream) Context() context.Context { return s.ctx }
 
 // RecvMsg implements grpc.ServerStream. Only the first message of a stream names the catalog.
 func (s *serverStream) RecvMsg(m any) error {

@@ -57,6 +57,9 @@ type App struct {
 	inProcess *inprocess.Conn // calls the same services for the REST gateway
 	web       []web
 
+	memory      *flow.Memory // of the calls
+	connections *transport.Connections
+
 	grpcListeners []net.Listener
 	loaded        chan struct{}   // closed when the directories of --crds are loaded
 	draining      context.Context // ends when watches have to end
@@ -79,7 +82,7 @@ func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, erro
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	a := &App{config: c, build: b, log: log, loaded: make(chan struct{}), sleep: time.Sleep}
+	a := &App{config: c.withMemory(), build: b, log: log, loaded: make(chan struct{}), sleep: time.Sleep}
 	a.draining, a.drain = context.WithCancel(context.WithoutCancel(ctx))
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.background = background
@@ -209,7 +212,7 @@ const (
 )
 
 func (a *App) startGRPC(ctx context.Context) error {
-	limit := limitMemory()
+	limit := limitMemory(int64(a.config.Memory))
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	a.short = pressure(limit)
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
@@ -220,8 +223,13 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log,
 	})
 	a.telemetry.ObserveInFlight(limiter.State)
+	a.memory = flow.NewMemory(a.config.callBytes())
+	a.connections = transport.NewConnections(transport.ConnectionOptions{
+		Max: a.config.maxConnections(), Memory: a.memory, Closed: func(string) {}, Log: a.log,
+	})
 	options := transport.ServerOptions{
-		TLS: a.tls, Guard: a.guard, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
+		Memory: a.memory,
+		TLS:    a.tls, Guard: a.guard, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
 		Codec: api.Codec(a.config.limits()),
 	}
@@ -265,7 +273,7 @@ func (a *App) listen(ctx context.Context, addresses []string) ([]net.Listener, e
 			}
 			return nil
 		})
-		all = append(all, l)
+		all = append(all, a.connections.Listener(l))
 	}
 	return all, nil
 }

@@ -76,12 +76,13 @@ type Config struct {
 	ConversionKey      string            `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"Conversion"`
 	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time of a call of a conversion webhook." group:"Conversion"`
 
-	CacheBytes    Bytes         `default:"256MiB" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed." group:"Resources"`
+	Memory        Bytes         `default:"0" help:"Memory limit of the process. The defaults of other limits derive from it (docs/operations.md). 0: the limit of the container, else the memory of the machine." group:"Resources"`
+	CacheBytes    Bytes         `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
 	MaxInFlight   int           `default:"1024" help:"Maximum calls in flight, over gRPC and REST, including those that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. The calls that use CPU have a lower limit, which adapts to the load. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
 	MaxItemTime   time.Duration `default:"5s" help:"Maximum processor time of an item. Time in which the item waits for its turn or for a webhook does not count. 0: unlimited." group:"Resources"`
-	RESTBodyBytes Bytes         `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes." group:"Resources"`
+	RESTBodyBytes Bytes         `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes, at most a quarter of --memory." group:"Resources"`
 
-	MaxMessageBytes  Bytes `default:"64MiB" help:"Maximum size of a message or REST body, in either direction." group:"Limits"`
+	MaxMessageBytes  Bytes `default:"0" help:"Maximum size of a message or REST body, in either direction. 0: a sixteenth of --memory, at most 64MiB, and at least --max-document-bytes." group:"Limits"`
 	MaxBatchItems    int   `default:"1000" help:"Maximum items of an evaluation call." group:"Limits"`
 	MaxDocumentBytes Bytes `default:"3MiB" help:"Maximum size of a document or CRD." group:"Limits"`
 	MaxDocumentDepth int   `default:"10000" help:"Maximum nesting depth of a document." group:"Limits"`
@@ -144,19 +145,20 @@ func (c *Config) Validate() error {
 		wrong("conversion-timeout", "%v is not positive", c.ConversionTimeout)
 	}
 	for flag, value := range map[string]int64{
-		"max-message-bytes": int64(c.MaxMessageBytes), "max-batch-items": int64(c.MaxBatchItems), "max-document-bytes": int64(c.MaxDocumentBytes),
+		"max-batch-items": int64(c.MaxBatchItems), "max-document-bytes": int64(c.MaxDocumentBytes),
 		"max-document-depth": int64(c.MaxDocumentDepth), "max-alias-factor": int64(c.MaxAliasFactor), "max-alias-bytes": int64(c.MaxAliasBytes),
 	} {
 		if value < 1 || value > maxLimit {
 			wrong(flag, "%d is not between 1 and %d", value, maxLimit)
 		}
 	}
-	if c.MaxDocumentBytes > c.MaxMessageBytes {
+	if c.MaxMessageBytes < 0 || c.MaxMessageBytes > maxLimit {
+		wrong("max-message-bytes", "%d is not between 0 and %d", c.MaxMessageBytes, maxLimit)
+	}
+	if c.MaxMessageBytes != 0 && c.MaxDocumentBytes > c.MaxMessageBytes {
 		wrong("max-document-bytes", "%v exceeds --max-message-bytes=%v", c.MaxDocumentBytes, c.MaxMessageBytes)
 	}
-	if c.CacheBytes < 0 {
-		wrong("cache-bytes", "%d is negative", c.CacheBytes)
-	}
+	c.checkMemory(wrong)
 	if c.RESTBodyBytes < 0 || c.RESTBodyBytes != 0 && c.RESTBodyBytes < c.MaxMessageBytes {
 		wrong("rest-body-bytes", "%v is less than --max-message-bytes=%v", c.RESTBodyBytes, c.MaxMessageBytes)
 	}
@@ -177,16 +179,6 @@ func (c *Config) Validate() error {
 
 // maxLimit is the largest limit. Messages and gRPC have int32 lengths.
 const maxLimit = 1<<31 - 1
-
-// bodiesAtOnce is the default number of REST bodies of maximum size.
-const bodiesAtOnce = 4
-
-func (c *Config) restBodyBytes() Bytes {
-	if c.RESTBodyBytes == 0 {
-		return bodiesAtOnce * c.MaxMessageBytes
-	}
-	return c.RESTBodyBytes
-}
 
 // httpAddresses returns nil for "off".
 func (c *Config) httpAddresses() []string {

@@ -20,7 +20,7 @@ func TestDefaults(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
-	if c.CacheBytes != 256*MiB || c.MaxMessageBytes != 64*MiB || c.MaxDocumentBytes != 3*MiB || c.MaxBatchItems != 1000 || c.MaxDocumentDepth != 10000 ||
+	if c.Memory != 0 || c.CacheBytes != 0 || c.MaxMessageBytes != 0 || c.MaxDocumentBytes != 3*MiB || c.MaxBatchItems != 1000 || c.MaxDocumentDepth != 10000 ||
 		fmt.Sprint(c.GRPCAddress, c.HTTPAddress) != "[localhost:9090] [localhost:8080]" || c.Store != StoreBolt {
 		t.Errorf("%+v", c)
 	}
@@ -52,7 +52,7 @@ func TestParity(t *testing.T) {
 	values := map[string]string{
 		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
 		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "max-item-time": "9s", "rest-body-bytes": "65MiB", "max-message-bytes": "9MiB", "max-batch-items": "10",
-		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s", "pprof-address": "localhost:1",
+		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s", "pprof-address": "localhost:1", "memory": "1GiB",
 		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
 		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",
 		"conversion-webhooks": "a.example,in-cluster", "conversion-services": "ns/x=127.0.0.1:1", "conversion-cert": "f", "conversion-key": "g", "conversion-timeout": "9s",
@@ -241,15 +241,39 @@ func TestEtcdFiles(t *testing.T) {
 	}
 }
 
-func TestMemoryForRESTBodies(t *testing.T) {
-	for want, flags := range map[Bytes][]string{
-		256 * MiB: nil,
-		32 * MiB:  {"--max-message-bytes=8MiB"},
-		9 * MiB:   {"--max-message-bytes=8MiB", "--rest-body-bytes=9MiB"},
+// TestDerivedLimits covers the limits that derive from --memory, and explicit ones.
+func TestDerivedLimits(t *testing.T) {
+	for flags, want := range map[string][5]Bytes{ // cache, message, REST bodies, ledger, connections
+		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 16 * MiB, 24 * MiB, 128},
+		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 128 * MiB, 192 * MiB, 1024},
+		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 256 * MiB, 8064 * MiB, maxConnections},
+		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 128 * MiB, 240 * MiB, 1024},
+		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 32 * MiB, 384 * MiB, 2048},
+		"--memory=1GiB --rest-body-bytes=65MiB":  {256 * MiB, 64 * MiB, 65 * MiB, 384 * MiB, 2048},
 	} {
-		c, err := Defaults(flags...)
-		if err != nil || c.Validate() != nil || c.restBodyBytes() != want {
-			t.Errorf("%v: %v, %v, want %v", flags, c.restBodyBytes(), err, want)
+		c, err := Defaults(strings.Fields(flags)...)
+		if err != nil || c.Validate() != nil {
+			t.Fatal(flags, err, c.Validate())
+		}
+		c = c.withMemory()
+		got := [5]Bytes{c.CacheBytes, c.MaxMessageBytes, c.RESTBodyBytes, Bytes(c.callBytes()), Bytes(c.maxConnections())}
+		if got != want {
+			t.Errorf("%s: %v, want %v", flags, got, want)
+		}
+	}
+	if c, _ := Defaults(); c.withMemory().Memory < 64*MiB {
+		t.Errorf("the default of --memory is %v", c.withMemory().Memory)
+	}
+	for flags, want := range map[string]string{
+		"--memory=63MiB":                       "--memory: 63MiB is less than 64MiB",
+		"--memory=512MiB --cache-bytes=385MiB": "--cache-bytes: 385MiB exceeds three quarters of --memory=512MiB",
+	} {
+		c, err := Defaults(strings.Fields(flags)...)
+		if err == nil {
+			err = c.Validate()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", flags, err, want)
 		}
 	}
 }

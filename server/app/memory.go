@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -32,17 +33,87 @@ func containerLimit(files []string) int64 {
 	return 0
 }
 
-// limitMemory sets Go's memory limit from the container, unless GOMEMLIMIT does. It returns the limit, 0 for none.
-func limitMemory() int64 {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		if limit := containerLimit(cgroupFiles); limit > 0 {
-			debug.SetMemoryLimit(limit / 10 * 9)
+// machineMemory returns the memory of the machine, or assumedMemory if the system does not report it.
+func machineMemory(file string) int64 {
+	const assumedMemory = 4 << 30
+	content, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(content)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "MemTotal: %d kB", &kib); n == 1 {
+			return kib << 10
 		}
 	}
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		return limit
+	return assumedMemory
+}
+
+// Parts of --memory. Go's limit leaves an eighth for what Go does not count: the binary, and allocations before a
+// collection has made room for them. Live memory is the cache, the ledger and some base; the rest is for garbage.
+const (
+	goLimitPart    = 8 // GOMEMLIMIT leaves one part of so many
+	cachePart      = 4
+	messagePart    = 16
+	bodiesPart     = 4
+	bytesPerClient = 512 << 10 // of --memory, for each connection
+	maxConnections = 16384
+)
+
+// memoryOf returns the memory that the process may use by default: from GOMEMLIMIT, the container or the machine.
+func memoryOf(goLimit int64) Bytes {
+	if goLimit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") != "" {
+		return Bytes(goLimit / (goLimitPart - 1) * goLimitPart)
 	}
-	return 0
+	if limit := containerLimit(cgroupFiles); limit > 0 {
+		return Bytes(limit)
+	}
+	return Bytes(machineMemory("/proc/meminfo"))
+}
+
+// withMemory returns the configuration with all limits that derive from --memory.
+func (c Config) withMemory() Config {
+	if c.Memory == 0 {
+		c.Memory = memoryOf(debug.SetMemoryLimit(-1))
+	}
+	if c.CacheBytes == 0 {
+		c.CacheBytes = min(256*MiB, c.Memory/cachePart)
+	}
+	if c.MaxMessageBytes == 0 {
+		c.MaxMessageBytes = max(min(64*MiB, c.Memory/messagePart), c.MaxDocumentBytes)
+	}
+	if c.RESTBodyBytes == 0 {
+		c.RESTBodyBytes = max(min(4*c.MaxMessageBytes, c.Memory/bodiesPart), c.MaxMessageBytes)
+	}
+	return c
+}
+
+// callBytes returns the size of the memory ledger: half of what the cache leaves.
+func (c *Config) callBytes() int64 {
+	return max(int64(c.Memory-c.CacheBytes)/2, int64(c.Memory)/messagePart)
+}
+
+// maxConnections returns the limit of open connections.
+func (c *Config) maxConnections() int { return int(min(c.Memory/bytesPerClient, maxConnections)) }
+
+// checkMemory reports contradictions of --memory and other limits.
+func (c *Config) checkMemory(wrong func(flag, format string, args ...any)) {
+	const least = 64 * MiB
+	if c.CacheBytes < 0 {
+		wrong("cache-bytes", "%d is negative", c.CacheBytes)
+	}
+	switch {
+	case c.Memory == 0:
+	case c.Memory < least:
+		wrong("memory", "%v is less than %v", c.Memory, least)
+	case c.CacheBytes > c.Memory/4*3:
+		wrong("cache-bytes", "%v exceeds three quarters of --memory=%v", c.CacheBytes, c.Memory)
+	}
+}
+
+// limitMemory sets Go's memory limit, unless GOMEMLIMIT does, and returns it.
+func limitMemory(memory int64) int64 {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory / goLimitPart * (goLimitPart - 1))
+	}
+	return debug.SetMemoryLimit(-1)
 }
 
 // pressure returns a function that reports whether memory is short: whether the live heap of the last collection

@@ -18,7 +18,7 @@ import (
 // startWeb creates the HTTP servers: the REST gateway, that of --metrics-address, which serves some of its paths, and
 // that of --pprof-address.
 func (a *App) startWeb(ctx context.Context) error {
-	bodies := gateway.NewBodies(int64(a.config.restBodyBytes()), func() { a.rejected(rejectedBodies) })
+	bodies := gateway.NewBodies(int64(a.config.RESTBodyBytes), func() { a.rejected(rejectedBodies) })
 	context.AfterFunc(a.draining, bodies.Drain)
 	a.telemetry.ObserveBodies(bodies.Taken)
 	metrics := a.telemetry.Handler()
@@ -28,8 +28,8 @@ func (a *App) startWeb(ctx context.Context) error {
 	}
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
 		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Trouble: a.trouble,
-		Reviewed: a.telemetry.CountReviews(),
-		Admit:    a.admitRequest,
+		Reviewed: a.telemetry.CountReviews(), Open: a.openLease,
+		Admit: a.admitRequest,
 		Limits: value.Limits{
 			MaxDepth: a.config.MaxDocumentDepth, MaxAliasFactor: a.config.MaxAliasFactor, MaxAliasBytes: int(a.config.MaxAliasBytes),
 		},
@@ -52,6 +52,9 @@ func (a *App) startWeb(ctx context.Context) error {
 	}
 	return a.startPprof(ctx)
 }
+
+// openLease opens the memory lease of a REST request. Its caller is not authenticated yet.
+func (a *App) openLease(ctx context.Context) *flow.Lease { return a.memory.Open(a.gate.Caller(ctx)) }
 
 // addWeb serves h at addresses, with TLS if t is not nil.
 func (a *App) addWeb(ctx context.Context, h http.Handler, addresses []string, t *transport.TLS) error {

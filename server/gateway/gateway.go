@@ -21,6 +21,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -32,6 +33,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // DefaultMaxBodyBytes is the default of Options.MaxBodyBytes: 64 MiB.
@@ -46,6 +48,8 @@ type Options struct {
 	// Admit is called before a body is read. The call runs in the context that it returns, and then calls release. Its
 	// error, a status, is the answer. Default: every call is admitted.
 	Admit func(*http.Request) (ctx context.Context, release func(), err error)
+	// Open opens the lease of a request, which ends when the response is written. Default: no lease.
+	Open func(context.Context) *flow.Lease
 	// Lists bounds the lists of a request, by JSON name. A longer list gets LIMIT_EXCEEDED. Default: those of api.Limits.
 	Lists map[string]api.ListLimit
 	// Limits bound the YAML bodies that are converted to JSON here. MaxBytes is ignored. The server bounds documents.
@@ -80,6 +84,9 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	}
 	if o.Admit == nil {
 		o.Admit = func(r *http.Request) (context.Context, func(), error) { return r.Context(), func() {}, nil }
+	}
+	if o.Open == nil {
+		o.Open = func(context.Context) *flow.Lease { return nil }
 	}
 	if o.Trouble == nil {
 		o.Trouble = func() string { return "" }
@@ -195,7 +202,13 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.reject(w, r, invalid("the path %q is not UTF-8", r.URL.Path))
 		return
 	}
-	g.mux.ServeHTTP(w, r.WithContext(peer.NewContext(r.Context(), peerOf(r))))
+	ctx := peer.NewContext(r.Context(), peerOf(r))
+	lease := g.options.Open(ctx)
+	defer lease.Release()
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Time{}) // that of the previous request
+	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, lease: lease},
+		r.WithContext(flow.WithLease(ctx, lease)))
 }
 
 const (

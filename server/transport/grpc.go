@@ -1,8 +1,10 @@
 // Package transport receives calls: listeners (TCP, unix sockets), TLS with files that may be rotated, the gRPC server
 // with its interceptors, and the HTTP server. Of the API it knows the errors only.
 //
-// The order of the interceptors, outermost first: telemetry, access log, recovery, guard, gate. So a panic is logged and
-// counted as an error, and a call that is not permitted uses no slot.
+// The order of the interceptors, outermost first: telemetry, access log, memory, recovery, guard, gate. So a panic is
+// logged and counted as an error, and a call that is not permitted uses no slot.
+//
+// A call holds its slot and its memory until gRPC has written the response: account.go and connections.go.
 package transport
 
 import (
@@ -14,17 +16,22 @@ import (
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
 
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/inprocess"
 )
 
 // DefaultMaxMessageBytes bounds a message in either direction. The default of gRPC is 4 MiB.
 const DefaultMaxMessageBytes = 64 << 20
+
+// maxStreamsPerConnection bounds the streams of a connection. It exceeds the watches that one caller may have.
+const maxStreamsPerConnection = 2000
 
 // streamWindow is the flow-control window of streams and connections. A batch of some hundred objects fits.
 const streamWindow = 4 << 20
@@ -38,6 +45,7 @@ type ServerOptions struct {
 	Stats           stats.Handler    // telemetry; may be nil
 	Log             *slog.Logger     // nil: slog.Default()
 	Codec           encoding.CodecV2 // nil: the codec of gRPC
+	Memory          *flow.Memory     // of the calls; nil: unlimited
 }
 
 // withDefaults returns the options with every default filled in.
@@ -49,23 +57,27 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	if o.Gate == nil {
 		o.Gate = NewGate(GateOptions{})
 	}
+	if o.Codec == nil {
+		o.Codec = encoding.GetCodecV2(grpcproto.Name)
+	}
 	return o
 }
 
 // interceptors returns the interceptors of every call, the outermost first.
-func (o ServerOptions) interceptors() (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
+func (o ServerOptions) interceptors(inner bool) (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
 	access, panics := accessLog{o.Log}, onPanic(o.Log)
-	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, recovery.UnaryServerInterceptor(panics),
-		o.Guard.unary, o.Gate.unary}
-	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, recovery.StreamServerInterceptor(panics),
-		o.Guard.stream, o.Gate.stream}
+	account := accounts{memory: o.Memory, caller: o.Gate.Caller, rejected: o.Gate.Rejected, inner: inner}
+	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, account.unary,
+		recovery.UnaryServerInterceptor(panics), o.Guard.unary, o.Gate.unary}
+	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, account.stream,
+		recovery.StreamServerInterceptor(panics), o.Guard.stream, o.Gate.stream}
 	return unary, stream
 }
 
 // NewInProcess returns a connection without services whose calls pass the same interceptors as those of NewServer.
 func NewInProcess(o ServerOptions) *inprocess.Conn {
 	o = o.withDefaults()
-	unary, stream := o.interceptors()
+	unary, stream := o.interceptors(true)
 	return inprocess.New(inprocess.Options{Unary: unary, Stream: stream, Stats: o.Stats,
 		MaxMessageBytes: o.MaxMessageBytes})
 }
@@ -74,21 +86,23 @@ func NewInProcess(o ServerOptions) *inprocess.Conn {
 func NewServer(o ServerOptions) *grpc.Server {
 	o = o.withDefaults()
 	o.Gate.incoming.timeout = baseTimeout + time.Duration(o.MaxMessageBytes/bytesPerSecond)*time.Second
-	unary, stream := o.interceptors()
+	unary, stream := o.interceptors(false)
 	options := []grpc.ServerOption{
 		grpc.Creds(credentialsOf(o.TLS)),
 		grpc.MaxRecvMsgSize(o.MaxMessageBytes),
 		grpc.MaxSendMsgSize(o.MaxMessageBytes),
 		grpc.InitialWindowSize(streamWindow),
 		grpc.InitialConnWindowSize(streamWindow),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.MaxConcurrentStreams(maxStreamsPerConnection),
+		grpc.SharedWriteBuffer(true),
+		grpc.StatsHandler(connStats{}),
+		grpc.ForceServerCodecV2(accountingCodec{o.Codec}),
 		grpc.InTapHandle(o.Guard.tap(accessLog{o.Log}, o.Gate.tap(accessLog{o.Log}))),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-	}
-	if o.Codec != nil {
-		options = append(options, grpc.ForceServerCodecV2(o.Codec))
 	}
 	if o.Stats != nil {
 		options = append(options, grpc.StatsHandler(o.Stats))

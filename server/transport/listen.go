@@ -120,8 +120,8 @@ const (
 func NewHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: recovered(h, log), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients, such as handshakes
+		MaxHeaderBytes: maxHeaderBytes, ConnState: followState,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // errors of clients, such as handshakes
 	}
 }
 

@@ -1,0 +1,42 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
+)
+
+// MemoryError returns the status of a call for whose lease an error of Grow was returned.
+func MemoryError(err error) error {
+	if p := classify(err); p != nil {
+		return p.GRPCStatus().Err()
+	}
+	return err
+}
+
+// memoryProblem returns the error of a call or an item for which the memory ledger has no bytes.
+func memoryProblem(err error) *Error {
+	metadata := map[string]string{"limit": "memory"}
+	if errors.Is(err, flow.ErrTooLarge) {
+		return &Error{
+			Reason: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED, Metadata: metadata,
+			Message: "the call needs more memory than one caller may use: send fewer or smaller items in a call, or raise --memory",
+		}
+	}
+	return &Error{
+		Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, Metadata: metadata,
+		Message: "other calls use the memory that this one needs: retry later, send fewer or smaller items in a call, or raise --memory",
+	}
+}
+
+// withMemory returns a context whose evaluations charge the lease of the call for their document trees.
+func withMemory(ctx context.Context) context.Context {
+	lease := flow.LeaseOf(ctx)
+	if lease == nil {
+		return ctx
+	}
+	return engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error { return lease.Grow(ctx, flow.Tree, n) }})
+}

@@ -1,0 +1,339 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Kind is what the bytes of a lease are used for.
+type Kind int
+
+// The kinds of bytes.
+const (
+	Request  Kind = iota // requests: received bytes, and decoded messages
+	Tree                 // document trees
+	Response             // results, and encoded responses until they are written
+	kinds
+)
+
+// String returns the kind as an attribute of metrics.
+func (k Kind) String() string { return [...]string{"request", "tree", "response"}[k] }
+
+const (
+	// share is how much a caller may hold, as a multiple of the free bytes. So one caller can hold two thirds of the
+	// memory, ten callers two twenty-firsts each, and a caller that holds nothing always finds free bytes.
+	share = 2
+	// reservedPart of the memory is reserved for callers that hold at most one smallPart of it.
+	reservedPart = 8
+	smallPart    = 256
+	// stallTime is how long a lease must wait for its peer before it can be revoked.
+	stallTime = time.Second
+	// revokeInterval is how often a lease is revoked while others wait.
+	revokeInterval = 100 * time.Millisecond
+	// maxMemoryWait bounds the wait for bytes.
+	maxMemoryWait = 500 * time.Millisecond
+)
+
+// ErrNoMemory is the error of a lease for which there are no bytes at the moment.
+var ErrNoMemory = errors.New("no memory for the call")
+
+// ErrTooLarge is the error of a lease that would need more bytes than one caller can ever hold.
+var ErrTooLarge = errors.New("the call needs more memory than a caller may hold")
+
+// Memory is a ledger of the bytes that calls hold: requests, document trees and responses. It is fair: no caller can
+// take all bytes. It is safe for concurrent use. A nil Memory has no bound.
+type Memory struct {
+	total int64
+
+	mu      sync.Mutex
+	used    int64
+	byKind  [kinds]int64
+	callers map[string]*holder
+	waiting []*waiter // the first came first
+	stalled map[*Lease]struct{}
+	ticking bool
+	stats   MemoryStats
+}
+
+// MemoryStats are numbers of a Memory.
+type MemoryStats struct {
+	Total, Rejected, Revoked int64
+	Bytes                    [kinds]int64
+}
+
+// holder counts what a caller holds.
+type holder struct {
+	bytes  int64
+	leases int
+}
+
+// waiter is a lease that waits for bytes.
+type waiter struct {
+	lease   *Lease
+	kind    Kind
+	bytes   int64
+	granted chan struct{}
+}
+
+// NewMemory returns a ledger of total bytes.
+func NewMemory(total int64) *Memory {
+	return &Memory{total: total, callers: map[string]*holder{}, stalled: map[*Lease]struct{}{}}
+}
+
+// Stats returns the numbers of the ledger.
+func (m *Memory) Stats() MemoryStats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.stats
+	s.Total, s.Bytes = m.total, m.byKind
+	return s
+}
+
+// MaxPerCaller returns the most bytes that a caller can hold if no other holds any.
+func (m *Memory) MaxPerCaller() int64 { return (m.total - m.total/reservedPart) * share / (share + 1) }
+
+// A Lease holds bytes for one call. A nil Lease holds nothing and has no bound. It is safe for concurrent use.
+type Lease struct {
+	of     *Memory
+	caller string
+	holder *holder
+
+	// guarded by of.mu
+	bytes  [kinds]int64
+	since  time.Time // since when it waits for its peer; zero: it does not
+	revoke func()
+	closed bool
+}
+
+// Open returns an empty lease of a caller. The call ends with Release.
+func (m *Memory) Open(caller string) *Lease {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.callers[caller]
+	if h == nil {
+		h = &holder{}
+		m.callers[caller] = h
+	}
+	h.leases++
+	return &Lease{of: m, caller: caller, holder: h}
+}
+
+// Grow adds bytes to the lease. It waits a short time if there are none. Errors: ErrNoMemory, ErrTooLarge, and that of
+// the context.
+func (l *Lease) Grow(ctx context.Context, k Kind, n int64) error {
+	if l == nil || n <= 0 {
+		l.Shrink(k, -n)
+		return nil
+	}
+	m := l.of
+	m.mu.Lock()
+	if l.held()+n > m.MaxPerCaller() {
+		m.stats.Rejected++
+		m.mu.Unlock()
+		return ErrTooLarge
+	}
+	if len(m.waiting) == 0 && m.fits(l, n) {
+		m.add(l, k, n)
+		m.mu.Unlock()
+		return nil
+	}
+	w := &waiter{lease: l, kind: k, bytes: n, granted: make(chan struct{})}
+	m.waiting = append(m.waiting, w)
+	m.grant() // others may have to wait, and this one not
+	m.tick()
+	m.mu.Unlock()
+	late := time.NewTimer(maxMemoryWait)
+	defer late.Stop()
+	var err error
+	select {
+	case <-w.granted:
+		return nil
+	case <-late.C:
+		err = ErrNoMemory
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.Index(m.waiting, w)
+	if i < 0 {
+		return nil // granted meanwhile
+	}
+	m.waiting = slices.Delete(m.waiting, i, i+1)
+	m.stats.Rejected++
+	return err
+}
+
+// held returns the bytes of the lease.
+func (l *Lease) held() (n int64) {
+	for _, bytes := range l.bytes {
+		n += bytes
+	}
+	return n
+}
+
+// fits reports whether n more bytes fit for a lease.
+func (m *Memory) fits(l *Lease, n int64) bool {
+	after := l.holder.bytes + n
+	free := m.total - m.used
+	if after <= m.total/smallPart {
+		return n <= free
+	}
+	free -= m.total / reservedPart
+	return n <= free && after <= share*(free-n)
+}
+
+func (m *Memory) add(l *Lease, k Kind, n int64) {
+	if l.closed { // the call has ended meanwhile
+		return
+	}
+	l.bytes[k] += n
+	l.holder.bytes += n
+	m.byKind[k] += n
+	m.used += n
+}
+
+// grant grants the bytes of all that fit, the first one first.
+func (m *Memory) grant() {
+	m.waiting = slices.DeleteFunc(m.waiting, func(w *waiter) bool {
+		if !m.fits(w.lease, w.bytes) {
+			return false
+		}
+		m.add(w.lease, w.kind, w.bytes)
+		close(w.granted)
+		return true
+	})
+}
+
+// tick revokes stalled leases while others wait.
+func (m *Memory) tick() {
+	if m.ticking || len(m.waiting) == 0 {
+		return
+	}
+	m.ticking = true
+	time.AfterFunc(revokeInterval, func() {
+		m.mu.Lock()
+		m.ticking = false
+		revoke := m.longestStalled()
+		m.tick()
+		m.mu.Unlock()
+		if revoke != nil {
+			revoke()
+		}
+	})
+}
+
+// longestStalled returns the function that revokes the lease that has waited for its peer for longest; nil if none can
+// be revoked. A lease is revoked only for a caller that holds less than an equal part.
+func (m *Memory) longestStalled() func() {
+	equal := m.total / int64(len(m.callers)+1)
+	if !slices.ContainsFunc(m.waiting, func(w *waiter) bool { return w.lease.holder.bytes+w.bytes <= equal }) {
+		return nil
+	}
+	var longest *Lease
+	for l := range m.stalled {
+		if time.Since(l.since) >= stallTime && l.held() > 0 && (longest == nil || l.since.Before(longest.since)) {
+			longest = l
+		}
+	}
+	if longest == nil {
+		return nil
+	}
+	delete(m.stalled, longest)
+	m.stats.Revoked++
+	return longest.revoke
+}
+
+// Shrink removes bytes from the lease.
+func (l *Lease) Shrink(k Kind, n int64) {
+	if l == nil || n <= 0 {
+		return
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	l.shrink(k, n)
+}
+
+func (l *Lease) shrink(k Kind, n int64) {
+	n = min(n, l.bytes[k])
+	m := l.of
+	l.bytes[k] -= n
+	l.holder.bytes -= n
+	m.byKind[k] -= n
+	m.used -= n
+	m.grant()
+}
+
+// Keep reduces the lease to at most n bytes of one kind.
+func (l *Lease) Keep(k Kind, n int64) {
+	if l == nil {
+		return
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	for other, bytes := range l.bytes {
+		if Kind(other) == k {
+			bytes -= n
+		}
+		if bytes > 0 {
+			l.shrink(Kind(other), bytes)
+		}
+	}
+}
+
+// AwaitPeer notes that the lease waits for its peer from now on, to send or to receive. If others need its bytes and it
+// makes no progress for a second, revoke is called once. A call of AwaitPeer notes progress. If revoke is nil, the lease
+// waits no more.
+func (l *Lease) AwaitPeer(revoke func()) {
+	if l == nil {
+		return
+	}
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	if revoke == nil || l.closed {
+		delete(l.of.stalled, l)
+		return
+	}
+	l.since, l.revoke = time.Now(), revoke
+	l.of.stalled[l] = struct{}{}
+}
+
+// Release removes all bytes. The lease holds nothing afterwards.
+func (l *Lease) Release() {
+	if l == nil {
+		return
+	}
+	m := l.of
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l.closed {
+		return
+	}
+	for k := range l.bytes {
+		l.shrink(Kind(k), l.bytes[k])
+	}
+	l.closed = true
+	delete(m.stalled, l)
+	if l.holder.leases--; l.holder.leases == 0 {
+		delete(m.callers, l.caller)
+	}
+}
+
+type leaseKey struct{}
+
+// WithLease returns a context with the lease of its call.
+func WithLease(ctx context.Context, l *Lease) context.Context {
+	return context.WithValue(ctx, leaseKey{}, l)
+}
+
+// LeaseOf returns the lease of a call; nil if it has none.
+func LeaseOf(ctx context.Context) *Lease {
+	l, _ := ctx.Value(leaseKey{}).(*Lease)
+	return l // may be a nil *Lease
+}

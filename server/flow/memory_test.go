@@ -1,0 +1,125 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestMemoryIsShared: a caller cannot take all bytes, and a small caller always finds some.
+func TestMemoryIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const total = 1 << 20
+		m := NewMemory(total)
+		greedy := m.Open("greedy")
+		if err := greedy.Grow(t.Context(), Request, m.MaxPerCaller()+1); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("more than a caller may hold: %v", err)
+		}
+		held := int64(0)
+		for range 10 {
+			one := m.Open("greedy")
+			for one.Grow(t.Context(), Tree, total/64) == nil {
+				held += total / 64
+			}
+		}
+		if held > m.MaxPerCaller() || held < m.MaxPerCaller()/2 {
+			t.Errorf("one caller holds %d of %d", held, total)
+		}
+		for _, name := range []string{"b", "c"} {
+			l := m.Open(name)
+			for l.Grow(t.Context(), Response, total/64) == nil {
+			}
+			if l.held() == 0 {
+				t.Errorf("%s finds no bytes", name)
+			}
+		}
+		if small := m.Open("small"); small.Grow(t.Context(), Request, total/smallPart) != nil {
+			t.Error("the reserved part is not available")
+		}
+		if s := m.Stats(); s.Total != total || s.Rejected == 0 || s.Bytes[Request] != total/smallPart || s.Bytes[Tree] != held {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestMemoryIsReleased: bytes return to the ledger, and those that wait get them in order.
+func TestMemoryIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory(1 << 20)
+		first := m.Open("a")
+		if err := first.Grow(t.Context(), Request, 500<<10); err != nil {
+			t.Fatal(err)
+		}
+		second := m.Open("b")
+		got := make(chan error)
+		go func() { got <- second.Grow(t.Context(), Request, 400<<10) }()
+		synctest.Wait()
+		first.Release()
+		first.Release()
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := m.Open("c").Grow(cancelled, Request, 500<<10); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled call: %v", err)
+		}
+		if err := second.Grow(t.Context(), Tree, 100<<10); err != nil {
+			t.Error(err)
+		}
+		second.Keep(Request, 50<<10)
+		if s := m.Stats(); s.Bytes != [kinds]int64{50 << 10, 0, 0} {
+			t.Errorf("%+v", s)
+		}
+		second.Release()
+		if s := m.Stats(); m.used != 0 || s.Bytes != [kinds]int64{} {
+			t.Errorf("%+v", s)
+		}
+		if err := second.Grow(t.Context(), Tree, 1); err != nil || m.used != 0 {
+			t.Errorf("a released lease holds %d bytes: %v", m.used, err)
+		}
+	})
+}
+
+// TestRevokedLeases: the lease that has waited for its peer for longest is revoked, if another caller needs the bytes.
+func TestRevokedLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory(1 << 20)
+		revoked := ""
+		stall := func(name string) *Lease {
+			l := m.Open(name)
+			if err := l.Grow(t.Context(), Response, 200<<10); err != nil {
+				t.Fatal(name, err)
+			}
+			l.AwaitPeer(func() {
+				revoked += name
+				l.Release()
+			})
+			return l
+		}
+		stall("a")
+		b := stall("b")
+		time.Sleep(stallTime)
+		b.AwaitPeer(func() { t.Error("a lease with progress was revoked") })
+		stall("c").AwaitPeer(nil)
+		if err := m.Open("d").Grow(t.Context(), Request, 200<<10); err != nil || revoked != "a" {
+			t.Errorf("%v, revoked %q", err, revoked)
+		}
+		if s := m.Stats(); s.Revoked != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestWithoutMemory(t *testing.T) {
+	var m *Memory
+	l := m.Open("a")
+	if err := l.Grow(t.Context(), Request, 1<<40); err != nil || LeaseOf(WithLease(t.Context(), l)) != nil {
+		t.Error(err)
+	}
+	l.AwaitPeer(func() {})
+	l.Keep(Request, 0)
+	l.Release()
+}

@@ -1,0 +1,188 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
+)
+
+const (
+	// callBytes is what a call takes besides its messages: goroutines, headers, contexts.
+	callBytes = 16 << 10
+	// streamPatience is how much longer a client of a stream may take to read a message: it may have work to do with each.
+	streamPatience = 5 * time.Minute
+)
+
+// accounts makes each call hold a lease of the memory ledger until its response is written.
+type accounts struct {
+	memory   *flow.Memory // nil: unlimited
+	caller   func(context.Context) string
+	rejected func(reason string)
+	inner    bool // the calls are in the same process, so nothing is encoded
+}
+
+// open returns a context with the lease of a call. own is nil if the REST gateway has opened the lease. It then releases
+// it as well.
+func (a accounts) open(ctx context.Context) (with context.Context, own *flow.Lease, err error) {
+	if a.memory == nil || flow.LeaseOf(ctx) != nil {
+		return ctx, nil, nil
+	}
+	own = a.memory.Open(a.caller(ctx))
+	if err := own.Grow(ctx, flow.Request, callBytes); err != nil {
+		own.Release()
+		return ctx, nil, a.failure(err)
+	}
+	return flow.WithLease(ctx, own), own, nil
+}
+
+// failure returns the error of a call for which there is no memory.
+func (a accounts) failure(err error) error {
+	if errors.Is(err, flow.ErrNoMemory) {
+		a.rejected(RejectedMemory)
+	}
+	return api.MemoryError(err)
+}
+
+func (a accounts) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	ctx, own, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lease := flow.LeaseOf(ctx)
+	if m, ok := req.(proto.Message); ok && own != nil {
+		err = lease.Grow(ctx, flow.Request, int64(proto.Size(m)))
+	}
+	var reply any
+	if err == nil {
+		reply, err = handler(ctx, req)
+	} else {
+		err = a.failure(err)
+	}
+	m, ok := reply.(proto.Message)
+	if err == nil && ok && lease != nil {
+		if err = lease.Grow(ctx, flow.Response, int64(proto.Size(m))); err != nil {
+			err = a.failure(err)
+		}
+	}
+	switch {
+	case own == nil:
+		return reply, err
+	case err != nil || !ok || a.inner:
+		own.Release()
+		return reply, err
+	}
+	return newResponse(ctx, m, own, 0), nil
+}
+
+// stream opens a lease for a stream, and one for each message that it sends.
+func (a accounts) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ctx, own, err := a.open(ss.Context())
+	if err != nil {
+		return err
+	}
+	if own == nil {
+		return handler(srv, ss)
+	}
+	defer own.Release()
+	if a.inner {
+		return handler(srv, ss)
+	}
+	return handler(srv, &accountedStream{ServerStream: ss, ctx: ctx, of: a})
+}
+
+type accountedStream struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // a grpc.ServerStream has one
+	of  accounts
+}
+
+// Context implements grpc.ServerStream.
+func (s *accountedStream) Context() context.Context { return s.ctx }
+
+// SendMsg implements grpc.ServerStream.
+func (s *accountedStream) SendMsg(message any) error {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return s.ServerStream.SendMsg(message)
+	}
+	lease := s.of.memory.Open(s.of.caller(s.ctx))
+	if err := lease.Grow(s.ctx, flow.Response, int64(proto.Size(m))); err != nil {
+		lease.Release()
+		return s.of.failure(err)
+	}
+	r := newResponse(s.ctx, m, lease, streamPatience)
+	err := s.ServerStream.SendMsg(r)
+	if !r.encoded {
+		r.end()
+	}
+	return err
+}
+
+// A response is a message with the lease of its call. Its lease ends when gRPC has written or dropped the encoded
+// message, or when the connection closes.
+type response struct {
+	message  proto.Message
+	lease    *flow.Lease
+	conn     *conn // nil: not over a conn
+	patience time.Duration
+	encoded  bool
+	deadline time.Time // to be written; set when it is encoded
+
+	waiting bool // guarded by conn.mu
+}
+
+func newResponse(ctx context.Context, m proto.Message, lease *flow.Lease, patience time.Duration) *response {
+	return &response{message: m, lease: lease, conn: connOf(ctx), patience: patience}
+}
+
+// Get implements mem.BufferPool. Nothing allocates from a response.
+func (r *response) Get(length int) *[]byte { return mem.DefaultBufferPool().Get(length) }
+
+// Put implements mem.BufferPool. gRPC calls it when it does not need the encoded message anymore.
+func (r *response) Put(buffer *[]byte) {
+	mem.DefaultBufferPool().Put(buffer)
+	if r.conn != nil {
+		r.conn.remove(r)
+	}
+	r.end()
+}
+
+func (r *response) end() { r.lease.Release() }
+
+// accountingCodec encodes responses so that their leases end when they are written.
+type accountingCodec struct{ encoding.CodecV2 }
+
+// minBuffer is the size above which gRPC returns a buffer to its pool.
+const minBuffer = 1<<10 + 1
+
+// Marshal implements encoding.CodecV2.
+func (c accountingCodec) Marshal(v any) (mem.BufferSlice, error) {
+	r, ok := v.(*response)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	r.encoded = true
+	size := proto.Size(r.message)
+	buffer := r.Get(max(size, minBuffer))
+	data, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend((*buffer)[:0], r.message)
+	if err != nil {
+		r.end()
+		return nil, err
+	}
+	*buffer = data
+	r.message = nil
+	r.lease.Keep(flow.Response, int64(cap(data)))
+	if r.conn != nil {
+		r.deadline = time.Now().Add(baseTimeout + r.patience + time.Duration(size/bytesPerSecond)*time.Second)
+		r.conn.add(r)
+	}
+	return mem.BufferSlice{mem.NewBuffer(buffer, r)}, nil
+}
