@@ -143,7 +143,7 @@ func freePort(t *testing.T) string {
 
 // get returns the body of an HTTP response with status 200.
 func (s *server) get(path string) (string, error) {
-	response, err := s.web.Get("http://crdeval" + path)
+	response, err := s.web.Get("http://localhost" + path)
 	if err != nil {
 		return "", err
 	}
