@@ -66,7 +66,7 @@ func (s *evaluationService) open(ctx context.Context, r evaluation) (*batch, err
 	}
 	b.budget.reset(s.limits.MaxMessageBytes, len(b.items)*reservedErrorBytes)
 	if lease := flow.LeaseOf(ctx); lease != nil {
-		b.budget.grow = func(n int64) error { return lease.Grow(ctx, flow.Response, n) }
+		b.budget.grow = func(n int64) error { return lease.TryGrow(flow.Response, n) }
 	}
 	return b, err
 }

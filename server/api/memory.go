@@ -38,5 +38,5 @@ func withMemory(ctx context.Context) context.Context {
 	if lease == nil {
 		return ctx
 	}
-	return engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error { return lease.Grow(ctx, flow.Tree, n) }})
+	return engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error { return lease.TryGrow(flow.Tree, n) }})
 }

@@ -55,6 +55,7 @@ type Memory struct {
 	waiting []*waiter // the first came first
 	stalled map[*Lease]struct{}
 	ticking bool
+	short   bool // TryGrow failed since the last tick
 	stats   MemoryStats
 }
 
@@ -124,9 +125,15 @@ func (m *Memory) Open(caller string) *Lease {
 	return &Lease{of: m, caller: caller, holder: h}
 }
 
+// TryGrow is Grow without waiting, for work that holds a seat of the processor.
+func (l *Lease) TryGrow(k Kind, n int64) error { return l.grow(nil, k, n) } //nolint:staticcheck // nil: does not wait
+
 // Grow adds bytes to the lease. It waits a short time if there are none. Errors: ErrNoMemory, ErrTooLarge, and that of
-// the context.
-func (l *Lease) Grow(ctx context.Context, k Kind, n int64) error {
+// the context. A negative n removes bytes.
+func (l *Lease) Grow(ctx context.Context, k Kind, n int64) error { return l.grow(ctx, k, n) }
+
+// grow does not wait if ctx is nil.
+func (l *Lease) grow(ctx context.Context, k Kind, n int64) error {
 	if l == nil || n <= 0 {
 		l.Shrink(k, -n)
 		return nil
@@ -142,6 +149,13 @@ func (l *Lease) Grow(ctx context.Context, k Kind, n int64) error {
 		m.add(l, k, n)
 		m.mu.Unlock()
 		return nil
+	}
+	if ctx == nil {
+		m.short = m.short || l.holder.bytes+n <= m.equalShare()
+		m.stats.Rejected++
+		m.tick()
+		m.mu.Unlock()
+		return ErrNoMemory
 	}
 	w := &waiter{lease: l, kind: k, bytes: n, granted: make(chan struct{})}
 	m.waiting = append(m.waiting, w)
@@ -213,7 +227,7 @@ func (m *Memory) grant() {
 
 // tick revokes stalled leases while others wait.
 func (m *Memory) tick() {
-	if m.ticking || len(m.waiting) == 0 {
+	if m.ticking || len(m.waiting) == 0 && !m.short {
 		return
 	}
 	m.ticking = true
@@ -229,11 +243,15 @@ func (m *Memory) tick() {
 	})
 }
 
+// equalShare returns the bytes of a caller if all had the same.
+func (m *Memory) equalShare() int64 { return m.total / int64(len(m.callers)+1) }
+
 // longestStalled returns the function that revokes the lease that has waited for its peer for longest; nil if none can
 // be revoked. A lease is revoked only for a caller that holds less than an equal part.
 func (m *Memory) longestStalled() func() {
-	equal := m.total / int64(len(m.callers)+1)
-	if !slices.ContainsFunc(m.waiting, func(w *waiter) bool { return w.lease.holder.bytes+w.bytes <= equal }) {
+	equal := m.equalShare()
+	needed := m.short || slices.ContainsFunc(m.waiting, func(w *waiter) bool { return w.lease.holder.bytes+w.bytes <= equal })
+	if m.short = false; !needed {
 		return nil
 	}
 	var longest *Lease
