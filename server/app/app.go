@@ -225,8 +225,11 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.telemetry.ObserveInFlight(limiter.State)
 	a.memory = flow.NewMemory(a.config.callBytes())
 	a.connections = transport.NewConnections(transport.ConnectionOptions{
-		Max: a.config.maxConnections(), Memory: a.memory, Closed: func(string) {}, Log: a.log,
+		Max: a.config.maxConnections(), Memory: a.memory, Log: a.log,
 	})
+	a.connections.Closed = a.telemetry.ObserveConnections(a.connections.Len,
+		transport.ClosedFull, transport.ClosedUnread, transport.ClosedNoMemory)
+	a.telemetry.ObserveMemory(a.memory.Stats)
 	options := transport.ServerOptions{
 		Memory: a.memory,
 		TLS:    a.tls, Guard: a.guard, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),

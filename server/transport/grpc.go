@@ -95,7 +95,6 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.InitialConnWindowSize(streamWindow),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreamsPerConnection),
-		grpc.SharedWriteBuffer(true),
 		grpc.StatsHandler(connStats{}),
 		grpc.ForceServerCodecV2(accountingCodec{o.Codec}),
 		grpc.InTapHandle(o.Guard.tap(accessLog{o.Log}, o.Gate.tap(accessLog{o.Log}))),
