@@ -26,7 +26,9 @@ type Limits struct {
 	MaxPageSize int
 	// MaxRegisterCrds bounds the CRDs of a call of RegisterCrds. Default: 1,000.
 	MaxRegisterCrds int
-	// MaxWatchesPerCaller bounds the open calls of WatchCrds of one caller. Default: 1,000.
+	// MaxWatches bounds the open calls of WatchCrds of all callers. Default: 4,000.
+	MaxWatches int
+	// MaxWatchesPerCaller bounds the open calls of WatchCrds of one caller. Default: a quarter of MaxWatches.
 	MaxWatchesPerCaller int
 	// MaxStreams bounds the open calls of AdmitStream and ReadStream of all callers. Default: 64.
 	MaxStreams int
@@ -59,7 +61,8 @@ func (l Limits) withDefaults() Limits {
 	set(&l.DefaultPageSize, registry.DefaultPageSize)
 	set(&l.MaxPageSize, registry.MaxPageSize)
 	set(&l.MaxRegisterCrds, 1000)
-	set(&l.MaxWatchesPerCaller, 1000)
+	set(&l.MaxWatches, 4000)
+	set(&l.MaxWatchesPerCaller, max(l.MaxWatches/4, 1))
 	set(&l.MaxStreams, 64)
 	set(&l.MaxStreamsPerCaller, max(l.MaxStreams/2, 1))
 	l.Documents = l.Documents.WithDefaults()
@@ -79,7 +82,7 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxErrorDetails: maxErrorDetails, MaxErrorBytes: maxErrorBytes,
 		MaxTraces: engine.MaxTraces, MaxTraceSteps: engine.MaxTraceSteps, MaxTraceValueBytes: engine.MaxTraceValueBytes,
 		MaxStreams: int32(l.MaxStreams), MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
-		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamWindow, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller),
+		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamWindow, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller), MaxWatches: int32(l.MaxWatches),
 	}
 	if l.MaxItemTime > 0 {
 		m.MaxItemTime = durationpb.New(l.MaxItemTime)

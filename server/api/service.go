@@ -49,6 +49,8 @@ type Options struct {
 	Scheduler *flow.Scheduler
 	// MaxStreamIdle is the time without progress after which a stream may lose its slot to another. Default: 1 minute.
 	MaxStreamIdle time.Duration
+	// MaxWatchStall is the time that a watch waits for a caller that does not read. Default: 1 minute.
+	MaxWatchStall time.Duration
 	// Log receives internal errors. Default: slog.Default().
 	Log *slog.Logger
 	// InProcess is where the gateway calls what has no messages: the conversion webhook. May be nil.
@@ -62,6 +64,7 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	o.Limits = o.Limits.withDefaults()
 	o.Log = cmp.Or(o.Log, slog.Default())
 	o.MaxStreamIdle = cmp.Or(o.MaxStreamIdle, time.Minute)
+	o.MaxWatchStall = cmp.Or(o.MaxWatchStall, time.Minute)
 	if o.Caller == nil {
 		o.Caller = func(context.Context) string { return "" }
 	}

@@ -101,32 +101,6 @@ func wantLost(t *testing.T, slot *streamSlot, limit string) {
 	}
 }
 
-// TestWatchSlots checks that watches are limited per caller, and that slots are released.
-func TestWatchSlots(t *testing.T) {
-	caller := "a"
-	o := Options{Limits: Limits{MaxWatchesPerCaller: 11}, Caller: func(context.Context) string { return caller }}
-	w := newWatchSlots(&o)
-	release, err := w.take(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.take(t.Context(), true); err == nil {
-		t.Error("two watches with manifests count as 20, and 11 are allowed")
-	}
-	if _, err := w.take(t.Context(), false); err != nil {
-		t.Error(err)
-	}
-	caller = "b"
-	if _, err := w.take(t.Context(), true); err != nil {
-		t.Errorf("another caller: %v", err)
-	}
-	release()
-	caller = "a"
-	if _, err := w.take(t.Context(), true); err != nil {
-		t.Errorf("after the release: %v", err)
-	}
-}
-
 // TestStreamMemory checks that what all streams hold delays the second message of each, and not the first.
 func TestStreamMemory(t *testing.T) { synctest.Test(t, testStreamMemory) }
 

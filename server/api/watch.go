@@ -3,7 +3,10 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -14,50 +17,156 @@ import (
 // fullWatchSlots is the number of slots of a watch with CRD_VIEW_FULL. It holds manifests for a slow caller.
 const fullWatchSlots = 10
 
-// watchSlots bounds the watches of each caller.
+// watchSlots bounds the watches of each caller and of all callers. If no slot is free, a caller takes slots from the
+// caller with the most, if that keeps at least as many as the first one gets. So callers that want many watches end up
+// with equal shares, and do not take them from each other without end.
 type watchSlots struct {
-	max      int
-	caller   func(context.Context) string
-	draining <-chan struct{} // nil: never
+	max, maxPerCaller int
+	maxStall          time.Duration
+	caller            func(context.Context) string
+	draining          <-chan struct{} // nil: never
+	start             time.Time
 
-	mu    sync.Mutex
-	taken map[string]int // by caller
+	mu      sync.Mutex
+	taken   int
+	callers map[string]*watchCaller
+}
+
+// watchCaller has the watches of a caller.
+type watchCaller struct {
+	taken int
+	slots map[*watchSlot]struct{}
+}
+
+// watchSlot counts as size slots.
+type watchSlot struct {
+	of     *watchSlots
+	caller string
+	size   int
+	active atomic.Int64 // the time of the last event that was sent, in nanoseconds since of.start
+	end    context.CancelCauseFunc
 }
 
 func newWatchSlots(o *Options) *watchSlots {
-	return &watchSlots{max: o.Limits.MaxWatchesPerCaller, caller: o.Caller, draining: o.Draining, taken: map[string]int{}}
+	return &watchSlots{
+		max: o.Limits.MaxWatches, maxPerCaller: o.Limits.MaxWatchesPerCaller, maxStall: o.MaxWatchStall, caller: o.Caller,
+		draining: o.Draining, start: time.Now(), callers: map[string]*watchCaller{},
+	}
 }
 
 // errWatchDraining ends watches when the server shuts down.
 var errWatchDraining = shuttingDown("watch again from the last token, or at another replica")
 
-// take takes slots for a watch of the caller.
-func (w *watchSlots) take(ctx context.Context, full bool) (release func(), err error) {
+// take takes slots for a watch of the caller. The returned context ends when the watch has to end.
+func (w *watchSlots) take(ctx context.Context, full bool) (context.Context, *watchSlot, error) {
 	select {
 	case <-w.draining:
-		return nil, errWatchDraining
+		return nil, nil, errWatchDraining
 	default:
 	}
-	caller, slots := w.caller(ctx), 1
+	slot := &watchSlot{of: w, caller: w.caller(ctx), size: 1}
 	if full {
-		slots = min(fullWatchSlots, w.max)
+		slot.size = min(fullWatchSlots, w.maxPerCaller)
 	}
+	slot.touch()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.taken[caller]+slots > w.max {
-		return nil, overloaded("max_watches_per_caller", w.max,
-			"the watches of this caller exceed max_watches_per_caller, %d (one with CRD_VIEW_FULL counts as %d): "+
-				"end some, or watch at another replica", w.max, fullWatchSlots)
+	own := w.callers[slot.caller]
+	if own == nil {
+		own = &watchCaller{slots: map[*watchSlot]struct{}{}}
 	}
-	w.taken[caller] += slots
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.taken[caller] -= slots; w.taken[caller] == 0 {
-			delete(w.taken, caller)
+	after := own.taken + slot.size
+	if after > w.maxPerCaller {
+		return nil, nil, overloaded("max_watches_per_caller", w.maxPerCaller,
+			"the watches of this caller exceed max_watches_per_caller, %d (one with CRD_VIEW_FULL counts as %d): "+
+				"end some, or watch at another replica", w.maxPerCaller, fullWatchSlots)
+	}
+	for w.taken+slot.size > w.max {
+		other := w.most().idle()
+		if other == nil || w.callers[other.caller].taken-other.size < after {
+			return nil, nil, overloaded("max_watches", w.max,
+				"the watches of all callers reach max_watches, %d (one with CRD_VIEW_FULL counts as %d), and no other caller has "+
+					"more than this one: end some, or watch at another replica", w.max, fullWatchSlots)
 		}
-	}, nil
+		w.remove(other)
+		other.end(overloaded("max_watches", w.max, "a caller with fewer watches needs the slot of this watch, which was idle for longest "+
+			"(the limit max_watches is %d): watch again from the last token, or at another replica", w.max))
+	}
+	ctx, slot.end = context.WithCancelCause(ctx)
+	w.callers[slot.caller] = own
+	own.slots[slot] = struct{}{}
+	own.taken += slot.size
+	w.taken += slot.size
+	return ctx, slot, nil
 }
+
+// most returns the caller with the most slots, nil for none.
+func (w *watchSlots) most() (most *watchCaller) {
+	for _, c := range w.callers {
+		if most == nil || c.taken > most.taken {
+			most = c
+		}
+	}
+	return most
+}
+
+// idle returns the watch that has not sent an event for longest, nil for none.
+func (c *watchCaller) idle() (idle *watchSlot) {
+	if c == nil {
+		return nil
+	}
+	for slot := range c.slots {
+		if idle == nil || slot.active.Load() < idle.active.Load() {
+			idle = slot
+		}
+	}
+	return idle
+}
+
+// remove removes a slot, unless it was removed before. The caller holds mu.
+func (w *watchSlots) remove(slot *watchSlot) {
+	own := w.callers[slot.caller]
+	if own == nil {
+		return
+	}
+	if _, ok := own.slots[slot]; !ok {
+		return
+	}
+	delete(own.slots, slot)
+	own.taken -= slot.size
+	w.taken -= slot.size
+	if len(own.slots) == 0 {
+		delete(w.callers, slot.caller)
+	}
+}
+
+// release gives the slots back and ends the context of the watch.
+func (slot *watchSlot) release() {
+	slot.of.mu.Lock()
+	defer slot.of.mu.Unlock()
+	slot.of.remove(slot)
+	slot.end(nil)
+}
+
+// touch notes that the watch sent an event.
+func (slot *watchSlot) touch() { slot.active.Store(int64(time.Since(slot.of.start))) }
+
+// send calls f, which sends an event. It ends the watch if that takes too long because the caller does not read.
+func (slot *watchSlot) send(f func() error) error {
+	defer time.AfterFunc(slot.of.maxStall, func() {
+		slot.end(&Error{
+			Reason: crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED,
+			Message: fmt.Sprintf("the caller did not read an event within %v: watch again, and read events as they arrive",
+				slot.of.maxStall),
+		})
+	}).Stop()
+	err := f()
+	slot.touch()
+	return err
+}
+
+// watchEndMargin is how long an ended watch waits for a Send in progress. gRPC ends that with the call.
+const watchEndMargin = time.Second
 
 // WatchCrds sends the CRDs of a catalog and then each change.
 func (s *registryService) WatchCrds(
@@ -67,31 +176,36 @@ func (s *registryService) WatchCrds(
 	if err != nil {
 		return err
 	}
-	release, err := s.watches.take(stream.Context(), full)
+	ctx, slot, err := s.watches.take(stream.Context(), full)
 	if err != nil {
 		return err
 	}
-	defer release()
-	ctx, cancel := context.WithCancelCause(stream.Context())
-	defer cancel(nil)
+	defer slot.release()
+	ended := make(chan error, 1)
 	go func() {
-		select {
-		case <-s.watches.draining:
-			cancel(errWatchDraining)
-		case <-ctx.Done():
-		}
-	}()
-	err = s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), func(e registry.Event) (err error) { // blocks while the caller does not read
-		c := e.CRD
-		if full && c != nil && e.Type != registry.Deleted {
-			if c, err = s.withManifest(ctx, r.GetCatalog(), c); err != nil {
-				return err
+		ended <- s.registry.Watch(ctx, r.GetCatalog(), r.GetFromToken(), func(e registry.Event) (err error) { // blocks while the caller does not read
+			c := e.CRD
+			if full && c != nil && e.Type != registry.Deleted {
+				if c, err = s.withManifest(ctx, r.GetCatalog(), c); err != nil {
+					return err
+				}
 			}
-		}
-		eventType := crdevalv1.WatchEventType_value["WATCH_EVENT_TYPE_"+string(e.Type)]
-		return stream.Send(&crdevalv1.WatchCrdsResponse{Type: crdevalv1.WatchEventType(eventType), Token: e.Token, Crd: crd(c, full)})
-	})
+			eventType := crdevalv1.WatchEventType_value["WATCH_EVENT_TYPE_"+string(e.Type)]
+			m := &crdevalv1.WatchCrdsResponse{Type: crdevalv1.WatchEventType(eventType), Token: e.Token, Crd: crd(c, full)}
+			return slot.send(func() error { return stream.Send(m) })
+		})
+	}()
+	select {
+	case err = <-ended:
+	case <-s.watches.draining:
+		slot.end(errWatchDraining)
+	case <-ctx.Done():
+	}
 	if cause := context.Cause(ctx); cause != nil {
+		select {
+		case <-ended:
+		case <-time.After(watchEndMargin):
+		}
 		return cause
 	}
 	return err

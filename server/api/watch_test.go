@@ -325,3 +325,32 @@ func TestWatchDrain(t *testing.T) {
 		t.Errorf("%d rejections counted, want none", n)
 	}
 }
+
+// TestWatchOfSilentCallerEnds: a watch ends although a Send waits for a caller that does not read.
+func TestWatchOfSilentCallerEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	event := registry.Event{Type: registry.Modified, CRD: &registry.CRD{Name: strings.Repeat("x", 1<<20)}}
+	w := startWatched(t, func(_ context.Context, _ string, send func(registry.Event) error) (err error) {
+		for err == nil {
+			err = send(event)
+		}
+		ended <- err
+		return err
+	}, func(o *api.Options) { o.MaxWatchStall = time.Millisecond })
+	stream, err := w.registry.WatchCrds(t.Context(), &crdevalv1.WatchCrdsRequest{Catalog: "default"})
+	if err == nil {
+		_, err = stream.Header()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the watch did not end")
+	}
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if reason(t, status.Convert(err)) != "WATCH_EXPIRED" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -29,6 +29,9 @@ import (
 	"github.com/crdeval/crdeval/server/webhook"
 )
 
+// registryPart is the part of --memory that all that is registered can use: an eighth.
+const registryPart = 8
+
 // sweepInterval is how often old revisions are removed.
 const sweepInterval = time.Hour
 
@@ -136,7 +139,8 @@ func (a *App) startRegistry(ctx context.Context) error {
 	}
 	a.registry, err = registry.New(ctx, store, registry.Options{
 		Programs: a.programs, Scheduler: a.scheduler, MaxWait: a.config.MaxWait, Log: a.log, Registered: a.telemetry.CountRegistrations(),
-		Quota: func(catalog string) registry.Quota { return registry.Quota(a.access.Quota(catalog)) },
+		MaxBytes: int64(a.config.Memory) / registryPart,
+		Quota:    func(catalog string) registry.Quota { return registry.Quota(a.access.Quota(catalog)) },
 		Engine: engine.Options{
 			Observer: a.telemetry.NewEngine(), Limits: a.config.documents(), Converter: converter,
 		},
