@@ -82,8 +82,10 @@ func (a *App) startDirectories(ctx context.Context) error {
 		return err
 	}
 	var e *registry.Error
-	_, _, err = a.registry.CreateCatalog(ctx, catalog, 0)
-	if err != nil && (!errors.As(err, &e) || e.Reason != registry.CatalogExists) {
+	if _, err = a.registry.Catalog(ctx, catalog, ""); errors.As(err, &e) && e.Reason == registry.CatalogNotFound {
+		_, _, err = audit.Watch(a.registry, a.audit).CreateCatalog(audit.Server(ctx, "--crds"), catalog, 0)
+	}
+	if err != nil && (!errors.As(err, &e) || e.Reason != registry.CatalogExists) { // another replica may have created it
 		return err
 	}
 	a.task(func(ctx context.Context) { loader.Run(audit.Server(ctx, "--crds"), func() { close(a.loaded) }) })
