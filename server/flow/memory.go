@@ -52,6 +52,7 @@ type Memory struct {
 	used    int64
 	byKind  [kinds]int64
 	callers map[string]*holder
+	holding int       // callers that hold bytes
 	waiting []*waiter // the first came first
 	stalled map[*Lease]struct{}
 	ticking bool
@@ -145,7 +146,7 @@ func (l *Lease) grow(ctx context.Context, k Kind, n int64) error {
 		m.mu.Unlock()
 		return ErrTooLarge
 	}
-	if len(m.waiting) == 0 && m.fits(l, n) {
+	if (len(m.waiting) == 0 || ctx == nil) && m.fits(l, n) { // those that wait can wait because of their own share
 		m.add(l, k, n)
 		m.mu.Unlock()
 		return nil
@@ -207,6 +208,9 @@ func (m *Memory) add(l *Lease, k Kind, n int64) {
 	if l.closed { // the call has ended meanwhile
 		return
 	}
+	if l.holder.bytes == 0 && n > 0 {
+		m.holding++
+	}
 	l.bytes[k] += n
 	l.holder.bytes += n
 	m.byKind[k] += n
@@ -243,8 +247,8 @@ func (m *Memory) tick() {
 	})
 }
 
-// equalShare returns the bytes of a caller if all had the same.
-func (m *Memory) equalShare() int64 { return m.total / int64(len(m.callers)+1) }
+// equalShare returns the bytes of a caller if all that hold some had the same.
+func (m *Memory) equalShare() int64 { return m.total / int64(m.holding+1) }
 
 // longestStalled returns the function that revokes the lease that has waited for its peer for longest; nil if none can
 // be revoked. A lease is revoked only for a caller that holds less than an equal part.
@@ -281,6 +285,9 @@ func (l *Lease) Shrink(k Kind, n int64) {
 func (l *Lease) shrink(k Kind, n int64) {
 	n = min(n, l.bytes[k])
 	m := l.of
+	if l.holder.bytes == n && n > 0 {
+		m.holding--
+	}
 	l.bytes[k] -= n
 	l.holder.bytes -= n
 	m.byKind[k] -= n

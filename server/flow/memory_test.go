@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -109,6 +110,36 @@ func TestRevokedLeases(t *testing.T) {
 		}
 		if s := m.Stats(); s.Revoked != 1 {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestMemoryBesideWaitingCaller: a caller that waits because of its own share does not keep others from free bytes.
+func TestMemoryBesideWaitingCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory(1 << 20)
+		for range 100 { // callers without bytes do not reduce the equal share
+			m.Open(rand.Text())
+		}
+		greedy := m.Open("greedy")
+		if err := greedy.Grow(t.Context(), Tree, m.MaxPerCaller()); err != nil {
+			t.Fatal(err)
+		}
+		greedy.AwaitPeer(greedy.Release)
+		go func() { _ = m.Open("greedy").Grow(t.Context(), Tree, 64<<10) }()
+		synctest.Wait()
+		other := m.Open("other")
+		if err := other.TryGrow(Tree, 64<<10); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(stallTime)
+		if err := other.Grow(t.Context(), Tree, 250<<10); err != nil || m.Stats().Revoked != 1 {
+			t.Errorf("%v: %+v", err, m.Stats())
+		}
+		synctest.Wait()
+		other.Release()
+		if m.holding != 0 || m.used != 0 {
+			t.Errorf("%d callers hold %d bytes", m.holding, m.used)
 		}
 	})
 }
