@@ -220,7 +220,8 @@ func (a *App) startGRPC(ctx context.Context) error {
 	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
 	a.short = pressure(limit)
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
-	a.rejected = a.telemetry.CountRejectedCalls(string(flow.ReasonConcurrency), string(flow.ReasonMaxInFlight),
+	a.rejected = a.telemetry.CountRejectedCalls(
+		string(flow.ReasonConcurrency), string(flow.ReasonDelay), string(flow.ReasonMaxInFlight),
 		transport.RejectedMemory, transport.RejectedIncomplete, rejectedBodies, rejectedOther)
 	limiter := flow.NewLimiter(flow.LimiterOptions{Max: a.config.MaxInFlight})
 	a.gate = transport.NewGate(transport.GateOptions{

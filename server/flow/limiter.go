@@ -22,11 +22,20 @@ const (
 	maxBurst  = 256
 	// calmTime is how long no call may exceed the limit before bursts are allowed again.
 	calmTime = time.Second
+	// targetDelay is how long a runnable goroutine may wait for a processor on average.
+	targetDelay = 50 * time.Millisecond
+	// minOffered is the number of calls in a window, for each core, below which no call is rejected because of the delay:
+	// then other processes cause it.
+	minOffered = 8
+	// gain is how much the share of rejected calls changes in a window for a relative error of 1, and for its change.
+	gain = 0.05
+	// maxDelayError bounds the relative error, maxShed the share of rejected calls.
+	maxDelayError, maxShed = 4, 0.95
 	// The delay after which rejected calls should be retried.
 	minRetryDelay = 100 * time.Millisecond
 	maxRetryDelay = 10 * time.Second
 	// delayVariants is the number of random delays in a window. Rejections are cached for each of them.
-	delayVariants = 16
+	delayVariants = 2
 )
 
 // Limiter limits the calls that run or wait for CPU. The limit follows Little's law: it is the number of calls that the
@@ -34,12 +43,17 @@ const (
 // stays short, whatever they cost. Calls that wait for something else, such as a webhook, a client or a store, are
 // paused and do not count.
 //
+// Calls can also wait for CPU before they reach the limiter, as goroutines of connections. So the limiter measures how
+// long runnable goroutines wait for a processor. If they wait longer than targetDelay, it rejects a share of the calls,
+// which a proportional-integral controller adapts. A flow that offers less than its fair share is exempt.
+//
 // The limiter has no queue: runnable calls are queued by the scheduler already. It accepts short bursts. While calls
 // exceed the limit for longer than burstTime, further calls are rejected. A flow with fewer calls than its fair share is
 // then still accepted, until twice the limit is reached.
 type Limiter struct {
 	cores, max int
 	now        func() time.Duration // since the start
+	delay      func() time.Duration // mean wait of runnable goroutines since the last call
 
 	mu       sync.Mutex
 	limit    int
@@ -50,8 +64,13 @@ type Limiter struct {
 	over     time.Duration  // since when, or when last if strict, calls exceed the limit
 	exceeded bool           // over is valid
 	window   limiterStats
-	last     limiterStats // the previous window
-	variants []*Rejection // of the current window; nil: not built yet
+	last     limiterStats   // the previous window
+	offered  map[string]int // calls in the window, by flow
+	previous map[string]int // those in the previous window
+	fair     float64        // calls of a flow in a window that are exempt from shedding
+	shed     float64        // share of the calls to reject
+	excess   float64        // relative error of the delay in the last window
+	variants []*Rejection   // of the current window; nil: not built yet
 	variant  int
 }
 
@@ -69,6 +88,7 @@ type Reason string
 // The reasons of rejections.
 const (
 	ReasonConcurrency Reason = "concurrency"   // the adaptive limit
+	ReasonDelay       Reason = "delay"         // goroutines wait too long for a processor
 	ReasonMaxInFlight Reason = "max_in_flight" // the fixed limit
 )
 
@@ -93,6 +113,7 @@ type LimiterOptions struct {
 	Max   int                  // calls in flight, including paused ones; 0: unlimited
 	Cores int                  // 0: GOMAXPROCS
 	Now   func() time.Duration // a monotonic clock; nil: the clock of the system
+	Delay func() time.Duration // mean wait of runnable goroutines since its last call; nil: that of this process
 }
 
 // NewLimiter returns a limiter without calls.
@@ -101,8 +122,12 @@ func NewLimiter(o LimiterOptions) *Limiter {
 		start := time.Now()
 		o.Now = func() time.Duration { return time.Since(start) }
 	}
+	if o.Delay == nil {
+		o.Delay = schedulerDelay()
+	}
 	l := &Limiter{
-		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)), max: o.Max, now: o.Now, flows: map[string]int{},
+		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)), max: o.Max, now: o.Now, delay: o.Delay, flows: map[string]int{},
+		offered: map[string]int{}, previous: map[string]int{},
 	}
 	l.limit = callsPerCore * l.cores
 	return l
@@ -116,6 +141,7 @@ func (l *Limiter) Admit(flow string) (*Slot, *Rejection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.advance()
+	l.offered[flow]++
 	if l.max > 0 && l.active+l.paused >= l.max {
 		return nil, l.reject(ReasonMaxInFlight, l.max)
 	}
@@ -124,6 +150,9 @@ func (l *Limiter) Admit(flow string) (*Slot, *Rejection) {
 	}
 	if l.strict && l.active < l.limit && now-l.over > calmTime {
 		l.strict, l.exceeded = false, false
+	}
+	if l.sheds(flow) {
+		return nil, l.reject(ReasonDelay, 0)
 	}
 	l.active++
 	l.flows[flow]++
@@ -148,6 +177,11 @@ func (l *Limiter) admitsBeyond(flow string, now time.Duration) bool {
 		flows++
 	}
 	return mine < max(l.limit/flows, 1) && l.active < 2*l.limit
+}
+
+// sheds reports whether a call is rejected because goroutines wait too long.
+func (l *Limiter) sheds(flow string) bool {
+	return l.shed > 0 && float64(max(l.offered[flow], l.previous[flow])) > l.fair && rand.Float64() < l.shed //nolint:gosec // no secret
 }
 
 // reject counts a rejection and returns it.
@@ -186,6 +220,7 @@ func (l *Limiter) advance() time.Duration {
 	w.changed = now
 	if now-w.begin >= limiterWindow {
 		l.adapt(now - w.begin)
+		l.adaptShed(now - w.begin)
 		l.last = *w
 		*w = limiterStats{begin: now, changed: now}
 		l.variants = nil
@@ -202,8 +237,32 @@ func (l *Limiter) adapt(length time.Duration) {
 	l.limit = max(int(time.Duration(w.completed)*targetLatency/length), callsPerCore*l.cores)
 }
 
+// adaptShed changes the share of rejected calls by the delay of a window.
+func (l *Limiter) adaptShed(length time.Duration) {
+	before := l.excess
+	l.excess = min(float64(l.delay()-targetDelay)/float64(targetDelay), maxDelayError)
+	change := gain * (l.excess + l.excess - before)
+	if change < 0 { // also for the time without calls
+		change *= float64(length) / float64(limiterWindow)
+	}
+	l.shed = min(max(l.shed+change, 0), maxShed)
+	offered := 0
+	for _, n := range l.offered {
+		offered += n
+	}
+	if offered < minOffered*l.cores {
+		l.shed = 0
+	}
+	l.fair = (1 - l.shed) * float64(offered) / float64(max(len(l.offered), 1))
+	l.offered, l.previous = l.previous, l.offered
+	clear(l.offered)
+}
+
 // LimiterState is the state of a Limiter for metrics.
-type LimiterState struct{ Limit, Active, Paused int }
+type LimiterState struct {
+	Limit, Active, Paused int
+	Shed                  float64 // share of the calls rejected because goroutines wait too long
+}
 
 // State returns the state.
 func (l *Limiter) State() LimiterState {
@@ -212,7 +271,7 @@ func (l *Limiter) State() LimiterState {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return LimiterState{l.limit, l.active, l.paused}
+	return LimiterState{l.limit, l.active, l.paused, l.shed}
 }
 
 // A Slot is that of one call in flight.

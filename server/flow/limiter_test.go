@@ -10,12 +10,13 @@ type limiterWorld struct {
 	*Limiter
 	t     *testing.T
 	clock time.Duration
+	delay time.Duration // of goroutines
 	slots []*Slot
 }
 
 func newLimiterWorld(t *testing.T, limit int) *limiterWorld {
 	w := &limiterWorld{t: t}
-	w.Limiter = NewLimiter(LimiterOptions{Max: limit, Cores: 1, Now: func() time.Duration { return w.clock }})
+	w.Limiter = NewLimiter(LimiterOptions{Max: limit, Cores: 1, Now: func() time.Duration { return w.clock }, Delay: func() time.Duration { return w.delay }})
 	return w
 }
 
@@ -141,6 +142,35 @@ func TestLimiterPause(t *testing.T) {
 	w.finish(100)
 	if s := w.State(); s.Active != 0 || s.Paused != 0 || len(w.flows) != 0 {
 		t.Errorf("%+v after all calls", s)
+	}
+}
+
+// TestLimiterSheds checks that calls are rejected while goroutines wait too long although few calls are in flight, and
+// that the calls of a caller that offers little are accepted.
+func TestLimiterSheds(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	run := func(length time.Duration) (heavy, light int) {
+		for end := w.clock + length; w.clock < end; w.clock += time.Millisecond {
+			heavy += w.offer("heavy", 10)
+			if w.clock%(10*time.Millisecond) == 0 {
+				light += w.offer("light", 1)
+			}
+			w.finish(len(w.slots))
+		}
+		return heavy, light
+	}
+	if heavy, light := run(time.Second); heavy != 10_000 || light != 100 {
+		t.Errorf("without delay, %d and %d calls were accepted", heavy, light)
+	}
+	w.delay = 5 * targetDelay
+	run(2 * time.Second)
+	if heavy, light := run(time.Second); heavy > 1000 || light != 100 || w.State().Shed != maxShed {
+		t.Errorf("with a long delay, %d and %d calls were accepted, %+v", heavy, light, w.State())
+	}
+	w.delay = 0
+	run(2 * time.Second)
+	if heavy, light := run(time.Second); heavy != 10_000 || light != 100 {
+		t.Errorf("after the delay, %d and %d calls were accepted", heavy, light)
 	}
 }
 

@@ -70,7 +70,7 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservat
 }
 
 // slowBody is the time after which a call waits for its body, and not for CPU.
-const slowBody = 100 * time.Millisecond
+const slowBody = time.Second
 
 // readAll reads a body of at most limit bytes, and reserves memory before it allocates. Errors are statuses.
 func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservation) ([]byte, error) {

@@ -135,6 +135,11 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 		write(w, err)
 		return
 	}
+	if r.ContentLength > 0 && r.ContentLength <= keptBody && reasonOf(statusOf(err)) == "OVERLOADED" {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime))
+		write(w, err)
+		return
+	}
 	w.Header().Set("Connection", "close") // else net/http reads the rest of the body
 	write(w, err)
 	control := http.NewResponseController(w)
@@ -149,6 +154,10 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 	_ = control.SetReadDeadline(time.Now().Add(patience)) // not every writer has deadlines
 	_, _ = io.CopyN(io.Discard, r.Body, 4*g.options.MaxBodyBytes)
 }
+
+// keptBody is the size up to which net/http itself reads the rest of a body and keeps the connection open. In an overload,
+// a new connection costs more than the rest of a small body.
+const keptBody = 256 << 10
 
 // discardTime is how long the rest of a rejected body is read and discarded.
 const discardTime = 5 * time.Second

@@ -25,6 +25,9 @@ const (
 // incomingInterval is how often the limits of an incomplete message are checked.
 const incomingInterval = 100 * time.Millisecond
 
+// slowMessage is the time after which a call waits for its message, and not for CPU.
+const slowMessage = time.Second
+
 // maxIncomingProbes limits the probes with incomplete messages. Probes need no token.
 const maxIncomingProbes = 32
 
@@ -136,7 +139,7 @@ func (c *incomingCall) check() {
 		if c.ended {
 			return
 		}
-		if c.resume == nil {
+		if c.resume == nil && time.Since(c.start) > slowMessage {
 			c.resume = c.slot.Pause()
 		}
 		c.timer.Reset(incomingInterval)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -34,11 +35,12 @@ func overloaded(message string, delay time.Duration, metadata map[string]string)
 
 // limitError returns the error of a call that the limiter rejects.
 func limitError(r *flow.Rejection) error {
-	text := fmt.Sprintf("the server can finish %d calls in time, and more are in flight: retry later, or add replicas or cores", r.Limit)
+	// The text is the same for all, so that the compression of headers works.
+	text := "the server has no free capacity: retry later, or add replicas or cores"
 	if r.Reason == flow.ReasonMaxInFlight {
 		text = fmt.Sprintf("the limit of %d calls in flight is reached: retry later, or raise --max-in-flight", r.Limit)
 	}
-	return overloaded(text, r.Delay, map[string]string{"limit": string(r.Reason), "maximum": fmt.Sprint(r.Limit)})
+	return overloaded(text, r.Delay, nil)
 }
 
 // reject counts a rejected call.
@@ -47,6 +49,10 @@ func (g *Gate) reject(ctx context.Context, reason string, err error) error {
 	g.overload.add(ctx, err)
 	return err
 }
+
+// yieldInterval is after how many rejected calls a goroutine yields. Otherwise, the goroutine of a connection could
+// reject calls for 10 ms before the accepted calls continue.
+const yieldInterval = 32
 
 // overloadInterval is how often rejected calls are logged.
 const overloadInterval = 10 * time.Second
@@ -59,7 +65,9 @@ type overloadLog struct {
 }
 
 func (o *overloadLog) add(ctx context.Context, err error) {
-	o.calls.Add(1)
+	if o.calls.Add(1)%yieldInterval == 0 {
+		runtime.Gosched()
+	}
 	now, next := time.Now(), o.next.Load()
 	if now.UnixNano() < next || !o.next.CompareAndSwap(next, now.Add(overloadInterval).UnixNano()) {
 		return
