@@ -36,6 +36,7 @@ func init() {
 		{"half-open", halfOpen, attackHalfOpen},
 		{"headers", largeHeaders, attackLargeHeaders},
 		{"tenants", tenants, attackTenants},
+		{"tenants-separate", tenantsSeparate, attackTenants},
 		{"registrations", registrations, attackRegistrations},
 		{"deadlines", deadlines, nil},
 		{"cross-site", crossSite, nil},

@@ -24,18 +24,28 @@ const (
 
 // tenants: one tenant sends the most expensive legal calls without pause, another one validates CronTabs.
 func tenants(l *load) {
-	if !*full {
-		l.besideTenant("", "", 1, 16)
-		return
+	if *full {
+		l.besideTenant("", 1, 16, 64, 300)
+	} else {
+		l.besideTenant("", 1, 16)
 	}
-	l.besideTenant("", "", 1, 16, 64, 300)
-	l.note("now with the server on core 0, and both tenants on core 1")
+}
+
+// tenantsSeparate is tenants with the server on core 0, and both tenants on core 1.
+func tenantsSeparate(l *load) {
+	if runtime.NumCPU() < 2 {
+		l.Skip("this machine has one core")
+	}
 	defer l.pin("1")()
-	l.besideTenant("0", ", separate cores", 1, 16, 64, 300)
+	if *full {
+		l.besideTenant("0", 1, 16, 64, 300)
+	} else {
+		l.besideTenant("0", 16)
+	}
 }
 
 // besideTenant measures the neighbour alone, and beside each number of expensive calls. cpus are those of the server.
-func (l *load) besideTenant(cpus, layout string, levels ...int) {
+func (l *load) besideTenant(cpus string, levels ...int) {
 	l.Helper()
 	s := l.launch(l.withTokens(launch{flags: []string{"--store=memory"}, cpus: cpus}))
 	defer s.kill()
@@ -46,14 +56,14 @@ func (l *load) besideTenant(cpus, layout string, levels ...int) {
 	d, warm := l.span(8*time.Second, 1500*time.Millisecond), l.span(2*time.Second, 500*time.Millisecond)
 	closedLoop(l.Context(), 2, warm, n.call)
 	alone := closedLoop(l.Context(), 2, d, n.call)
-	l.note("neighbour alone%s: %v", layout, alone)
+	l.note("neighbour alone: %v", alone)
 	for _, calls := range levels {
 		stop := l.attack(s, fmt.Sprintf("-attack-calls=%d", calls))
 		time.Sleep(warm)
 		beside := closedLoop(l.Context(), 2, d, n.call)
 		stop()
-		l.note("beside %d calls%s: %v", calls, layout, beside)
-		name := fmt.Sprintf(" beside %d expensive calls%s", calls, layout)
+		l.note("beside %d calls: %v", calls, beside)
+		name := fmt.Sprintf(" beside %d expensive calls", calls)
 		l.atLeast("throughput"+name+", of that alone", beside.rate()/alone.rate()*100, bound{40, 15}, "%")
 		l.atMost("p99"+name+", of that alone",
 			beside.latency.quantile(0.99).Seconds()/alone.latency.quantile(0.99).Seconds(), bound{5, 100}, "x")
