@@ -38,11 +38,6 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o *Options, m
 	if err != nil {
 		return undecodable(d, root, err)
 	}
-	if o.Heavy != nil && isHeavy(m.CRD) {
-		if err := o.Heavy(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
 	stored, err := o.stored(m.CRD.Name)
 	if err != nil {
 		return nil, nil, err
@@ -75,29 +70,6 @@ func checkIn(ctx context.Context, d *value.Doc, manifest Document, o *Options, m
 		return nil, nil, late
 	}
 	return report, nil, nil
-}
-
-// heavyTotal is the estimated work of all rules of a CRD from which on it is heavy: some hundred rules of a few hundred
-// bytes.
-const heavyTotal = 1 << 26
-
-// isHeavy reports whether checking the rules of a CRD may take long.
-func isHeavy(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	total := int64(0)
-	for i := range crd.Spec.Versions {
-		if schema.Any(schema.Of(&crd.Spec.Versions[i]), func(p *schema.Props) bool {
-			for _, r := range p.XValidations {
-				one := max(celcheck.EstimateWork(r.Rule), celcheck.EstimateWork(r.MessageExpression))
-				if total += one; one >= celcheck.LongWork || total >= heavyTotal {
-					return true
-				}
-			}
-			return false
-		}) {
-			return true
-		}
-	}
-	return false
 }
 
 // stored returns the CRD that a manifest of that name updates, nil if it creates one. The manifest keeps its conversion

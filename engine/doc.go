@@ -8,7 +8,7 @@
 //
 // What an API server would answer about an object, whatever the HTTP code, is a result: see Verdict.Rejection and
 // Report.Rejection. If something could not be evaluated, the function returns an *Error with a Reason. Errors of
-// the callbacks Options.Heavy, OpenAPIOptions.Reserve and CRD.Manifest are returned as they are. Functions that return
+// the callbacks OpenAPIOptions.Reserve and CRD.Manifest are returned as they are. Functions that return
 // an error do not panic.
 //
 // Documents go in and come out as bytes, so no number loses a digit. docs/architecture.md in the repository describes

@@ -31,9 +31,6 @@ type Options struct {
 	Existing func(name string) *Existing
 	// Terminating says that the CRD is being deleted: Admit rejects creations, as an API server does.
 	Terminating bool
-	// Heavy, if not nil, is called before rules are checked that may take seconds, such as a rule of several KiB. It
-	// may wait to limit concurrency. Its error ends the check and is returned as it is.
-	Heavy func(ctx context.Context) error
 	// Converter converts between versions of CRDs with the Webhook strategy. If it is nil, such conversions fail with
 	// ReasonConversionUnavailable.
 	Converter Converter

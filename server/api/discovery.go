@@ -184,7 +184,7 @@ func (s *presentationService) document(
 	if etag, ok := s.etags.Get(key); ok && matches(r.GetIfNoneMatch(), etag) {
 		return nil, etag, nil
 	}
-	err = s.scheduler.Do(ctx, false, func(context.Context) (err error) {
+	err = s.scheduler.Do(ctx, func(context.Context) (err error) {
 		document, etag, err = build(view)
 		return err
 	})

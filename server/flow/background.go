@@ -56,7 +56,7 @@ func (b *background) abandon() {
 	d := &Work{s: s, key: b.w.key, tenant: b.w.tenant, flow: b.w.flow, long: true}
 	d.parent, d.work = d.flow, d
 	s.leave(b.w)
-	s.enter(d)
+	s.enter(d, now)
 	s.seat(d, now)
 	b.detached = d
 }

@@ -26,10 +26,15 @@ const (
 
 // watch starts to check the time of items. s.mu is held.
 func (s *Scheduler) watch() {
-	if s.maxItemTime > 0 && !s.watching {
-		s.watching = true
-		time.AfterFunc(min(max(s.maxItemTime/watchesPerItem, minWatch), maxWatch), s.watchItems)
+	if s.watching {
+		return
 	}
+	s.watching = true
+	interval := maxWatch
+	if s.maxItemTime > 0 {
+		interval = min(max(s.maxItemTime/watchesPerItem, minWatch), maxWatch)
+	}
+	time.AfterFunc(interval, s.watchItems)
 }
 
 // watchItems ends the contexts of items whose time is over. It continues while there is work.
@@ -41,7 +46,7 @@ func (s *Scheduler) watchItems() {
 	for _, w := range s.running {
 		s.charge(w, now)
 		switch item := w.item.Load(); {
-		case item%2 == 0 || item == w.expired:
+		case s.maxItemTime == 0 || item%2 == 0 || item == w.expired:
 		case item != w.itemSeen:
 			w.itemSeen, w.itemTime = item, 0
 		case w.itemTime >= s.maxItemTime:
@@ -49,6 +54,7 @@ func (s *Scheduler) watchItems() {
 			w.cancel(errItemTime)
 		}
 	}
+	s.dispatch(now) // a reservation may have ended
 	if len(s.running)+int(s.queued.Load()) > 0 {
 		s.watch()
 	}

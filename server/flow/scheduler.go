@@ -21,6 +21,9 @@ type Options struct {
 // that has used the least time. Work that runs gives its seat away at a checkpoint of the engine if other work has used
 // less, so a cheap call waits for less than a millisecond.
 //
+// While another tenant had work a moment ago, a tenant leaves one seat free. So its expensive work does not occupy all
+// processors, which the calls of the other tenant also need to be received and answered.
+//
 // Work without checkpoints, such as the compilation of a long rule, holds at most half of the seats.
 type Scheduler struct {
 	seats, maxLong int
@@ -33,6 +36,7 @@ type Scheduler struct {
 	mu        sync.Mutex
 	root      node
 	running   []*Work
+	recent    [2]arrival    // of the two tenants that last had work
 	long      int           // pieces of long work that run
 	contended time.Duration // when work last waited
 	sequence  uint64        // of pieces of work that entered a queue
@@ -43,8 +47,12 @@ const (
 	// slice is the time after which work gives its seat to work that has used less. Giving a seat away takes some
 	// microseconds.
 	slice = 250 * time.Microsecond
+	// workSlice is slice among the work of one flow. It is longer, because large working memory makes switches expensive.
+	workSlice = 4 * time.Millisecond
 	// maxLag bounds the time that a flow can catch up on others after it used less than its share.
 	maxLag = time.Second
+	// reservation is how long a seat is kept free for a tenant after its last work began.
+	reservation = 100 * time.Millisecond
 	// memory is how long used time counts after the last work waited.
 	memory = 100 * time.Millisecond
 )
@@ -79,9 +87,9 @@ func (s *Scheduler) now() time.Duration { return time.Since(s.start) }
 // admit gives w a seat, or adds it to the queue and returns false: the caller awaits the seat. s.mu is held.
 func (s *Scheduler) admit(w *Work, now time.Duration) bool {
 	free := len(s.running) < s.seats && (!w.long || s.long < s.maxLong)
-	if free && s.queued.Load() == 0 {
+	if free && s.queued.Load() == 0 && !s.reserved(s.root.children[w.key.Tenant], now) {
 		s.place(w)
-		s.enter(w)
+		s.enter(w, now)
 		s.seat(w, now)
 		return true
 	}
@@ -94,7 +102,7 @@ func (s *Scheduler) admit(w *Work, now time.Duration) bool {
 	}
 	s.place(w)
 	s.raiseFloors(w)
-	s.enter(w)
+	s.enter(w, now)
 	s.enqueue(w, now)
 	s.dispatch(now)
 	return false
@@ -105,6 +113,7 @@ func (s *Scheduler) seat(w *Work, now time.Duration) {
 	w.state, w.since = running, now
 	w.sliceEnd.Store(int64(now + slice))
 	s.running = append(s.running, w)
+	w.tenant.running++
 	if w.long {
 		s.long++
 	}
@@ -115,6 +124,7 @@ func (s *Scheduler) seat(w *Work, now time.Duration) {
 func (s *Scheduler) unseat(w *Work, now time.Duration) {
 	s.charge(w, now)
 	w.state = idle
+	w.tenant.running--
 	for i, r := range s.running {
 		if r == w {
 			last := len(s.running) - 1
@@ -132,7 +142,7 @@ func (s *Scheduler) unseat(w *Work, now time.Duration) {
 func (s *Scheduler) dispatch(now time.Duration) {
 	for len(s.running) < s.seats {
 		w := s.root.next(s.long < s.maxLong)
-		if w == nil {
+		if w == nil || s.reserved(w.tenant, now) {
 			return
 		}
 		s.dequeue(w, now)
@@ -163,6 +173,7 @@ func (s *Scheduler) giveWay(w *Work) {
 	}
 	s.charge(w, now)
 	w.sliceEnd.Store(int64(now + slice))
+	s.dispatch(now) // the reservation may have ended
 	long := s.long
 	if w.long {
 		long--

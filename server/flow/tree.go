@@ -10,6 +10,7 @@ type node struct {
 	parent   *node
 	work     *Work            // of a leaf
 	children map[string]*node // of the root and of tenants; those of a flow are in its queues only
+	running  int              // seats that a tenant has
 	active   int              // pieces of work at or below this node that run or wait
 	sweepAt  int              // number of children from which idle ones are removed
 
@@ -75,7 +76,11 @@ func (s *Scheduler) place(w *Work) {
 }
 
 // enter counts w as active. s.mu is held.
-func (s *Scheduler) enter(w *Work) {
+func (s *Scheduler) enter(w *Work, now time.Duration) {
+	if s.recent[0].tenant != w.tenant {
+		s.recent[1] = s.recent[0]
+	}
+	s.recent[0] = arrival{w.tenant, now}
 	for n := &w.node; n.parent != nil; n = n.parent {
 		if n.active++; n.active == 1 {
 			n.used = max(n.used, n.parent.floor)
@@ -84,6 +89,30 @@ func (s *Scheduler) enter(w *Work) {
 			n.reorder()
 		}
 	}
+}
+
+// arrival is the beginning of work.
+type arrival struct {
+	tenant *node
+	at     time.Duration
+}
+
+// reserved reports whether the last free seat is kept for another tenant than t, which is nil for a new one. s.mu is held.
+func (s *Scheduler) reserved(t *node, now time.Duration) bool {
+	if t == nil || t.running == 0 || t.running != s.seats-1 || t.running != len(s.running) {
+		return false
+	}
+	for _, q := range s.root.queues {
+		if len(q.nodes) > 1 || len(q.nodes) == 1 && q.nodes[0] != t {
+			return false // other tenants wait
+		}
+	}
+	for _, a := range s.recent {
+		if a.tenant != nil && a.tenant != t && now-a.at < reservation {
+			return true
+		}
+	}
+	return false
 }
 
 // leave counts w as inactive. s.mu is held.
@@ -182,8 +211,8 @@ func (n *node) next(long bool) *Work {
 
 func (n *node) before(m *node) bool { return n.used < m.used || n.used == m.used && n.seq < m.seq }
 
-// precedes reports whether work that waits should take the seat of r: its tenant, its flow, or else itself has used a
-// slice less. Of the long work of a flow, no piece takes the seat of another, because each can hold much memory.
+// precedes reports whether work that waits should take the seat of r: its tenant or its flow has used a slice less, or
+// within a flow the work itself a workSlice. Of the long work of a flow, no piece takes the seat of another, because each can hold much memory.
 func (w *Work) precedes(r *Work) bool {
 	switch {
 	case w.tenant != r.tenant:
@@ -193,7 +222,7 @@ func (w *Work) precedes(r *Work) bool {
 	case w.long && r.long:
 		return false
 	}
-	return w.used+slice <= r.used
+	return w.used+workSlice <= r.used
 }
 
 // reorder moves n in the queues of its parent after its used time changed.

@@ -42,7 +42,7 @@ type Work struct {
 	// Scheduler.mu guards these.
 	state    state
 	ticket   uint64        // number of times that it entered the queue
-	long     bool          // it is long work
+	long     bool          // it waits for background work
 	since    time.Duration // when it was last charged, or began to wait
 	itemTime time.Duration // time with a seat since itemSeen was first seen
 	itemSeen int64
@@ -132,20 +132,25 @@ func (s *Scheduler) Run(ctx context.Context, f func(context.Context) error) erro
 	return w.Item(f)
 }
 
-// Do calls f when it is its turn. Only ctx bounds its time. Long work can run for long without a checkpoint or hold much
-// memory, such as the compilation of a large CRD: it has at most half of the seats.
-func (s *Scheduler) Do(ctx context.Context, long bool, f func(context.Context) error) error {
+// Do calls f, such as a compilation, when it is its turn. Only ctx bounds its time.
+func (s *Scheduler) Do(ctx context.Context, f func(context.Context) error) error {
 	w := s.Start(ctx)
 	defer w.Close()
-	w.long = long
 	if err := w.acquire(); err != nil {
 		return err
 	}
 	return f(w.ctx)
 }
 
-// Wait calls f, which waits for something else, without a seat. ctx is that of an item.
+// Wait calls f, which waits for something other than processor time, such as a webhook. Meanwhile, the work of ctx has no
+// seat, and its call does not count as active.
 func Wait(ctx context.Context, f func()) {
+	defer Pause(ctx)()
+	WaitForWork(ctx, f)
+}
+
+// WaitForWork calls f, which waits for other work, without a seat.
+func WaitForWork(ctx context.Context, f func()) {
 	w, ok := ctx.Value(workKey{}).(*Work)
 	if !ok {
 		f()

@@ -34,7 +34,7 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	}
 	var out *Compared
 	var old, fresh *engine.Definition
-	err = r.Scheduler.Do(ctx, isLong(size(c.New)+size(c.Base)), func(ctx context.Context) (err error) {
+	err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
 		out, old, fresh, err = r.compare(ctx, in, c)
 		return err
 	})

@@ -53,7 +53,7 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 		return nil, err
 	}
 	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
-	err = r.Scheduler.Do(ctx, isLong(size(s.Manifest)+len(rules)), func(ctx context.Context) error { return r.compileCandidate(ctx, c, s, j) })
+	err = r.Scheduler.Do(ctx, func(ctx context.Context) error { return r.compileCandidate(ctx, c, s, j) })
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +111,3 @@ func (r *Registry) options(c *catalog) engine.Options {
 func (c *crd) existing(manifest []byte) *engine.Existing {
 	return &engine.Existing{Manifest: manifest, Generation: c.record.Generation, Status: *c.record.Status}
 }
-
-// longManifest is the size above which a manifest takes long to compile. Most manifests have some 10 KiB.
-const longManifest = 256 << 10
-
-func isLong(bytes int) bool { return bytes > longManifest }
-
-func size(d engine.Document) int { return len(d.JSON) + len(d.YAML) }

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -42,42 +41,24 @@ func TestTinyCache(t *testing.T) {
 	}
 }
 
-// TestCompilationsTakeTurns checks that compilations wait for a seat of the scheduler, and long ones for one of half of the
-// seats.
+// TestCompilationsTakeTurns checks that compilations wait for a seat of the scheduler.
 func TestCompilationsTakeTurns(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
-	r.Scheduler = flow.New(flow.Options{Seats: 2})
-	long := crontabs(10)
-	long.YAML = append(long.YAML, ("\n#" + strings.Repeat(" ", longManifest))...)
-	expired := func() context.Context {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		t.Cleanup(cancel)
-		return ctx
-	}
-	mustCheck := func(m engine.Document) {
-		t.Helper()
-		if done, err := r.Check(t.Context(), "default", m, ""); err != nil || !done.Report.Accepted {
-			t.Errorf("%+v, %v", done, err)
+	r.Scheduler = flow.New(flow.Options{Seats: 1})
+	expired, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_ = r.Scheduler.Do(t.Context(), func(context.Context) error {
+		if _, err := r.Check(expired, "default", crontabs(10), ""); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Check: %v", err)
 		}
-	}
-	for range 2 {
-		_ = r.Scheduler.Do(t.Context(), true, func(context.Context) error {
-			if _, err := r.Check(expired(), "default", long, ""); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("long: %v", err)
-			}
-			mustCheck(crontabs(10))
-			return r.Scheduler.Do(t.Context(), false, func(context.Context) error {
-				if _, err := r.Check(expired(), "default", crontabs(10), ""); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Check: %v", err)
-				}
-				if _, err := r.Register(expired(), "default", crontabs(10), Precondition{}); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("Register: %v", err)
-				}
-				_, err := r.Check(t.Context(), "never", crontabs(10), "")
-				wantReason(t, err, CatalogNotFound) // without waiting for a seat
-				return nil
-			})
-		})
-		mustCheck(long) // the seats are free again
+		if _, err := r.Register(expired, "default", crontabs(10), Precondition{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Register: %v", err)
+		}
+		_, err := r.Check(t.Context(), "never", crontabs(10), "")
+		wantReason(t, err, CatalogNotFound) // without waiting for a seat
+		return nil
+	})
+	if done, err := r.Check(t.Context(), "default", crontabs(10), ""); err != nil || !done.Report.Accepted {
+		t.Errorf("%+v, %v", done, err)
 	}
 }

@@ -90,7 +90,7 @@ func (r *Registry) compileConversion(
 		return nil, err
 	}
 	j := &candidate{catalogEtag: c.record.Etag, name: name, old: d, generation: d.record.Generation}
-	err = r.Scheduler.Do(ctx, isLong(len(manifest)+size(rules)), func(ctx context.Context) (err error) {
+	err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
 		j.definition, j.rules, j.report, err = CompileConversion(ctx, d.existing(manifest), rules, r.options(c), objects)
 		return err
 	})

@@ -48,8 +48,7 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxWrite bounds how long a write waits for the store. An earlier deadline of the call wins. Default: 5 s.
 	MaxWrite time.Duration
-	// Scheduler shares processor time between compilations and other work. Manifests above 256 KiB are long work.
-	// Default: a new one.
+	// Scheduler shares processor time between compilations and other work. Default: a new one.
 	Scheduler *flow.Scheduler
 	// Quota returns the quota of a catalog. It may change. Default: none.
 	Quota func(catalog string) Quota

@@ -91,7 +91,7 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 	}
 	var program *engine.Definition
 	var err error
-	flow.Wait(ctx, func() { // the build is work of its own, and other callers can wait for it
+	flow.WaitForWork(ctx, func() { // the build is work of its own, and other callers can wait for it
 		program, err = r.Programs.Get(ctx, rev.digest, func(ctx context.Context) (program *engine.Definition, err error) {
 			manifest, rules, err := rev.unpack(d)
 			if err != nil {
@@ -99,7 +99,7 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 			}
 			o := r.options(c)
 			o.Conversion = engine.JSON(rules)
-			err = r.Scheduler.Do(ctx, isLong(len(manifest)), func(ctx context.Context) error {
+			err = r.Scheduler.Do(ctx, func(ctx context.Context) error {
 				program, err = engine.CompileStored(ctx, manifest, o)
 				return err
 			})
