@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// schedulerDelay returns a function that returns how long goroutines of this process were runnable before they ran, on
-// average since its last call. It is not safe for concurrent use.
+// schedulerDelay returns a function that returns how long goroutines of this process were runnable before they ran, since
+// its last call. It is the mean of the delays, each weighted by itself: most goroutines continue what others began and
+// hardly wait, but those that begin a call do. It is not safe for concurrent use.
 func schedulerDelay() func() time.Duration {
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
 	var before []uint64
@@ -16,18 +17,17 @@ func schedulerDelay() func() time.Duration {
 		if before == nil {
 			before = make([]uint64, len(h.Counts))
 		}
-		var count uint64
-		var sum float64
+		var sum, squares float64
 		for i, n := range h.Counts {
 			n, before[i] = n-before[i], n
-			count += n
 			if i > 0 { // the first bucket begins at minus infinity
 				sum += float64(n) * h.Buckets[i]
+				squares += float64(n) * h.Buckets[i] * h.Buckets[i]
 			}
 		}
-		if count == 0 {
+		if sum == 0 {
 			return 0
 		}
-		return time.Duration(sum / float64(count) * float64(time.Second))
+		return time.Duration(squares / sum * float64(time.Second))
 	}
 }

@@ -22,8 +22,8 @@ const (
 	maxBurst  = 256
 	// calmTime is how long no call may exceed the limit before bursts are allowed again.
 	calmTime = time.Second
-	// targetDelay is how long a runnable goroutine may wait for a processor on average.
-	targetDelay = 50 * time.Millisecond
+	// targetDelay is how long goroutines that begin calls may wait for a processor.
+	targetDelay = 100 * time.Millisecond
 	// minOffered is the number of calls in a window, for each core, below which no call is rejected because of the delay:
 	// then other processes cause it.
 	minOffered = 8
@@ -53,7 +53,7 @@ const (
 type Limiter struct {
 	cores, max int
 	now        func() time.Duration // since the start
-	delay      func() time.Duration // mean wait of runnable goroutines since the last call
+	delay      func() time.Duration // wait of runnable goroutines since the last call
 
 	mu       sync.Mutex
 	limit    int
@@ -113,7 +113,7 @@ type LimiterOptions struct {
 	Max   int                  // calls in flight, including paused ones; 0: unlimited
 	Cores int                  // 0: GOMAXPROCS
 	Now   func() time.Duration // a monotonic clock; nil: the clock of the system
-	Delay func() time.Duration // mean wait of runnable goroutines since its last call; nil: that of this process
+	Delay func() time.Duration // wait of runnable goroutines since its last call; nil: that of this process
 }
 
 // NewLimiter returns a limiter without calls.
@@ -241,6 +241,9 @@ func (l *Limiter) adapt(length time.Duration) {
 func (l *Limiter) adaptShed(length time.Duration) {
 	before := l.excess
 	l.excess = min(float64(l.delay()-targetDelay)/float64(targetDelay), maxDelayError)
+	if l.strict { // calls reach the limiter
+		l.excess = -1
+	}
 	change := gain * (l.excess + l.excess - before)
 	if change < 0 { // also for the time without calls
 		change *= float64(length) / float64(limiterWindow)

@@ -40,6 +40,7 @@ func init() {
 		{"registrations", registrations, attackRegistrations},
 		{"deadlines", deadlines, nil},
 		{"cross-site", crossSite, nil},
+		{"overload", overload, nil},
 		{"rolling", rolling, nil},
 		{"soak", soak, nil},
 	}
