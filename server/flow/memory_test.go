@@ -57,6 +57,14 @@ func TestMemoryIsReleased(t *testing.T) {
 		got := make(chan error)
 		go func() { got <- second.Grow(t.Context(), Request, 400<<10) }()
 		synctest.Wait()
+		if err := second.TryGrow(Tree, 400<<10); !errors.Is(err, ErrNoMemory) {
+			t.Errorf("more than there is: %v", err)
+		}
+		small := m.Open("small")
+		if err := small.TryGrow(Tree, 1<<10); err != nil {
+			t.Errorf("what fits while others wait: %v", err)
+		}
+		small.Release()
 		first.Release()
 		first.Release()
 		if err := <-got; err != nil {
