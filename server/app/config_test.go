@@ -244,12 +244,12 @@ func TestEtcdFiles(t *testing.T) {
 // TestDerivedLimits covers the limits that derive from --memory, and explicit ones.
 func TestDerivedLimits(t *testing.T) {
 	for flags, want := range map[string][5]Bytes{ // cache, message, REST bodies, ledger, connections
-		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 16 * MiB, 24 * MiB, 128},
-		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 128 * MiB, 192 * MiB, 1024},
-		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 256 * MiB, 8064 * MiB, maxConnections},
-		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 128 * MiB, 240 * MiB, 1024},
-		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 32 * MiB, 384 * MiB, 2048},
-		"--memory=1GiB --rest-body-bytes=65MiB":  {256 * MiB, 64 * MiB, 65 * MiB, 384 * MiB, 2048},
+		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 16 * MiB, 18 * MiB, 128},
+		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 128 * MiB, 144 * MiB, 1024},
+		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 256 * MiB, 6048 * MiB, maxConnections},
+		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 128 * MiB, 180 * MiB, 1024},
+		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 32 * MiB, 288 * MiB, 2048},
+		"--memory=1GiB --rest-body-bytes=65MiB":  {256 * MiB, 64 * MiB, 65 * MiB, 288 * MiB, 2048},
 	} {
 		c, err := Defaults(strings.Fields(flags)...)
 		if err != nil || c.Validate() != nil {

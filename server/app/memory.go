@@ -46,10 +46,10 @@ func machineMemory(file string) int64 {
 	return assumedMemory
 }
 
-// Parts of --memory. Go's limit leaves an eighth for what Go does not count: the binary, and allocations before a
+// Parts of --memory. Go's limit leaves a fifth for what Go does not count: the binary, and allocations before a
 // collection has made room for them. Live memory is the cache, the ledger and some base; the rest is for garbage.
 const (
-	goLimitPart    = 8 // GOMEMLIMIT leaves one part of so many
+	goLimitPart    = 5 // GOMEMLIMIT leaves one part of so many
 	cachePart      = 4
 	messagePart    = 16
 	bodiesPart     = 4
@@ -85,9 +85,9 @@ func (c Config) withMemory() Config {
 	return c
 }
 
-// callBytes returns the size of the memory ledger: half of what the cache leaves.
+// callBytes returns the size of the memory ledger: three eighths of what the cache leaves.
 func (c *Config) callBytes() int64 {
-	return max(int64(c.Memory-c.CacheBytes)/2, int64(c.Memory)/messagePart)
+	return max(int64(c.Memory-c.CacheBytes)/8*3, int64(c.Memory)/messagePart)
 }
 
 // maxConnections returns the limit of open connections.

@@ -93,6 +93,6 @@ With ` + "`--metrics-address`" + `, the metrics are served only at that address.
   the first three is set. ` + "`/metrics`" + ` is always available.
 - ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are variables of Go. Without ` + "`GOGC`" + `, a small heap grows to 80 MiB, or a
   quarter of the memory limit, before a collection. A heap of hundreds of MiB grows by 192 MiB, a larger heap by half.
-- Without ` + "`GOMEMLIMIT`" + `, the memory limit is nine tenths of the limit of the container, if there is one. With a memory
+- Without ` + "`GOMEMLIMIT`" + `, the memory limit is four fifths of ` + "`--memory`" + `. With a memory
   limit, the server rejects calls with ` + "`OVERLOADED`" + ` while the live heap is close to it.
 `
