@@ -27,6 +27,7 @@ DURATION    ?= 2h
 RATE        ?= 40
 OUT         ?=
 BINARY      ?=
+FLAGS       ?=
 PLATFORMS   ?= amd64 arm64
 conformance: N ?= 200000
 steady: N ?= 20
@@ -125,9 +126,9 @@ stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the me
 	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
 
 .PHONY: load
-load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… (of soak) BINARY=…
+load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… (of soak) BINARY=… FLAGS=…
 	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full \
-		-duration=$(DURATION) -rate=$(RATE) -out='$(abspath $(OUT))' -binary='$(abspath $(BINARY))'
+		-duration=$(DURATION) -rate=$(RATE) -out='$(abspath $(OUT))' -binary='$(abspath $(BINARY))' -server-flags='$(FLAGS)'
 
 .PHONY: image
 image: ## Build the container image bin/crdeval-image.tar for PLATFORMS (amd64 arm64), and its SBOMs

@@ -25,6 +25,7 @@ type outcome struct {
 	calls    int            // successful ones
 	latency  histogram      // of successful calls, and of calls that took long when the measurement ended
 	failures map[string]int // by code and reason
+	failure  error          // one of them
 }
 
 // record adds a call.
@@ -40,6 +41,7 @@ func (o *outcome) record(latency time.Duration, err error) {
 		o.failures = map[string]int{}
 	}
 	o.failures[kindOf(err)]++
+	o.failure = err
 }
 
 // interrupt adds a call that the end of the measurement interrupts. Its latency counts if it is already long: the call
@@ -79,6 +81,9 @@ func (o *outcome) String() string {
 	text := fmt.Sprintf("%.0f/s, p50 %v, p99 %v, max %v", o.rate(), o.latency.quantile(0.5), o.latency.quantile(0.99), o.latency.max)
 	for _, kind := range slices.Sorted(maps.Keys(o.failures)) {
 		text += fmt.Sprintf(", %d %s", o.failures[kind], kind)
+	}
+	if o.failure != nil {
+		text += fmt.Sprintf(" (%.200v)", o.failure)
 	}
 	return text
 }

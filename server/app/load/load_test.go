@@ -15,8 +15,9 @@ import (
 )
 
 var (
-	full       = flag.Bool("full", false, "run the cases of TestLoad in full size, with their bars")
-	binaryPath = flag.String("binary", "", "crdeval binary for TestLoad; empty: build it")
+	full        = flag.Bool("full", false, "run the cases of TestLoad in full size, with their bars")
+	serverFlags = flag.String("server-flags", "", "further flags of the servers of TestLoad, separated by spaces")
+	binaryPath  = flag.String("binary", "", "crdeval binary for TestLoad; empty: build it")
 )
 
 // loadCases are the cases of make load. A case can be found by its name in the process of its attack.
@@ -166,6 +167,7 @@ func (l *load) launch(how launch) *server {
 		}
 	})
 	how.binary, how.dir, how.tcp, how.log = l.binary, dir, true, log
+	how.flags = append(how.flags, strings.Fields(*serverFlags)...)
 	return how.start(l.T)
 }
 
