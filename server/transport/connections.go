@@ -164,6 +164,9 @@ var errNoMemoryToRead = errors.New("there is no memory for incomplete messages")
 
 // Read implements net.Conn. While there is no memory, it does not read.
 func (c *conn) Read(to []byte) (int, error) {
+	if c.receiving.Load() <= 0 { // gRPC has dropped the bytes, such as those of a call that was rejected by its headers
+		c.consumed(c.unread.Load())
+	}
 	if c.unread.Load() > freeBytes && c.grpc.Load() && !c.charge() {
 		c.closeFor(ClosedNoMemory)
 		return 0, errNoMemoryToRead
@@ -186,14 +189,14 @@ func (c *conn) charge() bool {
 		if want <= have || want <= freeBytes {
 			return true
 		}
-		if err := c.lease.Grow(ctx, flow.Request, want-have); err == nil {
+		switch err := c.lease.Grow(ctx, flow.Request, want-have); {
+		case err == nil:
 			c.charging.Lock()
 			c.charged += want - have
 			c.charging.Unlock()
 			c.lease.AwaitPeer(func() { c.closeFor(ClosedNoMemory) })
 			return true
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil, !errors.Is(err, flow.ErrNoMemory):
 			return false
 		}
 	}

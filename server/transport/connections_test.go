@@ -1,0 +1,58 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/crdeval/crdeval/server/flow"
+)
+
+// TestUnreadBytes: bytes that gRPC may keep are charged, at most to the share of a caller. Those of rejected calls are not.
+func TestUnreadBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const total, sent = 4 << 20, 8 << 20
+		memory := flow.NewMemory(total)
+		var closed []string
+		all := NewConnections(ConnectionOptions{Memory: memory, Closed: func(reason string) { closed = append(closed, reason) }})
+		receive := func(receiving int64) (n int, err error) {
+			client, server := net.Pipe()
+			c := all.add(server).(*conn) //nolint:forcetypeassert // it is one
+			c.grpc.Store(true)
+			c.receiving.Store(receiving)
+			go func() {
+				_, _ = client.Write(make([]byte, sent))
+				_ = client.Close()
+			}()
+			defer func() {
+				_ = c.Close()
+				_ = client.Close()
+			}()
+			for buffer := make([]byte, 32<<10); err == nil && n < sent; {
+				var more int
+				more, err = c.Read(buffer)
+				n += more
+				if held := memory.Stats().Bytes[flow.Request]; receiving == 0 && held > 0 {
+					t.Fatalf("%d bytes of rejected calls are charged", held)
+				}
+			}
+			return n, err
+		}
+		if n, err := receive(0); n != sent || err != nil {
+			t.Errorf("without calls: %d bytes, %v", n, err)
+		}
+		start := time.Now()
+		n, err := receive(1)
+		if !errors.Is(err, errNoMemoryToRead) || n < total/4 || n > total || len(closed) != 1 {
+			t.Errorf("an incomplete message: %d bytes, %v, closed %q", n, err, closed)
+		}
+		if waited := time.Since(start); waited > unreadPatience+time.Second {
+			t.Errorf("%v", waited)
+		}
+		if held := memory.Stats().Bytes[flow.Request]; held != 0 {
+			t.Errorf("%d bytes are held after the end", held)
+		}
+	})
+}
