@@ -33,9 +33,9 @@ func (w *Work) background() (abandon, end func()) {
 		s.enqueue(w, now)
 		s.dispatch(now)
 	}
-	ticket := w.ticket
+	ticket, granted := w.ticket, w.granted
 	s.mu.Unlock()
-	if !again && w.await(ticket) != nil {
+	if !again && w.await(ticket, granted) != nil {
 		b.end()
 		return nil, nil
 	}

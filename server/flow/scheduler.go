@@ -186,7 +186,7 @@ func (s *Scheduler) giveWay(w *Work) {
 	s.unseat(w, now)
 	s.enqueue(w, now)
 	s.dispatch(now)
-	ticket := w.ticket
+	ticket, granted := w.ticket, w.granted
 	s.mu.Unlock()
-	_ = w.await(ticket) // without a seat, the context has ended
+	_ = w.await(ticket, granted) // without a seat, the context has ended
 }

@@ -252,3 +252,45 @@ func BenchmarkItem(b *testing.B) {
 		_ = w.Item(func(context.Context) error { return nil })
 	}
 }
+
+// TestItemAfterAbandonedCheckpoint: an item ends by its own timeout while a goroutine of it waits for a seat. The next item
+// runs.
+func TestItemAfterAbandonedCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 1})
+		a := s.Start(WithKey(t.Context(), Key{"a", ""}))
+		var bg sync.WaitGroup
+		_ = a.Item(func(ctx context.Context) error {
+			time.Sleep(5 * time.Millisecond)
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+			defer cancel()
+			go func() {
+				_ = s.Do(WithKey(t.Context(), Key{"b", ""}), func(context.Context) error {
+					time.Sleep(50 * time.Millisecond)
+					return nil
+				})
+			}()
+			synctest.Wait()
+			time.Sleep(time.Millisecond)
+			bg.Go(func() { a.checkpoint() })
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		done := make(chan struct{})
+		go func() {
+			_ = a.Item(func(context.Context) error { return nil })
+			close(done)
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Error("the next item never runs")
+		}
+		bg.Wait()
+		<-done
+		a.Close()
+		if st := s.Stats(); st.Running+st.Waiting != 0 {
+			t.Errorf("%+v", st)
+		}
+	})
+}

@@ -170,19 +170,24 @@ func (w *Work) acquire() error {
 		w.checkpoint()
 		return nil
 	}
+	if w.state == waiting { // a goroutine that an item has left behind waits at a checkpoint: its work is over
+		w.releaseLocked()
+		close(w.granted)
+		w.granted = make(chan struct{}, 1)
+	}
 	seated := w.s.admit(w, now)
-	ticket := w.ticket
+	ticket, granted := w.ticket, w.granted
 	w.s.mu.Unlock()
 	if seated {
 		return nil
 	}
-	return w.await(ticket)
+	return w.await(ticket, granted)
 }
 
 // await waits until the work gets a seat or its context ends.
-func (w *Work) await(ticket uint64) error {
+func (w *Work) await(ticket uint64, granted <-chan struct{}) error {
 	select {
-	case <-w.granted:
+	case <-granted:
 		return nil
 	case <-w.ctx.Done():
 	}
