@@ -49,7 +49,8 @@ const (
 //
 // The limiter has no queue: runnable calls are queued by the scheduler already. It accepts short bursts. While calls
 // exceed the limit for longer than burstTime, further calls are rejected. A flow with fewer calls than its fair share is
-// then still accepted, until twice the limit is reached.
+// then still accepted, until twice the limit is reached. What a flow has beyond its share after a burst does not
+// count for that.
 type Limiter struct {
 	cores, max int
 	now        func() time.Duration // since the start
@@ -176,7 +177,18 @@ func (l *Limiter) admitsBeyond(flow string, now time.Duration) bool {
 	if mine == 0 {
 		flows++
 	}
-	return mine < max(l.limit/flows, 1) && l.active < 2*l.limit
+	share := max(l.limit/flows, 1)
+	if mine >= share || l.active < 2*l.limit {
+		return mine < share
+	}
+	counted := 0 // without what the burst of a flow has beyond its share
+	for _, n := range l.flows {
+		if n > l.limit {
+			n = share
+		}
+		counted += n
+	}
+	return counted < 2*l.limit
 }
 
 // sheds reports whether a call is rejected because goroutines wait too long.

@@ -211,3 +211,22 @@ func TestRetryDelays(t *testing.T) {
 type errTest struct{ of *int }
 
 func (errTest) Error() string { return "test" }
+
+// TestLimiterAfterBurst: the burst of a flow with slow calls does not keep others out while these calls run.
+func TestLimiterAfterBurst(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	w.offer("slow", 300)
+	for range 10 {
+		w.clock += 2 * burstTime
+		if n := w.offer("slow", 1); n != 0 {
+			t.Error("a flow beyond its share is accepted")
+		}
+		if n := w.offer("other", 5); n != 3 { // a half of the limit
+			t.Errorf("%d of 5 calls are accepted", n)
+		}
+		for _, s := range w.slots[maxBurst:] {
+			s.Release()
+		}
+		w.slots = w.slots[:maxBurst]
+	}
+}
