@@ -207,7 +207,7 @@ func isYAML(r *http.Request) (bool, error) {
 	return false, unsupportedMedia(r, "application/json or application/yaml")
 }
 
-// unsupportedMedia returns the error of a body that is none of the supported media types.
+// unsupportedMedia returns the error of a body with an unsupported or missing media type.
 func unsupportedMedia(r *http.Request, supported string) error {
 	if given := r.Header.Get("Content-Type"); given != "" {
 		return unsupported("Content-Type %q is not supported: send %s, in UTF-8", given, supported)
