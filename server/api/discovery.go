@@ -25,7 +25,7 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 	case r.GetAggregated():
 		key.kind = "aggregated discovery"
 	}
-	document, etag, err := s.document(ctx, r, key, func(view registry.View) ([]byte, string, error) {
+	document, etag, err := s.document(ctx, r, key, func(_ context.Context, view registry.View) ([]byte, string, error) {
 		crds, versions := view.AllCRDs(false), 0
 		for i := range crds {
 			versions += len(crds[i].Versions)
@@ -83,7 +83,7 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 	case (key.group == "") != (key.version == ""):
 		return nil, invalid("version", "group and version must be set together; without both the response is the index")
 	}
-	document, etag, err := s.document(ctx, r, key, func(view registry.View) ([]byte, string, error) {
+	document, etag, err := s.document(ctx, r, key, func(work context.Context, view registry.View) ([]byte, string, error) {
 		o := engine.OpenAPIOptions{
 			MaxBytes: int64(s.limits.maxDocumentBytes()),
 			Reserve:  func(bytes int64) error { return s.memory.take(ctx, copies*bytes) },
@@ -92,11 +92,11 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		var err error
 		switch {
 		case key.kind == "v2":
-			document, err = engine.OpenAPIV2(ctx, o, view.AllCRDs(true)...)
+			document, err = engine.OpenAPIV2(work, o, view.AllCRDs(true)...)
 		case key.group == "":
-			document, err = engine.OpenAPIV3Index(ctx, "", o, view.AllCRDs(true)...)
+			document, err = engine.OpenAPIV3Index(work, "", o, view.AllCRDs(true)...)
 		default:
-			document, err = engine.OpenAPIV3(ctx, key.group, key.version, o, view.AllCRDs(true)...)
+			document, err = engine.OpenAPIV3(work, key.group, key.version, o, view.AllCRDs(true)...)
 		}
 		if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.ReasonVersionNotFound {
 			err = groupVersionNotFound(r.GetCatalog(), key)
@@ -174,7 +174,7 @@ type documentRequest interface {
 
 // document returns a document about a catalog and its etag in double quotes. The document is nil if the caller has it.
 func (s *presentationService) document(
-	ctx context.Context, r documentRequest, key documentKey, build func(registry.View) (document []byte, etag string, err error),
+	ctx context.Context, r documentRequest, key documentKey, build func(context.Context, registry.View) (document []byte, etag string, err error),
 ) (document []byte, etag string, err error) {
 	view, err := s.registry.View(ctx, r.GetCatalog(), r.GetAtLeast())
 	if err != nil {
@@ -184,8 +184,8 @@ func (s *presentationService) document(
 	if etag, ok := s.etags.Get(key); ok && matches(r.GetIfNoneMatch(), etag) {
 		return nil, etag, nil
 	}
-	err = s.scheduler.Do(ctx, func(context.Context) (err error) {
-		document, etag, err = build(view)
+	err = s.scheduler.Do(ctx, func(work context.Context) (err error) {
+		document, etag, err = build(work, view)
 		return err
 	})
 	if err != nil {

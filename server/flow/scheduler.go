@@ -93,7 +93,7 @@ func (s *Scheduler) admit(w *Work, now time.Duration) bool {
 		s.seat(w, now)
 		return true
 	}
-	if now-s.contended > memory {
+	if now-s.contended > memory && s.queued.Load() == 0 {
 		s.root.forget()
 	}
 	s.contended = now

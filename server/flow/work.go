@@ -101,12 +101,12 @@ func (w *Work) Item(f func(context.Context) error) error {
 	if w.ctx.Err() != nil && w.overtime() {
 		w.renew()
 	}
-	if err := w.acquire(); err != nil {
-		return err
-	}
 	w.item.Add(1)
 	defer w.item.Add(1)
 	for {
+		if err := w.acquire(); err != nil {
+			return err
+		}
 		err := f(w.ctx)
 		if err == nil || !w.overtime() {
 			return err
