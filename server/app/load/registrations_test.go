@@ -14,7 +14,7 @@ import (
 func registrations(l *load) {
 	s := l.launch(l.withTokens(launch{flags: []string{"--store=memory"}}))
 	n := l.neighbour(s, "neighbour", 1)
-	next, patience := 0, l.span(time.Minute, 10*time.Second)
+	next, patience := 0, l.span(20*time.Second, 10*time.Second)
 	slowest := func(count int) (d time.Duration) {
 		for range count {
 			next++
@@ -36,7 +36,7 @@ func registrations(l *load) {
 	alone := slowest(l.size(5, 3))
 	stop := l.attack(s, "-attack-calls=4")
 	time.Sleep(time.Second)
-	beside := slowest(l.size(5, 2))
+	beside := slowest(l.size(3, 2))
 	stop()
 	l.note("slowest registration alone: %v; beside four heavy checks: %v", alone, beside)
 	l.atMost("time of the neighbour's registration beyond three times that alone", (beside - 3*alone).Seconds(), bound{1, 4}, " s")
