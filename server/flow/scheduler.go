@@ -111,6 +111,7 @@ func (s *Scheduler) admit(w *Work, now time.Duration) bool {
 // seat gives w a seat. s.mu is held.
 func (s *Scheduler) seat(w *Work, now time.Duration) {
 	w.state, w.since = running, now
+	w.seated.Store(true)
 	w.sliceEnd.Store(int64(now + slice))
 	s.running = append(s.running, w)
 	w.tenant.running++
@@ -124,6 +125,7 @@ func (s *Scheduler) seat(w *Work, now time.Duration) {
 func (s *Scheduler) unseat(w *Work, now time.Duration) {
 	s.charge(w, now)
 	w.state = idle
+	w.seated.Store(false)
 	w.tenant.running--
 	for i, r := range s.running {
 		if r == w {

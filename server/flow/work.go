@@ -38,6 +38,7 @@ type Work struct {
 	granted      chan struct{} // receives when the work gets a seat after it waited
 	sliceEnd     atomic.Int64  // when the work may have to give its seat away
 	item         atomic.Int64  // odd during an item
+	seated       atomic.Bool   // state is running: the next item needs no lock
 
 	// Scheduler.mu guards these.
 	state    state
@@ -163,13 +164,12 @@ func WaitForWork(ctx context.Context, f func()) {
 
 // acquire waits for a seat, unless the work has one. The error is that of the context.
 func (w *Work) acquire() error {
-	now := w.s.now()
-	w.s.mu.Lock()
-	if w.state == running {
-		w.s.mu.Unlock()
+	if w.seated.Load() {
 		w.checkpoint()
 		return nil
 	}
+	now := w.s.now()
+	w.s.mu.Lock()
 	if w.state == waiting { // a goroutine that an item has left behind waits at a checkpoint: its work is over
 		w.releaseLocked()
 		close(w.granted)
