@@ -136,8 +136,9 @@ func addresses(listeners []net.Listener) (all []net.Addr) {
 	return all
 }
 
-// Serve starts the server and runs it until ctx ends.
+// Serve starts the server and runs it until ctx ends. It can raise GOMAXPROCS, because the process is the server's.
 func Serve(ctx context.Context, c Config, b Build, log *slog.Logger) error {
+	addProcessor()
 	a, err := Start(ctx, c, b, log)
 	if err != nil {
 		return err
