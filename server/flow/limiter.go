@@ -13,6 +13,9 @@ import (
 const (
 	// targetLatency is how long the calls at the limit take to finish: limit = completed calls per second × targetLatency.
 	targetLatency = 5 * time.Millisecond
+	// fastLatency is how long a fast call takes at most. It is above targetLatency, because a call can also wait for slow
+	// calls of others.
+	fastLatency = 25 * time.Millisecond
 	// callsPerCore bounds the limit from below, for calls that take longer than targetLatency.
 	callsPerCore = 6
 	// limiterWindow is the time over which completions are counted. The limit changes at the end of a window.
@@ -47,6 +50,10 @@ const (
 // long runnable goroutines wait for a processor. If they wait longer than targetDelay, it rejects a share of the calls,
 // which a proportional-integral controller adapts. A flow that offers less than its fair share is exempt.
 //
+// A flow whose calls mostly finish within fastLatency competes only with the calls of other such flows: many callers
+// with a slow call each cannot take the slots of callers with fast calls. The scheduler serves those first. Their calls
+// are not rejected because of the delay either, while slow calls keep all cores busy.
+//
 // The limiter has no queue: runnable calls are queued by the scheduler already. It accepts short bursts. While calls
 // exceed the limit for longer than burstTime, further calls are rejected. A flow with fewer calls than its fair share is
 // then still accepted, until twice the limit is reached. What a flow has beyond its share after a burst does not
@@ -59,11 +66,13 @@ type Limiter struct {
 	mu       sync.Mutex
 	limit    int
 	active   int // calls that are not paused
+	fast     int // those of them that belong to flows with fast calls
 	paused   int
 	flows    map[string]int // active calls
 	strict   bool           // bursts are rejected
 	over     time.Duration  // since when, or when last if strict, calls exceed the limit
 	exceeded bool           // over is valid
+	history  history
 	window   limiterStats
 	last     limiterStats   // the previous window
 	offered  map[string]int // calls in the window, by flow
@@ -128,7 +137,7 @@ func NewLimiter(o LimiterOptions) *Limiter {
 	}
 	l := &Limiter{
 		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)), max: o.Max, now: o.Now, delay: o.Delay, flows: map[string]int{},
-		offered: map[string]int{}, previous: map[string]int{},
+		offered: map[string]int{}, previous: map[string]int{}, history: history{recent: map[string]finished{}},
 	}
 	l.limit = callsPerCore * l.cores
 	return l
@@ -146,18 +155,22 @@ func (l *Limiter) Admit(flow string) (*Slot, *Rejection) {
 	if l.max > 0 && l.active+l.paused >= l.max {
 		return nil, l.reject(ReasonMaxInFlight, l.max)
 	}
-	if l.active >= l.limit && !l.admitsBeyond(flow, now) {
+	fast, active := l.history.fast(flow), l.active
+	if fast {
+		active = l.fast
+	}
+	if active >= l.limit && !l.admitsBeyond(flow, now) {
 		return nil, l.reject(ReasonConcurrency, l.limit)
 	}
 	if l.strict && l.active < l.limit && now-l.over > calmTime {
 		l.strict, l.exceeded = false, false
 	}
-	if l.sheds(flow) {
+	if slow := l.active - l.fast; (!fast || slow < l.cores) && l.sheds(flow) {
 		return nil, l.reject(ReasonDelay, 0)
 	}
-	l.active++
-	l.flows[flow]++
-	return &Slot{of: l, flow: flow}, nil
+	s := &Slot{of: l, flow: flow, fast: fast}
+	l.activate(s, now)
+	return s, nil
 }
 
 // admitsBeyond reports whether a call is accepted although the limit is reached.
@@ -294,8 +307,12 @@ type Slot struct {
 	of   *Limiter
 	flow string
 
-	pauses   int // guarded by of.mu, as released
+	fast bool // the calls of the flow were fast
+
+	pauses   int // guarded by of.mu, as the following
 	released bool
+	since    time.Duration // of the last activation
+	busy     time.Duration // time for which it was active before
 }
 
 // Release ends the call. Further calls of Release have no effect.
@@ -313,8 +330,9 @@ func (s *Slot) Release() {
 	if s.pauses > 0 {
 		l.paused--
 	} else {
-		l.deactivate(s.flow)
+		l.deactivate(s)
 	}
+	l.history.add(s.flow, s.busy, l.window.changed)
 	l.window.completed++
 }
 
@@ -351,26 +369,66 @@ func (s *Slot) pause(n int) {
 	s.pauses += n
 	switch after := s.pauses > 0; { // a late timer makes it negative for a moment
 	case !before && after:
-		l.deactivate(s.flow)
+		l.deactivate(s)
 		l.paused++
 	case before && !after:
-		l.advance()
-		l.active++
-		l.flows[s.flow]++
+		l.activate(s, l.advance())
 		l.paused--
 	}
 }
 
+// activate adds an active call.
+func (l *Limiter) activate(s *Slot, now time.Duration) {
+	s.since = now
+	l.active++
+	if s.fast {
+		l.fast++
+	}
+	l.flows[s.flow]++
+}
+
 // deactivate removes an active call.
-func (l *Limiter) deactivate(flow string) {
-	l.advance()
+func (l *Limiter) deactivate(s *Slot) {
+	s.busy += l.advance() - s.since
 	l.active--
-	if l.flows[flow]--; l.flows[flow] == 0 {
-		delete(l.flows, flow)
+	if s.fast {
+		l.fast--
+	}
+	if l.flows[s.flow]--; l.flows[s.flow] == 0 {
+		delete(l.flows, s.flow)
 	}
 	if l.active < l.limit && !l.strict {
 		l.exceeded = false
 	}
+}
+
+// history counts the calls of flows that finished in the current second and in the one before.
+type history struct {
+	begin           time.Duration
+	recent, earlier map[string]finished
+}
+
+// finished counts calls, and those of them that were active for at most fastLatency.
+type finished struct{ calls, fast int }
+
+const historyTime = time.Second
+
+func (h *history) add(flow string, busy, now time.Duration) {
+	if now-h.begin >= historyTime {
+		h.begin, h.earlier, h.recent = now, h.recent, map[string]finished{}
+	}
+	f := h.recent[flow]
+	f.calls++
+	if busy <= fastLatency {
+		f.fast++
+	}
+	h.recent[flow] = f
+}
+
+// fast reports whether most of the last calls of a flow were fast. A flow without calls is not fast.
+func (h *history) fast(flow string) bool {
+	a, b := h.recent[flow], h.earlier[flow]
+	return 2*(a.fast+b.fast) > a.calls+b.calls
 }
 
 type slotKey struct{}

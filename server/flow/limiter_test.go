@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -224,9 +225,42 @@ func TestLimiterAfterBurst(t *testing.T) {
 		if n := w.offer("other", 5); n != 3 { // a half of the limit
 			t.Errorf("%d of 5 calls are accepted", n)
 		}
+		w.clock += 2 * fastLatency
 		for _, s := range w.slots[maxBurst:] {
 			s.Release()
 		}
 		w.slots = w.slots[:maxBurst]
+	}
+}
+
+// TestLimiterFastFlows: many flows with a slow call each do not keep out a flow whose calls are fast.
+func TestLimiterFastFlows(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	w.offer("fast", 1)
+	w.clock += fastLatency / 2
+	w.slots[0].Release()
+	w.slots = nil
+	for range 5 {
+		for i := range 1000 {
+			w.offer(fmt.Sprint("slow", i), 1)
+		}
+		w.clock += 2 * burstTime
+	}
+	if w.offer("unknown", 1) != 0 {
+		t.Error("a flow without calls is accepted beyond twice the limit")
+	}
+	for range 3 * historyTime / limiterWindow {
+		if n := w.offer("fast", 5); n != 5 {
+			t.Fatalf("%d of 5 fast calls are accepted", n)
+		}
+		w.clock += fastLatency / 2
+		for _, s := range w.slots[len(w.slots)-5:] {
+			s.Release()
+		}
+		w.slots = w.slots[:len(w.slots)-5]
+		w.clock += limiterWindow
+	}
+	if n := w.offer("fast", 1000); n > 2*maxBurst {
+		t.Errorf("%d fast calls are accepted at a time", n)
 	}
 }

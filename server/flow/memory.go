@@ -27,8 +27,8 @@ const (
 	// memory, ten callers two twenty-firsts each, and a caller that holds nothing always finds free bytes.
 	share = 2
 	// reservedPart of the memory is reserved for callers that hold at most one smallPart of it.
-	reservedPart = 8
-	smallPart    = 256
+	reservedPart = 4
+	smallPart    = 512
 	// stallTime is how long a lease must wait for its peer before it can be revoked.
 	stallTime = time.Second
 	// revokeInterval is how often a lease is revoked while others wait.

@@ -25,7 +25,8 @@ type neighbour struct {
 func (l *load) neighbour(s *server, catalog string, n int) *neighbour {
 	l.Helper()
 	l.createCatalog(s, catalog)
-	c, err := crdeval.Dial(s.grpc, crdeval.WithCatalog(catalog), crdeval.WithToken(s.token))
+	c, err := crdeval.Dial(s.grpc, crdeval.WithCatalog(catalog), crdeval.WithToken(s.token),
+		crdeval.WithRetries(crdeval.RetryOptions{MaxAttempts: 1})) // counts rejected calls
 	if err != nil {
 		l.Fatal(err)
 	}
