@@ -62,7 +62,7 @@ func (l *load) lateness(what string, call func() (status string)) {
 	}
 	l.note("%s: answers after the deadline: p50 %v, p99 %v, max %v; status: %v", what,
 		late.latency.quantile(0.5), late.latency.quantile(0.99), late.latency.max, statuses)
-	l.atMost(what+": answer after its deadline (p99)", late.latency.quantile(0.99).Seconds()*1000, bound{20, 500}, " ms")
+	l.atMost(what+": answer after its deadline (p99)", late.latency.quantile(0.99).Seconds()*1000, bound{20, 30_000}, " ms")
 	l.atMost(what+": answers in half of the time", float64(early), bound{0, 0}, "")
 }
 

@@ -48,7 +48,7 @@ func init() {
 }
 
 // load is a run of a case. In full size, a case has the sizes and the bars of make load. Otherwise it takes seconds and
-// its limits are looser, so that it passes on a busy machine.
+// its limits of rates and times are looser, so that it passes on a busy machine.
 type load struct {
 	*testing.T
 	binary string

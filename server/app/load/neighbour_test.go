@@ -95,6 +95,6 @@ func (l *load) isolation(s *server, n *neighbour) {
 	l.note("neighbour alone: %v", alone)
 	l.note("beside the attack: %v; resident %s; %.0f goroutines", beside, mib(rss), goroutines)
 	l.atMost("peak of resident memory", float64(s.peak(l.T))/(1<<20), bound{maxMemory >> 20, maxMemory >> 20}, " MiB")
-	l.atLeast("throughput of the neighbour, of that alone", beside.rate()/alone.rate()*100, bound{80, 5}, "%")
+	l.atLeast("throughput of the neighbour, of that alone", beside.rate()/alone.rate()*100, bound{80, 0}, "%")
 	l.atMost("failed calls of the neighbour", float64(beside.failed()), bound{0, 0}, "")
 }

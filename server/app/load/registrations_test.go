@@ -39,7 +39,7 @@ func registrations(l *load) {
 	beside := slowest(l.size(3, 2))
 	stop()
 	l.note("slowest registration alone: %v; beside four heavy checks: %v", alone, beside)
-	l.atMost("time of the neighbour's registration beyond three times that alone", (beside - 3*alone).Seconds(), bound{1, 4}, " s")
+	l.atMost("time of the neighbour's registration beyond three times that alone", (beside - 3*alone).Seconds(), bound{1, 60}, " s")
 }
 
 // largeCRD returns a CRD of about 300 KiB with 400 rules.

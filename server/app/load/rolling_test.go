@@ -264,10 +264,10 @@ func paced(item *crdevalv1.EvaluationItem, n int) iter.Seq[*crdevalv1.Evaluation
 	}
 }
 
-// watchFor returns a function that watches the CRDs for a time.
+// watchFor returns a function that watches the CRDs for a time, beginning with the first event.
 func watchFor(client *crdeval.Client, d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, d)
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		events := 0
 		for _, err := range client.Watch(ctx, crdeval.WatchOptions{}) {
@@ -277,7 +277,9 @@ func watchFor(client *crdeval.Client, d time.Duration) func(context.Context) err
 			if err != nil {
 				return err
 			}
-			events++
+			if events++; events == 1 {
+				time.AfterFunc(d, cancel)
+			}
 		}
 		if events == 0 {
 			return errors.New("the watch had no event")
