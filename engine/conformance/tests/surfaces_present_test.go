@@ -28,6 +28,9 @@ func (s *server) send(t *testing.T, method, path string, body io.Reader, accept 
 		t.Fatal(err)
 	}
 	r.Header.Set("Accept", accept)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	answer, err := s.rest.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -63,23 +62,14 @@ func startServer(t *testing.T) *server {
 	}
 }
 
-// post sends a body over REST and returns the response text.
+// post sends JSON over REST and returns the response text.
 func (s *server) post(t *testing.T, path string, body []byte) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.rest.URL+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	status, text := s.send(t, http.MethodPost, path, bytes.NewReader(body), "application/json")
+	if status != http.StatusOK {
+		t.Fatalf("HTTP %d %s", status, text)
 	}
-	answer, err := s.rest.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("HTTP %d %s (%v)", answer.StatusCode, text, err)
-	}
-	return string(text)
+	return text
 }
 
 func TestSurfaces(t *testing.T) {
