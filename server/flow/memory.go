@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -56,7 +57,7 @@ type Memory struct {
 	waiting []*waiter // the first came first
 	stalled map[*Lease]struct{}
 	ticking bool
-	short   bool // TryGrow failed since the last tick
+	claimed int64 // smallest equal share of callers that TryGrow failed for since the last tick; 0: none
 	stats   MemoryStats
 }
 
@@ -152,7 +153,7 @@ func (l *Lease) grow(ctx context.Context, k Kind, n int64) error {
 		return nil
 	}
 	if ctx == nil {
-		m.short = m.short || l.holder.bytes+n <= m.equalShare()
+		m.claim(l.holder, n)
 		m.stats.Rejected++
 		m.tick()
 		m.mu.Unlock()
@@ -231,14 +232,14 @@ func (m *Memory) grant() {
 
 // tick revokes stalled leases while others wait.
 func (m *Memory) tick() {
-	if m.ticking || len(m.waiting) == 0 && !m.short {
+	if m.ticking || len(m.waiting) == 0 && m.claimed == 0 {
 		return
 	}
 	m.ticking = true
 	time.AfterFunc(revokeInterval, func() {
 		m.mu.Lock()
 		m.ticking = false
-		revoke := m.longestStalled()
+		revoke := m.revocable()
 		m.tick()
 		m.mu.Unlock()
 		if revoke != nil {
@@ -247,29 +248,48 @@ func (m *Memory) tick() {
 	})
 }
 
-// equalShare returns the bytes of a caller if all that hold some had the same.
-func (m *Memory) equalShare() int64 { return m.total / int64(m.holding+1) }
+// equalShare returns how much a caller can hold if all that hold bytes hold the same. While others hold at most that, it
+// fits.
+func (m *Memory) equalShare(h *holder) int64 {
+	callers := m.holding
+	if h.bytes == 0 {
+		callers++
+	}
+	return (m.total - m.total/reservedPart) * share / int64(share*callers+1)
+}
 
-// longestStalled returns the function that revokes the lease that has waited for its peer for longest; nil if none can
-// be revoked. A lease is revoked only for a caller that holds less than an equal part.
-func (m *Memory) longestStalled() func() {
-	equal := m.equalShare()
-	needed := m.short || slices.ContainsFunc(m.waiting, func(w *waiter) bool { return w.lease.holder.bytes+w.bytes <= equal })
-	if m.short = false; !needed {
+// claim notes that a caller waits for n bytes or has not got them. If it would hold at most an equal share, a lease of a
+// caller that holds more may be revoked.
+func (m *Memory) claim(h *holder, n int64) {
+	if equal := m.equalShare(h); h.bytes+n <= equal {
+		m.claimed = min(cmp.Or(m.claimed, equal), equal)
+	}
+}
+
+// revocable returns the function that revokes a stalled lease; nil if none may be revoked. Among the callers that hold
+// more than the claimed share, it selects the one that holds the most, and its lease that has waited for longest.
+func (m *Memory) revocable() func() {
+	for _, w := range m.waiting {
+		m.claim(w.lease.holder, w.bytes)
+	}
+	claimed := m.claimed
+	if m.claimed = 0; claimed == 0 {
 		return nil
 	}
-	var longest *Lease
+	var found *Lease
 	for l := range m.stalled {
-		if time.Since(l.since) >= stallTime && l.held() > 0 && (longest == nil || l.since.Before(longest.since)) {
-			longest = l
+		switch {
+		case l.holder.bytes <= claimed, l.held() == 0, time.Since(l.since) < stallTime:
+		case found == nil, l.holder.bytes > found.holder.bytes, l.holder == found.holder && l.since.Before(found.since):
+			found = l
 		}
 	}
-	if longest == nil {
+	if found == nil {
 		return nil
 	}
-	delete(m.stalled, longest)
+	delete(m.stalled, found)
 	m.stats.Revoked++
-	return longest.revoke
+	return found.revoke
 }
 
 // Shrink removes bytes from the lease.
@@ -312,9 +332,9 @@ func (l *Lease) Keep(k Kind, n int64) {
 	}
 }
 
-// AwaitPeer notes that the lease waits for its peer from now on, to send or to receive. If others need its bytes and it
-// makes no progress for a second, revoke is called once. A call of AwaitPeer notes progress. If revoke is nil, the lease
-// waits no more.
+// AwaitPeer notes that the lease waits for its peer from now on, to send or to receive. If this takes longer than
+// stallTime, the lease is stalled: revoke is called once if others need memory and the caller holds more than an equal
+// share. A call of AwaitPeer notes progress. If revoke is nil, the lease waits no more.
 func (l *Lease) AwaitPeer(revoke func()) {
 	if l == nil {
 		return

@@ -92,32 +92,62 @@ func TestMemoryIsReleased(t *testing.T) {
 	})
 }
 
-// TestRevokedLeases: the lease that has waited for its peer for longest is revoked, if another caller needs the bytes.
+// TestRevokedLeases: if a caller needs its share, the largest caller loses the lease that has waited for its peer for
+// longest. Callers that hold at most an equal share lose nothing.
 func TestRevokedLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMemory(1 << 20)
+		m := NewMemory(1 << 20) // of which 768 KiB are not reserved; an equal share of four callers is 171 KiB
 		revoked := ""
-		stall := func(name string) *Lease {
-			l := m.Open(name)
-			if err := l.Grow(t.Context(), Response, 200<<10); err != nil {
-				t.Fatal(name, err)
+		stall := func(caller, lease string, kib int64) *Lease {
+			l := m.Open(caller)
+			if err := l.Grow(t.Context(), Response, kib<<10); err != nil {
+				t.Fatal(lease, err)
 			}
 			l.AwaitPeer(func() {
-				revoked += name
+				revoked += lease + " "
 				l.Release()
 			})
 			return l
 		}
-		stall("a")
-		b := stall("b")
+		stall("small", "small", 100)
+		stall("large", "large", 175)
+		stall("largest", "first", 100)
+		time.Sleep(time.Millisecond)
+		stall("largest", "second", 100)
+		progress := stall("largest", "progress", 50)
 		time.Sleep(stallTime)
-		b.AwaitPeer(func() { t.Error("a lease with progress was revoked") })
-		stall("c").AwaitPeer(nil)
-		if err := m.Open("d").Grow(t.Context(), Request, 200<<10); err != nil || revoked != "a" {
-			t.Errorf("%v, revoked %q", err, revoked)
+		progress.AwaitPeer(func() { t.Error("a lease with progress was revoked") })
+		other := m.Open("other")
+		if err := other.Grow(t.Context(), Request, 170<<10); err != nil || revoked != "first " {
+			t.Errorf("%v, revoked: %s", err, revoked)
 		}
+		if err := other.TryGrow(Tree, 300<<10); !errors.Is(err, ErrNoMemory) {
+			t.Error(err)
+		}
+		time.Sleep(10 * revokeInterval)
 		if s := m.Stats(); s.Revoked != 1 {
-			t.Errorf("%+v", s)
+			t.Errorf("leases were revoked for a caller above its share: %s%+v", revoked, s)
+		}
+	})
+}
+
+// TestSharesOfMemory: if no caller holds more than an equal share, a further caller gets one without a revocation.
+func TestSharesOfMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory(1 << 20)
+		for _, name := range []string{"a", "b", "c"} {
+			l := m.Open(name)
+			if err := l.Grow(t.Context(), Response, 170<<10); err != nil {
+				t.Fatal(name, err)
+			}
+			l.AwaitPeer(func() { t.Error("revoked: ", name) })
+		}
+		time.Sleep(stallTime)
+		if err := m.Open("d").Grow(t.Context(), Request, 170<<10); err != nil {
+			t.Error(err)
+		}
+		if err := m.Open("e").Grow(t.Context(), Request, 150<<10); !errors.Is(err, ErrNoMemory) {
+			t.Error(err)
 		}
 	})
 }
@@ -141,7 +171,7 @@ func TestMemoryBesideWaitingCaller(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(stallTime)
-		if err := other.Grow(t.Context(), Tree, 250<<10); err != nil || m.Stats().Revoked != 1 {
+		if err := other.Grow(t.Context(), Tree, 240<<10); err != nil || m.Stats().Revoked != 1 {
 			t.Errorf("%v: %+v", err, m.Stats())
 		}
 		synctest.Wait()
