@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,45 @@ func TestCheckpoints(t *testing.T) {
 		t.Logf("%s: %d checkpoints", c.name, calls-before)
 		if calls-before < 3 {
 			t.Errorf("%s: %d checkpoints", c.name, calls-before)
+		}
+	}
+}
+
+// TestStopAtCheckpoint checks that tables, their text and OpenAPI documents have checkpoints, and that each of them ends
+// with ITEM_DEADLINE if the context ends there.
+func TestStopAtCheckpoint(t *testing.T) {
+	manifest := crdOf(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"integer"}}}}`)
+	d := mustCompile(t, strings.Replace(manifest, `"schema":`, `"additionalPrinterColumns":[{"name":"a","type":"string","jsonPath":".spec..x"}],"schema":`, 1))
+	objects := slices.Repeat([]Document{JSON([]byte(objectOf(`{}`)))}, 2000)
+	objects = append(objects, JSON([]byte(objectOf(`{"list":[`+strings.Repeat("1,", 500_000)+`1]}`))))
+	table, err := d.Table(t.Context(), "v1", objects, TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := d.CRD(Status{})
+	for name, call := range map[string]func(context.Context) error{
+		"table":   func(ctx context.Context) error { _, err := d.Table(ctx, "v1", objects, TableOptions{}); return err },
+		"text":    func(ctx context.Context) error { _, err := table.Text(ctx, TextOptions{}); return err },
+		"OpenAPI": func(ctx context.Context) error { _, err := OpenAPIModels(ctx, crd); return err },
+	} {
+		for last := 1; ; last = last*3/2 + 1 {
+			ctx, cancel := context.WithCancel(t.Context())
+			calls := 0
+			err := call(WithHooks(ctx, &Hooks{Checkpoint: func() {
+				if calls++; calls == last {
+					cancel()
+				}
+			}}))
+			cancel()
+			if calls < last {
+				if last == 1 {
+					t.Errorf("%s: no checkpoint", name)
+				}
+				break
+			}
+			if ReasonOf(err) != ReasonItemDeadline {
+				t.Errorf("%s, ended at checkpoint %d: %v", name, last, err)
+			}
 		}
 	}
 }

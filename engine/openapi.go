@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/openapi"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/value"
@@ -162,9 +163,10 @@ type publishedVersion struct {
 // document makes a document.
 func (o OpenAPIOptions) document(ctx context.Context, form openapi.Form, of []publishedVersion) (*OpenAPIDocument, error) {
 	d := openapi.New(form, o.maxBytes(), o.Reserve)
+	stop := interrupt.Of(ctx)
 	for _, v := range of {
-		if err := ctx.Err(); err != nil {
-			return nil, failed(ReasonItemDeadline, "the call ended before the OpenAPI document was made", err)
+		if stop.Stopped() {
+			return nil, failed(ReasonItemDeadline, "the call ended before the OpenAPI document was made", context.Cause(ctx))
 		}
 		r, err := v.resource(ctx)
 		if err != nil {

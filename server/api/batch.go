@@ -192,7 +192,6 @@ func (b *batch) boundedStatus(ctx context.Context, err error) *statusv1.Status {
 func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 	var fromEngine *engine.Error
 	var p *panicError
-	var slow *flow.ItemTimeError
 	switch {
 	case errors.As(err, &p):
 		b.faults.log.ErrorContext(ctx, "panic during the evaluation of an item",
@@ -200,12 +199,6 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 		err = &Error{
 			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
 			Message: "internal error during the evaluation of this item: see the log of the server",
-		}
-	case errors.As(err, &slow):
-		err = &Error{
-			Reason:   crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE,
-			Message:  slow.Error(),
-			Metadata: map[string]string{"limit": "max_item_time", "maximum": slow.Limit.String()},
 		}
 	case errors.As(err, &fromEngine):
 	case errors.Is(err, context.DeadlineExceeded):

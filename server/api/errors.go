@@ -131,9 +131,16 @@ func classify(err error) *Error {
 	var known *Error
 	var fromRegistry *registry.Error
 	var fromEngine *engine.Error
+	var slow *flow.ItemTimeError
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &slow):
+		return &Error{
+			Reason:   crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE,
+			Message:  slow.Error(),
+			Metadata: map[string]string{"limit": "max_item_time", "maximum": slow.Limit.String()},
+		}
 	case errors.Is(err, flow.ErrNoMemory), errors.Is(err, flow.ErrTooLarge):
 		return memoryProblem(err)
 	case errors.As(err, &fromRegistry):

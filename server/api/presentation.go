@@ -148,7 +148,7 @@ func (s *presentationService) Explain(ctx context.Context, r *crdevalv1.ExplainR
 	}
 	o := engine.ExplainOptions{APIVersion: r.GetApiVersion(), Recursive: r.GetRecursive(), MaxDepth: int(r.GetMaxDepth())}
 	var text string
-	err = s.scheduler.Do(ctx, func(ctx context.Context) (err error) {
+	err = s.scheduler.Run(ctx, func(ctx context.Context) (err error) {
 		text, err = engine.Explain(ctx, r.GetPath(), o, view.AllCRDs(true)...)
 		return err
 	})
@@ -198,7 +198,7 @@ func (s *presentationService) scale(
 		return nil, nil, "", err
 	}
 	var text []byte
-	err = s.scheduler.Do(ctx, func(ctx context.Context) (err error) {
+	err = s.scheduler.Run(ctx, func(ctx context.Context) (err error) {
 		text, err = f(ctx, on)
 		return err
 	})

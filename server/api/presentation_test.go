@@ -7,12 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 const (
@@ -77,6 +81,20 @@ func TestTable(t *testing.T) {
 	})
 	if err != nil || !strings.Contains(string(overlaid.GetTable().GetJson()), `"object":null`) || strings.Contains(string(overlaid.GetTable().GetJson()), "Name must be") {
 		t.Errorf("a CRD that comes along: %v %v", overlaid, err)
+	}
+}
+
+// TestItemTimeOfPresentation: the maximum processor time of an item bounds tables.
+func TestItemTimeOfPresentation(t *testing.T) {
+	w := startWith(t, nil, func(o *api.Options) { o.Scheduler = flow.New(flow.Options{MaxItemTime: time.Millisecond}) }).withLamp()
+	large := strings.Replace(aLamp, `"count":2`, `"list":[`+strings.Repeat("{},", 900_000)+`{}]`, 1) // takes some hundred milliseconds
+	objects := slices.Repeat([]*crdevalv1.Document{jsonDocument(large)}, 2)
+	_, err := w.shows.Table(t.Context(), &crdevalv1.TableRequest{Catalog: "default", Objects: objects})
+	st := status.Convert(err)
+	info := api.ErrorInfoOf(st.Proto())
+	if st.Code() != codes.DeadlineExceeded || info.GetReason() != "ITEM_DEADLINE" || info.GetMetadata()["limit"] != "max_item_time" || info.GetMetadata()["maximum"] != "1ms" ||
+		!strings.Contains(st.Message(), "--max-item-time") {
+		t.Errorf("%v, %v", err, info)
 	}
 }
 

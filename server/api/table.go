@@ -29,7 +29,7 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 	reserved, release := conversion.Reserve(ctx)
 	defer release()
 	var table *engine.Table
-	err = s.scheduler.Do(reserved, func(ctx context.Context) (err error) {
+	err = s.scheduler.Run(reserved, func(ctx context.Context) (err error) {
 		table, err = on.definition.Table(ctx, on.version, on.objects, options)
 		return err
 	})
@@ -44,7 +44,7 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 		return m, s.limits.checkResponse("the table", len(m.Table.GetJson()))
 	}
 	var text []byte
-	err = s.scheduler.Do(ctx, func(ctx context.Context) (err error) {
+	err = s.scheduler.Run(ctx, func(ctx context.Context) (err error) {
 		text, err = table.Text(ctx, textOptions(r.GetText()))
 		return err
 	})

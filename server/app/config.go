@@ -79,7 +79,7 @@ type Config struct {
 	Memory        Bytes         `default:"0" help:"Memory limit of the process. The defaults of other limits derive from it (docs/operations.md). 0: the limit of the container, else the memory of the machine." group:"Resources"`
 	CacheBytes    Bytes         `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
 	MaxInFlight   int           `default:"1024" help:"Maximum calls in flight, over gRPC and REST, including those that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. The calls that use CPU have a lower limit, which adapts to the load. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
-	MaxItemTime   time.Duration `default:"5s" help:"Maximum processor time of an item. Time in which the item waits for its turn or for a webhook does not count. 0: unlimited." group:"Resources"`
+	MaxItemTime   time.Duration `default:"5s" help:"Maximum processor time of an item, table, explanation or Scale. Compilations of CRDs and OpenAPI documents may take 12 times as long. Time in which the work waits for its turn or for a webhook does not count. 0: unlimited." group:"Resources"`
 	RESTBodyBytes Bytes         `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes, at most a quarter of --memory." group:"Resources"`
 
 	MaxMessageBytes  Bytes `default:"0" help:"Maximum size of a message or REST body, in either direction. 0: a sixteenth of --memory, at most 64MiB, and at least --max-document-bytes." group:"Limits"`

@@ -9,11 +9,22 @@ import (
 // errItemTime is the cause of a context that ended because the time of an item was over.
 var errItemTime = errors.New("the time of the item is over")
 
-// ItemTimeError is the error of an item that held a seat for longer than Options.MaxItemTime.
-type ItemTimeError struct{ Limit time.Duration }
+// compilationItems is the maximum time of a compilation or of a document about a catalog, as a multiple of that of an
+// item.
+const compilationItems = 12
+
+// ItemTimeError is the error of an item that held a seat for longer than Options.MaxItemTime, or of a compilation.
+type ItemTimeError struct {
+	Limit       time.Duration
+	Compilation bool // or a document about a catalog: Limit is compilationItems times that of an item
+}
 
 // Error returns what the item exceeded.
 func (e *ItemTimeError) Error() string {
+	if e.Compilation {
+		return fmt.Sprintf("the compilation or document took more than %v of processor time, %d times the limit --max-item-time: simplify the CRD, "+
+			"ask for a smaller document, or raise the limit", e.Limit, compilationItems)
+	}
 	return fmt.Sprintf("the evaluation took more than %v of processor time, the limit --max-item-time: simplify rules or patterns, "+
 		"send a smaller object, or raise the limit", e.Limit)
 }
@@ -46,10 +57,10 @@ func (s *Scheduler) watchItems() {
 	for _, w := range s.running {
 		s.charge(w, now)
 		switch item := w.item.Load(); {
-		case s.maxItemTime == 0 || item%2 == 0 || item == w.expired:
+		case w.limit == 0 || item%2 == 0 || item == w.expired:
 		case item != w.itemSeen:
 			w.itemSeen, w.itemTime = item, 0
-		case w.itemTime >= s.maxItemTime:
+		case w.itemTime >= w.limit:
 			w.expired = item
 			w.cancel(errItemTime)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -115,6 +116,30 @@ func TestItemTime(t *testing.T) {
 		w.Close()
 		cancel()
 		time.Sleep(time.Millisecond)
+	})
+}
+
+// TestDoTime checks that the time of a compilation is bounded by a multiple of that of an item.
+func TestDoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Seats: 1, MaxItemTime: time.Second})
+		do := func(d time.Duration) error {
+			return s.Do(t.Context(), func(ctx context.Context) error {
+				compute(ctx, workOf(ctx), d)
+				return context.Cause(ctx)
+			})
+		}
+		if err := do(compilationItems*time.Second - time.Second); err != nil {
+			t.Error(err)
+		}
+		start := time.Now()
+		var late *ItemTimeError
+		if err := do(time.Hour); !errors.As(err, &late) || late.Limit != compilationItems*time.Second || time.Since(start) > 2*late.Limit {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		} else if text := err.Error(); !strings.Contains(text, "12s") || !strings.Contains(text, "--max-item-time") {
+			t.Error(text)
+		}
+		time.Sleep(time.Second)
 	})
 }
 

@@ -35,6 +35,7 @@ type Work struct {
 	within       context.Context // of the call, with the work and its hooks
 	ctx          context.Context // ends when the time of the item is over, too
 	cancel       context.CancelCauseFunc
+	limit        time.Duration // of the time of an item; 0: no bound
 	granted      chan struct{} // receives when the work gets a seat after it waited
 	sliceEnd     atomic.Int64  // when the work may have to give its seat away
 	item         atomic.Int64  // odd during an item
@@ -67,7 +68,12 @@ func (c workContext) Value(key any) any {
 
 // Start returns new work of the flow of ctx, without a seat. The caller must call Close.
 func (s *Scheduler) Start(ctx context.Context) *Work {
-	w := &Work{s: s, granted: make(chan struct{}, 1)}
+	return s.newWork(ctx, s.maxItemTime)
+}
+
+// newWork returns work whose items have a maximum time.
+func (s *Scheduler) newWork(ctx context.Context, limit time.Duration) *Work {
+	w := &Work{s: s, limit: limit, granted: make(chan struct{}, 1)}
 	w.key, _ = ctx.Value(keyKey{}).(Key)
 	w.work = w
 	w.hooks = engine.Hooks{Checkpoint: w.checkpoint, Background: w.background}
@@ -79,7 +85,7 @@ func (s *Scheduler) Start(ctx context.Context) *Work {
 // renew gives the work a context for further items.
 func (w *Work) renew() {
 	w.ctx, w.cancel = w.within, nil
-	if w.s.maxItemTime > 0 {
+	if w.limit > 0 {
 		ctx, cancel := context.WithCancelCause(w.within)
 		w.s.mu.Lock()
 		w.ctx, w.cancel = ctx, cancel
@@ -117,7 +123,7 @@ func (w *Work) Item(f func(context.Context) error) error {
 		mine := w.expired == w.item.Load()
 		w.s.mu.Unlock()
 		if mine {
-			return &ItemTimeError{w.s.maxItemTime}
+			return &ItemTimeError{w.limit, w.limit > w.s.maxItemTime}
 		}
 		// The time of an earlier item was over when that item ended.
 	}
@@ -133,14 +139,11 @@ func (s *Scheduler) Run(ctx context.Context, f func(context.Context) error) erro
 	return w.Item(f)
 }
 
-// Do calls f, such as a compilation, when it is its turn. Only ctx bounds its time.
+// Do calls f, such as a compilation, when it is its turn. Its time is bounded by compilationItems times that of an item.
 func (s *Scheduler) Do(ctx context.Context, f func(context.Context) error) error {
-	w := s.Start(ctx)
+	w := s.newWork(ctx, compilationItems*s.maxItemTime)
 	defer w.Close()
-	if err := w.acquire(); err != nil {
-		return err
-	}
-	return f(w.ctx)
+	return w.Item(f)
 }
 
 // Wait calls f, which waits for something other than processor time, such as a webhook. Meanwhile, the work of ctx has no

@@ -81,7 +81,7 @@ const (
 	// same code, but without an ErrorInfo.
 	ErrorReason_ERROR_REASON_LIMIT_EXCEEDED ErrorReason = 18
 	// DEADLINE_EXCEEDED, HTTP 504. The item took longer than `item_timeout`, or the deadline of the call passed before
-	// its evaluation began.
+	// its evaluation began. Or an item or a call exceeded the limit max_item_time; the metadata then names it.
 	ErrorReason_ERROR_REASON_ITEM_DEADLINE ErrorReason = 19
 	// DEADLINE_EXCEEDED, HTTP 504. The deadline of the call passed before the response, or a REST body did not arrive in
 	// time.
