@@ -34,18 +34,18 @@ type Config struct {
 
 	GRPCAddress    []string `name:"grpc-address" default:"localhost:9090" sep:"," help:"Comma-separated gRPC addresses: host:port, :port (all interfaces) or unix:///path." group:"Network"`
 	HTTPAddress    []string `name:"http-address" default:"localhost:8080" sep:"," help:"Comma-separated addresses of REST, /healthz, /readyz and /openapi.json, as for --grpc-address. 'off' disables them." group:"Network"`
-	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is on --http-address." placeholder:"ADDRESS" group:"Network"`
+	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is served at --http-address." placeholder:"ADDRESS" group:"Network"`
 	PprofAddress   string   `help:"Address of the profiles of Go (/debug/pprof/), without TLS and without tokens: localhost:port or unix:///path. Default: off." placeholder:"ADDRESS" group:"Network"`
 
-	AllowedHosts []string `sep:"," help:"Comma-separated host names that clients on this host may send in the header Host, besides localhost and loopback addresses. Applies to plaintext HTTP on loopback addresses. '*': any name." placeholder:"NAME" group:"Network"`
+	AllowedHosts []string `sep:"," help:"Comma-separated names that the header Host may have, besides localhost and loopback addresses. Applies to plaintext HTTP on loopback addresses. '*': any name." placeholder:"NAME" group:"Network"`
 
 	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TLSKey        string `name:"tls-key" help:"PEM file with the private key of the certificate." placeholder:"FILE" group:"Security"`
 	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with CAs of client certificates. Clients must present a certificate." placeholder:"FILE" group:"Security"`
 	AuthTokenFile string `help:"File with accepted bearer tokens. A line is a token, or token,user,uid,\"group1,group2\". An empty file rejects all tokens. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
-	AccessFile    string `help:"YAML file that gives users and groups roles in catalogs, and has quotas. Default: each authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" group:"Security"`
+	AccessFile    string `help:"YAML file with the roles of users and groups in catalogs, and with quotas. Default: every authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 
-	AuditLog string `help:"File to which a line of JSON is appended for each change of the registry and each denied call. '-': stderr. Default: none. Opened again after it was renamed." placeholder:"FILE" group:"Security"`
+	AuditLog string `help:"File to which a line of JSON is appended for each change of the registry and each denied call. '-': stderr. Default: no log. If the file is renamed or removed, the server creates a new one." placeholder:"FILE" group:"Security"`
 
 	OIDCIssuer         string   `name:"oidc-issuer" help:"URL of an OpenID Connect issuer whose JWTs are accepted as bearer tokens. Must begin with https://." placeholder:"URL" group:"Security"`
 	OIDCAudience       []string `name:"oidc-audience" sep:"," help:"Comma-separated audiences. The claim aud of a JWT must include one of them." placeholder:"NAME" group:"Security"`
@@ -74,22 +74,22 @@ type Config struct {
 	ConversionServices map[string]string `mapsep:"," help:"Comma-separated addresses of services, such as NAMESPACE/NAME=HOST:PORT or NAMESPACE/NAME:PORT=HOST:PORT. Default: NAME.NAMESPACE.svc." placeholder:"SERVICE=ADDRESS" group:"Conversion"`
 	ConversionCert     string            `help:"PEM file with the client certificate for conversion webhooks. Read for each connection." placeholder:"FILE" group:"Conversion"`
 	ConversionKey      string            `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"Conversion"`
-	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time of a call of a conversion webhook." group:"Conversion"`
+	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time for a call of a conversion webhook." group:"Conversion"`
 
-	Memory        Bytes         `default:"0" help:"Memory limit of the process. The defaults of other limits derive from it (docs/operations.md). 0: the limit of the container, else the memory of the machine." group:"Resources"`
-	CacheBytes    Bytes         `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
-	MaxInFlight   int           `default:"1024" help:"Maximum calls in flight, over gRPC and REST, including those that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. The calls that use CPU have a lower limit, which adapts to the load. A quarter of them, at most 64, can be streams. 0: unlimited." group:"Resources"`
-	MaxItemTime   time.Duration `default:"5s" help:"Maximum processor time of an item, table, explanation or Scale. Compilations of CRDs and OpenAPI documents may take 12 times as long. Time in which the work waits for its turn or for a webhook does not count. 0: unlimited." group:"Resources"`
-	RESTBodyBytes Bytes         `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes, at most a quarter of --memory." group:"Resources"`
+	Memory        Bytes         `default:"0" help:"Memory limit of the process, at least 64MiB. The defaults of other limits derive from it (docs/operations.md). 0: five quarters of GOMEMLIMIT if that is set, else the limit of the container, else the memory of the machine." group:"Resources"`
+	CacheBytes    Bytes         `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. At most three quarters of --memory. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
+	MaxInFlight   int           `default:"1024" help:"Maximum number of calls in flight over gRPC and REST, including calls that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. Calls that use CPU have an additional limit, which adapts to the load. 0: unlimited, with at most 64 streams." group:"Resources"`
+	MaxItemTime   time.Duration `default:"5s" help:"Maximum time for which an item, table, explanation or Scale uses a CPU. Compilations of CRDs and OpenAPI documents may take 12 times as long. Time in which the work waits for other work or for a webhook does not count. 0: unlimited." group:"Resources"`
+	RESTBodyBytes Bytes         `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests, at least --max-message-bytes. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes, at most a quarter of --memory." group:"Resources"`
 
-	MaxMessageBytes  Bytes `default:"0" help:"Maximum size of a message or REST body, in either direction. 0: a sixteenth of --memory, at most 64MiB, and at least --max-document-bytes." group:"Limits"`
-	MaxBatchItems    int   `default:"1000" help:"Maximum items of an evaluation call." group:"Limits"`
+	MaxMessageBytes  Bytes `default:"0" help:"Maximum size of a request or response. 0: a sixteenth of --memory, at most 64MiB, and at least --max-document-bytes." group:"Limits"`
+	MaxBatchItems    int   `default:"1000" help:"Maximum number of items of an evaluation call." group:"Limits"`
 	MaxDocumentBytes Bytes `default:"3MiB" help:"Maximum size of a document or CRD." group:"Limits"`
 	MaxDocumentDepth int   `default:"10000" help:"Maximum nesting depth of a document." group:"Limits"`
 	MaxAliasFactor   int   `default:"10" help:"Maximum size of a YAML document with expanded aliases, as a multiple of its own size. Applies above --max-alias-bytes." group:"Limits"`
 	MaxAliasBytes    Bytes `default:"3MiB" help:"Size of a YAML document with expanded aliases up to which --max-alias-factor does not apply." group:"Limits"`
 
-	DrainDelay   time.Duration `default:"0s" help:"Time after SIGTERM in which the server reports that it is not ready, but still accepts calls. Load balancers can react in this time." group:"Shutdown"`
+	DrainDelay   time.Duration `default:"0s" help:"Time after SIGTERM in which the server reports that it is not ready, but still accepts calls, so that load balancers can react." group:"Shutdown"`
 	DrainTimeout time.Duration `default:"20s" help:"Maximum time to wait for calls in flight after --drain-delay. Calls that still run are aborted." group:"Shutdown"`
 
 	LogLevel  slog.Level `default:"info" help:"Lowest level to log: debug (every call), info, warn, error." group:"Logging"`

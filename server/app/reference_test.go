@@ -71,7 +71,7 @@ Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable, a
     printf 'grpc-address: [":9090"]\ncache-bytes: 1GiB\n' > crdeval.yaml && crdeval serve --config crdeval.yaml
 
 - If a setting has several values, a flag takes precedence over an environment variable, and a variable over the file.
-- Unknown flags, unknown keys and contradicting settings are errors. The server reports all contradictions together.
+- Unknown flags, unknown keys and invalid or contradicting settings are errors. The server reports all invalid settings together.
 - The server logs a warning for unknown variables that start with ` + "`CRDEVAL_`" + `.
 - Lists have comma-separated values. Their flags can also be repeated.
 - No setting is a secret. Keys and tokens are in files.
@@ -80,19 +80,14 @@ Every setting of ` + "`crdeval serve`" + ` is a flag, an environment variable, a
 `
 
 const referenceTail = `
-## Calls without a token
-
-With ` + "`--auth-token-file`" + `, every call over gRPC and REST needs a token, except these:
-` + "`grpc.health.v1.Health`, `GET /healthz`, `GET /readyz`, `GET /openapi.json`, `GET /openapi/v3.json` and `GET /metrics`" + `.
-With ` + "`--metrics-address`" + `, the metrics are served only at that address.
-
 ## Other environment variables
 
 - The variables of OpenTelemetry configure the export of traces and metrics: ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + `,
   ` + "`OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_SERVICE_NAME`" + ` and others. Nothing is exported unless one of
   the first three is set. ` + "`/metrics`" + ` is always available.
-- ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are variables of Go. Without ` + "`GOGC`" + `, a small heap grows to 80 MiB, or a
-  quarter of the memory limit, before a collection. A heap of hundreds of MiB grows by 192 MiB, a larger heap by half.
-- Without ` + "`GOMEMLIMIT`" + `, the memory limit is four fifths of ` + "`--memory`" + `. With a memory
-  limit, the server rejects calls with ` + "`OVERLOADED`" + ` while the live heap is close to it.
+- ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are variables of Go. If ` + "`GOGC`" + ` is not set, the server adapts it: a small heap
+  grows to 80 MiB, or to a quarter of the memory limit, before a collection. A heap of hundreds of MiB grows by 192 MiB,
+  a larger heap by half.
+- If ` + "`GOMEMLIMIT`" + ` is not set, the server sets it to four fifths of ` + "`--memory`" + ` ([sizing](operations.md#sizing)).
+- If ` + "`GOMAXPROCS`" + ` is not set, the server raises it by one ([fair shares](operations.md#fair-shares-of-cpu-time)).
 `
