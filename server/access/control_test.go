@@ -269,6 +269,38 @@ func TestJWTs(t *testing.T) {
 	}
 }
 
+// TestKeyID checks that the key ID of a token selects the keys that are tried, and that a forged ID costs no verification.
+func TestKeyID(t *testing.T) {
+	const url = "https://issuer.example"
+	first, second, unnamed := newKey(t, "1"), newKey(t, "2"), newKey(t, "")
+	token := func(key issuerKey, id string) string {
+		return sign(t, jose.ES256, jose.JSONWebKey{Key: key.PrivateKey, KeyID: id},
+			claims{"iss": url, "aud": "crdeval", "sub": "alice", "exp": time.Now().Add(time.Hour).Unix()})
+	}
+	for name, c := range map[string]struct {
+		keys  string
+		token string
+		want  bool
+	}{
+		"the key":                {jwks(t, first, second), token(second, "2"), true},
+		"the key of another ID":  {jwks(t, first, second), token(second, "1"), false},
+		"an unknown ID":          {jwks(t, first, second), token(second, "3"), false},
+		"two keys of an ID":      {jwks(t, first, newKey(t, "1")), token(first, "1"), true},
+		"no ID in the token":     {jwks(t, first, second), token(second, ""), true},
+		"no ID in the keys":      {jwks(t, first, unnamed), token(unnamed, "3"), true},
+		"no ID, and another key": {jwks(t, first, unnamed), token(second, "3"), false},
+	} {
+		issuer := Issuer{URL: url, Audiences: []string{"crdeval"}, JWKSFile: put(t, c.keys)}
+		control, err := New(t.Context(), Options{Issuer: issuer, Log: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := control.Authenticate(Credentials{Authorization: []string{"Bearer " + c.token}}); (err == nil) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestIssuerKeys: keys come from the issuer, are read again after a token with an unknown key, and not for each one.
 func TestIssuerKeys(t *testing.T) {
 	first, second := newKey(t, "1"), newKey(t, "2")

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/crdeval/crdeval/server/reload"
@@ -61,8 +62,15 @@ const (
 )
 
 // algorithms are the signature algorithms of JWTs: only asymmetric ones, and never none.
-var algorithms = []string{
-	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA,
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA,
+}
+
+func algorithmNames() (names []string) {
+	for _, a := range algorithms {
+		names = append(names, string(a))
+	}
+	return names
 }
 
 // jwtVerifier verifies the JWTs of an issuer.
@@ -94,7 +102,7 @@ func newJWTVerifier(ctx context.Context, o Issuer, now func() time.Time, log *sl
 	v.verified, _ = lru.New[[sha256.Size]byte, verifiedToken](maxVerified) // fails only for a size below 1
 	v.verifier = oidc.NewVerifier(o.URL, v, &oidc.Config{
 		SkipClientIDCheck:    true, // verify checks the audiences
-		SupportedSigningAlgs: algorithms, Now: func() time.Time { return now().Add(-clockSkew) },
+		SupportedSigningAlgs: algorithmNames(), Now: func() time.Time { return now().Add(-clockSkew) },
 	})
 	if o.JWKSFile != "" {
 		var err error
@@ -135,12 +143,12 @@ func (v *jwtVerifier) keys() *keySet {
 
 // VerifySignature implements oidc.KeySet. It never fetches keys: gRPC authenticates calls on the goroutine that reads
 // their connection, and callers can invent key IDs.
-func (v *jwtVerifier) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+func (v *jwtVerifier) VerifySignature(_ context.Context, jwt string) ([]byte, error) {
 	keys := v.keys()
 	if keys == nil {
 		return nil, errors.New("the keys of the issuer are not loaded yet")
 	}
-	payload, err := keys.VerifySignature(ctx, jwt)
+	payload, err := keys.verify(jwt)
 	if err != nil {
 		v.stale.Store(true)
 	}
