@@ -2,18 +2,26 @@ package gateway
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// timedWriter bounds the time to write a response: bodyPatience, and a second more per bodyPace bytes written. While a
-// client does not read, others can take the memory of its call. Streams set their own deadlines.
+// A client must read minProgress of a response in writePatience. Others can take the memory of its call if it reads less
+// than fastBytes in a second.
+const (
+	writePatience = time.Minute
+	minProgress   = 64 << 10
+	fastBytes     = 512 << 10
+)
+
+// timedWriter bounds the time to write a response. Streams set their own deadlines.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	lease   *flow.Lease
-	next    time.Time // zero: nothing was written yet
+	revoked atomic.Bool
 }
 
 // Unwrap returns the inner writer, for http.ResponseController.
@@ -24,19 +32,24 @@ func (w *timedWriter) Write(data []byte) (written int, err error) {
 	if w.Header().Get("Content-Type") == mediaLines {
 		return w.ResponseWriter.Write(data)
 	}
-	if w.next.IsZero() {
-		w.next = time.Now().Add(bodyPatience)
-	}
+	defer w.lease.AwaitPeer(nil)
 	for {
-		piece := data[written:min(written+bodyPace, len(data))]
-		_ = w.control.SetWriteDeadline(w.next) // not every writer has deadlines
-		w.lease.AwaitPeer(func() { _ = w.control.SetWriteDeadline(time.Now()) })
-		n, err := w.ResponseWriter.Write(piece)
-		written += n
-		w.lease.AwaitPeer(nil)
-		if err != nil || written == len(data) {
+		if written%fastBytes == 0 {
+			w.lease.AwaitPeer(w.revoke)
+		}
+		_ = w.control.SetWriteDeadline(time.Now().Add(writePatience)) // not every writer has deadlines
+		if w.revoked.Load() {
+			w.revoke() // its deadline was replaced
+		}
+		n, err := w.ResponseWriter.Write(data[written:min(written+minProgress, len(data))])
+		if written += n; err != nil || written == len(data) {
 			return written, err
 		}
-		w.next = w.next.Add(time.Second)
 	}
+}
+
+// revoke makes the current and all further writes fail.
+func (w *timedWriter) revoke() {
+	w.revoked.Store(true)
+	_ = w.control.SetWriteDeadline(time.Now())
 }

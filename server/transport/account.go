@@ -134,7 +134,7 @@ type response struct {
 	conn     *conn // nil: not over a conn
 	patience time.Duration
 	encoded  bool
-	deadline time.Time // to be written; set when it is encoded
+	deadline time.Time // of the next progress of its connection; set when it is encoded
 
 	waiting bool // guarded by conn.mu
 }
@@ -181,7 +181,7 @@ func (c accountingCodec) Marshal(v any) (mem.BufferSlice, error) {
 	r.message = nil
 	r.lease.Keep(flow.Response, int64(cap(data)))
 	if r.conn != nil {
-		r.deadline = time.Now().Add(baseTimeout + r.patience + time.Duration(size/bytesPerSecond)*time.Second)
+		r.deadline = time.Now().Add(writePatience + r.patience)
 		r.conn.add(r)
 	}
 	return mem.BufferSlice{mem.NewBuffer(buffer, r)}, nil

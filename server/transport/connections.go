@@ -24,8 +24,13 @@ const (
 	overhead = 64
 	// unreadPatience bounds the time for which a connection is not read because there is no memory.
 	unreadPatience = 5 * time.Second
-	// stallInterval is how often the progress of responses is checked.
+	// stallInterval is how often the progress of responses is checked. A client that reads fastBytes in it is fast: its
+	// responses are not stalled, so others cannot take their memory.
 	stallInterval = time.Second
+	fastBytes     = 512 << 10
+	// minProgress is how much of its responses a client must read in writePatience, unless their rest is smaller.
+	minProgress   = 64 << 10
+	writePatience = time.Minute
 )
 
 // Connections bounds the connections of all listeners of a server, the bytes received on them, and the time to write
@@ -144,6 +149,7 @@ type conn struct {
 	responses map[*response]struct{}
 	checking  bool
 	progress  int64 // written at the last check
+	extended  int64 // written when the deadlines of responses were extended for the last time
 }
 
 // connAddr is the remote address of a conn, by which gRPC finds it.
@@ -275,16 +281,22 @@ func (c *conn) remove(r *response) {
 	delete(c.responses, r)
 }
 
-// check closes the connection if a response was not written in time. Responses without progress can be revoked.
+// check closes the connection if the client does not read its responses. The responses of a fast client are not stalled.
 func (c *conn) check() {
 	c.mu.Lock()
-	written := c.written.Load()
-	progress := written - c.progress
+	now, written := time.Now(), c.written.Load()
+	fast, extend := written-c.progress >= fastBytes, written-c.extended >= minProgress
 	c.progress = written
+	if extend {
+		c.extended = written
+	}
 	late := false
 	for r := range c.responses {
-		late = late || time.Now().After(r.deadline)
-		if !r.waiting || progress >= bytesPerSecond {
+		if extend {
+			r.deadline = now.Add(writePatience + r.patience)
+		}
+		late = late || now.After(r.deadline)
+		if !r.waiting || fast {
 			r.waiting = true
 			r.lease.AwaitPeer(func() { c.closeFor(ClosedUnread) })
 		}
