@@ -107,7 +107,7 @@ func (c *Control) Hold(check func()) (release func()) {
 	}
 }
 
-// Enabled reports whether callers need credentials other than a client certificate.
+// Enabled reports whether callers are authenticated by more than client certificates.
 func (c *Control) Enabled() bool { return c.tokens != nil || c.jwts != nil || c.policy != nil }
 
 // TakesTokens reports whether callers can authenticate with bearer tokens.

@@ -225,7 +225,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		transport.RejectedMemory, transport.RejectedIncomplete, rejectedBodies, rejectedOther)
 	limiter := flow.NewLimiter(flow.LimiterOptions{Max: a.config.MaxInFlight})
 	a.gate = transport.NewGate(transport.GateOptions{
-		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log,
+		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log, Authenticated: a.access.Enabled() || a.config.TLSClientCA != "",
 	})
 	a.telemetry.ObserveInFlight(limiter.State)
 	a.memory = flow.NewMemory(a.config.callBytes())

@@ -215,8 +215,8 @@ func (s *guardedStream) end() {
 }
 
 // Caller returns the name of a caller, for limits per caller: that of its identity, else the address of its connection.
-func (*Gate) Caller(ctx context.Context) string {
-	if id, ok := access.FromContext(ctx); ok && !id.IsAnonymous() {
+func (g *Gate) Caller(ctx context.Context) string {
+	if id, ok := access.FromContext(ctx); ok && (g.Authenticated || !id.IsAnonymous()) {
 		return "user:" + id.Name
 	}
 	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {

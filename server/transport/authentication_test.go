@@ -123,6 +123,10 @@ func TestCaller(t *testing.T) {
 			t.Errorf("%s: %q and %q", name, a, b)
 		}
 	}
+	closed := NewGate(GateOptions{Authenticated: true})
+	if a, b := closed.Caller(ctx(open, "", "", 1)), closed.Caller(ctx(open, "", "", 2)); a != b || a == "" {
+		t.Errorf("two connections without credentials to a server that authenticates: %q and %q", a, b)
+	}
 	if name := gate.Caller(ctx(tokens, "z", "", 1)); name != "user:zoe" {
 		t.Errorf("a named token: %q", name)
 	}

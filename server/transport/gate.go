@@ -32,6 +32,9 @@ type GateOptions struct {
 	UnderPressure func() bool         // reports whether memory is short; nil: never
 	Rejected      func(reason string) // called for each call rejected with OVERLOADED; may be nil
 	Log           *slog.Logger        // nil: slog.Default()
+	// Authenticated says that the server authenticates callers. Callers without credentials then count as one caller:
+	// each of them can open many connections.
+	Authenticated bool
 }
 
 // Reasons of rejections, for metrics. Others are those of flow.Limiter.
