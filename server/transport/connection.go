@@ -1,0 +1,168 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/crdeval/crdeval/server/flow"
+)
+
+const (
+	// freeBytes is how many received bytes a connection may hold before it needs a lease.
+	freeBytes = 64 << 10
+	// unreadPatience bounds the time for which a connection is not read because there is no memory.
+	unreadPatience = 5 * time.Second
+)
+
+// A conn is a connection of Connections.
+type conn struct {
+	net.Conn
+	of     *Connections
+	active atomic.Int64 // when it was last read or written, since of.start
+	calls  atomic.Int64 // in progress
+
+	grpc      atomic.Bool  // else the gateway accounts for the received bytes
+	lease     *flow.Lease  // of the received bytes
+	unread    atomic.Int64 // received bytes that are not part of a complete message, at most
+	receiving atomic.Int64 // calls without a complete message
+	written   atomic.Int64
+	charging  sync.Mutex // guards charged
+	charged   int64      // the bytes of lease
+	closing   sync.Once
+
+	mu        sync.Mutex
+	responses map[*response]struct{}
+	checking  bool
+	progress  int64 // written at the last check
+	extended  int64 // written when the deadlines of responses were extended for the last time
+}
+
+// connAddr is the remote address of a conn, by which gRPC finds it.
+type connAddr struct {
+	net.Addr
+	conn *conn
+}
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return connAddr{c.Conn.RemoteAddr(), c} }
+
+// NetConn returns the connection of the operating system.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
+func (c *conn) touch() { c.active.Store(int64(time.Since(c.of.start))) }
+
+var errNoMemoryToRead = errors.New("there is no memory for incomplete messages")
+
+// Read implements net.Conn. While there is no memory, it does not read.
+func (c *conn) Read(to []byte) (int, error) {
+	if c.receiving.Load() <= 0 { // gRPC has dropped the bytes, such as those of a call that was rejected by its headers
+		c.consumed(c.unread.Load())
+	}
+	if c.unread.Load() > freeBytes && c.grpc.Load() && !c.charge() {
+		c.closeFor(ClosedNoMemory)
+		return 0, errNoMemoryToRead
+	}
+	n, err := c.Conn.Read(to)
+	c.unread.Add(int64(n))
+	c.touch()
+	return n, err
+}
+
+// charge makes the lease cover the unread bytes. It returns false if that was not possible in time.
+func (c *conn) charge() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), unreadPatience)
+	defer cancel()
+	for {
+		c.charging.Lock()
+		want := (c.unread.Load() + freeBytes) / freeBytes * freeBytes
+		have := c.charged
+		c.charging.Unlock()
+		if want <= have || want <= freeBytes {
+			return true
+		}
+		switch err := c.lease.Grow(ctx, flow.Request, want-have); {
+		case err == nil:
+			c.charging.Lock()
+			c.charged += want - have
+			c.charging.Unlock()
+			c.lease.AwaitPeer(func() { c.closeFor(ClosedNoMemory) })
+			return true
+		case ctx.Err() != nil, !errors.Is(err, flow.ErrNoMemory):
+			return false
+		}
+	}
+}
+
+// consumed notes that a message of n bytes is complete. Its bytes are no longer those of the connection.
+func (c *conn) consumed(n int64) {
+	rest := c.unread.Add(-n)
+	if rest < 0 || c.receiving.Load() <= 0 {
+		c.unread.CompareAndSwap(rest, 0)
+		rest = 0
+	}
+	c.charging.Lock()
+	defer c.charging.Unlock()
+	if c.charged > 0 && rest <= c.charged-freeBytes {
+		keep := rest / freeBytes * freeBytes
+		c.lease.Shrink(flow.Request, c.charged-keep)
+		if c.charged = keep; keep == 0 {
+			c.lease.AwaitPeer(nil)
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(from []byte) (int, error) {
+	n, err := c.Conn.Write(from)
+	c.written.Add(int64(n))
+	c.touch()
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.closing.Do(func() {
+		c.of.mu.Lock()
+		delete(c.of.open, c)
+		c.of.mu.Unlock()
+		c.lease.Release()
+	})
+	err := c.Conn.Close()
+	c.mu.Lock()
+	unwritten := c.responses
+	c.responses = nil
+	c.mu.Unlock()
+	for r := range unwritten { // gRPC drops them without a call
+		r.end()
+	}
+	return err
+}
+
+// closeFor closes the connection because of a bound.
+func (c *conn) closeFor(reason string) {
+	c.of.Closed(reason)
+	c.of.Log.Warn("closing a connection", "reason", reason, "peer", c.Conn.RemoteAddr().String(), "calls", c.calls.Load(),
+		"unread_bytes", c.unread.Load())
+	_ = c.Close()
+}
+
+// followState notes whether an HTTP connection has calls in progress.
+func followState(c net.Conn, state http.ConnState) {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	if own, ok := c.(*conn); ok {
+		switch state {
+		case http.StateActive:
+			own.calls.Store(1)
+		case http.StateIdle:
+			own.calls.Store(0)
+		}
+	}
+}
