@@ -1,9 +1,9 @@
-// Package access decides who may do what: it authenticates callers and authorizes their calls.
+// Package access authenticates callers and authorizes their calls.
 //
-// An Identity comes from a verified client certificate, a bearer token of a file, or a JWT of an OIDC issuer
-// (certificate.go, tokens.go, issuer.go). The access file binds identities to roles in catalogs (policy.go). methods.go
-// has the permission that each method requires. Control combines them. The package has no gRPC code: server/transport
-// calls it for each call, over gRPC and REST.
+// An Identity comes from a verified client certificate (certificate.go), a bearer token in a file (tokens.go), or a JWT
+// of an OIDC issuer (issuer.go). The access file binds identities to roles in catalogs (policy.go). methods.go lists
+// the permission that each method requires. Control combines them. The package does not depend on gRPC:
+// server/transport uses it for each call over gRPC and REST.
 package access
 
 import (
@@ -18,7 +18,7 @@ const (
 	Authenticated   = "system:authenticated"   // a group of all other callers
 )
 
-// Source says how a caller has been identified.
+// Source is the kind of credentials that identified a caller.
 type Source string
 
 // The sources of identities.
@@ -47,7 +47,7 @@ func authenticated(name string, groups []string, source Source) Identity {
 	return Identity{Name: name, Groups: append(slices.Clip(groups), Authenticated), Source: source}
 }
 
-// Error is the error of a call that is not authenticated or not permitted.
+// Error is returned for a call that is not authenticated or not permitted.
 type Error struct {
 	Unauthenticated bool // else not permitted
 	Message         string

@@ -18,14 +18,14 @@ import (
 
 // Options configure New.
 type Options struct {
-	TokenFile string // bearer tokens; "": none are accepted
-	File      string // the access file; "": every caller that is authenticated may do everything
+	TokenFile string // bearer tokens; "": no file
+	File      string // the access file; "": every authenticated caller may do everything
 	Issuer    Issuer
 	Now       func() time.Time // nil: time.Now
 	Log       *slog.Logger     // nil: slog.Default()
 }
 
-// Control authenticates callers and authorizes their calls. The zero value permits everything to everybody.
+// Control authenticates callers and authorizes their calls. The zero value permits every call.
 type Control struct {
 	tokens *reload.Value[tokens]  // nil: no token is accepted
 	policy *reload.Value[*policy] // nil: no access file
@@ -91,7 +91,8 @@ func (c *Control) Reload(ctx context.Context) {
 	}
 }
 
-// Hold calls check after each reload, until release is called. It is for calls that outlast a change of permissions.
+// Hold registers check to be called after each Reload, until release is called. Streams use it to check their caller
+// again.
 func (c *Control) Hold(check func()) (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +111,7 @@ func (c *Control) Hold(check func()) (release func()) {
 // Enabled reports whether callers are authenticated by more than client certificates.
 func (c *Control) Enabled() bool { return c.tokens != nil || c.jwts != nil || c.policy != nil }
 
-// TakesTokens reports whether callers can authenticate with bearer tokens.
+// TakesTokens reports whether the server accepts bearer tokens. If not, it ignores the header Authorization.
 func (c *Control) TakesTokens() bool { return c.tokens != nil || c.jwts != nil }
 
 // Credentials are what a caller presents.
@@ -178,7 +179,8 @@ func (c *Control) Authorize(id Identity, method, catalog string) error {
 	return e
 }
 
-// denied returns the error of a caller that lacks a role. Callers without credentials may succeed with some.
+// denied returns the error of a caller that lacks a role: PermissionDenied, or Unauthenticated if the caller has sent
+// no credentials.
 func denied(id Identity, message string) *Error {
 	return &Error{Unauthenticated: id.IsAnonymous(), Message: message}
 }

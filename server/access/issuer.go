@@ -53,15 +53,15 @@ func (o *Issuer) Validate() error {
 
 // Bounds of JWTs.
 const (
-	clockSkew     = 30 * time.Second // a token is accepted until then after its expiry
-	maxVerified   = 4096             // verified tokens that are kept
+	clockSkew     = 30 * time.Second // a token is accepted for this time after its expiry
+	maxVerified   = 4096             // number of cached verified tokens
 	maxJWKSBytes  = 1 << 20
 	fetchTimeout  = 10 * time.Second
-	fetchInterval = 10 * time.Minute // keys are read again, also if no unknown key was used
+	fetchInterval = 10 * time.Minute // keys are read again after this time
 	maxNameBytes  = 256
 )
 
-// algorithms are the signature algorithms of JWTs: only asymmetric ones, and never none.
+// algorithms are the accepted signature algorithms of JWTs. All are asymmetric.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.ES256, jose.ES384, jose.ES512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA,
 }

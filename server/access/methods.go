@@ -4,7 +4,7 @@ import "strings"
 
 // Requirement is what a method requires of its caller.
 type Requirement struct {
-	Permission Permission // in the catalog of the request; 0: none
+	Permission Permission // in the catalog of the request; 0: any identity is sufficient
 	Public     bool       // callers need no credentials
 }
 
@@ -17,7 +17,7 @@ var (
 	administer = Requirement{Permission: Administer}
 )
 
-// methods are the requirements of all methods of the server, by service and method. Calls of other methods are rejected.
+// methods maps services and methods to requirements. Calls of methods that it does not contain are rejected.
 var methods = map[string]map[string]Requirement{
 	"crdeval.v1.RegistryService": {
 		"CheckCrd": reads, "DiffCrd": reads, "GetCatalog": reads, "GetCrd": reads, "ListCrds": reads, "WatchCrds": reads,

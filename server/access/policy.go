@@ -98,7 +98,7 @@ func (p *policy) bindsAnonymous() bool {
 	return slices.ContainsFunc(*p.Bindings, func(b binding) bool { return b.has(anonymous) })
 }
 
-// quota returns that of the first entry for the catalog.
+// quota returns the quota in the first entry that matches the catalog.
 func (p *policy) quota(catalog string) Quota {
 	for i := range p.Quotas {
 		if matchesAny(p.Quotas[i].Catalogs, catalog) {
@@ -108,8 +108,8 @@ func (p *policy) quota(catalog string) Quota {
 	return Quota{}
 }
 
-// matchesName reports whether a user or group matches one of the globs. A '*' at the begin does not match the names that
-// begin with "system:": '*' must not include callers without credentials.
+// matchesName reports whether a user or group matches one of the globs. Names that begin with "system:" match only
+// globs that begin with it too. So '*' does not include callers without credentials.
 func matchesName(globs []string, name string) bool {
 	const reserved = "system:"
 	return slices.ContainsFunc(globs, func(g string) bool {

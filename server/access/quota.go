@@ -2,7 +2,7 @@ package access
 
 import "github.com/crdeval/crdeval/server/size"
 
-// Quota bounds what a catalog may use. A field that is 0 bounds nothing.
+// Quota is the maximum that a catalog may use. A field that is 0 is no limit.
 type Quota struct {
 	CRDs      int   // registered CRDs
 	Bytes     int64 // of the stored revisions of all CRDs

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Role is a name for permissions.
+// Role is a named set of permissions.
 type Role string
 
 // The roles.
 const (
-	Reader    Role = "reader"    // reads the registry and what is derived from CRDs
-	Evaluator Role = "evaluator" // also evaluates objects
-	Registrar Role = "registrar" // also changes CRDs, but evaluates no objects
-	Admin     Role = "admin"     // everything, including catalogs
+	Reader    Role = "reader"    // reads the registry and documents derived from CRDs
+	Evaluator Role = "evaluator" // is a Reader and evaluates objects
+	Registrar Role = "registrar" // is a Reader and changes CRDs
+	Admin     Role = "admin"     // has all permissions, such as creating catalogs
 )
 
-// Permission is a set of things that a caller may do in a catalog.
+// Permission is a bit set of the kinds of calls that a caller may make in a catalog.
 type Permission uint8
 
 // The permissions. Each method requires one of them (methods.go).

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// tokens has the identities of bearer tokens, by digest: so the time of a lookup does not depend on how much of a token
-// matches.
+// tokens maps the digests of bearer tokens to identities. With digests, the time of a lookup does not reveal parts of a
+// token.
 type tokens map[[sha256.Size]byte]Identity
 
 // parseTokens reads a token file. A line is a token, or token,user,uid,"group1,group2" as in the static token files of

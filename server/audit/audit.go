@@ -17,13 +17,14 @@ import (
 	"github.com/crdeval/crdeval/server/access"
 )
 
-// Stderr is the path of an audit log on stderr.
+// Stderr is the path that makes Open write the audit log to stderr.
 const Stderr = "-"
 
-// fileMode lets only the owner read who has called the server.
+// fileMode makes the log readable only for its owner: it contains names and addresses of callers.
 const fileMode = 0o600
 
-// Denied calls are logged at this rate: clients without permissions must not fill the disk. Changes are always logged.
+// The maximum rate of denied calls in the log, so that clients without permissions cannot fill the disk. Changes are
+// always logged.
 const (
 	deniedPerSecond = 10
 	deniedBurst     = 100
@@ -35,10 +36,10 @@ const (
 	EventDenied = "denied"
 )
 
-// OutcomeFailed is the outcome of a change that was not made. Other outcomes are those of the registry.
+// OutcomeFailed is the outcome of a change that failed. Other outcomes are those of package registry.
 const OutcomeFailed = "FAILED"
 
-// Entry is a line of the log.
+// Entry is a line of the log. docs/access.md describes the fields.
 type Entry struct {
 	Time    time.Time `json:"time"`
 	Event   string    `json:"event"`
@@ -47,15 +48,15 @@ type Entry struct {
 	Source  string    `json:"source,omitempty"` // how the caller was identified
 	Address string    `json:"address,omitempty"`
 	Request string    `json:"requestId,omitempty"`
-	Action  string    `json:"action"` // such as RegisterCrd; of a denied call the method
+	Action  string    `json:"action"` // such as RegisterCrd, or the method of a denied call
 	Catalog string    `json:"catalog,omitempty"`
 	CRD     string    `json:"crd,omitempty"`
 	Outcome string    `json:"outcome"`
-	// Revision and Etag are those after the change. Error says why a change failed or a call was denied.
+	// Revision and Etag are those after the change. For a deletion, Etag is the one in the request.
 	Revision string `json:"revision,omitempty"`
 	Etag     string `json:"etag,omitempty"`
 	Error    string `json:"error,omitempty"`
-	Dropped  int    `json:"dropped,omitempty"` // denied calls since the last line that were not logged
+	Dropped  int    `json:"dropped,omitempty"` // denied calls that were not logged since the previous one that was
 }
 
 // Log is an audit log. It is safe for concurrent use.
@@ -73,7 +74,7 @@ type Log struct {
 	dropped int
 }
 
-// Open opens a log for appending, or stderr for Stderr. Errors of later writes go to log: they do not fail calls.
+// Open opens a file for appending, or stderr if path is Stderr. Errors of later writes go to log and do not fail calls.
 func Open(path string, log *slog.Logger) (*Log, error) {
 	l := &Log{path: path, log: log, now: time.Now, tokens: deniedBurst, out: os.Stderr}
 	if path == Stderr {
@@ -105,7 +106,7 @@ func (l *Log) Close() error {
 	return l.file.Close()
 }
 
-// Denied logs a call that is not authenticated or not permitted, unless there are too many.
+// Denied logs a call that is not authenticated or not permitted. It drops the call if it exceeds the maximum rate.
 func (l *Log) Denied(ctx context.Context, action, catalog string, err error) {
 	now := l.now()
 	l.mu.Lock()

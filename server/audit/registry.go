@@ -8,7 +8,7 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Server returns a context for changes that the server makes itself, on behalf of a source such as --crds.
+// Server returns a context for changes that the server makes without a caller. source names the cause, such as --crds.
 func Server(ctx context.Context, source string) context.Context {
 	return access.NewContext(ctx, access.Identity{Name: source, Source: access.FromServer})
 }
@@ -87,7 +87,7 @@ func (r Registry) SetStoredVersions(
 	return c, token, err
 }
 
-// Outcomes of changes that are no registrations.
+// Outcomes of changes other than registrations.
 const (
 	outcomeCreated = string(registry.Created)
 	outcomeDeleted = "DELETED"

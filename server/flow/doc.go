@@ -1,5 +1,12 @@
-// Package flow shares the resources of the server between its callers. A flow is the work of one caller in one catalog.
+// Package flow shares CPU time, memory and calls in flight between the callers of the server. Its terms:
 //
-// scheduler.go and tree.go share processor time. work.go is the use of a seat by a goroutine, item.go bounds the time of
-// an item, and background.go is for work that cannot give way. limiter.go limits the calls in flight.
+//   - A flow is the work of one caller in one catalog. The Scheduler groups flows by tenant. A tenant is an
+//     authenticated caller, or, without authentication, a catalog.
+//   - A seat is the right of a piece of work to use a core. The Scheduler grants seats.
+//   - A slot is the right of a call to be in flight. The Limiter grants slots.
+//   - A lease is the memory that a call holds. Memory, the ledger, grants its bytes.
+//
+// The Scheduler is in scheduler.go and tree.go. work.go uses a seat in a goroutine, item.go bounds the time of an item,
+// and background.go runs work without checkpoints. The Limiter is in limiter.go, and measures the wait for processors
+// in delay.go. The ledger is in memory.go.
 package flow

@@ -24,10 +24,11 @@ const (
 func (k Kind) String() string { return [...]string{"request", "tree", "response"}[k] }
 
 const (
-	// share is how much a caller may hold, as a multiple of the free bytes. So one caller can hold two thirds of the
-	// memory, ten callers two twenty-firsts each, and a caller that holds nothing always finds free bytes.
+	// share is how much a caller may hold, as a multiple of the free bytes that are not reserved. So a single caller
+	// can hold two thirds of these bytes, ten callers two twenty-firsts each, and a caller that holds nothing always
+	// finds free bytes.
 	share = 2
-	// reservedPart of the memory is reserved for callers that hold at most one smallPart of it.
+	// One part in reservedPart of the memory is reserved for callers that hold at most one part in smallPart of it.
 	reservedPart = 4
 	smallPart    = 512
 	// stallTime is how long a lease must wait for its peer before it can be revoked.
@@ -38,14 +39,14 @@ const (
 	maxMemoryWait = 500 * time.Millisecond
 )
 
-// ErrNoMemory is the error of a lease for which there are no bytes at the moment.
+// ErrNoMemory is returned if a lease cannot grow now, because other calls hold the memory.
 var ErrNoMemory = errors.New("no memory for the call")
 
-// ErrTooLarge is the error of a lease that would need more bytes than one caller can ever hold.
+// ErrTooLarge is returned if a lease would exceed Memory.MaxPerCaller.
 var ErrTooLarge = errors.New("the call needs more memory than a caller may hold")
 
-// Memory is a ledger of the bytes that calls hold: requests, document trees and responses. It is fair: no caller can
-// take all bytes. It is safe for concurrent use. A nil Memory has no bound.
+// Memory is a ledger of the bytes that calls hold for requests, document trees and responses. A single caller cannot
+// take all bytes. Memory is safe for concurrent use. A nil Memory has no bound.
 type Memory struct {
 	total int64
 
@@ -61,7 +62,7 @@ type Memory struct {
 	stats   MemoryStats
 }
 
-// MemoryStats are numbers of a Memory.
+// MemoryStats are the size of a ledger, its use, and how often it has rejected a growth or revoked a lease.
 type MemoryStats struct {
 	Total, Rejected, Revoked int64
 	Bytes                    [kinds]int64
@@ -111,7 +112,7 @@ type Lease struct {
 	closed bool
 }
 
-// Open returns an empty lease of a caller. The call ends with Release.
+// Open returns an empty lease for a call of a caller. The call must end it with Release.
 func (m *Memory) Open(caller string) *Lease {
 	if m == nil {
 		return nil
@@ -127,11 +128,11 @@ func (m *Memory) Open(caller string) *Lease {
 	return &Lease{of: m, caller: caller, holder: h}
 }
 
-// TryGrow is Grow without waiting, for work that holds a seat of the processor.
+// TryGrow is like Grow, but does not wait. Use it for work that holds a seat of the Scheduler.
 func (l *Lease) TryGrow(k Kind, n int64) error { return l.grow(nil, k, n) } //nolint:staticcheck // nil: does not wait
 
-// Grow adds bytes to the lease. It waits a short time if there are none. Errors: ErrNoMemory, ErrTooLarge, and that of
-// the context. A negative n removes bytes.
+// Grow adds n bytes to the lease, or removes bytes if n is negative. If the bytes are not available, it waits for at
+// most maxMemoryWait. It returns ErrNoMemory, ErrTooLarge, or the cause of ctx.
 func (l *Lease) Grow(ctx context.Context, k Kind, n int64) error { return l.grow(ctx, k, n) }
 
 // grow does not wait if ctx is nil.
@@ -332,9 +333,9 @@ func (l *Lease) Keep(k Kind, n int64) {
 	}
 }
 
-// AwaitPeer notes that the lease waits for its peer from now on, to send or to receive. If this takes longer than
-// stallTime, the lease is stalled: revoke is called once if others need memory and the caller holds more than an equal
-// share. A call of AwaitPeer notes progress. If revoke is nil, the lease waits no more.
+// AwaitPeer records that the call waits for its client from now on, to send or to receive. Each further call of
+// AwaitPeer records progress. After stallTime without progress, the lease is stalled. Then revoke is called once if
+// others need memory and the caller holds more than an equal share. A nil revoke ends the waiting.
 func (l *Lease) AwaitPeer(revoke func()) {
 	if l == nil {
 		return
@@ -349,7 +350,7 @@ func (l *Lease) AwaitPeer(revoke func()) {
 	l.of.stalled[l] = struct{}{}
 }
 
-// Release removes all bytes. The lease holds nothing afterwards.
+// Release removes all bytes and closes the lease. Later growth has no effect.
 func (l *Lease) Release() {
 	if l == nil {
 		return
