@@ -38,7 +38,7 @@ const (
 	maxErrorBytes   = 4 << 10
 	maxQuotedBytes  = 256 // of a value of the request in an error text
 
-	// defaultRetryDelay is the mean delay of an OVERLOADED without its own.
+	// defaultRetryDelay is the mean retry delay of OVERLOADED errors without RetryDelay.
 	defaultRetryDelay = time.Second
 )
 
@@ -78,7 +78,7 @@ type Error struct {
 	Reason       crdevalv1.ErrorReason
 	Message      string
 	Metadata     map[string]string
-	RetryDelay   time.Duration  // of OVERLOADED, already jittered; 0: about a second
+	RetryDelay   time.Duration  // of OVERLOADED, with jitter; 0: about a second
 	report       *engine.Report // of a rejected CRD; nil otherwise
 	shuttingDown bool           // OVERLOADED because the server shuts down
 }
@@ -278,7 +278,7 @@ func (f faults) call(ctx context.Context, err error) error {
 	return p.GRPCStatus().Err()
 }
 
-// Jitter returns a random duration between half and one and a half of d, so that rejected callers do not return at once.
+// Jitter returns a random duration between 0.5 and 1.5 times d, so that rejected callers do not retry at the same time.
 func Jitter(d time.Duration) time.Duration {
 	return d/2 + rand.N(max(d, 1)) //nolint:gosec // no secret
 }
@@ -347,8 +347,8 @@ func (f faults) unary(handler grpc.MethodHandler) grpc.MethodHandler {
 // anonymous is the prefix of the names of callers that are not authenticated.
 const anonymous = "connection:"
 
-// withFlow returns a context for the work of a request. An authenticated caller shares processor time with other callers,
-// and divides its share among its catalogs. Without authentication, a catalog divides its share among connections.
+// withFlow returns a context with the flow of a request. The tenant is an authenticated caller, whose flows are its
+// catalogs. Without authentication, the tenant is the catalog, and its flows are the connections.
 func (f faults) withFlow(ctx context.Context, request any) context.Context {
 	var catalog string
 	if r, ok := request.(interface{ GetCatalog() string }); ok {

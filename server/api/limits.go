@@ -32,7 +32,7 @@ type Limits struct {
 	MaxWatchesPerCaller int
 	// MaxStreams bounds the open calls of AdmitStream and ReadStream of all callers. Default: 64.
 	MaxStreams int
-	// MaxItemTime is the processor time that Options.Scheduler gives an item. 0: no bound.
+	// MaxItemTime is the time for which an item may hold a seat of Options.Scheduler. 0: no bound.
 	MaxItemTime time.Duration
 	// MaxStreamsPerCaller bounds the open calls of AdmitStream and ReadStream of one caller. Default: half of MaxStreams.
 	MaxStreamsPerCaller int

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// MemoryError returns the status of a call for whose lease an error of Grow was returned.
+// MemoryError returns the status of a call whose lease could not grow. err is the error of Grow.
 func MemoryError(err error) error {
 	if p := classify(err); p != nil {
 		return p.GRPCStatus().Err()
@@ -17,7 +17,7 @@ func MemoryError(err error) error {
 	return err
 }
 
-// memoryProblem returns the error of a call or an item for which the memory ledger has no bytes.
+// memoryProblem returns the error of a call or an item whose lease could not grow.
 func memoryProblem(err error) *Error {
 	metadata := map[string]string{"limit": "memory"}
 	if errors.Is(err, flow.ErrTooLarge) {
@@ -32,7 +32,7 @@ func memoryProblem(err error) *Error {
 	}
 }
 
-// withMemory returns a context whose evaluations charge the lease of the call for their document trees.
+// withMemory returns a context in which evaluations charge their document trees to the lease of the call.
 func withMemory(ctx context.Context) context.Context {
 	lease := flow.LeaseOf(ctx)
 	if lease == nil {

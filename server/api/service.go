@@ -45,7 +45,7 @@ type Options struct {
 	Caller func(context.Context) string
 	// Visible reports whether ListCatalogs may show a catalog to the caller. Default: all are visible.
 	Visible func(ctx context.Context, catalog string) bool
-	// Scheduler shares processor time between the calls. Default: a new one.
+	// Scheduler shares CPU time between the calls. Default: a new one.
 	Scheduler *flow.Scheduler
 	// MaxStreamIdle is the time without progress after which a stream may lose its slot to another. Default: 1 minute.
 	MaxStreamIdle time.Duration

@@ -17,9 +17,9 @@ import (
 // fullWatchSlots is the number of slots of a watch with CRD_VIEW_FULL. It holds manifests for a slow caller.
 const fullWatchSlots = 10
 
-// watchSlots bounds the watches of each caller and of all callers. If no slot is free, a caller takes slots from the
-// caller with the most, if that keeps at least as many as the first one gets. So callers that want many watches end up
-// with equal shares, and do not take them from each other without end.
+// watchSlots limits the watches of each caller and of all callers. If no slot is free, a new watch takes slots from the
+// caller with the most. That caller must keep at least as many slots as the new watch's caller then has. So callers
+// that want many watches get equal shares, and do not take slots from each other endlessly.
 type watchSlots struct {
 	max, maxPerCaller int
 	maxStall          time.Duration
@@ -38,7 +38,7 @@ type watchCaller struct {
 	slots map[*watchSlot]struct{}
 }
 
-// watchSlot counts as size slots.
+// watchSlot is a watch that takes size slots.
 type watchSlot struct {
 	of     *watchSlots
 	caller string
@@ -57,7 +57,7 @@ func newWatchSlots(o *Options) *watchSlots {
 // errWatchDraining ends watches when the server shuts down.
 var errWatchDraining = shuttingDown("watch again from the last token, or at another replica")
 
-// take takes slots for a watch of the caller. The returned context ends when the watch has to end.
+// take takes slots for a watch of the caller. The returned context ends when the watch must end.
 func (w *watchSlots) take(ctx context.Context, full bool) (context.Context, *watchSlot, error) {
 	select {
 	case <-w.draining:
@@ -165,7 +165,7 @@ func (slot *watchSlot) send(f func() error) error {
 	return err
 }
 
-// watchEndMargin is how long an ended watch waits for a Send in progress. gRPC ends that with the call.
+// watchEndMargin is how long an ended watch waits for a Send in progress. After that, gRPC ends the Send with the call.
 const watchEndMargin = time.Second
 
 // WatchCrds sends the CRDs of a catalog and then each change.

@@ -29,7 +29,7 @@ import (
 	"github.com/crdeval/crdeval/server/webhook"
 )
 
-// registryPart is the part of --memory that all that is registered can use: an eighth.
+// All registered CRDs together may use one part in registryPart of --memory.
 const registryPart = 8
 
 // sweepInterval is how often old revisions are removed.

@@ -234,7 +234,7 @@ func (c *Config) maxConversions() int {
 	return min(max(c.MaxInFlight/2, 1), conversion.DefaultMaxCalls)
 }
 
-// Bytes is a size, as flags write it.
+// Bytes is a size in bytes. Flags can write it with a unit.
 type Bytes = size.Bytes
 
 // Units of Bytes.

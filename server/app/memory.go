@@ -46,10 +46,10 @@ func machineMemory(file string) int64 {
 	return assumedMemory
 }
 
-// Parts of --memory. Go's limit leaves a fifth for what Go does not count: the binary, and allocations before a
-// collection has made room for them. Live memory is the cache, the ledger and some base; the rest is for garbage.
+// Parts of --memory. The memory limit of Go leaves a fifth for the binary, and for allocations before a collection
+// frees memory. Live memory is the cache, the memory of calls and the registered CRDs. The rest is for garbage.
 const (
-	goLimitPart    = 5 // GOMEMLIMIT leaves one part of so many
+	goLimitPart    = 5 // the memory limit of Go leaves one part in goLimitPart
 	cachePart      = 4
 	messagePart    = 16
 	bodiesPart     = 4
@@ -85,7 +85,7 @@ func (c Config) withMemory() Config {
 	return c
 }
 
-// callBytes returns the size of the memory ledger: three eighths of what the cache leaves.
+// callBytes returns the size of the ledger of the memory of calls: three eighths of --memory without the cache.
 func (c *Config) callBytes() int64 {
 	return max(int64(c.Memory-c.CacheBytes)/8*3, int64(c.Memory)/messagePart)
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// startWeb creates the HTTP servers: the REST gateway, that of --metrics-address, which serves some of its paths, and
-// that of --pprof-address.
+// startWeb creates the HTTP servers for --http-address (the REST gateway), --metrics-address and --pprof-address.
 func (a *App) startWeb(ctx context.Context) error {
 	bodies := gateway.NewBodies(int64(a.config.RESTBodyBytes), func() { a.rejected(rejectedBodies) })
 	context.AfterFunc(a.draining, bodies.Drain)
@@ -93,8 +92,8 @@ func (a *App) startDirectories(ctx context.Context) error {
 	return nil
 }
 
-// rejectCrossSite rejects requests of web pages. At loopback addresses without TLS it also checks Host: certificates
-// protect other addresses, and proxies choose the Host there.
+// rejectCrossSite rejects requests that web pages of other sites send. At loopback addresses without TLS, it also
+// checks Host. At other addresses, proxies choose the Host, and certificates protect TLS.
 func (a *App) rejectCrossSite(h http.Handler, listeners []net.Listener, secure bool) http.Handler {
 	local := map[string]bool{}
 	for _, l := range listeners {

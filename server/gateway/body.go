@@ -69,7 +69,8 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservat
 	return b, err
 }
 
-// slowBody is the time after which a call waits for its body, and not for CPU.
+// slowBody is the age from which a call without its complete body no longer counts as active: it waits for its client,
+// not for CPU.
 const slowBody = time.Second
 
 // readAll reads a body of at most limit bytes, and reserves memory before it allocates. Errors are statuses.
@@ -193,8 +194,8 @@ func mediaOf(h http.Header) (string, error) {
 	return media, err
 }
 
-// isYAML reports whether a body is YAML, and not JSON. Other bodies are errors, in particular those that browsers send for
-// a page of another site without asking the server: forms, text, and bodies without a Content-Type.
+// isYAML reports whether a body is YAML instead of JSON. Other media types are errors. Browsers send forms, text and
+// bodies without a Content-Type for pages of other sites without a CORS preflight.
 func isYAML(r *http.Request) (bool, error) {
 	media, err := mediaOf(r.Header)
 	switch {

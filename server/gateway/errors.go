@@ -86,7 +86,7 @@ func statusOf(err error) *status.Status {
 	return status.FromProto(p)
 }
 
-// WriteError answers with the error of a request that has not reached the gateway.
+// WriteError writes the response of a request that was rejected before it reached the gateway.
 func WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
 
 // writeError answers with the JSON of a status, and the HTTP status that stands for it.

@@ -45,8 +45,8 @@ type Options struct {
 	MaxBodyBytes int64
 	// Bodies bounds the memory of all request bodies. Beyond it: OVERLOADED, HTTP 503. Default: four of MaxBodyBytes.
 	Bodies *Bodies
-	// Admit is called before a body is read. The call runs in the context that it returns, and then calls release. Its
-	// error, a status, is the answer. Default: every call is admitted.
+	// Admit is called before a body is read. The call runs in the returned context, and calls release at its end. An
+	// error must be a status, and is the response. Default: every call is admitted.
 	Admit func(*http.Request) (ctx context.Context, release func(), err error)
 	// Open opens the lease of a request, which ends when the response is written. Default: no lease.
 	Open func(context.Context) *flow.Lease

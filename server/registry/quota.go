@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Quota bounds what a catalog may use. A field that is 0 bounds nothing.
+// Quota is the maximum that a catalog may use. A field that is 0 is no limit.
 type Quota struct {
 	CRDs      int   // registered CRDs
 	Bytes     int64 // of the stored revisions of all CRDs, compressed
@@ -35,8 +35,9 @@ type space struct {
 	bytes     int64
 }
 
-// excess returns the space that a write exceeds, or an error that names the quota or the capacity of the registry. p
-// grows the catalog by its growth. A write that does not grow a quantity is not rejected because of it.
+// excess returns by how much a write exceeds the space for revisions, or an error that names an exceeded quota or the
+// capacity of the registry. p.growth is the growth of the catalog. A quantity that the write does not increase is not
+// checked.
 func (r *Registry) excess(s *snapshot, c *catalog, p *proposal) (over space, err error) {
 	q, g := r.Quota(c.name), p.growth
 	if n := c.counts.CRDs; q.CRDs > 0 && g.CRDs > 0 && n+g.CRDs > q.CRDs {
@@ -140,7 +141,7 @@ type watchCounts struct {
 	byCatalog map[string]int
 }
 
-// begin counts a watch of a catalog until the returned function is called, or returns the error of a quota.
+// begin counts a watch of a catalog until the returned function is called. It returns an error if the quota is reached.
 func (w *watchCounts) begin(catalog string, maximum int) (end func(), err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

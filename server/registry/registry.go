@@ -48,12 +48,12 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxWrite bounds how long a write waits for the store. An earlier deadline of the call wins. Default: 5 s.
 	MaxWrite time.Duration
-	// Scheduler shares processor time between compilations and other work. Default: a new one.
+	// Scheduler shares CPU time between compilations and other work. Default: a new one.
 	Scheduler *flow.Scheduler
-	// Quota returns the quota of a catalog. It may change. Default: none.
+	// Quota returns the current quota of a catalog. Default: no quotas.
 	Quota func(catalog string) Quota
-	// MaxBytes bounds the memory of all that is registered, as estimated. Writes that exceed it fail. What the store has
-	// is loaded all the same. Default: no bound.
+	// MaxBytes limits the estimated memory of all registered CRDs. Writes that exceed it fail. At start, the content of
+	// the store is loaded even if it exceeds MaxBytes. Default: no limit.
 	MaxBytes int64
 	// Now is the clock for all stored times. Default: time.Now.
 	Now func() time.Time

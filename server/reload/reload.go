@@ -26,7 +26,7 @@ type Value[T any] struct {
 	logged string // the last error
 }
 
-// New reads the files for the first time. Its error is that of reading or of parse.
+// New reads the files for the first time. It returns an error if a file cannot be read or parse fails.
 func New[T any](paths []string, parse func([][]byte) (T, error)) (*Value[T], error) {
 	v := &Value[T]{paths: paths, parse: parse}
 	if _, err := v.Reload(); err != nil {

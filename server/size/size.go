@@ -1,4 +1,4 @@
-// Package size has sizes in bytes, with units, as flags and files write them.
+// Package size parses and prints sizes in bytes with units, for flags and files.
 package size
 
 import (

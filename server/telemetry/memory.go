@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// ObserveMemory publishes the ledger of the memory of calls.
+// ObserveMemory publishes the use of the memory of calls.
 func (t *Telemetry) ObserveMemory(stats func() flow.MemoryStats) {
 	checked(t.meter().Int64ObservableGauge("crdeval.memory.bytes", metric.WithUnit("By"),
 		metric.WithDescription("Memory of calls, by kind: request, tree, response."),
@@ -25,8 +25,8 @@ func (t *Telemetry) ObserveMemory(stats func() flow.MemoryStats) {
 		func() int64 { return stats().Rejected })
 }
 
-// ObserveConnections publishes the open connections, and those that were closed because of a bound. The returned
-// function counts one that was closed.
+// ObserveConnections publishes the open connections, and the connections closed because of a limit. The returned
+// function counts a closed connection.
 func (t *Telemetry) ObserveConnections(open func() int, reasons ...string) func(reason string) {
 	gauge(t, "crdeval.connections", "{connection}", "Open connections of all listeners.", open)
 	key := func(reason string) attribute.Set { return attribute.NewSet(attribute.String("reason", reason)) }

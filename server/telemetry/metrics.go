@@ -119,7 +119,7 @@ func (t *Telemetry) ObserveInFlight(state func() flow.LimiterState) {
 		"Rules that are still being compiled or evaluated although their calls have ended.", engine.LeftBehind)
 }
 
-// ObserveScheduler publishes the use of processor time by the work of calls.
+// ObserveScheduler publishes the seats of the scheduler, and the work that holds them or waits for them.
 func (t *Telemetry) ObserveScheduler(stats func() flow.Stats) {
 	gauge(t, "crdeval.scheduler.seats", "{seat}", "Pieces of work that can run at a time.", func() int { return stats().Seats })
 	gauge(t, "crdeval.scheduler.running", "{work}", "Pieces of work that run: evaluations, compilations, tables.",
@@ -139,8 +139,8 @@ func (t *Telemetry) ObserveBodies(bytes func() int64) {
 }
 
 // CountRejectedCalls publishes the calls rejected with OVERLOADED, by reason. Other metrics do not include them. The
-// returned function counts one. It is cheap, because an overload rejects most calls. It counts a reason that is not one
-// of reasons as the last of them.
+// returned function counts a call. It is cheap, because most calls are rejected in an overload. An unknown reason
+// counts as the last of reasons.
 func (t *Telemetry) CountRejectedCalls(reasons ...string) func(reason string) {
 	type count struct {
 		calls atomic.Int64

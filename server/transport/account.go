@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// callBytes is what a call takes besides its messages: goroutines, headers, contexts.
+	// callBytes is an estimate of the memory of a call without its messages: goroutines, headers, contexts.
 	callBytes = 16 << 10
-	// streamPatience is how much longer a client of a stream may take to read a message: it may have work to do with each.
+	// streamPatience is the additional time to read a message of a stream, because clients may process each message
+	// first.
 	streamPatience = 5 * time.Minute
 )
 
@@ -29,8 +30,8 @@ type accounts struct {
 	inner    bool // the calls are in the same process, so nothing is encoded
 }
 
-// open returns a context with the lease of a call. own is nil if the REST gateway has opened the lease. It then releases
-// it as well.
+// open returns a context with the lease of a call. own is nil if the REST gateway has opened the lease, which then also
+// releases it.
 func (a accounts) open(ctx context.Context) (with context.Context, own *flow.Lease, err error) {
 	if a.memory == nil || flow.LeaseOf(ctx) != nil {
 		return ctx, nil, nil
@@ -126,8 +127,8 @@ func (s *accountedStream) SendMsg(message any) error {
 	return err
 }
 
-// A response is a message with the lease of its call. Its lease ends when gRPC has written or dropped the encoded
-// message, or when the connection closes.
+// A response is a message with a lease. It releases the lease when gRPC has written or dropped the encoded message, or
+// when the connection closes.
 type response struct {
 	message  proto.Message
 	lease    *flow.Lease

@@ -20,8 +20,9 @@ import (
 // authorization is the header with the credentials of a caller.
 const authorization = "authorization"
 
-// Guard authenticates and authorizes calls. It checks the headers of a call before its message is read, and the catalog
-// afterwards. It checks streams again when permissions change.
+// Guard authenticates and authorizes calls. It authenticates a call by its headers, before its message is read, and
+// authorizes it when the message with the catalog has been read. It checks open streams again after each reload of the
+// access files.
 type Guard struct {
 	access *access.Control
 	denied func(context.Context, Denial)
@@ -43,8 +44,8 @@ func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
 	return &Guard{access: c, denied: denied}
 }
 
-// AuthenticateRequest authenticates an HTTP request before its body is read. The returned context is that of the request
-// with the identity of the caller. The error is a status.
+// AuthenticateRequest authenticates an HTTP request before its body is read. It returns the context of the request with
+// the identity of the caller, or a status.
 func (g *Guard) AuthenticateRequest(r *http.Request) (context.Context, error) {
 	ctx := metadata.NewIncomingContext(r.Context(), metadata.Pairs(requestID, r.Header.Get(requestID)))
 	return g.authenticate(ctx, r.Method+" "+r.URL.Path, r.Header.Values(authorization))
@@ -114,7 +115,7 @@ func (g *Guard) identify(ctx context.Context, method string) (context.Context, e
 	return g.authenticate(ctx, method, metadata.ValueFromIncomingContext(ctx, authorization))
 }
 
-// authorize returns the error of a call that the caller of ctx may not make. request may have a catalog.
+// authorize returns an error if the caller of ctx may not make a call. The catalog is that of request, if it has one.
 func (g *Guard) authorize(ctx context.Context, method string, request any) error {
 	if isProbe(method) {
 		return nil
@@ -214,7 +215,8 @@ func (s *guardedStream) end() {
 	}
 }
 
-// Caller returns the name of a caller, for limits per caller: that of its identity, else the address of its connection.
+// Caller returns the name by which limits distinguish callers: the name of the identity, or else the address of the
+// connection.
 func (g *Gate) Caller(ctx context.Context) string {
 	if id, ok := access.FromContext(ctx); ok && (g.Authenticated || !id.IsAnonymous()) {
 		return "user:" + id.Name
@@ -225,5 +227,6 @@ func (g *Gate) Caller(ctx context.Context) string {
 	return ""
 }
 
-// isProbe reports whether a call is a health probe. Probes need neither a token nor a slot: a busy server is healthy.
+// isProbe reports whether a call is a health probe. Probes need neither credentials nor a slot, so that a busy server
+// stays healthy.
 func isProbe(method string) bool { return strings.HasPrefix(method, "/grpc.health.v1.Health/") }

@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// Connections bounds the connections of all listeners of a server, the bytes received on them, and the time to write
-// responses.
+// Connections limits the open connections of all listeners, the bytes of incomplete messages on them, and the time to
+// write responses.
 type Connections struct {
 	ConnectionOptions
 	start time.Time
@@ -28,7 +28,7 @@ type ConnectionOptions struct {
 	Log    *slog.Logger        // nil: slog.Default()
 }
 
-// The reasons for which connections are closed.
+// The reasons for closing a connection, as in the metric crdeval_connections_closed_total.
 const (
 	ClosedFull     = "max_connections"
 	ClosedUnread   = "response_not_read"
@@ -51,7 +51,7 @@ func (c *Connections) Len() int {
 	return len(c.open)
 }
 
-// Listener returns a listener whose connections are bounded.
+// Listener returns a listener that adds its connections to c.
 func (c *Connections) Listener(l net.Listener) net.Listener { return boundedListener{l, c} }
 
 type boundedListener struct {
@@ -73,8 +73,8 @@ func (l boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// add adds a connection. If there are too many, it closes the one without calls that was idle for longest. It returns
-// nil if there is no such connection.
+// add adds a connection. If the limit is reached, it closes the connection without calls that has been idle for
+// longest. It returns nil if all connections have calls.
 func (c *Connections) add(accepted net.Conn) net.Conn {
 	added := &conn{Conn: accepted, of: c}
 	added.touch()
@@ -103,5 +103,5 @@ func (c *Connections) add(accepted net.Conn) net.Conn {
 	return added
 }
 
-// callerOf returns the caller of a connection without identity.
+// callerOf returns the caller name of a connection that is not authenticated.
 func callerOf(a net.Addr) string { return "connection:" + a.String() }

@@ -22,11 +22,11 @@ type CrossSite struct {
 // anyHost in CrossSite.Hosts accepts every Host.
 const anyHost = "*"
 
-// Check returns the error of a request from another site. It is a status.
+// Check returns a status if another site has sent the request, else nil.
 //
-// Browsers let each page send some requests to each address, also to localhost, and add client certificates. They name
-// the site of the page in Sec-Fetch-Site or Origin. A page that gives its own name an address of this host (DNS
-// rebinding) counts as the same site, but then Host has that name.
+// Browsers let every page send some requests to any address, including localhost, with client certificates. They name
+// the site of the page in Sec-Fetch-Site or Origin. With DNS rebinding, the name of the page resolves to an address of
+// this host, so the page counts as the same site. But then Host contains the name of the page.
 func (c CrossSite) Check(r *http.Request) error {
 	if len(c.Hosts) > 0 && !c.acceptsHost(r.Host) {
 		return crossSite("the header Host is %q, which is not a name of this server: use localhost, or add the name to --allowed-hosts", r.Host)
@@ -53,14 +53,15 @@ func crossSite(format string, args ...any) error {
 	return statusError(crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, fmt.Sprintf(format, args...), nil)
 }
 
-// isNavigation reports whether a user has followed a link. The page with the link cannot read the answer.
+// isNavigation reports whether a user has followed a link. Such requests are accepted, because the page with the link
+// cannot read the response.
 func isNavigation(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
 		r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// acceptsHost reports whether a Host is a name of this server. A request of HTTP/1.0 may have none, and no browser sends
-// such a request.
+// acceptsHost reports whether a Host is a name of this server. It accepts an empty Host, which is possible in HTTP/1.0:
+// browsers always send a Host.
 func (c CrossSite) acceptsHost(host string) bool {
 	if host == "" {
 		return true

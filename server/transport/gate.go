@@ -17,9 +17,9 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// Gate accepts or rejects calls: by the number of calls in flight, and by memory. It rejects a call at
-// once instead of queueing it: clients retry. Health probes pass without any of these checks. A call of gRPC is admitted
-// by its headers, and one of REST before its body is read.
+// Gate admits calls by the number of calls in flight and by memory. It rejects other calls at once instead of queueing
+// them, so that clients retry. Health probes are always admitted. A gRPC call is admitted when its headers arrive, and
+// a REST call before its body is read.
 type Gate struct {
 	GateOptions
 	incoming *incoming
@@ -37,7 +37,7 @@ type GateOptions struct {
 	Authenticated bool
 }
 
-// Reasons of rejections, for metrics. Others are those of flow.Limiter.
+// Reasons of rejections, in addition to flow.Reason, for metrics.
 const (
 	RejectedMemory     = "memory"
 	RejectedIncomplete = "incomplete" // the message was not received in time
@@ -87,7 +87,8 @@ func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 	}
 }
 
-// enter returns the slot of a call. A call over a network already has one. release has to be called at its end.
+// enter returns the slot of a call. A call over a network already has one. The caller must call release when the call
+// ends.
 func (g *Gate) enter(ctx context.Context, method string) (slot *flow.Slot, release func(), err error) {
 	if isProbe(method) {
 		return nil, func() {}, nil
@@ -108,9 +109,8 @@ func (g *Gate) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, h
 	return handler(flow.WithSlot(ctx, slot), req)
 }
 
-// stream admits a stream. It does not count against the adaptive limit: it waits for its client most of the time, and
-// the API has its own limit for streams. A watch needs a free slot to begin and does not keep it: watches are long and
-// cheap.
+// stream admits a stream. A stream does not count against the adaptive limit, because it mostly waits for its client.
+// The API limits the number of streams. A watch needs a slot only to begin, because watches are long and cheap.
 func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	slot, release, err := g.enter(ss.Context(), info.FullMethod)
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 // incomingInterval is how often the limits of an incomplete message are checked.
 const incomingInterval = 100 * time.Millisecond
 
-// slowMessage is the time after which a call waits for its message, and not for CPU.
+// slowMessage is the age from which an incomplete call no longer counts as active: it waits for its client, not for
+// CPU.
 const slowMessage = time.Second
 
 // maxIncomingProbes limits the probes with incomplete messages. Probes need no token.
@@ -51,8 +52,8 @@ func newIncoming(underPressure func() bool, rejected func(reason string)) *incom
 var errTooManyProbes = overloaded(
 	fmt.Sprintf("the limit of %d health probes with incomplete messages is reached: retry later", maxIncomingProbes), 0, nil)
 
-// begin begins a call whose headers were received. The returned context belongs to the call. It ends if the message
-// exceeds a limit. slot is that of the call, nil if it has none. A call that waits for its message is paused.
+// begin starts the time limits of a call whose headers were received. The returned context is that of the call, and
+// ends if the message exceeds a limit. slot is the slot of the call, or nil.
 func (in *incoming) begin(ctx context.Context, method string, slot *flow.Slot, log accessLog) (context.Context, error) {
 	c := &incomingCall{in: in, slot: slot, start: time.Now(), timeout: in.timeout, method: method, log: log}
 	if isProbe(method) {
@@ -156,7 +157,7 @@ func (c *incomingCall) abort(late bool, message string) {
 	c.cancel()
 }
 
-// end is called when the message is received or the call is over. It returns false after the first time.
+// end stops the time limits when the message is complete or the call has ended. It returns true only the first time.
 func (c *incomingCall) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,8 +175,8 @@ func (c *incomingCall) end() bool {
 	return true
 }
 
-// received ends the time limits of a call whose message was received. The caller releases the returned slot at the end
-// of the call.
+// received ends the time limits of a call whose message is complete. It returns the slot, which the caller must release
+// at the end of the call.
 func received(ctx context.Context) *flow.Slot {
 	c, is := ctx.Value(incomingKey{}).(*incomingCall)
 	if !is {

@@ -62,8 +62,8 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// unixListener numbers the connections of a unix socket: their clients have no addresses, and limits per caller need
-// names for them.
+// unixListener numbers the connections of a unix socket. Limits per caller need a name for each connection, and clients
+// of unix sockets have no addresses.
 type unixListener struct{ net.Listener }
 
 // connections is the number of connections over unix sockets so far.

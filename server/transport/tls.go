@@ -58,7 +58,8 @@ func NewTLS(f TLSFiles) (*TLS, error) {
 	return &TLS{current}, nil
 }
 
-// suites are those of TLS 1.2 with authenticated encryption and forward secrecy. Those of TLS 1.3 all have both.
+// suites are the TLS 1.2 cipher suites with authenticated encryption and forward secrecy. All cipher suites of TLS 1.3
+// have both.
 var suites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,

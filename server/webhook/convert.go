@@ -58,7 +58,7 @@ type Converter struct {
 		View(ctx context.Context, catalog, atLeast string) (registry.View, error)
 	}
 	Limits engine.Limits
-	// Scheduler shares processor time between conversions and other work.
+	// Scheduler shares CPU time between conversions and other work.
 	Scheduler *flow.Scheduler
 	// Observe is called for each answered review with objects. It may be nil.
 	Observe func(context.Context, Observation)
