@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// overhead is what a message takes on the connection beyond its own bytes, at least.
+// overhead is the minimum number of bytes that a message takes on the connection in addition to its own.
 const overhead = 64
 
 // connKey is the key of the *conn in the context of its calls.
@@ -37,7 +37,7 @@ func (connStats) HandleConn(context.Context, stats.ConnStats) {}
 // rpcKey is the key of the *rpcState in the context of a call.
 type rpcKey struct{}
 
-// rpcState is what connStats knows of a call.
+// rpcState is the state of a call in connStats.
 type rpcState struct{ receiving, stream atomic.Bool }
 
 // TagRPC implements stats.Handler.

@@ -16,7 +16,7 @@ import (
 const (
 	// freeBytes is how many received bytes a connection may hold before it needs a lease.
 	freeBytes = 64 << 10
-	// unreadPatience bounds the time for which a connection is not read because there is no memory.
+	// unreadPatience is how long a connection is not read because memory is short. Then it is closed.
 	unreadPatience = 5 * time.Second
 )
 
@@ -27,9 +27,9 @@ type conn struct {
 	active atomic.Int64 // when it was last read or written, since of.start
 	calls  atomic.Int64 // in progress
 
-	grpc      atomic.Bool  // else the gateway accounts for the received bytes
+	grpc      atomic.Bool  // if false, the gateway accounts for the received bytes
 	lease     *flow.Lease  // of the received bytes
-	unread    atomic.Int64 // received bytes that are not part of a complete message, at most
+	unread    atomic.Int64 // upper bound of the received bytes of incomplete messages
 	receiving atomic.Int64 // calls without a complete message
 	written   atomic.Int64
 	charging  sync.Mutex // guards charged
@@ -99,7 +99,7 @@ func (c *conn) charge() bool {
 	}
 }
 
-// consumed notes that a message of n bytes is complete. Its bytes are no longer those of the connection.
+// consumed records that a message of n bytes is complete. Its call accounts for it from now on.
 func (c *conn) consumed(n int64) {
 	rest := c.unread.Add(-n)
 	if rest < 0 || c.receiving.Load() <= 0 {

@@ -3,8 +3,8 @@ package transport
 import "time"
 
 const (
-	// stallInterval is how often the progress of responses is checked. A client that reads fastBytes in it is fast: its
-	// responses are not stalled, so others cannot take their memory.
+	// stallInterval is how often the progress of responses is checked. If a client reads less than fastBytes in this
+	// time, its responses are stalled, and others can take their memory.
 	stallInterval = time.Second
 	fastBytes     = 512 << 10
 	// minProgress is how much of its responses a client must read in writePatience, unless their rest is smaller.
