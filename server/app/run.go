@@ -138,8 +138,7 @@ func addresses(listeners []net.Listener) (all []net.Addr) {
 
 // Serve starts the server and runs it until ctx ends. It can raise GOMAXPROCS, because the process is the server's.
 func Serve(ctx context.Context, c Config, b Build, log *slog.Logger) error {
-	addProcessor()
-	a, err := Start(ctx, c, b, log)
+	a, err := startWith(ctx, c, b, log, setProcessors())
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ type Options struct {
 	Seats int
 	// MaxItemTime bounds the time for which an item holds a seat. 0: no bound.
 	MaxItemTime time.Duration
+	// Expensive is called with true when an item takes more than 10 ms, and with false after a second without such
+	// items. Nil: not called.
+	Expensive func(bool)
 }
 
 // Scheduler shares processor time between the flows that have work. Work runs while it holds a seat. If no seat is
@@ -28,6 +31,7 @@ type Options struct {
 type Scheduler struct {
 	seats, maxLong int
 	maxItemTime    time.Duration
+	onExpensive    func(bool)
 	start          time.Time // times are since then
 
 	queued atomic.Int64 // pieces of work that wait
@@ -41,6 +45,8 @@ type Scheduler struct {
 	contended time.Duration // when work last waited
 	sequence  uint64        // of pieces of work that entered a queue
 	watching  bool          // a timer for watchItems runs
+	expensive time.Duration // when an item last took more than expensiveItem
+	reported  bool          // the last argument of onExpensive
 }
 
 const (
@@ -60,7 +66,10 @@ const (
 // New returns a Scheduler without work.
 func New(o Options) *Scheduler {
 	seats := cmp.Or(o.Seats, max(runtime.GOMAXPROCS(0), 2))
-	return &Scheduler{seats: seats, maxLong: max(seats/2, 1), maxItemTime: o.MaxItemTime, start: time.Now(), contended: -memory}
+	return &Scheduler{
+		seats: seats, maxLong: max(seats/2, 1), maxItemTime: o.MaxItemTime, onExpensive: o.Expensive, start: time.Now(),
+		contended: -memory, expensive: -expensiveMemory,
+	}
 }
 
 // Seats returns the number of pieces of work that run at a time.
@@ -157,7 +166,7 @@ func (s *Scheduler) dispatch(now time.Duration) {
 func (s *Scheduler) charge(w *Work, now time.Duration) {
 	d := now - w.since
 	w.since = now
-	w.itemTime += d
+	s.chargeItem(w, d, now)
 	for n := &w.node; n.parent != nil; n = n.parent {
 		n.used += d
 		n.parent.front = max(n.parent.front, n.used)
