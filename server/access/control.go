@@ -137,16 +137,16 @@ func (c *Control) Authenticate(cr Credentials) (Identity, error) {
 	case c.TakesTokens():
 		return Identity{}, unauthenticated("a valid bearer token is required: send the header authorization: Bearer TOKEN")
 	}
-	return Identity{}, unauthenticated("a client certificate is required: callers without credentials have no role")
+	return Identity{}, unauthenticated("a client certificate is required: the access file gives no role to callers without credentials")
 }
 
 func (c *Control) authenticateHeader(values []string) (Identity, error) {
 	scheme, token, _ := strings.Cut(values[0], " ")
 	switch {
 	case len(values) > 1:
-		return Identity{}, unauthenticated("there are several authorization headers: send one")
+		return Identity{}, unauthenticated("the call has several authorization headers: send one")
 	case !strings.EqualFold(scheme, "bearer"):
-		return Identity{}, unauthenticated("a valid bearer token is required: the header is authorization: Bearer TOKEN")
+		return Identity{}, unauthenticated("the header authorization is not a bearer token: send authorization: Bearer TOKEN")
 	}
 	if c.tokens != nil {
 		if id, ok := c.tokens.Get()[sha256.Sum256([]byte(token))]; ok {
@@ -157,7 +157,7 @@ func (c *Control) authenticateHeader(values []string) (Identity, error) {
 	if c.jwts != nil && strings.Count(token, ".") == dots {
 		return c.jwts.verify(token)
 	}
-	return Identity{}, unauthenticated("a valid bearer token is required: the one in the header authorization is unknown")
+	return Identity{}, unauthenticated("the bearer token in the header authorization is unknown: send a valid one")
 }
 
 // Authorize returns an *Error if a caller may not call a method, such as /crdeval.v1.RegistryService/GetCrd, in a catalog.

@@ -71,7 +71,7 @@ func overCapacity(used, maximum int64) *Error {
 	return errorf(QuotaExceeded, metadata{
 		"quota": "registry_bytes", "maximum": fmt.Sprint(maximum), "used": fmt.Sprint(used),
 	}, "the registry has a capacity of about %d MiB of memory and uses %d MiB: delete CRDs or catalogs, or let an "+
-		"administrator give the server more memory", maximum>>20, used>>20)
+		"administrator raise --memory", maximum>>20, used>>20)
 }
 
 // space returns the space for the revisions of a CRD that the quotas leave.

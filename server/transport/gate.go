@@ -126,7 +126,7 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 }
 
 // errMemoryShort rejects calls while memory is short.
-var errMemoryShort = overloaded("the server is short of memory: retry later with smaller batches, or give it more memory", 0, nil)
+var errMemoryShort = overloaded("the server is short of memory: retry later with smaller batches, or raise --memory", 0, nil)
 
 // statusError returns the status of an error. It is the error of a call.
 func statusError(reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {
