@@ -15,16 +15,16 @@ import (
 type RetryOptions struct {
 	// MaxAttempts bounds the attempts of a call, including the first. 1 disables retries. Default: 5.
 	MaxAttempts int
-	// FirstPause is the pause before the second attempt. It doubles with each attempt. Half of it is random. Default:
-	// 100 ms.
+	// FirstPause is the pause before the second attempt. The pause doubles with each attempt, and half of it is random.
+	// Default: 100 ms.
 	FirstPause time.Duration
-	// MaxPause bounds the pause. If the server gives a longer retry delay, the pause is that delay. Default: 10 s.
+	// MaxPause limits the pause, except that the pause is at least the retry delay of the server. Default: 10 s.
 	MaxPause time.Duration
 }
 
-// WithRetries changes how calls are repeated that the server rejects with OVERLOADED. Such calls had no effect. A
-// client does not retry before the delay that the server gives, and not if the pause would exceed the deadline of the
-// call. Then the call returns the error of the last attempt. Other errors and streams are not retried.
+// WithRetries changes how the client retries calls that the server rejects with OVERLOADED. Such calls had no effect.
+// The client waits at least for the retry delay of the server. If the pause would exceed the deadline of the call, the
+// call returns the error of the last attempt. Other errors and streams are not retried.
 func WithRetries(o RetryOptions) Option { return func(s *settings) { s.retries = o } }
 
 func (o RetryOptions) withDefaults() RetryOptions {
