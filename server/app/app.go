@@ -248,7 +248,8 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Codec: api.Codec(a.config.limits()),
 	}
 	a.grpc, a.inProcess = transport.NewServer(options), transport.NewInProcess(options)
-	a.closing.then("calls in process", func(context.Context) error {
+	a.closing.then("gRPC", func(context.Context) error {
+		a.grpc.Stop() // also without Run: it has workers
 		a.inProcess.Stop()
 		return nil
 	})
