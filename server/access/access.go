@@ -8,7 +8,9 @@ package access
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // Names of callers without credentials, and of all others, as in Kubernetes.
@@ -58,6 +60,17 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 func unauthenticated(message string) *Error { return &Error{Unauthenticated: true, Message: message} }
+
+// maxNameInError bounds the names of catalogs and methods in errors. Existing ones are shorter.
+const maxNameInError = 128
+
+// Clip returns the first bytes of a text that a caller has chosen, for errors and logs.
+func Clip(text string, most int) string {
+	if len(text) > most {
+		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+	}
+	return text
+}
 
 type identityKey struct{}
 

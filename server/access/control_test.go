@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-jose/go-jose/v4"
 )
@@ -114,6 +115,25 @@ func TestAuthenticate(t *testing.T) {
 		o.Log = quiet
 		if _, err := New(t.Context(), o); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestLongNames checks that a denial does not contain a catalog name of any length.
+func TestLongNames(t *testing.T) {
+	control, err := New(t.Context(), Options{File: put(t, "bindings: []"), Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, long := range []string{strings.Repeat("a", 1<<20), strings.Repeat("\xff", 1<<20), strings.Repeat("ä", 1<<20)} {
+		e, _ := AsError(control.Authorize(authenticated("alice", nil, FromToken), "/crdeval.v1.RegistryService/GetCrd", long))
+		if e == nil || len(e.Message) > 1000 || len(e.Metadata["catalog"]) > 200 || !utf8.ValidString(e.Message) ||
+			!strings.Contains(e.Message, "the role reader") {
+			t.Errorf("%.300v", e)
+		}
+		e, _ = AsError(control.Authorize(authenticated("alice", nil, FromToken), "/x/"+long, "default"))
+		if e == nil || len(e.Message) > 1000 {
+			t.Errorf("%.300v", e)
 		}
 	}
 }

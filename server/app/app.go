@@ -199,7 +199,8 @@ func (a *App) startSecurity(ctx context.Context) (err error) {
 		if a.audit, err = audit.Open(a.config.AuditLog, a.log); err != nil {
 			return fmt.Errorf("audit log: %w", err)
 		}
-		a.closing.then("the audit log", func(context.Context) error { return a.audit.Close() })
+		a.closing.then("the audit log", a.audit.Close)
+		a.telemetry.ObserveAudit(a.audit.Stats)
 	}
 	a.guard = transport.NewGuard(a.access, a.recordDenial)
 	return nil

@@ -1,18 +1,17 @@
-// Package audit writes a line of JSON for each change of the registry and for each denied call.
+// Package audit writes a line of JSON for each change of the registry and for each denied call. entry.go has the lines,
+// and registry.go the changes.
 package audit
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 
 	"github.com/crdeval/crdeval/server/access"
 )
@@ -23,87 +22,93 @@ const Stderr = "-"
 // fileMode makes the log readable only for its owner: it contains names and addresses of callers.
 const fileMode = 0o600
 
-// The maximum rate of denied calls in the log, so that clients without permissions cannot fill the disk. Changes are
-// always logged.
+// The maximum rate of denied calls in the log, so that clients without permissions cannot fill the disk. It does not
+// apply to changes.
 const (
 	deniedPerSecond = 10
 	deniedBurst     = 100
 )
 
-// The values of Entry.Event.
 const (
-	EventChange = "change"
-	EventDenied = "denied"
+	// maxQueued bounds the lines that wait to be written. Further lines are lost.
+	maxQueued = 1024
+	// maxWait bounds the time that a change waits for its line.
+	maxWait = time.Second
 )
 
-// OutcomeFailed is the outcome of a change that failed. Other outcomes are those of package registry.
-const OutcomeFailed = "FAILED"
-
-// Entry is a line of the log. docs/access.md describes the fields.
-type Entry struct {
-	Time    time.Time `json:"time"`
-	Event   string    `json:"event"`
-	User    string    `json:"user,omitempty"` // empty if the caller is not authenticated
-	Groups  []string  `json:"groups,omitempty"`
-	Source  string    `json:"source,omitempty"` // how the caller was identified
-	Address string    `json:"address,omitempty"`
-	Request string    `json:"requestId,omitempty"`
-	Action  string    `json:"action"` // such as RegisterCrd, or the method of a denied call
-	Catalog string    `json:"catalog,omitempty"`
-	CRD     string    `json:"crd,omitempty"`
-	Outcome string    `json:"outcome"`
-	// Revision and Etag are those after the change. For a deletion, Etag is the one in the request.
-	Revision string `json:"revision,omitempty"`
-	Etag     string `json:"etag,omitempty"`
-	Error    string `json:"error,omitempty"`
-	Dropped  int    `json:"dropped,omitempty"` // denied calls that were not logged since the previous one that was
-}
-
 // Log is an audit log. It is safe for concurrent use.
+//
+// One goroutine writes the lines, because a write can take long or hang. A change returns to its caller after its line
+// was written, or after maxWait. A denied call does not wait: gRPC denies calls on the goroutine that reads their
+// connection.
 type Log struct {
-	path string // "" if the output is not a file
-	log  *slog.Logger
-	now  func() time.Time
+	log   *slog.Logger
+	now   func() time.Time
+	queue chan line
+	ended chan struct{} // closed when the queue is closed and all its lines are written
+	stats struct{ written, lost atomic.Int64 }
 
 	mu      sync.Mutex
-	out     io.Writer
-	file    *os.File
-	failed  bool
+	closed  bool
 	tokens  float64 // denied calls that may be logged now
 	filled  time.Time
-	dropped int
+	dropped int // lines since the last one in the queue that were not written
+}
+
+// line is a line in the queue.
+type line struct {
+	text    []byte
+	dropped int           // lines before it that were not written, as the text says
+	written chan struct{} // closed after the line was written or lost
+}
+
+// Stats are the numbers of lines of a Log.
+type Stats struct {
+	Written int64
+	Lost    int64 // because the file could not be written, or too many lines waited for it
+	Queued  int   // wait to be written
 }
 
 // Open opens a file for appending, or stderr if path is Stderr. Errors of later writes go to log and do not fail calls.
 func Open(path string, log *slog.Logger) (*Log, error) {
-	l := &Log{path: path, log: log, now: time.Now, tokens: deniedBurst, out: os.Stderr}
 	if path == Stderr {
-		l.path = ""
-		return l, nil
+		return newLog(os.Stderr, log), nil
 	}
-	return l, l.open()
+	f := &file{path: path}
+	if err := f.open(); err != nil {
+		return nil, err
+	}
+	return newLog(f, log), nil
 }
 
-func (l *Log) open() error {
-	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
-	if err != nil {
-		return err
+// newLog starts a log. It closes out at its end if out is a *file.
+func newLog(out io.Writer, log *slog.Logger) *Log {
+	l := &Log{
+		log: log, now: time.Now, tokens: deniedBurst, queue: make(chan line, maxQueued), ended: make(chan struct{}),
 	}
-	if l.file != nil {
-		_ = l.file.Close()
-	}
-	l.file, l.out = file, file
-	return nil
+	go l.run(out)
+	return l
 }
 
-// Close closes the file.
-func (l *Log) Close() error {
+// Stats returns the numbers of lines.
+func (l *Log) Stats() Stats {
+	return Stats{l.stats.written.Load(), l.stats.lost.Load(), len(l.queue)}
+}
+
+// Close waits until the queued lines are written, and closes the file. The error is about lines that ctx did not wait for.
+func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		return nil
+	if !l.closed {
+		l.closed = true
+		close(l.queue)
 	}
-	return l.file.Close()
+	l.mu.Unlock()
+	select {
+	case <-l.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d lines of the audit log are not written: %w", len(l.queue)+1, context.Cause(ctx))
+	}
 }
 
 // Denied logs a call that is not authenticated or not permitted. It drops the call if it exceeds the maximum rate.
@@ -118,63 +123,118 @@ func (l *Log) Denied(ctx context.Context, action, catalog string, err error) {
 		return
 	}
 	l.tokens--
-	outcome := "PERMISSION_DENIED"
+	outcome := outcomeDenied
 	if e, ok := access.AsError(err); ok && e.Unauthenticated {
-		outcome = "UNAUTHENTICATED"
+		outcome = outcomeUnauthenticated
 	}
-	l.write(ctx, &Entry{Event: EventDenied, Action: action, Catalog: catalog, Outcome: outcome, Error: err.Error(), Dropped: l.dropped})
-	l.dropped = 0
+	l.enqueue(ctx, &Entry{Event: EventDenied, Action: action, Catalog: catalog, Outcome: outcome, Error: err.Error()})
 }
 
 // change logs a change, or a change that failed.
 func (l *Log) change(ctx context.Context, e *Entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	e.Event = EventChange
-	l.write(ctx, e)
+	l.mu.Lock()
+	written := l.enqueue(ctx, e)
+	l.mu.Unlock()
+	late := time.NewTimer(maxWait)
+	defer late.Stop()
+	select {
+	case <-written:
+	case <-late.C:
+	}
 }
 
-// write completes and writes an entry. It opens the file again if it was renamed or removed, for rotation.
-func (l *Log) write(ctx context.Context, e *Entry) {
-	e.Time = l.now().UTC()
-	if id, ok := access.FromContext(ctx); ok {
-		e.User, e.Groups, e.Source = id.Name, id.Groups, string(id.Source)
-	}
-	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
-		e.Address = p.Addr.String()
-	}
-	if ids := metadata.ValueFromIncomingContext(ctx, "x-request-id"); len(ids) > 0 {
-		const most = 128 // bytes
-		e.Request = ids[0][:min(len(ids[0]), most)]
-	}
-	text, err := json.Marshal(e)
-	if err == nil {
-		err = l.reopen()
-	}
-	if err == nil {
-		_, err = l.out.Write(append(text, '\n'))
-	}
-	if failed := err != nil; failed != l.failed {
-		l.failed = failed
-		if failed {
-			l.log.ErrorContext(ctx, "cannot write the audit log; calls go on", "file", l.path, "error", err)
+// enqueue completes an entry and adds it to the queue. It returns a channel that is closed after the line was written or
+// lost. l.mu is held.
+func (l *Log) enqueue(ctx context.Context, e *Entry) (written <-chan struct{}) {
+	e.Time, e.Dropped = l.now().UTC(), l.dropped
+	text, err := e.line(ctx)
+	added := line{text, l.dropped, make(chan struct{})}
+	if err == nil && !l.closed {
+		select {
+		case l.queue <- added:
+			l.dropped = 0
+			return added.written
+		default:
+			err = fmt.Errorf("%d lines wait to be written", maxQueued)
 		}
 	}
+	l.dropped++
+	l.stats.lost.Add(1)
+	l.log.DebugContext(ctx, "a line of the audit log is lost", "error", err)
+	close(added.written)
+	return added.written
 }
 
-func (l *Log) reopen() error {
-	if l.file == nil {
-		return nil
+// run writes the lines of the queue until it is closed.
+func (l *Log) run(out io.Writer) {
+	defer close(l.ended)
+	failed, partial := false, false
+	for next := range l.queue {
+		if partial { // the line feed ends the part of a line that was written before an error
+			next.text = append([]byte("\n"), next.text...)
+		}
+		n, err := out.Write(next.text)
+		partial = err != nil && (partial || n > 0)
+		if err != nil {
+			l.lost(next)
+		} else {
+			l.stats.written.Add(1)
+		}
+		if failed != (err != nil) {
+			failed = err != nil
+			if failed {
+				l.log.Error("cannot write the audit log; calls go on", "error", err)
+			} else {
+				l.log.Warn("the audit log is written again", "lost", l.stats.lost.Load())
+			}
+		}
+		close(next.written)
 	}
-	current, err := os.Stat(l.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return l.open()
+	if c, ok := out.(*file); ok {
+		_ = c.Close()
 	}
+}
+
+// lost counts a line that was not written. A later line reports it.
+func (l *Log) lost(of line) {
+	l.stats.lost.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropped += of.dropped + 1
+}
+
+// file is a file to which lines are appended. Only one goroutine uses it.
+type file struct {
+	*os.File
+	path string
+}
+
+func (f *file) open() error {
+	opened, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
 	if err != nil {
 		return err
 	}
-	if opened, err := l.file.Stat(); err != nil || !os.SameFile(current, opened) {
-		return l.open()
+	if f.File != nil {
+		_ = f.Close()
 	}
+	f.File = opened
 	return nil
+}
+
+// Write appends text. It opens the file again if it was renamed or removed, for rotation.
+func (f *file) Write(text []byte) (int, error) {
+	current, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		err = f.open()
+	case err == nil:
+		if opened, statErr := f.Stat(); statErr != nil || !os.SameFile(current, opened) {
+			err = f.open()
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return f.File.Write(text)
 }

@@ -10,7 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -53,23 +56,35 @@ func entries(t *testing.T, text []byte) (all []Entry) {
 	return all
 }
 
-func newLog(out *bytes.Buffer) *Log {
+// logTo returns a log with a fixed time, and a function that closes it and returns its lines.
+func logTo(t *testing.T) (*Log, func() []Entry) {
+	t.Helper()
+	var out bytes.Buffer
+	l := newLog(&out, slog.New(slog.DiscardHandler))
 	now := time.Unix(1, 0)
-	return &Log{out: out, log: slog.New(slog.DiscardHandler), tokens: deniedBurst, filled: now, now: func() time.Time { return now }}
+	l.filled, l.now = now, func() time.Time { return now }
+	return l, func() []Entry {
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "secret") {
+			t.Error("a token is in the log")
+		}
+		return entries(t, out.Bytes())
+	}
 }
 
 func TestChanges(t *testing.T) {
-	var out bytes.Buffer
 	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}})
 	ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("x-request-id", strings.Repeat("i", 200), "authorization", "Bearer secret"))
 	ctx = access.NewContext(ctx, access.Identity{Name: "alice", Groups: []string{"devs"}, Source: access.FromToken})
-	log := newLog(&out)
+	log, lines := logTo(t)
 	r := Watch(fake{}, log)
 	_, _, _ = r.RegisterAll(ctx, "default", nil)
 	_, _ = r.SetConversion(ctx, "default", "a.example", registry.ConversionChange{})
 	_, _ = r.SetConversion(ctx, "default", "a.example", registry.ConversionChange{ValidateOnly: true})
 	_, _ = Watch(fake{err: errors.New("no such CRD")}, log).Delete(Server(t.Context(), "--crds"), "default", "a.example", "")
-	got := entries(t, out.Bytes())
+	got := lines()
 	want := []Entry{
 		{Action: "RegisterCrd", CRD: "a.example", Outcome: "CREATED", Revision: "r1", Etag: "e1"},
 		{Action: "RegisterCrd", Outcome: OutcomeFailed, Error: "the second is invalid"},
@@ -86,35 +101,145 @@ func TestChanges(t *testing.T) {
 		}
 		w := want[i]
 		if e.Event != EventChange || e.User != user || e.Address != address || e.Catalog != "default" || e.Action != w.Action || e.CRD != w.CRD ||
-			e.Outcome != w.Outcome || e.Revision != w.Revision || e.Etag != w.Etag || e.Error != w.Error || len(e.Request) > 128 {
+			e.Outcome != w.Outcome || e.Revision != w.Revision || e.Etag != w.Etag || e.Error != w.Error || len(e.Request) > 150 {
 			t.Errorf("%d: %+v", i, e)
 		}
-	}
-	if strings.Contains(out.String(), "secret") {
-		t.Error("a token is in the log")
 	}
 }
 
 // TestDeniedRate: clients without permissions cannot fill the disk.
 func TestDeniedRate(t *testing.T) {
-	var out bytes.Buffer
-	log := newLog(&out)
+	log, lines := logTo(t)
 	now := time.Unix(1, 0)
 	log.now = func() time.Time { return now }
 	for range 10 * deniedBurst {
 		log.Denied(t.Context(), "/x/Y", "", &access.Error{Unauthenticated: true, Message: "no token"})
 	}
-	if got := entries(t, out.Bytes()); len(got) != deniedBurst || got[0].Outcome != "UNAUTHENTICATED" || got[0].Event != EventDenied {
-		t.Errorf("%d lines, first %+v", len(got), got[0])
-	}
 	_, _ = Watch(fake{}, log).Delete(t.Context(), "default", "a.example", "") // always logged
-	out.Reset()
 	now = now.Add(time.Second / 2)
 	for range 100 {
 		log.Denied(t.Context(), "/x/Y", "default", &access.Error{Message: "no role"})
 	}
-	if got := entries(t, out.Bytes()); len(got) != deniedPerSecond/2 || got[0].Dropped != 9*deniedBurst || got[1].Dropped != 0 || got[0].Outcome != "PERMISSION_DENIED" {
-		t.Errorf("%d lines: %+v", len(got), got)
+	got := lines()
+	if len(got) != deniedBurst+1+deniedPerSecond/2 {
+		t.Fatalf("%d lines", len(got))
+	}
+	for i, e := range got {
+		want := Entry{Event: EventDenied, Outcome: "UNAUTHENTICATED"}
+		switch {
+		case i == deniedBurst:
+			want = Entry{Event: EventChange, Outcome: "DELETED", Dropped: 9 * deniedBurst}
+		case i > deniedBurst:
+			want.Outcome = "PERMISSION_DENIED"
+		}
+		if e.Event != want.Event || e.Outcome != want.Outcome || e.Dropped != want.Dropped {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+}
+
+// TestLongTexts checks that a line has a bounded length, whatever a caller sends.
+func TestLongTexts(t *testing.T) {
+	log, lines := logTo(t)
+	long := strings.Repeat("x", 1<<20)
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-request-id", long))
+	log.Denied(ctx, long, long, errors.New(long))
+	_, _ = Watch(fake{err: errors.New(long)}, log).Delete(ctx, long, long, long)
+	for i, e := range lines() {
+		if text, _ := json.Marshal(e); len(text) > 4096 || !strings.Contains(e.Catalog, "(1048576 bytes)") {
+			t.Errorf("%d: %d bytes, %.500s", i, len(text), text)
+		}
+	}
+}
+
+// stuck is a writer whose first write hangs until it is released.
+type stuck struct {
+	bytes.Buffer
+	release <-chan struct{}
+}
+
+func (s *stuck) Write(text []byte) (int, error) {
+	<-s.release
+	return s.Buffer.Write(text)
+}
+
+// TestHungDisk: while the disk does not answer, a denied call does not wait, a change waits for maxWait, and the lines that
+// do not fit in the queue are lost and counted.
+func TestHungDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		out := &stuck{release: release}
+		log := newLog(out, slog.New(slog.DiscardHandler))
+		log.tokens = 1
+		start := time.Now()
+		log.Denied(t.Context(), "/x/Y", "", errors.New("no token"))
+		if d := time.Since(start); d != 0 {
+			t.Errorf("a denied call waited for %v", d)
+		}
+		r := Watch(fake{}, log)
+		var changes sync.WaitGroup
+		for range maxQueued + 10 {
+			changes.Go(func() { _, _ = r.Delete(t.Context(), "default", "a.example", "") })
+		}
+		changes.Wait()
+		if d := time.Since(start); d != maxWait {
+			t.Errorf("changes waited for %v", d)
+		}
+		if s := log.Stats(); s.Written != 0 || s.Lost != 10 || s.Queued != maxQueued {
+			t.Errorf("%+v", s)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := log.Close(ended); err == nil || !strings.Contains(err.Error(), "1025 lines") {
+			t.Errorf("closed while the disk hangs: %v", err)
+		}
+		close(release)
+		if err := log.Close(t.Context()); err != nil || len(entries(t, out.Bytes())) != maxQueued+1 {
+			t.Errorf("%v, %+v", err, log.Stats())
+		}
+	})
+}
+
+// full is a writer that fails after some bytes.
+type full struct {
+	bytes.Buffer
+	free int
+}
+
+func (f *full) Write(text []byte) (int, error) {
+	n, _ := f.Buffer.Write(text[:min(len(text), f.free)])
+	if f.free -= n; n < len(text) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+
+// TestFullDisk: a change succeeds although its line cannot be written. The first line after that is a line by itself, and
+// has the number of the lost ones.
+func TestFullDisk(t *testing.T) {
+	var logged bytes.Buffer
+	out := &full{free: 250}
+	log := newLog(out, slog.New(slog.NewTextHandler(&logged, nil)))
+	r := Watch(fake{}, log)
+	for range 4 {
+		if _, err := r.Delete(t.Context(), "default", "a.example", ""); err != nil {
+			t.Error(err)
+		}
+	}
+	out.free = 1 << 20 // no write is in progress
+	_, _ = r.Delete(t.Context(), "default", "a.example", "")
+	if err := log.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := bytes.Split(bytes.TrimSuffix(out.Bytes(), []byte("\n")), []byte("\n"))
+	var last Entry
+	if err := json.Unmarshal(all[len(all)-1], &last); err != nil || len(all) != 3 || last.Dropped != 3 || log.Stats() != (Stats{Written: 2, Lost: 3}) {
+		t.Errorf("%v, %+v, %+v\n%s", err, last, log.Stats(), out.Bytes())
+	}
+	for _, want := range []string{"cannot write the audit log", "no space left", "written again"} {
+		if strings.Count(logged.String(), want) != 1 {
+			t.Errorf("%q is not in the log once:\n%s", want, &logged)
+		}
 	}
 }
 
@@ -124,7 +249,7 @@ func TestRotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = log.Close() }()
+	defer func() { _ = log.Close(t.Context()) }()
 	r := Watch(fake{}, log)
 	for i, rotate := range []func() error{
 		func() error { return nil }, func() error { return os.Rename(path, path+".1") }, func() error { return os.Remove(path) },

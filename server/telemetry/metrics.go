@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/cache"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/audit"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/registry/directory"
@@ -131,6 +132,15 @@ func (t *Telemetry) ObserveScheduler(stats func() flow.Stats) {
 			o.Observe(stats().Waited.Seconds())
 			return nil
 		})))
+}
+
+// ObserveAudit publishes the lines of the audit log.
+func (t *Telemetry) ObserveAudit(stats func() audit.Stats) {
+	counter(t, "crdeval.audit.written", "{line}", "Lines written to the audit log.", func() int64 { return stats().Written })
+	counter(t, "crdeval.audit.lost", "{line}",
+		"Lines of the audit log that could not be written. Denied calls above the limit of their rate do not count.",
+		func() int64 { return stats().Lost })
+	gauge(t, "crdeval.audit.queued", "{line}", "Lines of the audit log that wait to be written.", func() int { return stats().Queued })
 }
 
 // ObserveBodies publishes the memory used by the bodies of REST requests.
