@@ -217,10 +217,7 @@ func (a *App) recordDenial(ctx context.Context, d transport.Denial) {
 func (a *App) task(f func(context.Context)) { a.tasks.Go(func() { f(a.background) }) }
 
 // Reasons of rejections for metrics, besides those of the gate.
-const (
-	rejectedBodies = "rest_bodies"
-	rejectedOther  = "other" // such as streams and watches of one caller
-)
+const rejectedOther = "other" // such as streams and watches of one caller
 
 func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory(int64(a.config.Memory))
@@ -229,7 +226,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls(
 		string(flow.ReasonConcurrency), string(flow.ReasonDelay), string(flow.ReasonMaxInFlight),
-		transport.RejectedMemory, transport.RejectedIncomplete, rejectedBodies, rejectedOther)
+		transport.RejectedMemory, transport.RejectedIncomplete, rejectedOther)
 	limiter := flow.NewLimiter(flow.LimiterOptions{Max: a.config.MaxInFlight})
 	a.gate = transport.NewGate(transport.GateOptions{
 		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log, Authenticated: a.access.Enabled() || a.config.TLSClientCA != "",

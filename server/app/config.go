@@ -76,11 +76,10 @@ type Config struct {
 	ConversionKey      string            `help:"PEM file with the private key of the client certificate." placeholder:"FILE" group:"Conversion"`
 	ConversionTimeout  time.Duration     `default:"30s" help:"Maximum time for a call of a conversion webhook." group:"Conversion"`
 
-	Memory        Bytes         `default:"0" help:"Memory limit of the process, at least 64MiB. The defaults of other limits derive from it (docs/operations.md). 0: five quarters of GOMEMLIMIT if that is set, else the limit of the container, else the memory of the machine." group:"Resources"`
-	CacheBytes    Bytes         `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. At most three quarters of --memory. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
-	MaxInFlight   int           `default:"1024" help:"Maximum number of calls in flight over gRPC and REST, including calls that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. Calls that use CPU have an additional limit, which adapts to the load. 0: unlimited, with at most 64 streams." group:"Resources"`
-	MaxItemTime   time.Duration `default:"5s" help:"Maximum time for which an item, table, explanation or Scale uses a CPU. Compilations of CRDs and OpenAPI documents may take 12 times as long. Time in which the work waits for other work or for a webhook does not count. 0: unlimited." group:"Resources"`
-	RESTBodyBytes Bytes         `name:"rest-body-bytes" default:"0" help:"Memory limit for the bodies of all REST requests, at least --max-message-bytes. Further requests are rejected with OVERLOADED. 0: four times --max-message-bytes, at most a quarter of --memory." group:"Resources"`
+	Memory      Bytes         `default:"0" help:"Memory limit of the process, at least 64MiB. The defaults of other limits derive from it (docs/operations.md). 0: five quarters of GOMEMLIMIT if that is set, else the limit of the container, else the memory of the machine." group:"Resources"`
+	CacheBytes  Bytes         `default:"0" help:"Memory limit for compiled CRDs. The least recently used ones are evicted and compiled again when needed. At most three quarters of --memory. 0: a quarter of --memory, at most 256MiB." group:"Resources"`
+	MaxInFlight int           `default:"1024" help:"Maximum number of calls in flight over gRPC and REST, including calls that wait for clients, webhooks or the store. Further calls are rejected with OVERLOADED. A quarter of them, at most 64, can be streams. Calls that use CPU have an additional limit, which adapts to the load. 0: unlimited, with at most 64 streams." group:"Resources"`
+	MaxItemTime time.Duration `default:"5s" help:"Maximum time for which an item, table, explanation or Scale uses a CPU. Compilations of CRDs and OpenAPI documents may take 12 times as long. Time in which the work waits for other work or for a webhook does not count. 0: unlimited." group:"Resources"`
 
 	MaxMessageBytes  Bytes `default:"0" help:"Maximum size of a request or response. 0: a sixteenth of --memory, at most 64MiB, and at least --max-document-bytes." group:"Limits"`
 	MaxBatchItems    int   `default:"1000" help:"Maximum number of items of an evaluation call." group:"Limits"`
@@ -159,9 +158,6 @@ func (c *Config) Validate() error {
 		wrong("max-document-bytes", "%v exceeds --max-message-bytes=%v", c.MaxDocumentBytes, c.MaxMessageBytes)
 	}
 	c.checkMemory(wrong)
-	if c.RESTBodyBytes < 0 || c.RESTBodyBytes != 0 && c.RESTBodyBytes < c.MaxMessageBytes {
-		wrong("rest-body-bytes", "%v is less than --max-message-bytes=%v", c.RESTBodyBytes, c.MaxMessageBytes)
-	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		wrong("log-format", "%q is neither text nor json", c.LogFormat)
 	}

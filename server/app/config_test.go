@@ -51,7 +51,7 @@ func write(t *testing.T, content string) string {
 func TestParity(t *testing.T) {
 	values := map[string]string{
 		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
-		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "max-item-time": "9s", "rest-body-bytes": "65MiB", "max-message-bytes": "9MiB", "max-batch-items": "10",
+		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "max-item-time": "9s", "max-message-bytes": "9MiB", "max-batch-items": "10",
 		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s", "pprof-address": "localhost:1", "memory": "1GiB",
 		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
 		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",
@@ -150,11 +150,10 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	c.GRPCAddress, c.HTTPAddress, c.MetricsAddress = []string{"nowhere"}, []string{"unix://relative"}, "x"
 	c.TLSClientCA = "ca.pem"
 	c.MaxBatchItems, c.MaxInFlight, c.CacheBytes, c.MaxMessageBytes = 0, -1, -1, 4*GiB
-	c.DrainTimeout, c.RESTBodyBytes = -1, GiB
+	c.DrainTimeout = -1
 	err = c.Validate()
 	for _, want := range []string{
 		"--grpc-address", "--http-address", "--metrics-address", "--tls-cert", "--max-batch-items", "--max-in-flight", "--cache-bytes", "--max-message-bytes", "--drain-timeout",
-		"--rest-body-bytes: 1GiB is less than --max-message-bytes=4GiB",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in %v", want, err)
@@ -243,20 +242,19 @@ func TestEtcdFiles(t *testing.T) {
 
 // TestDerivedLimits covers the limits that derive from --memory, and explicit ones.
 func TestDerivedLimits(t *testing.T) {
-	for flags, want := range map[string][5]Bytes{ // cache, message, REST bodies, ledger, connections
-		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 16 * MiB, 18 * MiB, 128},
-		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 128 * MiB, 144 * MiB, 1024},
-		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 256 * MiB, 6048 * MiB, maxConnections},
-		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 128 * MiB, 180 * MiB, 1024},
-		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 32 * MiB, 288 * MiB, 2048},
-		"--memory=1GiB --rest-body-bytes=65MiB":  {256 * MiB, 64 * MiB, 65 * MiB, 288 * MiB, 2048},
+	for flags, want := range map[string][4]Bytes{ // cache, message, ledger, connections
+		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 18 * MiB, 128},
+		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 144 * MiB, 1024},
+		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 6048 * MiB, maxConnections},
+		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 180 * MiB, 1024},
+		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 288 * MiB, 2048},
 	} {
 		c, err := Defaults(strings.Fields(flags)...)
 		if err != nil || c.Validate() != nil {
 			t.Fatal(flags, err, c.Validate())
 		}
 		c = c.withMemory()
-		got := [5]Bytes{c.CacheBytes, c.MaxMessageBytes, c.RESTBodyBytes, Bytes(c.callBytes()), Bytes(c.maxConnections())}
+		got := [4]Bytes{c.CacheBytes, c.MaxMessageBytes, Bytes(c.callBytes()), Bytes(c.maxConnections())}
 		if got != want {
 			t.Errorf("%s: %v, want %v", flags, got, want)
 		}

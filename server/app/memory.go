@@ -52,7 +52,6 @@ const (
 	goLimitPart    = 5 // the memory limit of Go leaves one part in goLimitPart
 	cachePart      = 4
 	messagePart    = 16
-	bodiesPart     = 4
 	bytesPerClient = 512 << 10 // of --memory, for each connection
 	maxConnections = 16384
 )
@@ -78,9 +77,6 @@ func (c Config) withMemory() Config {
 	}
 	if c.MaxMessageBytes == 0 {
 		c.MaxMessageBytes = max(min(64*MiB, c.Memory/messagePart), c.MaxDocumentBytes)
-	}
-	if c.RESTBodyBytes == 0 {
-		c.RESTBodyBytes = max(min(4*c.MaxMessageBytes, c.Memory/bodiesPart), c.MaxMessageBytes)
 	}
 	return c
 }

@@ -17,9 +17,8 @@ import (
 
 // startWeb creates the HTTP servers for --http-address (the REST gateway), --metrics-address and --pprof-address.
 func (a *App) startWeb(ctx context.Context) error {
-	bodies := gateway.NewBodies(int64(a.config.RESTBodyBytes), func() { a.rejected(rejectedBodies) })
+	bodies := gateway.NewBodies(func() { a.rejected(transport.RejectedMemory) })
 	context.AfterFunc(a.draining, bodies.Drain)
-	a.telemetry.ObserveBodies(bodies.Taken)
 	metrics := a.telemetry.Handler()
 	pages := map[string]http.Handler{}
 	if a.config.MetricsAddress == "" {

@@ -89,20 +89,18 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservat
 	return data, unreadable(err)
 }
 
+// firstStep is how many bytes are reserved for a body before it arrives. Then the memory doubles as it fills.
+const firstStep = 128 << 10
+
 // readInto reads length bytes or, if length is negative, up to limit. Errors are those of the body, or statuses.
 func readInto(from io.Reader, length, limit int64, held *reservation) (data []byte, err error) {
-	if length >= 0 {
-		if err := held.take(length); err != nil {
-			return nil, err
-		}
-		data = make([]byte, length)
-		_, err = io.ReadFull(from, data)
-		return data, err
+	end := length
+	if length < 0 {
+		end = limit + 1
 	}
-	const firstStep = 64 << 10
-	for {
+	for int64(len(data)) != length {
 		if len(data) == cap(data) {
-			more := min(max(firstStep, int64(cap(data))), limit+1-int64(cap(data)))
+			more := min(max(firstStep, int64(cap(data))), end-int64(cap(data)))
 			if more == 0 {
 				return nil, tooLarge(fmt.Sprintf("more than %d bytes", limit), limit)
 			}
@@ -114,7 +112,9 @@ func readInto(from io.Reader, length, limit int64, held *reservation) (data []by
 		n, err := from.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {
-		case err == nil:
+		case err == nil, int64(len(data)) == length:
+		case err == io.EOF && length > 0:
+			return nil, io.ErrUnexpectedEOF
 		case err == io.EOF && int64(len(data)) <= limit:
 			return data, nil
 		case err == io.EOF:
@@ -123,6 +123,7 @@ func readInto(from io.Reader, length, limit int64, held *reservation) (data []by
 			return nil, err
 		}
 	}
+	return data, nil
 }
 
 func tooLarge(size string, limit int64) error {

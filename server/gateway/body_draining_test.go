@@ -21,9 +21,11 @@ func TestDrainBodies(t *testing.T) {
 		"CRDs of streams": "POST /v1/catalogs/default:admitStream?crds=1 HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked",
 	} {
 		t.Run(name, func(t *testing.T) {
-			bodies := NewBodies(1<<20, nil)
+			bodies := NewBodies(nil)
 			bodies.patience, bodies.drainPatience = time.Hour, 50*time.Millisecond
-			_, rest := serve(t, Options{Bodies: bodies})
+			o := Options{Bodies: bodies}
+			memory := withMemory(&o, 1<<20, false)
+			_, rest := serve(t, o)
 			before := unfinished(t, rest.URL, head)
 			underWay := func() int {
 				bodies.mu.Lock()
@@ -48,8 +50,8 @@ func TestDrainBodies(t *testing.T) {
 					t.Errorf("HTTP %d %s, %v", resp.StatusCode, text, err)
 				}
 			}
-			if bodies.Taken() != 0 || underWay() != 0 {
-				t.Errorf("%d bytes are taken, %d bodies under way", bodies.Taken(), underWay())
+			if held(memory) != 0 || underWay() != 0 {
+				t.Errorf("%d bytes are held, %d bodies under way", held(memory), underWay())
 			}
 		})
 	}
@@ -57,7 +59,7 @@ func TestDrainBodies(t *testing.T) {
 
 // TestCompleteBodiesWhileDraining: a caller that has sent a body as a whole is served.
 func TestCompleteBodiesWhileDraining(t *testing.T) {
-	bodies := NewBodies(1<<20, nil)
+	bodies := NewBodies(nil)
 	_, rest := serve(t, Options{Bodies: bodies})
 	bodies.Drain()
 	if code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", strings.NewReader(`{}`), nil); code != http.StatusOK {

@@ -1,14 +1,18 @@
 package gateway
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // A body has bodyPatience to arrive, and a second more per bodyPace bytes received; drainPatience after a drain began.
@@ -18,41 +22,24 @@ const (
 	drainPatience = 2 * time.Second
 )
 
-// One reservedPart of the memory is reserved for bodies of at most smallBody bytes, so that a few large bodies, which
-// may take minutes to arrive, do not block all others.
-const (
-	reservedPart = 8
-	smallBody    = 1 << 20
-)
-
-// Bodies bounds the memory of a gateway's request bodies and the time to receive them. It is safe for concurrent use.
+// Bodies bounds the time to receive the bodies of a gateway. It is safe for concurrent use.
 type Bodies struct {
-	max           int64
 	patience      time.Duration
 	drainPatience time.Duration
 	rejected      func()
-	taken         atomic.Int64
-	large         atomic.Int64 // the part of taken that belongs to bodies of more than small bytes
-	small         int64
 
 	mu       sync.Mutex
 	arriving map[*pacedBody]struct{}
 	deadline time.Time // of the bodies that were arriving when the server began to drain; zero: it does not drain
 }
 
-// NewBodies returns a bound of max bytes. rejected, if not nil, is called for every body that is rejected.
-func NewBodies(max int64, rejected func()) *Bodies {
+// NewBodies returns Bodies. rejected, if not nil, is called for every body that is rejected because memory is short.
+func NewBodies(rejected func()) *Bodies {
 	if rejected == nil {
 		rejected = func() {}
 	}
-	return &Bodies{
-		max: max, patience: bodyPatience, drainPatience: drainPatience, rejected: rejected, small: min(smallBody, max/reservedPart),
-		arriving: map[*pacedBody]struct{}{},
-	}
+	return &Bodies{patience: bodyPatience, drainPatience: drainPatience, rejected: rejected, arriving: map[*pacedBody]struct{}{}}
 }
-
-// Taken returns how many bytes are held at this moment.
-func (b *Bodies) Taken() int64 { return b.taken.Load() }
 
 // Drain shortens the time of the bodies that have not arrived: the server is about to end.
 func (b *Bodies) Drain() {
@@ -72,49 +59,39 @@ func (b *Bodies) draining() bool {
 	return !b.deadline.IsZero()
 }
 
-// reservation is the memory that one body holds of Bodies.
+// reservation is the memory that a body holds of the lease of its request.
 type reservation struct {
 	of    *Bodies
+	ctx   context.Context //nolint:containedctx // that of the request
+	lease *flow.Lease     // nil: unlimited
 	taken int64
 }
 
-// take reserves n bytes more. The error is a status.
+// reserve returns an empty reservation for the body of a request.
+func (b *Bodies) reserve(ctx context.Context) *reservation {
+	return &reservation{of: b, ctx: ctx, lease: flow.LeaseOf(ctx)}
+}
+
+// take reserves n bytes more. It waits a short time if memory is short. The error is a status.
 func (r *reservation) take(n int64) error {
-	b := r.of
-	before, after := b.largePart(r.taken), b.largePart(r.taken+n)
-	if large := b.large.Add(after - before); after > 0 && large > b.max-b.max/reservedPart && large != after {
-		b.large.Add(before - after)
-		return b.reject(fmt.Sprintf("bodies of more than %d bytes would have %d bytes in memory, an eighth is reserved for smaller ones, and "+
-			"--rest-body-bytes is %d", b.small, large, b.max))
-	}
-	if now := b.taken.Add(n); now > b.max {
-		b.taken.Add(-n)
-		b.large.Add(before - after)
-		return b.reject(fmt.Sprintf("the bodies of all requests would have %d bytes in memory, and --rest-body-bytes is %d", now, b.max))
+	if err := r.lease.Grow(r.ctx, flow.Request, n); err != nil {
+		return r.of.noMemory(err)
 	}
 	r.taken += n
 	return nil
 }
 
-// largePart returns what counts as memory of a large body: all of it or nothing.
-func (b *Bodies) largePart(taken int64) int64 {
-	if taken > b.small {
-		return taken
+// noMemory returns the status of an error of a lease.
+func (b *Bodies) noMemory(err error) error {
+	if errors.Is(err, flow.ErrNoMemory) {
+		b.rejected()
 	}
-	return 0
-}
-
-func (b *Bodies) reject(why string) error {
-	b.rejected()
-	return failure(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
-		fmt.Sprintf("there is no memory for the body: %s: try again later, or send fewer items in a call", why),
-		map[string]string{"limit": "rest_body_bytes", "maximum": fmt.Sprint(b.max)})
+	return api.MemoryError(err)
 }
 
 // give returns n bytes.
 func (r *reservation) give(n int64) {
-	r.of.taken.Add(-n)
-	r.of.large.Add(r.of.largePart(r.taken-n) - r.of.largePart(r.taken))
+	r.lease.Shrink(flow.Request, n)
 	r.taken -= n
 }
 
@@ -130,12 +107,17 @@ type pacedBody struct {
 	set     bool
 	unpaced bool // it may take any time
 	read    int64
+	lease   *flow.Lease
+	awaited int64       // bytes read when the lease began to wait; negative: it does not wait
+	revoked atomic.Bool // others take its memory
 }
 
 // newPaced returns a body whose time begins now. Its reader calls done at the end.
 func (b *Bodies) newPaced(r *http.Request, control *http.ResponseController) *pacedBody {
 	now := time.Now()
-	return &pacedBody{body: r.Body, control: control, of: b, began: now, next: now.Add(b.patience)}
+	return &pacedBody{
+		body: r.Body, control: control, of: b, began: now, next: now.Add(b.patience), lease: flow.LeaseOf(r.Context()), awaited: -1,
+	}
 }
 
 // Read implements io.Reader.
@@ -147,7 +129,14 @@ func (p *pacedBody) Read(to []byte) (n int, err error) {
 		p.setDeadline()
 		p.set = true
 	}
+	if p.awaited < 0 || p.read-p.awaited >= minProgress {
+		p.awaited = p.read
+		p.lease.AwaitPeer(p.revoke)
+	}
 	n, err = p.body.Read(to)
+	if errors.Is(err, os.ErrDeadlineExceeded) && p.revoked.Load() {
+		err = p.of.noMemory(flow.ErrNoMemory)
+	}
 	if paces := (p.read+int64(n))/bodyPace - p.read/bodyPace; paces > 0 {
 		p.next, p.set = p.next.Add(time.Duration(paces)*time.Second), false
 	}
@@ -170,11 +159,25 @@ func (p *pacedBody) setDeadline() {
 			deadline = last
 		}
 	}
+	if p.revoked.Load() {
+		deadline = time.Now()
+	}
 	_ = p.control.SetReadDeadline(deadline) // not every writer has deadlines
+}
+
+// revoke makes reading fail, because others need the memory.
+func (p *pacedBody) revoke() {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	if _, arriving := p.of.arriving[p]; arriving {
+		p.revoked.Store(true)
+		_ = p.control.SetReadDeadline(time.Now())
+	}
 }
 
 // done removes the deadline after the last read: it would end the call and not the reading.
 func (p *pacedBody) done() {
+	p.lease.AwaitPeer(nil)
 	p.of.mu.Lock()
 	defer p.of.mu.Unlock()
 	if _, arriving := p.of.arriving[p]; arriving {

@@ -14,123 +14,153 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/peer"
+
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // testPatience is the longest wait for a condition. Only a server that hangs exceeds it.
 const testPatience = 5 * time.Minute
 
-// TestBodiesInMemory: all bodies share the memory and return it. Rejected bodies are not read into memory.
-func TestBodiesInMemory(t *testing.T) {
-	var rejected atomic.Int32
-	held := NewBodies(100, func() { rejected.Add(1) })
-	r, rest := serve(t, Options{MaxBodyBytes: 100, Bodies: held})
-	url := rest.URL + "/v1/catalogs/default/crds"
-	first, writer := io.Pipe()
-	answered := make(chan int, 1)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, first)
+// withMemory makes requests hold memory of a ledger. Their caller is the connection, or the same for all if shared.
+func withMemory(o *Options, total int64, shared bool) *flow.Memory {
+	m := flow.NewMemory(total)
+	o.Open = func(ctx context.Context) *flow.Lease {
+		p, _ := peer.FromContext(ctx)
+		if shared {
+			return m.Open("caller")
+		}
+		return m.Open(p.Addr.String())
+	}
+	return m
+}
+
+func held(m *flow.Memory) (n int64) {
+	for _, bytes := range m.Stats().Bytes {
+		n += bytes
+	}
+	return n
+}
+
+// startBody begins a request whose body has size bytes. It returns the body, and the HTTP status and text of the response.
+func startBody(t *testing.T, url string, size int64) (body *io.PipeWriter, answer <-chan string) {
+	t.Helper()
+	from, body := io.Pipe()
+	t.Cleanup(func() { _ = body.Close() })
+	answered := make(chan string, 1)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.ContentLength = 90
+	request.ContentLength = size
 	request.Header.Set("Content-Type", "application/json")
 	go func() {
-		resp, err := http.DefaultClient.Do(request)
+		resp, err := (&http.Transport{}).RoundTrip(request)
 		if err != nil {
-			answered <- 0
+			answered <- err.Error()
 			return
 		}
+		text, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		answered <- resp.StatusCode
+		answered <- fmt.Sprint(resp.StatusCode, " ", string(text))
 	}()
-	body := bytes.Repeat([]byte(" "), 88)
-	if _, err := writer.Write([]byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(testPatience); held.Taken() != 90; time.Sleep(time.Millisecond) {
+	return body, answered
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(testPatience); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d bytes are taken, want 90", held.Taken())
+			t.Fatal(what)
 		}
 	}
-	for name, second := range map[string]io.Reader{
-		"known length":   strings.NewReader(`{"a":"bcdef"}`),
-		"unknown length": io.MultiReader(strings.NewReader(`{"a":"bcdef"}`)),
-	} {
+}
+
+// TestBodiesInMemory: a body holds memory for what has arrived of it, and returns the memory. Bodies for which there is
+// no memory are rejected.
+func TestBodiesInMemory(t *testing.T) {
+	var rejected atomic.Int32
+	o := Options{MaxBodyBytes: 1 << 20, Bodies: NewBodies(func() { rejected.Add(1) })}
+	memory := withMemory(&o, 1<<20, true)
+	_, rest := serve(t, o)
+	url := rest.URL + "/v1/catalogs/default/crds"
+	large := func() io.Reader { return strings.NewReader(strings.Repeat(" ", 300<<10) + "{}") }
+	const size = 400 << 10
+	first, answer := startBody(t, url, size)
+	if _, err := first.Write([]byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the body has not begun", func() bool { return held(memory) > 0 })
+	if n := held(memory); n != firstStep {
+		t.Errorf("%d bytes are held for 2", n)
+	}
+	if code, text, _ := send(t, http.MethodPost, url, large(), nil); code != http.StatusOK {
+		t.Errorf("beside an incomplete body: HTTP %d %s", code, text)
+	}
+	if _, err := first.Write(bytes.Repeat([]byte(" "), size-10)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the body has not arrived", func() bool { return held(memory) == size })
+	for name, second := range map[string]io.Reader{"known length": large(), "unknown length": io.MultiReader(large())} {
 		code, text, _ := send(t, http.MethodPost, url, second, nil)
-		if code != http.StatusServiceUnavailable || !strings.Contains(text, `"reason":"OVERLOADED"`) || !strings.Contains(text, "--rest-body-bytes is 100") {
+		if code != http.StatusServiceUnavailable || !strings.Contains(text, `"reason":"OVERLOADED"`) || !strings.Contains(text, "memory") {
 			t.Errorf("%s: HTTP %d %s", name, code, text)
 		}
 	}
 	if n := rejected.Load(); n != 2 {
 		t.Errorf("%d rejections counted", n)
 	}
-	if _, err := writer.Write(body); err != nil {
+	if _, err := first.Write(bytes.Repeat([]byte(" "), 8)); err != nil {
 		t.Fatal(err)
 	}
-	_ = writer.Close()
-	if code := <-answered; code != http.StatusOK {
-		t.Errorf("the first: HTTP %d", code)
+	if got := <-answer; !strings.HasPrefix(got, "200 ") {
+		t.Errorf("the first: %s", got)
 	}
-	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader(`{"a":"bcdef"}`), nil); code != http.StatusOK {
-		t.Errorf("the memory was not returned: HTTP %d %s", code, text)
-	}
-	if r.manifest == nil || held.Taken() != 0 {
-		t.Errorf("%v, %d bytes are still taken", r.manifest, held.Taken())
-	}
+	until(t, "memory was not returned", func() bool { return held(memory) == 0 })
 }
 
-// TestMemoryForSmallBodies: large bodies leave memory for small ones, also if they grow or shrink. A single body may take all of it.
-func TestMemoryForSmallBodies(t *testing.T) {
-	const unit = smallBody
-	bodies := NewBodies(16*unit, nil) // 2 of them reserved for small bodies
-	take := func(r *reservation, n int64, want bool) {
-		t.Helper()
-		if err := r.take(n); (err == nil) != want {
-			t.Errorf("%d on top of %d, where all have %d: %v", n, r.taken, bodies.Taken(), err)
-		}
+// TestStalledBodiesLoseMemory: a body that does not arrive is rejected if another caller needs its memory.
+func TestStalledBodiesLoseMemory(t *testing.T) {
+	o := Options{MaxBodyBytes: 1 << 20, Bodies: NewBodies(nil)}
+	o.Bodies.patience = time.Hour
+	memory := withMemory(&o, 1<<20, false)
+	_, rest := serve(t, o)
+	url := rest.URL + "/v1/catalogs/default/crds"
+	first, answer := startBody(t, url, 500<<10)
+	if _, err := first.Write(make([]byte, 499<<10)); err != nil {
+		t.Fatal(err)
 	}
-	alone := &reservation{of: bodies}
-	take(alone, 16*unit, true)
-	take(&reservation{of: bodies}, 1, false)
-	alone.release()
-
-	first, second, growing := &reservation{of: bodies}, &reservation{of: bodies}, &reservation{of: bodies}
-	take(first, 10*unit, true)
-	take(second, 5*unit, false)
-	take(second, 4*unit, true)
-	take(growing, unit, true) // it is small
-	take(growing, 1, false)   // it is not any more
-	small := &reservation{of: bodies}
-	take(small, unit, true)
-	take(&reservation{of: bodies}, 1, false)
-	second.give(3*unit + unit/2)
-	take(growing, unit, true)
-	for _, r := range []*reservation{first, second, growing, small} {
-		r.release()
+	until(t, "another caller gets no memory", func() bool {
+		code, _, _ := send(t, http.MethodPost, url, strings.NewReader(strings.Repeat(" ", 250<<10)+"{}"), nil)
+		return code == http.StatusOK
+	})
+	if got := <-answer; !strings.HasPrefix(got, "503 ") || !strings.Contains(got, "OVERLOADED") {
+		t.Error(got)
 	}
-	if bodies.Taken() != 0 || bodies.large.Load() != 0 {
-		t.Errorf("%d bytes stay taken, %d by large ones", bodies.Taken(), bodies.large.Load())
-	}
+	until(t, "memory was not returned", func() bool { return held(memory) == 0 })
 }
 
 // TestSlowBodies: a body that does not arrive is rejected and returns its memory.
 func TestSlowBodies(t *testing.T) {
-	held := NewBodies(1000, nil)
-	held.patience = 50 * time.Millisecond
-	_, rest := serve(t, Options{MaxBodyBytes: 1000, Bodies: held})
+	o := Options{MaxBodyBytes: 1000, Bodies: NewBodies(nil)}
+	o.Bodies.patience = 50 * time.Millisecond
+	memory := withMemory(&o, 1<<20, false)
+	_, rest := serve(t, o)
 	body, writer := io.Pipe()
 	defer func() { _ = writer.Close() }() // not before the answer: then the body would have arrived
 	code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", body, nil)
-	if code != http.StatusGatewayTimeout || !strings.Contains(text, "the body arrived too slowly: the limit is 50ms") || held.Taken() != 0 {
-		t.Errorf("HTTP %d %s, %d bytes taken", code, text, held.Taken())
+	if code != http.StatusGatewayTimeout || !strings.Contains(text, "the body arrived too slowly: the limit is 50ms") || held(memory) != 0 {
+		t.Errorf("HTTP %d %s, %d bytes are held", code, text, held(memory))
 	}
 }
 
 // TestStalledBodies: a body that promises much has no more time than what of it has arrived earns it.
 func TestStalledBodies(t *testing.T) {
-	held := NewBodies(64<<20, nil)
-	held.patience = 50 * time.Millisecond
-	_, rest := serve(t, Options{Bodies: held})
+	o := Options{Bodies: NewBodies(nil)}
+	o.Bodies.patience = 50 * time.Millisecond
+	memory := withMemory(&o, 1<<20, false)
+	_, rest := serve(t, o)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(rest.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -145,17 +175,17 @@ func TestStalledBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusGatewayTimeout || held.Taken() != 0 {
-		t.Errorf("HTTP %d, %d bytes taken", resp.StatusCode, held.Taken())
+	if resp.StatusCode != http.StatusGatewayTimeout || held(memory) != 0 {
+		t.Errorf("HTTP %d, %d bytes are held", resp.StatusCode, held(memory))
 	}
 }
 
 // TestSlowCalls: the time that a body has to arrive is not the time that its call may take.
 func TestSlowCalls(t *testing.T) {
 	for patience := 50 * time.Millisecond; ; patience *= 10 { // a busy machine may be away for as long as the body has
-		held := NewBodies(1000, nil)
-		held.patience = patience
-		r, rest := serve(t, Options{Bodies: held})
+		bodies := NewBodies(nil)
+		bodies.patience = patience
+		r, rest := serve(t, Options{Bodies: bodies})
 		r.mu.Lock()
 		time.AfterFunc(4*patience, r.mu.Unlock)
 		code, text, _ := send(t, http.MethodPost, rest.URL+"/v1/catalogs/default/crds", strings.NewReader(`{}`), nil)
@@ -211,8 +241,9 @@ func TestLineFeeds(t *testing.T) {
 
 // TestRejectedAtOnce: a client can read a rejection while it sends, and its body holds no memory then.
 func TestRejectedAtOnce(t *testing.T) {
-	held := NewBodies(1<<20, nil)
-	_, rest := serve(t, Options{MaxBodyBytes: 100 << 10, Bodies: held, Admit: admitUnless("none")})
+	o := Options{MaxBodyBytes: 100 << 10, Admit: admitUnless("none")}
+	memory := withMemory(&o, 1<<20, false)
+	_, rest := serve(t, o)
 	for _, c := range []struct {
 		name, head string
 		sent       int
@@ -233,7 +264,7 @@ func TestRejectedAtOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			request := fmt.Sprintf("%s\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", c.head, c.sent, strings.Repeat(" ", c.sent))
 			for attempt := 1; ; attempt++ {
-				late, err := rejectedAtOnce(strings.TrimPrefix(rest.URL, "http://"), request, c.code, held)
+				late, err := rejectedAtOnce(strings.TrimPrefix(rest.URL, "http://"), request, c.code, memory)
 				if err == nil {
 					return
 				}
@@ -247,7 +278,7 @@ func TestRejectedAtOnce(t *testing.T) {
 }
 
 // rejectedAtOnce sends a request whose body has no end and wants it rejected with a code. It says whether an error may be that of a busy machine.
-func rejectedAtOnce(address, request string, code int, held *Bodies) (late bool, err error) {
+func rejectedAtOnce(address, request string, code int, memory *flow.Memory) (late bool, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return false, err
@@ -266,8 +297,8 @@ func rejectedAtOnce(address, request string, code int, held *Bodies) (late bool,
 	if err != nil {
 		return os.IsTimeout(err), err
 	}
-	if resp.StatusCode != code || held.Taken() != 0 {
-		return false, fmt.Errorf("HTTP %d %s; %d bytes are taken", resp.StatusCode, text, held.Taken())
+	if resp.StatusCode != code || held(memory) != 0 {
+		return false, fmt.Errorf("HTTP %d %s; %d bytes are held", resp.StatusCode, text, held(memory))
 	}
 	_, err = io.WriteString(conn, "1\r\n \r\n") // who does not read yet is not cut off
 	return os.IsTimeout(err), err

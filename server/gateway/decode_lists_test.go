@@ -9,6 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // TestListsAreBoundedWhileRead: the elements beyond a limit cost nothing, whatever the body's language and style.
@@ -42,18 +43,23 @@ func TestListsAreBoundedWhileRead(t *testing.T) {
 	}
 }
 
-// TestYAMLCountsAsMemory: what a YAML body becomes in memory counts among the bodies.
+// TestYAMLCountsAsMemory: a request holds memory for the nodes of its YAML body.
 func TestYAMLCountsAsMemory(t *testing.T) {
-	held := NewBodies(4000, nil)
-	_, rest := serve(t, Options{MaxBodyBytes: 1000, Bodies: held})
-	held.taken.Add(3000)
+	o := Options{MaxBodyBytes: 1000}
+	memory := withMemory(&o, 12<<10, true) // 6 KiB for one caller
+	_, rest := serve(t, o)
+	other := memory.Open("caller")
+	if err := other.TryGrow(flow.Request, 4<<10); err != nil {
+		t.Fatal(err)
+	}
 	header := http.Header{"Content-Type": {"application/yaml"}}
-	url := rest.URL + "/v1/catalogs/default:validate"
-	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader("items:\n- object: {a: 1}\n- object: {a: 1}\n- object: {a: 1}\n- object: {a: 1}\n"), header); code != http.StatusServiceUnavailable || !strings.Contains(text, "OVERLOADED") {
+	url, item := rest.URL+"/v1/catalogs/default:validate", "- object: {a: 1}\n"
+	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader("items:\n"+strings.Repeat(item, 3)), header); code != http.StatusServiceUnavailable || !strings.Contains(text, "OVERLOADED") {
 		t.Errorf("HTTP %d %s", code, text)
 	}
-	held.taken.Add(-3000)
-	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader("items:\n- object: {a: 1}\n"), header); code != http.StatusOK || held.Taken() != 0 {
-		t.Errorf("HTTP %d %s, %d bytes taken", code, text, held.Taken())
+	other.Release()
+	if code, text, _ := send(t, http.MethodPost, url, strings.NewReader("items:\n"+item), header); code != http.StatusOK {
+		t.Errorf("HTTP %d %s", code, text)
 	}
+	until(t, "memory was not returned", func() bool { return held(memory) == 0 })
 }

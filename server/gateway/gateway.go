@@ -43,7 +43,7 @@ const DefaultMaxBodyBytes = 64 << 20
 type Options struct {
 	// MaxBodyBytes bounds a body; a larger one gets LIMIT_EXCEEDED, HTTP 413. Default: DefaultMaxBodyBytes.
 	MaxBodyBytes int64
-	// Bodies bounds the memory of all request bodies. Beyond it: OVERLOADED, HTTP 503. Default: four of MaxBodyBytes.
+	// Bodies bounds the time to receive bodies. Default: NewBodies(nil).
 	Bodies *Bodies
 	// Admit is called before a body is read. The call runs in the returned context, and calls release at its end. An
 	// error must be a status, and is the response. Default: every call is admitted.
@@ -77,7 +77,7 @@ type gateway struct {
 func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Handler, error) {
 	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, DefaultMaxBodyBytes)
 	if o.Bodies == nil {
-		o.Bodies = NewBodies(4*o.MaxBodyBytes, nil)
+		o.Bodies = NewBodies(nil)
 	}
 	if o.Lists == nil {
 		o.Lists = api.Limits{}.Lists()

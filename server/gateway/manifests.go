@@ -167,7 +167,7 @@ func (b *body) reserveNodes() error {
 	if b.held == nil {
 		return nil
 	}
-	return b.held.take(min(int64(nodes)*yamlNodeBytes, b.held.of.max/4))
+	return b.held.take(int64(nodes) * yamlNodeBytes)
 }
 
 // decodeYAML converts the body to JSON and reads that into v.

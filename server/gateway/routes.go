@@ -166,7 +166,7 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 	}
 	defer release()
 	r = r.WithContext(ctx)
-	held := &reservation{of: g.options.Bodies}
+	held := g.options.Bodies.reserve(r.Context())
 	defer held.release()
 	b, err := readBody(w, r, &g.options, held)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // split reads all pieces of a body.
@@ -27,7 +28,7 @@ func splitAll(s *splitter) (all []piece, err error) {
 	}
 }
 
-func newReservation() *reservation { return &reservation{of: NewBodies(1<<30, nil)} }
+func newReservation() *reservation { return &reservation{of: NewBodies(nil)} }
 
 func TestLines(t *testing.T) {
 	for _, c := range []struct {
@@ -51,8 +52,9 @@ func TestLines(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "line 2: the line or document has more bytes than the limit max_message_bytes, which is 100") {
 		t.Error(err)
 	}
-	_, err = splitAll(newSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, &reservation{of: NewBodies(250, nil)}, false))
-	if err == nil || !strings.Contains(err.Error(), "there is no memory for the body") {
+	short := flow.WithLease(t.Context(), flow.NewMemory(500).Open("a")) // 250 for one caller
+	_, err = splitAll(newSplitter(strings.NewReader(strings.Repeat("{}\n", 100)), 100, NewBodies(nil).reserve(short), false))
+	if reasonOf(statusOf(err)) != "LIMIT_EXCEEDED" || !strings.Contains(err.Error(), "memory") {
 		t.Error(err)
 	}
 	_, err = splitAll(newSplitter(iotest.ErrReader(io.ErrUnexpectedEOF), 100, newReservation(), false))

@@ -84,7 +84,7 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	defer cancel()
 	control := http.NewResponseController(w)
 	_ = control.EnableFullDuplex() // HTTP/2 is full duplex, and returns an error
-	held := &reservation{of: g.options.Bodies}
+	held := g.options.Bodies.reserve(r.Context())
 	defer held.release()
 	from, err := g.openStream(serving, r, call, catalog, control, held)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // sink takes items and answers nothing.
@@ -41,20 +42,20 @@ func TestMemoryOfStreams(t *testing.T) {
 		{"marks", "...\n", true, 0},
 		{"comments between documents", "a: 1\n---\n# nothing\n---\n", true, times},
 	} {
-		bodies := NewBodies(4<<10, nil)
-		held, to := &reservation{of: bodies}, &sink{}
+		memory := flow.NewMemory(16 << 10)
+		reserved, to := NewBodies(nil).reserve(flow.WithLease(t.Context(), memory.Open("a"))), &sink{}
 		body := strings.NewReader(strings.Repeat(c.body, times))
-		from := newStreamReader(unpaced(body), 1<<10, held, c.yaml, false)
+		from := newStreamReader(unpaced(body), 1<<10, reserved, c.yaml, false)
 		from.to = to
 		from.read(t.Context())
 		if err := <-from.ended; err != nil || to.items != c.items || len(from.records) != c.items {
 			t.Errorf("%s: %d items, %d records, %v", c.name, to.items, len(from.records), err)
 		}
-		if most := int64(len(c.body)); bodies.Taken() > most {
-			t.Errorf("%s: %d bytes are held at the end, %d at most were expected", c.name, bodies.Taken(), most)
+		if most := int64(len(c.body)); held(memory) > most {
+			t.Errorf("%s: %d bytes are held at the end, %d at most were expected", c.name, held(memory), most)
 		}
-		if held.release(); bodies.Taken() != 0 {
-			t.Errorf("%s: %d bytes stay taken", c.name, bodies.Taken())
+		if reserved.release(); held(memory) != 0 {
+			t.Errorf("%s: %d bytes stay taken", c.name, held(memory))
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/webhook"
 )
 
@@ -24,7 +24,7 @@ import (
 const webhookPrefix = "/webhooks/"
 
 // A reviewer answers the body of a review with the parts of a JSON text. A status is its error.
-type reviewer func(g *gateway, ctx context.Context, catalog string, body []byte, held *reservation) (webhook.Outcome, [][]byte, error)
+type reviewer func(g *gateway, ctx context.Context, catalog string, body []byte) (webhook.Outcome, [][]byte, error)
 
 // reviewers are the webhooks, by the last segment of their path.
 var reviewers = map[string]reviewer{
@@ -43,7 +43,7 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog 
 	}
 	defer release()
 	r = r.WithContext(ctx)
-	held := &reservation{of: g.options.Bodies}
+	held := g.options.Bodies.reserve(r.Context())
 	defer held.release()
 	body, err := g.readReview(w, r, held)
 	if err != nil {
@@ -56,7 +56,7 @@ func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog 
 	var answer [][]byte
 	if err == nil {
 		var done webhook.Outcome
-		if done, answer, err = reviewers[name](g, reviewing, catalog, body, held); err == nil {
+		if done, answer, err = reviewers[name](g, reviewing, catalog, body); err == nil {
 			outcome = done
 		}
 	}
@@ -100,7 +100,7 @@ func (g *gateway) reviewContext(r *http.Request) (ctx context.Context, cancel co
 func admission(
 	answer func(context.Context, crdevalv1.EvaluationServiceClient, string, *webhook.Request) (*webhook.Answer, error),
 ) reviewer {
-	return func(g *gateway, ctx context.Context, catalog string, body []byte, _ *reservation) (webhook.Outcome, [][]byte, error) {
+	return func(g *gateway, ctx context.Context, catalog string, body []byte) (webhook.Outcome, [][]byte, error) {
 		request, err := webhook.Read(body)
 		if err != nil {
 			return "", nil, malformed(err.Error(), nil)
@@ -116,17 +116,18 @@ func admission(
 
 // convert is the reviewer of the conversion webhook.
 func (g *gateway) convert(
-	ctx context.Context, catalog string, body []byte, held *reservation,
+	ctx context.Context, catalog string, body []byte,
 ) (webhook.Outcome, [][]byte, error) {
 	request, err := readConversion(body)
 	if err != nil {
 		return "", nil, err
 	}
-	var mu sync.Mutex
+	lease := flow.LeaseOf(ctx)
 	request.Catalog, request.Reserve = catalog, func(n int64) error {
-		mu.Lock()
-		defer mu.Unlock()
-		return held.take(n)
+		if err := lease.TryGrow(flow.Response, n); err != nil {
+			return g.options.Bodies.noMemory(err)
+		}
+		return nil
 	}
 	answer, err := webhook.Convert(ctx, g.conn, request)
 	if err != nil {

@@ -143,11 +143,6 @@ func (t *Telemetry) ObserveAudit(stats func() audit.Stats) {
 	gauge(t, "crdeval.audit.queued", "{line}", "Lines of the audit log that wait to be written.", func() int { return stats().Queued })
 }
 
-// ObserveBodies publishes the memory used by the bodies of REST requests.
-func (t *Telemetry) ObserveBodies(bytes func() int64) {
-	gauge(t, "crdeval.rest.body_bytes", "By", "Memory used by the bodies of REST requests.", bytes)
-}
-
 // CountRejectedCalls publishes the calls rejected with OVERLOADED, by reason. Other metrics do not include them. The
 // returned function counts a call. It is cheap, because most calls are rejected in an overload. An unknown reason
 // counts as the last of reasons.

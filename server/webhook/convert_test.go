@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/webhook"
 )
@@ -167,7 +169,11 @@ func TestObservedConversions(t *testing.T) {
 
 // TestNoConversion: what is answered to requests that are not ConversionReviews, or that cannot be answered.
 func TestNoConversion(t *testing.T) {
-	s := serve(t, func(o *gateway.Options) { o.MaxBodyBytes = 64 << 20; o.Bodies = gateway.NewBodies(48<<20, nil) })
+	s := serve(t, func(o *gateway.Options) {
+		o.MaxBodyBytes = 64 << 20
+		memory := flow.NewMemory(128 << 20) // a caller can hold 64 MiB
+		o.Open = func(context.Context) *flow.Lease { return memory.Open("caller") }
+	})
 	valid := conversion(task("a", ``))
 	object := task("a", `"host":"`+strings.Repeat("x", 1<<20)+`"`)
 	for _, c := range []struct {
@@ -196,7 +202,7 @@ func TestNoConversion(t *testing.T) {
 		{"another catalog", "/webhooks/catalogs/nowhere/convert", valid, 404, "CATALOG_NOT_FOUND", "nowhere"},
 		{"no timeout", "/webhooks/catalogs/default/convert?timeout=soon", valid, 400, "INVALID_ARGUMENT", "timeout"},
 		{"no time", "/webhooks/catalogs/default/convert?timeout=1ns", valid, 504, "DEADLINE", ""},
-		{"no memory for the answer", "", conversion(strings.Repeat(object+",", 30) + object), 503, "OVERLOADED", "--rest-body-bytes"},
+		{"no memory for the answer", "", conversion(strings.Repeat(object+",", 40) + object), 413, "LIMIT_EXCEEDED", "more memory than one caller"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := c.path
