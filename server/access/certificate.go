@@ -7,9 +7,9 @@ import (
 	"encoding/hex"
 )
 
-// fromCertificate returns the identity of a verified client certificate: the common name, and the organizations as
+// CertificateIdentity returns the identity of a verified client certificate: the common name, and the organizations as
 // groups, as in Kubernetes. Without a common name, the name is the subject, or the digest of the certificate.
-func fromCertificate(c *x509.Certificate) Identity {
+func CertificateIdentity(c *x509.Certificate) Identity {
 	name := cmp.Or(c.Subject.CommonName, c.Subject.String())
 	if name == "" {
 		digest := sha256.Sum256(c.Raw)

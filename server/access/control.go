@@ -129,7 +129,7 @@ func (c *Control) Authenticate(cr Credentials) (Identity, error) {
 		return c.authenticateHeader(cr.Authorization)
 	}
 	if cr.Certificate != nil && (c.policy != nil || !c.TakesTokens()) {
-		return fromCertificate(cr.Certificate), nil
+		return CertificateIdentity(cr.Certificate), nil
 	}
 	switch {
 	case c.policy == nil && !c.TakesTokens(), c.policy != nil && c.policy.Get().bindsAnonymous():

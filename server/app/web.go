@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 
+	"google.golang.org/grpc/peer"
+
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/audit"
 	"github.com/crdeval/crdeval/server/flow"
@@ -107,7 +109,8 @@ func (a *App) rejectCrossSite(h http.Handler, listeners []net.Listener, secure b
 			sites.Hosts = hosts
 		}
 		if err := sites.Check(r); err != nil {
-			gateway.WriteError(w, err)
+			from := peer.NewContext(r.Context(), gateway.PeerOf(r))
+			gateway.WriteError(w, a.guard.DenyRequest(r.WithContext(from), err))
 			return
 		}
 		h.ServeHTTP(w, r)

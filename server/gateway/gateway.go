@@ -202,7 +202,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.reject(w, r, invalid("the path %q is not UTF-8", r.URL.Path))
 		return
 	}
-	ctx := peer.NewContext(r.Context(), peerOf(r))
+	ctx := peer.NewContext(r.Context(), PeerOf(r))
 	lease := g.options.Open(ctx)
 	defer lease.Release()
 	control := http.NewResponseController(w)
@@ -216,8 +216,8 @@ const (
 	maxRequestID    = 128            // bytes; a longer one is replaced
 )
 
-// peerOf returns the client as handlers see it in a call over gRPC.
-func peerOf(r *http.Request) *peer.Peer {
+// PeerOf returns the client as handlers see it in a call over gRPC.
+func PeerOf(r *http.Request) *peer.Peer {
 	p := &peer.Peer{Addr: &net.UnixAddr{Name: r.RemoteAddr, Net: "unix"}}
 	if address, err := netip.ParseAddrPort(r.RemoteAddr); err == nil { // else the client is at a unix socket
 		p.Addr = net.TCPAddrFromAddrPort(address)

@@ -30,13 +30,13 @@ type Guard struct {
 
 // Denial is a call that was not authenticated or not permitted.
 type Denial struct {
-	Method  string          // the full method of gRPC, or the method and path of HTTP
-	Catalog string          // "" if the call was rejected before its message was read
-	Caller  access.Identity // the zero value for a caller that is not authenticated
+	Method  string // the full method of gRPC, or the method and path of HTTP
+	Catalog string // "" if the call was rejected before its message was read
 	Err     error
 }
 
-// NewGuard returns a guard. denied is called for each denied call; it may be nil.
+// NewGuard returns a guard. denied is called for each denied call; it may be nil. Its context has the identity of the
+// caller. If the caller is not authenticated, it has the identity in the client certificate, if the caller has one.
 func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
 	if denied == nil {
 		denied = func(context.Context, Denial) {}
@@ -47,8 +47,16 @@ func NewGuard(c *access.Control, denied func(context.Context, Denial)) *Guard {
 // AuthenticateRequest authenticates an HTTP request before its body is read. It returns the context of the request with
 // the identity of the caller, or a status.
 func (g *Guard) AuthenticateRequest(r *http.Request) (context.Context, error) {
-	ctx := metadata.NewIncomingContext(r.Context(), metadata.Pairs(requestID, r.Header.Get(requestID)))
-	return g.authenticate(ctx, r.Method+" "+r.URL.Path, r.Header.Values(authorization))
+	return g.authenticate(withRequestID(r), r.Method+" "+r.URL.Path, r.Header.Values(authorization))
+}
+
+// DenyRequest reports an HTTP request that is denied, and returns the status of the error.
+func (g *Guard) DenyRequest(r *http.Request, err error) error {
+	return g.deny(withRequestID(r), Denial{Method: r.Method + " " + r.URL.Path, Err: err})
+}
+
+func withRequestID(r *http.Request) context.Context {
+	return metadata.NewIncomingContext(r.Context(), metadata.Pairs(requestID, r.Header.Get(requestID)))
 }
 
 // authenticate returns a context with the identity of the caller. The error is a status.
@@ -62,6 +70,11 @@ func (g *Guard) authenticate(ctx context.Context, method string, authorization [
 
 // deny reports a denial and returns its status.
 func (g *Guard) deny(ctx context.Context, d Denial) error {
+	if _, known := access.FromContext(ctx); !known {
+		if certificate := certificateOf(ctx); certificate != nil {
+			ctx = access.NewContext(ctx, access.CertificateIdentity(certificate))
+		}
+	}
 	g.denied(ctx, d)
 	return accessStatus(d.Err)
 }
@@ -123,7 +136,7 @@ func (g *Guard) authorize(ctx context.Context, method string, request any) error
 	id, _ := access.FromContext(ctx)
 	catalog := catalogOf(request)
 	if err := g.access.Authorize(id, method, catalog); err != nil {
-		return g.deny(ctx, Denial{Method: method, Catalog: catalog, Caller: id, Err: err})
+		return g.deny(ctx, Denial{Method: method, Catalog: catalog, Err: err})
 	}
 	return nil
 }
@@ -204,7 +217,7 @@ func (s *guardedStream) check() {
 		err = s.guard.access.Authorize(id, s.method, s.catalog)
 	}
 	if err != nil && s.ctx.Err() == nil {
-		s.guard.denied(s.ctx, Denial{Method: s.method, Catalog: s.catalog, Caller: id, Err: err})
+		s.guard.denied(s.ctx, Denial{Method: s.method, Catalog: s.catalog, Err: err})
 		s.cancel(err)
 	}
 }

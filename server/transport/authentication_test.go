@@ -5,9 +5,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -69,6 +73,48 @@ func TestTokens(t *testing.T) {
 	if _, err := healthpb.NewHealthClient(c).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
 		t.Errorf("a probe needs no token: %v", err)
 	}
+}
+
+// TestDenialsByHeaders checks what is reported about the sender of a call that is denied by its headers, over gRPC and HTTP:
+// its address, its request ID, and the name in its certificate.
+func TestDenialsByHeaders(t *testing.T) {
+	guard, _ := guardWith(t, "alpha\n")
+	var seen []string
+	guard.denied = func(ctx context.Context, d Denial) {
+		from, _ := peer.FromContext(ctx)
+		host, _, _ := net.SplitHostPort(from.Addr.String())
+		id, _ := access.FromContext(ctx)
+		seen = append(seen, fmt.Sprint(d.Method, host, metadata.ValueFromIncomingContext(ctx, requestID), id.Name, id.Source, d.Err))
+	}
+	expect := func(name, want string) {
+		t.Helper()
+		if len(seen) != 1 || !strings.Contains(seen[0], want) {
+			t.Errorf("%s: %q, want %s", name, seen, want)
+		}
+		seen = nil
+	}
+	addr, _ := serve(t, ServerOptions{Guard: guard, Log: quiet()}, &echo{handle: same}, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials())
+	if _, err := call(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer beta", requestID, "r1"), c, ""); err == nil {
+		t.Error("an unknown token is accepted")
+	}
+	expect("gRPC", "/test.Echo/Call127.0.0.1[r1]the bearer token")
+
+	carol := &x509.Certificate{Subject: pkix.Name{CommonName: "carol"}}
+	p := &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7}, AuthInfo: credentials.TLSInfo{
+		State: tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{carol}}}}}
+	r := httptest.NewRequestWithContext(peer.NewContext(t.Context(), p), "POST", "/v1/catalogs", http.NoBody)
+	r.Header.Set(requestID, "r2")
+	r.Header.Set(authorization, "Bearer beta")
+	if _, err := guard.AuthenticateRequest(r); status.Code(err) != codes.Unauthenticated {
+		t.Error(err)
+	}
+	expect("HTTP", "POST /v1/catalogs192.0.2.1[r2]carolcertificatethe bearer token")
+	r.Header.Set("Origin", "http://evil.example")
+	if err := guard.DenyRequest(r, CrossSite{}.Check(r)); status.Code(err) != codes.PermissionDenied || reasonOf(err) != "PERMISSION_DENIED" {
+		t.Error(err)
+	}
+	expect("another site", "POST /v1/catalogs192.0.2.1[r2]carolcertificatethe request comes from a web page")
 }
 
 // TestTokenIsCheckedBeforeTheMessage: a call without a token is rejected by its headers, before its message is received.

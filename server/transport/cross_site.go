@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/access"
 )
 
 // CrossSite rejects requests that web pages of other sites send through a browser.
@@ -22,7 +22,7 @@ type CrossSite struct {
 // anyHost in CrossSite.Hosts accepts every Host.
 const anyHost = "*"
 
-// Check returns a status if another site has sent the request, else nil.
+// Check returns an *access.Error if another site has sent the request, else nil.
 //
 // Browsers let every page send some requests to any address, including localhost, with client certificates. They name
 // the site of the page in Sec-Fetch-Site or Origin. With DNS rebinding, the name of the page resolves to an address of
@@ -50,7 +50,7 @@ func (c CrossSite) Check(r *http.Request) error {
 }
 
 func crossSite(format string, args ...any) error {
-	return statusError(crdevalv1.ErrorReason_ERROR_REASON_PERMISSION_DENIED, fmt.Sprintf(format, args...), nil)
+	return &access.Error{Message: fmt.Sprintf(format, args...)}
 }
 
 // isNavigation reports whether a user has followed a link. Such requests are accepted, because the page with the link
