@@ -53,7 +53,7 @@ func (a *App) startWeb(ctx context.Context) error {
 	return a.startPprof(ctx)
 }
 
-// openLease opens the memory lease of a REST request. Its caller is not authenticated yet.
+// openLease opens the memory lease of a REST request for its connection. It moves to the caller after authentication.
 func (a *App) openLease(ctx context.Context) *flow.Lease { return a.memory.Open(a.gate.Caller(ctx)) }
 
 // addWeb serves h at addresses, with TLS if t is not nil.
@@ -122,6 +122,7 @@ func (a *App) admitRequest(r *http.Request) (ctx context.Context, release func()
 	if ctx, err = a.guard.AuthenticateRequest(r); err != nil {
 		return nil, nil, err
 	}
+	flow.LeaseOf(ctx).Transfer(a.gate.Caller(ctx))
 	slot, err := a.gate.Admit(ctx)
 	return flow.WithSlot(ctx, slot), slot.Release, err
 }

@@ -119,13 +119,56 @@ func (m *Memory) Open(caller string) *Lease {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return &Lease{of: m, caller: caller, holder: m.enter(caller)}
+}
+
+// enter returns the holder of a caller that gets one more lease.
+func (m *Memory) enter(caller string) *holder {
 	h := m.callers[caller]
 	if h == nil {
 		h = &holder{}
 		m.callers[caller] = h
 	}
 	h.leases++
-	return &Lease{of: m, caller: caller, holder: h}
+	return h
+}
+
+// leave is the reverse of enter.
+func (m *Memory) leave(l *Lease) {
+	if l.holder.leases--; l.holder.leases == 0 {
+		delete(m.callers, l.caller)
+	}
+}
+
+// hold adds n bytes to those of a holder. A negative n removes bytes.
+func (m *Memory) hold(h *holder, n int64) {
+	before := h.bytes
+	h.bytes += n
+	switch {
+	case before == 0 && h.bytes > 0:
+		m.holding++
+	case before > 0 && h.bytes == 0:
+		m.holding--
+	}
+}
+
+// Transfer moves the lease to another caller, such as the identity of a request that was only a connection before.
+func (l *Lease) Transfer(caller string) {
+	if l == nil {
+		return
+	}
+	m := l.of
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l.closed || l.caller == caller {
+		return
+	}
+	n := l.held()
+	m.hold(l.holder, -n)
+	m.leave(l)
+	l.caller, l.holder = caller, m.enter(caller)
+	m.hold(l.holder, n)
+	m.grant() // the previous caller may be below its share
 }
 
 // TryGrow is like Grow, but does not wait. Use it for work that holds a seat of the Scheduler.
@@ -210,11 +253,8 @@ func (m *Memory) add(l *Lease, k Kind, n int64) {
 	if l.closed { // the call has ended meanwhile
 		return
 	}
-	if l.holder.bytes == 0 && n > 0 {
-		m.holding++
-	}
+	m.hold(l.holder, n)
 	l.bytes[k] += n
-	l.holder.bytes += n
 	m.byKind[k] += n
 	m.used += n
 }
@@ -306,11 +346,8 @@ func (l *Lease) Shrink(k Kind, n int64) {
 func (l *Lease) shrink(k Kind, n int64) {
 	n = min(n, l.bytes[k])
 	m := l.of
-	if l.holder.bytes == n && n > 0 {
-		m.holding--
-	}
+	m.hold(l.holder, -n)
 	l.bytes[k] -= n
-	l.holder.bytes -= n
 	m.byKind[k] -= n
 	m.used -= n
 	m.grant()
@@ -366,9 +403,7 @@ func (l *Lease) Release() {
 	}
 	l.closed = true
 	delete(m.stalled, l)
-	if l.holder.leases--; l.holder.leases == 0 {
-		delete(m.callers, l.caller)
-	}
+	m.leave(l)
 }
 
 type leaseKey struct{}

@@ -96,6 +96,7 @@ func (g *Gate) enter(ctx context.Context, method string) (slot *flow.Slot, relea
 	if slot = flow.SlotOf(ctx); slot != nil {
 		return slot, func() {}, nil
 	}
+	flow.LeaseOf(ctx).Transfer(g.Caller(ctx)) // it was opened for the connection
 	slot, err = g.Admit(ctx)
 	return slot, slot.Release, err
 }
