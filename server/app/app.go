@@ -226,7 +226,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls(
 		string(flow.ReasonConcurrency), string(flow.ReasonDelay), string(flow.ReasonMaxInFlight),
-		transport.RejectedMemory, transport.RejectedIncomplete, rejectedOther)
+		transport.RejectedMemory, transport.RejectedIncomplete, transport.RejectedAuxiliary, rejectedOther)
 	limiter := flow.NewLimiter(flow.LimiterOptions{Max: a.config.MaxInFlight})
 	a.gate = transport.NewGate(transport.GateOptions{
 		Limiter: limiter, UnderPressure: a.short, Rejected: a.rejected, Log: a.log, Authenticated: a.access.Enabled() || a.config.TLSClientCA != "",
@@ -243,7 +243,7 @@ func (a *App) startGRPC(ctx context.Context) error {
 		Memory: a.memory,
 		TLS:    a.tls, Guard: a.guard, Gate: a.gate, MaxMessageBytes: int(a.config.MaxMessageBytes),
 		Stats: a.telemetry.ServerHandler(func(m string) bool { return methods[m] }), Log: a.log,
-		Codec: api.Codec(a.config.limits()),
+		Codec: api.Codec(a.config.limits()), MaxAuxiliaryStreams: a.config.maxConnections(),
 	}
 	a.grpc, a.inProcess = transport.NewServer(options), transport.NewInProcess(options)
 	a.closing.then("gRPC", func(context.Context) error {

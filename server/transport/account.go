@@ -22,7 +22,7 @@ const (
 	streamPatience = 5 * time.Minute
 )
 
-// accounts makes each call hold a lease of the memory ledger until its response is written.
+// accounts makes each call hold a lease of the memory ledger until its response is written. Health calls hold none.
 type accounts struct {
 	memory   *flow.Memory // nil: unlimited
 	caller   func(context.Context) string
@@ -52,7 +52,10 @@ func (a accounts) failure(err error) error {
 	return api.MemoryError(err)
 }
 
-func (a accounts) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (a accounts) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if isProbe(info.FullMethod) {
+		return handler(ctx, req)
+	}
 	ctx, own, err := a.open(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +87,10 @@ func (a accounts) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h
 }
 
 // stream opens a lease for a stream, and one for each message that it sends.
-func (a accounts) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (a accounts) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if isProbe(info.FullMethod) {
+		return handler(srv, ss)
+	}
 	ctx, own, err := a.open(ss.Context())
 	if err != nil {
 		return err

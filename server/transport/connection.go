@@ -27,6 +27,8 @@ type conn struct {
 	active atomic.Int64 // when it was last read or written, since of.start
 	calls  atomic.Int64 // in progress
 
+	auxiliary atomic.Int64 // streams
+
 	grpc      atomic.Bool  // if false, the gateway accounts for the received bytes
 	lease     *flow.Lease  // of the received bytes
 	unread    atomic.Int64 // upper bound of the received bytes of incomplete messages

@@ -41,6 +41,7 @@ type GateOptions struct {
 const (
 	RejectedMemory     = "memory"
 	RejectedIncomplete = "incomplete" // the message was not received in time
+	RejectedAuxiliary  = "auxiliary"  // too many health watches and reflection streams
 )
 
 // NewGate returns a gate without calls in flight.
@@ -118,7 +119,7 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 		return err
 	}
 	defer release()
-	if info.IsClientStream {
+	if info.IsClientStream && !isReflection(info.FullMethod) {
 		slot.Pause()
 	} else {
 		slot.Release()

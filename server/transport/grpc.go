@@ -46,6 +46,8 @@ type ServerOptions struct {
 	Log             *slog.Logger     // nil: slog.Default()
 	Codec           encoding.CodecV2 // nil: the codec of gRPC
 	Memory          *flow.Memory     // of the calls; nil: unlimited
+
+	MaxAuxiliaryStreams int // health watches and reflection streams; 0: unlimited
 }
 
 // withDefaults returns the options with every default filled in.
@@ -69,7 +71,8 @@ func (o ServerOptions) interceptors(inner bool) (unary []grpc.UnaryServerInterce
 	account := accounts{memory: o.Memory, caller: o.Gate.Caller, rejected: o.Gate.Rejected, inner: inner}
 	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, account.unary,
 		recovery.UnaryServerInterceptor(panics), o.Guard.unary, o.Gate.unary}
-	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, account.stream,
+	bound := &auxiliary{max: int64(o.MaxAuxiliaryStreams), rejected: o.Gate.Rejected}
+	stream = []grpc.StreamServerInterceptor{receivedStream, access.stream, bound.stream, account.stream,
 		recovery.StreamServerInterceptor(panics), o.Guard.stream, o.Gate.stream}
 	return unary, stream
 }
