@@ -21,8 +21,11 @@ type Options struct {
 	TokenFile string // bearer tokens; "": no file
 	File      string // the access file; "": every authenticated caller may do everything
 	Issuer    Issuer
-	Now       func() time.Time // nil: time.Now
-	Log       *slog.Logger     // nil: slog.Default()
+	// OptionalCertificates says that a client certificate is an alternative to a token. If not, clients with a token also
+	// have a certificate.
+	OptionalCertificates bool
+	Now                  func() time.Time // nil: time.Now
+	Log                  *slog.Logger     // nil: slog.Default()
 }
 
 // Control authenticates callers and authorizes their calls. The zero value permits every call.
@@ -30,6 +33,7 @@ type Control struct {
 	tokens *reload.Value[tokens]  // nil: no token is accepted
 	policy *reload.Value[*policy] // nil: no access file
 	jwts   *jwtVerifier           // nil: no JWT is accepted
+	either bool                   // Options.OptionalCertificates
 	log    *slog.Logger
 
 	mu   sync.Mutex
@@ -38,7 +42,7 @@ type Control struct {
 
 // New reads all files. A file that is missing or invalid is an error.
 func New(ctx context.Context, o Options) (c *Control, err error) {
-	c = &Control{log: cmp.Or(o.Log, slog.Default())}
+	c = &Control{either: o.OptionalCertificates, log: cmp.Or(o.Log, slog.Default())}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -128,12 +132,15 @@ func (c *Control) Authenticate(cr Credentials) (Identity, error) {
 	if c.TakesTokens() && len(cr.Authorization) > 0 {
 		return c.authenticateHeader(cr.Authorization)
 	}
-	if cr.Certificate != nil && (c.policy != nil || !c.TakesTokens()) {
+	if cr.Certificate != nil && (c.policy != nil || c.either || !c.TakesTokens()) {
 		return CertificateIdentity(cr.Certificate), nil
 	}
 	switch {
 	case c.policy == nil && !c.TakesTokens(), c.policy != nil && c.policy.Get().bindsAnonymous():
 		return anonymous, nil
+	case c.TakesTokens() && c.either:
+		return Identity{}, unauthenticated("a client certificate or a valid bearer token is required: " +
+			"send the header authorization: Bearer TOKEN")
 	case c.TakesTokens():
 		return Identity{}, unauthenticated("a valid bearer token is required: send the header authorization: Bearer TOKEN")
 	}

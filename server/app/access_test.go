@@ -51,7 +51,7 @@ quotas: [{catalogs: [other], crds: 3}]
 
 // callers are those of the test: the roles in the columns of docs/access.md, a caller with a role in another catalog
 // only, and one without credentials.
-var callers = []string{"reader", "evaluator", "registrar", "admin", "stranger", "nobody"}
+var callers = []string{"reader", "evaluator", "registrar", "admin", "stranger", "anonymous"}
 
 // roleTable reads docs/access.md: the callers that may make a call.
 func roleTable(t *testing.T) map[string][]string {
@@ -120,7 +120,9 @@ func TestRolesOfCalls(t *testing.T) {
 	server := ca.issue(t, "server")
 	secure := start(t, "--access-file="+access, "--tls-cert="+put("tls.crt", server.certificate), "--tls-key="+put("tls.key", server.key),
 		"--tls-client-ca="+put("ca.crt", ca.text))
-	for _, r := range []*running{plain, secure} {
+	mixed := start(t, "--access-file="+access, "--tls-cert="+put("tls.crt", server.certificate), "--tls-key="+put("tls.key", server.key),
+		"--tls-client-ca="+put("ca.crt", ca.text), "--tls-client-auth=optional", "--auth-token-file="+put("tokens", tokens.String()))
+	for _, r := range []*running{plain, secure, mixed} {
 		eventually(t, func() error {
 			if !strings.Contains(r.log.String(), "msg=serving") {
 				return errors.New("not serving")
@@ -129,9 +131,10 @@ func TestRolesOfCalls(t *testing.T) {
 		})
 	}
 	for name, w := range map[string]accessWorld{
-		"TCP":  {plain, plain.GRPCAddresses()[0], plain.HTTPAddresses()[0], nil},
-		"unix": {plain, plain.GRPCAddresses()[1], plain.HTTPAddresses()[1], nil},
-		"TLS":  {secure, secure.GRPCAddresses()[0], secure.HTTPAddresses()[0], ca},
+		"TCP":   {server: plain, grpc: plain.GRPCAddresses()[0], http: plain.HTTPAddresses()[0]},
+		"unix":  {server: plain, grpc: plain.GRPCAddresses()[1], http: plain.HTTPAddresses()[1]},
+		"TLS":   {server: secure, grpc: secure.GRPCAddresses()[0], http: secure.HTTPAddresses()[0], ca: ca},
+		"mixed": {server: mixed, grpc: mixed.GRPCAddresses()[0], http: mixed.HTTPAddresses()[0], ca: ca, optional: true},
 	} {
 		for _, caller := range callers {
 			t.Run(name+"/"+caller, func(t *testing.T) {
@@ -147,7 +150,15 @@ type accessWorld struct {
 	server *running
 	grpc   net.Addr
 	http   net.Addr
-	ca     *certificates // nil: without TLS, callers have tokens
+	ca     *certificates // nil: without TLS
+
+	optional bool // certificates are optional: some callers have one, the others a token
+}
+
+// presents returns what a caller presents.
+func (w accessWorld) presents(caller string) (certificate, token bool) {
+	certificate = w.ca != nil && (!w.optional || slices.Index(callers, caller)%2 == 0)
+	return certificate && caller != "anonymous", !certificate && caller != "anonymous"
 }
 
 // tlsOf returns the client configuration of a caller.
@@ -155,7 +166,7 @@ func (w accessWorld) tlsOf(t *testing.T, caller string) *tls.Config {
 	t.Helper()
 	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: "localhost"}
 	c.RootCAs.AppendCertsFromPEM([]byte(w.ca.text))
-	if caller != "nobody" {
+	if certificate, _ := w.presents(caller); certificate {
 		issued := w.ca.issue(t, caller)
 		pair, err := tls.X509KeyPair([]byte(issued.certificate), []byte(issued.key))
 		if err != nil {
@@ -166,11 +177,11 @@ func (w accessWorld) tlsOf(t *testing.T, caller string) *tls.Config {
 	return c
 }
 
-// judge checks the outcome of a call. With TLS, nobody gets no connection.
+// judge checks the outcome of a call. If certificates are required, anonymous callers cannot connect.
 func (w accessWorld) judge(t *testing.T, call, caller string, allowed []string, code codes.Code, connected bool) {
 	t.Helper()
 	switch {
-	case w.ca != nil && caller == "nobody":
+	case w.ca != nil && !w.optional && caller == "anonymous":
 		if connected {
 			t.Errorf("%s: connected without a certificate", call)
 		}
@@ -182,7 +193,7 @@ func (w accessWorld) judge(t *testing.T, call, caller string, allowed []string, 
 		return
 	}
 	want := codes.PermissionDenied
-	if caller == "nobody" {
+	if caller == "anonymous" {
 		want = codes.Unauthenticated
 	}
 	if code != want {
@@ -200,7 +211,8 @@ func (w accessWorld) checkGRPC(t *testing.T, caller string, table map[string][]s
 	ctx := t.Context()
 	if w.ca != nil {
 		secrets = credentials.NewTLS(w.tlsOf(t, caller))
-	} else if caller != "nobody" {
+	}
+	if _, token := w.presents(caller); token {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer token-"+caller)
 	}
 	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(secrets))
@@ -274,7 +286,7 @@ func (w accessWorld) checkREST(t *testing.T, caller string, table map[string][]s
 		if body != "" {
 			r.Header.Set("Content-Type", media)
 		}
-		if w.ca == nil && caller != "nobody" {
+		if _, token := w.presents(caller); token {
 			r.Header.Set("Authorization", "Bearer token-"+caller)
 		}
 		answer, err := client.Do(r)

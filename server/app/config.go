@@ -41,7 +41,8 @@ type Config struct {
 
 	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	TLSKey        string `name:"tls-key" help:"PEM file with the private key of the certificate." placeholder:"FILE" group:"Security"`
-	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with CAs of client certificates. Clients must present a certificate." placeholder:"FILE" group:"Security"`
+	TLSClientCA   string `name:"tls-client-ca" help:"PEM file with CAs of client certificates. Clients must present a certificate, unless --tls-client-auth=optional." placeholder:"FILE" group:"Security"`
+	TLSClientAuth string `name:"tls-client-auth" default:"required" help:"Client certificates of --tls-client-ca: required, or optional. If optional, clients can authenticate with a bearer token instead. Then --auth-token-file, --oidc-issuer or --access-file must be set." group:"Security"`
 	AuthTokenFile string `help:"File with accepted bearer tokens. A line is a token, or token,user,uid,\"group1,group2\". An empty file rejects all tokens. Default: no token is needed. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	AccessFile    string `help:"YAML file with the roles of users and groups in catalogs, and with quotas. Default: every authenticated caller may do everything. Reloaded when it changes." placeholder:"FILE" group:"Security"`
 
@@ -124,6 +125,7 @@ func (c *Config) Validate() error {
 	if err := c.tlsFiles().Validate(); err != nil {
 		wrong("tls-cert", "%v", err)
 	}
+	c.checkClientAuth(wrong)
 	issuer := c.issuer()
 	if err := issuer.Validate(); err != nil {
 		wrong("oidc-issuer", "%v", err)
@@ -173,6 +175,25 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// The values of Config.TLSClientAuth.
+const (
+	clientAuthRequired = "required"
+	clientAuthOptional = "optional"
+)
+
+func (c *Config) checkClientAuth(wrong func(flag, format string, args ...any)) {
+	const flag = "tls-client-auth"
+	switch {
+	case c.TLSClientAuth == clientAuthRequired:
+	case c.TLSClientAuth != clientAuthOptional:
+		wrong(flag, "%q is neither required nor optional", c.TLSClientAuth)
+	case c.TLSClientCA == "":
+		wrong(flag, "optional requires --tls-client-ca")
+	case c.AuthTokenFile == "" && c.OIDCIssuer == "" && c.AccessFile == "":
+		wrong(flag, "clients without a certificate could do everything: also set --auth-token-file, --oidc-issuer or --access-file")
+	}
+}
+
 // maxLimit is the largest limit. Messages and gRPC have int32 lengths.
 const maxLimit = 1<<31 - 1
 
@@ -185,7 +206,8 @@ func (c *Config) httpAddresses() []string {
 }
 
 func (c *Config) tlsFiles() transport.TLSFiles {
-	return transport.TLSFiles{Certificate: c.TLSCert, Key: c.TLSKey, ClientCA: c.TLSClientCA}
+	return transport.TLSFiles{Certificate: c.TLSCert, Key: c.TLSKey, ClientCA: c.TLSClientCA,
+		OptionalClient: c.TLSClientAuth == clientAuthOptional}
 }
 
 func (c *Config) issuer() access.Issuer {
@@ -196,7 +218,8 @@ func (c *Config) issuer() access.Issuer {
 }
 
 func (c *Config) access(log *slog.Logger) access.Options {
-	return access.Options{TokenFile: c.AuthTokenFile, File: c.AccessFile, Issuer: c.issuer(), Log: log}
+	return access.Options{TokenFile: c.AuthTokenFile, File: c.AccessFile, Issuer: c.issuer(), Log: log,
+		OptionalCertificates: c.TLSClientAuth == clientAuthOptional}
 }
 
 func (c *Config) documents() engine.Limits {

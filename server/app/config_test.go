@@ -50,7 +50,7 @@ func write(t *testing.T, content string) string {
 // Every setting can be made as a flag, by the environment and in the file, to the same effect; and each is in this test.
 func TestParity(t *testing.T) {
 	values := map[string]string{
-		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "auth-token-file": "t",
+		"grpc-address": ":1,unix:///x", "http-address": ":2", "metrics-address": ":3", "tls-cert": "c", "tls-key": "k", "tls-client-ca": "a", "tls-client-auth": "optional", "auth-token-file": "t",
 		"store": "memory", "data-dir": "d", "max-wait": "7s", "cache-bytes": "1MiB", "max-in-flight": "8", "max-item-time": "9s", "max-message-bytes": "9MiB", "max-batch-items": "10",
 		"max-document-bytes": "11KiB", "max-document-depth": "12", "max-alias-factor": "13", "max-alias-bytes": "14KiB", "drain-delay": "15s", "drain-timeout": "16s", "pprof-address": "localhost:1", "memory": "1GiB",
 		"log-level": "error", "log-format": "json", "crds": "x,y", "crds-catalog": "c", "etcd-endpoints": "http://a:1,http://b:2", "etcd-prefix": "/p/", "etcd-ca": "a", "etcd-cert": "b",
@@ -139,6 +139,25 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}
 	if _, err := parse(t, "--config", write(t, "")); err != nil {
 		t.Errorf("an empty file: %v", err)
+	}
+}
+
+// TestOptionalCertificates: without certificates, callers need other credentials.
+func TestOptionalCertificates(t *testing.T) {
+	tls := []string{"--store=memory", "--tls-cert=a", "--tls-key=a"}
+	for flags, want := range map[string]string{
+		"--tls-client-auth=optional":                                                             "optional requires --tls-client-ca",
+		"--tls-client-auth=optional --tls-client-ca=a":                                           "could do everything",
+		"--tls-client-auth=maybe --tls-client-ca=a":                                              "neither required nor optional",
+		"--tls-client-auth=optional --tls-client-ca=a --auth-token-file=a":                       "",
+		"--tls-client-auth=optional --tls-client-ca=a --access-file=a":                           "",
+		"--tls-client-auth=required --tls-client-ca=a":                                           "",
+		"--tls-client-auth=optional --tls-client-ca=a --oidc-issuer=https://a --oidc-audience=b": "",
+	} {
+		_, err := Defaults(append(tls, strings.Fields(flags)...)...)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", flags, err)
+		}
 	}
 }
 

@@ -20,7 +20,9 @@ import (
 type TLSFiles struct {
 	Certificate string // leaf first, then intermediates
 	Key         string // private key of the certificate
-	ClientCA    string // CAs of client certificates; "": clients need none
+	ClientCA    string // CAs of client certificates; "": clients present no certificate
+	// OptionalClient lets clients connect without a certificate. A certificate that they present must be valid.
+	OptionalClient bool
 }
 
 // Enabled reports whether TLS is configured.
@@ -78,6 +80,9 @@ func (f TLSFiles) parse(contents [][]byte) (*tls.Config, error) {
 			return nil, fmt.Errorf("client CA %s: the file has no certificate", f.ClientCA)
 		}
 		c.ClientAuth = tls.RequireAndVerifyClientCert
+		if f.OptionalClient {
+			c.ClientAuth = tls.VerifyClientCertIfGiven
+		}
 	}
 	return c, nil
 }
