@@ -1,42 +1,58 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 )
 
-// cgroupFiles have the memory limit of a container: cgroup v2, then v1.
-var cgroupFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
-
-// containerLimit returns the container's memory limit, or 0.
-func containerLimit(files []string) int64 {
-	for _, path := range files {
-		content, err := os.ReadFile(path)
-		if err != nil {
+// containerLimit returns the smallest memory limit of the cgroups of the process, or 0 if they have no limit. root is the
+// file system. In a container, a cgroup can be mounted at a shorter path than /proc/self/cgroup names. Then only some of
+// its parents have a file.
+func containerLimit(root fs.FS) (limit int64) {
+	groups, _ := fs.ReadFile(root, "proc/self/cgroup")
+	for line := range strings.Lines(string(groups)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3) // number, controllers, path
+		if len(fields) != 3 {
 			continue
 		}
-		n, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
-		if err == nil && n > 0 && n < 1<<60 { // unlimited is a huge number in v1 and "max" in v2
-			return n
+		dir, file := "sys/fs/cgroup", "memory.max" // v2
+		if fields[1] != "" {
+			dir, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+			if !slices.Contains(strings.Split(fields[1], ","), "memory") {
+				continue
+			}
 		}
-		return 0
+		for group := path.Clean("/" + fields[2]); ; group = path.Dir(group) {
+			content, _ := fs.ReadFile(root, path.Join(dir, group, file))
+			n, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
+			if err == nil && n > 0 && n < 1<<60 { // without a limit, v2 has "max" and v1 a huge number
+				limit = min(cmp.Or(limit, n), n)
+			}
+			if group == "/" {
+				break
+			}
+		}
 	}
-	return 0
+	return limit
 }
 
 // machineMemory returns the memory of the machine, or assumedMemory if the system does not report it.
-func machineMemory(file string) int64 {
+func machineMemory(root fs.FS) int64 {
 	const assumedMemory = 4 << 30
-	content, _ := os.ReadFile(file)
+	content, _ := fs.ReadFile(root, "proc/meminfo")
 	for line := range strings.Lines(string(content)) {
 		var kib int64
 		if n, _ := fmt.Sscanf(line, "MemTotal: %d kB", &kib); n == 1 {
@@ -61,10 +77,9 @@ func memoryOf(goLimit int64) Bytes {
 	if goLimit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") != "" {
 		return Bytes(goLimit / (goLimitPart - 1) * goLimitPart)
 	}
-	if limit := containerLimit(cgroupFiles); limit > 0 {
-		return Bytes(limit)
-	}
-	return Bytes(machineMemory("/proc/meminfo"))
+	root := os.DirFS("/")
+	machine := machineMemory(root)
+	return Bytes(min(cmp.Or(containerLimit(root), machine), machine))
 }
 
 // withMemory returns the configuration with all limits that derive from --memory.

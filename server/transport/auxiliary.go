@@ -2,6 +2,7 @@ package transport
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,12 +36,13 @@ func (a *auxiliary) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServe
 	}
 	defer a.open.Add(-1)
 	if n := a.open.Add(1); a.max > 0 && n > a.max {
-		return a.reject(a.max, "of all connections is reached: end some, retry later, or raise --memory")
+		return a.reject("max_auxiliary_streams", a.max, "of all connections is reached: end some, retry later, or raise --memory")
 	}
 	if c := connOf(ss.Context()); c != nil {
 		defer c.auxiliary.Add(-1)
 		if c.auxiliary.Add(1) > maxAuxiliaryPerConnection {
-			return a.reject(maxAuxiliaryPerConnection, "of a connection is reached: end one before you open another")
+			return a.reject("max_auxiliary_streams_per_connection", maxAuxiliaryPerConnection,
+				"of a connection is reached: end one before you open another")
 		}
 	}
 	if reflection {
@@ -49,9 +51,10 @@ func (a *auxiliary) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServe
 	return handler(srv, ss)
 }
 
-func (a *auxiliary) reject(limit int64, what string) error {
+func (a *auxiliary) reject(limit string, maximum int64, what string) error {
 	a.rejected(RejectedAuxiliary)
-	return overloaded(fmt.Sprintf("the limit of %d health watches and reflection streams %s", limit, what), 0, nil)
+	return overloaded(fmt.Sprintf("the limit of %d health watches and reflection streams %s", maximum, what), 0,
+		map[string]string{"limit": limit, "maximum": strconv.FormatInt(maximum, 10)})
 }
 
 // reflectionStream is a stream that ends if no message arrives for reflectionIdle.
