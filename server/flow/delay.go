@@ -1,9 +1,62 @@
 package flow
 
 import (
+	"math/rand/v2"
 	"runtime/metrics"
 	"time"
 )
+
+const (
+	// targetDelay is how long goroutines that begin calls may wait for a processor.
+	targetDelay = 100 * time.Millisecond
+	// minOffered is the number of calls in a window, for each core, below which no call is rejected because of the delay:
+	// then other processes cause it.
+	minOffered = 8
+	// gain is how much the share of rejected calls changes in a window for a relative error of 1, and for its change.
+	gain = 0.05
+	// maxDelayError bounds the relative error, maxShed the share of rejected calls.
+	maxDelayError, maxShed = 4, 0.95
+)
+
+// shedding rejects a share of the calls while goroutines wait too long for a processor.
+type shedding struct {
+	delay    func() time.Duration // wait of runnable goroutines since the last call
+	offered  map[string]int       // calls in the window, by caller
+	previous map[string]int       // those in the previous window
+	fair     float64              // calls of a caller in a window that are exempt
+	share    float64              // of the calls to reject
+	excess   float64              // relative error of the delay in the last window
+}
+
+// rejects reports whether a call is rejected because goroutines wait too long.
+func (s *shedding) rejects(caller string) bool {
+	return s.share > 0 && float64(max(s.offered[caller], s.previous[caller])) > s.fair && rand.Float64() < s.share //nolint:gosec // no secret
+}
+
+// adapt changes the share of rejected calls by the delay of a window. If limited, the Limiter rejects calls above its
+// limit, and the share decreases.
+func (s *shedding) adapt(length time.Duration, cores int, limited bool) {
+	before := s.excess
+	s.excess = min(float64(s.delay()-targetDelay)/float64(targetDelay), maxDelayError)
+	if limited {
+		s.excess = -1
+	}
+	change := gain * (s.excess + s.excess - before)
+	if change < 0 { // also for the time without calls
+		change *= float64(length) / float64(limiterWindow)
+	}
+	s.share = min(max(s.share+change, 0), maxShed)
+	offered := 0
+	for _, n := range s.offered {
+		offered += n
+	}
+	if offered < minOffered*cores {
+		s.share = 0
+	}
+	s.fair = (1 - s.share) * float64(offered) / float64(max(len(s.offered), 1))
+	s.offered, s.previous = s.previous, s.offered
+	clear(s.offered)
+}
 
 // schedulerDelay returns a function that returns how long goroutines of this process were runnable before they ran, since
 // its last call. It is the mean of the delays, each weighted by itself: most goroutines continue what others began and

@@ -13,9 +13,6 @@ import (
 const (
 	// targetLatency is how long the calls at the limit take to finish: limit = completed calls per second × targetLatency.
 	targetLatency = 5 * time.Millisecond
-	// fastLatency is how long a fast call takes at most. It is above targetLatency, because a call can also wait for slow
-	// calls of others.
-	fastLatency = 25 * time.Millisecond
 	// callsPerCore bounds the limit from below, for calls that take longer than targetLatency.
 	callsPerCore = 6
 	// limiterWindow is the time over which completions are counted. The limit changes at the end of a window.
@@ -25,15 +22,6 @@ const (
 	maxBurst  = 256
 	// calmTime is how long no call may exceed the limit before bursts are allowed again.
 	calmTime = time.Second
-	// targetDelay is how long goroutines that begin calls may wait for a processor.
-	targetDelay = 100 * time.Millisecond
-	// minOffered is the number of calls in a window, for each core, below which no call is rejected because of the delay:
-	// then other processes cause it.
-	minOffered = 8
-	// gain is how much the share of rejected calls changes in a window for a relative error of 1, and for its change.
-	gain = 0.05
-	// maxDelayError bounds the relative error, maxShed the share of rejected calls.
-	maxDelayError, maxShed = 4, 0.95
 	// The delay after which rejected calls should be retried.
 	minRetryDelay = 100 * time.Millisecond
 	maxRetryDelay = 10 * time.Second
@@ -48,39 +36,34 @@ const (
 //
 // Calls can also wait for CPU before they reach the limiter, as goroutines of connections. So the limiter measures how
 // long runnable goroutines wait for a processor. If they wait longer than targetDelay, it rejects a share of the calls,
-// which a proportional-integral controller adapts. A flow that offers less than its fair share is exempt.
+// which a proportional-integral controller adapts. A caller that offers less than its fair share is exempt.
 //
-// A flow whose calls mostly finish within fastLatency competes only with the calls of other such flows: many callers
-// with a slow call each cannot take the slots of callers with fast calls. The scheduler serves those first. Their calls
-// are not rejected because of the delay either, while slow calls keep all cores busy.
+// A caller whose calls mostly finish within fastLatency competes only with the calls of other such callers: many
+// callers with a slow call each cannot take the slots of callers with fast calls. The scheduler serves those first.
+// Their calls are not rejected because of the delay either, while slow calls keep all cores busy.
 //
 // The limiter has no queue: runnable calls are queued by the scheduler already. It accepts short bursts. While calls
-// exceed the limit for longer than burstTime, further calls are rejected. A flow with fewer calls than its fair share is
-// then still accepted, until twice the limit is reached. What a flow has beyond its share after a burst does not
+// exceed the limit for longer than burstTime, further calls are rejected. A caller with fewer calls than its fair share
+// is then still accepted, until twice the limit is reached. What a caller has beyond its share after a burst does not
 // count for that.
 type Limiter struct {
 	cores, max int
 	now        func() time.Duration // since the start
-	delay      func() time.Duration // wait of runnable goroutines since the last call
 
 	mu       sync.Mutex
 	limit    int
 	active   int // calls that are not paused
-	fast     int // those of them that belong to flows with fast calls
+	fast     int // those of them that belong to callers with fast calls
 	paused   int
-	flows    map[string]int // active calls
+	callers  map[string]int // active calls
 	strict   bool           // bursts are rejected
 	over     time.Duration  // since when, or when last if strict, calls exceed the limit
 	exceeded bool           // over is valid
 	history  history
 	window   limiterStats
-	last     limiterStats   // the previous window
-	offered  map[string]int // calls in the window, by flow
-	previous map[string]int // those in the previous window
-	fair     float64        // calls of a flow in a window that are exempt from shedding
-	shed     float64        // share of the calls to reject
-	excess   float64        // relative error of the delay in the last window
-	variants []*Rejection   // of the current window; nil: not built yet
+	last     limiterStats // the previous window
+	shedding shedding
+	variants []*Rejection // of the current window; nil: not built yet
 	variant  int
 }
 
@@ -136,45 +119,46 @@ func NewLimiter(o LimiterOptions) *Limiter {
 		o.Delay = schedulerDelay()
 	}
 	l := &Limiter{
-		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)), max: o.Max, now: o.Now, delay: o.Delay, flows: map[string]int{},
-		offered: map[string]int{}, previous: map[string]int{}, history: history{recent: map[string]finished{}},
+		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)), max: o.Max, now: o.Now, callers: map[string]int{},
+		history:  history{recent: map[string]finished{}},
+		shedding: shedding{delay: o.Delay, offered: map[string]int{}, previous: map[string]int{}},
 	}
 	l.limit = callsPerCore * l.cores
 	return l
 }
 
-// Admit reserves a slot for a call of a flow, or returns why it is rejected. A nil Limiter accepts every call.
-func (l *Limiter) Admit(flow string) (*Slot, *Rejection) {
+// Admit reserves a slot for a call of a caller, or returns why it is rejected. A nil Limiter accepts every call.
+func (l *Limiter) Admit(caller string) (*Slot, *Rejection) {
 	if l == nil {
 		return nil, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.advance()
-	l.offered[flow]++
+	l.shedding.offered[caller]++
 	if l.max > 0 && l.active+l.paused >= l.max {
 		return nil, l.reject(ReasonMaxInFlight, l.max)
 	}
-	fast, active := l.history.fast(flow), l.active
+	fast, active := l.history.fast(caller), l.active
 	if fast {
 		active = l.fast
 	}
-	if active >= l.limit && !l.admitsBeyond(flow, now) {
+	if active >= l.limit && !l.admitsBeyond(caller, now) {
 		return nil, l.reject(ReasonConcurrency, l.limit)
 	}
 	if l.strict && l.active < l.limit && now-l.over > calmTime {
 		l.strict, l.exceeded = false, false
 	}
-	if slow := l.active - l.fast; (!fast || slow < l.cores) && l.sheds(flow) {
+	if slow := l.active - l.fast; (!fast || slow < l.cores) && l.shedding.rejects(caller) {
 		return nil, l.reject(ReasonDelay, 0)
 	}
-	s := &Slot{of: l, flow: flow, fast: fast}
+	s := &Slot{of: l, caller: caller, fast: fast}
 	l.activate(s, now)
 	return s, nil
 }
 
 // admitsBeyond reports whether a call is accepted although the limit is reached.
-func (l *Limiter) admitsBeyond(flow string, now time.Duration) bool {
+func (l *Limiter) admitsBeyond(caller string, now time.Duration) bool {
 	if !l.exceeded {
 		l.exceeded, l.over = true, now
 	}
@@ -185,28 +169,23 @@ func (l *Limiter) admitsBeyond(flow string, now time.Duration) bool {
 		l.strict = true
 	}
 	l.over = now
-	mine := l.flows[flow]
-	flows := len(l.flows)
+	mine := l.callers[caller]
+	callers := len(l.callers)
 	if mine == 0 {
-		flows++
+		callers++
 	}
-	share := max(l.limit/flows, 1)
+	share := max(l.limit/callers, 1)
 	if mine >= share || l.active < 2*l.limit {
 		return mine < share
 	}
-	counted := 0 // without what the burst of a flow has beyond its share
-	for _, n := range l.flows {
+	counted := 0 // without what the burst of a caller has beyond its share
+	for _, n := range l.callers {
 		if n > l.limit {
 			n = share
 		}
 		counted += n
 	}
 	return counted < 2*l.limit
-}
-
-// sheds reports whether a call is rejected because goroutines wait too long.
-func (l *Limiter) sheds(flow string) bool {
-	return l.shed > 0 && float64(max(l.offered[flow], l.previous[flow])) > l.fair && rand.Float64() < l.shed //nolint:gosec // no secret
 }
 
 // reject counts a rejection and returns it.
@@ -245,7 +224,7 @@ func (l *Limiter) advance() time.Duration {
 	w.changed = now
 	if now-w.begin >= limiterWindow {
 		l.adapt(now - w.begin)
-		l.adaptShed(now - w.begin)
+		l.shedding.adapt(now-w.begin, l.cores, l.strict)
 		l.last = *w
 		*w = limiterStats{begin: now, changed: now}
 		l.variants = nil
@@ -262,30 +241,6 @@ func (l *Limiter) adapt(length time.Duration) {
 	l.limit = max(int(time.Duration(w.completed)*targetLatency/length), callsPerCore*l.cores)
 }
 
-// adaptShed changes the share of rejected calls by the delay of a window.
-func (l *Limiter) adaptShed(length time.Duration) {
-	before := l.excess
-	l.excess = min(float64(l.delay()-targetDelay)/float64(targetDelay), maxDelayError)
-	if l.strict { // calls reach the limiter
-		l.excess = -1
-	}
-	change := gain * (l.excess + l.excess - before)
-	if change < 0 { // also for the time without calls
-		change *= float64(length) / float64(limiterWindow)
-	}
-	l.shed = min(max(l.shed+change, 0), maxShed)
-	offered := 0
-	for _, n := range l.offered {
-		offered += n
-	}
-	if offered < minOffered*l.cores {
-		l.shed = 0
-	}
-	l.fair = (1 - l.shed) * float64(offered) / float64(max(len(l.offered), 1))
-	l.offered, l.previous = l.previous, l.offered
-	clear(l.offered)
-}
-
 // LimiterState is the state of a Limiter for metrics.
 type LimiterState struct {
 	Limit, Active, Paused int
@@ -299,15 +254,15 @@ func (l *Limiter) State() LimiterState {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return LimiterState{l.limit, l.active, l.paused, l.shed}
+	return LimiterState{l.limit, l.active, l.paused, l.shedding.share}
 }
 
 // A Slot is that of one call in flight.
 type Slot struct {
-	of   *Limiter
-	flow string
+	of     *Limiter
+	caller string
 
-	fast bool // the calls of the flow were fast
+	fast bool // the calls of the caller were fast
 
 	pauses   int // guarded by of.mu, as the following
 	released bool
@@ -332,7 +287,7 @@ func (s *Slot) Release() {
 	} else {
 		l.deactivate(s)
 	}
-	l.history.add(s.flow, s.busy, l.window.changed)
+	l.history.add(s.caller, s.busy, l.window.changed)
 	l.window.completed++
 }
 
@@ -384,7 +339,7 @@ func (l *Limiter) activate(s *Slot, now time.Duration) {
 	if s.fast {
 		l.fast++
 	}
-	l.flows[s.flow]++
+	l.callers[s.caller]++
 }
 
 // deactivate removes an active call.
@@ -394,41 +349,12 @@ func (l *Limiter) deactivate(s *Slot) {
 	if s.fast {
 		l.fast--
 	}
-	if l.flows[s.flow]--; l.flows[s.flow] == 0 {
-		delete(l.flows, s.flow)
+	if l.callers[s.caller]--; l.callers[s.caller] == 0 {
+		delete(l.callers, s.caller)
 	}
 	if l.active < l.limit && !l.strict {
 		l.exceeded = false
 	}
-}
-
-// history counts the calls of flows that finished in the current second and in the one before.
-type history struct {
-	begin           time.Duration
-	recent, earlier map[string]finished
-}
-
-// finished counts calls, and those of them that were active for at most fastLatency.
-type finished struct{ calls, fast int }
-
-const historyTime = time.Second
-
-func (h *history) add(flow string, busy, now time.Duration) {
-	if now-h.begin >= historyTime {
-		h.begin, h.earlier, h.recent = now, h.recent, map[string]finished{}
-	}
-	f := h.recent[flow]
-	f.calls++
-	if busy <= fastLatency {
-		f.fast++
-	}
-	h.recent[flow] = f
-}
-
-// fast reports whether most of the last calls of a flow were fast. A flow without calls is not fast.
-func (h *history) fast(flow string) bool {
-	a, b := h.recent[flow], h.earlier[flow]
-	return 2*(a.fast+b.fast) > a.calls+b.calls
 }
 
 type slotKey struct{}

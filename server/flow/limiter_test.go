@@ -21,10 +21,10 @@ func newLimiterWorld(t *testing.T, limit int) *limiterWorld {
 	return w
 }
 
-// offer offers calls of a flow, and returns how many were accepted.
-func (w *limiterWorld) offer(flow string, calls int) (accepted int) {
+// offer offers calls of a caller, and returns how many were accepted.
+func (w *limiterWorld) offer(caller string, calls int) (accepted int) {
 	for range calls {
-		if s, rejection := w.Admit(flow); rejection == nil {
+		if s, rejection := w.Admit(caller); rejection == nil {
 			w.slots = append(w.slots, s)
 			accepted++
 		}
@@ -41,9 +41,9 @@ func (w *limiterWorld) finish(calls int) {
 }
 
 // overload offers offered calls and finishes at most done of them every step, until the time is over.
-func (w *limiterWorld) overload(flow string, offered, done int, step, length time.Duration) (finished int) {
+func (w *limiterWorld) overload(caller string, offered, done int, step, length time.Duration) (finished int) {
 	for end := w.clock + length; w.clock < end; w.clock += step {
-		w.offer(flow, offered)
+		w.offer(caller, offered)
 		finished += min(done, len(w.slots))
 		w.finish(done)
 	}
@@ -110,16 +110,16 @@ func TestLimiterFairShare(t *testing.T) {
 	w.offer("greedy", 10)
 	w.mustActive(callsPerCore)
 	if n := w.offer("other", 10); n != callsPerCore/2 {
-		t.Errorf("%d calls of another flow were accepted, want half of the limit", n)
+		t.Errorf("%d calls of another caller were accepted, want half of the limit", n)
 	}
 	for i := range 20 {
 		w.offer(string(rune('A'+i)), 1)
 	}
 	w.mustActive(2 * callsPerCore)
-	// The greedy flow gets no slot while it has more than its share.
+	// The greedy caller gets no slot while it has more than its share.
 	w.finish(2)
 	if n := w.offer("greedy", 1); n != 0 {
-		t.Error("the greedy flow got a slot above its share")
+		t.Error("the greedy caller got a slot above its share")
 	}
 }
 
@@ -141,7 +141,7 @@ func TestLimiterPause(t *testing.T) {
 	w.mustActive(callsPerCore)
 	w.slots[0].Pause()
 	w.finish(100)
-	if s := w.State(); s.Active != 0 || s.Paused != 0 || len(w.flows) != 0 {
+	if s := w.State(); s.Active != 0 || s.Paused != 0 || len(w.callers) != 0 {
 		t.Errorf("%+v after all calls", s)
 	}
 }
@@ -213,14 +213,14 @@ type errTest struct{ of *int }
 
 func (errTest) Error() string { return "test" }
 
-// TestLimiterAfterBurst: the burst of a flow with slow calls does not keep others out while these calls run.
+// TestLimiterAfterBurst: the burst of a caller with slow calls does not keep others out while these calls run.
 func TestLimiterAfterBurst(t *testing.T) {
 	w := newLimiterWorld(t, 0)
 	w.offer("slow", 300)
 	for range 10 {
 		w.clock += 2 * burstTime
 		if n := w.offer("slow", 1); n != 0 {
-			t.Error("a flow beyond its share is accepted")
+			t.Error("a caller beyond its share is accepted")
 		}
 		if n := w.offer("other", 5); n != 3 { // a half of the limit
 			t.Errorf("%d of 5 calls are accepted", n)
@@ -233,8 +233,8 @@ func TestLimiterAfterBurst(t *testing.T) {
 	}
 }
 
-// TestLimiterFastFlows: many flows with a slow call each do not keep out a flow whose calls are fast.
-func TestLimiterFastFlows(t *testing.T) {
+// TestLimiterFastCallers: many callers with a slow call each do not keep out a caller whose calls are fast.
+func TestLimiterFastCallers(t *testing.T) {
 	w := newLimiterWorld(t, 0)
 	w.offer("fast", 1)
 	w.clock += fastLatency / 2
@@ -247,7 +247,7 @@ func TestLimiterFastFlows(t *testing.T) {
 		w.clock += 2 * burstTime
 	}
 	if w.offer("unknown", 1) != 0 {
-		t.Error("a flow without calls is accepted beyond twice the limit")
+		t.Error("a caller without calls is accepted beyond twice the limit")
 	}
 	for range 3 * historyTime / limiterWindow {
 		if n := w.offer("fast", 5); n != 5 {
