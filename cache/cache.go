@@ -35,6 +35,8 @@ type Options[K comparable, V any] struct {
 	Weigh func(V) int64
 	// MaxBuilds bounds how many builds run at once. Default: GOMAXPROCS.
 	MaxBuilds int
+	// Run, if set, runs a build when it is its turn, instead of MaxBuilds. It returns the error of the build, or its own.
+	Run func(ctx context.Context, build func(context.Context) error) error
 	// OnBuild, if set, is called when a build starts; the function that it returns is called with the build's error, or
 	// nil, when the build ends.
 	OnBuild func(context.Context) (finished func(error))
@@ -43,7 +45,6 @@ type Options[K comparable, V any] struct {
 // Cache is an LRU of values by key, weighed in bytes, with detached single-flight builds, safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	options Options[K, V]
-	slots   chan struct{}   // holds one element for each running build
 	stop    context.Context // ends with Close, and all builds with it
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -80,11 +81,13 @@ func New[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	if o.OnBuild == nil {
 		o.OnBuild = func(context.Context) func(error) { return func(error) {} }
 	}
+	if o.Run == nil {
+		o.Run = slots(make(chan struct{}, cmp.Or(o.MaxBuilds, runtime.GOMAXPROCS(0)))).run
+	}
 	// simplelru bounds the number of entries; Add bounds their weight.
 	lru, _ := simplelru.NewLRU[K, entry[V]](math.MaxInt, nil) // fails for sizes below 1 only
 	c := &Cache[K, V]{
-		options: o, slots: make(chan struct{}, cmp.Or(o.MaxBuilds, runtime.GOMAXPROCS(0))), lru: lru, flights: map[K]*flight[V]{},
-		stats: Stats{MaxBytes: o.MaxBytes},
+		options: o, lru: lru, flights: map[K]*flight[V]{}, stats: Stats{MaxBytes: o.MaxBytes},
 	}
 	c.stop, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -148,22 +151,33 @@ func (c *Cache[K, V]) leave(key K, f *flight[V]) {
 	}
 }
 
-// run waits for a build slot, builds and ends the flight. ctx ends with Close, and when all callers leave before that.
+// slots has one element for each running build.
+type slots chan struct{}
+
+// run runs a build in a slot.
+func (s slots) run(ctx context.Context, build func(context.Context) error) error {
+	select {
+	case s <- struct{}{}:
+		defer func() { <-s }()
+		return build(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// run builds when it is the turn of the flight, and ends it. ctx ends with Close, and when all callers leave before that.
 func (c *Cache[K, V]) run(ctx context.Context, key K, f *flight[V], build func(context.Context) (V, error)) {
 	defer f.cancel(nil)
 	defer context.AfterFunc(c.stop, func() { f.cancel(ErrClosed) })()
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-	}
-	if !c.start(ctx, f) {
-		f.err = context.Cause(ctx)
-		c.end(key, f)
-		return
-	}
-	finished := c.options.OnBuild(ctx)
-	f.value, f.err = recovered(ctx, build)
+	finished := func(error) {}
+	f.err = c.options.Run(ctx, func(ctx context.Context) (err error) {
+		if !c.start(ctx, f) {
+			return context.Cause(ctx)
+		}
+		finished = c.options.OnBuild(ctx)
+		f.value, err = recovered(ctx, build)
+		return err
+	})
 	c.end(key, f)
 	finished(f.err)
 }

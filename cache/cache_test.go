@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -285,6 +286,45 @@ func TestAbandonedBuildDoesNotStart(t *testing.T) {
 			t.Errorf("stats %+v", s)
 		}
 		mustGet(t, c, "abandoned", 3) // it can still be built later
+	})
+}
+
+// TestRun checks that Options.Run decides when builds run, that builds which wait there end with their callers, and that
+// its error is that of the build.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn := make(chan error)
+		waiting := 0
+		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt, Run: func(ctx context.Context, build func(context.Context) error) error {
+			waiting++
+			defer func() { waiting-- }()
+			select {
+			case err := <-turn:
+				return cmp.Or(err, build(ctx))
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range 100 {
+			go func() { _, _ = c.Get(ctx, fmt.Sprint(i), constant(1)) }()
+			synctest.Wait()
+		}
+		if waiting != 100 {
+			t.Errorf("%d builds wait", waiting)
+		}
+		cancel()
+		synctest.Wait()
+		if s := c.Stats(); waiting != 0 || s.Builds != 0 {
+			t.Errorf("%d builds wait without a caller, %+v", waiting, s)
+		}
+		go func() { turn <- nil }()
+		mustGet(t, c, "a", 1)
+		late := errors.New("late")
+		go func() { turn <- late }()
+		if _, err := c.Get(t.Context(), "b", constant(1)); !errors.Is(err, late) || contains(c, "b") {
+			t.Error(err)
+		}
 	})
 }
 

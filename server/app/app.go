@@ -126,7 +126,7 @@ func (a *App) startPrograms(context.Context) error {
 	a.telemetry.ObserveScheduler(a.scheduler.Stats)
 	a.programs = cache.New(cache.Options[string, *engine.Definition]{
 		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, OnBuild: a.telemetry.StartBuild,
-		MaxBuilds: maxBuilds,
+		Run: a.scheduler.Do,
 	})
 	a.closing.then("the cache", a.programs.Close)
 	a.telemetry.ObserveCache(a.programs.Stats)

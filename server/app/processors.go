@@ -6,10 +6,6 @@ import (
 	"sync"
 )
 
-// maxBuilds is the maximum number of concurrent compilations for the cache. It is far above the number of calls,
-// because the scheduler limits compilations.
-const maxBuilds = 1 << 16
-
 // seats returns the number of processors of the process, before setProcessors adds one.
 var seats = sync.OnceValue(func() int { return runtime.GOMAXPROCS(0) })
 

@@ -39,7 +39,8 @@ import (
 
 // Options configure a Registry.
 type Options struct {
-	// Programs caches compiled definitions by revision. Required; the registry does not close it.
+	// Programs caches compiled definitions by revision. It compiles them, so its Options.Run should be Scheduler.Do.
+	// Required; the registry does not close it.
 	Programs *cache.Cache[string, *engine.Definition]
 	// Engine holds the options of all compilations. The registry sets KubernetesMinor and Existing itself.
 	Engine engine.Options

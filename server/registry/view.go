@@ -99,11 +99,7 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 			}
 			o := r.options(c)
 			o.Conversion = engine.JSON(rules)
-			err = r.Scheduler.Do(ctx, func(ctx context.Context) error {
-				program, err = engine.CompileStored(ctx, manifest, o)
-				return err
-			})
-			return program, err
+			return engine.CompileStored(ctx, manifest, o)
 		})
 	})
 	return program, err
