@@ -41,7 +41,7 @@ func Portion(n int) int { return n / stride() }
 
 func stride() int { return max(1, fullVolume/Volume(1)) }
 
-// CPUTime returns the processor time that this process has used. Tests bound it instead of elapsed time, which depends
+// CPUTime returns the CPU time that this process has used. Tests bound it instead of elapsed time, which depends
 // on other processes.
 func CPUTime() time.Duration {
 	var u syscall.Rusage

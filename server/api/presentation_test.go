@@ -84,7 +84,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestItemTimeOfPresentation: the maximum processor time of an item bounds tables.
+// TestItemTimeOfPresentation: the maximum CPU time of an item bounds tables.
 func TestItemTimeOfPresentation(t *testing.T) {
 	w := startWith(t, nil, func(o *api.Options) { o.Scheduler = flow.New(flow.Options{MaxItemTime: time.Millisecond}) }).withLamp()
 	large := strings.Replace(aLamp, `"count":2`, `"list":[`+strings.Repeat("{},", 900_000)+`{}]`, 1) // takes some hundred milliseconds

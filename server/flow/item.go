@@ -22,10 +22,10 @@ type ItemTimeError struct {
 // Error returns what the item exceeded.
 func (e *ItemTimeError) Error() string {
 	if e.Compilation {
-		return fmt.Sprintf("the compilation or document took more than %v of processor time, %d times the limit --max-item-time: simplify the CRD, "+
+		return fmt.Sprintf("the compilation or document took more than %v of CPU time, %d times the limit --max-item-time: simplify the CRD, "+
 			"ask for a smaller document, or raise the limit", e.Limit, compilationItems)
 	}
-	return fmt.Sprintf("the evaluation took more than %v of processor time, the limit --max-item-time: simplify rules or patterns, "+
+	return fmt.Sprintf("the evaluation took more than %v of CPU time, the limit --max-item-time: simplify rules or patterns, "+
 		"send a smaller object, or raise the limit", e.Limit)
 }
 

@@ -19,7 +19,7 @@ type Options struct {
 	Expensive func(bool)
 }
 
-// Scheduler shares processor time between the flows that have work. Work runs while it holds a seat. If no seat is
+// Scheduler shares CPU time between the flows that have work. Work runs while it holds a seat. If no seat is
 // free, tenants take turns, within a tenant its flows, and within a flow its pieces of work. The turn goes to the one
 // that has used the least time. Work that runs gives its seat away at a checkpoint of the engine if other work has used
 // less, so a cheap call waits for less than a millisecond.

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// Key names a flow. Processor time is shared equally between tenants, and within a tenant between its flows.
+// Key names a flow. CPU time is shared equally between tenants, and within a tenant between its flows.
 type Key struct{ Tenant, Flow string }
 
 type keyKey struct{}
@@ -146,7 +146,7 @@ func (s *Scheduler) Do(ctx context.Context, f func(context.Context) error) error
 	return w.Item(f)
 }
 
-// Wait calls f, which waits for something other than processor time, such as a webhook. Meanwhile, the work of ctx has no
+// Wait calls f, which waits for something other than CPU time, such as a webhook. Meanwhile, the work of ctx has no
 // seat, and its call does not count as active.
 func Wait(ctx context.Context, f func()) {
 	defer Pause(ctx)()

@@ -32,5 +32,5 @@
 //
 // Structural cases remove the rules from the CRDs on both sides. Before the measurement, both sides must return the
 // same object or the same field errors. Figures are medians. The sides alternate, and each turn begins with a collected
-// heap. Time on one core is processor time; objects per second use the clock.
+// heap. Time on one core is CPU time; objects per second use the clock.
 package bench

@@ -92,7 +92,7 @@ type ServerLimits struct {
 	// of a caller with fewer watches ends the longest idle watch of the caller with the most, with OVERLOADED. Any other
 	// further call gets OVERLOADED. Default: 4,000.
 	MaxWatches int32 `protobuf:"varint,26,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
-	// Processor time of one item, table, explanation or Scale. Compilations, comparisons of CRDs, and OpenAPI
+	// CPU time of one item, table, explanation or Scale. Compilations, comparisons of CRDs, and OpenAPI
 	// documents may take 12 times as long. The time in which the work waits for its turn or for a conversion webhook does
 	// not count. Error: ITEM_DEADLINE. Unset: no limit. Default: 5 seconds.
 	MaxItemTime   *durationpb.Duration `protobuf:"bytes,27,opt,name=max_item_time,json=maxItemTime,proto3" json:"max_item_time,omitempty"`

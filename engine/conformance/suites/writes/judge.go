@@ -36,7 +36,7 @@ const (
 )
 
 // If upstream's answer can vary, upstream runs at least leastReruns times, at most mostReruns times, and until the
-// process has used rerunTime of processor time. Of two keys of a small Go map, the second one comes first in one of
+// process has used rerunTime of CPU time. Of two keys of a small Go map, the second one comes first in one of
 // eight iterations. Several such choices make an answer rare.
 const (
 	leastReruns = 128
