@@ -72,7 +72,6 @@ type App struct {
 	endTasks      func(context.Context) error
 	closing       closing
 	sleep         func(time.Duration) // for DrainDelay
-	expensive     func(bool)          // is called when items become expensive, and cheap again; may be nil
 }
 
 // web is an HTTP server with its listeners.
@@ -83,15 +82,10 @@ type web struct {
 
 // Start starts all parts in order and listens. After an error it closes what it started. ctx only bounds the start.
 func Start(ctx context.Context, c Config, b Build, log *slog.Logger) (*App, error) {
-	return startWith(ctx, c, b, log, nil)
-}
-
-// startWith is Start with a function that is called when items become expensive.
-func startWith(ctx context.Context, c Config, b Build, log *slog.Logger, expensive func(bool)) (*App, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	a := &App{config: c.withMemory(), build: b, log: log, loaded: make(chan struct{}), sleep: time.Sleep, expensive: expensive}
+	a := &App{config: c.withMemory(), build: b, log: log, loaded: make(chan struct{}), sleep: time.Sleep}
 	a.draining, a.drain = context.WithCancel(context.WithoutCancel(ctx))
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.background = background
@@ -122,7 +116,7 @@ func (a *App) startTelemetry(ctx context.Context) (err error) {
 }
 
 func (a *App) startPrograms(context.Context) error {
-	a.scheduler = flow.New(flow.Options{Seats: seats(), MaxItemTime: a.config.MaxItemTime, Expensive: a.expensive})
+	a.scheduler = flow.New(flow.Options{MaxItemTime: a.config.MaxItemTime})
 	a.telemetry.ObserveScheduler(a.scheduler.Stats)
 	a.programs = cache.New(cache.Options[string, *engine.Definition]{
 		MaxBytes: int64(a.config.CacheBytes), Weigh: (*engine.Definition).Size, OnBuild: a.telemetry.StartBuild,

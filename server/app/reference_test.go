@@ -89,5 +89,4 @@ const referenceTail = `
   grows to 80 MiB, or to a quarter of the memory limit, before a collection. A heap of hundreds of MiB grows by 192 MiB,
   a larger heap by half.
 - If ` + "`GOMEMLIMIT`" + ` is not set, the server sets it to four fifths of ` + "`--memory`" + ` ([sizing](operations.md#sizing)).
-- If ` + "`GOMAXPROCS`" + ` is not set, the server adds one while items are expensive ([fair shares](operations.md#fair-shares-of-cpu-time)).
 `

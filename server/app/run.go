@@ -136,9 +136,9 @@ func addresses(listeners []net.Listener) (all []net.Addr) {
 	return all
 }
 
-// Serve starts the server and runs it until ctx ends. It can raise GOMAXPROCS, because the process is the server's.
+// Serve starts the server and runs it until ctx ends.
 func Serve(ctx context.Context, c Config, b Build, log *slog.Logger) error {
-	a, err := startWith(ctx, c, b, log, setProcessors())
+	a, err := Start(ctx, c, b, log)
 	if err != nil {
 		return err
 	}

@@ -48,49 +48,32 @@ func (s *Scheduler) watch() {
 	time.AfterFunc(interval, s.watchItems)
 }
 
-// An item is expensive if it takes longer than expensiveItem. It is forgotten after expensiveMemory.
-const (
-	expensiveItem   = 10 * time.Millisecond
-	expensiveMemory = time.Second
-)
-
 // chargeItem adds time with a seat to the item of w, and ends the context of the item if its time is over. The time until
 // an item is seen for the first time may belong to earlier items. s.mu is held.
-func (s *Scheduler) chargeItem(w *Work, d, now time.Duration) {
+func (s *Scheduler) chargeItem(w *Work, d time.Duration) {
 	item := w.item.Load()
 	if item != w.itemSeen || item%2 == 0 {
 		w.itemSeen, w.itemTime = item, 0
 		return
 	}
 	w.itemTime += d
-	if w.itemTime >= expensiveItem {
-		s.expensive = now
-	}
 	if w.limit > 0 && w.itemTime >= w.limit && item != w.expired {
 		w.expired = item
 		w.cancel(errItemTime)
 	}
 }
 
-// watchItems charges the items that run. It continues while there is work, and until expensive items are forgotten.
+// watchItems charges the items that run. It continues while there is work.
 func (s *Scheduler) watchItems() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watching = false
 	now := s.now()
 	for _, w := range s.running {
 		s.charge(w, now)
 	}
 	s.dispatch(now) // a reservation may have ended
-	expensive := now-s.expensive < expensiveMemory
-	changed := s.onExpensive != nil && expensive != s.reported
-	s.reported = expensive
-	s.mu.Unlock()
-	if changed {
-		s.onExpensive(expensive) // before the next call of watchItems
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.watching = false
-	if expensive || len(s.running)+int(s.queued.Load()) > 0 {
+	if len(s.running)+int(s.queued.Load()) > 0 {
 		s.watch()
 	}
 }

@@ -10,13 +10,10 @@ import (
 
 // Options configure a Scheduler.
 type Options struct {
-	// Seats is the number of pieces of work that run at a time. Default: GOMAXPROCS, but at least 2.
+	// Seats is the number of pieces of work that run at a time. Default: GOMAXPROCS.
 	Seats int
 	// MaxItemTime bounds the time for which an item holds a seat. 0: no bound.
 	MaxItemTime time.Duration
-	// Expensive is called with true when an item takes more than 10 ms, and with false after a second without such
-	// items. Nil: not called.
-	Expensive func(bool)
 }
 
 // Scheduler shares CPU time between the flows that have work. Work runs while it holds a seat. If no seat is
@@ -31,7 +28,7 @@ type Options struct {
 type Scheduler struct {
 	seats, maxLong int
 	maxItemTime    time.Duration
-	onExpensive    func(bool)
+	network        network
 	start          time.Time // times are since then
 
 	queued atomic.Int64 // pieces of work that wait
@@ -45,8 +42,6 @@ type Scheduler struct {
 	contended time.Duration // when work last waited
 	sequence  uint64        // of pieces of work that entered a queue
 	watching  bool          // a timer for watchItems runs
-	expensive time.Duration // when an item last took more than expensiveItem
-	reported  bool          // the last argument of onExpensive
 }
 
 const (
@@ -65,10 +60,10 @@ const (
 
 // New returns a Scheduler without work.
 func New(o Options) *Scheduler {
-	seats := cmp.Or(o.Seats, max(runtime.GOMAXPROCS(0), 2))
+	seats := cmp.Or(o.Seats, runtime.GOMAXPROCS(0))
 	return &Scheduler{
-		seats: seats, maxLong: max(seats/2, 1), maxItemTime: o.MaxItemTime, onExpensive: o.Expensive, start: time.Now(),
-		contended: -memory, expensive: -expensiveMemory,
+		seats: seats, maxLong: max(seats/2, 1), maxItemTime: o.MaxItemTime, network: newNetwork(), start: time.Now(),
+		contended: -memory,
 	}
 }
 
@@ -166,7 +161,7 @@ func (s *Scheduler) dispatch(now time.Duration) {
 func (s *Scheduler) charge(w *Work, now time.Duration) {
 	d := now - w.since
 	w.since = now
-	s.chargeItem(w, d, now)
+	s.chargeItem(w, d)
 	for n := &w.node; n.parent != nil; n = n.parent {
 		n.used += d
 		n.parent.front = max(n.parent.front, n.used)

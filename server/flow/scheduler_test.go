@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,29 +116,6 @@ func TestItemTime(t *testing.T) {
 		w.Close()
 		cancel()
 		time.Sleep(time.Millisecond)
-	})
-}
-
-// TestExpensive checks that items of more than 10 ms are reported until a second after the last one, and others never.
-func TestExpensive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var reports []bool
-		s := New(Options{Seats: 2, Expensive: func(b bool) { reports = append(reports, b) }})
-		for _, c := range []struct {
-			item time.Duration
-			want []bool
-		}{{time.Millisecond, nil}, {300 * time.Millisecond, []bool{true, false}}} {
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			for range 4 {
-				go load(ctx, s, Key{}, c.item)
-			}
-			load(ctx, s, Key{}, c.item)
-			cancel()
-			time.Sleep(2 * time.Second)
-			if !slices.Equal(reports, c.want) {
-				t.Errorf("items of %v: %v", c.item, reports)
-			}
-		}
 	})
 }
 

@@ -227,9 +227,11 @@ func (w *Work) releaseLocked() {
 	s.dispatch(now)
 }
 
-// checkpoint gives the seat away if other work waits that has used less.
+// checkpoint lets Go poll the network, and gives the seat away if other work waits that has used less.
 func (w *Work) checkpoint() {
-	if w.s.queued.Load() > 0 && w.s.now() >= time.Duration(w.sliceEnd.Load()) {
+	now := w.s.now()
+	w.s.network.poll(now)
+	if w.s.queued.Load() > 0 && now >= time.Duration(w.sliceEnd.Load()) {
 		w.s.giveWay(w)
 	}
 }
