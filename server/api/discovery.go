@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -30,7 +30,7 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 		for i := range crds {
 			versions += len(crds[i].Versions)
 		}
-		if err := s.memory.take(ctx, min(int64(versions)*discoveryBytes, s.memory.max/2)); err != nil {
+		if err := reserveDocument(ctx, min(int64(versions)*discoveryBytes, int64(s.limits.MaxMessageBytes))); err != nil {
 			return nil, "", err
 		}
 		found := engine.Discover(crds...)
@@ -86,7 +86,7 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 	document, etag, err := s.document(ctx, r, key, func(work context.Context, view registry.View) ([]byte, string, error) {
 		o := engine.OpenAPIOptions{
 			MaxBytes: int64(s.limits.maxDocumentBytes()),
-			Reserve:  func(bytes int64) error { return s.memory.take(ctx, copies*bytes) },
+			Reserve:  func(bytes int64) error { return reserveDocument(ctx, bytes) },
 		}
 		var document *engine.OpenAPIDocument
 		var err error
@@ -207,30 +207,11 @@ func matches(ifNoneMatch, etag string) bool {
 	})
 }
 
-const (
-	// copies is the number of copies of a document in memory: the document and its form on the wire.
-	copies = 2
-	// discoveryBytes is the approximate memory for the discovery of one version of a CRD.
-	discoveryBytes = 4 << 10
-	// documentMessages bounds the memory of documents about catalogs, in messages of the maximum size.
-	documentMessages = 4
-)
+// discoveryBytes is the approximate memory for the discovery of one version of a CRD.
+const discoveryBytes = 4 << 10
 
-// documentMemory bounds the memory of documents about whole catalogs. A request of few bytes can ask for a document as
-// large as a message. It is safe for concurrent use.
-type documentMemory struct {
-	max   int64
-	taken atomic.Int64
-}
-
-// take takes memory until the call ends, which is when gRPC sends the response.
-func (m *documentMemory) take(ctx context.Context, n int64) error {
-	if now := m.taken.Add(n); now > m.max {
-		m.taken.Add(-n)
-		return overloaded("max_message_bytes", int(m.max),
-			"there is no memory for the document: documents about catalogs would have %d bytes, and the server allows %d, "+
-				"%d times max_message_bytes: try again later", now, m.max, documentMessages)
-	}
-	context.AfterFunc(ctx, func() { m.taken.Add(-n) })
-	return nil
+// reserveDocument charges the lease of a call for a document that it builds. A request of few bytes can ask for a document
+// as large as a message.
+func reserveDocument(ctx context.Context, n int64) error {
+	return flow.LeaseOf(ctx).TryGrow(flow.Tree, n) // it holds a seat
 }

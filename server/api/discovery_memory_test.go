@@ -3,16 +3,17 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // large registers CRDs whose documents have some MiB each.
@@ -29,51 +30,30 @@ func (w *wire) large(count int) *wire {
 	return w
 }
 
-// TestDocumentMemory checks that documents built at one time share a bound, which is free again when the calls have ended.
+// TestDocumentMemory checks that the documents that a call builds count as memory of its caller until the call ends.
 func TestDocumentMemory(t *testing.T) {
 	rejected := &atomic.Int64{}
-	w := startWith(t, nil, func(o *api.Options) { o.Rejected = func() { rejected.Add(1) } }).large(2) // documents of 5 MiB, 10 with their copies, of 32
-	ask := func() error {
-		_, err := w.shows.GetOpenApi(context.Background(), &crdevalv1.GetOpenApiRequest{Catalog: "default", Spec: "v2"})
-		return err
+	w := startWith(t, nil, func(o *api.Options) { o.Rejected = func() { rejected.Add(1) } }).large(2)
+	w.ledger = flow.NewMemory(32 << 20) // 16 MiB for one caller
+	other := w.ledger.Open("caller")
+	if err := other.TryGrow(flow.Response, 15<<20); err != nil {
+		t.Fatal(err)
 	}
-	patiently := func() error {
-		for end := time.Now().Add(patience); ; {
-			err := ask()
-			if status.Code(err) != codes.Unavailable || time.Now().After(end) {
-				return err
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
-	for range 8 {
-		if err := patiently(); err != nil {
+	for path, held := range map[string]int64{"openapi/v2": 0, "apis": 1 << 20} { // the discovery of 2 versions needs 8 KiB
+		if err := other.TryGrow(flow.Response, held); err != nil {
 			t.Fatal(err)
 		}
-	}
-	rejected.Store(0)
-	const callers = 32
-	errs := make(chan error, callers)
-	for range callers {
-		go func() { errs <- ask() }()
-	}
-	none := int64(0)
-	for range callers {
-		err := <-errs
-		switch st := status.Convert(err); {
-		case err == nil:
-		case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "no memory for the document"):
-			none++
-		default:
-			t.Error(err)
+		if got := w.do(http.MethodGet, "/v1/catalogs/default/"+path, ""); got.code != http.StatusServiceUnavailable || !strings.Contains(got.text, "OVERLOADED") {
+			t.Errorf("%s: HTTP %d %.300s", path, got.code, got.text)
 		}
+		other.Shrink(flow.Response, held)
 	}
-	if none != rejected.Load() {
-		t.Errorf("%d were rejected, and %d counted", none, rejected.Load())
+	if n := rejected.Load(); n != 2 {
+		t.Errorf("%d rejections were counted, want 2", n)
 	}
-	t.Logf("%d of %d were rejected", none, callers)
-	if err := patiently(); err != nil {
-		t.Errorf("after all is over: %v", err)
+	other.Release()
+	if got := w.do(http.MethodGet, "/v1/catalogs/default/openapi/v2", ""); got.code != http.StatusOK {
+		t.Errorf("HTTP %d %.300s", got.code, got.text)
 	}
 }
 

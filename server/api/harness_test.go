@@ -26,6 +26,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/inprocess"
 	"github.com/crdeval/crdeval/server/registry"
@@ -50,6 +51,7 @@ type wire struct {
 	evaluation crdevalv1.EvaluationServiceClient
 	shows      crdevalv1.PresentationServiceClient
 	server     crdevalv1.ServerServiceClient
+	ledger     *flow.Memory // of REST requests, which have the same caller; nil: unlimited
 }
 
 // start runs the handlers over a registry in memory; wrap, if any, stands between the two.
@@ -92,7 +94,10 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := gateway.New(ctx, inner, gateway.Options{MaxBodyBytes: maxMessage})
+	w := &wire{}
+	handler, err := gateway.New(ctx, inner, gateway.Options{
+		MaxBodyBytes: maxMessage, Open: func(context.Context) *flow.Lease { return w.ledger.Open("caller") },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +111,12 @@ func startWith(t testing.TB, wrap func(api.Registry) api.Registry, configure fun
 		_ = programs.Close(ctx)
 		_ = store.Close()
 	})
-	return &wire{
+	*w = wire{
 		t: t, url: rest.URL, http: rest.Client(), health: state,
 		registry: crdevalv1.NewRegistryServiceClient(conn), evaluation: crdevalv1.NewEvaluationServiceClient(conn),
 		shows: crdevalv1.NewPresentationServiceClient(conn), server: crdevalv1.NewServerServiceClient(conn),
 	}
+	return w
 }
 
 // answer is what came back over HTTP.

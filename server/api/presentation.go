@@ -20,7 +20,6 @@ type presentationService struct {
 	limits   Limits
 	faults   faults
 	etags    *lru.Cache[documentKey, string]
-	memory   *documentMemory
 
 	scheduler *flow.Scheduler
 }

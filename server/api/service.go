@@ -92,7 +92,6 @@ func Register(r grpc.ServiceRegistrar, o Options) {
 	etags, _ := lru.New[documentKey, string](maxETags) // fails only for a size below 1
 	crdevalv1.RegisterPresentationServiceServer(r, &presentationService{
 		registry: o.Registry, limits: o.Limits, faults: f, etags: etags, scheduler: o.Scheduler,
-		memory: &documentMemory{max: documentMessages * int64(o.Limits.MaxMessageBytes)},
 	})
 	crdevalv1.RegisterServerServiceServer(r, newServerService(&o))
 }
