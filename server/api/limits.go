@@ -28,7 +28,8 @@ type Limits struct {
 	MaxRegisterCrds int
 	// MaxWatches bounds the open calls of WatchCrds of all callers. Default: 4,000.
 	MaxWatches int
-	// MaxWatchesPerCaller bounds the open calls of WatchCrds of one caller. Default: a quarter of MaxWatches.
+	// MaxWatchesPerCaller bounds the open calls of WatchCrds of one caller. Default: a quarter of MaxWatches, at most
+	// 1,000.
 	MaxWatchesPerCaller int
 	// MaxStreams bounds the open calls of AdmitStream and ReadStream of all callers. Default: 64.
 	MaxStreams int
@@ -62,7 +63,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxPageSize, registry.MaxPageSize)
 	set(&l.MaxRegisterCrds, 1000)
 	set(&l.MaxWatches, 4000)
-	set(&l.MaxWatchesPerCaller, max(l.MaxWatches/4, 1))
+	set(&l.MaxWatchesPerCaller, min(max(l.MaxWatches/4, 1), 1000))
 	set(&l.MaxStreams, 64)
 	set(&l.MaxStreamsPerCaller, max(l.MaxStreams/2, 1))
 	l.Documents = l.Documents.WithDefaults()

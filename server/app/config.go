@@ -231,7 +231,7 @@ func (c *Config) documents() engine.Limits {
 func (c *Config) limits() api.Limits {
 	return api.Limits{
 		MaxBatchItems: c.MaxBatchItems, MaxMessageBytes: int(c.MaxMessageBytes),
-		MaxStreams: c.maxStreams(), MaxItemTime: c.MaxItemTime, Documents: c.documents(),
+		MaxStreams: c.maxStreams(), MaxWatches: c.maxWatches(), MaxItemTime: c.MaxItemTime, Documents: c.documents(),
 	}
 }
 

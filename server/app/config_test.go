@@ -261,19 +261,19 @@ func TestEtcdFiles(t *testing.T) {
 
 // TestDerivedLimits covers the limits that derive from --memory, and explicit ones.
 func TestDerivedLimits(t *testing.T) {
-	for flags, want := range map[string][4]Bytes{ // cache, message, ledger, connections
-		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 18 * MiB, 128},
-		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 144 * MiB, 1024},
-		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 6048 * MiB, maxConnections},
-		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 180 * MiB, 1024},
-		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 288 * MiB, 2048},
+	for flags, want := range map[string][5]Bytes{ // cache, message, ledger, connections, watches
+		"--memory=64MiB":                         {16 * MiB, 4 * MiB, 18 * MiB, 128, 256},
+		"--memory=512MiB":                        {128 * MiB, 32 * MiB, 144 * MiB, 1024, 2048},
+		"--memory=16GiB":                         {256 * MiB, 64 * MiB, 6048 * MiB, maxConnections, maxWatches},
+		"--memory=512MiB --cache-bytes=32MiB":    {32 * MiB, 32 * MiB, 180 * MiB, 1024, 2048},
+		"--memory=1GiB --max-message-bytes=8MiB": {256 * MiB, 8 * MiB, 288 * MiB, 2048, 4096},
 	} {
 		c, err := Defaults(strings.Fields(flags)...)
 		if err != nil || c.Validate() != nil {
 			t.Fatal(flags, err, c.Validate())
 		}
 		c = c.withMemory()
-		got := [4]Bytes{c.CacheBytes, c.MaxMessageBytes, Bytes(c.callBytes()), Bytes(c.maxConnections())}
+		got := [5]Bytes{c.CacheBytes, c.MaxMessageBytes, Bytes(c.callBytes()), Bytes(c.maxConnections()), Bytes(c.limits().MaxWatches)}
 		if got != want {
 			t.Errorf("%s: %v, want %v", flags, got, want)
 		}

@@ -70,6 +70,8 @@ const (
 	messagePart    = 16
 	bytesPerClient = 512 << 10 // of --memory, for each connection
 	maxConnections = 16384
+	bytesPerWatch  = 256 << 10 // of --memory; an idle watch takes about 28 KiB
+	maxWatches     = 16384
 )
 
 // memoryOf returns the memory that the process may use by default: from GOMEMLIMIT, the container or the machine.
@@ -103,6 +105,9 @@ func (c *Config) callBytes() int64 {
 
 // maxConnections returns the limit of open connections.
 func (c *Config) maxConnections() int { return int(min(c.Memory/bytesPerClient, maxConnections)) }
+
+// maxWatches returns the limit of open watches.
+func (c *Config) maxWatches() int { return int(min(c.Memory/bytesPerWatch, maxWatches)) }
 
 // checkMemory reports contradictions of --memory and other limits.
 func (c *Config) checkMemory(wrong func(flag, format string, args ...any)) {

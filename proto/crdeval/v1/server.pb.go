@@ -71,7 +71,7 @@ type ServerLimits struct {
 	// CRDs in one call of RegisterCrds. Default: 1,000.
 	MaxRegisterCrds int32 `protobuf:"varint,19,opt,name=max_register_crds,json=maxRegisterCrds,proto3" json:"max_register_crds,omitempty"`
 	// Calls of WatchCrds that one caller may have open. A call with CRD_VIEW_FULL counts as ten. A caller is an
-	// authenticated identity, otherwise a connection. Error: OVERLOADED. Default: a quarter of max_watches.
+	// authenticated identity, otherwise a connection. Error: OVERLOADED. Default: a quarter of max_watches, at most 1,000.
 	MaxWatchesPerCaller int32 `protobuf:"varint,20,opt,name=max_watches_per_caller,json=maxWatchesPerCaller,proto3" json:"max_watches_per_caller,omitempty"`
 	// Versions in one call of SetStoredVersions. Value: 1,000.
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
@@ -90,7 +90,7 @@ type ServerLimits struct {
 	MaxStreams int32 `protobuf:"varint,25,opt,name=max_streams,json=maxStreams,proto3" json:"max_streams,omitempty"`
 	// Calls of WatchCrds that all callers together may have open. A call with CRD_VIEW_FULL counts as ten. A further call
 	// of a caller with fewer watches ends the longest idle watch of the caller with the most, with OVERLOADED. Any other
-	// further call gets OVERLOADED. Default: 4,000.
+	// further call gets OVERLOADED. Default: one for each 256 KiB of --memory, at most 16,384.
 	MaxWatches int32 `protobuf:"varint,26,opt,name=max_watches,json=maxWatches,proto3" json:"max_watches,omitempty"`
 	// CPU time of one item, table, explanation or Scale. Compilations, comparisons of CRDs, and OpenAPI
 	// documents may take 12 times as long. The time in which the work waits for its turn or for a conversion webhook does

@@ -97,7 +97,8 @@ func scrapeServer(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(crds, "crontabs.yaml"), sample, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config, err := app.Defaults("--store=memory", "--grpc-address=127.0.0.1:0", "--http-address=127.0.0.1:0", "--crds="+crds)
+	config, err := app.Defaults("--store=memory", "--grpc-address=127.0.0.1:0", "--http-address=127.0.0.1:0", "--crds="+crds,
+		"--audit-log="+filepath.Join(t.TempDir(), "audit.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
