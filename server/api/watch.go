@@ -100,7 +100,7 @@ func (w *watchSlots) take(ctx context.Context, full bool) (context.Context, *wat
 	return ctx, slot, nil
 }
 
-// most returns the caller with the most slots, nil for none.
+// most returns the caller with the most slots, nil without callers.
 func (w *watchSlots) most() (most *watchCaller) {
 	for _, c := range w.callers {
 		if most == nil || c.taken > most.taken {
@@ -110,7 +110,7 @@ func (w *watchSlots) most() (most *watchCaller) {
 	return most
 }
 
-// idle returns the watch that has not sent an event for longest, nil for none.
+// idle returns the watch that has not sent an event for longest, nil without watches.
 func (c *watchCaller) idle() (idle *watchSlot) {
 	if c == nil {
 		return nil

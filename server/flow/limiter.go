@@ -367,7 +367,7 @@ func WithSlot(ctx context.Context, s *Slot) context.Context {
 	return context.WithValue(ctx, slotKey{}, s)
 }
 
-// SlotOf returns the slot of a call, nil if it has none. The methods of a nil Slot do nothing.
+// SlotOf returns the slot of a call, nil for a call without a slot. The methods of a nil Slot do nothing.
 func SlotOf(ctx context.Context) *Slot {
 	s, _ := ctx.Value(slotKey{}).(*Slot)
 	return s

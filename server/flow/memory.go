@@ -413,7 +413,7 @@ func WithLease(ctx context.Context, l *Lease) context.Context {
 	return context.WithValue(ctx, leaseKey{}, l)
 }
 
-// LeaseOf returns the lease of a call; nil if it has none.
+// LeaseOf returns the lease of a call, nil for a call without a lease.
 func LeaseOf(ctx context.Context) *Lease {
 	l, _ := ctx.Value(leaseKey{}).(*Lease)
 	return l // may be a nil *Lease

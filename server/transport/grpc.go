@@ -4,7 +4,8 @@
 // The order of the interceptors, outermost first: telemetry, access log, memory, recovery, guard, gate. So a panic is
 // logged and counted as an error, and a call that is not permitted uses no slot.
 //
-// A call holds its slot and its memory until gRPC has written the response: account.go, connection.go and responses.go.
+// A call holds its slot until its handler returns, and its memory until gRPC has written the response: account.go,
+// connection.go and responses.go.
 package transport
 
 import (

@@ -79,7 +79,7 @@ func (p *pass) acquire() *value.Doc {
 	return d
 }
 
-// grow charges memory besides that of Docs until the end of the pass. It returns an error if there is none.
+// grow charges memory besides that of Docs until the end of the pass. It returns an error if the memory is not granted.
 func (p *pass) grow(n int64) error {
 	const free = 1 << 17
 	if n > free && p.stop.Grow(n) {

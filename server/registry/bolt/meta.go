@@ -58,7 +58,7 @@ func readMeta(f io.ReaderAt, offset int64) (*metaPage, error) {
 	return &metaPage{size, int64(order.Uint64(b[highPageAt:])) * size, order.Uint64(b[transactionAt:])}, nil
 }
 
-// inspect reads the meta pages of a file. damaged describes a missing or invalid one, and is empty if there is none. The
+// inspect reads the meta pages of a file. damaged describes a missing or invalid one, and is empty if all are valid. The
 // error is ErrCorrupt for a file that bbolt cannot open because it is truncated. An empty or missing file is a new one.
 func inspect(path string) (damaged string, err error) {
 	f, err := os.Open(path)
