@@ -11,12 +11,15 @@ package transport
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/gzip"
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
@@ -101,6 +104,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.MaxConcurrentStreams(maxStreamsPerConnection),
 		grpc.StatsHandler(connStats{}),
 		grpc.NumStreamWorkers(streamWorkers),
+		grpc.RPCDecompressor(noGzip{}), //nolint:staticcheck // an encoding.Compressor would also be that of this process's clients
 		grpc.ForceServerCodecV2(accountingCodec{o.Codec}),
 		grpc.InTapHandle(o.Guard.tap(accessLog{o.Log}, o.Gate.tap(accessLog{o.Log}))),
 		grpc.ChainUnaryInterceptor(unary...),
@@ -117,6 +121,18 @@ func NewServer(o ServerOptions) *grpc.Server {
 // streamWorkers is the number of goroutines that serve calls, one after the other. Further calls in flight get goroutines
 // of their own, whose stacks have to grow: that costs about a tenth of the time of a small call.
 const streamWorkers = 64
+
+// noGzip refuses compressed messages: a message of 31 KiB could become 31 MiB before its memory is accounted for. The
+// exporter of traces registers gzip in this process.
+type noGzip struct{}
+
+// Do implements grpc.Decompressor.
+func (noGzip) Do(io.Reader) ([]byte, error) {
+	return nil, errors.New("the server does not accept compressed messages: send them without compression")
+}
+
+// Type implements grpc.Decompressor.
+func (noGzip) Type() string { return gzip.Name }
 
 // abortTimeout is how long Drain waits for the handlers of aborted calls.
 const abortTimeout = time.Second

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -44,6 +46,15 @@ func TestInterceptors(t *testing.T) {
 	}
 	if n := strings.Count(logged.String(), "secret ouch"); n != 2 || !strings.Contains(logged.String(), "grpc_test.go") {
 		t.Errorf("the log has %d panics:\n%s", n, &logged)
+	}
+}
+
+// TestCompressed checks that compressed messages are refused before they are decompressed.
+func TestCompressed(t *testing.T) {
+	addr, _ := serve(t, ServerOptions{}, &echo{handle: same}, "localhost:0")
+	c := dial(t, addr.String(), insecure.NewCredentials(), grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name)))
+	if got, err := call(t.Context(), c, strings.Repeat("x", 1000)); err == nil || !strings.Contains(err.Error(), "without compression") {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 
