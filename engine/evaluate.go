@@ -82,7 +82,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		return nil, err
 	}
 	v.Allowed, v.Rejection, v.Warnings = out.Rejection == nil, out.Rejection, out.Warnings
-	v.Pruned, v.Defaulted = changes(out.Pruned), changes(out.Defaulted)
+	v.Pruned, v.Defaulted, v.OmittedChanges = changes(out.Pruned), changes(out.Defaulted), out.OmittedChanges
 	v.Violations, v.Ratcheted = violations(out.Violations), violations(out.Ratcheted)
 	v.Traces, v.OmittedTraces = out.Traces, out.OmittedTraces
 	if o.View != ViewNone {
@@ -124,7 +124,7 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	}
 	t := &Transformed{
 		Object: out.Object, Changed: out.Changed, Pruned: changes(out.Pruned), Defaulted: changes(out.Defaulted),
-		Revision: d.revision,
+		OmittedChanges: out.OmittedChanges, Revision: d.revision,
 	}
 	t.Presentation, t.Warnings = presenter.result(out.Warnings)
 	if o.View == ViewChanged && !t.Changed {

@@ -30,6 +30,9 @@ type Verdict struct {
 	Pruned []FieldChange
 	// Defaulted are the fields that were filled in. Fields below such a field are not listed.
 	Defaulted []FieldChange
+	// OmittedChanges counts the elements of Pruned and Defaulted that are left out, because they exceed
+	// Limits.MaxViolations, or their texts and values Limits.MaxViolationBytes.
+	OmittedChanges int
 	// Object, for Admit, is the answer to the client: StoredObject as it is read from storage, in the version of the
 	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
 	// in the key order of the input, with new keys sorted at the end. It is nil for a rejected write, and if the View
@@ -59,10 +62,11 @@ type Transformed struct {
 	// Changed reports whether Object differs from the document as a value: 1.0 that became 1 is a change, white space
 	// is not.
 	Changed bool
-	// Pruned, Defaulted and Warnings are as in Verdict.
-	Pruned    []FieldChange
-	Defaulted []FieldChange
-	Warnings  []string
+	// Pruned, Defaulted, OmittedChanges and Warnings are as in Verdict.
+	Pruned         []FieldChange
+	Defaulted      []FieldChange
+	OmittedChanges int
+	Warnings       []string
 	// Presentation is what EvaluationOptions.Include asks of Read.
 	Presentation *Presentation
 	// Revision is Definition.Revision.

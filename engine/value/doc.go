@@ -36,7 +36,8 @@ type Doc struct {
 	finder     *Finder  // of original
 	table      []uint32 // hash table of the duplicate check
 	work       Work
-	charged    int64 // bytes passed to work.Grow
+	charged    int64 // bytes of nodes passed to work.Grow
+	derived    int64 // bytes passed to work.Grow by Grow
 	floats     bool  // print Floats so that they parse as Floats again
 }
 
@@ -63,10 +64,10 @@ func Acquire() *Doc {
 // Release returns the Doc to the pool. Nothing obtained from it may be used afterwards.
 func (d *Doc) Release() {
 	d.Reset()
-	if d.charged > 0 {
-		d.work.Grow(-d.charged)
+	if n := d.charged + d.derived; n > 0 {
+		d.work.Grow(-n)
 	}
-	d.work, d.charged = nil, 0
+	d.work, d.charged, d.derived = nil, 0, 0
 	if cap(d.Nodes) > maxPooledNodes || cap(d.Slots) > 4*maxPooledNodes || cap(d.table) > 4*maxPooledNodes ||
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return
@@ -95,6 +96,18 @@ func (d *Doc) charge(capacity int) {
 	if d.work.Grow(size - d.charged) {
 		d.charged = size
 	}
+}
+
+// Grow charges n bytes that are derived from the Doc to its work, until Release. It returns false if the work is over.
+func (d *Doc) Grow(n int) bool {
+	if d.work == nil || n <= freeBytes {
+		return true
+	}
+	if !d.work.Grow(int64(n)) {
+		return false
+	}
+	d.derived += int64(n)
+	return true
 }
 
 // Reset empties the Doc and keeps its memory for the next document.

@@ -21,8 +21,9 @@ type Limits struct {
 	// servers have no such bound. The engine applies it; this package only defines it.
 	MaxDefaultBytes int
 	// MaxViolations bounds the violations of one document, by default 10,000. MaxViolationBytes bounds the size of
-	// their texts in bytes, by default 8 MiB. Exceeding either is an error, never a partial result. API servers have no
-	// such bounds. The engine applies them; this package only defines them.
+	// their texts in bytes, by default 8 MiB. Exceeding either is an error, never a partial result. Both also bound the
+	// list of pruned and defaulted fields, but there the further fields are only counted. API servers have no such
+	// bounds. The engine applies them; this package only defines them.
 	MaxViolations, MaxViolationBytes int
 }
 

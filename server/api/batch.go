@@ -249,6 +249,40 @@ func encodedSize(result proto.Message) int64 {
 	return int64(protowire.SizeTag(1) + protowire.SizeBytes(proto.Size(result)))
 }
 
+// The memory of a violation and of a change as a message, without texts, in bytes.
+const (
+	violationMemory = 600
+	changeMemory    = 400
+)
+
+// prepare charges the memory that the lists of a result take as messages, which is several times their encodedSize. It
+// returns an error if they cannot fit in the response.
+func (b *budget) prepare(list []engine.Violation, pruned, defaulted []engine.FieldChange) error {
+	texts, changes := 0, len(pruned)+len(defaulted)
+	for _, fields := range [][]engine.FieldChange{pruned, defaulted} {
+		for i := range fields {
+			texts += len(fields[i].Path) + len(fields[i].Pointer) + len(fields[i].Value)
+		}
+	}
+	if int64(texts) > b.left.Load() {
+		b.discarded.Add(int64(texts))
+		return b.exceeded()
+	}
+	return b.charge(int64(len(list)*violationMemory + changes*changeMemory))
+}
+
+// charge charges bytes to the lease of the call.
+func (b *budget) charge(n int64) error {
+	if b.grow == nil || n == 0 {
+		return nil
+	}
+	err := b.grow(n)
+	if err != nil {
+		b.short.CompareAndSwap(nil, &err)
+	}
+	return err
+}
+
 // take takes the encodedSize of a result. The error is that of the item.
 func (b *budget) take(need int64) error {
 	if b.left.Add(-need) < 0 {
@@ -256,14 +290,11 @@ func (b *budget) take(need int64) error {
 		b.discarded.Add(need)
 		return b.exceeded()
 	}
-	if b.grow != nil {
-		if err := b.grow(need); err != nil {
-			b.left.Add(need)
-			b.short.CompareAndSwap(nil, &err)
-			return err
-		}
+	err := b.charge(need)
+	if err != nil {
+		b.left.Add(need)
 	}
-	return nil
+	return err
 }
 
 // takeBeyond takes what a result needs beyond its reserved bytes, and reports whether it fits.

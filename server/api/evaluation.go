@@ -148,8 +148,11 @@ func transforming(f transformation) evaluator[crdevalv1.TransformResult] {
 			transformed := &crdevalv1.TransformedObject{Revision: d.Revision(), Rejection: rejectionIn(err)}
 			switch {
 			case err == nil:
+				if err := b.budget.prepare(nil, t.Pruned, t.Defaulted); err != nil {
+					return nil, err
+				}
 				transformed.Changed, transformed.Warnings, transformed.Object = t.Changed, allValid(t.Warnings), JSON(t.Object)
-				transformed.Changes, transformed.Presentation = changes(t.Pruned, t.Defaulted), presentation(t.Presentation)
+				transformed.Changes, transformed.Presentation = changes(t.Pruned, t.Defaulted, t.OmittedChanges), presentation(t.Presentation)
 			case transformed.Rejection == nil:
 				return nil, err
 			}
@@ -171,7 +174,7 @@ type plainResult struct {
 // isPlain reports whether the result of a verdict is a plainResult.
 func isPlain(v *engine.Verdict) bool {
 	return v.Allowed && !v.Deletes && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
-		len(v.Ratcheted)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+len(v.Status) == 0 &&
+		len(v.Ratcheted)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
 
@@ -181,9 +184,12 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 	if p := b.plain.Load(); plain && p != nil && p.GetVerdict().Revision == v.Revision {
 		return p.VerdictResult, b.budget.take(p.size)
 	}
+	if err := b.budget.prepare(v.Violations, v.Pruned, v.Defaulted); err != nil {
+		return nil, err
+	}
 	m := &crdevalv1.Verdict{
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
-		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted),
+		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
 		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Presentation: presentation(v.Presentation),
 	}

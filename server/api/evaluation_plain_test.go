@@ -1,11 +1,14 @@
 package api
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // TestPlainResults: only results that have nothing but the same revision are one message.
@@ -55,5 +58,25 @@ func TestPlainResults(t *testing.T) {
 	}
 	if v := (engine.Verdict{Allowed: true, Object: []byte{}}); isPlain(&v) {
 		t.Error("a verdict with an object is plain")
+	}
+}
+
+// TestLongLists: a list that cannot fit in the response, or whose messages find no memory, is not converted.
+func TestLongLists(t *testing.T) {
+	b := &batch{}
+	b.budget.reset(1<<20, 0)
+	charged := int64(0)
+	b.budget.grow = func(n int64) error {
+		charged += n
+		return flow.ErrNoMemory
+	}
+	short := engine.FieldChange{Path: "spec.a", Pointer: "/spec/a"}
+	v := &engine.Verdict{Pruned: slices.Repeat([]engine.FieldChange{short}, 1000)}
+	if _, err := b.verdictResult(v); !errors.Is(err, flow.ErrNoMemory) || charged < 1000*changeMemory || b.budget.short.Load() == nil {
+		t.Errorf("%v, %d bytes charged", err, charged)
+	}
+	charged, v.Pruned[0].Value = 0, make([]byte, 2<<20)
+	if _, err := b.verdictResult(v); !isBudgetError(err) || charged != 0 {
+		t.Errorf("%v, %d bytes charged", err, charged)
 	}
 }

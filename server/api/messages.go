@@ -216,11 +216,11 @@ func pipelineStep(s engine.Step) crdevalv1.PipelineStep {
 }
 
 // changes returns nil if nothing was changed.
-func changes(pruned, defaulted []engine.FieldChange) *crdevalv1.ObjectChanges {
-	if len(pruned) == 0 && len(defaulted) == 0 {
+func changes(pruned, defaulted []engine.FieldChange, omitted int) *crdevalv1.ObjectChanges {
+	if len(pruned)+len(defaulted)+omitted == 0 {
 		return nil
 	}
-	return &crdevalv1.ObjectChanges{Pruned: fieldChanges(pruned), Defaulted: fieldChanges(defaulted)}
+	return &crdevalv1.ObjectChanges{Pruned: fieldChanges(pruned), Defaulted: fieldChanges(defaulted), Omitted: int32(omitted)}
 }
 
 // fieldChanges allocates all messages of a list at once: an object may have many defaults.

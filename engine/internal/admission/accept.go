@@ -97,9 +97,11 @@ func (p *pass) reportEdits(v *Version, edits *plan.Edits) bool {
 			p.out.Pruned, p.out.Defaulted = p.changes(pruned), p.changes(defaulted)
 		}
 		if unknown {
-			for _, c := range pruned {
-				p.out.Strict = append(p.out.Strict, unknownField(c.Text))
+			paths := make([]string, len(pruned))
+			for i, c := range pruned {
+				paths[i] = c.Text
 			}
+			p.addUnknown(paths)
 			p.reportStrict()
 		}
 	}

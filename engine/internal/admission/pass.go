@@ -45,6 +45,9 @@ type pass struct {
 	root   uint32
 	warned map[string]struct{} // the set of out.Warnings; nil until a warning is added to those of the version
 
+	sentRunes                int // of the warnings that were added, at least; further ones are not sent
+	changeCount, changeBytes int // of all changes, including the omitted ones
+
 	storing           bool     // the write continues to the storage
 	creating          bool     // the object is stored for the first time; set on its way to the storage
 	completed         []string // the fields of metadata that were filled in for the caller

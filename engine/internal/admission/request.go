@@ -116,6 +116,8 @@ type Outcome struct {
 	// Pruned and Defaulted are the fields that were removed as unknown and filled in, without the defaults of a status
 	// that the strategy drops.
 	Pruned, Defaulted []Change
+	// OmittedChanges counts the changes beyond Limits.MaxViolations and Limits.MaxViolationBytes.
+	OmittedChanges int
 	// Explained says that the exact path was used.
 	Explained bool
 	// Version is the version of the endpoint, or nil if the object could not be read.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/metadata"
@@ -94,23 +95,43 @@ func (p *pass) fill() error {
 	return nil
 }
 
+// changes returns what the caller sees of a list. It counts the changes beyond the limits in Outcome.OmittedChanges.
 func (p *pass) changes(list []plan.Change) []Change {
-	if len(list) == 0 {
+	size, fits := 0, 0
+	for fits < len(list) {
+		c := &list[fits]
+		n := &p.d.Nodes[c.Node]
+		bytes := len(c.Text) + int(n.End-n.Off) + 2 // a pointer is usually longer than upstream's text
+		if !p.takeChange(bytes + len(c.Text)) {
+			break
+		}
+		size, fits = size+bytes, fits+1
+	}
+	if omitted := len(list) - fits; omitted > 0 {
+		p.out.OmittedChanges += omitted
+		size *= 2 // the texts are copied, because each one keeps those of all omitted changes in memory
+	}
+	if fits == 0 || p.grow(int64(size+fits*int(unsafe.Sizeof(Change{})))) != nil {
 		return nil
 	}
-	size := 0
-	for _, c := range list {
-		n := &p.d.Nodes[c.Node]
-		size += len(c.Text) + int(n.End-n.Off) + 2 // a pointer is usually longer than upstream's text
-	}
 	texts := value.NewSlab(size)
-	all := make([]Change, len(list))
-	for i, c := range list {
+	all := make([]Change, fits)
+	for i, c := range list[:fits] {
+		if fits < len(list) {
+			c.Text = texts.Clone(c.Text)
+		}
 		all[i] = Change{Path: c.Path, Text: c.Text, Pointer: texts.Text(c.Path.AppendPointer),
 			Value:    texts.Bytes(func(dst []byte) []byte { return p.d.AppendJSON(dst, c.Node) }),
 			Position: p.keyPosition(p.d, c.Node, c.Path)}
 	}
 	return all
+}
+
+// takeChange counts a change with texts of some bytes. It returns false for changes beyond the limits.
+func (p *pass) takeChange(bytes int) bool {
+	l := p.r.Limits.WithDefaults()
+	p.changeCount, p.changeBytes = p.changeCount+1, p.changeBytes+bytes
+	return p.changeCount <= l.MaxViolations && p.changeBytes <= l.MaxViolationBytes
 }
 
 // keyPosition returns the position of a removed field in the body, or the zero Position for one that was filled in.
@@ -135,6 +156,10 @@ func (p *pass) unknownMetadata(paths []string) {
 	}
 	fields := &locator{d: original, finder: original.Finder(), stop: p.stop, steps: maxTried}
 	for i, text := range paths {
+		if !p.takeChange(2 * len(text)) {
+			p.out.OmittedChanges += len(paths) - i
+			return
+		}
 		if i%64 == 63 && p.stop.Stopped() {
 			return // the caller checks for the deadline
 		}

@@ -2,12 +2,33 @@ package admission
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func unknownField(path string) string { return `unknown field "` + path + `"` }
+
+// addUnknown adds the unknown fields with these paths to the errors of strict decoding. It adds nothing if memory is
+// short.
+func (p *pass) addUnknown(paths []string) {
+	const perText = 32 // the string, and the quoting text
+	size := len(paths) * perText
+	for _, path := range paths {
+		size += len(path)
+	}
+	if p.r.FieldValidation == Strict {
+		size *= 6 // the errors, and the texts of the rejection
+	}
+	if p.grow(int64(size)) != nil {
+		return
+	}
+	p.out.Strict = slices.Grow(p.out.Strict, len(paths))
+	for _, path := range paths {
+		p.out.Strict = append(p.out.Strict, unknownField(path))
+	}
+}
 
 // reportStrict rejects the errors of strict decoding, or adds them as warnings.
 func (p *pass) reportStrict() (rejected bool) {

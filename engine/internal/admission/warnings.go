@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// warn adds texts without duplicates, as API servers send each once.
+// warn adds texts without duplicates, as API servers send each once. It drops upstream's texts that Sent would drop for
+// those before them.
 func (p *pass) warn(texts ...string) {
 	if len(texts) == 0 {
 		return
@@ -18,9 +19,15 @@ func (p *pass) warn(texts ...string) {
 		}
 	}
 	for _, text := range texts {
+		if p.sentRunes > maxWarningRunes && !strings.HasPrefix(text, Notice) {
+			continue
+		}
 		if _, there := p.warned[text]; !there {
 			p.warned[text] = struct{}{}
 			p.out.Warnings = append(p.out.Warnings, text)
+			if fitsHeader(text) {
+				p.sentRunes += min(utf8.RuneCountInString(text), maxCutRunes)
+			}
 		}
 	}
 }

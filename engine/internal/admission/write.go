@@ -163,9 +163,7 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 		return true, nil
 	}
 	if track {
-		for _, f := range unknown {
-			p.out.Strict = append(p.out.Strict, unknownField(f))
-		}
+		p.addUnknown(unknown)
 	}
 	if err := p.fill(); err != nil {
 		return false, err

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
 	"github.com/crdeval/crdeval/engine/value"
@@ -88,7 +89,7 @@ type Change struct {
 }
 
 // Changes returns the edits as Prune and Default return them with track: pruned fields sorted by text, defaults in
-// document order. d is the Doc of the walk.
+// document order. d is the Doc of the walk. If its work is over because memory is short, there are no changes.
 func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 	segments, first := 0, 0 // first: index of the first default
 	for _, x := range e.List {
@@ -96,6 +97,10 @@ func (p *Plan) Changes(d *value.Doc, e *Edits) (pruned, defaulted []Change) {
 		if x.Kind == Pruned {
 			first++
 		}
+	}
+	size := segments*int(unsafe.Sizeof(value.Segment{})) + len(e.List)*int(unsafe.Sizeof(Change{})) + 2*e.bytes
+	if !d.Grow(size) {
+		return nil, nil
 	}
 	all, texts := make(value.Path, 0, segments), value.NewSlab(segments*12) // usual length of a name
 	list := make([]Change, len(e.List))

@@ -1123,7 +1123,10 @@ type ObjectChanges struct {
 	// The unknown fields that were removed.
 	Pruned []*FieldChange `protobuf:"bytes,1,rep,name=pruned,proto3" json:"pruned,omitempty"`
 	// The defaults that were added.
-	Defaulted     []*FieldChange `protobuf:"bytes,2,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
+	Defaulted []*FieldChange `protobuf:"bytes,2,rep,name=defaulted,proto3" json:"defaulted,omitempty"`
+	// The number of further changes that were left out. Both lists together have at most ServerLimits.max_violations
+	// changes, with at most ServerLimits.max_violation_bytes bytes of paths and values.
+	Omitted       int32 `protobuf:"varint,3,opt,name=omitted,proto3" json:"omitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1170,6 +1173,13 @@ func (x *ObjectChanges) GetDefaulted() []*FieldChange {
 		return x.Defaulted
 	}
 	return nil
+}
+
+func (x *ObjectChanges) GetOmitted() int32 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
 }
 
 // The traces of the rules of one object.
@@ -2878,10 +2888,11 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x11complete_metadata\x18\x04 \x01(\bR\x10completeMetadata\x12+\n" +
 	"\x05trace\x18\x05 \x01(\x0e2\x15.crdeval.v1.TraceModeR\x05trace\x12\x1f\n" +
 	"\vwith_status\x18\x06 \x01(\bR\n" +
-	"withStatus\"w\n" +
+	"withStatus\"\x91\x01\n" +
 	"\rObjectChanges\x12/\n" +
 	"\x06pruned\x18\x01 \x03(\v2\x17.crdeval.v1.FieldChangeR\x06pruned\x125\n" +
-	"\tdefaulted\x18\x02 \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\"U\n" +
+	"\tdefaulted\x18\x02 \x03(\v2\x17.crdeval.v1.FieldChangeR\tdefaulted\x12\x18\n" +
+	"\aomitted\x18\x03 \x01(\x05R\aomitted\"U\n" +
 	"\n" +
 	"RuleTraces\x12-\n" +
 	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +

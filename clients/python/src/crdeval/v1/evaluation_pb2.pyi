@@ -198,12 +198,14 @@ class EvaluationOptions(_message.Message):
     def __init__(self, field_validation: _Optional[_Union[FieldValidation, str]] = ..., view: _Optional[_Union[ObjectView, str]] = ..., item_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., complete_metadata: _Optional[bool] = ..., trace: _Optional[_Union[TraceMode, str]] = ..., with_status: _Optional[bool] = ...) -> None: ...
 
 class ObjectChanges(_message.Message):
-    __slots__ = ("pruned", "defaulted")
+    __slots__ = ("pruned", "defaulted", "omitted")
     PRUNED_FIELD_NUMBER: _ClassVar[int]
     DEFAULTED_FIELD_NUMBER: _ClassVar[int]
+    OMITTED_FIELD_NUMBER: _ClassVar[int]
     pruned: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
     defaulted: _containers.RepeatedCompositeFieldContainer[_violation_pb2.FieldChange]
-    def __init__(self, pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ...) -> None: ...
+    omitted: int
+    def __init__(self, pruned: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., defaulted: _Optional[_Iterable[_Union[_violation_pb2.FieldChange, _Mapping]]] = ..., omitted: _Optional[int] = ...) -> None: ...
 
 class RuleTraces(_message.Message):
     __slots__ = ("traces", "omitted")

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestManyChanges checks that reported changes are bounded, and charged before they are built. The object and the
+// warnings do not depend on the bound.
+func TestManyChanges(t *testing.T) {
+	schema := crdOf(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer","default":1}}}}}}`)
+	var fields strings.Builder
+	for i := range 30_000 {
+		fmt.Fprintf(&fields, `"u%05d":0,`, i)
+	}
+	object := Item{Object: JSON([]byte(objectOf(`{` + fields.String() + `"list":[` + strings.Repeat("{},", 100) + `{}]}`)))}
+	d := mustCompile(t, schema)
+	compiled, _, err := Compile(t.Context(), JSON([]byte(schema)), Options{Limits: Limits{MaxViolations: 1_000_000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := compiled.Admit(t.Context(), object, EvaluationOptions{})
+	if err != nil || len(all.Pruned)+len(all.Defaulted) != 30_101 || all.OmittedChanges != 0 {
+		t.Fatalf("%d and %d changes, %d omitted, %v", len(all.Pruned), len(all.Defaulted), all.OmittedChanges, err)
+	}
+	for _, call := range []func() (*Verdict, error){
+		func() (*Verdict, error) { return d.Admit(t.Context(), object, EvaluationOptions{}) },
+		func() (*Verdict, error) {
+			p, err := d.Prune(t.Context(), object, EvaluationOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return &Verdict{Pruned: p.Pruned, Defaulted: p.Defaulted, OmittedChanges: p.OmittedChanges + 101, Object: all.Object, Warnings: all.Warnings}, nil
+		},
+	} {
+		v, err := call()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Pruned) != 10_000 || len(v.Defaulted) != 0 || v.OmittedChanges != 20_101 || v.Pruned[9_999].Path != "spec.u09999" {
+			t.Errorf("%d and %d changes, %d omitted", len(v.Pruned), len(v.Defaulted), v.OmittedChanges)
+		}
+		if string(v.Object) != string(all.Object) || fmt.Sprint(v.Warnings) != fmt.Sprint(all.Warnings) {
+			t.Error("the object or the warnings depend on the bound")
+		}
+	}
+
+	noMemory := errors.New("no memory")
+	for _, validation := range []FieldValidation{FieldValidationWarn, FieldValidationStrict} {
+		var held, peak int64
+		for _, most := range []int64{1 << 40, 0} {
+			if most == 0 {
+				most = peak / 2
+			}
+			ctx := WithHooks(t.Context(), &Hooks{Grow: func(n int64) error {
+				if held += n; n > 0 && held > most {
+					held -= n
+					return noMemory
+				}
+				peak = max(peak, held)
+				return nil
+			}})
+			_, err := d.Validate(ctx, object, EvaluationOptions{FieldValidation: validation})
+			if errors.Is(err, noMemory) != (most < 1<<40) || held != 0 {
+				t.Errorf("at most %d bytes: %v, %d bytes are left", most, err, held)
+			}
+		}
+		if peak < 5_000_000 {
+			t.Errorf("peak of %d bytes", peak)
+		}
+	}
+}
