@@ -19,8 +19,11 @@ const requestID = "x-request-id"
 // maxRequestID bounds a request ID in bytes, over gRPC and REST.
 const maxRequestID = 128
 
-// accessLog logs every call at its end, without payloads.
-type accessLog struct{ log *slog.Logger }
+// accessLog logs every call at its end, without payloads. Calls rejected because of load go to overload.
+type accessLog struct {
+	log      *slog.Logger
+	overload *overloadLog
+}
 
 // levelOf returns the log level for a status. Limits and deadlines are caused by callers, which could fill the log.
 func levelOf(code codes.Code) slog.Level {
@@ -46,19 +49,19 @@ func (a accessLog) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServer
 	handler grpc.StreamHandler) error {
 	start := time.Now()
 	err := handler(srv, ss)
-	code := status.Code(err)
-	level := levelOf(code)
-	if !info.IsClientStream && code == codes.Unavailable || isOverload(err) {
-		level = slog.LevelDebug // every watch ends like this, and overloadLog has overloads
+	if !info.IsClientStream && status.Code(err) == codes.Unavailable && !isOverload(err) {
+		a.recordAt(ss.Context(), slog.LevelDebug, info.FullMethod, start, err) // every watch ends like this
+	} else {
+		a.record(ss.Context(), info.FullMethod, start, err)
 	}
-	a.recordAt(ss.Context(), level, info.FullMethod, start, err)
 	return err
 }
 
 func (a accessLog) record(ctx context.Context, method string, start time.Time, err error) {
 	level := levelOf(status.Code(err))
 	if isOverload(err) {
-		level = slog.LevelDebug // overloadLog has it
+		level = slog.LevelDebug
+		a.overload.add(ctx, err)
 	}
 	a.recordAt(ctx, level, method, start, err)
 }

@@ -2,14 +2,21 @@ package transport
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // TestLevels: errors caused by callers are not logged at the default level.
@@ -38,5 +45,29 @@ func TestRequestIDsAreBounded(t *testing.T) {
 	ids := regexp.MustCompile(`request_id=(\S+)`).FindAllStringSubmatch(logged.String(), -1)
 	if len(ids) != 2 || ids[0][1] != strings.Repeat("a", 128) || strings.HasPrefix(ids[1][1], "b") || len(ids[1][1]) > 128 {
 		t.Errorf("%v in the log:\n%s", ids, &logged)
+	}
+}
+
+// TestOverloadsAreSummed: calls that are rejected because of load are logged together, whatever part of the server has
+// rejected them.
+func TestOverloadsAreSummed(t *testing.T) {
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	access := accessLog{log, &overloadLog{log: log}}
+	fromAPI := api.MemoryError(flow.ErrNoMemory)
+	for _, err := range []error{errMemoryShort, fromAPI, fmt.Errorf("wrapped: %w", fromAPI)} {
+		for range 1000 {
+			access.record(t.Context(), "/test.Echo/Call", time.Now(), err)
+			_ = access.stream(nil, anonymous{ctx: t.Context()}, &grpc.StreamServerInfo{IsServerStream: true, IsClientStream: true},
+				func(any, grpc.ServerStream) error { return err })
+		}
+	}
+	if n := access.overload.calls.Load(); n != 5999 || strings.Count(logged.String(), "\n") != 1 {
+		t.Errorf("%d calls are not logged yet, in the log:\n%.1000s", n, &logged)
+	}
+	logged.Reset()
+	access.record(t.Context(), "/test.Echo/Call", time.Now(), status.Error(codes.Unavailable, "the store is gone"))
+	if !strings.Contains(logged.String(), "level=WARN") {
+		t.Errorf("logged: %s", &logged)
 	}
 }

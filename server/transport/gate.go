@@ -55,17 +55,28 @@ func NewGate(o GateOptions) *Gate {
 }
 
 // Admit reserves a slot for a call, or returns the error with which it is rejected. The slot is nil if calls are
-// unlimited.
+// unlimited. It logs the rejected calls, like accessLog.
 func (g *Gate) Admit(ctx context.Context) (*flow.Slot, error) {
+	slot, err := g.admit(ctx)
+	if err != nil {
+		g.overload.add(ctx, err)
+	}
+	return slot, err
+}
+
+// admit is Admit for calls with an accessLog.
+func (g *Gate) admit(ctx context.Context) (*flow.Slot, error) {
 	if g.UnderPressure != nil && g.UnderPressure() {
-		return nil, g.reject(ctx, RejectedMemory, errMemoryShort)
+		g.Rejected(RejectedMemory)
+		return nil, errMemoryShort
 	}
 	if g.Limiter == nil {
 		return nil, nil
 	}
 	slot, rejection := g.Limiter.Admit(g.Caller(ctx))
 	if rejection != nil {
-		return nil, g.reject(ctx, string(rejection.Reason), rejection.Error(limitError))
+		g.Rejected(string(rejection.Reason))
+		return nil, rejection.Error(limitError)
 	}
 	return slot, nil
 }
@@ -79,7 +90,7 @@ func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 		var slot *flow.Slot
 		if !isProbe(info.FullMethodName) {
 			var err error
-			if slot, err = g.Admit(ctx); err != nil {
+			if slot, err = g.admit(ctx); err != nil {
 				log.record(ctx, info.FullMethodName, time.Now(), err)
 				return nil, err
 			}
@@ -98,7 +109,7 @@ func (g *Gate) enter(ctx context.Context, method string) (slot *flow.Slot, relea
 		return slot, func() {}, nil
 	}
 	flow.LeaseOf(ctx).Transfer(g.Caller(ctx)) // it was opened for the connection
-	slot, err = g.Admit(ctx)
+	slot, err = g.admit(ctx)
 	return slot, slot.Release, err
 }
 

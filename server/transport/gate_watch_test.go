@@ -14,7 +14,7 @@ import (
 // TestWatchUsesNoSlot: a watch needs a free slot to begin and does not keep it. Its end is not logged as a warning.
 func TestWatchUsesNoSlot(t *testing.T) {
 	var text bytes.Buffer
-	log := accessLog{slog.New(slog.NewTextHandler(&text, nil))}
+	log := accessLog{slog.New(slog.NewTextHandler(&text, nil)), &overloadLog{log: quiet()}}
 	a := NewGate(GateOptions{Limiter: newLimiter(1), Log: quiet()})
 	listen := &grpc.StreamServerInfo{FullMethod: "/test.Echo/Listen", IsServerStream: true}
 	ended := status.Error(codes.Unavailable, "shutting down")

@@ -69,9 +69,11 @@ func (o ServerOptions) withDefaults() ServerOptions {
 	return o
 }
 
+func (o ServerOptions) accessLog() accessLog { return accessLog{o.Log, &o.Gate.overload} }
+
 // interceptors returns the interceptors of every call, the outermost first.
 func (o ServerOptions) interceptors(inner bool) (unary []grpc.UnaryServerInterceptor, stream []grpc.StreamServerInterceptor) {
-	access, panics := accessLog{o.Log}, onPanic(o.Log)
+	access, panics := o.accessLog(), onPanic(o.Log)
 	account := accounts{memory: o.Memory, caller: o.Gate.Caller, rejected: o.Gate.Rejected, inner: inner}
 	unary = []grpc.UnaryServerInterceptor{receivedUnary, access.unary, account.unary,
 		recovery.UnaryServerInterceptor(panics), o.Guard.unary, o.Gate.unary}
@@ -106,7 +108,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.RPCDecompressor(noGzip{}), //nolint:staticcheck // an encoding.Compressor would also be that of this process's clients
 		grpc.ForceServerCodecV2(accountingCodec{o.Codec}),
-		grpc.InTapHandle(o.Guard.tap(accessLog{o.Log}, o.Gate.tap(accessLog{o.Log}))),
+		grpc.InTapHandle(o.Guard.tap(o.accessLog(), o.Gate.tap(o.accessLog()))),
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),

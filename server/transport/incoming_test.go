@@ -117,7 +117,7 @@ func TestIncompleteMessages(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begin := func() error {
-		_, err := gate.tap(accessLog{quiet()})(ctx, &tap.Info{FullMethodName: method})
+		_, err := gate.tap(accessLog{quiet(), &gate.overload})(ctx, &tap.Info{FullMethodName: method})
 		return err
 	}
 	if err := begin(); err != nil {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -17,7 +19,7 @@ import (
 )
 
 // An overloadError rejects a call because of load. In an overload, most calls get one. So it is built once for many
-// calls, and the access log has it at the level debug only.
+// calls.
 type overloadError struct{ status *status.Status }
 
 // Error implements error.
@@ -41,13 +43,6 @@ func limitError(r *flow.Rejection) error {
 		text = fmt.Sprintf("the limit of %d calls in flight is reached: retry later, or raise --max-in-flight", r.Limit)
 	}
 	return overloaded(text, r.Delay, nil)
-}
-
-// reject counts a rejected call.
-func (g *Gate) reject(ctx context.Context, reason string, err error) error {
-	g.Rejected(reason)
-	g.overload.add(ctx, err)
-	return err
 }
 
 // yieldInterval is after how many rejected calls a goroutine yields. Otherwise, the goroutine of a connection could
@@ -75,8 +70,13 @@ func (o *overloadLog) add(ctx context.Context, err error) {
 	o.log.WarnContext(ctx, "calls are rejected because of overload", "calls", o.calls.Swap(0), "latest", err)
 }
 
-// isOverload reports whether the load of the server has caused an error.
+// isOverload reports whether an error has the reason OVERLOADED.
 func isOverload(err error) bool {
-	_, is := errors.AsType[*overloadError](err)
-	return is
+	if _, is := errors.AsType[*overloadError](err); is {
+		return true
+	}
+	st, is := status.FromError(err)
+	return is && st.Code() == codes.Unavailable && api.ErrorInfoOf(st.Proto()).GetReason() == reasonOverloaded
 }
+
+var reasonOverloaded = strings.TrimPrefix(crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED.String(), "ERROR_REASON_")
