@@ -55,9 +55,15 @@ func New(ctx context.Context, o Options) (c *Control, err error) {
 		}
 	}
 	if o.File != "" {
-		c.policy, err = reload.New([]string{o.File}, func(contents [][]byte) (*policy, error) { return parsePolicy(contents[0]) })
+		c.policy, err = reload.New([]string{o.File}, func(contents [][]byte) (*policy, error) {
+			p, err := parsePolicy(contents[0])
+			if err != nil {
+				err = fmt.Errorf("%s: %w", o.File, err)
+			}
+			return p, err
+		})
 		if err != nil {
-			return nil, fmt.Errorf("access file %s: %w", o.File, err)
+			return nil, fmt.Errorf("access file: %w", err)
 		}
 	}
 	if o.Issuer.URL != "" {
@@ -163,6 +169,9 @@ func (c *Control) authenticateHeader(values []string) (Identity, error) {
 	const dots = 2 // in a JWT
 	if c.jwts != nil && strings.Count(token, ".") == dots {
 		return c.jwts.verify(token)
+	}
+	if c.jwts != nil {
+		return Identity{}, unauthenticated("the bearer token in the header authorization is unknown, and it is not a JWT: send a valid one")
 	}
 	return Identity{}, unauthenticated("the bearer token in the header authorization is unknown: send a valid one")
 }

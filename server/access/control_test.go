@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -172,7 +173,7 @@ func jwks(t *testing.T, keys ...issuerKey) string {
 
 type claims map[string]any
 
-func sign(t *testing.T, algorithm jose.SignatureAlgorithm, key any, c claims) string {
+func sign(t *testing.T, algorithm jose.SignatureAlgorithm, key, c any) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: key}, nil)
 	if err != nil {
@@ -218,40 +219,51 @@ func TestJWTs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text, err := json.Marshal(with(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
 	good := sign(t, jose.ES256, key.PrivateKey, with(nil))
 	base := Issuer{URL: url, Audiences: []string{"other", "crdeval"}, JWKSFile: file, GroupsClaim: "groups", GroupsPrefix: "oidc:"}
 	email, plain := base, base
 	email.UsernameClaim, plain.UsernamePrefix = "email", "-"
+	bare := base
+	bare.GroupsPrefix = ""
 	for name, c := range map[string]struct {
 		issuer Issuer
 		token  string
 		want   string // the name, or "" for an error
+		err    string // a part of the error
 	}{
-		"good":                  {base, good, url + "#alice"},
-		"without prefix":        {plain, good, "alice"},
-		"email":                 {email, good, "a@x.example"},
-		"an unverified email":   {email, sign(t, jose.ES256, key.PrivateKey, with(claims{"email_verified": false})), ""},
-		"a verified email":      {email, sign(t, jose.ES256, key.PrivateKey, with(claims{"email_verified": true})), "a@x.example"},
-		"several audiences":     {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"aud": []string{"x", "crdeval"}})), "alice"},
-		"a group as a string":   {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"groups": "devs"})), "alice"},
-		"within the clock skew": {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"exp": now.Add(-29 * time.Second).Unix()})), "alice"},
-		"expired":               {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"exp": now.Add(-31 * time.Second).Unix()})), ""},
-		"without expiry":        {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"exp": nil})), ""},
-		"not yet valid":         {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"nbf": now.Add(time.Hour).Unix()})), ""},
-		"another issuer":        {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"iss": "https://evil.example"})), ""},
-		"another audience":      {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"aud": "x"})), ""},
-		"without audience":      {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"aud": nil})), ""},
-		"another key":           {plain, sign(t, jose.ES256, other.PrivateKey, with(nil)), ""},
-		"without a name":        {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": nil})), ""},
-		"a name of a number":    {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": 1})), ""},
-		"a long name":           {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": strings.Repeat("x", 257)})), ""},
-		"groups of numbers":     {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"groups": []int{1}})), ""},
-		"HMAC with public key":  {plain, sign(t, jose.HS256, public, with(nil)), ""},
-		"alg none":              {plain, unsigned(`{"alg":"none"}`), ""},
-		"alg None":              {plain, unsigned(`{"alg":"None","typ":"JWT"}`), ""},
-		"no signature":          {plain, unsigned(`{"alg":"ES256"}`), ""},
-		"a cut token":           {plain, good[:len(good)-4], ""},
-		"nonsense":              {plain, "a.b.c", ""},
+		"good":                  {base, good, url + "#alice", ""},
+		"without prefix":        {plain, good, "alice", ""},
+		"email":                 {email, good, "a@x.example", ""},
+		"an unverified email":   {email, sign(t, jose.ES256, key.PrivateKey, with(claims{"email_verified": false})), "", "not verified"},
+		"a verified email":      {email, sign(t, jose.ES256, key.PrivateKey, with(claims{"email_verified": true})), "a@x.example", ""},
+		"several audiences":     {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"aud": []string{"x", "crdeval"}})), "alice", ""},
+		"a group as a string":   {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"groups": "devs"})), "alice", ""},
+		"within the clock skew": {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"exp": now.Add(-29 * time.Second).Unix()})), "alice", ""},
+		"expired":               {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"exp": now.Add(-31 * time.Second).Unix()})), "", "the bearer token has expired"},
+		"without expiry":        {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"exp": nil})), "", "has expired"},
+		"not yet valid":         {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"nbf": now.Add(time.Hour).Unix()})), "", "is not yet valid"},
+		"another issuer":        {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"iss": "https://evil.example"})), "", "is of another issuer"},
+		"another audience":      {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"aud": "x"})), "", "its aud does not include"},
+		"without audience":      {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"aud": nil})), "", "its aud does not include"},
+		"another key":           {plain, sign(t, jose.ES256, other.PrivateKey, with(nil)), "", "is not signed with a key of the configured issuer"},
+		"without a name":        {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": nil})), "", "the claim sub"},
+		"a name of a number":    {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": 1})), "", "the bearer token"},
+		"a long name":           {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": strings.Repeat("x", 257)})), "", "the bearer token"},
+		"groups of numbers":     {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"groups": []int{1}})), "", "the bearer token"},
+		"HMAC with public key":  {plain, sign(t, jose.HS256, public, with(nil)), "", "is not a JWT with an accepted signature algorithm"},
+		"alg none":              {plain, unsigned(`{"alg":"none"}`), "", "is not a JWT with an accepted"},
+		"alg None":              {plain, unsigned(`{"alg":"None","typ":"JWT"}`), "", "the bearer token"},
+		"no signature":          {plain, unsigned(`{"alg":"ES256"}`), "", ""},
+		"a cut token":           {plain, good[:len(good)-4], "", "is not signed with a key"},
+		"nonsense":              {plain, "a.b.c", "", "is not a JWT with an accepted"},
+		"exp as text":           {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"exp": fmt.Sprint(now.Add(time.Hour).Unix())})), "", "a claim exp that is not a number"},
+		"a claim twice":         {plain, sign(t, jose.ES256, key.PrivateKey, json.RawMessage(`{"sub":"bob",`+string(text)[1:])), "", "a claim twice"},
+		"not an object":         {plain, sign(t, jose.ES256, key.PrivateKey, json.RawMessage(`[]`)), "", "not a JSON object"},
+		"an opaque token":       {plain, "opaque", "", "it is not a JWT"},
 	} {
 		control, err := New(t.Context(), Options{Issuer: c.issuer, Now: current, Log: quiet})
 		if err != nil {
@@ -259,7 +271,7 @@ func TestJWTs(t *testing.T) {
 		}
 		for range 2 { // the second time from the cache
 			id, err := control.Authenticate(Credentials{Authorization: []string{"Bearer " + c.token}})
-			if id.Name != c.want || (err == nil) != (c.want != "") || err != nil && strings.Contains(err.Error(), c.token) {
+			if id.Name != c.want || (err == nil) != (c.want != "") || err != nil && (strings.Contains(err.Error(), c.token) || !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("%s: %+v, %v", name, id, err)
 			}
 			if err == nil && !slices.Equal(id.Groups, []string{"oidc:devs", Authenticated}) {
@@ -268,7 +280,15 @@ func TestJWTs(t *testing.T) {
 		}
 	}
 
-	control, err := New(t.Context(), Options{Issuer: plain, Now: current, Log: quiet})
+	control, err := New(t.Context(), Options{Issuer: bare, Now: current, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	masters := sign(t, jose.ES256, key.PrivateKey, with(claims{"groups": []string{"system:masters", "devs", Authenticated}}))
+	if id, err := control.Authenticate(Credentials{Authorization: []string{"Bearer " + masters}}); err != nil || !slices.Equal(id.Groups, []string{"devs", Authenticated}) {
+		t.Errorf("groups without a prefix: %v, %v", id.Groups, err)
+	}
+	control, err = New(t.Context(), Options{Issuer: plain, Now: current, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

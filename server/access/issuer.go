@@ -21,6 +21,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	kjson "sigs.k8s.io/json"
+
 	"github.com/crdeval/crdeval/server/reload"
 )
 
@@ -31,9 +33,9 @@ type Issuer struct {
 	UsernameClaim  string   // "": sub
 	UsernamePrefix string   // "": the URL and '#', except for the claim email; "-": no prefix
 	GroupsClaim    string   // "": tokens have no groups
-	GroupsPrefix   string
-	JWKSFile       string // has the keys; "": they are read from the issuer
-	CA             string // PEM file with the CAs of the issuer; "": those of the system
+	GroupsPrefix   string   // groups that begin with "system:" after that are ignored
+	JWKSFile       string   // has the keys; "": they are read from the issuer
+	CA             string   // PEM file with the CAs of the issuer; "": those of the system
 }
 
 // Validate checks the settings.
@@ -143,16 +145,46 @@ func (v *jwtVerifier) keys() *keySet {
 
 // VerifySignature implements oidc.KeySet. It never fetches keys: gRPC authenticates calls on the goroutine that reads
 // their connection, and callers can invent key IDs.
-func (v *jwtVerifier) VerifySignature(_ context.Context, jwt string) ([]byte, error) {
+func (v *jwtVerifier) VerifySignature(ctx context.Context, jwt string) (payload []byte, err error) {
+	c := ctx.Value(checkKey{}).(*check) //nolint:forcetypeassert // of verify
 	keys := v.keys()
 	if keys == nil {
+		c.problem = "cannot be verified, because the server has not yet read the keys of the issuer: send it again later"
 		return nil, errors.New("the keys of the issuer are not loaded yet")
 	}
-	payload, err := keys.verify(jwt)
-	if err != nil {
+	if payload, err = keys.verify(jwt); err != nil {
 		v.stale.Store(true)
+		c.problem = "is not signed with a key of the configured issuer: send one of this issuer"
+		return nil, err
 	}
+	c.problem, err = v.checkClaims(payload)
 	return payload, err
+}
+
+// check has what a caller may know about a token that is rejected.
+type check struct{ problem string }
+
+type checkKey struct{}
+
+// checkClaims returns what is wrong with the claims of a token with a valid signature. The library accepts repeated
+// claims, and numbers as strings.
+func (v *jwtVerifier) checkClaims(payload []byte) (problem string, err error) {
+	var claims map[string]any
+	strict, err := kjson.UnmarshalStrict(payload, &claims)
+	if err = cmp.Or(err, errors.Join(strict...)); err != nil {
+		return "has claims that are not a JSON object, or a claim twice", err
+	}
+	for _, claim := range []string{"exp", "nbf", "iat"} {
+		switch claims[claim].(type) {
+		case nil, int64, float64:
+		default:
+			return "has a claim " + claim + " that is not a number", errors.New("the claim " + claim + " is not a number")
+		}
+	}
+	if claims["iss"] != v.URL {
+		return "is of another issuer: its claim iss is not the configured issuer", nil
+	}
+	return "is not yet valid: its claim nbf is in the future", nil
 }
 
 // verify returns the identity of a JWT.
@@ -161,13 +193,14 @@ func (v *jwtVerifier) verify(token string) (Identity, error) {
 	if known, ok := v.verified.Get(digest); ok && known.keys == keys && v.now().Add(-clockSkew).Before(known.expiry) {
 		return known.id, nil
 	}
-	parsed, err := v.verifier.Verify(context.Background(), token)
+	c := check{"is not a JWT with an accepted signature algorithm"}
+	parsed, err := v.verifier.Verify(context.WithValue(context.Background(), checkKey{}, &c), token)
 	if err != nil {
 		if _, expired := errors.AsType[*oidc.TokenExpiredError](err); expired {
-			return Identity{}, unauthenticated("the bearer token has expired")
+			c.problem = "has expired"
 		}
 		v.log.Debug("a JWT is rejected", "error", err)
-		return Identity{}, unauthenticated("the bearer token is not valid: the log of the server has the reason at level debug")
+		return Identity{}, unauthenticated("the bearer token " + c.problem)
 	}
 	if !slices.ContainsFunc(v.Audiences, func(a string) bool { return slices.Contains(parsed.Audience, a) }) {
 		return Identity{}, unauthenticated("the bearer token is not for this server: its aud does not include the configured audience")
@@ -224,7 +257,9 @@ func (v *jwtVerifier) groups(claims map[string]any) (groups []string, err error)
 		if !ok || group == "" || len(group) > maxNameBytes {
 			return nil, unauthenticated(fmt.Sprintf("the claim %s of the bearer token is not a list of group names", v.GroupsClaim))
 		}
-		groups = append(groups, v.GroupsPrefix+group)
+		if group = v.GroupsPrefix + group; !strings.HasPrefix(group, reserved) {
+			groups = append(groups, group)
+		}
 	}
 	return groups, nil
 }

@@ -1,88 +1,60 @@
 package access
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
-
-	yaml "go.yaml.in/yaml/v3"
 )
 
 // policy is the content of the access file.
 type policy struct {
-	Bindings *[]binding  `yaml:"bindings"`
-	Quotas   []quotaRule `yaml:"quotas"`
+	bindings []binding
+	quotas   []quotaRule
 }
 
 // binding gives subjects a role in catalogs.
 type binding struct {
-	Role     Role     `yaml:"role"`
-	Catalogs []string `yaml:"catalogs"`
-	Users    []string `yaml:"users"`
-	Groups   []string `yaml:"groups"`
+	role                    Role
+	catalogs, users, groups []string
 }
 
 // parsePolicy reads an access file. Unknown fields, empty lists of catalogs, and a file without bindings are errors.
 func parsePolicy(text []byte) (*policy, error) {
-	p := &policy{}
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
-	if err := d.Decode(p); err != nil && !errors.Is(err, io.EOF) {
+	var errs []error
+	root, err := parseDocument(text, &errs)
+	if err != nil {
 		return nil, err
 	}
-	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the file has more than one document")
+	p, fields := &policy{}, root.fields("bindings", "quotas")
+	for _, b := range root.field(fields, "bindings", "add bindings, or write 'bindings: []' to deny every call").list() {
+		p.bindings = append(p.bindings, parseBinding(b))
 	}
-	if p.Bindings == nil {
-		return nil, errors.New("bindings is missing: add bindings, or write 'bindings: []' to deny every call")
-	}
-	var errs []error
-	at := func(list string, i int) func(field, format string, args ...any) {
-		return func(field, format string, args ...any) {
-			errs = append(errs, fmt.Errorf("%s[%d].%s: %s", list, i, field, fmt.Sprintf(format, args...)))
-		}
-	}
-	for i := range *p.Bindings {
-		(*p.Bindings)[i].check(at("bindings", i))
-	}
-	for i := range p.Quotas {
-		p.Quotas[i].check(at("quotas", i))
+	for _, q := range fields["quotas"].list() {
+		p.quotas = append(p.quotas, parseQuota(q))
 	}
 	return p, errors.Join(errs...)
 }
 
-func (b *binding) check(wrong func(field, format string, args ...any)) {
-	if _, known := permissionsOf[b.Role]; !known {
-		wrong("role", "%q is not a role: use one of %s", b.Role, strings.Join(roleNames(), ", "))
-	}
-	checkGlobs(b.Catalogs, "catalogs", wrong)
-	if len(b.Users)+len(b.Groups) == 0 {
-		wrong("users", "the binding has neither users nor groups")
-	}
-	for field, list := range map[string][]string{"users": b.Users, "groups": b.Groups} {
-		if slices.Contains(list, "") {
-			wrong(field, "a name is empty")
+func parseBinding(n node) (b binding) {
+	fields, roles := n.fields("role", "catalogs", "users", "groups"), strings.Join(roleNames(), ", ")
+	if f := n.field(fields, "role", "use one of "+roles); f.Node != nil {
+		b.role = Role(f.Value)
+		if _, known := permissionsOf[b.role]; !known {
+			f.wrong("%q is not a role: use one of %s", f.Value, roles)
 		}
 	}
-}
-
-func checkGlobs(globs []string, field string, wrong func(field, format string, args ...any)) {
-	if len(globs) == 0 {
-		wrong(field, "the list is empty: use '*' for all catalogs")
+	b.catalogs, b.users, b.groups = n.catalogs(fields), fields["users"].names(), fields["groups"].names()
+	if len(b.users)+len(b.groups) == 0 && len(fields) > 0 {
+		n.wrong("the binding has neither users nor groups: add a name to one of these lists")
 	}
-	if slices.Contains(globs, "") {
-		wrong(field, "a name is empty")
-	}
+	return b
 }
 
 // permissions returns what an identity may do in a catalog.
 func (p *policy) permissions(id Identity, catalog string) (all Permission) {
-	for i := range *p.Bindings {
-		if b := &(*p.Bindings)[i]; b.has(id) && matchesAny(b.Catalogs, catalog) {
-			all |= permissionsOf[b.Role]
+	for i := range p.bindings {
+		if b := &p.bindings[i]; b.has(id) && matchesAny(b.catalogs, catalog) {
+			all |= permissionsOf[b.role]
 		}
 	}
 	return all
@@ -90,28 +62,30 @@ func (p *policy) permissions(id Identity, catalog string) (all Permission) {
 
 // has reports whether a binding is for an identity.
 func (b *binding) has(id Identity) bool {
-	return matchesName(b.Users, id.Name) || slices.ContainsFunc(id.Groups, func(g string) bool { return matchesName(b.Groups, g) })
+	return matchesName(b.users, id.Name) || slices.ContainsFunc(id.Groups, func(g string) bool { return matchesName(b.groups, g) })
 }
 
 // bindsAnonymous reports whether callers without credentials have a role in a catalog.
 func (p *policy) bindsAnonymous() bool {
-	return slices.ContainsFunc(*p.Bindings, func(b binding) bool { return b.has(anonymous) })
+	return slices.ContainsFunc(p.bindings, func(b binding) bool { return b.has(anonymous) })
 }
 
 // quota returns the quota in the first entry that matches the catalog.
 func (p *policy) quota(catalog string) Quota {
-	for i := range p.Quotas {
-		if matchesAny(p.Quotas[i].Catalogs, catalog) {
-			return p.Quotas[i].quota()
+	for i := range p.quotas {
+		if matchesAny(p.quotas[i].catalogs, catalog) {
+			return p.quotas[i].quota
 		}
 	}
 	return Quota{}
 }
 
+// reserved begins the names of Kubernetes.
+const reserved = "system:"
+
 // matchesName reports whether a user or group matches one of the globs. Names that begin with "system:" match only
 // globs that begin with it too. So '*' does not include callers without credentials.
 func matchesName(globs []string, name string) bool {
-	const reserved = "system:"
 	return slices.ContainsFunc(globs, func(g string) bool {
 		return matches(g, name) && (!strings.HasPrefix(name, reserved) || strings.HasPrefix(g, reserved))
 	})

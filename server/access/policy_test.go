@@ -7,27 +7,39 @@ import (
 
 func TestParsePolicyRejects(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":            {"", "bindings is missing"},
-		"a comment":        {"# nothing\n", "bindings is missing"},
-		"only quotas":      {"quotas: [{catalogs: ['*'], crds: 1}]", "bindings is missing"},
-		"unknown field":    {"bindings: []\nbinding: []", "binding"},
-		"unknown in entry": {"bindings: [{role: reader, catalogs: ['*'], user: [a]}]", "user"},
-		"duplicate field":  {"bindings: []\nbindings: []", "already defined"},
-		"two documents":    {"bindings: []\n---\nbindings: []", "more than one document"},
-		"unknown role":     {"bindings: [{role: root, catalogs: ['*'], users: [a]}]", `bindings[0].role: "root" is not a role`},
-		"no role":          {"bindings: [{catalogs: ['*'], users: [a]}]", "bindings[0].role"},
-		"no catalogs":      {"bindings: [{role: reader, users: [a]}]", "bindings[0].catalogs: the list is empty"},
-		"no subjects":      {"bindings: [{role: reader, catalogs: ['*']}]", "neither users nor groups"},
-		"an empty user":    {"bindings: [{role: reader, catalogs: ['*'], users: ['']}]", "bindings[0].users: a name is empty"},
-		"a quota of 0":     {"bindings: []\nquotas: [{catalogs: ['*'], crds: 0}]", "quotas[0].crds: 0 is less than 1"},
-		"a negative quota": {"bindings: []\nquotas: [{catalogs: ['*'], watches: -1}]", "quotas[0].watches"},
-		"no quota":         {"bindings: []\nquotas: [{catalogs: ['*']}]", "the entry has no quota"},
-		"a wrong size":     {"bindings: []\nquotas: [{catalogs: ['*'], bytes: many}]", "not a size"},
-		"not a mapping":    {"- a", "cannot unmarshal"},
+		"empty":            {"", "line 1: bindings: the field is missing: add bindings"},
+		"a comment":        {"# nothing\n", "line 1: bindings: the field is missing"},
+		"null":             {"bindings:\n", "line 1: bindings: the field is missing"},
+		"only quotas":      {"quotas: [{catalogs: ['*'], crds: 1}]", "line 1: bindings: the field is missing"},
+		"unknown field":    {"bindings: []\nbinding: []", "line 2: binding: unknown field: use bindings, quotas"},
+		"unknown in entry": {"bindings:\n- role: reader\n  catalogs: ['*']\n  user: [a]\n  groups: [a]", "line 4: bindings[0].user: unknown field: use role, catalogs, users, groups"},
+		"unknown in quota": {"bindings: []\nquotas:\n- {catalogs: ['*'], crd: 1}", "line 3: quotas[0].crd: unknown field: use catalogs, crds, bytes, revisions, watches"},
+		"duplicate field":  {"bindings: []\nbindings: []", "line 2: bindings: the field is set twice"},
+		"two documents":    {"bindings: []\n---\nbindings: []", "line 2: the file has more than one document"},
+		"a syntax error":   {"bindings: []\na: b: c", "line 2: "},
+		"unknown role":     {"bindings:\n- role: root\n  catalogs: ['*']\n  users: [a]", `line 2: bindings[0].role: "root" is not a role: use one of reader, evaluator, registrar, admin`},
+		"no role":          {"bindings: [{catalogs: ['*'], users: [a]}]", "line 1: bindings[0].role: the field is missing: use one of reader,"},
+		"no catalogs":      {"bindings: [{role: reader, users: [a]}]", "line 1: bindings[0].catalogs: the field is missing: list names"},
+		"empty catalogs":   {"bindings: [{role: reader, users: [a], catalogs: []}]", "line 1: bindings[0].catalogs: the list is empty"},
+		"catalogs as text": {"bindings: [{role: reader, users: [a], catalogs: a}]", "line 1: bindings[0].catalogs: the value is not a list"},
+		"no subjects":      {"bindings: [{role: reader, catalogs: ['*']}]", "line 1: bindings[0]: the binding has neither users nor groups"},
+		"an empty user":    {"bindings:\n- role: reader\n  catalogs: ['*']\n  users: [a,\n   '']", "line 5: bindings[0].users[1]: the value is not a name"},
+		"a quota of 0":     {"bindings: []\nquotas: [{catalogs: ['*'], crds: 0}]", `line 2: quotas[0].crds: "0" is not a number of at least 1`},
+		"a negative quota": {"bindings: []\nquotas: [{catalogs: ['*'], watches: -1}]", "line 2: quotas[0].watches: "},
+		"a quota of text":  {"bindings: []\nquotas: [{catalogs: ['*'], watches: many}]", `line 2: quotas[0].watches: "many" is not a number`},
+		"no quota":         {"bindings: []\nquotas: [{catalogs: ['*']}]", "line 2: quotas[0]: the entry has no quota"},
+		"a wrong size":     {"bindings: []\nquotas: [{catalogs: ['*'], bytes: many}]", `line 2: quotas[0].bytes: "many" is not a size`},
+		"a size of 0":      {"bindings: []\nquotas: [{catalogs: ['*'], bytes: 0}]", `line 2: quotas[0].bytes: "0" is less than 1`},
+		"not a mapping":    {"- a", "line 1: the value is not a mapping: use the fields bindings, quotas"},
+		"text in a list":   {"bindings: [a]", "line 1: bindings[0]: the value is not a mapping: use the fields role, catalogs, users, groups"},
 	} {
-		if _, err := parsePolicy([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parsePolicy([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	const shared = "bindings: [{role: reader, catalogs: &all ['*'], users: [1]}, {role: admin, catalogs: *all, users: [b]}]"
+	if p, err := parsePolicy([]byte(shared)); err != nil || p.permissions(Identity{Name: "b"}, "x")&Administer == 0 || p.permissions(Identity{Name: "1"}, "x") != Read {
+		t.Errorf("an alias: %v", err)
 	}
 }
 
