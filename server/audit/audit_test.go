@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/access"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/registry"
@@ -35,6 +36,7 @@ func (f fake) RegisterAll(context.Context, string, []registry.Submission) ([]reg
 	return []registry.Submitted{
 		{Registration: registry.Registration{Outcome: registry.Created, CRD: c}}, {Registration: registry.Registration{Outcome: registry.Unchanged, CRD: c}},
 		{Err: errors.New("the second is invalid")},
+		{Registration: registry.Registration{Report: &engine.Report{Name: "b.example"}}, Err: errors.New("a quota")},
 	}, "", f.err
 }
 
@@ -88,6 +90,7 @@ func TestChanges(t *testing.T) {
 	want := []Entry{
 		{Action: "RegisterCrd", CRD: "a.example", Outcome: "CREATED", Revision: "r1", Etag: "e1"},
 		{Action: "RegisterCrd", Outcome: OutcomeFailed, Error: "the second is invalid"},
+		{Action: "RegisterCrd", CRD: "b.example", Outcome: OutcomeFailed, Error: "a quota"},
 		{Action: "SetConversion", CRD: "a.example", Outcome: "UPDATED"},
 		{Action: "DeleteCrd", CRD: "a.example", Outcome: OutcomeFailed, Error: "no such CRD"},
 	}
@@ -96,7 +99,7 @@ func TestChanges(t *testing.T) {
 	}
 	for i, e := range got {
 		user, address := "alice", "192.0.2.1:7"
-		if i == 3 {
+		if i == 4 {
 			user, address = "--crds", ""
 		}
 		w := want[i]

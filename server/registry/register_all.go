@@ -16,7 +16,8 @@ type Submission struct {
 	Conversion engine.Document
 }
 
-// Submitted is the result of a Submission: a Registration or an error.
+// Submitted is the result of a Submission: a Registration or an error. With an error, the Registration has only the
+// report, if the manifest was compiled.
 type Submitted struct {
 	Registration Registration
 	Err          error
@@ -67,6 +68,9 @@ func (r *Registry) RegisterAll(
 		}
 		if err != nil {
 			out[i].Err = err
+			if j != nil {
+				out[i].Registration.Report = j.report
+			}
 			var e *Error
 			if failed == nil && (errors.As(err, &e) && e.Reason == StoreUnavailable || ctx.Err() != nil) {
 				failed = err
