@@ -138,6 +138,10 @@ image: ## Build the container image bin/crdeval-image.tar for PLATFORMS (amd64 a
 	@cd .tools/image && go run . -version '$(VERSION)' -commit '$(COMMIT)' -created "$$(git log -1 --format=%ct)" \
 		-output $(BIN)/crdeval-image.tar $(PLATFORMS:%=$(BIN)/linux-%/crdeval)
 
+.PHONY: chart
+chart: ## Render the Helm chart without an installed Helm; FLAGS='--values=FILE'
+	@"$$(cd .tools/helm && GOWORK=off go tool -n helm.sh/helm/v4/cmd/helm)" template crdeval deploy/chart/crdeval $(FLAGS)
+
 .PHONY: clean
 clean: ## Remove all build results and installed tools
 	rm -rf $(BIN) $(CACHE) engine/conformance/out

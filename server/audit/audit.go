@@ -11,13 +11,14 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/crdeval/crdeval/server/access"
 )
 
-// Stderr is the path that makes Open write the audit log to stderr.
-const Stderr = "-"
+// Stdout is the path that makes Open write the audit log to stdout.
+const Stdout = "-"
 
 // fileMode makes the log readable only for its owner: it contains names and addresses of callers.
 const fileMode = 0o600
@@ -69,13 +70,18 @@ type Stats struct {
 	Queued  int   // wait to be written
 }
 
-// Open opens a file for appending, or stderr if path is Stderr. Errors of later writes go to log and do not fail calls.
+// Open opens a file for appending, or stdout if path is Stdout. Errors of later writes go to log and do not fail calls.
 func Open(path string, log *slog.Logger) (*Log, error) {
-	if path == Stderr {
-		return newLog(os.Stderr, log), nil
+	if path == Stdout {
+		return newLog(os.Stdout, log), nil
 	}
 	f := &file{path: path}
-	if err := f.open(); err != nil {
+	switch err := f.open(); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%w: create the directory, or write to stdout with '-'", err)
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
+		return nil, fmt.Errorf("%w: use a file that the server may write, or write to stdout with '-'", err)
+	case err != nil:
 		return nil, err
 	}
 	return newLog(f, log), nil

@@ -38,7 +38,9 @@ func unit(t *testing.T) map[string]string {
 func TestUnit(t *testing.T) {
 	u := unit(t)
 	command := strings.Fields(u["ExecStart"])
-	config := settings(t, corev1.Container{Name: "unit", Args: command[1:]})
+	name, value, _ := strings.Cut(u["Environment"], "=")
+	container := corev1.Container{Name: "unit", Args: command[1:], Env: []corev1.EnvVar{{Name: name, Value: value}}}
+	config := settings(t, container)
 	if config.DataDir != "/var/lib/"+u["StateDirectory"] {
 		t.Errorf("the store is in %s, the unit may write to /var/lib/%s", config.DataDir, u["StateDirectory"])
 	}
@@ -46,14 +48,11 @@ func TestUnit(t *testing.T) {
 	if err != nil || stop <= config.DrainDelay+config.DrainTimeout {
 		t.Errorf("TimeoutStopSec=%v does not exceed the time for draining: %v", stop, err)
 	}
-	var limit, ours app.Bytes
-	name, value, _ := strings.Cut(u["Environment"], "=")
-	if err := ours.UnmarshalText([]byte(value)); err != nil || name != "GOMEMLIMIT" {
-		t.Errorf("%s: %v", u["Environment"], err)
+	var limit app.Bytes
+	if err := limit.UnmarshalText([]byte(u["MemoryMax"] + "i")); err != nil {
+		t.Errorf("MemoryMax=%s: %v", u["MemoryMax"], err)
 	}
-	if err := limit.UnmarshalText([]byte(u["MemoryMax"] + "i")); err != nil || ours != limit/8*7 {
-		t.Errorf("MemoryMax=%v, Environment=%s: %v", limit, u["Environment"], err)
-	}
+	checkMemory(t, container, config, limit)
 }
 
 // TestUnitIsValid checks the unit with systemd where it is installed.
