@@ -214,8 +214,8 @@ func (s *registryService) SetStoredVersions(
 	if len(versions) == 0 {
 		return nil, invalid("stored_versions", "stored_versions is required: at least the storage version")
 	}
-	c, token, err := s.registry.SetStoredVersions(ctx, r.GetCatalog(), r.GetCrd(), versions, r.GetEtag())
-	return &crdevalv1.SetStoredVersionsResponse{Crd: crd(c, false), Token: token}, err
+	done, err := s.registry.SetStoredVersions(ctx, r.GetCatalog(), r.GetCrd(), versions, r.GetEtag())
+	return &crdevalv1.SetStoredVersionsResponse{Crd: crd(done.CRD, false), Token: done.Token}, err
 }
 
 // isFull reports whether a view includes manifests.

@@ -124,7 +124,7 @@ func (s *serverService) GetServerInfo(
 type Registry interface {
 	RegisterAll(ctx context.Context, catalog string, list []registry.Submission) (done []registry.Submitted, token string, err error)
 	SetConversion(ctx context.Context, catalog, name string, change registry.ConversionChange) (registry.Registration, error)
-	SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (c *registry.CRD, token string, err error)
+	SetStoredVersions(ctx context.Context, catalog, name string, versions []string, etag string) (registry.Registration, error)
 	Watch(ctx context.Context, catalog, from string, f func(registry.Event) error) error
 	Compare(ctx context.Context, catalog string, c registry.Comparison, atLeast string) (*registry.Compared, error)
 	Check(ctx context.Context, catalog string, manifest engine.Document, atLeast string) (registry.Registration, error)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/registry"
 )
 
 // Stdout is the path that makes Open write the audit log to stdout.
@@ -23,11 +25,13 @@ const Stdout = "-"
 // fileMode makes the log readable only for its owner: it contains names and addresses of callers.
 const fileMode = 0o600
 
-// The maximum rate of denied calls in the log, so that clients without permissions cannot fill the disk. It does not
-// apply to changes.
+// The maximum rate of lines of a caller about denied calls and about changes that failed, so that it cannot fill the
+// disk. It does not apply to changes that succeeded.
 const (
-	deniedPerSecond = 10
-	deniedBurst     = 100
+	failuresPerSecond = 10
+	failureBurst      = 100
+	// maxCallers bounds the callers with a rate of their own. Further callers share the rate of those without a name.
+	maxCallers = 1000
 )
 
 const (
@@ -49,11 +53,21 @@ type Log struct {
 	ended chan struct{} // closed when the queue is closed and all its lines are written
 	stats struct{ written, lost atomic.Int64 }
 
-	mu      sync.Mutex
-	closed  bool
-	tokens  float64 // denied calls that may be logged now
-	filled  time.Time
-	dropped int // lines since the last one in the queue that were not written
+	mu       sync.Mutex
+	closed   bool
+	failures map[string]failureRate // by the name of the caller; empty if it is not authenticated
+	dropped  int                    // lines since the last one in the queue that were not written
+}
+
+// failureRate bounds the rate of lines of a caller.
+type failureRate struct {
+	tokens float64 // lines that could be written at the time
+	at     time.Time
+}
+
+// available returns the lines that can be written now.
+func (r failureRate) available(now time.Time) float64 {
+	return min(failureBurst, r.tokens+now.Sub(r.at).Seconds()*failuresPerSecond)
 }
 
 // line is a line in the queue.
@@ -90,7 +104,7 @@ func Open(path string, log *slog.Logger) (*Log, error) {
 // newLog starts a log. It closes out at its end if out is a *file.
 func newLog(out io.Writer, log *slog.Logger) *Log {
 	l := &Log{
-		log: log, now: time.Now, tokens: deniedBurst, queue: make(chan line, maxQueued), ended: make(chan struct{}),
+		log: log, now: time.Now, failures: map[string]failureRate{}, queue: make(chan line, maxQueued), ended: make(chan struct{}),
 	}
 	go l.run(out)
 	return l
@@ -119,16 +133,11 @@ func (l *Log) Close(ctx context.Context) error {
 
 // Denied logs a call that is not authenticated or not permitted. It drops the call if it exceeds the maximum rate.
 func (l *Log) Denied(ctx context.Context, action, catalog string, err error) {
-	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tokens = min(deniedBurst, l.tokens+now.Sub(l.filled).Seconds()*deniedPerSecond)
-	l.filled = now
-	if l.tokens < 1 {
-		l.dropped++
+	if !l.takeFailure(ctx) {
 		return
 	}
-	l.tokens--
 	outcome := outcomeDenied
 	if e, ok := access.AsError(err); ok && e.Unauthenticated {
 		outcome = outcomeUnauthenticated
@@ -136,10 +145,41 @@ func (l *Log) Denied(ctx context.Context, action, catalog string, err error) {
 	l.enqueue(ctx, &Entry{Event: EventDenied, Action: action, Catalog: catalog, Outcome: outcome, Error: err.Error()})
 }
 
-// change logs a change, or a change that failed.
+// takeFailure reports whether a line about a failure of the caller can be written now. Otherwise it counts the line as
+// dropped. l.mu is held.
+func (l *Log) takeFailure(ctx context.Context) bool {
+	id, _ := access.FromContext(ctx)
+	now, name := l.now(), id.Name
+	rate, known := l.failures[name]
+	if !known && len(l.failures) >= maxCallers {
+		maps.DeleteFunc(l.failures, func(_ string, r failureRate) bool { return r.available(now) == failureBurst })
+		if len(l.failures) >= maxCallers {
+			name = ""
+			rate, known = l.failures[name]
+		}
+	}
+	tokens := float64(failureBurst)
+	if known {
+		tokens = rate.available(now)
+	}
+	ok := tokens >= 1
+	if ok {
+		tokens--
+	} else {
+		l.dropped++
+	}
+	l.failures[name] = failureRate{tokens, now}
+	return ok
+}
+
+// change logs a change, or a change that failed. It drops a failed change if it exceeds the maximum rate.
 func (l *Log) change(ctx context.Context, e *Entry) {
 	e.Event = EventChange
 	l.mu.Lock()
+	if (e.Outcome == OutcomeFailed || e.Outcome == string(registry.Rejected)) && !l.takeFailure(ctx) {
+		l.mu.Unlock()
+		return
+	}
 	written := l.enqueue(ctx, e)
 	l.mu.Unlock()
 	late := time.NewTimer(maxWait)

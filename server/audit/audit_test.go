@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -44,6 +45,10 @@ func (f fake) SetConversion(context.Context, string, string, registry.Conversion
 	return registry.Registration{Outcome: registry.Updated}, f.err
 }
 
+func (f fake) SetStoredVersions(context.Context, string, string, []string, string) (registry.Registration, error) {
+	return registry.Registration{Outcome: registry.Unchanged}, f.err
+}
+
 func (f fake) Delete(context.Context, string, string, string) (string, error) { return "", f.err }
 
 func entries(t *testing.T, text []byte) (all []Entry) {
@@ -64,7 +69,7 @@ func logTo(t *testing.T) (*Log, func() []Entry) {
 	var out bytes.Buffer
 	l := newLog(&out, slog.New(slog.DiscardHandler))
 	now := time.Unix(1, 0)
-	l.filled, l.now = now, func() time.Time { return now }
+	l.now = func() time.Time { return now }
 	return l, func() []Entry {
 		if err := l.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -115,7 +120,7 @@ func TestDeniedRate(t *testing.T) {
 	log, lines := logTo(t)
 	now := time.Unix(1, 0)
 	log.now = func() time.Time { return now }
-	for range 10 * deniedBurst {
+	for range 10 * failureBurst {
 		log.Denied(t.Context(), "/x/Y", "", &access.Error{Unauthenticated: true, Message: "no token"})
 	}
 	_, _ = Watch(fake{}, log).Delete(t.Context(), "default", "a.example", "") // always logged
@@ -124,20 +129,51 @@ func TestDeniedRate(t *testing.T) {
 		log.Denied(t.Context(), "/x/Y", "default", &access.Error{Message: "no role"})
 	}
 	got := lines()
-	if len(got) != deniedBurst+1+deniedPerSecond/2 {
+	if len(got) != failureBurst+1+failuresPerSecond/2 {
 		t.Fatalf("%d lines", len(got))
 	}
 	for i, e := range got {
 		want := Entry{Event: EventDenied, Outcome: "UNAUTHENTICATED"}
 		switch {
-		case i == deniedBurst:
-			want = Entry{Event: EventChange, Outcome: "DELETED", Dropped: 9 * deniedBurst}
-		case i > deniedBurst:
+		case i == failureBurst:
+			want = Entry{Event: EventChange, Outcome: "DELETED", Dropped: 9 * failureBurst}
+		case i > failureBurst:
 			want.Outcome = "PERMISSION_DENIED"
 		}
 		if e.Event != want.Event || e.Outcome != want.Outcome || e.Dropped != want.Dropped {
 			t.Errorf("%d: %+v", i, e)
 		}
+	}
+}
+
+// TestFailedChangesRate checks that changes that fail or change nothing cannot fill the disk, and that they do not drop
+// lines of other callers or successful changes.
+func TestFailedChangesRate(t *testing.T) {
+	log, lines := logTo(t)
+	as := func(name string) context.Context { return access.NewContext(t.Context(), access.Identity{Name: name}) }
+	failing, working := Watch(fake{err: errors.New("no such CRD")}, log), Watch(fake{}, log)
+	for range 5 * failureBurst {
+		_, _ = failing.Delete(as("mallory"), "default", "a.example", "")
+		_, _ = working.SetStoredVersions(as("mallory"), "default", "a.example", []string{"v1"}, "") // unchanged
+	}
+	for range 2 * failureBurst {
+		_, _ = working.Delete(as("mallory"), "default", "a.example", "")
+	}
+	_, _ = failing.Delete(as("alice"), "default", "a.example", "")
+	for i := range 2 * maxCallers {
+		_, _ = failing.Delete(as(fmt.Sprint(i)), "default", "a.example", "")
+	}
+	if n := len(log.failures); n > maxCallers+1 {
+		t.Errorf("the rates of %d callers", n)
+	}
+	users, dropped := map[string]int{}, 0
+	for _, e := range lines() {
+		users[e.User+" "+e.Outcome]++
+		dropped = max(dropped, e.Dropped)
+	}
+	if users["mallory FAILED"] != failureBurst || users["mallory DELETED"] != 2*failureBurst || users["alice FAILED"] != 1 ||
+		users["mallory UPDATED"] != 0 || dropped != 4*failureBurst {
+		t.Errorf("%d and %d lines of mallory, %d of alice; %d dropped", users["mallory FAILED"], users["mallory DELETED"], users["alice FAILED"], dropped)
 	}
 }
 
@@ -173,7 +209,6 @@ func TestHungDisk(t *testing.T) {
 		release := make(chan struct{})
 		out := &stuck{release: release}
 		log := newLog(out, slog.New(slog.DiscardHandler))
-		log.tokens = 1
 		start := time.Now()
 		log.Denied(t.Context(), "/x/Y", "", errors.New("no token"))
 		if d := time.Since(start); d != 0 {

@@ -77,14 +77,10 @@ func (r Registry) SetConversion(
 // SetStoredVersions implements api.Registry.
 func (r Registry) SetStoredVersions(
 	ctx context.Context, catalog, name string, versions []string, etag string,
-) (*registry.CRD, string, error) {
-	c, token, err := r.Registry.SetStoredVersions(ctx, catalog, name, versions, etag)
-	e := &Entry{Action: "SetStoredVersions", Catalog: catalog, CRD: name, Outcome: string(registry.Updated)}
-	if c != nil {
-		e.Revision, e.Etag = c.Revision, c.Etag
-	}
-	r.record(ctx, e, err)
-	return c, token, err
+) (registry.Registration, error) {
+	done, err := r.Registry.SetStoredVersions(ctx, catalog, name, versions, etag)
+	r.registered(ctx, &Entry{Action: "SetStoredVersions", Catalog: catalog, CRD: name}, &done, err)
+	return done, err
 }
 
 // Outcomes of changes other than registrations.

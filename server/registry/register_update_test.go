@@ -79,11 +79,13 @@ func TestUpdates(t *testing.T) {
 		t.Errorf("%+v, %v", checked, err)
 	}
 
-	d, token, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, "")
-	if err != nil || token == "" || fmt.Sprint(d.Status.StoredVersions) != "[v2]" || d.Generation != 2 {
+	done, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, "")
+	d := done.CRD
+	if err != nil || done.Token == "" || done.Outcome != Updated || fmt.Sprint(d.Status.StoredVersions) != "[v2]" || d.Generation != 2 {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	if same, again, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, d.Etag); err != nil || again != token || same.Etag != d.Etag {
+	same, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", []string{"v2"}, d.Etag)
+	if err != nil || same.Outcome != Unchanged || same.Token != done.Token || same.CRD.Etag != d.Etag {
 		t.Errorf("%+v, %v", same, err)
 	}
 	mustAccept(t, r, widget("Widget", "", "v2"), Updated)

@@ -14,16 +14,16 @@ import (
 const maxStoredVersions = 1000
 
 // SetStoredVersions replaces status.storedVersions, after a storage migration. Each version must be one of the CRD's,
-// and the storage version must be included. If etag is not empty, the CRD must have it. It returns the token of the
-// write.
+// and the storage version must be included. If etag is not empty, the CRD must have it. The result has no report.
 func (r *Registry) SetStoredVersions(
 	ctx context.Context, catalogName, name string, versions []string, etag string,
-) (*CRD, string, error) {
+) (Registration, error) {
 	if len(versions) > maxStoredVersions {
-		return nil, "", errorf(LimitExceeded,
+		return Registration{}, errorf(LimitExceeded,
 			metadata{"field": "stored_versions", "limit": "max_stored_versions", "maximum": fmt.Sprint(maxStoredVersions)},
 			"stored_versions: %d are more than the limit max_stored_versions, which is %d", len(versions), maxStoredVersions)
 	}
+	var outcome Outcome
 	w, err := r.writeTo(ctx, catalogName, name, etag, func(_ *catalog, d *crd) (p proposal, err error) {
 		if errs := checkStoredVersions(versions, d.current().summary); len(errs) > 0 {
 			return p, errorf(InvalidArgument, metadata{"field": "stored_versions", "catalog": catalogName, "crd": name},
@@ -31,21 +31,23 @@ func (r *Registry) SetStoredVersions(
 		}
 		record, status := d.record, *d.record.Status
 		if slices.Equal(versions, status.StoredVersions) {
+			outcome = Unchanged
 			return p, nil
 		}
+		outcome = Updated
 		status.StoredVersions = slices.Clone(versions)
 		record.Status, record.Etag, record.Updated = &status, newEtag(), r.Now().UTC()
 		p.expect(crdKey(catalogName, name), d.version)
 		return p, p.put(crdKey(catalogName, name), record, nil)
 	})
 	if err != nil {
-		return nil, "", err
+		return Registration{}, err
 	}
 	d, err := w.crd(catalogName, name)
 	if err != nil {
-		return nil, "", err
+		return Registration{}, err
 	}
-	return d.describe(d.current()), r.tag.token(w.sequence), nil
+	return Registration{CRD: d.describe(d.current()), Outcome: outcome, Token: r.tag.token(w.sequence)}, nil
 }
 
 // checkStoredVersions returns the errors that an API server returns for the next update of the CRD. It accepts any list

@@ -25,7 +25,7 @@ func TestSetStoredVersionsRejections(t *testing.T) {
 		{[]string{"v2"}, "other", EtagMismatch, "has etag"},
 		{make([]string, maxStoredVersions+1), "", LimitExceeded, "1001 are more than the limit max_stored_versions, which is 1000"},
 	} {
-		_, _, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.versions, tc.etag)
+		_, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.versions, tc.etag)
 		wantReason(t, err, tc.want)
 		if err != nil && !strings.Contains(err.Error(), tc.message) {
 			t.Errorf("%v: %v", tc.versions, err)
@@ -34,9 +34,9 @@ func TestSetStoredVersionsRejections(t *testing.T) {
 			t.Errorf("%v: the field of the request is named %q", tc.versions, e.Metadata["field"])
 		}
 	}
-	_, _, err := r.SetStoredVersions(t.Context(), "default", "never.example.com", []string{"v1"}, "")
+	_, err := r.SetStoredVersions(t.Context(), "default", "never.example.com", []string{"v1"}, "")
 	wantReason(t, err, CRDNotFound)
-	_, _, err = r.SetStoredVersions(t.Context(), "never", "widgets.example.com", []string{"v1"}, "")
+	_, err = r.SetStoredVersions(t.Context(), "never", "widgets.example.com", []string{"v1"}, "")
 	wantReason(t, err, CatalogNotFound)
 }
 
