@@ -21,30 +21,26 @@ import (
 func Check(ctx context.Context, manifest Document, o Options) (_ *Report, err error) {
 	defer recovered(&err)
 	memory := celcheck.NewMemory()
-	report, crd, err := check(ctx, manifest, &o, memory)
-	if err == nil && report.Accepted {
+	return checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
 		report.Conversion, _, err = compileConversion(ctx, crd, o, memory)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return report, nil
+		return err
+	})
 }
 
 // Compile checks a manifest as Check does and compiles it. The Definition is nil if the Report says that the CRD is not
 // accepted.
-func Compile(ctx context.Context, manifest Document, o Options) (_ *Definition, _ *Report, err error) {
+func Compile(ctx context.Context, manifest Document, o Options) (d *Definition, _ *Report, err error) {
 	defer recovered(&err)
 	memory := celcheck.NewMemory()
-	report, crd, err := check(ctx, manifest, &o, memory)
-	if err != nil || !report.Accepted {
-		return nil, report, err
-	}
-	d, err := compile(ctx, crd, o, memory)
+	report, err := checkThen(ctx, manifest, &o, memory, func(report *Report, crd *apiextensionsv1.CustomResourceDefinition) (err error) {
+		if d, err = compile(ctx, crd, o, memory); err == nil {
+			report.Conversion = d.conversion
+		}
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	report.Conversion = d.conversion
 	return d, report, nil
 }
 

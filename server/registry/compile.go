@@ -3,8 +3,11 @@ package registry
 import (
 	"cmp"
 	"context"
+	"errors"
+	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // candidate is a manifest, with conversion rules, that was compiled against one state of its catalog.
@@ -53,11 +56,35 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 		return nil, err
 	}
 	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
-	err = r.Scheduler.Do(ctx, func(ctx context.Context) error { return r.compileCandidate(ctx, c, s, j) })
+	err = r.Scheduler.Do(ctx, func(ctx context.Context) error { return r.compileCandidate(waitForMemory(ctx), c, s, j) })
 	if err != nil {
 		return nil, err
 	}
 	return j, nil
+}
+
+// maxMemoryWait bounds the time that a compilation waits for memory.
+const maxMemoryWait = 30 * time.Second
+
+// waitForMemory returns a context in which a compilation waits for memory, without a seat. So compilations that fit only
+// one at a time run one after the other.
+func waitForMemory(ctx context.Context) context.Context {
+	lease := flow.LeaseOf(ctx)
+	if lease == nil {
+		return ctx
+	}
+	return engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error {
+		err := lease.TryGrow(flow.Tree, n)
+		if !errors.Is(err, flow.ErrNoMemory) {
+			return err
+		}
+		flow.Wait(ctx, func() {
+			for end := time.Now().Add(maxMemoryWait); errors.Is(err, flow.ErrNoMemory) && time.Now().Before(end); {
+				err = lease.Grow(ctx, flow.Tree, n)
+			}
+		})
+		return err
+	}})
 }
 
 func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submission, j *candidate) error {

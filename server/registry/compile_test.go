@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"errors"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,5 +62,46 @@ func TestCompilationsTakeTurns(t *testing.T) {
 	})
 	if done, err := r.Check(t.Context(), "default", crontabs(10), ""); err != nil || !done.Report.Accepted {
 		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+// TestCompilationMemory checks that a compilation waits while other calls hold the memory that it needs, and that one
+// that can never fit is rejected.
+func TestCompilationMemory(t *testing.T) {
+	manifest := engine.JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.com"},
+		"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"as","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,
+		"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-validations":[` + strings.Repeat(`{"rule":"true"},`, 200) + `{"rule":"true"}]}}}]}}`))
+	r := newRegistry(t, newMapStore(), nil)
+	r.Scheduler = flow.New(flow.Options{Seats: 1})
+	memory := flow.NewMemory(10 << 20)
+	check := func() error {
+		lease := memory.Open("mallory")
+		defer lease.Release()
+		done, err := r.Check(flow.WithLease(t.Context(), lease), "default", manifest, "")
+		if err == nil && done.Outcome != Created {
+			t.Errorf("%+v", done)
+		}
+		return err
+	}
+	other := memory.Open("mallory")
+	if err := other.TryGrow(flow.Response, 4<<20); err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error)
+	go func() { waiting <- check() }()
+	for memory.Stats().Rejected == 0 {
+		runtime.Gosched()
+	}
+	_ = r.Scheduler.Do(t.Context(), func(context.Context) error { return nil }) // it waits without the seat
+	other.Release()
+	if err := <-waiting; err != nil {
+		t.Error(err)
+	}
+	if s := memory.Stats(); s.Bytes != (flow.MemoryStats{}).Bytes {
+		t.Errorf("%+v", s)
+	}
+	memory = flow.NewMemory(2 << 20)
+	if err := check(); !errors.Is(err, flow.ErrTooLarge) {
+		t.Errorf("a manifest that never fits: %v", err)
 	}
 }

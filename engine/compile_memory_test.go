@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestCompilationMemory checks that a compilation charges the memory for its rules and schemas before it needs it, also
+// if their keys are escaped or repeated by aliases. The error of the hook ends the compilation, and all memory is released.
+func TestCompilationMemory(t *testing.T) {
+	rules := strings.Repeat(`{"rule":"self.a > 0"},`, 500)
+	schema := func(rules string) string {
+		return crdOf(`{"type":"object","properties":{"a":{"type":"integer"}},"x-kubernetes-validations":[` + strings.TrimSuffix(rules, ",") + `]}`)
+	}
+	alias := strings.Repeat("*r,", 499)
+	noMemory := errors.New("no memory")
+	for name, manifest := range map[string]Document{
+		"JSON":    JSON([]byte(schema(rules))),
+		"escapes": JSON([]byte(schema(strings.ReplaceAll(rules, "rule", `r\u0075le`)))),
+		"aliases": YAML([]byte(schema(`&r {"rule":"self.a > 0"},` + alias))),
+	} {
+		for _, most := range []int64{1 << 20, 1 << 40} {
+			var held, peak int64
+			ctx := WithHooks(t.Context(), &Hooks{Grow: func(n int64) error {
+				if held += n; n > 0 && held > most {
+					held -= n
+					return noMemory
+				}
+				peak = max(peak, held)
+				return nil
+			}})
+			d, _, err := Compile(ctx, manifest, Options{})
+			if errors.Is(err, noMemory) != (most == 1<<20) || held != 0 {
+				t.Errorf("%s, at most %d bytes: %v, %d bytes are left", name, most, err, held)
+			}
+			if most == 1<<40 && (d == nil || peak < 500*memoryPerRule) {
+				t.Errorf("%s: %s, %d bytes", name, fmt.Sprint(d != nil), peak)
+			}
+		}
+	}
+}
