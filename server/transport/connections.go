@@ -73,8 +73,8 @@ func (l boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// add adds a connection. If the limit is reached, it closes the connection without calls that has been idle for
-// longest. It returns nil if all connections have calls.
+// add adds a connection. If the limit is reached, it closes the connection that has been idle for longest, of those
+// without calls other than health watches and reflection. It returns nil if all connections have calls.
 func (c *Connections) add(accepted net.Conn) net.Conn {
 	added := &conn{Conn: accepted, of: c}
 	added.touch()
@@ -82,7 +82,7 @@ func (c *Connections) add(accepted net.Conn) net.Conn {
 	var idlest *conn
 	if full := c.Max > 0 && len(c.open) >= c.Max; full {
 		for other := range c.open {
-			if other.calls.Load() == 0 && (idlest == nil || other.active.Load() < idlest.active.Load()) {
+			if other.calls.Load() <= other.auxiliary.Load() && (idlest == nil || other.active.Load() < idlest.active.Load()) {
 				idlest = other
 			}
 		}

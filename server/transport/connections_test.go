@@ -56,3 +56,25 @@ func TestUnreadBytes(t *testing.T) {
 		}
 	})
 }
+
+// TestFull checks which connection makes room for a new one: one without calls, or with health watches only.
+func TestFull(t *testing.T) {
+	for _, c := range []struct {
+		calls, auxiliary int64
+		closed           bool
+	}{{0, 0, true}, {1, 1, true}, {10, 10, true}, {1, 0, false}, {2, 1, false}} {
+		all := NewConnections(ConnectionOptions{Max: 1})
+		client, server := net.Pipe()
+		first := all.add(server).(*conn) //nolint:forcetypeassert // it is one
+		first.calls.Store(c.calls)
+		first.auxiliary.Store(c.auxiliary)
+		other, accepted := net.Pipe()
+		added := all.add(accepted)
+		if (added != nil) != c.closed || all.Len() != 1 {
+			t.Errorf("%d calls, %d of them auxiliary: %v, %d open", c.calls, c.auxiliary, added, all.Len())
+		}
+		for _, end := range []net.Conn{client, server, other, accepted} {
+			_ = end.Close()
+		}
+	}
+}
