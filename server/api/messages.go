@@ -2,6 +2,8 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +39,68 @@ func enumValue[P ~int32, E any](field string, v P, values []E) (e E, err error) 
 
 // valid returns text as UTF-8. Upstream's error texts quote bytes of callers, which may end inside a character.
 func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
+
+// maxQuotedValue is the longest value, in bytes, that a text of an API server quotes in a response.
+const maxQuotedValue = 64 << 10
+
+// message returns a text of an API server as UTF-8. It cuts quoted values that are longer than maxQuotedValue in the
+// middle: such a text can quote a value of a few MiB many times.
+func message(text string) string {
+	rest := valid(text)
+	if len(rest) <= maxQuotedValue {
+		return rest
+	}
+	var b strings.Builder
+	for {
+		from := strings.IndexByte(rest, '"') + 1
+		if from == 0 {
+			b.WriteString(rest)
+			return b.String()
+		}
+		to := from
+		for ; to < len(rest) && rest[to] != '"'; to++ {
+			if rest[to] == '\\' {
+				to++
+			}
+		}
+		to = min(to, len(rest))
+		b.WriteString(rest[:from])
+		writeCut(&b, rest[from:to])
+		b.WriteString(rest[to:min(to+1, len(rest))])
+		rest = rest[min(to+1, len(rest)):]
+	}
+}
+
+// writeCut writes a value, or its begin and its end if it is longer than maxQuotedValue.
+func writeCut(b *strings.Builder, value string) {
+	if len(value) <= maxQuotedValue {
+		b.WriteString(value)
+		return
+	}
+	head, tail := maxQuotedValue/2, len(value)-maxQuotedValue/2
+	for head > 0 && !utf8.RuneStart(value[head]) {
+		head--
+	}
+	for tail < len(value) && !utf8.RuneStart(value[tail]) {
+		tail++
+	}
+	fmt.Fprintf(b, "%s… (%d bytes left out) …%s", value[:head], tail-head, value[tail:])
+}
+
+// badValue returns the value of a violation. It cuts a string that is longer than maxQuotedValue like message.
+func badValue(value []byte) *crdevalv1.Document {
+	var text string
+	if len(value) <= maxQuotedValue || value[0] != '"' || json.Unmarshal(value, &text) != nil {
+		return JSON(value)
+	}
+	var b strings.Builder
+	writeCut(&b, text)
+	cut, err := json.Marshal(b.String())
+	if err != nil {
+		return JSON(value)
+	}
+	return JSON(cut)
+}
 
 // allValid is valid for each text. It copies the list only if it must.
 func allValid(texts []string) []string {
@@ -174,12 +238,12 @@ func rejection(r *engine.Rejection) *crdevalv1.Rejection {
 	if r == nil {
 		return nil
 	}
-	return &crdevalv1.Rejection{Code: r.Code, Reason: r.Reason, Message: valid(r.Message)}
+	return &crdevalv1.Rejection{Code: r.Code, Reason: r.Reason, Message: message(r.Message)}
 }
 
 func violation(v *engine.Violation) *crdevalv1.Violation {
 	return &crdevalv1.Violation{
-		Type: v.Type, Field: valid(v.Field), Message: valid(v.Message), Detail: valid(v.Detail), BadValue: JSON(v.BadValue),
+		Type: v.Type, Field: valid(v.Field), Message: message(v.Message), Detail: message(v.Detail), BadValue: badValue(v.BadValue),
 		Pointer: valid(v.Pointer), SchemaPointer: valid(v.SchemaPointer), Rule: ruleRef(v.Rule), Step: pipelineStep(v.Step),
 		Position: position(v.Position), Hint: hint(v.Hint),
 	}
