@@ -76,11 +76,8 @@ func (d *Doc) Parse(src []byte, s Source, l Limits) (root uint32, err error) {
 var ErrStopped = errors.New("stopped before the document was read")
 
 // StopOn makes Parse call work.Stopped at least every millisecond, and return ErrStopped when it returns true. The Doc
-// reports its memory to the work. Both apply until Release.
-func (d *Doc) StopOn(work Work) {
-	d.work = work
-	d.charge(0) // memory from the pool
-}
+// reports to the work how much larger it becomes than a Doc of the pool. Both apply until Release.
+func (d *Doc) StopOn(work Work) { d.work = work }
 
 func (d *Doc) stopped() bool { return d.work != nil && d.work.Stopped() }
 

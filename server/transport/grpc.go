@@ -124,7 +124,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 // of their own, whose stacks have to grow: that costs about a tenth of the time of a small call.
 const streamWorkers = 64
 
-// noGzip refuses compressed messages: a message of 31 KiB could become 31 MiB before its memory is accounted for. The
+// noGzip rejects compressed messages: a message of 31 KiB could become 31 MiB before its memory is accounted for. The
 // exporter of traces registers gzip in this process.
 type noGzip struct{}
 

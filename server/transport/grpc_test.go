@@ -49,7 +49,7 @@ func TestInterceptors(t *testing.T) {
 	}
 }
 
-// TestCompressed checks that compressed messages are refused before they are decompressed.
+// TestCompressed checks that compressed messages are rejected before they are decompressed.
 func TestCompressed(t *testing.T) {
 	addr, _ := serve(t, ServerOptions{}, &echo{handle: same}, "localhost:0")
 	c := dial(t, addr.String(), insecure.NewCredentials(), grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name)))
