@@ -71,7 +71,7 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservat
 
 // slowBody is the age from which a call without its complete body no longer counts as active: it waits for its client,
 // not for CPU.
-const slowBody = time.Second
+const slowBody = 100 * time.Millisecond
 
 // readAll reads a body of at most limit bytes, and reserves memory before it allocates. Errors are statuses.
 func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservation) ([]byte, error) {

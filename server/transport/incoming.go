@@ -27,7 +27,7 @@ const incomingInterval = 100 * time.Millisecond
 
 // slowMessage is the age from which an incomplete call no longer counts as active: it waits for its client, not for
 // CPU.
-const slowMessage = time.Second
+const slowMessage = incomingInterval
 
 // maxIncomingProbes limits the probes with incomplete messages. Probes need no token.
 const maxIncomingProbes = 32

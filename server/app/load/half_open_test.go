@@ -18,7 +18,7 @@ func halfOpen(l *load) {
 }
 
 func attackHalfOpen(ctx context.Context, l *load, grpc, http string) error {
-	announced, sent := 60<<20, l.size(40<<20, 10<<20)
+	announced, sent := 30<<20, l.size(20<<20, 10<<20)
 	rest := make(chan error, 1)
 	go func() {
 		rest <- forever(ctx, l.size(40, 10), func(ctx context.Context) error {
