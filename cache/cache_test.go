@@ -294,10 +294,10 @@ func TestAbandonedBuildDoesNotStart(t *testing.T) {
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := make(chan error)
-		waiting := 0
+		var waiting atomic.Int64
 		c := New(Options[string, int]{MaxBytes: 100, Weigh: weighInt, Run: func(ctx context.Context, build func(context.Context) error) error {
-			waiting++
-			defer func() { waiting-- }()
+			waiting.Add(1)
+			defer waiting.Add(-1)
 			select {
 			case err := <-turn:
 				return cmp.Or(err, build(ctx))
@@ -310,13 +310,13 @@ func TestRun(t *testing.T) {
 			go func() { _, _ = c.Get(ctx, fmt.Sprint(i), constant(1)) }()
 			synctest.Wait()
 		}
-		if waiting != 100 {
-			t.Errorf("%d builds wait", waiting)
+		if n := waiting.Load(); n != 100 {
+			t.Errorf("%d builds wait", n)
 		}
 		cancel()
 		synctest.Wait()
-		if s := c.Stats(); waiting != 0 || s.Builds != 0 {
-			t.Errorf("%d builds wait without a caller, %+v", waiting, s)
+		if s := c.Stats(); waiting.Load() != 0 || s.Builds != 0 {
+			t.Errorf("%d builds wait without a caller, %+v", waiting.Load(), s)
 		}
 		go func() { turn <- nil }()
 		mustGet(t, c, "a", 1)
