@@ -9,26 +9,20 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 var attacks = struct{ name, grpc, http *string }{
-	flag.String("attack", "", "case whose attack TestAttack runs; TestLoad sets it"),
-	flag.String("attack-grpc", "", "gRPC address of TestAttack"),
-	flag.String("attack-http", "", "HTTP address of TestAttack"),
+	flag.String("attack", "", "case whose attack TestLoad runs, and nothing else"),
+	flag.String("attack-grpc", "", "gRPC address for -attack"),
+	flag.String("attack-http", "", "HTTP address for -attack"),
 }
 
 // attack is the part of a case that runs in a process of its own, with the lowest priority: its work then takes little
 // CPU time from the neighbour and from the server.
 type attack func(ctx context.Context, l *load, grpc, http string) error
 
-// TestAttack runs the attack of a case until its standard input ends. TestLoad starts it.
-func TestAttack(t *testing.T) {
-	if *attacks.name == "" {
-		t.Skip("TestLoad starts this test in a process of its own")
-	}
-	testenv.E2E(t)
+// runAttack runs the attack of a case until the standard input ends.
+func runAttack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -45,7 +39,7 @@ func TestAttack(t *testing.T) {
 // attack starts the attack of the case, with further flags. stop ends it and prints its last error.
 func (l *load) attack(s *server, flags ...string) (stop func()) {
 	l.Helper()
-	args := []string{"-n", "19", os.Args[0], "-test.run=^TestAttack$", "-attack=" + l.name, "-attack-grpc=" + s.grpc, "-attack-http=" + s.http,
+	args := []string{"-n", "19", os.Args[0], "-test.run=^TestLoad$", "-attack=" + l.name, "-attack-grpc=" + s.grpc, "-attack-http=" + s.http,
 		fmt.Sprintf("-full=%v", *full)}
 	args = append(args, flags...)
 	command := exec.CommandContext(l.Context(), "nice", args...)

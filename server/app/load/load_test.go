@@ -65,6 +65,10 @@ type bar struct {
 // TestLoad runs the cases and prints a table of their figures and bars.
 func TestLoad(t *testing.T) {
 	testenv.E2E(t)
+	if *attacks.name != "" {
+		runAttack(t)
+		return
+	}
 	path, bars := *binaryPath, []bar{}
 	if path == "" {
 		path = build(t, t.TempDir())

@@ -88,7 +88,7 @@ func (l *load) overloadOf(s *server, k overloadKind) {
 		bound{5, 1e6}, "")
 	l.atMost(k.name+": rejections without a retry hint", float64(a.noHint), bound{0, 0}, "")
 	l.atMost(k.name+": calls with another error", float64(a.other), bound{0, 0}, "")
-	l.atMost(k.name+": growth of memory", float64(rss-before)/(1<<20), bound{64, 256}, " MiB")
+	l.atMost(k.name+": growth of memory", float64(rss-before)/(1<<20), bound{64, 512}, " MiB")
 	l.atMost(k.name+": time until the throughput is the best", recovery.Seconds(), bound{5, 120}, " s")
 }
 
