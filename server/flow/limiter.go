@@ -104,7 +104,7 @@ func (r *Rejection) Error(build func(*Rejection) error) error {
 // LimiterOptions configure NewLimiter.
 type LimiterOptions struct {
 	Max   int                  // calls in flight, including paused ones; 0: unlimited
-	Cores int                  // 0: GOMAXPROCS
+	Cores int                  // 0: GOMAXPROCS+1, so that a server with one core accepts 12 calls
 	Now   func() time.Duration // a monotonic clock; nil: the clock of the system
 	Delay func() time.Duration // wait of runnable goroutines since its last call; nil: that of this process
 }
@@ -119,7 +119,7 @@ func NewLimiter(o LimiterOptions) *Limiter {
 		o.Delay = schedulerDelay()
 	}
 	l := &Limiter{
-		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)), max: o.Max, now: o.Now, callers: map[string]int{},
+		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)+1), max: o.Max, now: o.Now, callers: map[string]int{},
 		history:  history{recent: map[string]finished{}},
 		shedding: shedding{delay: o.Delay, offered: map[string]int{}, previous: map[string]int{}},
 	}
