@@ -47,23 +47,15 @@ func TestManyChanges(t *testing.T) {
 		}
 	}
 
-	noMemory := errors.New("no memory")
 	for _, validation := range []FieldValidation{FieldValidationWarn, FieldValidationStrict} {
 		var held, peak int64
 		for _, most := range []int64{1 << 40, 0} {
 			if most == 0 {
 				most = peak / 2
 			}
-			ctx := WithHooks(t.Context(), &Hooks{Grow: func(n int64) error {
-				if held += n; n > 0 && held > most {
-					held -= n
-					return noMemory
-				}
-				peak = max(peak, held)
-				return nil
-			}})
+			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
 			_, err := d.Validate(ctx, object, EvaluationOptions{FieldValidation: validation})
-			if errors.Is(err, noMemory) != (most < 1<<40) || held != 0 {
+			if errors.Is(err, errNoMemory) != (most < 1<<40) || held != 0 {
 				t.Errorf("at most %d bytes: %v, %d bytes are left", most, err, held)
 			}
 		}

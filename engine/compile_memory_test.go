@@ -15,7 +15,6 @@ func TestCompilationMemory(t *testing.T) {
 		return crdOf(`{"type":"object","properties":{"a":{"type":"integer"}},"x-kubernetes-validations":[` + strings.TrimSuffix(rules, ",") + `]}`)
 	}
 	alias := strings.Repeat("*r,", 499)
-	noMemory := errors.New("no memory")
 	for name, manifest := range map[string]Document{
 		"JSON":    JSON([]byte(schema(rules))),
 		"escapes": JSON([]byte(schema(strings.ReplaceAll(rules, "rule", `r\u0075le`)))),
@@ -23,16 +22,9 @@ func TestCompilationMemory(t *testing.T) {
 	} {
 		for _, most := range []int64{1 << 20, 1 << 40} {
 			var held, peak int64
-			ctx := WithHooks(t.Context(), &Hooks{Grow: func(n int64) error {
-				if held += n; n > 0 && held > most {
-					held -= n
-					return noMemory
-				}
-				peak = max(peak, held)
-				return nil
-			}})
+			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
 			d, _, err := Compile(ctx, manifest, Options{})
-			if errors.Is(err, noMemory) != (most == 1<<20) || held != 0 {
+			if errors.Is(err, errNoMemory) != (most == 1<<20) || held != 0 {
 				t.Errorf("%s, at most %d bytes: %v, %d bytes are left", name, most, err, held)
 			}
 			if most == 1<<40 && (d == nil || peak < 500*memoryPerRule) {

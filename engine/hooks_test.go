@@ -75,29 +75,35 @@ func TestStopAtCheckpoint(t *testing.T) {
 	}
 }
 
+var errNoMemory = errors.New("no memory")
+
+// ledger returns a hook that grants at most so many bytes. It records those that are held, and their maximum.
+func ledger(held, peak *int64, most int64) func(int64) error {
+	return func(n int64) error {
+		if *held += n; n > 0 && *held > most {
+			*held -= n
+			return errNoMemory
+		}
+		*peak = max(*peak, *held)
+		return nil
+	}
+}
+
 // TestGrow checks that an object needs memory for its tree, its defaults and upstream's errors, and that the error of
 // the hook ends the evaluation. All memory is released at the end.
 func TestGrow(t *testing.T) {
 	d := mustCompile(t, crdOf(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer","default":1}}}}}}`))
 	many := strings.Repeat("{},", 100_000)
-	noMemory := errors.New("no memory")
 	for name, object := range map[string]string{
 		"defaults": objectOf(`{"list":[` + many + `{}]}`), "a syntax error": `{"list":[` + many + `x]}`,
 		"no kind": `{"list":[` + many + `{}]}`,
 	} {
 		for _, most := range []int64{1 << 20, 1 << 30} {
 			var held, peak int64
-			ctx := WithHooks(t.Context(), &Hooks{Grow: func(n int64) error {
-				if held += n; n > 0 && held > most {
-					held -= n
-					return noMemory
-				}
-				peak = max(peak, held)
-				return nil
-			}})
+			ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, most)})
 			ctx = WithHooks(ctx, &Hooks{Checkpoint: func() {}})
 			_, err := d.Default(ctx, Item{Object: JSON([]byte(object))}, EvaluationOptions{})
-			if errors.Is(err, noMemory) != (most == 1<<20) {
+			if errors.Is(err, errNoMemory) != (most == 1<<20) {
 				t.Errorf("%s, at most %d bytes: %v", name, most, err)
 			}
 			if most == 1<<30 && peak < 8_000_000 {

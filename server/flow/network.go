@@ -19,7 +19,7 @@ const pollInterval = slice
 type network struct {
 	read, write *os.File // closed by the garbage collector
 	pipe        syscall.RawConn
-	next        *atomic.Int64 // when to poll; in the far future during a poll, or if there is no pipe
+	next        *atomic.Int64 // when to poll; never during a poll, without a pipe, or after an error of the pipe
 }
 
 const never = int64(1<<63 - 1)
