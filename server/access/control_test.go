@@ -110,10 +110,13 @@ func TestAuthenticate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	keys := put(t, jwks(t, newKey(t, "1")))
 	for name, o := range map[string]Options{
 		"no tokens": {TokenFile: "/missing"}, "no access file": {File: "/missing"}, "an empty access file": {File: put(t, "")},
 		"no audience": {Issuer: Issuer{URL: "https://issuer.example"}}, "http": {Issuer: Issuer{URL: "http://issuer.example", Audiences: []string{"a"}}},
-		"no keys": {Issuer: Issuer{URL: "https://issuer.example", Audiences: []string{"a"}, JWKSFile: put(t, `{"keys":[]}`)}},
+		"a reserved prefix of users":  {Issuer: Issuer{URL: "https://issuer.example", Audiences: []string{"a"}, JWKSFile: keys, UsernamePrefix: "system:x:"}},
+		"a reserved prefix of groups": {Issuer: Issuer{URL: "https://issuer.example", Audiences: []string{"a"}, JWKSFile: keys, GroupsPrefix: "system:"}},
+		"no keys":                     {Issuer: Issuer{URL: "https://issuer.example", Audiences: []string{"a"}, JWKSFile: put(t, `{"keys":[]}`)}},
 		"symmetric keys": {Issuer: Issuer{URL: "https://issuer.example", Audiences: []string{"a"},
 			JWKSFile: put(t, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`)}},
 	} {
@@ -251,6 +254,10 @@ func TestJWTs(t *testing.T) {
 		"without audience":      {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"aud": nil})), "", "its aud does not include"},
 		"another key":           {plain, sign(t, jose.ES256, other.PrivateKey, with(nil)), "", "is not signed with a key of the configured issuer"},
 		"without a name":        {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": nil})), "", "the claim sub"},
+		"a reserved name":       {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": "system:admin"})), "", "the claim sub of the bearer token begins with system:"},
+		"a reserved anonymous":  {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": Anonymous})), "", "begins with system:"},
+		"a reserved email":      {email, sign(t, jose.ES256, key.PrivateKey, with(claims{"email": "system:a@x.example"})), "", "the claim email of the bearer token begins with system:"},
+		"a prefix and system:":  {base, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": "system:admin"})), url + "#system:admin", ""},
 		"a name of a number":    {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": 1})), "", "the bearer token"},
 		"a long name":           {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"sub": strings.Repeat("x", 257)})), "", "the bearer token"},
 		"groups of numbers":     {plain, sign(t, jose.ES256, key.PrivateKey, with(claims{"groups": []int{1}})), "", "the bearer token"},

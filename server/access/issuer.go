@@ -49,6 +49,8 @@ func (o *Issuer) Validate() error {
 		return fmt.Errorf("%q does not begin with https://", o.URL)
 	case len(o.Audiences) == 0:
 		return errors.New("an audience is required: tokens for other services would be accepted")
+	case strings.HasPrefix(o.UsernamePrefix, reserved), strings.HasPrefix(o.GroupsPrefix, reserved):
+		return errors.New("a prefix of names begins with system:, which is reserved for Kubernetes: choose another one")
 	}
 	return nil
 }
@@ -227,11 +229,16 @@ func (v *jwtVerifier) identity(claims map[string]any) (Identity, error) {
 	if verified, present := claims["email_verified"]; claim == "email" && present && verified != true {
 		return Identity{}, unauthenticated("the email address in the bearer token is not verified")
 	}
+	if name = v.prefix(claim) + name; strings.HasPrefix(name, reserved) {
+		return Identity{}, unauthenticated(fmt.Sprintf(
+			"the user name in the claim %s of the bearer token begins with system:, which is reserved for Kubernetes: "+
+				"set --oidc-username-prefix on the server, or use a token with another name", claim))
+	}
 	groups, err := v.groups(claims)
 	if err != nil {
 		return Identity{}, err
 	}
-	return authenticated(v.prefix(claim)+name, groups, FromJWT), nil
+	return authenticated(name, groups, FromJWT), nil
 }
 
 func (v *jwtVerifier) prefix(claim string) string {
