@@ -1,86 +1,306 @@
 package transport
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
-	"net"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// connected returns a conn of c, and its client.
-func connected(t *testing.T, c *Connections) (*conn, net.Conn) {
-	t.Helper()
-	client, server := net.Pipe()
-	own := c.add(server).(*conn) //nolint:forcetypeassert // it is one
-	t.Cleanup(func() {
-		_ = own.Close()
-		_ = client.Close()
-	})
-	return own, client
+// ledgerBytes is the size of the ledger of an account. 768 KiB of it are not reserved.
+const ledgerBytes = 1 << 20
+
+var errOfHandler = errors.New("the handler failed")
+
+// account has the accounts of the calls of "caller", with a ledger.
+type account struct {
+	accounts
+	rejections int
 }
 
-// respond writes a response of size bytes as gRPC does. It returns when the response is written or the connection closed.
-func respond(t *testing.T, c *conn, memory *flow.Memory, size int) {
+// newAccount returns an account in which another lease of a holder has bytes already.
+func newAccount(t *testing.T, holder string, bytes int64) *account {
 	t.Helper()
-	lease := memory.Open("caller")
-	r := newResponse(context.WithValue(t.Context(), connKey{}, c), wrapperspb.Bytes(make([]byte, size)), lease, 0)
-	data, err := accountingCodec{encoding.GetCodecV2(grpcproto.Name)}.Marshal(r)
-	if err != nil {
-		t.Error(err)
-		return
+	a := &account{}
+	a.accounts = accounts{
+		memory: flow.NewMemory(ledgerBytes),
+		caller: func(context.Context) string { return "caller" },
+		rejected: func(reason string) {
+			if a.rejections++; reason != RejectedMemory {
+				t.Errorf("rejected because of %s", reason)
+			}
+		},
 	}
-	for frame := range slices.Chunk(data.Materialize(), 16<<10) {
-		if _, err := c.Write(frame); err != nil {
-			return // gRPC drops the responses of a closed connection
-		}
+	if err := a.memory.Open(holder).TryGrow(flow.Tree, bytes); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// gatewayBytes is what the REST gateway holds for a call.
+const gatewayBytes = 1
+
+// context returns the context of a call. That of a call of the gateway has a lease already.
+func (a *account) context(t *testing.T, gateway bool) context.Context {
+	t.Helper()
+	if !gateway {
+		return t.Context()
+	}
+	lease := a.memory.Open("caller")
+	if err := lease.TryGrow(flow.Request, gatewayBytes); err != nil {
+		t.Fatal(err)
+	}
+	return flow.WithLease(t.Context(), lease)
+}
+
+// held are the bytes of requests and of responses.
+type held struct{ request, response int64 }
+
+func (a *account) held() held {
+	if a.memory == nil {
+		return held{}
+	}
+	bytes := a.memory.Stats().Bytes
+	return held{bytes[flow.Request], bytes[flow.Response]}
+}
+
+// check compares what is held at some moment with what is expected.
+func (a *account) check(t *testing.T, when string, want held) {
+	t.Helper()
+	if got := a.held(); got != want {
+		t.Errorf("%s: %+v is held, not %+v", when, got, want)
+	}
+}
+
+func sized(n int) *wrapperspb.BytesValue { return wrapperspb.Bytes(make([]byte, n)) }
+
+func encodedSize(n int) int64 { return int64(proto.Size(sized(n))) }
+
+// encode encodes a message as gRPC does.
+func encode(t *testing.T, message any) mem.BufferSlice {
+	t.Helper()
+	data, err := accountingCodec{encoding.GetCodecV2(grpcproto.Name)}.Marshal(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// accountedCall is a call with a request and a response of fixed sizes, except if others are given.
+type accountedCall struct {
+	probe, gateway, inner, fails bool
+	holder                       string // of bytes
+	bytes                        int64
+	request, response            int
+	during, after                held // in the handler, and when the response is not encoded yet
+	reason                       string
+	unhandled                    bool // the handler is not called
+}
+
+const requestBytes, responseBytes = 10_000, 20_000
+
+func (c *accountedCall) run(t *testing.T, a *account) (reply any, err error) {
+	t.Helper()
+	method, handled := "/test.Echo/Call", false
+	if c.probe {
+		method = "/grpc.health.v1.Health/Check"
+	}
+	reply, err = a.unary(a.context(t, c.gateway), sized(cmp.Or(c.request, requestBytes)), &grpc.UnaryServerInfo{FullMethod: method},
+		func(ctx context.Context, _ any) (any, error) {
+			handled = true
+			a.check(t, "in the handler", c.during)
+			if (flow.LeaseOf(ctx) == nil) != c.probe {
+				t.Errorf("the context has the lease %v", flow.LeaseOf(ctx))
+			}
+			if c.fails {
+				return nil, errOfHandler
+			}
+			return sized(cmp.Or(c.response, responseBytes)), nil
+		})
+	if handled == c.unhandled || errors.Is(err, errOfHandler) != c.fails || reasonOf(err) != c.reason {
+		t.Errorf("handled: %t, error: %v", handled, err)
+	}
+	if want := c.reason == "OVERLOADED"; (a.rejections == 1) != want || (a.memory.Stats().Rejected == 1) != (c.reason != "") {
+		t.Errorf("%d rejections, %+v", a.rejections, a.memory.Stats())
+	}
+	return reply, err
+}
+
+// TestUnaryAccounts: a call holds bytes for itself and its request while its handler runs, and bytes for its response
+// until that is dropped. If the gateway has opened the lease, the gateway releases it.
+func TestUnaryAccounts(t *testing.T) {
+	own, gateway := held{request: callBytes + encodedSize(requestBytes)}, held{request: gatewayBytes}
+	large := callBytes + encodedSize(120_000)
+	answer := encodedSize(responseBytes)
+	for name, c := range map[string]accountedCall{
+		"a call":                       {during: own, after: held{own.request, answer}},
+		"a health call":                {probe: true},
+		"a failed call":                {fails: true, during: own},
+		"an inner call":                {inner: true, during: own},
+		"a failed inner call":          {inner: true, fails: true, during: own},
+		"a call of the gateway":        {gateway: true, inner: true, during: gateway, after: held{gatewayBytes, answer}},
+		"a failed call of the gateway": {gateway: true, inner: true, fails: true, during: gateway, after: gateway},
+		"bytes of another caller": {holder: "other", bytes: 400_000, request: 120_000, during: held{request: large},
+			after: held{large, answer}},
+		"no memory for the call":     {holder: "caller", bytes: 510_000, unhandled: true, reason: "OVERLOADED"},
+		"no memory for the request":  {holder: "caller", bytes: 400_000, request: 120_000, unhandled: true, reason: "OVERLOADED"},
+		"no memory for the response": {holder: "other", bytes: 400_000, response: 300_000, during: own, reason: "OVERLOADED"},
+		"no memory for a response to the gateway": {gateway: true, inner: true, holder: "other", bytes: 400_000, response: 300_000,
+			during: gateway, after: gateway, reason: "OVERLOADED"},
+		"a request that never fits":  {request: ledgerBytes, unhandled: true, reason: "LIMIT_EXCEEDED"},
+		"a response that never fits": {response: ledgerBytes, during: own, reason: "LIMIT_EXCEEDED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAccount(t, c.holder, c.bytes)
+				a.inner = c.inner
+				reply, err := c.run(t, a)
+				a.check(t, "after the handler", c.after)
+				if _, leased := reply.(*response); err == nil && leased != (!c.probe && !c.inner) {
+					t.Errorf("the reply is a %T", reply)
+				} else if leased {
+					a.checkDropped(t, reply)
+				}
+			})
+		})
+	}
+}
+
+// checkDropped checks that an encoded response holds its own bytes until it is dropped.
+func (a *account) checkDropped(t *testing.T, reply any) {
+	t.Helper()
+	data := encode(t, reply)
+	if now := a.held(); now.request != 0 || now.response < int64(data.Len()) {
+		t.Errorf("an encoded response of %d bytes holds %+v", data.Len(), now)
 	}
 	data.Free()
+	a.check(t, "at the end", held{})
 }
 
-// TestSlowReaders: a connection is closed if its client reads less than minProgress in writePatience, but not if it reads
-// more, whatever the size of the response.
-func TestSlowReaders(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		read, every int // bytes, and seconds
-		closed      int
+// TestUnaryWithoutMemory: without a ledger, a call has no lease.
+func TestUnaryWithoutMemory(t *testing.T) {
+	a := accounts{}
+	reply, err := a.unary(t.Context(), sized(1), &grpc.UnaryServerInfo{}, func(ctx context.Context, request any) (any, error) {
+		if flow.LeaseOf(ctx) != nil {
+			t.Error("the call has a lease")
+		}
+		return request, nil
+	})
+	if _, plain := reply.(*wrapperspb.BytesValue); !plain || err != nil {
+		t.Errorf("%T, %v", reply, err)
+	}
+}
+
+// sentStream is a stream of which gRPC encodes the messages, except after its end.
+type sentStream struct {
+	grpc.ServerStream
+	t       *testing.T
+	ctx     context.Context //nolint:containedctx // a grpc.ServerStream has one
+	encoded []mem.BufferSlice
+	ended   bool
+}
+
+// Context implements grpc.ServerStream.
+func (s *sentStream) Context() context.Context { return s.ctx }
+
+// SendMsg implements grpc.ServerStream.
+func (s *sentStream) SendMsg(message any) error {
+	if s.ended {
+		return io.EOF
+	}
+	s.encoded = append(s.encoded, encode(s.t, message))
+	return nil
+}
+
+// TestStreamAccounts: a stream holds bytes for itself until its handler returns, and for each message until that is
+// dropped.
+func TestStreamAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccount(t, "other", 400_000)
+		s := &sentStream{t: t, ctx: t.Context()}
+		err := a.stream(nil, s, &grpc.StreamServerInfo{FullMethod: "/test.Echo/Stream"}, func(_ any, own grpc.ServerStream) error {
+			if flow.LeaseOf(own.Context()) == nil {
+				t.Error("the stream has no lease")
+			}
+			a.check(t, "at the start", held{request: callBytes})
+			for range 2 {
+				if err := own.SendMsg(sized(responseBytes)); err != nil {
+					t.Error(err)
+				}
+			}
+			if now := a.held(); now.request != callBytes || now.response < 2*encodedSize(responseBytes) {
+				t.Errorf("with two messages: %+v", now)
+			}
+			s.encoded[0].Free()
+			one := a.held()
+			if one.response < encodedSize(responseBytes) || one.response >= 2*encodedSize(responseBytes) {
+				t.Errorf("with one message: %+v", one)
+			}
+			if err := own.SendMsg(sized(300_000)); reasonOf(err) != "OVERLOADED" || a.rejections != 1 {
+				t.Errorf("without memory: %v, %d rejections", err, a.rejections)
+			}
+			s.ended = true
+			if err := own.SendMsg(sized(responseBytes)); !errors.Is(err, io.EOF) {
+				t.Errorf("a message that gRPC does not encode: %v", err)
+			}
+			a.check(t, "with messages that are not sent", one)
+			return errOfHandler
+		})
+		if now := a.held(); !errors.Is(err, errOfHandler) || now.request != 0 || now.response == 0 {
+			t.Errorf("with a message after the end: %+v, %v", now, err)
+		}
+		s.encoded[1].Free()
+		a.check(t, "at the end", held{})
+	})
+}
+
+// TestStreamLeases: only a stream over a network that has no lease gets a stream with leases for its messages.
+func TestStreamLeases(t *testing.T) {
+	for name, c := range map[string]struct {
+		method                    string
+		gateway, inner, unlimited bool
+		bytes                     int64 // of the caller
+		during, after             held
+		reason                    string
 	}{
-		{"nothing", 0, 1, 1},
-		{"too little", 50 << 10, 70, 1},
-		{"slowly", 2 << 10, 1, 0},
-		{"at intervals", 100 << 10, 50, 0},
+		"a health watch":                {method: "/grpc.health.v1.Health/Watch"},
+		"a stream without a ledger":     {unlimited: true},
+		"an inner stream":               {inner: true, during: held{request: callBytes}},
+		"a stream of the gateway":       {inner: true, gateway: true, during: held{request: gatewayBytes}, after: held{request: gatewayBytes}},
+		"no memory for another stream":  {bytes: 510_000, reason: "OVERLOADED"},
+		"no memory for an inner stream": {bytes: 510_000, inner: true, reason: "OVERLOADED"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				closed := 0
-				memory := flow.NewMemory(100 << 20)
-				all := NewConnections(ConnectionOptions{Memory: memory, Log: quiet(), Closed: func(string) { closed++ }})
-				server, client := connected(t, all)
-				var reading sync.WaitGroup
-				reading.Go(func() {
-					for err := error(nil); err == nil && c.read > 0; time.Sleep(time.Duration(c.every) * time.Second) {
-						_, err = io.CopyN(io.Discard, client, int64(c.read))
-					}
-				})
-				respond(t, server, memory, 1<<20)
-				if closed != c.closed {
-					t.Errorf("%d connections were closed", closed)
+				a, handled := newAccount(t, "caller", c.bytes), false
+				s := &sentStream{t: t, ctx: a.context(t, c.gateway)}
+				if a.inner = c.inner; c.unlimited {
+					a.memory = nil
 				}
-				if n := memory.Stats().Bytes[flow.Response]; n != 0 {
-					t.Errorf("%d bytes are held after the end", n)
+				err := a.stream(nil, s, &grpc.StreamServerInfo{FullMethod: cmp.Or(c.method, "/test.Echo/Stream")},
+					func(_ any, own grpc.ServerStream) error {
+						if handled = true; own != grpc.ServerStream(s) {
+							t.Errorf("the handler has a %T", own)
+						}
+						a.check(t, "in the handler", c.during)
+						return nil
+					})
+				a.check(t, "at the end", c.after)
+				rejected := c.reason != ""
+				if reasonOf(err) != c.reason || handled == rejected || (a.rejections == 1) != rejected {
+					t.Errorf("%v; handled: %t, %d rejections", err, handled, a.rejections)
 				}
-				_ = server.Close()
-				reading.Wait()
 			})
 		})
 	}
