@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -151,7 +150,7 @@ func (l *load) note(format string, args ...any) {
 	fmt.Printf("%s: %s\n", l.name, fmt.Sprintf(format, args...))
 }
 
-// launch starts a server that listens on TCP. It logs into a file whose end is printed if the case fails.
+// launch starts a server that listens on TCP.
 func (l *load) launch(how launch) *server {
 	l.Helper()
 	dir, err := os.MkdirTemp("", "crdeval-load-") // the path of a socket must be short
@@ -159,18 +158,7 @@ func (l *load) launch(how launch) *server {
 		l.Fatal(err)
 	}
 	l.Cleanup(func() { _ = os.RemoveAll(dir) })
-	path := filepath.Join(dir, "log")
-	log, err := os.Create(path)
-	if err != nil {
-		l.Fatal(err)
-	}
-	l.Cleanup(func() {
-		_ = log.Close()
-		if text, err := os.ReadFile(path); err == nil && l.Failed() {
-			l.Logf("the end of the log:\n%s", text[max(0, len(text)-600):])
-		}
-	})
-	how.binary, how.dir, how.tcp, how.log = l.binary, dir, true, log
+	how.binary, how.dir, how.tcp = l.binary, dir, true
 	how.flags = append(how.flags, strings.Fields(*serverFlags)...)
 	return how.start(l.T)
 }

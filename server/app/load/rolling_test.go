@@ -59,12 +59,7 @@ func rolling(l *load) {
 			l.Fatal(err)
 		}
 		l.Cleanup(func() { _ = os.RemoveAll(dir) })
-		log, err := os.Create(filepath.Join(dir, "log"))
-		if err != nil {
-			l.Fatal(err)
-		}
-		l.Cleanup(func() { _ = log.Close() })
-		f.how = append(f.how, launch{binary: l.binary, dir: dir, log: log, flags: []string{
+		f.how = append(f.how, launch{binary: l.binary, dir: dir, flags: []string{
 			"--store=etcd", "--etcd-endpoints=" + endpoint, "--etcd-prefix=/rolling/", "--drain-delay=500ms", "--drain-timeout=1m",
 		}})
 		f.replicas = append(f.replicas, f.how[i].start(l.T))

@@ -52,10 +52,9 @@ type server struct {
 type launch struct {
 	binary, dir string
 	flags, env  []string
-	tcp         bool      // listen on ports of localhost, so that each connection is a caller of its own
-	cpus        string    // of taskset; empty: all
-	log         io.Writer // nil: os.Stderr
-	token       string    // of the client
+	tcp         bool   // listen on ports of localhost, so that each connection is a caller of its own
+	cpus        string // of taskset; empty: all
+	token       string // of the client
 }
 
 // start starts a server with unix sockets in dir and waits until it is ready.
@@ -66,7 +65,8 @@ func start(t *testing.T, binary, dir string, flags ...string) *server {
 	return s
 }
 
-// start starts a server and waits until it is ready. The end of the test kills it.
+// start starts a server and waits until it is ready. The end of the test kills it. If the test fails, it prints the end
+// of the log of the server.
 func (l launch) start(t *testing.T) *server {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
@@ -87,10 +87,7 @@ func (l launch) start(t *testing.T) *server {
 		args = append([]string{"taskset", "--cpu-list", l.cpus}, args...)
 	}
 	s.command = exec.Command(args[0], args[1:]...) //nolint:gosec // what was built
-	s.command.Stderr = os.Stderr
-	if l.log != nil {
-		s.command.Stderr = l.log
-	}
+	s.command.Stderr = l.log(t)
 	s.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CRDEVAL_") })
 	s.command.Env = append(s.command.Env, l.env...)
 	var err error
@@ -101,13 +98,19 @@ func (l launch) start(t *testing.T) *server {
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	exited, exit := make(chan struct{}), error(nil)
+	go func() {
+		exit = s.command.Wait()
+		close(exited)
+	}()
 	var once sync.Once
 	end := func(signal syscall.Signal) (err error) {
 		once.Do(func() {
 			s.web.CloseIdleConnections()
 			_ = s.Close()
 			_ = s.command.Process.Signal(signal)
-			err = s.command.Wait()
+			<-exited
+			err = exit
 		})
 		return err
 	}
@@ -118,16 +121,45 @@ func (l launch) start(t *testing.T) *server {
 	}
 	s.kill = func() { _ = end(syscall.SIGKILL) }
 	t.Cleanup(s.kill)
+	s.await(t, begin, exited)
+	return s
+}
+
+// await waits until the server is ready, for at most two minutes from begin. It fails the test if the server exits.
+func (s *server) await(t *testing.T, begin time.Time, exited <-chan struct{}) {
+	t.Helper()
 	for limit := begin.Add(2 * time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		_, err := s.get("/readyz")
 		if err == nil {
 			s.ready = time.Since(begin)
-			return s
+			return
+		}
+		select {
+		case <-exited:
+			t.Fatalf("the server has exited before it was ready: %v", s.command.ProcessState)
+		default:
 		}
 		if time.Now().After(limit) {
 			t.Fatal("the server is not ready: ", err)
 		}
 	}
+}
+
+// log returns a file for the log of a server. The end of the test prints its end if the test has failed.
+func (l launch) log(t *testing.T) *os.File {
+	t.Helper()
+	const most = 1000 // bytes to print
+	log, err := os.CreateTemp(l.dir, "log-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = log.Close()
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() && len(text) > 0 {
+			t.Logf("the end of the log of %s:\n%s", l.dir, text[max(0, len(text)-most):])
+		}
+	})
+	return log
 }
 
 // freePort returns an address of localhost with a port that is free at this moment.
