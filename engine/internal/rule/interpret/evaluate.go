@@ -146,6 +146,9 @@ func (e *Evaluation) Eval(text string, declared, given bool) Result {
 	case e.failed != nil:
 		value, err = nil, e.failed
 	}
+	if err != nil {
+		err = upstreamError(err)
+	}
 	result := Result{Value: value, Err: err}
 	if cost := details.ActualCost(); cost != nil { // always, in a program that tracks costs
 		result.Cost = *cost

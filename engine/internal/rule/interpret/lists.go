@@ -1,8 +1,10 @@
 package interpret
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -86,7 +88,22 @@ func (l *polledList) Add(other ref.Val) ref.Val {
 	case list.Size() == types.IntZero:
 		return l
 	}
-	return &polledList{Lister: l.Lister.Add(other).(traits.Lister), e: l.e, parts: []traits.Lister{l, list}}
+	return &polledConcat{polledList{Lister: l.Lister.Add(other).(traits.Lister), e: l.e, parts: []traits.Lister{l, list}}}
+}
+
+// polledConcat is a concatenation, for which cel-go has another type.
+type polledConcat struct{ polledList }
+
+// upstreamTypes replaces the names of types in error texts.
+var upstreamTypes = strings.NewReplacer("*interpret.polledList", "*types.baseList", "*interpret.polledConcat", "*types.concatList")
+
+// upstreamError returns an error with cel-go's names of types. cel-go prints them with %T.
+func upstreamError(err error) error {
+	text := err.Error()
+	if replaced := upstreamTypes.Replace(text); replaced != text {
+		return errors.New(replaced)
+	}
+	return err
 }
 
 func (l *polledList) IsZeroValue() bool { return l.Size() == types.IntZero }
