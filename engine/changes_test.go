@@ -47,6 +47,13 @@ func TestManyChanges(t *testing.T) {
 		}
 	}
 
+	embedded := mustCompile(t, crdOf(`{"type":"object","properties":{"e":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}}}`))
+	undecodable := Item{Object: JSON([]byte(objectOf(`{` + fields.String() + `"e":{"apiVersion":"v1","kind":"A","metadata":{"labels":1}}}`)))}
+	v, err := embedded.Validate(t.Context(), undecodable, EvaluationOptions{})
+	if err != nil || v.Rejection == nil || len(v.Pruned) != 0 || v.OmittedChanges != 0 {
+		t.Errorf("an object that cannot be decoded: %v %v", v, err)
+	}
+
 	for _, validation := range []FieldValidation{FieldValidationWarn, FieldValidationStrict} {
 		var held, peak int64
 		for _, most := range []int64{1 << 40, 0} {

@@ -36,8 +36,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestStopAtCheckpoint checks that tables, their text and OpenAPI documents have checkpoints, and that each of them ends
-// with ITEM_DEADLINE if the context ends there.
+// TestStopAtCheckpoint checks that tables, their text, traces and OpenAPI documents have checkpoints, and that each of
+// them ends with ITEM_DEADLINE if the context ends there.
 func TestStopAtCheckpoint(t *testing.T) {
 	manifest := crdOf(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"integer"}}}}`)
 	d := mustCompile(t, strings.Replace(manifest, `"schema":`, `"additionalPrinterColumns":[{"name":"a","type":"string","jsonPath":".spec..x"}],"schema":`, 1))
@@ -48,9 +48,16 @@ func TestStopAtCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	crd := d.CRD(Status{})
+	traced := mustCompile(t, crdOf(`{"type":"object","properties":{"list":{"type":"array","maxItems":100,"items":{"type":"object","properties":{`+
+		repeated(50, `"p%d":{"type":"integer"}`)+`}},"x-kubernetes-validations":[{"rule":"self.all(x, has(x.p1))"}]}}}`))
+	long := JSON([]byte(objectOf(`{"list":[` + repeated(20, `{`+repeated(40, `"p%d":1`)+`}`) + `]}`)))
 	for name, call := range map[string]func(context.Context) error{
-		"table":   func(ctx context.Context) error { _, err := d.Table(ctx, "v1", objects, TableOptions{}); return err },
-		"text":    func(ctx context.Context) error { _, err := table.Text(ctx, TextOptions{}); return err },
+		"table": func(ctx context.Context) error { _, err := d.Table(ctx, "v1", objects, TableOptions{}); return err },
+		"text":  func(ctx context.Context) error { _, err := table.Text(ctx, TextOptions{}); return err },
+		"trace": func(ctx context.Context) error {
+			_, err := traced.Validate(ctx, Item{Object: long}, EvaluationOptions{Trace: TraceAll})
+			return err
+		},
 		"OpenAPI": func(ctx context.Context) error { _, err := OpenAPIModels(ctx, crd); return err },
 	} {
 		for last := 1; ; last = last*3/2 + 1 {
@@ -112,6 +119,60 @@ func TestGrow(t *testing.T) {
 			if held != 0 {
 				t.Errorf("%s: %d bytes are left", name, held)
 			}
+		}
+	}
+}
+
+// TestGrowReleasesOldObjects checks that the memory of an old object that takes upstream's decoder or is YAML is
+// released.
+func TestGrowReleasesOldObjects(t *testing.T) {
+	d := mustCompile(t, crdOf(`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`))
+	object := objectOf(`{"list":[` + strings.Repeat("0,", 3000) + `0]}`)
+	for name, old := range map[string]Document{
+		"YAML": YAML([]byte(object)), "duplicate kind": JSON([]byte(strings.Replace(object, `{`, `{"kind":"CronTab",`, 1))),
+	} {
+		var held, peak int64
+		ctx := WithHooks(t.Context(), &Hooks{Grow: ledger(&held, &peak, 1<<30)})
+		v, err := d.Validate(ctx, Item{Object: JSON([]byte(object)), OldObject: old}, EvaluationOptions{CompleteMetadata: true})
+		if err != nil || !v.Allowed || peak == 0 || held != 0 {
+			t.Errorf("%s: %v %v, %d bytes at most, %d are left", name, v, err, peak, held)
+		}
+	}
+}
+
+// TestReplayWithoutMemory checks that a replay reports an error of the hook, wherever it occurs, and never a result that
+// lacks a comparison.
+func TestReplayWithoutMemory(t *testing.T) {
+	const schema = `{"type":"object","properties":{"list":{"type":"array","items":{"type":"integer"}%s}}}`
+	old, new := mustCompile(t, crdOf(fmt.Sprintf(schema, ""))), mustCompile(t, crdOf(fmt.Sprintf(schema, `,"maxItems":1`)))
+	object := objectOf(`{"list":[` + strings.Repeat("0,", 200_000) + `0]}`)
+	items := []Item{{Object: JSON([]byte(object))}}
+	all, err := Replay(t.Context(), old, new, items, EvaluationOptions{})
+	if err != nil || !slices.Contains(all[0].Outcomes, NewlyRejected) {
+		t.Fatal(all, err)
+	}
+	for last := 1; ; last++ {
+		calls := 0
+		found, err := Replay(WithHooks(t.Context(), &Hooks{Grow: func(n int64) error {
+			if n > 0 {
+				calls++
+			}
+			if n > 0 && calls == last {
+				return errNoMemory
+			}
+			return nil
+		}}), old, new, items, EvaluationOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if calls < last {
+			if last < 5 {
+				t.Errorf("%d calls of the hook", calls)
+			}
+			return
+		}
+		if !errors.Is(found[0].Err, errNoMemory) && !slices.Equal(found[0].Outcomes, all[0].Outcomes) { // without hints
+			t.Errorf("no memory at call %d: outcomes %v, %v", last, found[0].Outcomes, found[0].Err)
 		}
 	}
 }

@@ -155,6 +155,13 @@ func (r *replay) fail(where string, err error) {
 	}
 }
 
+// failInternal records an internal error, such as that of a hook. All other errors are also those of the verdicts.
+func (r *replay) failInternal(where string, err error) {
+	if ReasonOf(err) == ReasonInternal {
+		r.fail(where, err)
+	}
+}
+
 // isAcceptedUnchanged reports whether the new definition accepts an update of the stored object that changes nothing.
 func (r *replay) isAcceptedUnchanged() bool {
 	again := r.item
@@ -163,6 +170,7 @@ func (r *replay) isAcceptedUnchanged() bool {
 	}
 	again.OldObject, _ = r.new.inStorage(again.Object, again, "")
 	v, err := r.new.Validate(r.ctx, again, r.options)
+	r.failInternal("under the new definition, unchanged", err)
 	return err == nil && v.Allowed
 }
 
@@ -171,7 +179,7 @@ func (r *replay) isAcceptedUnchanged() bool {
 // Verdict. For other errors the Verdict is nil.
 func (r *replay) evaluate(where string, d *Definition) (*Verdict, error) {
 	v, err := d.Validate(r.ctx, r.item, r.options)
-	if write, ok := d.statusWrite(r.ctx, r.item); err == nil && ok {
+	if write, ok := r.statusWrite(where, d); err == nil && ok {
 		var status *Verdict
 		if status, err = d.Validate(r.ctx, write, r.options); err == nil && !status.Allowed {
 			if v.Allowed {
@@ -209,7 +217,8 @@ func union(list, more []Violation) []Violation {
 
 // statusWrite returns the update that adds its status to an object. ok is false for an item that is an update, and
 // without a status or a status subresource.
-func (d *Definition) statusWrite(ctx context.Context, item Item) (Item, bool) {
+func (r *replay) statusWrite(where string, d *Definition) (Item, bool) {
+	item := r.item
 	apiVersion, _, err := TypeMetaOf(item.Object, d.limits)
 	if err != nil || !item.OldObject.Absent() {
 		return Item{}, false
@@ -217,8 +226,9 @@ func (d *Definition) statusWrite(ctx context.Context, item Item) (Item, bool) {
 	if v := d.version(cmp.Or(item.Version, versionOf(apiVersion))); v == nil || !v.HasStatus {
 		return Item{}, false
 	}
-	read, err := d.Read(ctx, Item{Version: item.Version, Object: item.Object}, EvaluationOptions{})
+	read, err := d.Read(r.ctx, Item{Version: item.Version, Object: item.Object}, EvaluationOptions{})
 	if err != nil {
+		r.failInternal(where, err)
 		return Item{}, false
 	}
 	old, had := d.inStorage(JSON(read.Object), item, "status")
@@ -273,10 +283,12 @@ func (r *replay) results() {
 	item := Item{Version: r.item.Version, Object: r.item.Object}
 	before, err := r.old.Read(r.ctx, item, EvaluationOptions{})
 	if err != nil {
+		r.failInternal("under the old definition", err)
 		return // the verdicts report that it cannot be decoded
 	}
 	after, err := r.new.Read(r.ctx, item, EvaluationOptions{})
 	if err != nil {
+		r.failInternal("under the new definition", err)
 		return
 	}
 	sent := value.Acquire() // not released by defer: after a panic it must not return to the pool

@@ -36,8 +36,6 @@ type pass struct {
 	out  *Outcome
 	stop *interrupt.Signal
 
-	grown int64 // bytes that grow has charged
-
 	d      *value.Doc
 	edits  *plan.Edits // kept with the pass for its memory
 	pairs  *plan.Pairs // kept with the pass for its memory
@@ -84,10 +82,7 @@ func (p *pass) acquire() *value.Doc {
 
 // grow charges memory besides that of Docs until the end of the pass. It returns an error if the memory is not granted.
 func (p *pass) grow(n int64) error {
-	const free = 1 << 17
-	if n > free && p.stop.Grow(n) {
-		p.grown += n
-	}
+	p.d.Grow(int(n))
 	return p.stop.Err()
 }
 
@@ -103,7 +98,6 @@ func (d *Definition) run(ctx context.Context, r *Request, do func(*pass) error) 
 	p.r, p.out, p.d = &p.request, &p.outcome, p.acquire()
 	err := do(p)
 	p.d.Release()
-	p.stop.Grow(-p.grown)
 	if e := p.stop.Err(); e != nil {
 		err = e
 	}

@@ -19,13 +19,14 @@ func (p *pass) warn(texts ...string) {
 		}
 	}
 	for _, text := range texts {
-		if p.sentRunes > maxWarningRunes && !strings.HasPrefix(text, Notice) {
+		own := strings.HasPrefix(text, Notice)
+		if p.sentRunes > maxWarningRunes && !own {
 			continue
 		}
 		if _, there := p.warned[text]; !there {
 			p.warned[text] = struct{}{}
 			p.out.Warnings = append(p.out.Warnings, text)
-			if fitsHeader(text) {
+			if !own && fitsHeader(text) {
 				p.sentRunes += min(utf8.RuneCountInString(text), maxCutRunes)
 			}
 		}

@@ -158,7 +158,7 @@ func (p *pass) decode(v *Version) (rejected bool, err error) {
 	case err != nil:
 		return false, err
 	case cause != nil:
-		p.out.Strict, p.out.Pruned = nil, nil
+		p.out.Strict, p.out.Pruned, p.out.OmittedChanges = nil, nil, 0
 		p.out.Rejection = p.undecodable(&p.of, cause)
 		return true, nil
 	}

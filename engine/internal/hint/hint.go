@@ -101,7 +101,7 @@ func (f *Finder) ask(path value.Path, look func() *Hint) *Hint {
 		}
 	}
 	h := look()
-	if h == nil || len(h.Text) > maxText {
+	if h == nil || len(h.Text) > maxText || f.stop.Stopped() { // a hint of a document that was read in part can be wrong
 		return nil
 	}
 	f.given++

@@ -175,10 +175,12 @@ func (e *evaluation) addSteps(c *rule, t *Trace) {
 	if program == nil {
 		return
 	}
-	steps, omitted := program.Run(e.interpreter.Context, e.interpreter.Activation(c.optional))
-	if !e.run.Stop.Stopped() {
-		t.Steps, t.OmittedSteps = steps, omitted
-	}
+	e.interpreter.Interruptible(func() {
+		steps, omitted := program.Run(e.interpreter.Context, e.interpreter.Activation(c.optional))
+		if !e.run.Stop.Stopped() {
+			t.Steps, t.OmittedSteps = steps, omitted
+		}
+	})
 }
 
 // traceProgram returns the program of a rule, nil if it cannot be planned or the run is stopped first.
