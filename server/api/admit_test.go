@@ -240,7 +240,7 @@ func TestInclude(t *testing.T) {
 	check("Read", read.GetResults()[0].GetTransformed().GetPresentation())
 	plain := w.admit(&crdevalv1.AdmitRequest{Items: []*crdevalv1.EvaluationItem{{OldObject: old, Object: old}}})
 	if p := plain[0].GetVerdict().GetPresentation(); p != nil {
-		t.Errorf("nobody asked for %v", p)
+		t.Errorf("%v was not requested", p)
 	}
 }
 
@@ -361,7 +361,7 @@ func badAdmits() []call {
 		{"stage by another name", nil, "POST", toAdmit, `{"stage":"DECODE"}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"time", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Include: &crdevalv1.PresentationOptions{Now: never}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"time of a read", reading, "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
-		{"time that is none", nil, "POST", toAdmit, `{"include":{"now":"yesterday"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
+		{"invalid time", nil, "POST", toAdmit, `{"include":{"now":"yesterday"}}`, asJSON, codes.InvalidArgument, 400, "MALFORMED_BODY"},
 		{"batch", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Items: many}), "POST", toAdmit, `{"items":[{}` + strings.Repeat(",{}", 1000) + `]}`, asJSON, codes.ResourceExhausted, 413, "LIMIT_EXCEEDED"},
 		{"overlay", admitting(&crdevalv1.AdmitRequest{Catalog: "default", Crds: []*crdevalv1.Document{{}}}), "", "", "", "", codes.InvalidArgument, 400, "INVALID_ARGUMENT"},
 		{"token", admitting(&crdevalv1.AdmitRequest{Catalog: "default", AtLeast: "elsewhere"}), "POST", toAdmit, `{"atLeast":"elsewhere"}`, asJSON, codes.InvalidArgument, 400, "TOKEN_INVALID"},

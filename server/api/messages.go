@@ -224,7 +224,7 @@ func catalog(c *registry.Catalog) *crdevalv1.Catalog {
 	}
 }
 
-// quota returns nil if there is no quota.
+// quota returns the message of a quota, nil for a quota without limits.
 func quota(q registry.Quota) *crdevalv1.CatalogQuota {
 	if q == (registry.Quota{}) {
 		return nil

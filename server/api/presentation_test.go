@@ -149,7 +149,7 @@ func (a answer) isStatus(t *testing.T, code int, reason, message string) {
 	}
 }
 
-// TestScale: the scale of an object, an object with another, and what an API server answers where there is none.
+// TestScale: the scale of an object, an object with another scale, and what an API server answers without a scale.
 func TestScale(t *testing.T) {
 	w := start(t, nil).withLamp()
 	ctx := context.Background()

@@ -36,7 +36,7 @@ func TestIdleStreamsLoseTheirSlots(t *testing.T) {
 			}
 			return stream
 		},
-		"nobody reads it": func(t *testing.T, w *wire) writing {
+		"the client does not read": func(t *testing.T, w *wire) writing {
 			stream := w.admitStream(t.Context(), &crdevalv1.AdmitStreamRequest{})
 			go func() {
 				for stream.Send(&crdevalv1.AdmitStreamRequest{Items: items(object, object)}) == nil {

@@ -134,7 +134,7 @@ func TestStreamedYAML(t *testing.T) {
 	}
 }
 
-// TestStreamedYAMLErrors: errors about documents that cannot be read name lines of the body, and no column that nobody knows.
+// TestStreamedYAMLErrors: errors about documents that cannot be read name lines of the body, but not an unknown column.
 func TestStreamedYAMLErrors(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	for _, path := range []string{admitPath, "/v1/catalogs/default:readStream"} {

@@ -138,7 +138,7 @@ func unreadable(err error) error {
 	return malformed(fmt.Sprintf("the body could not be read to its end: %v", err), nil)
 }
 
-// checkNoBody rejects a request that has a body of at least a byte, or does not say in time that it has none.
+// checkNoBody rejects a request whose body has at least a byte, or does not end in time.
 func (g *gateway) checkNoBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil

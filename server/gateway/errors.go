@@ -54,7 +54,7 @@ func httpStatus(st *status.Status) int {
 
 func reasonOf(st *status.Status) string { return api.ErrorInfoOf(st.Proto()).GetReason() }
 
-// codeReasons are the reasons of statuses that have none, such as those of gRPC itself. Others are INTERNAL.
+// codeReasons are the reasons of statuses without ErrorInfo, such as those of gRPC itself. Other codes are INTERNAL.
 var codeReasons = map[codes.Code]crdevalv1.ErrorReason{
 	codes.InvalidArgument:   crdevalv1.ErrorReason_ERROR_REASON_INVALID_ARGUMENT,
 	codes.ResourceExhausted: crdevalv1.ErrorReason_ERROR_REASON_LIMIT_EXCEEDED,

@@ -107,7 +107,7 @@ type (
 	}
 )
 
-// rejectionOf returns the rejection of an answer, nil if it has none.
+// rejectionOf returns the rejection of an answer, nil for an answer without one.
 func rejectionOf(message any) *crdevalv1.Rejection {
 	if r, ok := message.(rejectable); ok {
 		return r.GetRejection()

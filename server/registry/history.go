@@ -110,7 +110,7 @@ func (l *eventLog) drop() {
 	}
 }
 
-// event returns the event of a change. There is none if the etag did not change, as when old revisions are dropped.
+// event returns the event of a change. ok is false if the etag did not change, as when old revisions are dropped.
 func (c *change) event(sequence uint64) (e event, ok bool) {
 	e = event{sequence: sequence, kind: Modified}
 	d := c.after

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// hungStore is a mapStore that does not answer until released is closed. Commits happen then, also those that nobody
-// waits for any more.
+// hungStore is a mapStore that does not answer until released is closed. Commits happen then, also those of callers
+// that no longer wait.
 type hungStore struct {
 	*mapStore
 	released      chan struct{} // nil: it answers

@@ -85,7 +85,7 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Telemetry, err
 func (t *Telemetry) meter() metric.Meter { return t.Meter.Meter(scope) }
 
 // asked reports whether the environment configures the export of a signal. By default, OpenTelemetry exports to
-// localhost, which logs an error every minute if there is no collector.
+// localhost. Without a collector there, it logs an error every minute.
 func asked(signal string) bool {
 	for _, name := range []string{"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT",
 		"OTEL_EXPORTER_OTLP_ENDPOINT"} {

@@ -97,7 +97,7 @@ func (r *Request) fieldValidation() string {
 		FieldValidation string `json:"fieldValidation"`
 	}
 	if kubejson.UnmarshalCaseSensitivePreserveInts(r.inner.Options.Raw, &options) != nil {
-		return "" // of a type that has none
+		return "" // a type of options without the parameter
 	}
 	return options.FieldValidation
 }

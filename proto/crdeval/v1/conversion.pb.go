@@ -86,7 +86,7 @@ type ConversionReport struct {
 	// Whether the rules are accepted: they have no violations, and each law has no counterexample or is excepted.
 	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// What is wrong with the rules, or with the CRD that they are for. Pointers and positions refer to the rules of
-	// the request. If it has none, violations have no positions.
+	// the request. Violations of a request without rules have no positions.
 	Violations []*Violation `protobuf:"bytes,2,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The version that conversions between two other versions go through. Empty if the rules do not name one.
 	Hub string `protobuf:"bytes,3,opt,name=hub,proto3" json:"hub,omitempty"`

@@ -239,9 +239,9 @@ type CrdChange struct {
 	ManifestPointer string `protobuf:"bytes,9,opt,name=manifest_pointer,json=manifestPointer,proto3" json:"manifest_pointer,omitempty"`
 	// A sentence for people that describes the change and its effect.
 	Message string `protobuf:"bytes,10,opt,name=message,proto3" json:"message,omitempty"`
-	// The old value. Absent if there was none, and if it is larger than 4 KiB.
+	// The old value. Absent if the value was added, or is larger than 4 KiB.
 	OldValue *Document `protobuf:"bytes,11,opt,name=old_value,json=oldValue,proto3" json:"old_value,omitempty"`
-	// The new value. Absent if there is none, and if it is larger than 4 KiB.
+	// The new value. Absent if the value was removed, or is larger than 4 KiB.
 	NewValue *Document `protobuf:"bytes,12,opt,name=new_value,json=newValue,proto3" json:"new_value,omitempty"`
 	// The position of the value in the old manifest as it was sent, or of its nearest parent if the value is missing.
 	// Absent if unknown, for example for a registered CRD.

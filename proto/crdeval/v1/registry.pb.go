@@ -219,7 +219,7 @@ type Catalog struct {
 	CrdCount int32 `protobuf:"varint,5,opt,name=crd_count,json=crdCount,proto3" json:"crd_count,omitempty"`
 	// How much the catalog uses. The quotas of the catalog apply to it and to `crd_count`.
 	Usage *CatalogUsage `protobuf:"bytes,6,opt,name=usage,proto3" json:"usage,omitempty"`
-	// The quotas of the catalog. Absent if it has none.
+	// The quotas of the catalog. Absent for a catalog without quotas.
 	Quota         *CatalogQuota `protobuf:"bytes,7,opt,name=quota,proto3" json:"quota,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -659,7 +659,7 @@ type Crd struct {
 	Manifest *Document `protobuf:"bytes,13,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	// The status, as the controllers of an API server set it.
 	Status *CrdStatus `protobuf:"bytes,14,opt,name=status,proto3" json:"status,omitempty"`
-	// The conversion rules of this revision, as JSON. Absent if there are none, and in CRD_VIEW_BASIC.
+	// The conversion rules of this revision, as JSON. Absent without rules, and in CRD_VIEW_BASIC.
 	Conversion    *Document `protobuf:"bytes,15,opt,name=conversion,proto3" json:"conversion,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -219,7 +219,7 @@ type RuleReport struct {
 	LowestMinor int32 `protobuf:"varint,9,opt,name=lowest_minor,json=lowestMinor,proto3" json:"lowest_minor,omitempty"`
 	// What an older version lacks, as a text for people. Empty if it lacks nothing.
 	LowestMinorReason string `protobuf:"bytes,10,opt,name=lowest_minor_reason,json=lowestMinorReason,proto3" json:"lowest_minor_reason,omitempty"`
-	// The maximum cost of its messageExpression, without `cardinality`, as Kubernetes counts it. 0 if there is no
+	// The maximum cost of its messageExpression, without `cardinality`, as Kubernetes counts it. 0 without a
 	// messageExpression.
 	MessageEstimatedCost uint64 `protobuf:"varint,11,opt,name=message_estimated_cost,json=messageEstimatedCost,proto3" json:"message_estimated_cost,omitempty"`
 	unknownFields        protoimpl.UnknownFields

@@ -253,7 +253,7 @@ type Violation struct {
 	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
 	// The text of Kubernetes, without the field. An API server prints `field + ": " + message`.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// The detail part of the message. Empty if there is none.
+	// The detail part of the message. Empty for a message without this part.
 	Detail string `protobuf:"bytes,4,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The invalid value. Absent if Kubernetes leaves it out; null and "" are values.
 	BadValue *Document `protobuf:"bytes,5,opt,name=bad_value,json=badValue,proto3" json:"bad_value,omitempty"`

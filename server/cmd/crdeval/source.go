@@ -201,7 +201,7 @@ func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
 
 func errNoCRDIn(name string) error { return fmt.Errorf("%s has no CustomResourceDefinition", name) }
 
-// file reads the manifests of a file. A file without documents has none.
+// file reads the manifests of a file. It returns nil for a file without documents.
 func (r reader) file(name string) ([]*source, error) {
 	content, err := readFile(name, r.env)
 	if err != nil {

@@ -107,7 +107,7 @@ func picture(ctx context.Context, r *registry.Registry) (string, error) {
 				}
 			}
 			if !slices.Contains(known[d.Name], d.Revision) {
-				return "", fmt.Errorf("%s has revision %s, which nobody registered", d.Name, d.Revision)
+				return "", fmt.Errorf("%s has revision %s, which was not registered", d.Name, d.Revision)
 			}
 			b.WriteByte('\n')
 		}

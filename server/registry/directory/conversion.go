@@ -84,8 +84,8 @@ func (l *Loader) written(crd string) int64 {
 	return 0
 }
 
-// changeConversion sets the conversion rules of a CRD. If nobody else has changed the CRD, the new revision counts as
-// registered by the Loader. had reports whether the CRD had rules before.
+// changeConversion sets the conversion rules of a CRD. If other clients have not changed the CRD, the new revision
+// counts as registered by the Loader. had reports whether the CRD had rules before.
 func (l *Loader) changeConversion(
 	ctx context.Context, crd string, rules engine.Document,
 ) (done registry.Registration, had bool, err error) {

@@ -133,7 +133,7 @@ func TestConversionFiles(t *testing.T) {
 	w.logged(1, "level=INFO", "removed conversion rules", "crd="+hostsName)
 	put(t, rules, hostRules())
 	w.eventuallyRules("move")
-	// Both files go: the CRD is deleted, and was changed by nobody else.
+	// Both files go: the CRD is deleted, because other clients have not changed it.
 	remove(t, hosts)
 	remove(t, rules)
 	w.eventuallyRules("no CRD")

@@ -7,7 +7,7 @@
 //
 // It reacts to changes of files only. What other clients register, change or delete in the catalog stays until the file
 // changes or the process restarts, so that replicas do not undo each other's work. It deletes only CRDs that it has
-// registered and that nobody has changed since.
+// registered and that have not changed since.
 //
 // Errors in files are logged with their position, once per change. What was registered before stays.
 //

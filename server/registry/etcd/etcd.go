@@ -79,7 +79,7 @@ type Store struct {
 
 var _ registry.Watcher = (*Store)(nil)
 
-// Open connects to etcd, and creates the store if there is no key below the prefix. The error says what to check.
+// Open connects to etcd, and creates the store if the prefix has no keys. The error says what to check.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err

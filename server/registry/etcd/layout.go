@@ -42,7 +42,7 @@ func (s *Store) identify(ctx context.Context) error {
 		}
 		made, err := call(ctx, s, creating, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 			return s.client.Txn(ctx).
-				// Holds for all keys below the prefix, so only if there is none.
+				// This holds only for a prefix without keys, because it is compared for each key.
 				If(clientv3.Compare(clientv3.CreateRevision(s.keys.prefix), "=", 0).WithPrefix()).
 				Then(clientv3.OpPut(s.keys.store, string(fresh))).
 				Else(clientv3.OpGet(s.keys.store), clientv3.OpGet(s.keys.prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithKeysOnly())).

@@ -352,7 +352,7 @@ func TestOthersCompact(t *testing.T) {
 	commit()
 }
 
-// A replica to whose store nobody writes follows it, even if others wrote to the same etcd last.
+// A replica follows a store without writes, even if the last writes to the same etcd were to other keys.
 func TestIdle(t *testing.T) {
 	server := etcdtest.Start(t)
 	client := raw(t, server.Endpoint)

@@ -29,9 +29,9 @@ type fixture struct {
 	Reopen func() (registry.Store, error)
 	// Another opens the contents again beside Store, as another replica does; nil for a store of one process.
 	Another func() registry.Store
-	// Bounced restarts the server of the store, which keeps its contents; nil if there is no server.
+	// Bounced restarts the server of the store, which keeps its contents; nil for a store without a server.
 	Bounced func()
-	// Compacted makes the server delete past commits; nil if there is no server.
+	// Compacted makes the server delete past commits; nil for a store without a server.
 	Compacted func()
 	// Damages are ways to damage the contents of a closed store.
 	Damages []damage
