@@ -38,7 +38,7 @@ func TestAdmitTerminating(t *testing.T) {
 		{name: "creation, the verdict alone", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{View: ViewNone}, status: forbiddenWidget},
 		{name: "creation with every rule traced", item: Item{Object: widget("v1", named, ``)}, o: EvaluationOptions{Trace: TraceAll}, status: forbiddenWidget},
 		{name: "creation under a name", item: Item{Name: "w", Object: widget("v1", `"namespace":"n"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: forbiddenWidget},
-		{name: "a name that is to be generated is none", item: Item{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, status: nameless},
+		{name: "a generated name is not a name yet", item: Item{Object: widget("v1", `"generateName":"w-","namespace":"n"`, ``)}, status: nameless},
 		{name: "nor is one that was filled in", item: Item{Object: widget("v1", `"generateName":"w-"`, ``)}, o: EvaluationOptions{CompleteMetadata: true}, status: nameless},
 		{name: "it comes before validation", item: Item{Object: widget("v1", named, `,"spec":{"size":"x"}`)}, status: forbiddenWidget},
 		{name: "warnings go with it", item: Item{Object: widget("v1", named, `,"spec":{"hue":1}`)}, status: forbiddenWidget, warnings: 1},

@@ -274,8 +274,8 @@ func TestAdmitViews(t *testing.T) {
 	}
 }
 
-// TestAdmitObjectsTakenForLists: a write that an API server stores, and cannot answer, is allowed with a note; a Scale,
-// and what is no list, has none.
+// TestAdmitObjectsTakenForLists: a write that an API server stores, and cannot answer, is allowed with a note. A Scale
+// or an object that is not a list has no note.
 func TestAdmitObjectsTakenForLists(t *testing.T) {
 	for _, version := range []string{"v1", "v2"} {
 		d, report, err := Compile(context.Background(), JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"crontabs.stable.example.com"},

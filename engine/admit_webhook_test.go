@@ -86,11 +86,11 @@ func TestAdmitByWebhook(t *testing.T) {
 		reason                           Reason
 		rejection, object, stored, found string
 	}{
-		{name: "a create at the stored version needs nobody", item: Item{Object: widget("v1", named, `,"spec":{"color":"red"}`)},
+		{name: "a create at the stored version needs no converter", item: Item{Object: widget("v1", named, `,"spec":{"color":"red"}`)},
 			object: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red","size":1},"status":{"phase":"New"}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red","size":1}}`},
-		{name: "nobody converts", item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)}, reason: ReasonConversionUnavailable},
-		{name: "nobody converts the old object", item: Item{Object: widget("v1", read, ``), OldObject: widget("v1beta1", read, ``)}, reason: ReasonConversionUnavailable},
+		{name: "no converter", item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)}, reason: ReasonConversionUnavailable},
+		{name: "no converter for the old object", item: Item{Object: widget("v1", read, ``), OldObject: widget("v1beta1", read, ``)}, reason: ReasonConversionUnavailable},
 		{name: "to the storage and back", by: renamer{}, item: Item{Object: widget("v1beta1", named, `,"spec":{"shade":"red"}`)},
 			object: `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"shade":"red","size":1}}`,
 			stored: `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","namespace":"n","generation":1},"spec":{"color":"red"}}`},

@@ -198,7 +198,7 @@ func (c *compared) existing(o Options) *Existing {
 			e.Terminating = true
 		}
 	}
-	for _, name := range c.crd.Status.StoredVersions { // decoding adds the storage version if there are none
+	for _, name := range c.crd.Status.StoredVersions { // decoding adds the storage version to an empty list
 		if !slices.Contains(e.Status.StoredVersions, name) && schema.Find(c.crd, name) != nil {
 			e.Status.StoredVersions = append(e.Status.StoredVersions, name)
 		}

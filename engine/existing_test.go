@@ -68,7 +68,7 @@ func TestExisting(t *testing.T) {
 
 	broken := Options{Existing: func(string) *Existing { return &Existing{Manifest: []byte(`{}`)} }}
 	if _, err := Check(ctx, YAML([]byte(includesCRD)), broken); ReasonOf(err) != ReasonInternal {
-		t.Errorf("a stored manifest that is none: %v", err)
+		t.Errorf("an invalid stored manifest: %v", err)
 	}
 }
 

@@ -14,7 +14,7 @@ type FieldManagement struct {
 	// APIVersion is the version: stable.example.com/v1.
 	APIVersion string
 	// ResetFields are the fields that a write cannot set, so that its manager does not own them: first of writes to the
-	// object, then of writes to its status. Writes to scale have none.
+	// object, then of writes to its status. Writes to scale have no such fields.
 	ResetFields []ResetFields
 	// ReplicasPaths are, for each version in the order of the manifest, the paths of the replicas of the scale
 	// subresource.

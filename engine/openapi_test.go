@@ -114,7 +114,7 @@ func TestOpenAPIErrors(t *testing.T) {
 		{"a manifest of another CRD", func() (*engine.OpenAPIDocument, error) {
 			return engine.OpenAPIV3(ctx, d.Group(), "v9", engine.OpenAPIOptions{}, described(func(context.Context) ([]byte, error) { return d.Manifest(), nil }))
 		}, engine.ReasonVersionNotFound},
-		{"a manifest that is none", func() (*engine.OpenAPIDocument, error) {
+		{"an invalid manifest", func() (*engine.OpenAPIDocument, error) {
 			return engine.OpenAPIV3(ctx, d.Group(), "v9", engine.OpenAPIOptions{}, described(func(context.Context) ([]byte, error) { return []byte("{"), nil }))
 		}, engine.ReasonInternal},
 		{"a manifest that cannot be had", func() (*engine.OpenAPIDocument, error) {

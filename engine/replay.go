@@ -41,7 +41,7 @@ var outcomes = []ReplayOutcome{
 
 // ReplayResult is the result for one object.
 type ReplayResult struct {
-	// Outcomes are in the order of the constants. There are none if Err prevented the replay.
+	// Outcomes are in the order of the constants. They are empty if Err prevented the replay.
 	Outcomes []ReplayOutcome
 	// OldAllowed and NewAllowed report whether the definitions accept the object.
 	OldAllowed, NewAllowed bool

@@ -131,7 +131,7 @@ func TestReplayVersions(t *testing.T) {
 	webhook := "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://example.com'}}}\n"
 	r = replay(two + webhook)
 	if engine.ReasonOf(r.Err) != engine.ReasonConversionUnavailable || !r.NewAllowed {
-		t.Errorf("nobody converts: %+v", r)
+		t.Errorf("without a converter: %+v", r)
 	}
 }
 

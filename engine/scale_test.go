@@ -105,7 +105,7 @@ func TestAdmitScale(t *testing.T) {
 		{name: "a rule", body: scaleOf(`"name":"x"`, "4"), code: 422, message: "not 4"},
 		{name: "another resourceVersion", body: scaleOf(`"name":"x","resourceVersion":"8"`, "3"), code: 409},
 		{name: "another API version", body: strings.Replace(scaleOf(`"name":"x"`, "3"), "autoscaling/v1", "autoscaling/v2", 1), code: 400},
-		{name: "a patch of a Scale that is none", patch: MergePatch, body: `{"spec":{"replicas":"x"}}`, code: 422, message: "patch: Invalid value"},
+		{name: "an invalid patch of a Scale", patch: MergePatch, body: `{"spec":{"replicas":"x"}}`, code: 422, message: "patch: Invalid value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			item := Item{Subresource: "scale", OldObject: JSON([]byte(stored)), Object: JSON([]byte(c.body))}

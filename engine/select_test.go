@@ -38,7 +38,7 @@ func TestSelect(t *testing.T) {
 	}{
 		{"v1", "spec.color=blue", object, "true"},
 		{"v1", "spec.color!=blue", object, "false"},
-		{"v1", "", `{`, "true"}, // nobody looks at the object
+		{"v1", "", `{`, "true"}, // the object is not read
 		{"v1", "spec.color=blue", `{`, "OBJECT_UNREADABLE"},
 		{"v1", "spec.color=blue", `[]`, "INVALID_ARGUMENT"},
 		{"v1", "spec.color=blue", `{"apiVersion":"stable.example.com/v1","kind":"Other"}`, "INVALID_ARGUMENT"},

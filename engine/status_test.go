@@ -62,7 +62,7 @@ func TestReconcileStatus(t *testing.T) {
 		want    []string
 		changed []string
 	}{
-		{name: "nobody"},
+		{name: "an empty group"},
 		{name: "one", group: []CRDStatus{as(1)}, first: "as.example.com", want: []string{"as a A AList x" + named + established}, changed: []string{"as.example.com"}},
 		{name: "reconciled already", group: []CRDStatus{reconciled(as(1))}, first: "as.example.com", want: []string{"as a A AList x" + named + established}},
 		{name: "the one that was first keeps its names",

@@ -199,7 +199,7 @@ func (t *Table) JSON() []byte { return t.json }
 type TextOptions = table.TextOptions
 
 // Text returns what `kubectl get` prints for the table, byte for byte. A table without rows prints nothing, not even
-// headings. Namespaces and labels are those of the objects in the rows, so RowNone has none.
+// headings. Namespaces and labels are those of the objects in the rows, so they are empty with RowNone.
 func (t *Table) Text(ctx context.Context, o TextOptions) (_ []byte, err error) {
 	defer recovered(&err)
 	o.Namespaces = o.Namespaces && t.scope == apiextensionsv1.NamespaceScoped

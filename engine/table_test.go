@@ -250,7 +250,7 @@ func TestTableRejected(t *testing.T) {
 	}
 }
 
-// TestTableStops: nobody waits for a table any more.
+// TestTableStops: Table stops at the deadline of its context.
 func TestTableStops(t *testing.T) {
 	d := tableCRD(t, "{name: c, type: string, jsonPath: ...*...*...*...*..x}")
 	object := engine.YAML([]byte(head + "metadata: {name: x, namespace: d}\nspec: " + deep))

@@ -12,8 +12,8 @@ type Verdict struct {
 	// Rejection is the API server's answer to a write that is not accepted, nil otherwise.
 	Rejection *Rejection
 	// Violations are sorted by position in the document, then by the order of the schema. In a YAML document, members
-	// are ordered by key, since an API server converts it to JSON first. There are none for an object that cannot be
-	// decoded. More violations than the limits allow are an Error.
+	// are ordered by key, since an API server converts it to JSON first. They are empty for an object that
+	// cannot be decoded. More violations than the limits allow are an Error.
 	Violations []Violation
 	// Ratcheted are the violations of an update that do not reject it, without duplicates: violations of values that
 	// did not change, and of sets and map lists if a list of the old object was already invalid. API servers return

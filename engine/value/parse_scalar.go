@@ -93,7 +93,7 @@ func (d *Doc) readString(text []byte, open, j int) (closing int, flags Flags, va
 	}
 }
 
-// hex4 parses four hexadecimal digits at i. It returns -1 if there are none.
+// hex4 parses four hexadecimal digits at i. It returns -1 for other text.
 func hex4(text []byte, i int) rune {
 	if len(text)-i < 4 {
 		return -1

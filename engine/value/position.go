@@ -7,7 +7,8 @@ import (
 	"sort"
 )
 
-// Position is a location in the caller's text. The zero Position means that there is none, as for a default.
+// Position is a location in the caller's text. The zero Position is that of a value that is not in the text, such as a
+// default.
 type Position struct {
 	Line   int // from 1
 	Column int // from 1, in code points

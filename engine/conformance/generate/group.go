@@ -14,7 +14,7 @@ type Group struct {
 	Shared bool
 	// Previous is the CRD that CRD updates, or nil for a creation.
 	Previous *oracle.Previous
-	// Objects are requests. If there are none, the CRD is the case.
+	// Objects are requests. Without objects, the CRD is the case.
 	Objects []Object
 }
 

@@ -119,7 +119,7 @@ func (d *Definition) Versions() []string {
 	return names
 }
 
-// structural builds the schema of a version, or nil if it has none.
+// structural builds the schema of a version, or nil for a version without one.
 func structural(crd *apiextensionsv1.CustomResourceDefinition, name string) (*structuralschema.Structural, error) {
 	props, err := schemaProps(crd, name)
 	if props == nil || err != nil {

@@ -176,7 +176,7 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	}
 	of := *c
 	if r.Op == Scale {
-		of.selfLink = "" // a Scale has none
+		of.selfLink = "" // a Scale has no selfLink
 	}
 	answer.Object, answer.Deletes = asSent(body, &of, r.Old == nil), c.deleted
 	if c.written != nil {

@@ -15,7 +15,7 @@ func TestDocuments(t *testing.T) {
 		}
 		return n
 	}
-	crd := parse(`{"keep":{"x":1,"culprit":true,"y":[1,2,3]},"other":{"deep":{"er":[1,2,{"a":"long text that nobody needs"}]}}}`)
+	crd := parse(`{"keep":{"x":1,"culprit":true,"y":[1,2,3]},"other":{"deep":{"er":[1,2,{"a":"long text that is not needed"}]}}}`)
 	body := parse(`{"v":[1,2,{"bad":"0123456789","n":null}],"w":{"x":{"y":{"z":1}}}}`)
 	calls := 0
 	Documents(func() bool {

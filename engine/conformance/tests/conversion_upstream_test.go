@@ -186,7 +186,7 @@ func replayConversion(t *testing.T, r upstreamtests.Row) {
 	}
 	var messages []string
 	for i, item := range items(r.Obj) {
-		item.(jsonObject)["kind"] = "foo" // one has none, and cannot be sent
+		item.(jsonObject)["kind"] = "foo" // an item without a kind cannot be sent
 		up, diffs := s.Compare(conversion.Case{How: "convert", Target: target, Body: encoded(t, item)})
 		for _, d := range diffs {
 			t.Error(d)

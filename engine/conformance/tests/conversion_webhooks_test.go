@@ -14,7 +14,8 @@ import (
 )
 
 // The tests in this file replay upstream's integration test with upstream's own webhooks, which run in another process.
-// An API server's handlers are asked the same, with a storage in memory. Deletions are not replayed: crdeval has none.
+// An API server's handlers are asked the same, with a storage in memory. Deletions are not replayed, because crdeval
+// does not delete objects.
 
 // conversionGroups are the webhooks of upstream's test, and the error of reads at another version than the stored one.
 var conversionGroups = map[string]string{

@@ -165,7 +165,7 @@ func (s *ScalePath) violation(d *value.Doc, root uint32, bad any, detail string)
 }
 
 // violations returns the violations of the scale subresource's fields. spec includes those in spec, which are not
-// checked on an update of the status. It does not allocate if there are none. A nil Scale has none.
+// checked on an update of the status. It does not allocate without violations. A nil Scale has no violations.
 //
 // Upstream: registry/customresource/validator.go, ValidateScaleSpec and ValidateScaleStatus.
 func (s *Scale) violations(d *value.Doc, root uint32, spec bool) (found []violation.Violation) {

@@ -133,7 +133,8 @@ func (p *pass) copyOld() {
 	p.copyMembers(p.d.Field(p.root, "metadata"))
 }
 
-// warnFinalizers adds the strategy's warnings about new finalizers, sorted by name. Updates of the status have none.
+// warnFinalizers adds the strategy's warnings about new finalizers, sorted by name. Updates of the status cause no such
+// warnings.
 //
 // Upstream: registry/customresource/strategy.go, generateWarningsFromObj; validator.go, validateKubeFinalizerName.
 func (p *pass) warnFinalizers() {

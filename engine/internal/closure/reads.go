@@ -47,7 +47,7 @@ func (c *compiler) partOf(a *attr) *part {
 	return &part{c.reads, path}
 }
 
-// Code returns the parts for AppendKey: the paths with their lengths. It is "" if there is no key or if the programs are
+// Code returns the parts for AppendKey: the paths with their lengths. It is "" without a key, or if the programs are
 // about as fast.
 func (r *Reads) Code() string {
 	slices.Sort(r.parts)

@@ -28,7 +28,7 @@ type Type struct {
 	Members []Member
 	// Declared: the schema has properties, possibly an empty map, which upstream distinguishes from none.
 	Declared bool
-	// Elem is the type of list elements or map values, nil if the schema has none.
+	// Elem is the type of list elements or map values, nil if the schema does not declare it.
 	Elem *Type
 	// Keys are x-kubernetes-list-map-keys, as written.
 	Keys []string

@@ -49,7 +49,7 @@ type CostCulprit struct {
 	// SchemaPointer is the JSON pointer of the list, map or string; Keyword is maxItems, maxProperties or maxLength.
 	SchemaPointer, Keyword string
 	// Suggested is the largest value of Keyword with which the rule keeps to its limit, if all suggestions are
-	// followed. It is 0 if there is no such value, or if none is needed.
+	// followed. It is 0 if no such value exists or is needed.
 	Suggested int64
 }
 

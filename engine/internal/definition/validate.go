@@ -59,7 +59,7 @@ type Stored struct {
 
 // Result is the API server's result for the creation or update of a CRD.
 type Result struct {
-	// Errors are the field errors in the order of the checks. The CRD is accepted if there are none. Where upstream
+	// Errors are the field errors in the order of the checks. The CRD is accepted if Errors is empty. Where upstream
 	// iterates over a map, they are sorted by key.
 	Errors field.ErrorList
 	// Warnings are the texts of the Warning headers in document order, without those of decoding. Texts may repeat; the

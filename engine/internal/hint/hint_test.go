@@ -214,7 +214,7 @@ func TestLongPathsHaveNone(t *testing.T) {
 	done := make(chan struct{})
 	close(done)
 	if h := New(planOf(t, schemaOfTests), nil, false, value.Limits{}, interrupt.On(done)).Removed(path); h != nil {
-		t.Errorf("for nobody: %+v", h)
+		t.Errorf("after an interrupt: %+v", h)
 	}
 	for i := range 2 * MaxHints {
 		if h := f.Removed(path); (h == nil) != (i >= MaxHints) {

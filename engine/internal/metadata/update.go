@@ -37,8 +37,8 @@ func ValidateUpdate(m, old *metav1.ObjectMeta, namespaced bool) field.ErrorList 
 }
 
 // PlainUpdate reports without allocating whether an update of old's metadata to this one is plainly valid, so that
-// ValidateCommon and ValidateUpdate find no error in the prepared metadata. Prepared metadata has old's generation, and
-// old's uid, time stamps and grace period if it has none. Both must be coerced.
+// ValidateCommon and ValidateUpdate find no error in the prepared metadata. Prepared metadata has old's generation.
+// It also has old's uid, time stamps and grace period where it has no values of its own. Both must be coerced.
 func PlainUpdate(d *value.Doc, meta, old uint32, r Rules) bool {
 	if meta == 0 || old == 0 || d.Nodes[old].Kind != value.Object || !Plain(d, meta, r) ||
 		!sameMember(d, meta, old, "name") || !sameMember(d, meta, old, "namespace") {

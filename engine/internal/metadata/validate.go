@@ -30,8 +30,8 @@ func Decode(d *value.Doc, meta uint32) (*metav1.ObjectMeta, error) {
 // Validate validates the metadata of a root object on create as a custom resource's strategy does. Errors are in the
 // order of the fields; those about labels and annotations are sorted by key (upstream's order is random).
 //
-// Upstream: registry/customresource/validator.go, validateObjectMetaDeclaratively; and rest.ValidateCreate, which adds
-// a weaker check if there is no error (it finds none then).
+// Upstream: registry/customresource/validator.go, validateObjectMetaDeclaratively; and rest.ValidateCreate. If both
+// find no error, it adds a weaker check, which cannot fail then.
 func Validate(m *metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	errs := validate(m, namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if m.Name == "" && m.GenerateName != "" {
@@ -91,7 +91,7 @@ func reorder(errs field.ErrorList, at *field.Path, entries map[string]string,
 	// Upstream reports equal errors once: two labels with the same invalid value cause one error.
 	type text struct{ bad, detail string }
 	of := func(err *field.Error) text { return text{fmt.Sprint(err.BadValue), err.Detail} }
-	ranks := map[text]int{} // below 0; those about all entries have none and stay last
+	ranks := map[text]int{} // below 0; errors about all entries have no rank and stay last
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		for _, err := range check(key, at) {
 			if _, known := ranks[of(err)]; !known {

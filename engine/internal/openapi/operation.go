@@ -14,7 +14,7 @@ type operation struct {
 	// subject is the object of the verb in the operationId.
 	subject     string
 	description string
-	// answer and body are names of definitions. body is empty if the request has none.
+	// answer and body are names of definitions. body is empty for requests without a body.
 	answer, body string
 }
 

@@ -20,7 +20,7 @@ type Resource struct {
 	Unpruned bool
 	// Selectable lists the JSONPaths of the selectable fields as written in the CRD.
 	Selectable []string
-	// Schema is nil if the version has none or does not publish it.
+	// Schema is nil for a version without a schema, or if it is not published.
 	Schema *Props
 }
 

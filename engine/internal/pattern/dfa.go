@@ -9,8 +9,8 @@ import (
 )
 
 // dfa matches a regular expression in ASCII text with one table look-up a byte. Package regexp takes some ten times
-// that. It is built from the same program (regexp/syntax) by subset construction. Expressions with other assertions
-// than ^ and $ of the text, or with too many states, have none, and other text is left to package regexp.
+// that. It is built from the same program (regexp/syntax) by subset construction. Package regexp matches
+// other text, and expressions with other assertions than ^ and $ of the text or with too many states.
 type dfa struct {
 	class [utf8.RuneSelf]uint8 // bytes that no instruction distinguishes
 	width int                  // number of classes

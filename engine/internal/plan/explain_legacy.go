@@ -77,7 +77,7 @@ func (e *explainer) legacyElements(l *Legacy, i uint32) (matches int) {
 	if l.AdditionalItems == nil {
 		return matches
 	}
-	// Upstream stops one short of a list of schemas, and runs past the end of the array if there is none.
+	// Upstream stops one short of a list of schemas, and runs past the end of the array without such a list.
 	end := k - len(l.ItemList) + 1
 	k = 0
 	for c := e.d.Nodes[i].First; c != 0; c, k = e.d.Nodes[c].Next, k+1 {

@@ -40,7 +40,7 @@ type Node struct {
 	Valid *Validation
 	// Default is the prepared default, or nil. A default of null is nil.
 	Default *Default
-	// Rules are the compiled x-kubernetes-validations, or nil. Nodes below logical operators have none.
+	// Rules are the compiled x-kubernetes-validations, or nil. They are nil below logical operators.
 	Rules *rule.Set
 
 	*details // what few nodes have; never nil

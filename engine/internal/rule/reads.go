@@ -34,8 +34,8 @@ type readSet struct {
 	parts *interpret.Parts
 	// required are the members without which an evaluation fails.
 	required []memberPath
-	// given are the members that an incomplete object must have for a value, and varies is true if there is no value for
-	// any: the value is not the same for all objects that include the incomplete one.
+	// given are the members that an incomplete object must have for a value, and varies is true if the value
+	// is not the same for all objects that include the incomplete one.
 	given  []memberPath
 	varies bool
 	// literal: the expression selects a value of a map literal by a key. unnamed: it also selects members of self whose

@@ -52,7 +52,7 @@ type Trace struct {
 	// Message is the message of the violation, if any.
 	Message string
 	// Steps are the values of the sub-expressions in the order of evaluation; in a macro, one for each iteration. If
-	// there are more than MaxTraceSteps, only the first and the last ones are listed. There are none for rules that
+	// there are more than MaxTraceSteps, only the first and the last ones are listed. They are empty for rules that
 	// were skipped or do not compile, and if the object's traces became very large.
 	Steps []trace.Step
 	// OmittedSteps is the number of steps that are not listed.
@@ -117,7 +117,7 @@ func (e *evaluation) evaluateTraced(c *rule) (more bool) {
 	case c.blank:
 		t.Outcome, t.Skipped = Skipped, "the rule is empty"
 	case c.compileError == "" && c.skipped(e.at.Old):
-		t.Outcome, t.Skipped = Skipped, "the rule compares with an old value, and there is none"
+		t.Outcome, t.Skipped = Skipped, "the rule compares with an old value, which is missing"
 	case len(e.run.Ratcheted) > ratcheted:
 		t.Outcome, t.Message = Ratcheted, e.run.Ratcheted[ratcheted].Detail
 	case len(e.run.Found) > found:

@@ -194,7 +194,7 @@ func TestTraceOutcomes(t *testing.T) {
 		prepare                func(*Run)
 		want                   string
 	}{
-		{"all", rules, `{"i":1}`, "", TraceAll, nil, "1 ; 4 the rule compares with an old value, and there is none; 3 ; 2 "},
+		{"all", rules, `{"i":1}`, "", TraceAll, nil, "1 ; 4 the rule compares with an old value, which is missing; 3 ; 2 "},
 		{"failed", rules, `{"i":1}`, "", TraceFailed, nil, "3 ; 2 "},
 		{"none", rules, `{"i":1}`, "", TraceNone, nil, ""},
 		{"null", rules, `null`, "", TraceAll, nil, strings.TrimSuffix(strings.Repeat("4 the value is null, which rules treat as absent; ", 4), "; ")},

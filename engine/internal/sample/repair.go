@@ -120,7 +120,7 @@ func (g *Generator) schemaAt(r Random, path value.Path) *node {
 	return n
 }
 
-// repairRule changes one of the fields that a rule mentions. It returns false if there is none.
+// repairRule changes one of the fields that a rule mentions. It returns false without a change.
 func (g *Generator) repairRule(r Random, o *Tree, f Fault) bool {
 	below := o.Follow(f.Path)
 	if below == nil {

@@ -42,8 +42,8 @@ var ageColumn = []apiextensionsv1.CustomResourceColumnDefinition{
 }
 
 // CompileColumns returns the columns for the additional printer columns of a version, which it retains. It adds a
-// column Name before them, or Name and Age if there are none. As on a server, a column whose JSONPath cannot be parsed
-// and all columns after it are omitted.
+// column Name before them, or Name and Age if the version has no columns. As on a server, a column whose JSONPath
+// cannot be parsed and all columns after it are omitted.
 //
 // Upstream: apiextensions-apiserver pkg/registry/customresource/tableconvertor New, pkg/apiserver/helpers.go.
 func CompileColumns(additional []apiextensionsv1.CustomResourceColumnDefinition) *Columns {

@@ -26,8 +26,8 @@ type ours struct {
 	scope    *celcheck.Scope
 	rules    []apiextensionsv1.ValidationRule
 	set      *rule.Set
-	closures []*closure.Program // by rule; nil if it has none
-	missing  []string           // why it has none; "" if it does not compile
+	closures []*closure.Program // by rule; nil for a rule without a closure
+	missing  []string           // why a rule has no closure; "" if it does not compile
 	plan     *plan.Plan         // fills slots
 }
 

@@ -171,7 +171,7 @@ func (u *upstream) activation(optional bool, self, old any) interpreter.Activati
 	}
 	a, err := interpreter.NewActivation(names)
 	if err != nil {
-		panic(err) // of a map it has none
+		panic(err) // cannot happen for a map
 	}
 	return a
 }

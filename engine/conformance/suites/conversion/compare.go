@@ -156,7 +156,7 @@ func (p *pair) table(q question) oracle.Answer {
 	return oracle.Answer{Object: made.JSON()}
 }
 
-// unconverted are the reasons of the errors of calls, for which an API server has none.
+// unconverted are the reasons of errors of calls that an API server answers without a reason.
 var unconverted = map[string]bool{
 	string(engine.ReasonConversionUnavailable): true, string(engine.ReasonConversionFailed): true,
 }

@@ -124,7 +124,7 @@ func (c comparison) run() (upstream oracle.Answer, diffs []string) {
 	upstream = c.served()
 	mine := c.mine.Answer(c.ask.Request)
 	if upstream.Rejection != nil && upstream.Rejection.Code == 500 && upstream.Status == nil {
-		mine.Status = nil // a panic has none
+		mine.Status = nil // a panic has no status
 	}
 	mine.Decoded, mine.OldDecoded = printed(mine.Decoded), printed(mine.OldDecoded)
 	diffs = oracle.CompareWhole(upstream, mine, true)
