@@ -9,6 +9,11 @@ import (
 const (
 	// targetDelay is how long goroutines that begin calls may wait for a processor.
 	targetDelay = 100 * time.Millisecond
+	// targetWait is how long calls may wait in their connections, unread, while all cores are busy.
+	targetWait = 2 * time.Millisecond
+	// maxRejected is the number of calls in a window, for each core, above which no call is rejected because it has
+	// waited: rejections would take most of the time.
+	maxRejected = 2000
 	// minOffered is the number of calls in a window, for each core, below which no call is rejected because of the delay:
 	// then other processes cause it.
 	minOffered = 8
@@ -18,7 +23,7 @@ const (
 	maxDelayError, maxShed = 4, 0.95
 )
 
-// shedding rejects a share of the calls while goroutines wait too long for a processor.
+// shedding rejects a share of the calls while goroutines wait too long for a processor, or calls in their connections.
 type shedding struct {
 	delay    func() time.Duration // wait of runnable goroutines since the last call
 	offered  map[string]int       // calls in the window, by caller
@@ -26,18 +31,24 @@ type shedding struct {
 	fair     float64              // calls of a caller in a window that are exempt
 	share    float64              // of the calls to reject
 	excess   float64              // relative error of the delay in the last window
+	budget   int                  // rejections in a window that are possible because calls waited
 }
 
-// rejects reports whether a call is rejected because goroutines wait too long.
-func (s *shedding) rejects(caller string) bool {
-	return s.share > 0 && float64(max(s.offered[caller], s.previous[caller])) > s.fair && rand.Float64() < s.share //nolint:gosec // no secret
+// rejects reports whether a call is rejected because goroutines wait too long, or because the call has waited too long
+// in its connection.
+func (s *shedding) rejects(caller string, waited time.Duration, rejected int) bool {
+	share := s.share
+	if rejected < s.budget {
+		share = max(share, min(excess(waited, targetWait), maxShed))
+	}
+	return share > 0 && float64(max(s.offered[caller], s.previous[caller])) > s.fair && rand.Float64() < share //nolint:gosec // no secret
 }
 
 // adapt changes the share of rejected calls by the delay of a window. If limited, the Limiter rejects calls above its
 // limit, and the share decreases.
-func (s *shedding) adapt(length time.Duration, cores int, limited bool) {
+func (s *shedding) adapt(w limiterStats, length time.Duration, cores int, limited bool) {
 	before := s.excess
-	s.excess = min(float64(s.delay()-targetDelay)/float64(targetDelay), maxDelayError)
+	s.excess = excess(s.delay(), targetDelay)
 	if limited {
 		s.excess = -1
 	}
@@ -50,12 +61,21 @@ func (s *shedding) adapt(length time.Duration, cores int, limited bool) {
 	for _, n := range s.offered {
 		offered += n
 	}
-	if offered < minOffered*cores {
-		s.share = 0
+	s.budget = 0
+	if w.activeTime >= time.Duration(cores)*length/2 { // all cores are busy
+		s.budget = maxRejected * cores
 	}
-	s.fair = (1 - s.share) * float64(offered) / float64(max(len(s.offered), 1))
+	if offered < minOffered*cores {
+		s.share, s.budget = 0, 0
+	}
+	s.fair = float64(offered-w.rejected) / float64(max(len(s.offered), 1))
 	s.offered, s.previous = s.previous, s.offered
 	clear(s.offered)
+}
+
+// excess returns the relative error of a delay.
+func excess(delay, target time.Duration) float64 {
+	return min(float64(delay-target)/float64(target), maxDelayError)
 }
 
 // schedulerDelay returns a function that returns how long goroutines of this process were runnable before they ran, since

@@ -126,8 +126,9 @@ func NewLimiter(o LimiterOptions) *Limiter {
 	return l
 }
 
-// Admit reserves a slot for a call of a caller, or returns why it is rejected. A nil Limiter accepts every call.
-func (l *Limiter) Admit(caller string) (*Slot, *Rejection) {
+// Admit reserves a slot for a call of a caller, or returns why it is rejected. waited is how long the call has waited in
+// its connection. A nil Limiter accepts every call.
+func (l *Limiter) Admit(caller string, waited time.Duration) (*Slot, *Rejection) {
 	if l == nil {
 		return nil, nil
 	}
@@ -148,7 +149,7 @@ func (l *Limiter) Admit(caller string) (*Slot, *Rejection) {
 	if l.strict && l.active < l.limit && now-l.over > calmTime {
 		l.strict, l.exceeded = false, false
 	}
-	if slow := l.active - l.fast; (!fast || slow < l.cores) && l.shedding.rejects(caller) {
+	if slow := l.active - l.fast; (!fast || slow < l.cores) && l.shedding.rejects(caller, waited, l.window.rejected) {
 		return nil, l.reject(ReasonDelay, 0)
 	}
 	s := &Slot{of: l, caller: caller, fast: fast}
@@ -223,7 +224,7 @@ func (l *Limiter) advance() time.Duration {
 	w.changed = now
 	if now-w.begin >= limiterWindow {
 		l.adapt(now - w.begin)
-		l.shedding.adapt(now-w.begin, l.cores, l.strict)
+		l.shedding.adapt(*w, now-w.begin, l.cores, l.strict)
 		l.last = *w
 		*w = limiterStats{begin: now, changed: now}
 		l.variants = nil

@@ -24,7 +24,7 @@ func newLimiterWorld(t *testing.T, limit int) *limiterWorld {
 // offer offers calls of a caller, and returns how many were accepted.
 func (w *limiterWorld) offer(caller string, calls int) (accepted int) {
 	for range calls {
-		if s, rejection := w.Admit(caller); rejection == nil {
+		if s, rejection := w.Admit(caller, 0); rejection == nil {
 			w.slots = append(w.slots, s)
 			accepted++
 		}
@@ -175,6 +175,57 @@ func TestLimiterSheds(t *testing.T) {
 	}
 }
 
+// TestLimiterWaited checks that calls that have waited in their connections are rejected while all cores are busy, but not
+// those of a caller that offers little, and not so many that rejections take most of the time.
+func TestLimiterWaited(t *testing.T) {
+	accepted := func(busy bool, caller string, waited time.Duration) (n int) {
+		w := newLimiterWorld(t, 0)
+		if busy {
+			w.overload("heavy", 2, 1, time.Millisecond, 2*time.Second)
+		}
+		for range 2 * limiterWindow / time.Millisecond { // calls of 1 ms, one after the other
+			w.offer("heavy", 1)
+			if w.clock%(20*time.Millisecond) == 0 {
+				w.offer("light", 1)
+			}
+			if !busy {
+				w.finish(len(w.slots))
+			}
+			w.clock += time.Millisecond
+			w.finish(len(w.slots))
+		}
+		for range 1000 {
+			if s, r := w.Admit(caller, waited); r == nil {
+				n++
+				s.Release()
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name     string
+		busy     bool
+		caller   string
+		waited   time.Duration
+		min, max int
+	}{
+		{"no wait", true, "heavy", 0, 1000, 1000},
+		{"a short wait", true, "heavy", targetWait, 1000, 1000},
+		{"a long wait", true, "heavy", 10 * targetWait, 0, 200},
+		{"a light caller", true, "light", 10 * targetWait, 2, 200},
+		{"free cores", false, "heavy", 10 * targetWait, 1000, 1000},
+	} {
+		if n := accepted(c.busy, c.caller, c.waited); n < c.min || n > c.max {
+			t.Errorf("%s: %d of 1000 calls are accepted", c.name, n)
+		}
+	}
+	w := newLimiterWorld(t, 0)
+	w.shedding.budget, w.window.rejected = maxRejected, maxRejected
+	if _, r := w.Admit("a", time.Second); r != nil {
+		t.Errorf("a rejection beyond the budget: %+v", r)
+	}
+}
+
 func TestLimiterMax(t *testing.T) {
 	w := newLimiterWorld(t, 3)
 	w.offer("a", 1)
@@ -182,7 +233,7 @@ func TestLimiterMax(t *testing.T) {
 	if n := w.offer("a", 10); n != 2 {
 		t.Errorf("%d calls were accepted beside a paused one, want 2 of 3", n)
 	}
-	if _, r := w.Admit("a"); r == nil || r.Reason != ReasonMaxInFlight || r.Limit != 3 {
+	if _, r := w.Admit("a", 0); r == nil || r.Reason != ReasonMaxInFlight || r.Limit != 3 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -195,7 +246,7 @@ func TestRetryDelays(t *testing.T) {
 		w.offer("a", 100)
 		errs := map[error]bool{}
 		for range 10 * delayVariants {
-			_, r := w.Admit("a")
+			_, r := w.Admit("a", 0)
 			errs[r.Error(func(*Rejection) error { return errTest{new(int)} })] = true
 			sum += r.Delay / (10 * delayVariants)
 		}

@@ -16,6 +16,8 @@ import (
 const (
 	// freeBytes is how many received bytes a connection may hold before it needs a lease.
 	freeBytes = 64 << 10
+	// maxUnseen is the time between two reads of a connection up to which the bytes of the second may have waited all the time.
+	maxUnseen = 20 * time.Millisecond
 	// unreadPatience is how long a connection is not read because memory is short. Then it is closed.
 	unreadPatience = 5 * time.Second
 )
@@ -26,6 +28,8 @@ type conn struct {
 	of     *Connections
 	active atomic.Int64 // when it was last read or written, since of.start
 	calls  atomic.Int64 // in progress
+
+	behind atomic.Int64 // since when received bytes have waited to be read, since of.start; 0: no bytes wait
 
 	auxiliary atomic.Int64 // streams
 
@@ -70,10 +74,31 @@ func (c *conn) Read(to []byte) (int, error) {
 		c.closeFor(ClosedNoMemory)
 		return 0, errNoMemoryToRead
 	}
+	before := c.active.Load()
 	n, err := c.Conn.Read(to)
 	c.unread.Add(int64(n))
 	c.touch()
+	switch now := c.active.Load(); {
+	case n < len(to):
+		c.behind.Store(0)
+	case c.behind.Load() == 0 && now-before < int64(maxUnseen):
+		c.behind.Store(before)
+	case c.behind.Load() == 0:
+		c.behind.Store(now)
+	}
 	return n, err
+}
+
+// waited returns how long received bytes have waited to be read.
+func (c *conn) waited() time.Duration {
+	if c == nil {
+		return 0
+	}
+	since := c.behind.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Since(c.of.start) - time.Duration(since)
 }
 
 // charge makes the lease cover the unread bytes. It returns false if that was not possible in time.

@@ -57,6 +57,36 @@ func TestUnreadBytes(t *testing.T) {
 	})
 }
 
+// TestWaited checks how long the bytes of a connection have waited: since the last read, if it was a moment ago.
+func TestWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		c := NewConnections(ConnectionOptions{}).add(server).(*conn) //nolint:forcetypeassert // it is one
+		for _, step := range []struct {
+			pause         time.Duration
+			received, max int
+			want          time.Duration
+		}{
+			{maxUnseen, 8, 8, 0},
+			{maxUnseen, 8, 8, maxUnseen},
+			{maxUnseen / 2, 8, 16, 0},
+			{maxUnseen / 2, 8, 8, maxUnseen / 2},
+			{maxUnseen / 2, 8, 8, maxUnseen},
+			{0, 1, 8, 0},
+		} {
+			time.Sleep(step.pause)
+			go func() { _, _ = client.Write(make([]byte, step.received)) }()
+			if _, err := c.Read(make([]byte, step.max)); err != nil {
+				t.Fatal(err)
+			}
+			if waited := c.waited(); waited != step.want {
+				t.Errorf("%+v: %v", step, waited)
+			}
+		}
+		_, _ = client.Close(), c.Close()
+	})
+}
+
 // TestFull checks which connection makes room for a new one: one without calls, or with health watches only.
 func TestFull(t *testing.T) {
 	for _, c := range []struct {

@@ -73,7 +73,7 @@ func (g *Gate) admit(ctx context.Context) (*flow.Slot, error) {
 	if g.Limiter == nil {
 		return nil, nil
 	}
-	slot, rejection := g.Limiter.Admit(g.Caller(ctx))
+	slot, rejection := g.Limiter.Admit(g.Caller(ctx), connOf(ctx).waited())
 	if rejection != nil {
 		g.Rejected(string(rejection.Reason))
 		return nil, rejection.Error(limitError)
