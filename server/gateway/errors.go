@@ -131,11 +131,18 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
 		write = writeReviewError
 	}
+	overloaded := reasonOf(statusOf(err)) == "OVERLOADED"
+	if overloaded && !g.options.Bodies.draining() {
+		select {
+		case <-time.After(overloadPause):
+		case <-r.Context().Done():
+		}
+	}
 	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 tells clients itself to stop sending
 		write(w, err)
 		return
 	}
-	if r.ContentLength > 0 && r.ContentLength <= keptBody && reasonOf(statusOf(err)) == "OVERLOADED" {
+	if overloaded && r.ContentLength > 0 && r.ContentLength <= keptBody {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime))
 		write(w, err)
 		return
@@ -154,6 +161,10 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 	_ = control.SetReadDeadline(time.Now().Add(patience)) // not every writer has deadlines
 	_, _ = io.CopyN(io.Discard, r.Body, 4*g.options.MaxBodyBytes)
 }
+
+// overloadPause is how long the answer to a rejected call is held back in an overload. A client that ignores Retry-After
+// then makes at most ten calls a second on a connection.
+const overloadPause = 100 * time.Millisecond
 
 // keptBody is the size up to which net/http itself reads the rest of a body and keeps the connection open. In an overload,
 // a new connection costs more than the rest of a small body.
