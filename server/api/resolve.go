@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -43,6 +44,11 @@ func (r *resolver) definition(
 			}
 		}
 	}
+	return r.find(ctx, t, o)
+}
+
+// find returns the CRD of a target, which is that of the object o.
+func (r *resolver) find(ctx context.Context, t target, o engine.Document) (d *engine.Definition, err error) {
 	if r.found != nil && r.last == t {
 		return r.found, nil
 	}
@@ -74,14 +80,26 @@ func (r *resolver) lookUp(ctx context.Context, t target) (*engine.Definition, er
 	return r.view.OfKind(ctx, group, t.kind, t.revision)
 }
 
-// guess returns the CRD of the previous item if the object begins as that of the previous item, otherwise nil. A guess
-// is right only if the verdict allows the object: apiVersion and kind may occur again further down.
-func (r *resolver) guess(item *crdevalv1.EvaluationItem, o engine.Document) *engine.Definition {
-	comparable := r.found != nil && len(r.head) > 0 && item.GetCrd() == "" && item.GetRevision() == r.last.revision
-	if !comparable || !bytes.HasPrefix(o.JSON, r.head) {
+// guess returns the CRD that the beginning of an object names, or nil. A guess is right only if the verdict allows the
+// object: apiVersion and kind may occur again further down. It saves a search through the whole text.
+func (r *resolver) guess(ctx context.Context, item *crdevalv1.EvaluationItem, o engine.Document) *engine.Definition {
+	if item.GetCrd() != "" {
 		return nil
 	}
-	return r.found
+	t := target{revision: item.GetRevision()}
+	if r.found != nil && len(r.head) > 0 && t.revision == r.last.revision && bytes.HasPrefix(o.JSON, r.head) {
+		return r.found
+	}
+	head := typeMetaHead(o)
+	if len(head) == 0 {
+		return nil
+	}
+	t.apiVersion, t.kind, _ = value.PeekTypeMeta(append(bytes.Clone(head), '}'))
+	d, err := r.find(ctx, t, o)
+	if err != nil {
+		return nil
+	}
+	return d
 }
 
 // judge returns the verdict on one item.
@@ -96,10 +114,11 @@ func (r *resolver) judge(
 	if item.Patch != nil || item.Subresource == "scale" {
 		typed = item.OldObject
 	}
-	guessed := r.guess(m, typed)
+	guessed := r.guess(ctx, m, typed)
 	if guessed != nil {
-		if v, err = f(guessed, ctx, item, o); err == nil && v.Allowed {
-			return v, nil
+		v, err = f(guessed, ctx, item, o)
+		if _, ofObject := errors.AsType[*engine.Error](err); err == nil && v.Allowed || err != nil && !ofObject {
+			return v, err
 		}
 	}
 	d, unknown := r.definition(ctx, m, typed)
