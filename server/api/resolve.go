@@ -10,6 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -117,7 +118,8 @@ func (r *resolver) judge(
 	guessed := r.guess(ctx, m, typed)
 	if guessed != nil {
 		v, err = f(guessed, ctx, item, o)
-		if _, ofObject := errors.AsType[*engine.Error](err); err == nil && v.Allowed || err != nil && !ofObject {
+		stopped := ctx.Err() != nil || errors.Is(err, flow.ErrNoMemory) || errors.Is(err, flow.ErrTooLarge)
+		if stopped || err == nil && v.Allowed {
 			return v, err
 		}
 	}
