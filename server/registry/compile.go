@@ -57,10 +57,29 @@ func (r *Registry) compile(ctx context.Context, c *catalog, s Submission) (*cand
 	}
 	j := &candidate{catalogEtag: c.record.Etag, rules: rules, setsRules: rules != nil}
 	err = r.Scheduler.Do(ctx, func(ctx context.Context) error { return r.compileCandidate(waitForMemory(ctx), c, s, j) })
+	if err == nil {
+		err = flow.LeaseOf(ctx).Grow(ctx, flow.Response, reportMemory(j.report))
+	}
 	if err != nil {
 		return nil, err
 	}
 	return j, nil
+}
+
+// violationMemory is the memory of a violation in a report and in a response, without texts, in bytes.
+const violationMemory = 1 << 10
+
+// reportMemory estimates the memory that the report of a rejected CRD takes until the response is encoded, in bytes.
+func reportMemory(r *engine.Report) int64 {
+	if r.Rejection == nil {
+		return 0
+	}
+	size := len(r.Rejection.Message) + len(r.Violations)*violationMemory
+	for i := range r.Violations {
+		v := &r.Violations[i]
+		size += len(v.Field) + len(v.Message) + len(v.Detail) + len(v.Pointer) + len(v.SchemaPointer) + len(v.BadValue)
+	}
+	return int64(size)
 }
 
 // maxMemoryWait bounds the time that a compilation waits for memory.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,4 +105,35 @@ func TestCompilationMemory(t *testing.T) {
 	if err := check(); !errors.Is(err, flow.ErrTooLarge) {
 		t.Errorf("a manifest that never fits: %v", err)
 	}
+}
+
+// TestReportMemory: the reports of rejected CRDs are charged to the lease of a call. CRDs whose report has no memory left
+// get an error.
+func TestReportMemory(t *testing.T) {
+	types := strings.Repeat(`{"type":"unknown"},`, 500)
+	manifest := engine.JSON([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.com"},
+		"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"as","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,
+		"schema":{"openAPIV3Schema":{"type":"object","allOf":[` + types + `{"type":"unknown"}]}}}]}}`))
+	r := newRegistry(t, newMapStore(), nil)
+	memory := flow.NewMemory(32 << 20)
+	lease := memory.Open("mallory")
+	done, _, err := r.RegisterAll(flow.WithLease(t.Context(), lease), "default", slices.Repeat([]Submission{{Manifest: manifest}}, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports, failed := int64(0), 0
+	for _, d := range done {
+		switch {
+		case d.Err == nil:
+			reports += reportMemory(d.Registration.Report)
+		case !errors.Is(d.Err, flow.ErrNoMemory) && !errors.Is(d.Err, flow.ErrTooLarge) || d.Registration.Report != nil:
+			t.Errorf("%+v", d)
+		default:
+			failed++
+		}
+	}
+	if held := memory.Stats().Bytes[flow.Response]; held != reports || reports < 500*violationMemory || failed == 0 {
+		t.Errorf("%d bytes are held for reports of %d bytes; %d CRDs failed", held, reports, failed)
+	}
+	lease.Release()
 }
