@@ -48,6 +48,7 @@ type batch struct {
 	limits     engine.Limits
 	faults     faults
 	budget     budget
+	paused     atomic.Bool // because of memory
 	plain      atomic.Pointer[plainResult]
 }
 
@@ -171,12 +172,16 @@ func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context
 	if short := b.budget.short.Load(); short != nil {
 		return *short
 	}
+	limited := ctx
 	if b.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.timeout)
+		limited, cancel = context.WithTimeout(ctx, b.timeout)
 		defer cancel()
 	}
-	return f(ctx, r, i)
+	if err = f(limited, r, i); lacksMemory(err) && b.paused.CompareAndSwap(false, true) {
+		pause(ctx, memoryPause)
+	}
+	return err
 }
 
 // boundedStatus returns the status of an item, or a short one if it does not fit in the response.

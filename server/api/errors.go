@@ -141,7 +141,7 @@ func classify(err error) *Error {
 			Message:  slow.Error(),
 			Metadata: map[string]string{"limit": "max_item_time", "maximum": slow.Limit.String()},
 		}
-	case errors.Is(err, flow.ErrNoMemory), errors.Is(err, flow.ErrTooLarge):
+	case lacksMemory(err):
 		return memoryProblem(err)
 	case errors.As(err, &fromRegistry):
 		return &Error{

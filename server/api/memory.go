@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -15,6 +16,25 @@ func MemoryError(err error) error {
 		return p.GRPCStatus().Err()
 	}
 	return err
+}
+
+// memoryPause is how long the answer to a call is held back for whose items there is no memory. Clients that send large
+// items again at once would otherwise occupy all cores with receiving them.
+const memoryPause = 2 * time.Second
+
+// pause waits without a seat, until ctx ends at the latest.
+func pause(ctx context.Context, d time.Duration) {
+	flow.Wait(ctx, func() {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	})
+}
+
+// lacksMemory reports whether an item failed because its call may not hold more memory.
+func lacksMemory(err error) bool {
+	return errors.Is(err, flow.ErrNoMemory) || errors.Is(err, flow.ErrTooLarge)
 }
 
 // memoryProblem returns the error of a call or an item whose lease could not grow.

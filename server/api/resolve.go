@@ -3,15 +3,12 @@ package api
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -23,7 +20,6 @@ type resolver struct {
 	found  *engine.Definition // of last; nil: none yet
 	head   []byte             // the beginning of the object of last; nil if that does not name its kind
 	known  map[target]*engine.Definition
-	paused bool
 }
 
 // target names a CRD, either by its name or by the apiVersion and the kind of an object.
@@ -120,11 +116,7 @@ func (r *resolver) judge(
 	guessed := r.guess(ctx, m, typed)
 	if guessed != nil {
 		v, err = f(guessed, ctx, item, o)
-		noMemory := errors.Is(err, flow.ErrNoMemory) || errors.Is(err, flow.ErrTooLarge)
-		if noMemory {
-			r.pause(ctx)
-		}
-		if noMemory || ctx.Err() != nil || err == nil && v.Allowed {
+		if lacksMemory(err) || ctx.Err() != nil || err == nil && v.Allowed {
 			return v, err
 		}
 	}
@@ -136,24 +128,6 @@ func (r *resolver) judge(
 		return v, err
 	}
 	return f(d, ctx, item, o)
-}
-
-// memoryPause is how long the answer to a call is held back for whose objects there is no memory. Large objects that are
-// sent again at once would otherwise take most of the time.
-const memoryPause = 2 * time.Second
-
-// pause holds the answer back, once.
-func (r *resolver) pause(ctx context.Context) {
-	if r.paused {
-		return
-	}
-	r.paused = true
-	flow.Wait(ctx, func() {
-		select {
-		case <-time.After(memoryPause):
-		case <-ctx.Done():
-		}
-	})
 }
 
 // prepare returns the CRD and the item for a call other than Validate and Admit.
