@@ -348,6 +348,10 @@ func TestMigrateClusterInterrupted(t *testing.T) {
 					t.Fatalf("the first run: exit code %d\n%s", code, stderr)
 				}
 				f.onRequest(nil)
+				if code == 0 { // The signal came after the last response. Another run would start again.
+					f.checkMigrated(1, tc.most)
+					return
+				}
 				code, _, stderr = f.migrate(t.Context(), "--write", "--state", state)
 				if code != 0 || !strings.HasSuffix(stderr, "7 objects: 7 migrated\n") {
 					t.Errorf("the second run: exit code %d\n%s", code, stderr)
