@@ -179,7 +179,7 @@ func (b *batch) evaluate(ctx context.Context, r *resolver, i int, f func(context
 		defer cancel()
 	}
 	if err = f(limited, r, i); lacksMemory(err) && b.paused.CompareAndSwap(false, true) {
-		pause(ctx, memoryPause)
+		flow.Sleep(ctx, memoryPause)
 	}
 	return err
 }

@@ -22,16 +22,6 @@ func MemoryError(err error) error {
 // items again at once would otherwise occupy all cores with receiving them.
 const memoryPause = 2 * time.Second
 
-// pause waits without a seat, until ctx ends at the latest.
-func pause(ctx context.Context, d time.Duration) {
-	flow.Wait(ctx, func() {
-		select {
-		case <-time.After(d):
-		case <-ctx.Done():
-		}
-	})
-}
-
 // lacksMemory reports whether an item failed because its call may not hold more memory.
 func lacksMemory(err error) bool {
 	return errors.Is(err, flow.ErrNoMemory) || errors.Is(err, flow.ErrTooLarge)

@@ -11,7 +11,8 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// TestMemoryPause: the answer to a call is held back, once, if there is no memory for its items.
+// TestMemoryPause: the answer to a call is held back, once, if there is no memory for its items. The time is that of
+// testing/synctest, not of a clock.
 func TestMemoryPause(t *testing.T) {
 	for _, c := range []struct {
 		name  string

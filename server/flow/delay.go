@@ -11,9 +11,9 @@ const (
 	targetDelay = 100 * time.Millisecond
 	// targetWait is how long calls may wait in their connections, unread, while all cores are busy.
 	targetWait = 2 * time.Millisecond
-	// maxRejected is the number of calls in a window, for each core, above which no call is rejected because it has
-	// waited: rejections would take most of the time.
-	maxRejected = 2000
+	// maxRejected is the number of rejected calls in a window, for each core, above which no call is rejected because it
+	// has waited: a rejection takes about 10 µs, and a server that only rejects answers nothing.
+	maxRejected = 700
 	// minOffered is the number of calls in a window, for each core, below which no call is rejected because of the delay:
 	// then other processes cause it.
 	minOffered = 8

@@ -35,7 +35,9 @@ const (
 //
 // Calls can also wait for CPU before they reach the limiter, as goroutines of connections. So the limiter measures how
 // long runnable goroutines wait for a processor. If they wait longer than targetDelay, it rejects a share of the calls,
-// which a proportional-integral controller adapts. A caller that offers less than its fair share is exempt.
+// which a proportional-integral controller adapts. A caller that offers less than its fair share is exempt. The same
+// applies to a call that has waited in its connection, unread, for longer than targetWait while all cores are busy: the
+// longer, the more likely is its rejection.
 //
 // A caller whose calls mostly finish within fastLatency competes only with the calls of other such callers: many
 // callers with a slow call each cannot take the slots of callers with fast calls. The scheduler serves those first.

@@ -153,6 +153,16 @@ func Wait(ctx context.Context, f func()) {
 	WaitForWork(ctx, f)
 }
 
+// Sleep waits for d, or until ctx ends, without a seat.
+func Sleep(ctx context.Context, d time.Duration) {
+	Wait(ctx, func() {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	})
+}
+
 // WaitForWork calls f, which waits for other work, without a seat.
 func WaitForWork(ctx context.Context, f func()) {
 	w, ok := ctx.Value(workKey{}).(*Work)

@@ -17,6 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 // failure returns the error of a request that does not reach a handler.
@@ -133,10 +134,7 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	overloaded := reasonOf(statusOf(err)) == "OVERLOADED"
 	if overloaded && !g.options.Bodies.draining() {
-		select {
-		case <-time.After(overloadPause):
-		case <-r.Context().Done():
-		}
+		flow.Sleep(r.Context(), overloadPause)
 	}
 	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 tells clients itself to stop sending
 		write(w, err)

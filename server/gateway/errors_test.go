@@ -12,6 +12,7 @@ import (
 )
 
 // TestOverloadPause: the answer to a call that is rejected because of load is held back, except while the server drains.
+// The time is that of testing/synctest, not of a clock.
 func TestOverloadPause(t *testing.T) {
 	for _, c := range []struct {
 		name     string
