@@ -49,6 +49,7 @@ func TestNetwork(t *testing.T) {
 		w := workOf(ctx)
 		for range polls {
 			s.network.next.Store(0)
+			w.sliceEnd.Store(0)
 			w.checkpoint()
 		}
 		return nil

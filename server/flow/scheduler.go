@@ -47,7 +47,7 @@ type Scheduler struct {
 const (
 	// slice is the time after which work gives its seat to work that has used less. Giving a seat away takes some
 	// microseconds.
-	slice = 250 * time.Microsecond
+	slice = 50 * time.Microsecond
 	// workSlice is slice among the work of one flow. It is longer, because large working memory makes switches expensive.
 	workSlice = 4 * time.Millisecond
 	// maxLag bounds the time that a flow can catch up on others after it used less than its share.

@@ -237,11 +237,16 @@ func (w *Work) releaseLocked() {
 	s.dispatch(now)
 }
 
-// checkpoint lets Go poll the network, and gives the seat away if other work waits that has used less.
+// checkpoint, once in a slice, lets Go poll the network, and gives the seat away if other work waits that has used less.
 func (w *Work) checkpoint() {
 	now := w.s.now()
+	if now < time.Duration(w.sliceEnd.Load()) {
+		return
+	}
 	w.s.network.poll(now)
-	if w.s.queued.Load() > 0 && now >= time.Duration(w.sliceEnd.Load()) {
+	if w.s.queued.Load() > 0 {
 		w.s.giveWay(w)
+	} else {
+		w.sliceEnd.Store(int64(now + slice))
 	}
 }

@@ -78,13 +78,14 @@ func (c *conn) Read(to []byte) (int, error) {
 	n, err := c.Conn.Read(to)
 	c.unread.Add(int64(n))
 	c.touch()
-	switch now := c.active.Load(); {
-	case n < len(to):
+	if n < len(to) {
 		c.behind.Store(0)
-	case c.behind.Load() == 0 && now-before < int64(maxUnseen):
-		c.behind.Store(before)
-	case c.behind.Load() == 0:
-		c.behind.Store(now)
+	} else if c.behind.Load() == 0 {
+		if now := c.active.Load(); now-before < int64(maxUnseen) {
+			c.behind.Store(before)
+		} else {
+			c.behind.Store(now)
+		}
 	}
 	return n, err
 }
