@@ -18,6 +18,8 @@ const (
 	freeBytes = 64 << 10
 	// maxUnseen is the time between two reads of a connection up to which the bytes of the second may have waited all the time.
 	maxUnseen = 20 * time.Millisecond
+	// readsOfSmall is the number of reads between two calls up to which the first one is small. A read has up to 32 KiB.
+	readsOfSmall = 4
 	// unreadPatience is how long a connection is not read because memory is short. Then it is closed.
 	unreadPatience = 5 * time.Second
 )
@@ -29,6 +31,8 @@ type conn struct {
 	active atomic.Int64 // when it was last read or written, since of.start
 	calls  atomic.Int64 // in progress
 
+	reads  atomic.Int64 // number of them
+	begun  atomic.Int64 // reads when the last call began
 	behind atomic.Int64 // since when received bytes have waited to be read, since of.start; 0: no bytes wait
 
 	auxiliary atomic.Int64 // streams
@@ -76,6 +80,7 @@ func (c *conn) Read(to []byte) (int, error) {
 	}
 	before := c.active.Load()
 	n, err := c.Conn.Read(to)
+	c.reads.Add(1)
 	c.unread.Add(int64(n))
 	c.touch()
 	if n < len(to) {
@@ -90,12 +95,18 @@ func (c *conn) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// waited returns how long received bytes have waited to be read.
+// waited returns how long the bytes of a call whose headers were just read have waited to be read. It is 0 if the call
+// before was large: then bytes arrive faster than they are read, but have not waited since then.
 func (c *conn) waited() time.Duration {
 	if c == nil {
 		return 0
 	}
+	reads := c.reads.Load()
 	since := c.behind.Load()
+	if reads-c.begun.Swap(reads) > readsOfSmall {
+		c.behind.CompareAndSwap(since, 0)
+		return 0
+	}
 	if since == 0 {
 		return 0
 	}

@@ -87,6 +87,32 @@ func TestWaited(t *testing.T) {
 	})
 }
 
+// TestWaitedAfterLarge checks that a call has not waited while the bytes of a large one arrived.
+func TestWaitedAfterLarge(t *testing.T) {
+	for _, step := range []struct {
+		reads int
+		want  time.Duration
+	}{{readsOfSmall, (readsOfSmall - 1) * maxUnseen / 2}, {readsOfSmall + 1, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			client, server := net.Pipe()
+			c := NewConnections(ConnectionOptions{}).add(server).(*conn) //nolint:forcetypeassert // it is one
+			for range step.reads {
+				time.Sleep(maxUnseen / 2)
+				go func() { _, _ = client.Write(make([]byte, 8)) }()
+				if _, err := c.Read(make([]byte, 8)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, want := range []time.Duration{step.want, step.want} { // the second call arrived with the first
+				if waited := c.waited(); waited != want {
+					t.Errorf("after %d reads: %v, want %v", step.reads, waited, want)
+				}
+			}
+			_, _ = client.Close(), c.Close()
+		})
+	}
+}
+
 // TestFull checks which connection makes room for a new one: one without calls, or with health watches only.
 func TestFull(t *testing.T) {
 	for _, c := range []struct {
