@@ -61,8 +61,8 @@ func (a accounts) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo
 		return nil, err
 	}
 	lease := flow.LeaseOf(ctx)
-	if m, ok := req.(proto.Message); ok && own != nil {
-		err = lease.Grow(ctx, flow.Request, int64(proto.Size(m)))
+	if own != nil {
+		err = lease.Grow(ctx, flow.Request, sizeOf(ctx, req))
 	}
 	var reply any
 	if err == nil {
@@ -71,8 +71,10 @@ func (a accounts) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo
 		err = a.failure(err)
 	}
 	m, ok := reply.(proto.Message)
+	size := 0
 	if err == nil && ok && lease != nil {
-		if err = lease.Grow(ctx, flow.Response, int64(proto.Size(m))); err != nil {
+		size = proto.Size(m)
+		if err = lease.Grow(ctx, flow.Response, int64(size)); err != nil {
 			err = a.failure(err)
 		}
 	}
@@ -83,7 +85,16 @@ func (a accounts) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo
 		own.Release()
 		return reply, err
 	}
-	return newResponse(ctx, m, own, 0), nil
+	return newResponse(ctx, m, size, own, 0), nil
+}
+
+// sizeOf returns the size of a request.
+func sizeOf(ctx context.Context, req any) int64 {
+	if state := rpcStateOf(ctx); state != nil {
+		return state.received.Load()
+	}
+	m, _ := req.(proto.Message)
+	return int64(proto.Size(m))
 }
 
 // stream opens a lease for a stream, and one for each message that it sends.
@@ -120,12 +131,12 @@ func (s *accountedStream) SendMsg(message any) error {
 	if !ok {
 		return s.ServerStream.SendMsg(message)
 	}
-	lease := s.of.memory.Open(s.of.caller(s.ctx))
-	if err := lease.Grow(s.ctx, flow.Response, int64(proto.Size(m))); err != nil {
+	lease, size := s.of.memory.Open(s.of.caller(s.ctx)), proto.Size(m)
+	if err := lease.Grow(s.ctx, flow.Response, int64(size)); err != nil {
 		lease.Release()
 		return s.of.failure(err)
 	}
-	r := newResponse(s.ctx, m, lease, streamPatience)
+	r := newResponse(s.ctx, m, size, lease, streamPatience)
 	err := s.ServerStream.SendMsg(r)
 	if !r.encoded {
 		r.end()
@@ -137,6 +148,7 @@ func (s *accountedStream) SendMsg(message any) error {
 // when the connection closes.
 type response struct {
 	message  proto.Message
+	size     int // of the message, and of its parts as cached by proto.Size
 	lease    *flow.Lease
 	conn     *conn // nil: not over a conn
 	patience time.Duration
@@ -146,8 +158,8 @@ type response struct {
 	waiting bool // guarded by conn.mu
 }
 
-func newResponse(ctx context.Context, m proto.Message, lease *flow.Lease, patience time.Duration) *response {
-	return &response{message: m, lease: lease, conn: connOf(ctx), patience: patience}
+func newResponse(ctx context.Context, m proto.Message, size int, lease *flow.Lease, patience time.Duration) *response {
+	return &response{message: m, size: size, lease: lease, conn: connOf(ctx), patience: patience}
 }
 
 // Get implements mem.BufferPool. Nothing allocates from a response.
@@ -177,8 +189,7 @@ func (c accountingCodec) Marshal(v any) (mem.BufferSlice, error) {
 		return c.CodecV2.Marshal(v)
 	}
 	r.encoded = true
-	size := proto.Size(r.message)
-	buffer := r.Get(max(size, minBuffer))
+	buffer := r.Get(max(r.size, minBuffer))
 	data, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend((*buffer)[:0], r.message)
 	if err != nil {
 		r.end()

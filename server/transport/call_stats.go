@@ -38,7 +38,16 @@ func (connStats) HandleConn(context.Context, stats.ConnStats) {}
 type rpcKey struct{}
 
 // rpcState is the state of a call in connStats.
-type rpcState struct{ receiving, stream atomic.Bool }
+type rpcState struct {
+	receiving, stream atomic.Bool
+	received          atomic.Int64 // size of the last message
+}
+
+// rpcStateOf returns the state of a call; nil if it is not over a conn.
+func rpcStateOf(ctx context.Context) *rpcState {
+	state, _ := ctx.Value(rpcKey{}).(*rpcState)
+	return state
+}
 
 // TagRPC implements stats.Handler.
 func (connStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
@@ -51,7 +60,7 @@ func (connStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Contex
 // HandleRPC implements stats.Handler.
 func (connStats) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	c := connOf(ctx)
-	state, _ := ctx.Value(rpcKey{}).(*rpcState)
+	state := rpcStateOf(ctx)
 	if c == nil || state == nil {
 		return
 	}
@@ -62,6 +71,7 @@ func (connStats) HandleRPC(ctx context.Context, s stats.RPCStats) {
 		state.receiving.Store(true)
 		state.stream.Store(s.IsClientStream)
 	case *stats.InPayload:
+		state.received.Store(int64(s.Length))
 		if !state.stream.Load() && state.receiving.Swap(false) {
 			c.receiving.Add(-1)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/crdeval/crdeval/server/flow"
@@ -30,8 +31,8 @@ func connected(t *testing.T, c *Connections) (*conn, net.Conn) {
 // respond writes a response of size bytes as gRPC does. It returns when the response is written or the connection closed.
 func respond(t *testing.T, c *conn, memory *flow.Memory, size int) {
 	t.Helper()
-	lease := memory.Open("caller")
-	r := newResponse(context.WithValue(t.Context(), connKey{}, c), wrapperspb.Bytes(make([]byte, size)), lease, 0)
+	m := wrapperspb.Bytes(make([]byte, size))
+	r := newResponse(context.WithValue(t.Context(), connKey{}, c), m, proto.Size(m), memory.Open("caller"), 0)
 	data := encode(t, r)
 	for frame := range slices.Chunk(data.Materialize(), 16<<10) {
 		if _, err := c.Write(frame); err != nil {
