@@ -37,8 +37,12 @@ const DefaultMaxMessageBytes = 64 << 20
 // maxStreamsPerConnection bounds the streams of a connection. It exceeds the watches that one caller may have.
 const maxStreamsPerConnection = 2000
 
-// streamWindow is the flow-control window of streams and connections. A batch of some hundred objects fits.
-const streamWindow = 4 << 20
+// The flow-control windows. A client sends at most streamWindow of a message before its call is accepted. Then gRPC
+// extends the window to the size of the message.
+const (
+	streamWindow     = 64 << 10
+	connectionWindow = 4 << 20
+)
 
 // ServerOptions configure NewServer. The zero value accepts every call, without TLS.
 type ServerOptions struct {
@@ -101,7 +105,7 @@ func NewServer(o ServerOptions) *grpc.Server {
 		grpc.MaxRecvMsgSize(o.MaxMessageBytes),
 		grpc.MaxSendMsgSize(o.MaxMessageBytes),
 		grpc.InitialWindowSize(streamWindow),
-		grpc.InitialConnWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(connectionWindow),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreamsPerConnection),
 		grpc.StatsHandler(connStats{}),

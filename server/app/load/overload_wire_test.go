@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +27,10 @@ type wire struct {
 	changed       *sync.Cond
 	framer        *http2.Framer
 	out           bytes.Buffer
-	first, header []byte // header blocks of the first call and of the others
-	window        int64
+	first, header []byte      // header blocks of the first call and of the others
+	window        int64       // of the connection
+	streamWindow  int64       // of new streams
+	bodies        []*body     // not sent yet
 	due           []time.Time // of the calls, in the order of their streams
 	err           error
 }
@@ -39,7 +42,7 @@ func dialWire(address, method string, m proto.Message, ended func(time.Time, str
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{conn: conn, ended: ended, request: message(m), window: 65535}
+	w := &wire{conn: conn, ended: ended, request: message(m), window: 65535, streamWindow: 65535}
 	w.changed, w.framer = sync.NewCond(&w.mu), http2.NewFramer(&w.out, nil)
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
@@ -64,30 +67,51 @@ func dialWire(address, method string, m proto.Message, ended func(time.Time, str
 	return w, nil
 }
 
-// send makes calls that were due at some times.
+// body is the rest of the message of a call.
+type body struct {
+	id     uint32
+	rest   []byte
+	window int64
+}
+
+// send makes calls that were due at some times. It waits while the window of the connection is used up.
 func (w *wire) send(due ...time.Time) {
-	const maxFrame = 16 << 10
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, at := range due {
+		for w.window <= 0 && w.err == nil {
+			w.flush()
+			w.changed.Wait()
+		}
 		id, block := uint32(2*len(w.due)+1), w.header
 		if id == 1 {
 			block = w.first
 		}
 		w.due = append(w.due, at)
 		_ = w.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true})
-		for rest := w.request; len(rest) > 0; {
-			n := min(len(rest), maxFrame)
-			for w.window < int64(n) && w.err == nil {
-				w.flush()
-				w.changed.Wait()
-			}
-			w.window -= int64(n)
-			_ = w.framer.WriteData(id, n == len(rest), rest[:n])
-			rest = rest[n:]
-		}
+		w.bodies = append(w.bodies, &body{id, w.request, w.streamWindow})
+		w.sendBodies()
 	}
 	w.flush()
+}
+
+// sendBodies sends what the windows permit. As clients of gRPC do, it sends no more of a call that is answered.
+func (w *wire) sendBodies() {
+	const maxFrame, maxUnsent = 16 << 10, 64 << 10
+	w.bodies = slices.DeleteFunc(w.bodies, func(b *body) bool {
+		for len(b.rest) > 0 && !w.due[b.id/2].IsZero() {
+			n := min(int64(len(b.rest)), maxFrame, b.window, w.window)
+			if n <= 0 {
+				return false
+			}
+			_ = w.framer.WriteData(b.id, int(n) == len(b.rest), b.rest[:n])
+			b.rest, b.window, w.window = b.rest[n:], b.window-n, w.window-n
+			if w.out.Len() > maxUnsent {
+				w.flush()
+			}
+		}
+		return true
+	})
 }
 
 func (w *wire) flush() {
@@ -147,15 +171,28 @@ func (w *wire) control(kind http2.FrameType, flags http2.Flags, id uint32, paylo
 	defer w.mu.Unlock()
 	switch {
 	case kind == http2.FrameSettings && !flags.Has(http2.FlagSettingsAck):
+		for ; len(payload) >= 6; payload = payload[6:] {
+			if http2.SettingID(binary.BigEndian.Uint16(payload)) == http2.SettingInitialWindowSize {
+				w.streamWindow = int64(binary.BigEndian.Uint32(payload[2:]))
+			}
+		}
 		_ = w.framer.WriteSettingsAck()
-		w.flush()
 	case kind == http2.FramePing && !flags.Has(http2.FlagPingAck):
 		_ = w.framer.WritePing(true, [8]byte(payload))
-		w.flush()
-	case kind == http2.FrameWindowUpdate && id == 0:
-		w.window += int64(binary.BigEndian.Uint32(payload))
-		w.changed.Broadcast()
+	case kind == http2.FrameWindowUpdate:
+		increment := int64(binary.BigEndian.Uint32(payload))
+		if id == 0 {
+			w.window += increment
+			w.changed.Broadcast()
+		}
+		for _, b := range w.bodies {
+			if b.id == id {
+				b.window += increment
+			}
+		}
+		w.sendBodies()
 	}
+	w.flush()
 }
 
 func (w *wire) end(id uint32, status, details string) {
