@@ -13,7 +13,7 @@ const (
 	// targetLatency is how long the calls at the limit take to finish: limit = completed calls per second × targetLatency.
 	targetLatency = 5 * time.Millisecond
 	// callsPerCore bounds the limit from below, for calls that take longer than targetLatency.
-	callsPerCore = 6
+	callsPerCore = 4
 	// limiterWindow is the time over which completions are counted. The limit changes at the end of a window.
 	limiterWindow = 100 * time.Millisecond
 	// burstTime is how long the limit may be exceeded without a rejection, and maxBurst bounds the calls in flight then.
@@ -105,7 +105,7 @@ func (r *Rejection) Error(build func(*Rejection) error) error {
 // LimiterOptions configure NewLimiter.
 type LimiterOptions struct {
 	Max   int                  // calls in flight, including paused ones; 0: unlimited
-	Cores int                  // 0: GOMAXPROCS+1, so that a server with one core accepts 12 calls
+	Cores int                  // 0: GOMAXPROCS+1, so that a server with one core accepts 8 calls
 	Now   func() time.Duration // a monotonic clock; nil: the clock of the system
 	Delay func() time.Duration // wait of runnable goroutines since its last call; nil: that of this process
 }

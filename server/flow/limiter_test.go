@@ -273,8 +273,8 @@ func TestLimiterAfterBurst(t *testing.T) {
 		if n := w.offer("slow", 1); n != 0 {
 			t.Error("a caller beyond its share is accepted")
 		}
-		if n := w.offer("other", 5); n != 3 { // a half of the limit
-			t.Errorf("%d of 5 calls are accepted", n)
+		if n := w.offer("other", callsPerCore); n != callsPerCore/2 {
+			t.Errorf("%d calls of another caller are accepted, want half of the limit", n)
 		}
 		w.clock += 2 * fastLatency
 		for _, s := range w.slots[maxBurst:] {
@@ -301,14 +301,14 @@ func TestLimiterFastCallers(t *testing.T) {
 		t.Error("a caller without calls is accepted beyond twice the limit")
 	}
 	for range 3 * historyTime / limiterWindow {
-		if n := w.offer("fast", 5); n != 5 {
-			t.Fatalf("%d of 5 fast calls are accepted", n)
+		if n := w.offer("fast", callsPerCore); n != callsPerCore {
+			t.Fatalf("%d of %d fast calls are accepted", n, callsPerCore)
 		}
 		w.clock += fastLatency / 2
-		for _, s := range w.slots[len(w.slots)-5:] {
+		for _, s := range w.slots[len(w.slots)-callsPerCore:] {
 			s.Release()
 		}
-		w.slots = w.slots[:len(w.slots)-5]
+		w.slots = w.slots[:len(w.slots)-callsPerCore]
 		w.clock += limiterWindow
 	}
 	if n := w.offer("fast", 1000); n > 2*maxBurst {
