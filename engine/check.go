@@ -105,6 +105,7 @@ func (o *Options) stored(name string) (*definition.Stored, error) {
 	if o.Conversion.Absent() && existing.Conversion != nil {
 		o.Conversion = JSON(existing.Conversion)
 	}
+	o.Terminating = o.Terminating || existing.Terminating
 	return &definition.Stored{Manifest: m, Generation: existing.Generation, Status: existing.Status}, nil
 }
 

@@ -6,13 +6,16 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
 	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/interrupt"
 	"github.com/crdeval/crdeval/engine/internal/plan"
 	"github.com/crdeval/crdeval/engine/internal/rule/celcheck"
 	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Check reports what an API server would answer to a manifest, without compiling it. The manifest is judged as an
@@ -55,6 +58,49 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definit
 		return nil, failed(ReasonManifestUnreadable, "stored CRD", err)
 	}
 	return compile(ctx, m.CRD, o, celcheck.NewMemory())
+}
+
+// CompileAsStored compiles a CRD as another API server stores or serves it, with its status, and does not judge it. It
+// also returns the decoded CRD with upstream's defaults. The Definition is terminating if the CRD is being deleted, as in
+// an API server, or if o.Terminating is set; o.Existing is ignored. Errors are those of Check, and an *Error with
+// ReasonManifestUnreadable for a CRD that no API server stores: without a name, group, kind or version, with two
+// versions of a name, or without exactly one storage version.
+func CompileAsStored(ctx context.Context, manifest Document, o Options) (
+	d *Definition, crd *apiextensionsv1.CustomResourceDefinition, err error) {
+	defer recovered(&err)
+	if err := o.check(ctx); err != nil {
+		return nil, nil, err
+	}
+	doc, stop := value.Acquire(), interrupt.Of(ctx) // not released by defer: after a panic it must not return to the pool
+	if stop != nil {
+		doc.StopOn(stop)
+	}
+	m, _, err := decodeManifest(doc, manifest, o.Limits)
+	if err == nil {
+		err = m.CheckStored()
+	}
+	if err == nil {
+		crd = m.CRD
+		o.Terminating = o.Terminating || isTerminating(crd)
+		d, err = compile(ctx, crd, o, celcheck.NewMemory())
+	}
+	doc.Release()
+	if e := stop.Err(); e != nil {
+		err = e
+	}
+	if err != nil {
+		if ReasonOf(err) == "" {
+			err = unreadable("manifest", ReasonManifestUnreadable, err)
+		}
+		return nil, nil, err
+	}
+	return d, crd, nil
+}
+
+// isTerminating reports whether an API server rejects creations for the CRD.
+// (k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go, ServeHTTP)
+func isTerminating(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return !crd.DeletionTimestamp.IsZero() || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
 }
 
 // CompileDefinition is Compile for a decoded CRD. Its status and the metadata that a server sets are ignored; use

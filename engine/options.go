@@ -61,7 +61,7 @@ type Existing struct {
 	Generation int64
 	// Status is its status.
 	Status Status
-	// Terminating says that it is being deleted. Compile does not read it: set Options.Terminating as well.
+	// Terminating says that it is being deleted. An update does not end that: the compiled Definition is terminating.
 	Terminating bool
 }
 

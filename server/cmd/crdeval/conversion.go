@@ -72,7 +72,6 @@ func (r *localRegistry) SetConversion(
 			"these conversion rules are for %s, but the files have no accepted CRD of this name: add it, or correct crd", name)}
 	}
 	o := r.options()
-	o.Terminating = c.existing.Terminating
 	d, _, report, err := registry.CompileConversion(ctx, c.existing, change.Rules, o, testedObjects)
 	done := registry.Registration{Report: report, Outcome: registry.Rejected}
 	if err != nil || d == nil {

@@ -94,11 +94,6 @@ func (r *localRegistry) register(ctx context.Context, manifest engine.Document) 
 	if known := r.crds[d.Name()]; known != nil {
 		existing.Status, existing.Terminating = known.existing.Status, known.existing.Terminating
 	}
-	if existing.Terminating { // an update does not end the deletion
-		if d, err = engine.CompileStored(ctx, d.Manifest(), engine.Options{Terminating: true}); err != nil {
-			return registry.Registration{}, err
-		}
-	}
 	r.add(d, existing)
 	crd := &registry.CRD{Name: d.Name(), Status: existing.Status}
 	return registry.Registration{Report: report, CRD: crd, Outcome: registry.Created}, nil
