@@ -83,6 +83,9 @@ func (w *wire) send(due ...time.Time) {
 			w.flush()
 			w.changed.Wait()
 		}
+		if w.err != nil {
+			return
+		}
 		id, block := uint32(2*len(w.due)+1), w.header
 		if id == 1 {
 			block = w.first
