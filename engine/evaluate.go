@@ -26,8 +26,8 @@ func (d *Definition) Prune(ctx context.Context, item Item, o EvaluationOptions) 
 	return d.transform(ctx, CallPrune, &item, &o, d.inner.Prune)
 }
 
-// Default returns the object with defaults filled in and without nulls in fields that are not nullable. Nothing is
-// pruned, and metadata is not changed.
+// Default returns the object with defaults filled in and, unless o.KeepNulls is set, without nulls in fields that are not
+// nullable. Nothing is pruned, and metadata is not changed.
 func (d *Definition) Default(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
 	return d.transform(ctx, CallDefault, &item, &o, d.inner.Default)
 }
@@ -64,6 +64,9 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, o.Trace
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewNone
 	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
+	if o.Stage == StageBody {
+		r.Whole, r.Handler, r.Stage = false, false, admission.StageDecode
+	}
 	v := &Verdict{Revision: d.revision}
 	presenter := newPresenter(&r, o.Include)
 	var out admission.Outcome
@@ -90,6 +93,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
+		v.Unchanged = out.Unchanged
 		if o.View == ViewChanged && !out.Changed && item.Patch == nil {
 			v.Object = nil
 		}
@@ -108,8 +112,11 @@ func (d *Definition) transform(ctx context.Context, call Call, item *Item, o *Ev
 	if err != nil {
 		return nil, err
 	}
-	if !item.OldObject.Absent() || item.Subresource != "" || item.Patch != nil || item.GeneratedName != "" {
+	if !item.OldObject.Absent() || item.OldDecoded || item.Subresource != "" || item.Patch != nil || item.GeneratedName != "" {
 		return nil, invalid("an old object, a patch, a subresource and a generated name are for Validate and Admit only: leave them out")
+	}
+	if r.KeepNulls = o.KeepNulls; r.KeepNulls && call != CallDefault {
+		return nil, invalid("KeepNulls is for Default only: leave it out")
 	}
 	r.Target, r.WantObject, r.WantChanged, r.WantChanges = o.TargetVersion, o.View != ViewNone, true, true
 	var presenter *presenter
@@ -181,8 +188,11 @@ func setUpdate(r *admission.Request, item *Item) (err error) {
 		return invalid("a generated name is for creations only: leave it out, or the old object")
 	case isUpdate:
 		r.Status, r.Scale = item.Subresource == "status", item.Subresource == "scale"
+		r.OldDecoded = item.OldDecoded
 		r.Old, r.OldYAML, err = item.OldObject.text("old object")
 		return err
+	case item.OldDecoded:
+		return invalid("there is no old object: OldDecoded says how one was read")
 	}
 	r.GeneratedName = item.GeneratedName
 	return nil
@@ -191,14 +201,18 @@ func setUpdate(r *admission.Request, item *Item) (err error) {
 // checkWrite rejects options that a write does not have.
 func checkWrite(call Call, item *Item, o *EvaluationOptions) error {
 	switch {
-	case o.Stage > StageFinish:
-		return invalid("unknown stage: it is All, Decode or Finish")
+	case o.Stage > StageBody:
+		return invalid("unknown stage: it is All, Decode, Finish or Body")
 	case call != CallAdmit && o.Stage != StageAll:
 		return invalid("a stage is for Admit only: Validate judges the whole write")
 	case call != CallAdmit && o.Include != PresentationOptions{}:
 		return invalid("Include is for Admit and Read only: Validate does not make the object that would be presented")
+	case o.KeepNulls:
+		return invalid("KeepNulls is for Default only: a write drops nulls as an API server does")
 	case call == CallAdmit && o.AsGiven:
 		return invalid("AsGiven is for Validate only: what is admitted is pruned, defaulted and prepared")
+	case o.Stage == StageBody && (!item.OldObject.Absent() || item.GeneratedName != ""):
+		return invalid("stage Body takes the body alone: leave out the old object and the generated name, which later stages use")
 	case item.Patch != nil && o.Stage == StageFinish:
 		return invalid("a patch is applied in stage Decode: Finish takes the resulting object")
 	}

@@ -22,6 +22,9 @@ type Item struct {
 	// than the item, is an error. If it has a uid or a resourceVersion, Admit returns a conflict for an object with
 	// another one. Validate only requires a resourceVersion.
 	OldObject Document
+	// OldDecoded says that OldObject was read from the storage already: it is decoded, defaulted and in the version of
+	// the request, as a server holds it. It is used as it is. Another version is an error.
+	OldDecoded bool
 	// Subresource is "", "status" or "scale". A write to a subresource needs an OldObject. For status, everything but
 	// the status is taken from OldObject. For scale, Object is an autoscaling/v1 Scale, and only the replicas are taken
 	// from it.
@@ -103,6 +106,10 @@ const (
 	// StageFinish begins after mutating admission, with the object that it returned. The object is defaulted again,
 	// prepared, validated and converted, but not strictly decoded.
 	StageFinish
+	// StageBody is the part of StageDecode before it matters whether the write is a creation or an update: the body is
+	// decoded, coerced and defaulted. All metadata is kept, and is not compared with the request. The Item has no
+	// OldObject, Patch, Subresource and GeneratedName.
+	StageBody
 )
 
 // PresentationOptions select the parts of a Presentation.
@@ -123,6 +130,8 @@ type EvaluationOptions struct {
 	// resourceVersion of the old object, which are completed likewise. It never hides a violation of something that the
 	// manifest has.
 	CompleteMetadata bool
+	// KeepNulls, for Default, keeps nulls in fields that are not nullable and have no default.
+	KeepNulls bool
 	// AsGiven, for Validate, skips pruning, defaulting and preparation: the object is validated as it is, compared with
 	// the old object as it is, unless that has to be converted.
 	AsGiven bool

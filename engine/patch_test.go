@@ -33,7 +33,7 @@ const tooManyOperations = "Request entity too large: The allowed maximum operati
 // TestPatch checks the results of patches, and the rejections of invalid ones.
 func TestPatch(t *testing.T) {
 	d := scaled(t)
-	const before, after = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":`,
+	const before, after = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","generation":`,
 		`,"status":{"replicas":1,"selector":"a=b"}}`
 	for _, c := range []struct {
 		name, patch       string
@@ -57,7 +57,7 @@ func TestPatch(t *testing.T) {
 		{name: "a status", item: Item{Subresource: "status"}, patch: `{"spec":{"replicas":5},"status":{"replicas":5}}`,
 			object: before + `3},"spec":{"replicas":1,"image":"a<b"},"status":{"replicas":5,"selector":"a=b"}}`},
 		{name: "an old object of another version", item: Item{Version: "v2"}, patch: `{}`,
-			object: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","generation":3},"spec":{"replicas":1}}`},
+			object: `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"name":"x","namespace":"default","uid":"u","generation":3},"spec":{"replicas":1}}`},
 		{name: "a violation has its position in the patch", patch: "{\"spec\":{\n \"replicas\": 9}}", code: 422, message: `spec.replicas in body should be less than or equal to 5`, violation: "spec.replicas", line: 2, column: 14},
 		{name: "so it does in an operation", list: true, patch: "[\n{\"op\":\"add\",\"path\":\"/spec/list\",\"value\":[{\"n\":\"x\"}]}]", code: 422, violation: "spec.list[0].n", line: 2, column: 47},
 		{name: "the last operation counts", list: true, patch: "[\n{\"op\":\"add\",\"path\":\"/spec/replicas\",\"value\":8},\n{\"op\":\"test\",\"path\":\"/spec/replicas\",\"value\":8},\n {\"op\":\"add\",\"path\":\"/spec\",\"value\":{\"replicas\":9}}]",

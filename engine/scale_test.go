@@ -83,8 +83,8 @@ func TestSetScale(t *testing.T) {
 // TestAdmitScale: a write to the scale subresource is answered by a Scale, and what is stored is the object.
 func TestAdmitScale(t *testing.T) {
 	d := scaled(t)
-	const answer = `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},"spec":{"replicas":3},"status":{"replicas":1,"selector":"a=b"}}`
-	after := strings.Replace(strings.Replace(stored, `"replicas":1`, `"replicas":3`, 1), `"generation":3`, `"generation":4`, 1)
+	const answer = `{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"x","namespace":"default","uid":"u"},"spec":{"replicas":3},"status":{"replicas":1,"selector":"a=b"}}`
+	after := strings.NewReplacer(`"spec":{"replicas":1`, `"spec":{"replicas":3`, `"generation":3`, `"generation":4`, `"resourceVersion":"7",`, ``).Replace(stored)
 	for _, c := range []struct {
 		name, body string
 		patch      PatchType

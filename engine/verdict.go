@@ -36,13 +36,19 @@ type Verdict struct {
 	// Object, for Admit, is the answer to the client: StoredObject as it is read from storage, in the version of the
 	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
 	// in the key order of the input, with new keys sorted at the end. It is nil for a rejected write, and if the View
-	// excludes it. It may share memory with the Item's documents.
+	// excludes it. It may share memory with the Item's documents. It has no metadata.resourceVersion and no selfLink, which the
+	// storage sets, except for StageDecode and StageBody and if Deletes is set.
 	Object []byte
 	// StoredObject, for Admit, is the object in the storage version. It is nil if it is the same JSON value as Object,
 	// and without Object.
 	StoredObject []byte
 	// OldObject, for StageDecode, is the old object in the version of the request, as mutating admission receives it.
 	OldObject []byte
+	// Unchanged, for Admit, reports that the update stores what is stored already, so that an API server does not write
+	// it: the resourceVersion stays the same. With Item.OldDecoded, the stored bytes are unknown: then it reports that
+	// the update changes nothing in the version of the request. Differences of resourceVersion and selfLink do not
+	// count, nor do those of the order of keys.
+	Unchanged bool
 	// Deletes, for Admit, reports that the update removes the last finalizer of an object that is being deleted: the
 	// API server deletes it instead of storing it. Object is still the answer.
 	Deletes bool

@@ -46,7 +46,10 @@ func (s *evaluationService) Prune(ctx context.Context, r *crdevalv1.PruneRequest
 
 // Default returns each object with its defaults.
 func (s *evaluationService) Default(ctx context.Context, r *crdevalv1.DefaultRequest) (*crdevalv1.DefaultResponse, error) {
-	results, err := s.transform(ctx, r, "", nil, (*engine.Definition).Default)
+	results, err := evaluateAll(ctx, s, r, func(b *batch) error {
+		b.options.KeepNulls = r.GetKeepNulls()
+		return nil
+	}, transforming((*engine.Definition).Default))
 	return &crdevalv1.DefaultResponse{Results: results}, err
 }
 
@@ -119,6 +122,11 @@ func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
 				return nil, invalid("patch",
 					"patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
 			}
+			if b.options.Stage == engine.StageBody {
+				if name := beyondBody(m); name != "" {
+					return nil, invalid(name, "%s is not for ADMISSION_STAGE_BODY, which decodes the body alone: send it with a later stage", name)
+				}
+			}
 			v, err := r.judge(ctx, m, b.options, f)
 			if err != nil {
 				return nil, err
@@ -173,7 +181,7 @@ type plainResult struct {
 
 // isPlain reports whether the result of a verdict is a plainResult.
 func isPlain(v *engine.Verdict) bool {
-	return v.Allowed && !v.Deletes && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
+	return v.Allowed && !v.Deletes && !v.Unchanged && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
 		len(v.Ratcheted)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
@@ -191,7 +199,8 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
 		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
-		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Presentation: presentation(v.Presentation),
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged,
+		Presentation: presentation(v.Presentation),
 	}
 	if m.Rejection != nil {
 		m.Rejection.Status = JSON(v.Status)

@@ -136,26 +136,34 @@ func (r *resolver) prepare(ctx context.Context, m *crdevalv1.EvaluationItem) (*e
 	if err != nil {
 		return nil, item, err
 	}
+	if name := beyondBody(m); name != "" {
+		return nil, item, invalid(name, "%s is for Validate and Admit only", name)
+	}
+	d, err := r.definition(ctx, m, item.Object)
+	return d, item, err
+}
+
+// beyondBody returns the first field of an item that only a whole write has, or "".
+func beyondBody(m *crdevalv1.EvaluationItem) string {
 	for _, f := range []struct {
 		name string
 		set  bool
 	}{
-		{"old_object", m.GetOldObject() != nil}, {"subresource", item.Subresource != ""}, {"patch", item.Patch != nil},
-		{"generated_name", item.GeneratedName != ""},
+		{"old_object", m.GetOldObject() != nil}, {"subresource", m.GetSubresource() != ""}, {"patch", m.GetPatch() != nil},
+		{"generated_name", m.GetGeneratedName() != ""},
 	} {
 		if f.set {
-			return nil, item, invalid(f.name, "%s is for Validate and Admit only", f.name)
+			return f.name
 		}
 	}
-	d, err := r.definition(ctx, m, item.Object)
-	return d, item, err
+	return ""
 }
 
 // engineItem checks and converts an item.
 func engineItem(m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
 	item = engine.Item{
 		Version: m.GetVersion(), Object: given(m.GetObject()), OldObject: given(m.GetOldObject()), Subresource: m.GetSubresource(),
-		Namespace: m.GetNamespace(), Name: m.GetName(), GeneratedName: m.GetGeneratedName(),
+		Namespace: m.GetNamespace(), Name: m.GetName(), GeneratedName: m.GetGeneratedName(), OldDecoded: m.GetOldObjectDecoded(),
 	}
 	if p := m.GetPatch(); p != nil {
 		item.Patch = &engine.Patch{Document: given(p.GetPatch())}
@@ -185,6 +193,8 @@ func engineItem(m *crdevalv1.EvaluationItem) (item engine.Item, err error) {
 		return item, invalid("old_object", "old_object is required with patch: the patch applies to it")
 	case created && item.Subresource != "":
 		return item, invalid("old_object", "old_object is required with subresource %s: such a write is an update", item.Subresource)
+	case created && item.OldDecoded:
+		return item, invalid("old_object_decoded", "old_object_decoded is about old_object, which is not set: leave it out to create the object")
 	case !created && item.GeneratedName != "":
 		return item, invalid("generated_name", "generated_name and old_object exclude each other: only a creation generates a name")
 	}

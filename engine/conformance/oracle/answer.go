@@ -103,6 +103,8 @@ type Answer struct {
 	// time. Deletes is true if the object is removed instead, because its last finalizer is removed.
 	Stored  json.RawMessage `json:"stored,omitempty"`
 	Deletes bool            `json:"deletes,omitempty"`
+	// Unchanged is true if an update stores what is stored already.
+	Unchanged bool `json:"unchanged,omitempty"`
 	// Decoded and OldDecoded are the objects that mutating admission receives, with managed fields.
 	Decoded    json.RawMessage `json:"decoded,omitempty"`
 	OldDecoded json.RawMessage `json:"oldDecoded,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/crdeval/crdeval/engine/conformance/served"
 )
@@ -174,15 +176,31 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 		answer.Status = body
 		return answer
 	}
-	of := *c
-	if r.Op == Scale {
-		of.selfLink = "" // a Scale has no selfLink
-	}
-	answer.Object, answer.Deletes = asSent(body, &of, r.Old == nil), c.deleted
+	answer.Object, answer.Deletes = asSent(body, c, r.Old == nil), c.deleted
 	if c.written != nil {
 		answer.Stored = asSent(c.written, c, r.Old == nil)
+		answer.Unchanged = r.Old != nil && reflect.DeepEqual(inStorage(r.Old), inStorage(c.written))
 	}
 	return answer
+}
+
+// inStorage returns an object without managed fields and what the storage sets, with its numbers as texts. It returns nil
+// for an object with duplicate fields: no storage encodes such an object.
+func inStorage(text []byte) (object map[string]any) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&object); err != nil {
+		panic(fmt.Sprintf("oracle: an object in the storage cannot be decoded: %v", err))
+	}
+	if duplicates, err := kjson.UnmarshalStrict(text, new(any), kjson.DisallowDuplicateFields); err != nil || len(duplicates) > 0 {
+		return nil
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		delete(metadata, "managedFields")
+		delete(metadata, "resourceVersion")
+		delete(metadata, "selfLink")
+	}
+	return object
 }
 
 // stamps matches the uid and the time of a creation in field errors that print the whole object.
@@ -205,7 +223,7 @@ func unstamped(s *metav1.Status) []byte {
 }
 
 // asSent removes from an object what only a server can set: managed fields, and after a creation its uid and time.
-// resourceVersion and selfLink become those of the object that was passed to the storage.
+// It also removes resourceVersion and selfLink, which the storage sets, from what was stored.
 func asSent(text []byte, c *cell, created bool) json.RawMessage {
 	return edited(text, func(metadata map[string]any) {
 		delete(metadata, "managedFields")
@@ -213,13 +231,9 @@ func asSent(text []byte, c *cell, created bool) json.RawMessage {
 			delete(metadata, "uid")
 			delete(metadata, "creationTimestamp")
 		}
-		if c.written == nil {
-			return
-		}
-		for key, value := range map[string]string{"resourceVersion": c.resourceVersion, "selfLink": c.selfLink} {
-			if delete(metadata, key); value != "" {
-				metadata[key] = value
-			}
+		if c.written != nil {
+			delete(metadata, "resourceVersion")
+			delete(metadata, "selfLink")
 		}
 	})
 }

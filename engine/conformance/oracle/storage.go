@@ -3,7 +3,6 @@ package oracle
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -21,8 +20,6 @@ type cell struct {
 	deleted bool
 	// read is what was written and read back: the response to the client.
 	read runtime.Object
-	// resourceVersion and selfLink are those of the written object, because storage drops them.
-	resourceVersion, selfLink string
 }
 
 type cellKey struct{}
@@ -55,12 +52,8 @@ func (m memory) Create(ctx context.Context, _ string, obj, out runtime.Object, _
 
 // write reproduces the second half of Create and GuaranteedUpdate of etcd3.
 func (m memory) write(c *cell, obj, out runtime.Object) error {
-	accessor, err := meta.Accessor(obj)
+	err := m.Versioner().PrepareObjectForStorage(obj)
 	if err != nil {
-		return err
-	}
-	c.resourceVersion, c.selfLink = accessor.GetResourceVersion(), accessor.GetSelfLink()
-	if err := m.Versioner().PrepareObjectForStorage(obj); err != nil {
 		return err
 	}
 	if c.written, err = runtime.Encode(m.codec, obj); err != nil {

@@ -40,6 +40,9 @@ func CompareWhole(upstream, ours Answer, update bool) []string {
 			d = append(d, fmt.Sprintf("%s: upstream %s, ours %s", part.what, text(up), text(our)))
 		}
 	}
+	if upstream.Unchanged != ours.Unchanged {
+		d = append(d, fmt.Sprintf("unchanged: upstream %v, ours %v", upstream.Unchanged, ours.Unchanged))
+	}
 	if upstream.Deletes != ours.Deletes {
 		d = append(d, fmt.Sprintf("deletes: upstream %v, ours %v", upstream.Deletes, ours.Deletes))
 	}

@@ -106,7 +106,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 
 // answerOf converts a verdict to an answer.
 func answerOf(v *engine.Verdict) oracle.Answer {
-	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Status: v.Status, Warnings: foreign(v.Warnings)}
+	a := oracle.Answer{Object: v.Object, Stored: v.StoredObject, Deletes: v.Deletes, Unchanged: v.Unchanged, Status: v.Status, Warnings: foreign(v.Warnings)}
 	if a.Stored == nil && !v.Deletes {
 		a.Stored = v.Object
 	}
@@ -158,6 +158,19 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	for _, diff := range oracle.CompareWhole(want, got, true) {
 		diffs = append(diffs, "stages (upstream is WHOLE, ours is FINISH): "+diff)
 	}
+	if decoded.OldObject == nil || item(r).Subresource == "scale" { // the old object at admission is a Scale
+		return diffs
+	}
+	second.OldObject, second.OldDecoded = engine.JSON(decoded.OldObject), true
+	held, err := d.facade.Admit(ctx, second, o)
+	if err != nil {
+		return append(diffs, "stage FINISH with a decoded old object: "+err.Error())
+	}
+	got = answerOf(held)
+	want.Unchanged, got.Warnings, got.Unchanged = false, nil, false // the stored bytes are unknown
+	for _, diff := range oracle.CompareWhole(want, got, true) {
+		diffs = append(diffs, "old object (upstream is from storage, ours is decoded): "+diff)
+	}
 	return diffs
 }
 
@@ -174,7 +187,7 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 		return nil // storage returns an object without a Scale
 	}
 	want, got := answerOf(admitted), answerOf(v)
-	want.Object, want.Stored, want.Deletes = nil, nil, false
+	want.Object, want.Stored, want.Deletes, want.Unchanged = nil, nil, false, false
 	if r.Op == oracle.Create {
 		want, got = unwiped(want), unwiped(got)
 	}

@@ -134,7 +134,7 @@ func (p *pass) plainOld(v *Version) bool {
 		return false
 	}
 	p.old.root, p.old.converted = q.root, q.own != v
-	if !q.acceptStored(v) {
+	if !q.acceptStored(v) || p.r.OldDecoded && (q.own != v || d.Nodes[q.root].Flags&value.Dirty != 0) {
 		return false
 	}
 	meta := d.Field(q.root, "metadata")
@@ -174,7 +174,7 @@ func (p *pass) acceptUpdate(v *Version, meta uint32, mode plan.Mode) bool {
 		return false
 	}
 	// Rules of the root may compare the metadata of both objects, including the generation.
-	if (p.r.WantObject || v.Plan.Root.Rules != nil || p.storing && !p.def.renames()) && !p.sameContent() {
+	if (p.storing || p.r.WantObject || v.Plan.Root.Rules != nil) && !p.sameContent() {
 		p.countUp()
 	}
 	return p.acceptRules(v, mode)

@@ -40,7 +40,11 @@ func (p *pass) readOld(v *Version) error {
 	if d.Nodes[d.Field(q.root, "metadata")].Kind != value.Object {
 		return ofOld(&Fault{Code: InvalidArgument, Text: "it has no metadata: no storage holds such an object"})
 	}
-	if !p.r.AsGiven || q.own != v {
+	switch {
+	case p.r.OldDecoded && q.own != v:
+		return ofOld(&Fault{Code: InvalidArgument, Text: fmt.Sprintf(
+			"it is of %s, and one that is decoded must be of the version of the request, %s", q.of.GroupVersion(), v.APIVersion)})
+	case !p.r.OldDecoded && (!p.r.AsGiven || q.own != v):
 		if err := q.fromStore(v.Name); err != nil {
 			return ofOld(err)
 		}

@@ -47,6 +47,7 @@ type pass struct {
 	changeCount, changeBytes int // of all changes, including the omitted ones
 
 	storing           bool     // the write continues to the storage
+	doubtful          bool     // whether an update changes anything depends on the stored bytes
 	creating          bool     // the object is stored for the first time; set on its way to the storage
 	completed         []string // the fields of metadata that were filled in for the caller
 	unscaled          error    // why the object that was read back from the storage has no Scale

@@ -46,6 +46,8 @@ type Request struct {
 	// Old is the stored object that an update replaces, as JSON, or as YAML if OldYAML is set.
 	Old     []byte
 	OldYAML bool
+	// OldDecoded says that Old was read from the storage already: it is used as it is, at the request's version.
+	OldDecoded bool
 	// Status and Scale mark updates of these subresources. The body of a scale update is a Scale.
 	Status, Scale bool
 	// Patch is the type of a Body that is a patch of the old object or of its Scale, else 0.
@@ -54,6 +56,8 @@ type Request struct {
 	// Stage is the part of the write that Admit does.
 	Stage Stage
 
+	// KeepNulls makes Default keep nulls of fields that are not nullable and have no default.
+	KeepNulls bool
 	// AsGiven validates the object without changing it.
 	AsGiven bool
 	// CompleteMetadata fills in a namespace and a generated name for the time of the evaluation.
@@ -109,6 +113,9 @@ type Outcome struct {
 	Stored []byte
 	// Old is the old object of an update in stage DECODE.
 	Old []byte
+	// Unchanged says that the update stores what is stored already. For an OldDecoded, it compares the objects at the
+	// request's version.
+	Unchanged bool
 	// Deletes says that the update deletes the object.
 	Deletes bool
 	// Changed says that Object differs from the body.

@@ -57,8 +57,15 @@ func (p *pass) written(v *Version) error {
 		p.removeCompleted()
 		p.present(v)
 		return nil
+	}
+	for _, key := range setByStorage {
+		p.remove(key)
+	}
+	p.compareOld(v)
+	switch {
 	case p.readsAsWritten(v):
 		p.present(v)
+		p.compareStored(p.out.Object)
 		return nil
 	case p.out.Explained || p.lossy() || !p.def.renames():
 		return p.store(v)
@@ -66,6 +73,38 @@ func (p *pass) written(v *Version) error {
 		return nil
 	}
 	return p.restartExact()
+}
+
+// setByStorage are the fields of metadata that the storage sets when it reads an object, and does not keep.
+//
+// Upstream: storage/api_object_versioner.go, PrepareObjectForStorage.
+var setByStorage = []string{"resourceVersion", "selfLink"}
+
+// compareOld sets Outcome.Unchanged of an update, or p.doubtful if only a comparison of the stored bytes can tell.
+// Without a new generation, an update has changed metadata at most, and one of the status the status.
+func (p *pass) compareOld(v *Version) {
+	d := p.d
+	if p.old.root == 0 {
+		return
+	}
+	meta, old := d.Field(p.root, "metadata"), d.Field(p.old.root, "metadata")
+	if !value.Equal(d, d.Field(meta, "generation"), d, d.Field(old, "generation")) {
+		return
+	}
+	p.doubtful = !p.r.OldDecoded && (v != p.def.Storage || p.lossy() || d.Nodes[p.old.root].Flags&(value.Dirty|value.Lossy) != 0)
+	p.out.Unchanged = !p.doubtful && p.sameMembers(meta, old, setByStorage...) &&
+		(!p.r.Status || value.Equal(d, d.Field(p.root, "status"), d, d.Field(p.old.root, "status")))
+}
+
+// compareStored sets Outcome.Unchanged if compareOld could not. stored is what is stored, nil if it was not printed yet.
+func (p *pass) compareStored(stored []byte) {
+	if !p.doubtful {
+		return
+	}
+	if stored == nil {
+		stored = p.printed()
+	}
+	p.out.Unchanged = sameStored(stored, p.reader.json)
 }
 
 // takenForList warns of an object that API servers take for a list in their answer.
@@ -131,6 +170,7 @@ func (p *pass) storeFast(v *Version) bool {
 	if p.r.WantObject {
 		p.out.Stored = p.printed()
 	}
+	p.compareStored(p.out.Stored)
 	if !s.Plan.AcceptStored(d, p.root, mode) || s != v && !p.convertFast(v, mode) {
 		return false
 	}
@@ -153,7 +193,7 @@ func (p *pass) convertFast(to *Version, mode plan.Mode) bool {
 // restartExact evaluates the request again on the exact path.
 func (p *pass) restartExact() error {
 	p.outcome, p.r.Exact = Outcome{}, true
-	p.warned, p.completed, p.ratcheted, p.old = nil, nil, nil, oldObject{}
+	p.warned, p.completed, p.ratcheted, p.old, p.doubtful = nil, nil, nil, oldObject{}, false
 	return p.writeBody()
 }
 
@@ -173,9 +213,11 @@ func (p *pass) store(v *Version) error {
 		}
 	} else if !quirk.On(quirk.StoredWithoutStatusDefaults) {
 		p.present(v)
+		p.compareStored(p.out.Object)
 		return nil
 	}
 	stored := p.printed()
+	p.compareStored(stored)
 	limits := p.r.Limits.WithDefaults()
 	limits.MaxBytes = max(limits.MaxBytes, len(stored))
 	back := Request{Body: stored, Limits: limits, Target: v.Name, WantObject: p.r.WantObject, Show: p.r.Show}
@@ -191,7 +233,7 @@ func (p *pass) store(v *Version) error {
 		return p.failed(err)
 	}
 	p.out.Object = out.Object
-	p.out.Changed = p.r.WantChanged && !sameJSON(p.json, out.Object)
+	p.out.Changed = p.r.WantChanged && !sameStored(p.json, out.Object)
 	if len(p.completed) > 0 {
 		p.removeCompleted()
 		stored = p.d.AppendJSON(stored[:0], p.root)
@@ -213,7 +255,13 @@ func (p *pass) failed(err error) error {
 }
 
 // sameJSON compares two printed values. It treats -0, the only number that is printed as another one, as different.
-func sameJSON(a, b []byte) bool {
+func sameJSON(a, b []byte) bool { return sameBesides(a, b) }
+
+// sameStored is sameJSON of two objects without what the storage sets.
+func sameStored(a, b []byte) bool { return sameBesides(a, b, setByStorage...) }
+
+// sameBesides is sameJSON of two objects without some fields of metadata.
+func sameBesides(a, b []byte, without ...string) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
@@ -225,7 +273,14 @@ func sameJSON(a, b []byte) bool {
 		return false
 	}
 	j, err := y.Parse(b, value.Request, value.Limits{MaxBytes: len(b)})
-	return err == nil && (x.Nodes[i].Flags|y.Nodes[j].Flags)&value.Lossy == 0 && value.Equal(x, i, y, j)
+	if err != nil {
+		return false
+	}
+	for _, key := range without {
+		unset(x, x.Field(i, "metadata"), key)
+		unset(y, y.Field(j, "metadata"), key)
+	}
+	return (x.Nodes[i].Flags|y.Nodes[j].Flags)&value.Lossy == 0 && value.Equal(x, i, y, j)
 }
 
 // locate sets the positions of violations, which do not depend on the Doc afterwards.
@@ -261,7 +316,11 @@ func (p *pass) object() {
 	object := p.d.Raw(p.root)
 	if p.d.Nodes[p.root].Flags&(value.Dirty|value.Lossy) != 0 {
 		object = p.printed()
-		p.out.Changed = p.r.WantChanged && !sameJSON(p.json, object)
+		same := sameJSON
+		if p.storing && p.r.Stage != StageDecode {
+			same = sameStored
+		}
+		p.out.Changed = p.r.WantChanged && !same(p.json, object)
 	}
 	if p.r.WantObject {
 		p.out.Object = object

@@ -76,24 +76,30 @@ func (p *pass) countUp() {
 }
 
 // sameContent compares the two objects without their metadata.
-func (p *pass) sameContent() bool {
+func (p *pass) sameContent() bool { return p.sameMembers(p.root, p.old.root, "metadata") }
+
+// sameMembers compares two objects without the members of some names.
+func (p *pass) sameMembers(a, b uint32, without ...string) bool {
 	d := p.d
-	members := func(root uint32) int {
-		if d.Field(root, "metadata") != 0 {
-			return d.Len(root) - 1
+	members := func(object uint32) int {
+		n := d.Len(object)
+		for _, key := range without {
+			if d.Field(object, key) != 0 {
+				n--
+			}
 		}
-		return d.Len(root)
+		return n
 	}
-	if members(p.root) != members(p.old.root) {
+	if members(a) != members(b) {
 		return false
 	}
 	old := d.Finder()
-	for c := d.Nodes[p.root].First; c != 0; c = d.Nodes[c].Next {
+	for c := d.Nodes[a].First; c != 0; c = d.Nodes[c].Next {
 		key := d.Key(c)
-		if key == "metadata" {
+		if slices.Contains(without, key) {
 			continue
 		}
-		o := old.Field(p.old.root, key)
+		o := old.Field(b, key)
 		if o == 0 {
 			return false
 		}

@@ -16,11 +16,11 @@ func (d *Definition) Prune(ctx context.Context, r *Request) (Outcome, error) {
 	return d.step(ctx, r, func(p *pass) error { return p.coerce(metadata.Options{}, true) })
 }
 
-// Default removes nulls of non-nullable fields and sets defaults. It does not prune and keeps metadata. The error is a
-// *Fault.
+// Default removes nulls of non-nullable fields, unless r.KeepNulls is set, and sets defaults. It does not prune and
+// keeps metadata. The error is a *Fault.
 func (d *Definition) Default(ctx context.Context, r *Request) (Outcome, error) {
 	return d.step(ctx, r, func(p *pass) error {
-		if p.matches && !d.PreserveUnknown {
+		if p.matches && !d.PreserveUnknown && !r.KeepNulls {
 			p.own.Plan.DropNulls(p.d, p.root)
 		}
 		return p.fill()

@@ -159,6 +159,11 @@ const (
 	// rules, and converts to the storage version. `field_validation` has no effect. INVALID_ARGUMENT for an item with a
 	// patch.
 	AdmissionStage_ADMISSION_STAGE_FINISH AdmissionStage = 3
+	// The beginning of ADMISSION_STAGE_DECODE, for a server that decodes a body before it knows whether the write is a
+	// creation or an update. Decodes, prunes and defaults the object. Keeps all metadata, and compares neither name nor
+	// namespace with the request. INVALID_ARGUMENT for an item with `old_object`, `patch`, `subresource` or
+	// `generated_name`: the body of a write to the status is decoded like any other.
+	AdmissionStage_ADMISSION_STAGE_BODY AdmissionStage = 4
 )
 
 // Enum value maps for AdmissionStage.
@@ -168,12 +173,14 @@ var (
 		1: "ADMISSION_STAGE_ALL",
 		2: "ADMISSION_STAGE_DECODE",
 		3: "ADMISSION_STAGE_FINISH",
+		4: "ADMISSION_STAGE_BODY",
 	}
 	AdmissionStage_value = map[string]int32{
 		"ADMISSION_STAGE_UNSPECIFIED": 0,
 		"ADMISSION_STAGE_ALL":         1,
 		"ADMISSION_STAGE_DECODE":      2,
 		"ADMISSION_STAGE_FINISH":      3,
+		"ADMISSION_STAGE_BODY":        4,
 	}
 )
 
@@ -917,8 +924,12 @@ type EvaluationItem struct {
 	// field, because API servers generate names after mutating admission. Default: empty. INVALID_ARGUMENT, for this item
 	// only, if `old_object` is set or the call is neither Validate nor Admit.
 	GeneratedName string `protobuf:"bytes,10,opt,name=generated_name,json=generatedName,proto3" json:"generated_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Whether `old_object` was read from the storage already: it is decoded, defaulted and in the version of the request,
+	// as a server holds it. Then it is used as it is. Default: false, it has the bytes from storage, which are read as an
+	// API server reads them. INVALID_ARGUMENT, for this item only, if `old_object` is not set or is of another version.
+	OldObjectDecoded bool `protobuf:"varint,11,opt,name=old_object_decoded,json=oldObjectDecoded,proto3" json:"old_object_decoded,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *EvaluationItem) Reset() {
@@ -1019,6 +1030,13 @@ func (x *EvaluationItem) GetGeneratedName() string {
 		return x.GeneratedName
 	}
 	return ""
+}
+
+func (x *EvaluationItem) GetOldObjectDecoded() bool {
+	if x != nil {
+		return x.OldObjectDecoded
+	}
+	return false
 }
 
 // How to evaluate the items of a call.
@@ -1250,14 +1268,16 @@ type Verdict struct {
 	// The warnings that the API server would send.
 	Warnings []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The object that the API server would return, read back from storage, in the version of the request. For a write to
-	// the subresource scale it is the Scale. crdeval does not generate uid, creationTimestamp, resourceVersion,
-	// managedFields and names: the caller sets them. Absent if rejected, and with OBJECT_VIEW_NONE. With
-	// OBJECT_VIEW_CHANGED, also absent if it is the same JSON value as the object that was sent. Validate does not return
-	// it.
+	// the subresource scale it is the Scale. crdeval does not generate uid, creationTimestamp, managedFields and names:
+	// the caller sets them. resourceVersion and selfLink are absent, because the storage sets them; but
+	// ADMISSION_STAGE_DECODE, ADMISSION_STAGE_BODY and an update with `deletes` keep what was sent. Absent if rejected, and with
+	// OBJECT_VIEW_NONE. With OBJECT_VIEW_CHANGED, also absent if it is, apart from resourceVersion and selfLink, the same
+	// JSON value as the object that was sent. Validate does not return it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The object that the API server would store, in the storage version. Absent if it is the same JSON value as
 	// `object`, even if `view` leaves `object` out, and with OBJECT_VIEW_NONE. Always present for a write to the
-	// subresource scale. Validate and ADMISSION_STAGE_DECODE do not return it.
+	// subresource scale. It has no resourceVersion and no selfLink. Validate, ADMISSION_STAGE_DECODE and
+	// ADMISSION_STAGE_BODY do not return it.
 	StoredObject *Document `protobuf:"bytes,6,opt,name=stored_object,json=storedObject,proto3" json:"stored_object,omitempty"`
 	// The fields that decoding removed and the defaults that it added. Absent if nothing changed, and with
 	// OBJECT_VIEW_NONE.
@@ -1277,7 +1297,11 @@ type Verdict struct {
 	OldObject *Document `protobuf:"bytes,12,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
 	// The presentation of `object` that `include` requests. Absent if nothing was requested, if rejected, and with
 	// ADMISSION_STAGE_DECODE. OBJECT_VIEW_NONE does not remove it.
-	Presentation  *ObjectPresentation `protobuf:"bytes,13,opt,name=presentation,proto3" json:"presentation,omitempty"`
+	Presentation *ObjectPresentation `protobuf:"bytes,13,opt,name=presentation,proto3" json:"presentation,omitempty"`
+	// With Admit: whether the update stores what is stored already. An API server then writes nothing and keeps the
+	// resourceVersion. Differences of resourceVersion and selfLink do not count, nor does the order of keys. With
+	// `old_object_decoded`, the stored bytes are unknown: then it is true if nothing changes in the version of the request.
+	Unchanged     bool `protobuf:"varint,14,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1401,6 +1425,13 @@ func (x *Verdict) GetPresentation() *ObjectPresentation {
 		return x.Presentation
 	}
 	return nil
+}
+
+func (x *Verdict) GetUnchanged() bool {
+	if x != nil {
+		return x.Unchanged
+	}
+	return false
 }
 
 // An object after a read or after one step of a write.
@@ -2268,7 +2299,10 @@ type DefaultRequest struct {
 	Crds []*Document `protobuf:"bytes,4,rep,name=crds,proto3" json:"crds,omitempty"`
 	// The token of a write. The call evaluates a state of the catalog that includes this write, and waits for it until
 	// its deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	// Keep nulls in fields that are not nullable and have no default. A server does not drop them from a server-side apply
+	// before it merges. Default: false, drop them.
+	KeepNulls     bool `protobuf:"varint,6,opt,name=keep_nulls,json=keepNulls,proto3" json:"keep_nulls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2336,6 +2370,13 @@ func (x *DefaultRequest) GetAtLeast() string {
 		return x.AtLeast
 	}
 	return ""
+}
+
+func (x *DefaultRequest) GetKeepNulls() bool {
+	if x != nil {
+		return x.KeepNulls
+	}
+	return false
 }
 
 // Response of Default.
@@ -2867,7 +2908,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\romitted_steps\x18\t \x01(\x05R\fomittedSteps\"d\n" +
 	"\vObjectPatch\x12)\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x15.crdeval.v1.PatchTypeR\x04type\x12*\n" +
-	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\xe5\x02\n" +
+	"\x05patch\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\x05patch\"\x93\x03\n" +
 	"\x0eEvaluationItem\x12\x10\n" +
 	"\x03crd\x18\x01 \x01(\tR\x03crd\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12,\n" +
@@ -2880,7 +2921,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\tnamespace\x18\b \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\t \x01(\tR\x04name\x12%\n" +
 	"\x0egenerated_name\x18\n" +
-	" \x01(\tR\rgeneratedName\"\xc0\x02\n" +
+	" \x01(\tR\rgeneratedName\x12,\n" +
+	"\x12old_object_decoded\x18\v \x01(\bR\x10oldObjectDecoded\"\xc0\x02\n" +
 	"\x11EvaluationOptions\x12F\n" +
 	"\x10field_validation\x18\x01 \x01(\x0e2\x1b.crdeval.v1.FieldValidationR\x0ffieldValidation\x12*\n" +
 	"\x04view\x18\x02 \x01(\x0e2\x16.crdeval.v1.ObjectViewR\x04view\x12<\n" +
@@ -2896,7 +2938,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"RuleTraces\x12-\n" +
 	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +
-	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xe6\x04\n" +
+	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\x84\x05\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
@@ -2915,7 +2957,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\adeletes\x18\v \x01(\bR\adeletes\x123\n" +
 	"\n" +
 	"old_object\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12B\n" +
-	"\fpresentation\x18\r \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\"\xc1\x02\n" +
+	"\fpresentation\x18\r \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\x12\x1c\n" +
+	"\tunchanged\x18\x0e \x01(\bR\tunchanged\"\xc1\x02\n" +
 	"\x11TransformedObject\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12\x1a\n" +
@@ -2970,13 +3013,15 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
 	"\bat_least\x18\x05 \x01(\tR\aatLeast\"F\n" +
 	"\rPruneResponse\x125\n" +
-	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xda\x01\n" +
+	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xf9\x01\n" +
 	"\x0eDefaultRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\x05items\x18\x02 \x03(\v2\x1a.crdeval.v1.EvaluationItemR\x05items\x127\n" +
 	"\aoptions\x18\x03 \x01(\v2\x1d.crdeval.v1.EvaluationOptionsR\aoptions\x12(\n" +
 	"\x04crds\x18\x04 \x03(\v2\x14.crdeval.v1.DocumentR\x04crds\x12\x19\n" +
-	"\bat_least\x18\x05 \x01(\tR\aatLeast\"H\n" +
+	"\bat_least\x18\x05 \x01(\tR\aatLeast\x12\x1d\n" +
+	"\n" +
+	"keep_nulls\x18\x06 \x01(\bR\tkeepNulls\"H\n" +
 	"\x0fDefaultResponse\x125\n" +
 	"\aresults\x18\x01 \x03(\v2\x1b.crdeval.v1.TransformResultR\aresults\"\xb9\x02\n" +
 	"\vReadRequest\x12\x18\n" +
@@ -3020,12 +3065,13 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x17OBJECT_VIEW_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OBJECT_VIEW_FULL\x10\x01\x12\x17\n" +
 	"\x13OBJECT_VIEW_CHANGED\x10\x02\x12\x14\n" +
-	"\x10OBJECT_VIEW_NONE\x10\x03*\x82\x01\n" +
+	"\x10OBJECT_VIEW_NONE\x10\x03*\x9c\x01\n" +
 	"\x0eAdmissionStage\x12\x1f\n" +
 	"\x1bADMISSION_STAGE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13ADMISSION_STAGE_ALL\x10\x01\x12\x1a\n" +
 	"\x16ADMISSION_STAGE_DECODE\x10\x02\x12\x1a\n" +
-	"\x16ADMISSION_STAGE_FINISH\x10\x03*g\n" +
+	"\x16ADMISSION_STAGE_FINISH\x10\x03\x12\x18\n" +
+	"\x14ADMISSION_STAGE_BODY\x10\x04*g\n" +
 	"\tTraceMode\x12\x1a\n" +
 	"\x16TRACE_MODE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTRACE_MODE_NONE\x10\x01\x12\x15\n" +

@@ -82,7 +82,7 @@ type EvaluationServiceClient interface {
 	AdmitStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AdmitStreamRequest, AdmitStreamResponse], error)
 	// Coerces metadata and removes unknown fields. Does nothing else.
 	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
-	// Drops nulls of fields that are not nullable and adds defaults. Does nothing else.
+	// Drops nulls of fields that are not nullable, unless `keep_nulls` is set, and adds defaults. Does nothing else.
 	Default(ctx context.Context, in *DefaultRequest, opts ...grpc.CallOption) (*DefaultResponse, error)
 	// Processes objects from storage as an API server does for a get, a list or a watch. Coerces metadata leniently,
 	// prunes, drops nulls, adds the defaults of the object's own version, and converts to `target_version`.
@@ -239,7 +239,7 @@ type EvaluationServiceServer interface {
 	AdmitStream(grpc.BidiStreamingServer[AdmitStreamRequest, AdmitStreamResponse]) error
 	// Coerces metadata and removes unknown fields. Does nothing else.
 	Prune(context.Context, *PruneRequest) (*PruneResponse, error)
-	// Drops nulls of fields that are not nullable and adds defaults. Does nothing else.
+	// Drops nulls of fields that are not nullable, unless `keep_nulls` is set, and adds defaults. Does nothing else.
 	Default(context.Context, *DefaultRequest) (*DefaultResponse, error)
 	// Processes objects from storage as an API server does for a get, a list or a watch. Coerces metadata leniently,
 	// prunes, drops nulls, adds the defaults of the object's own version, and converts to `target_version`.

@@ -35,6 +35,7 @@ class AdmissionStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ADMISSION_STAGE_ALL: _ClassVar[AdmissionStage]
     ADMISSION_STAGE_DECODE: _ClassVar[AdmissionStage]
     ADMISSION_STAGE_FINISH: _ClassVar[AdmissionStage]
+    ADMISSION_STAGE_BODY: _ClassVar[AdmissionStage]
 
 class TraceMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -69,6 +70,7 @@ ADMISSION_STAGE_UNSPECIFIED: AdmissionStage
 ADMISSION_STAGE_ALL: AdmissionStage
 ADMISSION_STAGE_DECODE: AdmissionStage
 ADMISSION_STAGE_FINISH: AdmissionStage
+ADMISSION_STAGE_BODY: AdmissionStage
 TRACE_MODE_UNSPECIFIED: TraceMode
 TRACE_MODE_NONE: TraceMode
 TRACE_MODE_FAILED: TraceMode
@@ -158,7 +160,7 @@ class ObjectPatch(_message.Message):
     def __init__(self, type: _Optional[_Union[PatchType, str]] = ..., patch: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class EvaluationItem(_message.Message):
-    __slots__ = ("crd", "version", "object", "old_object", "patch", "subresource", "revision", "namespace", "name", "generated_name")
+    __slots__ = ("crd", "version", "object", "old_object", "patch", "subresource", "revision", "namespace", "name", "generated_name", "old_object_decoded")
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     OBJECT_FIELD_NUMBER: _ClassVar[int]
@@ -169,6 +171,7 @@ class EvaluationItem(_message.Message):
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     GENERATED_NAME_FIELD_NUMBER: _ClassVar[int]
+    OLD_OBJECT_DECODED_FIELD_NUMBER: _ClassVar[int]
     crd: str
     version: str
     object: _document_pb2.Document
@@ -179,7 +182,8 @@ class EvaluationItem(_message.Message):
     namespace: str
     name: str
     generated_name: str
-    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[ObjectPatch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., generated_name: _Optional[str] = ...) -> None: ...
+    old_object_decoded: bool
+    def __init__(self, crd: _Optional[str] = ..., version: _Optional[str] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., patch: _Optional[_Union[ObjectPatch, _Mapping]] = ..., subresource: _Optional[str] = ..., revision: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., generated_name: _Optional[str] = ..., old_object_decoded: _Optional[bool] = ...) -> None: ...
 
 class EvaluationOptions(_message.Message):
     __slots__ = ("field_validation", "view", "item_timeout", "complete_metadata", "trace", "with_status")
@@ -216,7 +220,7 @@ class RuleTraces(_message.Message):
     def __init__(self, traces: _Optional[_Iterable[_Union[RuleTrace, _Mapping]]] = ..., omitted: _Optional[int] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "changes", "ratcheted", "revision", "rule_traces", "deletes", "old_object", "presentation")
+    __slots__ = ("allowed", "rejection", "violations", "warnings", "object", "stored_object", "changes", "ratcheted", "revision", "rule_traces", "deletes", "old_object", "presentation", "unchanged")
     ALLOWED_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -230,6 +234,7 @@ class Verdict(_message.Message):
     DELETES_FIELD_NUMBER: _ClassVar[int]
     OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
     PRESENTATION_FIELD_NUMBER: _ClassVar[int]
+    UNCHANGED_FIELD_NUMBER: _ClassVar[int]
     allowed: bool
     rejection: _violation_pb2.Rejection
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
@@ -243,7 +248,8 @@ class Verdict(_message.Message):
     deletes: bool
     old_object: _document_pb2.Document
     presentation: ObjectPresentation
-    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., rule_traces: _Optional[_Union[RuleTraces, _Mapping]] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ...) -> None: ...
+    unchanged: bool
+    def __init__(self, allowed: _Optional[bool] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., stored_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., changes: _Optional[_Union[ObjectChanges, _Mapping]] = ..., ratcheted: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., revision: _Optional[str] = ..., rule_traces: _Optional[_Union[RuleTraces, _Mapping]] = ..., deletes: _Optional[bool] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., presentation: _Optional[_Union[ObjectPresentation, _Mapping]] = ..., unchanged: _Optional[bool] = ...) -> None: ...
 
 class TransformedObject(_message.Message):
     __slots__ = ("object", "changes", "warnings", "revision", "changed", "rejection", "presentation")
@@ -372,18 +378,20 @@ class PruneResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[TransformResult, _Mapping]]] = ...) -> None: ...
 
 class DefaultRequest(_message.Message):
-    __slots__ = ("catalog", "items", "options", "crds", "at_least")
+    __slots__ = ("catalog", "items", "options", "crds", "at_least", "keep_nulls")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CRDS_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    KEEP_NULLS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     items: _containers.RepeatedCompositeFieldContainer[EvaluationItem]
     options: EvaluationOptions
     crds: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    keep_nulls: bool
+    def __init__(self, catalog: _Optional[str] = ..., items: _Optional[_Iterable[_Union[EvaluationItem, _Mapping]]] = ..., options: _Optional[_Union[EvaluationOptions, _Mapping]] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ..., keep_nulls: _Optional[bool] = ...) -> None: ...
 
 class DefaultResponse(_message.Message):
     __slots__ = ("results",)

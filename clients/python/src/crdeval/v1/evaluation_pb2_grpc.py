@@ -156,7 +156,7 @@ class EvaluationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Default(self, request, context):
-        """Drops nulls of fields that are not nullable and adds defaults. Does nothing else.
+        """Drops nulls of fields that are not nullable, unless `keep_nulls` is set, and adds defaults. Does nothing else.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

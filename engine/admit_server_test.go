@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"testing"
+)
+
+// Tests of what a server needs that decodes bodies before it knows the old object, and holds objects decoded.
+
+const servedCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boxes.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: boxes, singular: box, kind: Box, listKind: BoxList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {
+      spec: {type: object, properties: {a: {type: string}, c: {type: string}, n: {type: number}}, x-kubernetes-validations: [{rule: "!has(oldSelf.c) || has(self.c)"}]},
+      status: {type: object, properties: {phase: {type: string}}}}}}
+  - name: v1beta1
+    served: true
+    storage: false
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {
+      spec: {type: object, properties: {a: {type: string}, c: {type: string, default: C}, n: {type: number}}},
+      status: {type: object, properties: {phase: {type: string}}}}}}
+`
+
+func box(version, metadata, rest string) Document {
+	return JSON([]byte(`{"apiVersion":"example.com/` + version + `","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1` + metadata + `}` + rest + `}`))
+}
+
+// TestStageBody: a body keeps its metadata, whether it will create or update.
+func TestStageBody(t *testing.T) {
+	d := compileCRD(t, servedCRD)
+	body := box("v1beta1", `,"resourceVersion":"7","selfLink":"l","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"1"},{"apiVersion":"v1","kind":"A","name":"a","uid":"1"}]`, `,"spec":{"x":1},"status":{"phase":"x"}`)
+	want := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1,"resourceVersion":"7","selfLink":"l","ownerReferences":[{"apiVersion":"v1","kind":"A","name":"a","uid":"1"},{"apiVersion":"v1","kind":"A","name":"a","uid":"1"}]},"spec":{"c":"C"},"status":{"phase":"x"}}`
+	item := Item{Version: "v1beta1", Name: "other", Namespace: "other", Object: body}
+	for _, o := range []EvaluationOptions{{Stage: StageBody}, {Stage: StageBody, Trace: TraceAll}} { // both paths
+		v, err := d.Admit(context.Background(), item, o)
+		if err != nil || !v.Allowed || string(v.Object) != want || v.StoredObject != nil || len(v.Warnings) != 1 {
+			t.Errorf("%v %+v\nwant %s", err, v, want)
+		}
+	}
+	v, err := d.Admit(context.Background(), item, EvaluationOptions{Stage: StageBody, FieldValidation: FieldValidationStrict})
+	if err != nil || v.Allowed || v.Rejection.Code != 400 {
+		t.Errorf("strict: %v %+v", err, v)
+	}
+	for _, bad := range []Item{
+		{Object: body, OldObject: body}, {Object: body, GeneratedName: "x"}, {Object: body, Subresource: "status"},
+		{Patch: &Patch{MergePatch, JSON([]byte("{}"))}},
+	} {
+		if _, err := d.Admit(context.Background(), bad, EvaluationOptions{Stage: StageBody}); ReasonOf(err) != ReasonInvalidArgument {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	if _, err := d.Validate(context.Background(), item, EvaluationOptions{Stage: StageBody}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Error("Validate has no stage", err)
+	}
+}
+
+// TestOldDecoded: an old object that was read already does not get defaults of the version of the request.
+func TestOldDecoded(t *testing.T) {
+	d := compileCRD(t, servedCRD)
+	const spec, stored = `,"spec":{"a":"x"}`, `{"apiVersion":"example.com/v1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1},"spec":{"a":"x"`
+	status := Item{Subresource: "status", Object: box("v1beta1", `,"resourceVersion":"7"`, spec+`,"status":{"phase":"x"}`),
+		OldObject: box("v1beta1", `,"resourceVersion":"7"`, spec), OldDecoded: true}
+	for _, trace := range []TraceMode{TraceNone, TraceAll} { // both paths
+		o := EvaluationOptions{Trace: trace}
+		v, err := d.Admit(context.Background(), status, o)
+		if want := stored + `},"status":{"phase":"x"}}`; err != nil || string(v.StoredObject) != want {
+			t.Errorf("%v\ngot  %s\nwant %s", err, v.StoredObject, want)
+		}
+		fromStorage := status
+		fromStorage.OldDecoded = false
+		v, err = d.Admit(context.Background(), fromStorage, o)
+		if want := stored + `,"c":"C"},"status":{"phase":"x"}}`; err != nil || string(v.StoredObject) != want {
+			t.Errorf("from storage: %v\ngot  %s\nwant %s", err, v.StoredObject, want)
+		}
+		// A rule sees the old object as it is, too.
+		update := status
+		update.Subresource, update.Object = "", box("v1", `,"resourceVersion":"7"`, spec)
+		update.OldObject = box("v1", `,"resourceVersion":"7"`, `,"spec":{"a":"x","c":"C"}`)
+		if v, err := d.Admit(context.Background(), update, o); err != nil || len(v.Violations) != 1 {
+			t.Errorf("%v %+v", err, v)
+		}
+		other := status
+		other.OldObject = box("v1", "", spec)
+		if _, err := d.Admit(context.Background(), other, o); ReasonOf(err) != ReasonInvalidArgument {
+			t.Errorf("an old object of another version: %v", err)
+		}
+	}
+	if _, err := d.Admit(context.Background(), Item{Object: status.Object, OldDecoded: true}, EvaluationOptions{}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("no old object: %v", err)
+	}
+	if _, err := d.Read(context.Background(), Item{Object: status.Object, OldDecoded: true}, EvaluationOptions{}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("a read: %v", err)
+	}
+}
+
+// TestUnchanged: which updates store what is stored already.
+func TestUnchanged(t *testing.T) {
+	d := compileCRD(t, servedCRD)
+	const sent, spec = `,"resourceVersion":"7"`, `,"spec":{"a":"x"}`
+	for _, c := range []struct {
+		name string
+		item Item
+		want bool
+	}{
+		{"the same", Item{Object: box("v1", sent, spec), OldObject: box("v1", "", spec)}, true},
+		{"keys in another order", Item{Object: box("v1", sent, `,"spec":{"c":"C","a":"x"}`), OldObject: box("v1", "", `,"spec":{"a":"x","c":"C"}`)}, true},
+		{"a null that is dropped", Item{Object: box("v1", sent, `,"spec":{"a":"x","c":null}`), OldObject: box("v1", "", spec)}, true},
+		{"another spec", Item{Object: box("v1", sent, `,"spec":{"a":"y"}`), OldObject: box("v1", "", spec)}, false},
+		{"a label", Item{Object: box("v1", sent+`,"labels":{"a":"b"}`, spec), OldObject: box("v1", "", spec)}, false},
+		{"a status that is ignored", Item{Object: box("v1", sent, spec+`,"status":{"phase":"x"}`), OldObject: box("v1", "", spec)}, true},
+		{"another status", Item{Subresource: "status", Object: box("v1", sent, spec+`,"status":{"phase":"x"}`), OldObject: box("v1", "", spec)}, false},
+		{"the same status", Item{Subresource: "status", Object: box("v1", sent, `,"spec":{"a":"y"},"status":{"phase":"x"}`), OldObject: box("v1", "", spec+`,"status":{"phase":"x"}`)}, true},
+		{"a patch without effect", Item{Patch: &Patch{MergePatch, JSON([]byte(`{"spec":{"a":"x"}}`))}, OldObject: box("v1", sent, spec)}, true},
+		{"a patch", Item{Patch: &Patch{MergePatch, JSON([]byte(`{"spec":{"a":"y"}}`))}, OldObject: box("v1", sent, spec)}, false},
+		{"the same at another version", Item{Version: "v1beta1", Object: box("v1beta1", sent, `,"spec":{"a":"x","c":"C"}`), OldObject: box("v1", "", `,"spec":{"a":"x","c":"C"}`)}, true},
+		{"a default of another version", Item{Version: "v1beta1", Object: box("v1beta1", sent, spec), OldObject: box("v1", "", spec)}, false},
+		{"stored at another version", Item{Object: box("v1", sent, `,"spec":{"a":"x","c":"C"}`), OldObject: box("v1beta1", "", `,"spec":{"a":"x","c":"C"}`)}, false},
+		{"an unknown field in storage", Item{Object: box("v1", sent, spec), OldObject: box("v1", "", `,"spec":{"a":"x","y":1}`)}, false},
+		{"a stored 1.0", Item{Object: box("v1", sent, `,"spec":{"n":1}`), OldObject: box("v1", "", `,"spec":{"n":1.0}`)}, false},
+		{"the same as a decoded one", Item{Version: "v1beta1", Object: box("v1beta1", sent, `,"spec":{"a":"x","c":"C"}`), OldObject: box("v1beta1", sent, `,"spec":{"a":"x","c":"C"}`), OldDecoded: true}, true},
+		{"a default that a decoded one lacks", Item{Version: "v1beta1", Object: box("v1beta1", sent, spec), OldObject: box("v1beta1", sent, spec), OldDecoded: true}, false},
+		{"a creation", Item{Object: box("v1", "", spec)}, false},
+		{"rejected", Item{Object: box("v1", "", spec), OldObject: box("v1", "", spec)}, false},
+		{"the last finalizer", Item{Object: box("v1", sent, ""), OldObject: box("v1", `,"deletionTimestamp":"2026-01-06T08:00:00Z","finalizers":["a/b"]`, "")}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, o := range []EvaluationOptions{{}, {View: ViewNone}, {View: ViewChanged}, {Trace: TraceAll}} {
+				v, err := d.Admit(context.Background(), c.item, o)
+				if err != nil || v.Unchanged != c.want {
+					t.Errorf("%+v: %v %+v", o, err, v)
+				}
+			}
+		})
+	}
+}
+
+// TestKeepNulls: a default replaces a null, but nulls without one stay.
+func TestKeepNulls(t *testing.T) {
+	d := compileCRD(t, servedCRD)
+	for keep, want := range map[bool]string{false: `,"spec":{"c":"C"}}`, true: `,"spec":{"a":null,"c":"C"}}`} {
+		got, err := d.Default(context.Background(), Item{Object: box("v1beta1", "", `,"spec":{"a":null,"c":null}`)}, EvaluationOptions{KeepNulls: keep})
+		if want = string(box("v1beta1", "", "").JSON[:len(box("v1beta1", "", "").JSON)-1]) + want; err != nil || string(got.Object) != want {
+			t.Errorf("%v: %v %s, want %s", keep, err, got.Object, want)
+		}
+	}
+	if _, err := d.Prune(context.Background(), Item{Object: box("v1", "", "")}, EvaluationOptions{KeepNulls: true}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("Prune: %v", err)
+	}
+	if _, err := d.Validate(context.Background(), Item{Object: box("v1", "", "")}, EvaluationOptions{KeepNulls: true}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("Validate: %v", err)
+	}
+}
