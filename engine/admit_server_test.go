@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"testing"
 )
 
@@ -44,12 +45,13 @@ func TestStageBody(t *testing.T) {
 	item := Item{Version: "v1beta1", Name: "other", Namespace: "other", Object: body}
 	for _, o := range []EvaluationOptions{{Stage: StageBody}, {Stage: StageBody, Trace: TraceAll}} { // both paths
 		v, err := d.Admit(context.Background(), item, o)
-		if err != nil || !v.Allowed || string(v.Object) != want || v.StoredObject != nil || len(v.Warnings) != 1 {
+		if err != nil || !v.Allowed || string(v.Object) != want || v.StoredObject != nil || len(v.Warnings) != 0 ||
+			!slices.Equal(v.StrictErrors, []string{`unknown field "spec.x"`}) {
 			t.Errorf("%v %+v\nwant %s", err, v, want)
 		}
 	}
 	v, err := d.Admit(context.Background(), item, EvaluationOptions{Stage: StageBody, FieldValidation: FieldValidationStrict})
-	if err != nil || v.Allowed || v.Rejection.Code != 400 {
+	if err != nil || v.Allowed || v.Rejection.Code != 400 || v.Rejection.Cause != `strict decoding error: unknown field "spec.x"` || len(v.StrictErrors) != 1 {
 		t.Errorf("strict: %v %+v", err, v)
 	}
 	for _, bad := range []Item{

@@ -65,7 +65,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewNone
 	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
 	if o.Stage == StageBody {
-		r.Whole, r.Handler, r.Stage = false, false, admission.StageDecode
+		r.Whole, r.Handler, r.StrictApart, r.Stage = false, false, true, admission.StageDecode
 	}
 	v := &Verdict{Revision: d.revision}
 	presenter := newPresenter(&r, o.Include)
@@ -88,6 +88,9 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	v.Pruned, v.Defaulted, v.OmittedChanges = changes(out.Pruned), changes(out.Defaulted), out.OmittedChanges
 	v.Violations, v.Ratcheted = violations(out.Violations), violations(out.Ratcheted)
 	v.Traces, v.OmittedTraces = out.Traces, out.OmittedTraces
+	if r.StrictApart {
+		v.StrictErrors = out.Strict
+	}
 	if o.View != ViewNone {
 		d.addHints(ctx, &r, &out, v.Violations, v.Pruned)
 	}

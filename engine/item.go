@@ -107,8 +107,9 @@ const (
 	// prepared, validated and converted, but not strictly decoded.
 	StageFinish
 	// StageBody is the part of StageDecode before it matters whether the write is a creation or an update: the body is
-	// decoded, coerced and defaulted. All metadata is kept, and is not compared with the request. The Item has no
-	// OldObject, Patch, Subresource and GeneratedName.
+	// decoded, coerced and defaulted. All metadata is kept, and is not compared with the request. Unknown and duplicate
+	// fields are Verdict.StrictErrors instead of warnings. The Item has no OldObject, Patch, Subresource and
+	// GeneratedName.
 	StageBody
 )
 

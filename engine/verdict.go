@@ -25,6 +25,9 @@ type Verdict struct {
 	OmittedTraces int
 	// Warnings are the texts of the Warning headers that the API server would send. The caller must not modify the slice.
 	Warnings []string
+	// StrictErrors, for StageBody, are the errors of strict decoding: duplicate fields, then unknown ones. They are empty
+	// for FieldValidationIgnore.
+	StrictErrors []string
 	// Pruned are the removed fields that the schema does not declare, and unknown fields of metadata. Fields below a
 	// removed field are not listed. Dropped nulls are not listed either: upstream does not report them.
 	Pruned []FieldChange

@@ -202,6 +202,21 @@ func TestAdmitOptions(t *testing.T) {
 	if string(finished.GetObject().GetJson()) != string(whole.GetObject().GetJson()) || string(finished.GetStoredObject().GetJson()) != string(whole.GetStoredObject().GetJson()) || whole.GetStoredObject() == nil {
 		t.Errorf("ADMISSION_STAGE_FINISH: %v\nwhole %v", finished, whole)
 	}
+	body := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}})
+	if len(body.GetStrictErrors()) != 1 || len(body.GetWarnings()) != 0 || !strings.Contains(string(body.GetObject().GetJson()), `"uid"`) {
+		t.Errorf("ADMISSION_STAGE_BODY: %v", body)
+	}
+	strict := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}})
+	if r := strict.GetRejection(); r.GetCause() != `strict decoding error: unknown field "spec.x"` || !strings.HasSuffix(r.GetMessage(), ": "+r.GetCause()) {
+		t.Errorf("the cause of a rejection: %v", strict)
+	}
+	if r := answer(&crdevalv1.AdmitRequest{Items: bad}).GetRejection(); r.GetCause() != "" {
+		t.Errorf("the cause of an invalid object: %v", r)
+	}
+	held := []*crdevalv1.EvaluationItem{{OldObject: old, Object: old, OldObjectDecoded: true}, {OldObject: old, Object: jsonDocument(lamp("v1", `,"spec":{"color":"green"}`))}}
+	if r := w.admit(&crdevalv1.AdmitRequest{Items: held}); !r[0].GetVerdict().GetUnchanged() || r[1].GetVerdict().GetUnchanged() {
+		t.Errorf("updates with and without changes: %v", r)
+	}
 	leaving := lamp("v1", `,"spec":{}`)
 	leaving = strings.Replace(leaving, `"generation":3`, `"generation":3,"deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds":0,"finalizers":["a.b/c"]`, 1)
 	last := []*crdevalv1.EvaluationItem{{OldObject: jsonDocument(leaving), Object: jsonDocument(strings.Replace(leaving, `["a.b/c"]`, `[]`, 1))}}
@@ -257,6 +272,8 @@ func TestBadAdmits(t *testing.T) {
 		reason string
 	}{
 		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"an old object with the body", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, &crdevalv1.EvaluationItem{Object: object, OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"decoded, but no old object", 0, &crdevalv1.EvaluationItem{Object: object, OldObjectDecoded: true}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"patch without an old object", 0, &crdevalv1.EvaluationItem{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"patch and object", 0, &crdevalv1.EvaluationItem{Object: object, OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"nothing", 0, &crdevalv1.EvaluationItem{}, codes.InvalidArgument, "INVALID_ARGUMENT"},

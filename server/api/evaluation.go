@@ -182,7 +182,7 @@ type plainResult struct {
 // isPlain reports whether the result of a verdict is a plainResult.
 func isPlain(v *engine.Verdict) bool {
 	return v.Allowed && !v.Deletes && !v.Unchanged && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
-		len(v.Ratcheted)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
+		len(v.Ratcheted)+len(v.StrictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
 
@@ -199,7 +199,7 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
 		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
-		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged,
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, StrictErrors: allValid(v.StrictErrors),
 		Presentation: presentation(v.Presentation),
 	}
 	if m.Rejection != nil {

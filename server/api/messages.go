@@ -238,7 +238,11 @@ func rejection(r *engine.Rejection) *crdevalv1.Rejection {
 	if r == nil {
 		return nil
 	}
-	return &crdevalv1.Rejection{Code: r.Code, Reason: r.Reason, Message: message(r.Message)}
+	m := &crdevalv1.Rejection{Code: r.Code, Reason: r.Reason, Message: message(r.Message)}
+	if r.Cause != r.Message {
+		m.Cause = message(r.Cause)
+	}
+	return m
 }
 
 func violation(v *engine.Violation) *crdevalv1.Violation {

@@ -72,6 +72,8 @@ type Request struct {
 	Patched bool
 	// SkipMetadata skips the validation of ObjectMeta, but not its coercion. Benchmarks use it.
 	SkipMetadata bool
+	// StrictApart keeps the errors of strict decoding out of Outcome.Warnings.
+	StrictApart bool
 	// Exact skips the fast path.
 	Exact bool
 	// NoClosures evaluates every rule with cel-go. The result is the same.
@@ -101,8 +103,8 @@ type Outcome struct {
 	Ratcheted []violation.Violation
 	// Strict are the errors of strict decoding: duplicate fields, then unknown ones.
 	Strict []string
-	// Warnings are those of the version, of Strict, of the handler and of the strategy, in that order, without
-	// duplicates.
+	// Warnings are those of the version, of Strict (but not with StrictApart), of the handler and of the strategy, in that
+	// order, without duplicates.
 	Warnings []string
 	// Object is the object as JSON at the request's version, without the fields that a server sets. Create and Update
 	// return it as the strategy leaves it; Admit returns it as it is read back from storage, or as the strategy leaves

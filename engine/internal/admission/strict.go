@@ -33,7 +33,9 @@ func (p *pass) addUnknown(paths []string) {
 // reportStrict rejects the errors of strict decoding, or adds them as warnings.
 func (p *pass) reportStrict() (rejected bool) {
 	if len(p.out.Strict) == 0 || p.r.FieldValidation != Strict {
-		p.warnStrict()
+		if !p.r.StrictApart {
+			p.warnStrict()
+		}
 		return false
 	}
 	switch cause := strictError(p.out.Strict); {

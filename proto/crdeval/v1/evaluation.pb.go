@@ -161,7 +161,8 @@ const (
 	AdmissionStage_ADMISSION_STAGE_FINISH AdmissionStage = 3
 	// The beginning of ADMISSION_STAGE_DECODE, for a server that decodes a body before it knows whether the write is a
 	// creation or an update. Decodes, prunes and defaults the object. Keeps all metadata, and compares neither name nor
-	// namespace with the request. INVALID_ARGUMENT for an item with `old_object`, `patch`, `subresource` or
+	// namespace with the request. Returns unknown and duplicate fields as `strict_errors`, not as warnings.
+	// INVALID_ARGUMENT for an item with `old_object`, `patch`, `subresource` or
 	// `generated_name`: the body of a write to the status is decoded like any other.
 	AdmissionStage_ADMISSION_STAGE_BODY AdmissionStage = 4
 )
@@ -1301,7 +1302,10 @@ type Verdict struct {
 	// With Admit: whether the update stores what is stored already. An API server then writes nothing and keeps the
 	// resourceVersion. Differences of resourceVersion and selfLink do not count, nor does the order of keys. With
 	// `old_object_decoded`, the stored bytes are unknown: then it is true if nothing changes in the version of the request.
-	Unchanged     bool `protobuf:"varint,14,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	Unchanged bool `protobuf:"varint,14,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	// With ADMISSION_STAGE_BODY: the errors of strict decoding, which are duplicate fields, then unknown ones. Empty with
+	// FIELD_VALIDATION_IGNORE.
+	StrictErrors  []string `protobuf:"bytes,15,rep,name=strict_errors,json=strictErrors,proto3" json:"strict_errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1432,6 +1436,13 @@ func (x *Verdict) GetUnchanged() bool {
 		return x.Unchanged
 	}
 	return false
+}
+
+func (x *Verdict) GetStrictErrors() []string {
+	if x != nil {
+		return x.StrictErrors
+	}
+	return nil
 }
 
 // An object after a read or after one step of a write.
@@ -2938,7 +2949,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"RuleTraces\x12-\n" +
 	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +
-	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\x84\x05\n" +
+	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xa9\x05\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
@@ -2958,7 +2969,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"old_object\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12B\n" +
 	"\fpresentation\x18\r \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\x12\x1c\n" +
-	"\tunchanged\x18\x0e \x01(\bR\tunchanged\"\xc1\x02\n" +
+	"\tunchanged\x18\x0e \x01(\bR\tunchanged\x12#\n" +
+	"\rstrict_errors\x18\x0f \x03(\tR\fstrictErrors\"\xc1\x02\n" +
 	"\x11TransformedObject\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12\x1a\n" +

@@ -542,7 +542,11 @@ type Rejection struct {
 	// The text that kubectl prints.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The whole metav1.Status, as kubectl shows it. Absent unless EvaluationOptions.with_status is set.
-	Status        *Document `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
+	Status *Document `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
+	// The error in `message` without what an API server puts before it: "strict decoding error: unknown field …" instead of
+	// "CronTab in version \"v1\" cannot be handled as a CronTab: strict decoding error: unknown field …". A server on
+	// k8s.io/apiserver, which adds that text, needs it. Empty if it is the same as `message`.
+	Cause         string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -605,6 +609,13 @@ func (x *Rejection) GetStatus() *Document {
 	return nil
 }
 
+func (x *Rejection) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 var File_crdeval_v1_violation_proto protoreflect.FileDescriptor
 
 const file_crdeval_v1_violation_proto_rawDesc = "" +
@@ -641,12 +652,13 @@ const file_crdeval_v1_violation_proto_rawDesc = "" +
 	"\apointer\x18\x02 \x01(\tR\apointer\x12*\n" +
 	"\x05value\x18\x03 \x01(\v2\x14.crdeval.v1.DocumentR\x05value\x12$\n" +
 	"\x04hint\x18\x04 \x01(\v2\x10.crdeval.v1.HintR\x04hint\x120\n" +
-	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\"\x7f\n" +
+	"\bposition\x18\x05 \x01(\v2\x14.crdeval.v1.PositionR\bposition\"\x95\x01\n" +
 	"\tRejection\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12,\n" +
-	"\x06status\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\x06status*\xcc\x02\n" +
+	"\x06status\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\x06status\x12\x14\n" +
+	"\x05cause\x18\x05 \x01(\tR\x05cause*\xcc\x02\n" +
 	"\fPipelineStep\x12\x1d\n" +
 	"\x19PIPELINE_STEP_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14PIPELINE_STEP_DECODE\x10\x01\x12\x19\n" +

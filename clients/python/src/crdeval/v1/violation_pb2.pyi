@@ -105,13 +105,15 @@ class FieldChange(_message.Message):
     def __init__(self, path: _Optional[str] = ..., pointer: _Optional[str] = ..., value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., hint: _Optional[_Union[Hint, _Mapping]] = ..., position: _Optional[_Union[Position, _Mapping]] = ...) -> None: ...
 
 class Rejection(_message.Message):
-    __slots__ = ("code", "reason", "message", "status")
+    __slots__ = ("code", "reason", "message", "status", "cause")
     CODE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
     code: int
     reason: str
     message: str
     status: _document_pb2.Document
-    def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    cause: str
+    def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., status: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., cause: _Optional[str] = ...) -> None: ...
