@@ -29,7 +29,7 @@ func TestOracleServer(t *testing.T) {
 	const meta = `"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x","resourceVersion":"7"}`
 	const unversioned = `"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"x"}`
 	const old = `{"apiVersion":"stable.example.com/v2","kind":"CronTab","metadata":{"name":"x","namespace":"default","resourceVersion":"7","uid":"u","generation":3,"creationTimestamp":"2024-01-01T00:00:00Z"},"spec":{"replicas":3}}`
-	const read = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"creationTimestamp":"2024-01-01T00:00:00Z","generation":4,"name":"x","namespace":"default","resourceVersion":"7","uid":"u"},`
+	const read = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"creationTimestamp":"2024-01-01T00:00:00Z","generation":4,"name":"x","namespace":"default","uid":"u"},`
 	leaving := strings.Replace(old, `"generation"`, `"finalizers":["a.b/c"],"deletionTimestamp":"2024-01-01T00:00:00Z","generation"`, 1)
 	for _, c := range []struct {
 		name string
@@ -50,14 +50,14 @@ func TestOracleServer(t *testing.T) {
 			object: strings.Replace(read, ":4", ":3", 1) + `"spec":{"replicas":3},"status":{"replicas":4}}`,
 			stored: strings.Replace(strings.Replace(read, ":4", ":3", 1), "v1", "v2", 1) + `"spec":{"replicas":3},"status":{"replicas":4}}`},
 		{name: "scale", Request: oracle.Request{Op: oracle.Scale, Old: []byte(old), Body: []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x"},"spec":{"replicas":9}}`)},
-			object: `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7","creationTimestamp":"2024-01-01T00:00:00Z"},"spec":{"replicas":9},"status":{"replicas":0}}`,
+			object: `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"x","namespace":"default","uid":"u","creationTimestamp":"2024-01-01T00:00:00Z"},"spec":{"replicas":9},"status":{"replicas":0}}`,
 			stored: strings.Replace(read, "v1", "v2", 1) + `"spec":{"replicas":9}}`},
 		{name: "merge patch", Request: oracle.Request{Op: oracle.Update, Patch: oracle.MergePatch, Old: []byte(old), Body: []byte(`{"spec":{"replicas":5}}`)}, object: read + `"spec":{"replicas":5}}`,
 			stored: strings.Replace(read, "v1", "v2", 1) + `"spec":{"replicas":5}}`},
 		{name: "JSON patch", Request: oracle.Request{Op: oracle.Update, Patch: oracle.JSONPatch, Old: []byte(old), Body: []byte(`[{"op":"remove","path":"/spec/q"}]`)}, code: 422, rejection: "rejected our request"},
 		{name: "another patch", Request: oracle.Request{Op: oracle.Update, Patch: "a/b", Old: []byte(old), Body: []byte(`[]`)}, code: 415, rejection: "unknown format"},
 		{name: "last finalizer", Request: oracle.Request{Op: oracle.Update, Old: []byte(leaving), Body: []byte(`{` + meta + `,"spec":{}}`)}, deletes: true,
-			object: strings.Replace(read, `"generation"`, `"deletionTimestamp":"2024-01-01T00:00:00Z","generation"`, 1) + `"spec":{"replicas":1}}`},
+			object: strings.Replace(read, `"generation"`, `"deletionTimestamp":"2024-01-01T00:00:00Z","resourceVersion":"7","generation"`, 1) + `"spec":{"replicas":1}}`},
 	} {
 		q := c.Request
 		q.Whole, q.Name, q.Namespace, q.Version = true, "x", "default", "v1"

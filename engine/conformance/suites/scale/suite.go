@@ -222,6 +222,7 @@ func unstamped(text []byte) string {
 	if meta, ok := o["metadata"].(map[string]any); ok {
 		delete(meta, "generation")
 		delete(meta, "managedFields")
+		delete(meta, "resourceVersion") // SetScale keeps it for the server
 	}
 	made, err := json.Marshal(o)
 	if err != nil {
