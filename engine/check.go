@@ -74,8 +74,10 @@ func check(ctx context.Context, d *value.Doc, manifest Document, o *Options, mem
 		HasRules: r.HasRules, LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause, Versions: r.Versions,
 	}
 	if report.Accepted {
+		report.KubernetesWarnings = report.Warnings
 		return report, crd, nil
 	}
+	report.KubernetesWarnings = admission.Sent(r.Warnings[:r.Decoding])
 	report.Violations = violations(r.Violations)
 	kind := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind()
 	report.Rejection = &Rejection{

@@ -62,9 +62,9 @@ func CompileStored(ctx context.Context, canonical []byte, o Options) (_ *Definit
 
 // CompileAsStored compiles a CRD as another API server stores or serves it, with its status, and does not judge it. It
 // also returns the decoded CRD with upstream's defaults. The Definition is terminating if the CRD is being deleted, as in
-// an API server, or if o.Terminating is set; o.Existing is ignored. Errors are those of Check, and an *Error with
-// ReasonManifestUnreadable for a CRD that no API server stores: without a name, group, kind or version, with two
-// versions of a name, or without exactly one storage version.
+// an API server, or if o.Terminating is set. Of o.Existing, only the conversion rules are used. Errors are those of
+// Check, and an *Error with ReasonManifestUnreadable for a CRD that no API server stores: without a name, group, kind or
+// version, with two versions of a name, or without exactly one storage version.
 func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 	d *Definition, crd *apiextensionsv1.CustomResourceDefinition, err error) {
 	defer recovered(&err)
@@ -81,6 +81,11 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 	}
 	if err == nil {
 		crd = m.CRD
+		if o.Existing != nil && o.Conversion.Absent() {
+			if existing := o.Existing(crd.Name); existing != nil && existing.Conversion != nil {
+				o.Conversion = JSON(existing.Conversion)
+			}
+		}
 		o.Terminating = o.Terminating || isTerminating(crd)
 		d, err = compile(ctx, crd, o, celcheck.NewMemory())
 	}

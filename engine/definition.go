@@ -48,6 +48,9 @@ func (d *Definition) StorageVersion() string { return d.desired.StorageVersion }
 // DesiredStatus returns what the manifest determines of the CRD's status. The caller must not modify it.
 func (d *Definition) DesiredStatus() DesiredStatus { return d.desired }
 
+// Terminating reports whether the CRD is being deleted, so that Admit rejects creations.
+func (d *Definition) Terminating() bool { return d.inner.Terminating }
+
 // Revision returns "sha256:" and the digest of the canonical manifest and of the options that change its meaning.
 // Definitions with equal revisions return equal results.
 func (d *Definition) Revision() string { return d.revision }

@@ -66,9 +66,14 @@ func OpenAPIV2(ctx context.Context, o OpenAPIOptions, crds ...CRD) (_ *OpenAPIDo
 // OpenAPIModels returns a v3 document of all versions of one CRD, served or not. An API server uses these types to
 // track field ownership, since objects may have managed fields of versions that are no longer served. Upstream's
 // managedfields.NewTypeConverter takes its components.schemas. Errors are those of OpenAPIV3.
-func OpenAPIModels(ctx context.Context, crd CRD) (_ *OpenAPIDocument, err error) {
+func OpenAPIModels(ctx context.Context, crd CRD) (*OpenAPIDocument, error) {
+	return OpenAPIOptions{}.Models(ctx, crd)
+}
+
+// Models is OpenAPIModels with bounds.
+func (o OpenAPIOptions) Models(ctx context.Context, crd CRD) (_ *OpenAPIDocument, err error) {
 	defer recovered(&err)
-	return OpenAPIOptions{}.document(ctx, openapi.V3Form, versionsOf([]CRD{crd}, func(VersionInfo) bool { return true }))
+	return o.document(ctx, openapi.V3Form, versionsOf([]CRD{crd}, func(VersionInfo) bool { return true }))
 }
 
 // OpenAPIV3Index returns what an API server returns at /openapi/v3 for the CRDs: the URL of each document, with its

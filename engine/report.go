@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"strings"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/definition"
 )
@@ -22,9 +25,12 @@ type Report struct {
 	Rejection *Rejection
 	// Violations have positions in the manifest.
 	Violations []Violation
-	// Warnings are the texts of the API server's Warning headers. A rejected CRD has them as well, unlike on an API
+	// Warnings are the texts of the API server's Warning headers. A rejected CRD has all of them as well, unlike on an API
 	// server.
 	Warnings []string
+	// KubernetesWarnings are those of Warnings that an API server sends. If it rejects the CRD, these are only the warnings
+	// of decoding: unknown and duplicate fields.
+	KubernetesWarnings []string
 	// HasRules reports whether any version has x-kubernetes-validations.
 	HasRules bool
 	// LowestMinor is the oldest Kubernetes minor release, from OldestMinor to LatestMinor, that has all formats and
@@ -36,6 +42,26 @@ type Report struct {
 	Versions []VersionInfo
 	// Conversion is the report of the rules in Options.Conversion. It is nil without rules and for a rejected CRD.
 	Conversion *ConversionReport
+}
+
+// Status returns the metav1.Status of a CRD that is not accepted, as JSON, with the violations as causes. It is nil for an
+// accepted CRD.
+func (r *Report) Status() ([]byte, error) {
+	if r.Rejection == nil {
+		return nil, nil
+	}
+	answer := *r.Rejection
+	answer.Message = strings.ToValidUTF8(answer.Message, "\ufffd")
+	if len(r.Violations) > 0 {
+		answer.Details = &metav1.StatusDetails{Name: r.Name, Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+		for i := range r.Violations {
+			v := &r.Violations[i]
+			answer.Details.Causes = append(answer.Details.Causes, metav1.StatusCause{
+				Type: metav1.CauseType(v.Type), Message: strings.ToValidUTF8(v.Message, "\ufffd"), Field: v.Field,
+			})
+		}
+	}
+	return answer.Status()
 }
 
 // VersionInfo describes one version of a CRD.

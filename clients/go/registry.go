@@ -98,9 +98,9 @@ func registered(r *crdevalv1.RegisterCrdsResult) Registered {
 	return one
 }
 
-// SetStoredVersions sets the versions that stored objects of a CRD may have, after the other objects were migrated. The
-// list must have the storage version. A later registration may drop the removed versions. It returns the CRD after the
-// write.
+// SetStoredVersions sets the versions that stored objects of a CRD may have, after the other objects were migrated. An
+// empty list becomes the storage version. A later registration may drop the removed versions. It returns the CRD after
+// the write.
 func (c *Client) SetStoredVersions(ctx context.Context, name string, versions ...string) (*crdevalv1.Crd, error) {
 	request := &crdevalv1.SetStoredVersionsRequest{Crd: name, StoredVersions: versions}
 	r, err := call(ctx, c, "set stored versions of "+name, c.Registry().SetStoredVersions, request)

@@ -199,8 +199,8 @@ func TestSetStoredVersions(t *testing.T) {
 	if _, err := c.RegisterCRD(t.Context(), versions("v2", "v2")); !errors.As(err, new(*crdeval.RejectedError)) {
 		t.Errorf("a stored version goes: %v", err)
 	}
-	if _, err := c.SetStoredVersions(t.Context(), name, "v1"); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("without the storage version: %v", err)
+	if _, err := c.SetStoredVersions(t.Context(), "no.such", "v1"); status.Code(err) != codes.NotFound {
+		t.Errorf("no such CRD: %v", err)
 	}
 	crd, err := c.SetStoredVersions(t.Context(), name, "v2")
 	if err != nil || !slices.Equal(crd.GetStatus().GetStoredVersions(), []string{"v2"}) {

@@ -33,7 +33,7 @@ var methods = map[string]map[string]Requirement{
 		"Read": evaluates, "ReadStream": evaluates, "Convert": evaluates,
 	},
 	"crdeval.v1.PresentationService": {
-		"Discover": reads, "Explain": reads, "GetFieldManagement": reads, "GetOpenApi": reads,
+		"Discover": reads, "Explain": reads, "GetCrdObject": reads, "GetFieldManagement": reads, "GetOpenApi": reads,
 
 		"GetScale": evaluates, "SetScale": evaluates, "SelectFields": evaluates, "Table": evaluates,
 	},

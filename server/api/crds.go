@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -35,7 +36,22 @@ func (s *registryService) RegisterCrd(ctx context.Context, r *crdevalv1.Register
 	if err != nil {
 		return nil, err
 	}
-	return registration(done[0].Registration), nil
+	m := registration(done[0].Registration)
+	return m, s.addStatus(m, done[0].Registration.Report, r.GetWithStatus())
+}
+
+// addStatus adds the metav1.Status of a rejection to a response, if it is requested.
+func (s *registryService) addStatus(m *crdevalv1.RegisterCrdResponse, r *engine.Report, requested bool) error {
+	rejected := m.GetReport().GetRejection()
+	if !requested || rejected == nil {
+		return nil
+	}
+	text, err := r.Status()
+	if err == nil {
+		err = s.limits.checkResponse("the metav1.Status", proto.Size(m)+len(text))
+	}
+	rejected.Status = JSON(text)
+	return err
 }
 
 // CheckCrd returns what RegisterCrd would return, and stores nothing.
@@ -49,6 +65,9 @@ func (s *registryService) CheckCrd(ctx context.Context, r *crdevalv1.CheckCrdReq
 		return nil, err
 	}
 	m := registration(done)
+	if err := s.addStatus(m, done.Report, r.GetWithStatus()); err != nil {
+		return nil, err
+	}
 	return &crdevalv1.CheckCrdResponse{Accepted: m.GetAccepted(), Report: m.GetReport(), Crd: m.GetCrd(), Outcome: m.GetOutcome()}, nil
 }
 
@@ -58,16 +77,25 @@ func submission(r interface {
 	GetConversion() *crdevalv1.Document
 	GetEtag() string
 	GetCreateOnly() bool
+	GetAsStored() bool
+	GetNotOlderThan() int64
 }) (registry.Submission, error) {
 	s := registry.Submission{
 		Manifest: given(r.GetManifest()), Conversion: given(r.GetConversion()),
-		Precondition: registry.Precondition{Etag: r.GetEtag(), CreateOnly: r.GetCreateOnly()},
+		Precondition: registry.Precondition{
+			Etag: r.GetEtag(), CreateOnly: r.GetCreateOnly(), NotOlderThan: r.GetNotOlderThan(),
+		},
+		AsStored: r.GetAsStored(),
 	}
 	switch {
 	case s.Manifest.Absent():
 		return s, invalid("manifest", "manifest is required: a CustomResourceDefinition")
 	case r.GetCreateOnly() && r.GetEtag() != "":
 		return s, invalid("create_only", "create_only and etag exclude each other")
+	case r.GetNotOlderThan() < 0:
+		return s, invalid("not_older_than", "not_older_than: %d is negative", r.GetNotOlderThan())
+	case r.GetAsStored() && !s.Conversion.Absent():
+		return s, invalid("conversion", "as_stored and conversion exclude each other: set the rules with SetConversion")
 	}
 	return s, nil
 }
@@ -196,7 +224,7 @@ func (s *registryService) DeleteCrd(ctx context.Context, r *crdevalv1.DeleteCrdR
 	if err := required("crd", r.GetCrd()); err != nil {
 		return nil, err
 	}
-	token, err := s.registry.Delete(ctx, r.GetCatalog(), r.GetCrd(), r.GetEtag())
+	token, err := s.registry.Delete(ctx, r.GetCatalog(), r.GetCrd(), registry.Precondition{Etag: r.GetEtag(), NotOlderThan: r.GetNotOlderThan()})
 	return &crdevalv1.DeleteCrdResponse{Token: token}, err
 }
 
@@ -210,9 +238,6 @@ func (s *registryService) SetStoredVersions(
 	}
 	if err := checkLength(versions, "stored_versions", "max_stored_versions", maxStoredVersions); err != nil {
 		return nil, err
-	}
-	if len(versions) == 0 {
-		return nil, invalid("stored_versions", "stored_versions is required: at least the storage version")
 	}
 	done, err := s.registry.SetStoredVersions(ctx, r.GetCatalog(), r.GetCrd(), versions, r.GetEtag())
 	return &crdevalv1.SetStoredVersionsResponse{Crd: crd(done.CRD, false), Token: done.Token}, err

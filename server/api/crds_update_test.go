@@ -104,11 +104,7 @@ func TestSetStoredVersions(t *testing.T) {
 		code   int
 		reason string
 	}{
-		`{"storedVersions":["v2"],"etag":"other"}`: {http.StatusConflict, "ETAG_MISMATCH"},
-		`{"storedVersions":["v1"]}`:                {http.StatusBadRequest, "INVALID_ARGUMENT"},
-		`{"storedVersions":["v2","v3"]}`:           {http.StatusBadRequest, "INVALID_ARGUMENT"},
-		`{"storedVersions":[]}`:                    {http.StatusBadRequest, "INVALID_ARGUMENT"},
-		`{}`:                                       {http.StatusBadRequest, "INVALID_ARGUMENT"},
+		`{"storedVersions":["v2"],"etag":"other"}`:                       {http.StatusConflict, "ETAG_MISMATCH"},
 		`{"storedVersions":[` + strings.Repeat(`"v2",`, 1000) + `"v2"]}`: {http.StatusRequestEntityTooLarge, "LIMIT_EXCEEDED"},
 	} {
 		if a := set(body); a.code != want.code || reason(t, a.status(t)) != want.reason {
@@ -123,7 +119,15 @@ func TestSetStoredVersions(t *testing.T) {
 		t.Errorf("gRPC, too many: %v", err)
 	}
 	var done crdevalv1.SetStoredVersionsResponse
-	set(`{"storedVersions":["v2"],"etag":"`+moved.GetCrd().GetEtag()+`"}`).into(t, &done)
+	set(`{"storedVersions":["v2","v3"]}`).into(t, &done)
+	if got := strings.Join(done.GetCrd().GetStatus().GetStoredVersions(), " "); got != "v2 v3" || register(next).GetAccepted() {
+		t.Errorf("stored versions %q, with one that does not exist: an update is accepted", got)
+	}
+	set(`{"storedVersions":["v1"]}`).into(t, &done)
+	if got := strings.Join(register(next).GetCrd().GetStatus().GetStoredVersions(), " "); got != "v1" {
+		t.Errorf("stored versions %q after registering the same manifest again", got)
+	}
+	set(`{"storedVersions":["v2"],"etag":"`+done.GetCrd().GetEtag()+`"}`).into(t, &done)
 	c := done.GetCrd()
 	if strings.Join(c.GetStatus().GetStoredVersions(), " ") != "v2" || c.GetEtag() == moved.GetCrd().GetEtag() || c.GetRevision() != moved.GetCrd().GetRevision() || done.GetToken() == "" {
 		t.Errorf("%v", &done)

@@ -16,8 +16,10 @@ import (
 
 // Discover returns a discovery document of a catalog.
 func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.DiscoverRequest) (*crdevalv1.DiscoverResponse, error) {
-	key := documentKey{kind: "discovery", group: r.GetGroup(), version: r.GetVersion()}
+	key := documentKey{kind: "discovery", group: r.GetGroup(), version: r.GetVersion(), crd: r.GetCrd(), revision: r.GetRevision()}
 	switch {
+	case key.revision != "" && key.crd == "":
+		return nil, invalid("revision", "revision is set without crd")
 	case key.version != "" && key.group == "":
 		return nil, invalid("group", "group is required with version")
 	case r.GetAggregated() && key.group != "":
@@ -26,7 +28,11 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 		key.kind = "aggregated discovery"
 	}
 	document, etag, err := s.document(ctx, r, key, func(_ context.Context, view registry.View) ([]byte, string, error) {
-		crds, versions := view.AllCRDs(false), 0
+		crds, err := key.crds(view, false)
+		if err != nil {
+			return nil, "", err
+		}
+		versions := 0
 		for i := range crds {
 			versions += len(crds[i].Versions)
 		}
@@ -72,7 +78,7 @@ func groupVersionNotFound(catalog string, key documentKey) error {
 
 // GetOpenApi returns an OpenAPI document of a catalog.
 func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOpenApiRequest) (*crdevalv1.GetOpenApiResponse, error) {
-	key := documentKey{kind: r.GetSpec(), group: r.GetGroup(), version: r.GetVersion()}
+	key := documentKey{kind: r.GetSpec(), group: r.GetGroup(), version: r.GetVersion(), crd: r.GetCrd(), revision: r.GetRevision()}
 	switch err := required("spec", key.kind); {
 	case err != nil:
 		return nil, err
@@ -82,21 +88,32 @@ func (s *presentationService) GetOpenApi(ctx context.Context, r *crdevalv1.GetOp
 		return nil, invalid("group", "OpenAPI v2 has one document for all groups and versions: leave out group and version")
 	case (key.group == "") != (key.version == ""):
 		return nil, invalid("version", "group and version must be set together; without both the response is the index")
+	case key.revision != "" && key.crd == "":
+		return nil, invalid("revision", "revision is set without crd")
+	case r.GetModels() && (key.crd == "" || key.kind != "v3" || key.group != ""):
+		return nil, invalid("models", "models is one v3 document of all versions of a CRD: set crd, and leave out group and version")
+	case r.GetModels():
+		key.kind = "models"
 	}
 	document, etag, err := s.document(ctx, r, key, func(work context.Context, view registry.View) ([]byte, string, error) {
 		o := engine.OpenAPIOptions{
 			MaxBytes: int64(s.limits.maxDocumentBytes()),
 			Reserve:  func(bytes int64) error { return reserveDocument(ctx, bytes) },
 		}
+		crds, err := key.crds(view, true)
+		if err != nil {
+			return nil, "", err
+		}
 		var document *engine.OpenAPIDocument
-		var err error
 		switch {
 		case key.kind == "v2":
-			document, err = engine.OpenAPIV2(work, o, view.AllCRDs(true)...)
+			document, err = engine.OpenAPIV2(work, o, crds...)
+		case key.kind == "models":
+			document, err = o.Models(work, crds[0])
 		case key.group == "":
-			document, err = engine.OpenAPIV3Index(work, "", o, view.AllCRDs(true)...)
+			document, err = engine.OpenAPIV3Index(work, "", o, crds...)
 		default:
-			document, err = engine.OpenAPIV3(work, key.group, key.version, o, view.AllCRDs(true)...)
+			document, err = engine.OpenAPIV3(work, key.group, key.version, o, crds...)
 		}
 		if e := (*engine.Error)(nil); errors.As(err, &e) && e.Reason == engine.ReasonVersionNotFound {
 			err = groupVersionNotFound(r.GetCatalog(), key)
@@ -163,6 +180,16 @@ const maxETags = 8192
 type documentKey struct {
 	state                any // registry.View.State
 	kind, group, version string
+	crd, revision        string // the only CRD in the document, "" for all
+}
+
+// crds returns the CRDs in the document: one, or all or all established ones.
+func (k *documentKey) crds(view registry.View, established bool) ([]engine.CRD, error) {
+	if k.crd == "" {
+		return view.AllCRDs(established), nil
+	}
+	one, err := view.DescribeCRD(k.crd, k.revision)
+	return []engine.CRD{one}, err
 }
 
 // documentRequest has the fields of all requests for documents about catalogs.

@@ -50,7 +50,7 @@ var codeOf = codesByName(map[codes.Code]string{
 		"GROUP_VERSION_NOT_FOUND",
 	codes.AlreadyExists:      "CATALOG_EXISTS CRD_EXISTS",
 	codes.FailedPrecondition: "CATALOG_NOT_EMPTY CATALOG_PROTECTED CRD_NOT_ESTABLISHED VERSION_NOT_SERVED CONVERSION_FAILED",
-	codes.Aborted:            "ETAG_MISMATCH",
+	codes.Aborted:            "ETAG_MISMATCH CRD_OUTDATED",
 	codes.Unavailable:        "REPLICA_BEHIND STORE_UNAVAILABLE CONVERSION_UNAVAILABLE OVERLOADED",
 	codes.OutOfRange:         "WATCH_EXPIRED",
 	codes.ResourceExhausted:  "LIMIT_EXCEEDED QUOTA_EXCEEDED",

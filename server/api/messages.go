@@ -183,6 +183,7 @@ func crd(c *registry.CRD, withManifest bool) *crdevalv1.Crd {
 			StoredVersions: c.Status.StoredVersions, AcceptedNames: names(&c.Status.AcceptedNames),
 			ObservedGeneration: c.Status.ObservedGeneration,
 		},
+		AsStored: c.AsStored, NotOlderThan: c.NotOlderThan,
 	}
 	if withManifest {
 		m.Manifest, m.Conversion, m.Status.Json = JSON(c.Manifest), JSON(c.Conversion), JSON(c.StatusJSON)
@@ -362,7 +363,8 @@ func traceStep(s *engine.TraceStep) *crdevalv1.TraceStep {
 
 func report(r *engine.Report) *crdevalv1.CrdReport {
 	return &crdevalv1.CrdReport{
-		Violations: violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
+		KubernetesWarnings: allValid(r.KubernetesWarnings),
+		Violations:         violations(r.Violations), Warnings: allValid(r.Warnings), Rejection: rejection(r.Rejection), Update: r.Update,
 		LowestMinor: int32(r.LowestMinor), LowestMinorReason: valid(r.LowestMinorBecause),
 		Versions: convertAll(r.Versions, versionReport), Conversion: conversionReport(r.Conversion),
 	}

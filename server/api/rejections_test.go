@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -218,6 +220,13 @@ func TestBadCalls(t *testing.T) {
 				return
 			}
 			got := w.do(c.method, c.path, c.body, "Content-Type", c.header)
+			if c.reason == "GROUP_VERSION_NOT_FOUND" { // as clients of Kubernetes read it
+				var status metav1.Status
+				if err := json.Unmarshal([]byte(got.text), &status); err != nil || got.code != c.http || status.Kind != "Status" || status.Code != http.StatusNotFound {
+					t.Errorf("REST: HTTP %d %s, want a metav1.Status", got.code, got.text)
+				}
+				return
+			}
 			st := got.status(t)
 			if got.code != c.http || st.Code() != c.code || reason(t, st) != c.reason {
 				t.Errorf("REST: HTTP %d %s, want %d %s", got.code, got.text, c.http, c.reason)

@@ -130,7 +130,7 @@ type Registry interface {
 	Check(ctx context.Context, catalog string, manifest engine.Document, atLeast string) (registry.Registration, error)
 	CRD(ctx context.Context, catalog, name, revision, atLeast string) (*registry.CRD, error)
 	CRDs(ctx context.Context, catalog string, p registry.Page, atLeast string) (registry.CRDPage, error)
-	Delete(ctx context.Context, catalog, name, etag string) (token string, err error)
+	Delete(ctx context.Context, catalog, name string, p registry.Precondition) (token string, err error)
 	CreateCatalog(ctx context.Context, name string, kubernetesMinor int) (c registry.Catalog, token string, err error)
 	Catalog(ctx context.Context, name, atLeast string) (registry.Catalog, error)
 	Catalogs(ctx context.Context, p registry.Page, atLeast string) (registry.CatalogPage, error)

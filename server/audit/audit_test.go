@@ -49,7 +49,9 @@ func (f fake) SetStoredVersions(context.Context, string, string, []string, strin
 	return registry.Registration{Outcome: registry.Unchanged}, f.err
 }
 
-func (f fake) Delete(context.Context, string, string, string) (string, error) { return "", f.err }
+func (f fake) Delete(context.Context, string, string, registry.Precondition) (string, error) {
+	return "", f.err
+}
 
 func entries(t *testing.T, text []byte) (all []Entry) {
 	t.Helper()
@@ -90,7 +92,7 @@ func TestChanges(t *testing.T) {
 	_, _, _ = r.RegisterAll(ctx, "default", nil)
 	_, _ = r.SetConversion(ctx, "default", "a.example", registry.ConversionChange{})
 	_, _ = r.SetConversion(ctx, "default", "a.example", registry.ConversionChange{ValidateOnly: true})
-	_, _ = Watch(fake{err: errors.New("no such CRD")}, log).Delete(Server(t.Context(), "--crds"), "default", "a.example", "")
+	_, _ = Watch(fake{err: errors.New("no such CRD")}, log).Delete(Server(t.Context(), "--crds"), "default", "a.example", registry.Precondition{})
 	got := lines()
 	want := []Entry{
 		{Action: "RegisterCrd", CRD: "a.example", Outcome: "CREATED", Revision: "r1", Etag: "e1"},
@@ -123,7 +125,7 @@ func TestDeniedRate(t *testing.T) {
 	for range 10 * failureBurst {
 		log.Denied(t.Context(), "/x/Y", "", &access.Error{Unauthenticated: true, Message: "no token"})
 	}
-	_, _ = Watch(fake{}, log).Delete(t.Context(), "default", "a.example", "") // always logged
+	_, _ = Watch(fake{}, log).Delete(t.Context(), "default", "a.example", registry.Precondition{}) // always logged
 	now = now.Add(time.Second / 2)
 	for range 100 {
 		log.Denied(t.Context(), "/x/Y", "default", &access.Error{Message: "no role"})
@@ -153,15 +155,15 @@ func TestFailedChangesRate(t *testing.T) {
 	as := func(name string) context.Context { return access.NewContext(t.Context(), access.Identity{Name: name}) }
 	failing, working := Watch(fake{err: errors.New("no such CRD")}, log), Watch(fake{}, log)
 	for range 5 * failureBurst {
-		_, _ = failing.Delete(as("mallory"), "default", "a.example", "")
+		_, _ = failing.Delete(as("mallory"), "default", "a.example", registry.Precondition{})
 		_, _ = working.SetStoredVersions(as("mallory"), "default", "a.example", []string{"v1"}, "") // unchanged
 	}
 	for range 2 * failureBurst {
-		_, _ = working.Delete(as("mallory"), "default", "a.example", "")
+		_, _ = working.Delete(as("mallory"), "default", "a.example", registry.Precondition{})
 	}
-	_, _ = failing.Delete(as("alice"), "default", "a.example", "")
+	_, _ = failing.Delete(as("alice"), "default", "a.example", registry.Precondition{})
 	for i := range 2 * maxCallers {
-		_, _ = failing.Delete(as(fmt.Sprint(i)), "default", "a.example", "")
+		_, _ = failing.Delete(as(fmt.Sprint(i)), "default", "a.example", registry.Precondition{})
 	}
 	if n := len(log.failures); n > maxCallers+1 {
 		t.Errorf("the rates of %d callers", n)
@@ -183,7 +185,7 @@ func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-request-id", long))
 	log.Denied(ctx, long, long, errors.New(long))
-	_, _ = Watch(fake{err: errors.New(long)}, log).Delete(ctx, long, long, long)
+	_, _ = Watch(fake{err: errors.New(long)}, log).Delete(ctx, long, long, registry.Precondition{Etag: long})
 	for i, e := range lines() {
 		if text, _ := json.Marshal(e); len(text) > 4096 || !strings.Contains(e.Catalog, "(1048576 bytes)") {
 			t.Errorf("%d: %d bytes, %.500s", i, len(text), text)
@@ -217,7 +219,7 @@ func TestHungDisk(t *testing.T) {
 		r := Watch(fake{}, log)
 		var changes sync.WaitGroup
 		for range maxQueued + 10 {
-			changes.Go(func() { _, _ = r.Delete(t.Context(), "default", "a.example", "") })
+			changes.Go(func() { _, _ = r.Delete(t.Context(), "default", "a.example", registry.Precondition{}) })
 		}
 		changes.Wait()
 		if d := time.Since(start); d != maxWait {
@@ -260,12 +262,12 @@ func TestFullDisk(t *testing.T) {
 	log := newLog(out, slog.New(slog.NewTextHandler(&logged, nil)))
 	r := Watch(fake{}, log)
 	for range 4 {
-		if _, err := r.Delete(t.Context(), "default", "a.example", ""); err != nil {
+		if _, err := r.Delete(t.Context(), "default", "a.example", registry.Precondition{}); err != nil {
 			t.Error(err)
 		}
 	}
 	out.free = 1 << 20 // no write is in progress
-	_, _ = r.Delete(t.Context(), "default", "a.example", "")
+	_, _ = r.Delete(t.Context(), "default", "a.example", registry.Precondition{})
 	if err := log.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +297,7 @@ func TestRotation(t *testing.T) {
 		if err := rotate(); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = r.Delete(t.Context(), "default", "a.example", "")
+		_, _ = r.Delete(t.Context(), "default", "a.example", registry.Precondition{})
 		text, err := os.ReadFile(path)
 		if err != nil || len(entries(t, text)) != 1 {
 			t.Errorf("%d: %s, %v", i, text, err)

@@ -90,9 +90,9 @@ const (
 )
 
 // Delete implements api.Registry.
-func (r Registry) Delete(ctx context.Context, catalog, name, etag string) (string, error) {
-	token, err := r.Registry.Delete(ctx, catalog, name, etag)
-	r.record(ctx, &Entry{Action: "DeleteCrd", Catalog: catalog, CRD: name, Outcome: outcomeDeleted, Etag: etag}, err)
+func (r Registry) Delete(ctx context.Context, catalog, name string, p registry.Precondition) (string, error) {
+	token, err := r.Registry.Delete(ctx, catalog, name, p)
+	r.record(ctx, &Entry{Action: "DeleteCrd", Catalog: catalog, CRD: name, Outcome: outcomeDeleted, Etag: p.Etag}, err)
 	return token, err
 }
 

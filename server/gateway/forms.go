@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
@@ -194,6 +196,26 @@ func warningHeader(text string) string {
 	}
 	header, _ := utilnet.NewWarningHeader(299, "-", text) // rejects only texts that are not printable
 	return header
+}
+
+// notFound returns the metav1.Status for a path of an API server at which the catalog has nothing, nil for other errors.
+// An API server answers with a text if the group is unknown; its clients show it as this Status.
+func notFound(path string, err error) []byte {
+	const crds = "/apis/" + apiextensionsv1.GroupName + "/v1/customresourcedefinitions/"
+	_, name, isCRD := strings.Cut(path, crds)
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
+		Message: "the server could not find the requested resource", Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound,
+	}
+	switch reason := reasonOf(statusOf(err)); {
+	case reason == "CRD_NOT_FOUND" && isCRD:
+		missing := apierrors.NewNotFound(apiextensionsv1.Resource("customresourcedefinitions"), name).ErrStatus
+		status.Message, status.Details = missing.Message, missing.Details
+	case reason != "GROUP_VERSION_NOT_FOUND":
+		return nil
+	}
+	text, _ := json.Marshal(&status) // texts and numbers always encode
+	return text
 }
 
 // kubernetesStatus returns the metav1.Status of a rejection. NewInternalError makes the wrapped error a cause.

@@ -186,6 +186,12 @@ func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w 
 	if b, ok := r.Body.(*body); ok && b.err != nil {
 		err = b.status()
 	}
+	if f, _ := r.Context().Value(formKey{}).(*form); f != nil {
+		if text := notFound(r.URL.Path, err); text != nil {
+			writeJSON(w, http.StatusNotFound, text)
+			return
+		}
+	}
 	writeError(w, err)
 }
 

@@ -122,6 +122,7 @@ func (c *crd) describe(rev *revision) *CRD {
 		Catalog: c.catalog, Name: c.name, Revision: rev.digest, Etag: c.record.Etag, Generation: c.record.Generation,
 		Created: c.record.Created, Updated: c.record.Updated, Scope: rev.summary.Scope, Versions: rev.summary.Versions,
 		Desired: rev.summary.Desired, Status: *c.record.Status, Established: c.established(),
+		NotOlderThan: c.record.Fence, AsStored: c.record.Metadata != nil, Metadata: c.metadata(),
 	}
 	out.Status.Conditions = slices.Clone(out.Status.Conditions)
 	return out

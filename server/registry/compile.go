@@ -22,7 +22,8 @@ type candidate struct {
 	rules      []byte             // conversion rules as JSON; nil for none
 	setsRules  bool               // rules are those of the submission
 	revision   *revision
-	generation int64 // metadata.generation after the write
+	generation int64     // metadata.generation after the write
+	stored     *asStored // nil if this registry sets status and metadata
 }
 
 // current reports whether the result still holds: neither the catalog nor the CRD changed.
@@ -35,14 +36,14 @@ func (j *candidate) current(c *catalog) bool {
 }
 
 // registration returns the result that registering has, without the parts that only a write adds.
-func (j *candidate) registration() Registration {
+func (j *candidate) registration(notOlderThan int64) Registration {
 	done := Registration{Report: j.report, Outcome: Updated}
 	switch {
 	case j.revision == nil:
 		done.Outcome = Rejected
 	case j.old == nil:
 		done.Outcome = Created
-	case j.old.current().digest == j.revision.digest:
+	case j.unchanged(j.old, notOlderThan):
 		done.Outcome = Unchanged
 	}
 	return done
@@ -126,6 +127,20 @@ func (r *Registry) compileCandidate(ctx context.Context, c *catalog, s Submissio
 		existing.Conversion = kept
 		return existing
 	}
+	if s.AsStored {
+		d, crd, err := engine.CompileAsStored(ctx, s.Manifest, o)
+		if err != nil || unpacking != nil {
+			return cmp.Or(unpacking, err)
+		}
+		j.name, j.definition, j.revision, j.generation = d.Name(), d, revisionOf(d, j.rules), max(1, crd.Generation)
+		j.old, _ = c.crds.Get(j.name)
+		j.report = &engine.Report{
+			Name: j.name, Group: d.Group(), Kind: d.Kind(), Plural: d.Plural(), Update: j.old != nil, Generation: j.generation,
+			Accepted: true, Conversion: withoutPositions(d.Conversion()),
+		}
+		j.stored, err = asStoredBy(crd, j.old, r.Now().UTC())
+		return err
+	}
 	d, report, err := engine.Compile(ctx, s.Manifest, o)
 	if err != nil || unpacking != nil {
 		return cmp.Or(unpacking, pointToSetConversion(err, s.Manifest, o.Limits))
@@ -155,5 +170,7 @@ func (r *Registry) options(c *catalog) engine.Options {
 
 // existing describes the CRD, with one of its manifests, as the one that a manifest of its name updates.
 func (c *crd) existing(manifest []byte) *engine.Existing {
-	return &engine.Existing{Manifest: manifest, Generation: c.record.Generation, Status: *c.record.Status}
+	return &engine.Existing{
+		Manifest: manifest, Generation: c.record.Generation, Status: *c.record.Status, Terminating: c.current().summary.Terminating,
+	}
 }

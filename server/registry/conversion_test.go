@@ -249,7 +249,7 @@ func TestSetConversion(t *testing.T) {
 
 	// With the CRD go its rules.
 	setRules(t, r, moveHost(), Updated)
-	if _, err := r.Delete(t.Context(), "default", hostsName, ""); err != nil {
+	if _, err := r.Delete(t.Context(), "default", hostsName, Precondition{}); err != nil {
 		t.Fatal(err)
 	}
 	if again := mustAccept(t, r, hosts("Webhook", ""), Created); again.CRD.Revision != plain.Revision || again.Report.Conversion != nil {

@@ -22,6 +22,7 @@ const (
 	CatalogProtected  Reason = "CATALOG_PROTECTED"
 	CRDNotFound       Reason = "CRD_NOT_FOUND"
 	CRDExists         Reason = "CRD_EXISTS"
+	CRDOutdated       Reason = "CRD_OUTDATED"
 	CRDNotEstablished Reason = "CRD_NOT_ESTABLISHED"
 	CRDRejected       Reason = "CRD_REJECTED"
 	RevisionNotFound  Reason = "REVISION_NOT_FOUND"

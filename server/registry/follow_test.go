@@ -85,7 +85,7 @@ func TestPartition(t *testing.T) {
 				var wg sync.WaitGroup
 				for range 10 {
 					wg.Go(func() {
-						_, err := r[1].Delete(t.Context(), "default", "foos.g.io", "")
+						_, err := r[1].Delete(t.Context(), "default", "foos.g.io", Precondition{})
 						wantReason(t, err, StoreUnavailable)
 					})
 				}

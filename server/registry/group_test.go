@@ -58,7 +58,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	leads("foos.g.io")
-	if _, err := r.Delete(t.Context(), "default", "foos.g.io", ""); err != nil {
+	if _, err := r.Delete(t.Context(), "default", "foos.g.io", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
 	leads("d.g.io") // its names are free now

@@ -135,7 +135,7 @@ func register(t testing.TB, r *Registry, catalog string, rev *revision, p Precon
 		if d, _ := c.crds.Get(name); d != nil {
 			generation += d.record.Generation
 		}
-		return c.registration(name, rev, generation, unlimited, r.Now().UTC())
+		return c.registration(&candidate{name: name, revision: rev, generation: generation}, p.NotOlderThan, unlimited, r.Now().UTC())
 	})
 	if err != nil {
 		return nil, err

@@ -34,6 +34,9 @@ type CRD struct {
 	Manifest         []byte // canonical JSON; nil unless requested
 	Conversion       []byte // the conversion rules as JSON; nil for none, and unless the manifest is requested or rules are set
 	StatusJSON       []byte // as an API server shows it; nil unless the manifest is requested
+	NotOlderThan     int64  // the largest Precondition.NotOlderThan of its registrations
+	AsStored         bool   // it was registered as stored by another server
+	Metadata         StoredMetadata
 }
 
 // Registration is the result of registering or checking a manifest, or of setting conversion rules.
@@ -68,6 +71,9 @@ const (
 type Precondition struct {
 	Etag       string // the CRD has this etag
 	CreateOnly bool   // the catalog has no CRD with the name
+	// NotOlderThan is a number that increases with every write of the CRD to the storage that the caller mirrors. No
+	// earlier registration or deletion of the CRD has had a larger one.
+	NotOlderThan int64
 }
 
 // Page selects a page of a list.
@@ -102,6 +108,8 @@ type View interface {
 	// AllCRDs describes all CRDs by name, for engine.Discover, or the established ones, for OpenAPI documents and
 	// engine.Explain. It compiles nothing.
 	AllCRDs(established bool) []engine.CRD
+	// DescribeCRD describes one CRD at a revision; "" is the current one. It compiles nothing.
+	DescribeCRD(name, revision string) (engine.CRD, error)
 	// State is comparable: it equals that of another View of this process if the catalog did not change in between. It
 	// retains no memory.
 	State() any

@@ -20,7 +20,7 @@ func TestListsAreOneSnapshot(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	// Writes in between do not show.
-	if _, err := r.Delete(t.Context(), "default", "p15.g.io", ""); err != nil {
+	if _, err := r.Delete(t.Context(), "default", "p15.g.io", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
 	mustRegister(t, r, "default", testRevision("new", "g.io", engine.Names{Plural: "p15a"}))

@@ -29,34 +29,44 @@ func (t *Transaction) expect(key string, version uint64) {
 	t.Expect = append(t.Expect, Expectation{Key: key, Version: version})
 }
 
-// registration proposes the commit that makes rev the current revision of a CRD, whose older revisions have to fit into
-// a space. It is empty if rev is current already.
-func (c *catalog) registration(name string, rev *revision, generation int64, fit space, now time.Time) (proposal, error) {
+// registration proposes the commit that makes a candidate the current revision of its CRD, whose older revisions have to
+// fit into a space. It is empty if nothing changes.
+func (c *catalog) registration(j *candidate, notOlderThan int64, fit space, now time.Time) (proposal, error) {
 	var p proposal
+	name, rev := j.name, j.revision
 	old, _ := c.crds.Get(name)
-	if old != nil && old.current().digest == rev.digest {
+	if old != nil && j.unchanged(old, notOlderThan) {
 		return p, nil
 	}
 	next := &crd{catalog: c.name, name: name, record: crdRecord{
-		Etag: newEtag(), Generation: generation, Created: now, Updated: now,
+		Etag: newEtag(), Generation: j.generation, Created: now, Updated: now,
+		Fence: max(notOlderThan, c.record.deletedFence(name)),
 	}}
+	ref := revisionRef{Digest: rev.digest, Since: now}
 	var status engine.Status
 	if old == nil {
 		p.expect(crdKey(c.name, name), 0)
 	} else {
 		p.expect(crdKey(c.name, name), old.version)
-		next.record.Created = old.record.Created
+		next.record.Created, next.record.Fence = old.record.Created, max(notOlderThan, old.record.Fence)
 		status = *old.record.Status
-		for i, ref := range old.record.Revisions {
-			if ref.Digest != rev.digest {
-				next.addRevision(ref, old.revisions[i])
+		for i, before := range old.record.Revisions {
+			switch {
+			case before.Digest != rev.digest:
+				next.addRevision(before, old.revisions[i])
+			case i == len(old.revisions)-1:
+				ref.Since = before.Since
 			}
 		}
 	}
-	status = rev.summary.Desired.AddStoredVersion(status)
+	if s := j.stored; s != nil {
+		next.record.Created, next.record.Metadata, status = s.created, &s.metadata, s.status
+	} else {
+		status = rev.summary.Desired.AddStoredVersion(status)
+	}
 	next.record.Status = &status
 
-	next.addRevision(revisionRef{Digest: rev.digest, Since: now}, rev)
+	next.addRevision(ref, rev)
 	dropped := retain(next.record.Revisions, next.revisions, fit, now)
 	p.dropRevisions(c.name, name, next.record.Revisions[:dropped])
 	next.record.Revisions, next.revisions = next.record.Revisions[dropped:], next.revisions[dropped:]
@@ -69,7 +79,11 @@ func (c *catalog) registration(name string, rev *revision, generation int64, fit
 			return p, err
 		}
 	}
-	return p, p.reconcile(c, rev.summary.Desired.Group, next, "", now)
+	registered := *c
+	if c.record.deletedFence(name) != 0 {
+		registered.record = c.record.withFence(name, 0)
+	}
+	return p, p.reconcile(&registered, rev.summary.Desired.Group, next, "", now)
 }
 
 // addRevision adds the current revision to a CRD that is being built.
@@ -84,12 +98,16 @@ func (t *Transaction) dropRevisions(catalog, crd string, refs []revisionRef) {
 }
 
 // deletion proposes the commit that removes a CRD.
-func (c *catalog) deletion(d *crd, now time.Time) (proposal, error) {
+func (c *catalog) deletion(d *crd, notOlderThan int64, now time.Time) (proposal, error) {
 	var p proposal
 	p.expect(crdKey(c.name, d.name), d.version)
 	p.Delete = []string{crdKey(c.name, d.name)}
 	p.DeletePrefix = []string{revisionKey(c.name, d.name, "")}
-	return p, p.reconcile(c, d.desired().Group, nil, d.name, now)
+	deleted := *c
+	if fence := max(notOlderThan, d.record.Fence); fence != 0 {
+		deleted.record = c.record.withFence(d.name, fence)
+	}
+	return p, p.reconcile(&deleted, d.desired().Group, nil, d.name, now)
 }
 
 // reconciliation proposes the commit that continues to reconcile a group. The proposal is empty if nothing changes.

@@ -71,7 +71,7 @@ func TestQuotaOfCRDs(t *testing.T) {
 	if _, err := r.Check(t.Context(), DefaultCatalog, named("bazs", 1), ""); err != nil {
 		t.Errorf("a check: %v", err)
 	}
-	if _, err := r.Delete(t.Context(), DefaultCatalog, "bars.g.io", ""); err != nil {
+	if _, err := r.Delete(t.Context(), DefaultCatalog, "bars.g.io", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := registerAll(t.Context(), r, named("bazs", 1)); err != nil {
@@ -156,7 +156,7 @@ func TestCapacity(t *testing.T) {
 	if n := r.Counts(); n.memory() > capacity || crds < 8 {
 		t.Errorf("%d CRDs and %d catalogs take %d of %d bytes", crds, catalogs, n.memory(), capacity)
 	}
-	if _, err := r.Delete(t.Context(), DefaultCatalog, "foos1.g.io", ""); err != nil {
+	if _, err := r.Delete(t.Context(), DefaultCatalog, "foos1.g.io", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := r.CreateCatalog(t.Context(), "again", 0); err != nil {

@@ -37,8 +37,10 @@ func (c *catalog) reconcile(groupName string, changed *crd, deleted string, now 
 	}
 	var statuses []engine.CRDStatus
 	for _, d := range involved.All() {
-		statuses = append(statuses,
-			engine.CRDStatus{Name: d.name, Created: d.record.Created, Desired: *d.desired(), Status: *d.record.Status})
+		statuses = append(statuses, engine.CRDStatus{
+			Name: d.name, Created: d.record.Created, Desired: *d.desired(), Status: *d.record.Status,
+			Fixed: d.record.Metadata != nil, // another server reconciles it
+		})
 	}
 	names := engine.ReconcileStatus(statuses, changedName, now)
 	for i := range statuses {

@@ -37,7 +37,7 @@ func TestPartialReconciliation(t *testing.T) {
 			if whole[name] == nil {
 				continue
 			}
-			if _, err := r.Delete(t.Context(), "default", name, ""); err != nil {
+			if _, err := r.Delete(t.Context(), "default", name, Precondition{}); err != nil {
 				t.Fatal(err)
 			}
 			delete(whole, name)
@@ -118,7 +118,7 @@ func TestReconciliationInSeveralCommits(t *testing.T) {
 			t.Errorf("%s is established", d.Name)
 		}
 	}
-	if _, err := r.Delete(t.Context(), "default", "holders.g.io", ""); err != nil {
+	if _, err := r.Delete(t.Context(), "default", "holders.g.io", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := r.CRDs(t.Context(), "default", Page{}, "")

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -32,6 +35,13 @@ type catalogRecord struct {
 	KubernetesMinor int       `json:"kubernetesMinor,omitempty"`
 	Etag            string    `json:"etag"`
 	Created         time.Time `json:"created"`
+	Deleted         []fence   `json:"deleted,omitempty"` // of the last deletions that had one, oldest first
+}
+
+// fence is the smallest NotOlderThan that a registration of a deleted CRD must have.
+type fence struct {
+	CRD          string `json:"crd"`
+	NotOlderThan int64  `json:"notOlderThan"`
 }
 
 // crdRecord lists the revisions of a CRD, so that one put changes the current revision.
@@ -42,6 +52,17 @@ type crdRecord struct {
 	Updated    time.Time      `json:"updated"`
 	Status     *engine.Status `json:"status"`    // immutable
 	Revisions  []revisionRef  `json:"revisions"` // oldest first; the last is current
+
+	Fence    int64           `json:"fence,omitempty"`    // the largest NotOlderThan of its registrations
+	Metadata *StoredMetadata `json:"metadata,omitempty"` // as stored by another server; nil if this registry sets it
+}
+
+// StoredMetadata is the metadata that another API server has set. Other metadata is in the manifest or in the record.
+type StoredMetadata struct {
+	UID                        types.UID    `json:"uid,omitempty"`
+	ResourceVersion            string       `json:"resourceVersion,omitempty"`
+	DeletionTimestamp          *metav1.Time `json:"deletionTimestamp,omitempty"`
+	DeletionGracePeriodSeconds *int64       `json:"deletionGracePeriodSeconds,omitempty"`
 }
 
 type revisionRef struct {

@@ -41,7 +41,7 @@ func FuzzEntries(f *testing.F) {
 				t.Errorf("%+v", got)
 			}
 			_, _ = d.describeWithManifest(d.current()) // the manifest may be damaged
-			p, err := c.registration(name, foos("2"), 2, unlimited, time.Unix(2000, 0))
+			p, err := c.registration(&candidate{name: name, revision: foos("2"), generation: 2}, 0, unlimited, time.Unix(2000, 0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func FuzzEntries(f *testing.F) {
 			if c, err := next.catalog(DefaultCatalog); err != nil || c.crds.Len() != 1 || next.catalogs.Len() != 1 {
 				t.Errorf("%+v, %v", c, err)
 			}
-			if _, err := c.deletion(d, time.Unix(2000, 0)); err != nil {
+			if _, err := c.deletion(d, 0, time.Unix(2000, 0)); err != nil {
 				t.Error(err)
 			}
 		}

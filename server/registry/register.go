@@ -29,7 +29,7 @@ func (r *Registry) Register(
 func (r *Registry) writeCandidate(
 	ctx context.Context, catalog string, j *candidate, p Precondition,
 ) (Registration, error) {
-	done := j.registration()
+	done := j.registration(p.NotOlderThan)
 	if j.revision == nil {
 		// A failed precondition is returned first: the manifest was compiled against another state than the caller
 		// expects.
@@ -71,7 +71,7 @@ func (r *Registry) writeWithin(ctx context.Context, catalog string, j *candidate
 			if !j.current(c) {
 				return p, errOutdated
 			}
-			p, err = c.registration(j.name, j.revision, j.generation, r.space(s, c, j.name), r.Now().UTC())
+			p, err = c.registration(j, precondition.NotOlderThan, r.space(s, c, j.name), r.Now().UTC())
 			if err == nil {
 				over, err = r.excess(s, c, &p)
 			}
@@ -122,7 +122,7 @@ func (r *Registry) Check(
 
 // preview returns the registration that writing a candidate would make.
 func (r *Registry) preview(s *snapshot, c *catalog, j *candidate) (Registration, error) {
-	done := j.registration()
+	done := j.registration(0)
 	if j.revision == nil {
 		return done, nil
 	}
@@ -145,7 +145,7 @@ func (r *Registry) preview(s *snapshot, c *catalog, j *candidate) (Registration,
 
 // with returns the catalog as it would be after registering a candidate.
 func (s *snapshot) with(c *catalog, j *candidate, now time.Time) (*catalog, error) {
-	p, err := c.registration(j.name, j.revision, j.generation, unlimited, now)
+	p, err := c.registration(j, 0, unlimited, now)
 	if err != nil || p.empty() {
 		return c, err
 	}
@@ -162,9 +162,20 @@ func (s *snapshot) with(c *catalog, j *candidate, now time.Time) (*catalog, erro
 	return after.catalog(c.name)
 }
 
-func (p Precondition) validate() error {
-	if p.Etag != "" && p.CreateOnly {
+func (s *Submission) validate() error {
+	switch p := s.Precondition; {
+	case p.Etag != "" && p.CreateOnly:
 		return errorf(InvalidArgument, metadata{"field": "create_only"}, "etag and create_only exclude each other")
+	case s.AsStored && !s.Conversion.Absent():
+		return errorf(InvalidArgument, metadata{"field": "conversion"},
+			"as_stored and conversion exclude each other: set the rules with SetConversion")
+	}
+	return s.Precondition.validate()
+}
+
+func (p Precondition) validate() error {
+	if p.NotOlderThan < 0 {
+		return errorf(InvalidArgument, metadata{"field": "not_older_than"}, "not_older_than: %d is negative", p.NotOlderThan)
 	}
 	return nil
 }
@@ -187,14 +198,17 @@ func (p Precondition) check(c *catalog, name string) error {
 		return errorf(EtagMismatch, m, "CRD %q of catalog %q has etag %q, not %q: another write changed it; read it again",
 			name, c.name, d.record.Etag, p.Etag)
 	}
-	return nil
+	return p.checkFence(c, d, name)
 }
 
-// Delete removes a CRD with all its revisions. If etag is not empty, the CRD must have it. Waiting CRDs of the group
-// get the names that become free. It returns the token of the write.
-func (r *Registry) Delete(ctx context.Context, catalogName, name, etag string) (token string, err error) {
-	w, err := r.writeTo(ctx, catalogName, name, etag, func(c *catalog, d *crd) (proposal, error) {
-		return c.deletion(d, r.Now().UTC())
+// Delete removes a CRD with all its revisions, if the precondition holds. Waiting CRDs of the group get the names that
+// become free. It returns the token of the write.
+func (r *Registry) Delete(ctx context.Context, catalogName, name string, p Precondition) (token string, err error) {
+	if err := p.validate(); err != nil {
+		return "", err
+	}
+	w, err := r.writeTo(ctx, catalogName, name, p, func(c *catalog, d *crd) (proposal, error) {
+		return c.deletion(d, p.NotOlderThan, r.Now().UTC())
 	})
 	if err != nil {
 		return "", err

@@ -14,6 +14,8 @@ type Submission struct {
 	// Conversion are conversion rules that become effective together with the manifest. If they are rejected, so is the
 	// manifest. Absent or null: the CRD keeps its rules.
 	Conversion engine.Document
+	// AsStored takes the CRD with its status and metadata as another API server stores it, without validation.
+	AsStored bool
 }
 
 // Submitted is the result of a Submission: a Registration or an error. With an error, the Registration has only the
@@ -124,7 +126,7 @@ func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submis
 }
 
 func (r *Registry) compileSubmission(ctx context.Context, catalog string, s Submission) (*candidate, error) {
-	if err := s.Precondition.validate(); err != nil {
+	if err := s.validate(); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {

@@ -125,12 +125,12 @@ func TestRegistrationsAndPreconditions(t *testing.T) {
 	_, err = register(t, r, "never", one, Precondition{})
 	wantReason(t, err, CatalogNotFound)
 
-	_, err = r.Delete(t.Context(), "default", "foos.g.io", first.Etag)
+	_, err = r.Delete(t.Context(), "default", "foos.g.io", Precondition{Etag: first.Etag})
 	wantReason(t, err, EtagMismatch)
-	if _, err = r.Delete(t.Context(), "default", "foos.g.io", third.Etag); err != nil {
+	if _, err = r.Delete(t.Context(), "default", "foos.g.io", Precondition{Etag: third.Etag}); err != nil {
 		t.Error(err)
 	}
-	_, err = r.Delete(t.Context(), "default", "foos.g.io", "")
+	_, err = r.Delete(t.Context(), "default", "foos.g.io", Precondition{})
 	wantReason(t, err, CRDNotFound)
 	if _, ok := store.entries[catalogKey("default")]; !ok || len(store.entries) != 1 {
 		t.Errorf("left behind: %v", store.entries)

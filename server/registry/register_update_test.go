@@ -128,7 +128,7 @@ func TestOutdatedCandidate(t *testing.T) {
 	}
 	// In a race each is judged against what is there in the end: no two kinds.
 	for range 5 {
-		if _, err := r.Delete(t.Context(), "default", "widgets.example.com", ""); err != nil {
+		if _, err := r.Delete(t.Context(), "default", "widgets.example.com", Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup

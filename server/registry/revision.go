@@ -26,6 +26,8 @@ type summary struct {
 	Versions []engine.VersionInfo `json:"versions"` // in order of priority
 	Desired  engine.DesiredStatus `json:"desired"`
 
+	// Terminating says that the CRD is being deleted, so that objects cannot be created.
+	Terminating bool `json:"terminating,omitempty"`
 	// ConversionBytes is the length of the conversion rules at the end of the content; 0 for none.
 	ConversionBytes int `json:"conversionBytes,omitempty"`
 }
@@ -35,7 +37,8 @@ func revisionOf(d *engine.Definition, rules []byte) *revision {
 	return &revision{
 		digest: d.Revision(),
 		summary: &summary{
-			Scope: string(d.Scope()), Versions: d.Versions(), Desired: d.DesiredStatus(), ConversionBytes: len(rules),
+			Scope: string(d.Scope()), Versions: d.Versions(), Desired: d.DesiredStatus(), Terminating: d.Terminating(),
+			ConversionBytes: len(rules),
 		},
 		content: pack(slices.Concat(d.Manifest(), rules)),
 	}

@@ -3,13 +3,14 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
-func TestSetStoredVersionsRejections(t *testing.T) {
+func TestSetStoredVersionsErrors(t *testing.T) {
 	r := newRegistry(t, newMapStore(), nil)
 	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
 	for _, tc := range []struct {
@@ -18,10 +19,6 @@ func TestSetStoredVersionsRejections(t *testing.T) {
 		want     Reason
 		message  string
 	}{
-		{nil, "", InvalidArgument, `status.storedVersions: Invalid value: null: must have at least one stored version`},
-		{[]string{"v1"}, "", InvalidArgument, `status.storedVersions: Invalid value: ["v1"]: must have the storage version v2`},
-		{[]string{"v2", "v3"}, "", InvalidArgument, `status.storedVersions[1]: Invalid value: "v3": missing from spec.versions; v3 was previously a storage version`},
-		{[]string{"v3", "v3"}, "", InvalidArgument, `[status.storedVersions: Invalid value: ["v3","v3"]: must have the storage version v2, status.storedVersions[1]: `},
 		{[]string{"v2"}, "other", EtagMismatch, "has etag"},
 		{make([]string, maxStoredVersions+1), "", LimitExceeded, "1001 are more than the limit max_stored_versions, which is 1000"},
 	} {
@@ -38,6 +35,31 @@ func TestSetStoredVersionsRejections(t *testing.T) {
 	wantReason(t, err, CRDNotFound)
 	_, err = r.SetStoredVersions(t.Context(), "never", "widgets.example.com", []string{"v1"}, "")
 	wantReason(t, err, CatalogNotFound)
+}
+
+// TestSetStoredVersionsAccepts: as in an API server, any list is accepted, but a version that the CRD does not have makes
+// its updates fail.
+func TestSetStoredVersionsAccepts(t *testing.T) {
+	r := newRegistry(t, newMapStore(), nil)
+	mustAccept(t, r, widget("Widget", "", "v1", "v2"), Created)
+	for _, tc := range []struct {
+		versions []string
+		want     string
+		update   Outcome
+	}{
+		{[]string{"v1"}, "[v1]", Updated}, // the update adds the storage version
+		{nil, "[v2]", Updated},
+		{[]string{"v3", "v3"}, "[v3 v3]", Rejected},
+	} {
+		done, err := r.SetStoredVersions(t.Context(), "default", "widgets.example.com", tc.versions, "")
+		if err != nil || fmt.Sprint(done.CRD.Status.StoredVersions) != tc.want {
+			t.Errorf("%v: %+v, %v", tc.versions, done.CRD, err)
+		}
+		if update := mustAccept(t, r, widget("Widget", tc.want, "v1", "v2"), tc.update); update.CRD != nil &&
+			!slices.Contains(update.CRD.Status.StoredVersions, "v2") {
+			t.Errorf("%v: after the update %v", tc.versions, update.CRD.Status.StoredVersions)
+		}
+	}
 }
 
 func TestStoredVersionsAccumulate(t *testing.T) {

@@ -56,17 +56,34 @@ func (v catalogView) AllCRDs(established bool) []engine.CRD {
 		if established && !d.established() {
 			continue
 		}
-		rev := d.current()
-		list = append(list, engine.CRD{
-			Name: d.name, Scope: engine.Scope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
-			Desired: rev.summary.Desired, Status: *d.record.Status,
-			Manifest: func(context.Context) ([]byte, error) {
-				manifest, _, err := rev.unpack(d)
-				return manifest, err
-			},
-		})
+		list = append(list, d.inDocuments(d.current()))
 	}
 	return list
+}
+
+// DescribeCRD implements View.
+func (v catalogView) DescribeCRD(name, revision string) (engine.CRD, error) {
+	d, err := v.catalog.crd(name)
+	if err != nil {
+		return engine.CRD{}, err
+	}
+	rev, err := d.revisionAt(revision)
+	if err != nil {
+		return engine.CRD{}, err
+	}
+	return d.inDocuments(rev), nil
+}
+
+// inDocuments describes a revision of the CRD for discovery and OpenAPI documents.
+func (c *crd) inDocuments(rev *revision) engine.CRD {
+	return engine.CRD{
+		Name: c.name, Scope: engine.Scope(rev.summary.Scope), Revision: rev.digest, Versions: rev.summary.Versions,
+		Desired: rev.summary.Desired, Status: *c.record.Status,
+		Manifest: func(context.Context) ([]byte, error) {
+			manifest, _, err := rev.unpack(c)
+			return manifest, err
+		},
+	}
 }
 
 // State implements View.
@@ -98,7 +115,7 @@ func (r *Registry) program(ctx context.Context, c *catalog, d *crd, rev *revisio
 				return nil, err
 			}
 			o := r.options(c)
-			o.Conversion = engine.JSON(rules)
+			o.Conversion, o.Terminating = engine.JSON(rules), rev.summary.Terminating
 			return engine.CompileStored(ctx, manifest, o)
 		})
 	})

@@ -101,7 +101,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("ended with %v", err)
 		}
 
-		if _, err := r.Delete(t.Context(), "default", "b.g.io", ""); err != nil {
+		if _, err := r.Delete(t.Context(), "default", "b.g.io", Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := r.CreateCatalog(t.Context(), "other", 0); err != nil {
@@ -168,7 +168,7 @@ func TestWatchSendsWholeCommits(t *testing.T) {
 		mustRegister(t, r, "default", short("1", "a", "x"))
 		mustRegister(t, r, "default", short("2", "b", "x"))
 		before := r.last()
-		if _, err := r.Delete(t.Context(), "default", "a.g.io", ""); err != nil {
+		if _, err := r.Delete(t.Context(), "default", "a.g.io", Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		var first, last string
@@ -327,7 +327,7 @@ func TestWatchAcrossCompaction(t *testing.T) {
 		links[1].set(true)
 		mustRegister(t, r[0], "pr", short("4", "changes"))
 		mustRegister(t, r[0], "pr", short("5", "comes"))
-		if _, err := r[0].Delete(t.Context(), "pr", "goes.g.io", ""); err != nil {
+		if _, err := r[0].Delete(t.Context(), "pr", "goes.g.io", Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, catalog := range []string{"gone", "again"} {
@@ -341,7 +341,7 @@ func TestWatchAcrossCompaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustRegister(t, r[0], "again", short("6", "comes"))
-		if _, err := r[0].Delete(t.Context(), "pr", "stays.g.io", ""); err != nil {
+		if _, err := r[0].Delete(t.Context(), "pr", "stays.g.io", Precondition{}); err != nil {
 			t.Fatal(err)
 		}
 		mustRegister(t, r[0], "pr", short("1", "stays"))

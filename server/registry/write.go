@@ -72,9 +72,9 @@ func (r *Registry) writeLatest(ctx context.Context, propose func(*snapshot) (pro
 	return r.write(ctx, propose)
 }
 
-// writeTo is writeLatest for an existing CRD, which must have the etag if that is not empty.
+// writeTo is writeLatest for an existing CRD, if the precondition holds.
 func (r *Registry) writeTo(
-	ctx context.Context, catalog, name, etag string, propose func(*catalog, *crd) (proposal, error),
+	ctx context.Context, catalog, name string, p Precondition, propose func(*catalog, *crd) (proposal, error),
 ) (*snapshot, error) {
 	return r.writeLatest(ctx, func(s *snapshot) (proposal, error) {
 		c, err := s.catalog(catalog)
@@ -85,7 +85,7 @@ func (r *Registry) writeTo(
 		if err != nil {
 			return proposal{}, err
 		}
-		if err := (Precondition{Etag: etag}).check(c, name); err != nil {
+		if err := p.check(c, name); err != nil {
 			return proposal{}, err
 		}
 		return propose(c, d)

@@ -2,7 +2,6 @@ package definition
 
 import (
 	"context"
-	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -18,8 +17,9 @@ import (
 type Report struct {
 	CRD        *apiextensionsv1.CustomResourceDefinition
 	Violations []violation.Violation
-	// Warnings are those of decoding, then those of validation, without duplicates.
+	// Warnings are those of decoding, then those of validation, without duplicates. The first Decoding are those of decoding.
 	Warnings []string
+	Decoding int
 	Versions []VersionInfo
 	HasRules bool
 	// LowestMinor and LowestMinorBecause are those of the version with the highest LowestMinor.
@@ -127,10 +127,15 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 		}
 	}
 	known := map[string]bool{}
-	for _, text := range slices.Concat(warnings, m.Strict, result.Warnings) {
-		if !known[text] {
-			known[text] = true
-			r.Warnings = append(r.Warnings, text)
+	for i, texts := range [][]string{warnings, m.Strict, result.Warnings} {
+		for _, text := range texts {
+			if !known[text] {
+				known[text] = true
+				r.Warnings = append(r.Warnings, text)
+			}
+		}
+		if i == 1 {
+			r.Decoding = len(r.Warnings)
 		}
 	}
 	return r, nil

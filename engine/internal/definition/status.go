@@ -85,8 +85,10 @@ type CRDStatus struct {
 	Created time.Time
 	// Desired is what its manifest determines.
 	Desired DesiredStatus
-	// Status is the status. ReconcileStatus changes it.
+	// Status is the status. ReconcileStatus changes it unless Fixed is set.
 	Status apiextensionsv1.CustomResourceDefinitionStatus
+	// Fixed says that the status does not change: others cannot have its accepted names.
+	Fixed bool
 }
 
 // ReconcileStatus updates the status of the CRDs of one group, see package engine.
@@ -113,7 +115,7 @@ func ReconcileStatus(group []CRDStatus, first string, now time.Time) (changed []
 	for again := true; again; {
 		again = false
 		for _, c := range order {
-			if c.reconcile(taken, now) {
+			if !c.Fixed && c.reconcile(taken, now) {
 				touched[c.Name], again = true, true
 			}
 		}

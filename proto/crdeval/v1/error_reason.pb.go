@@ -128,6 +128,10 @@ const (
 	// `used` and, of a quota of a catalog, `catalog`. A retry fails until something is deleted or the quota is
 	// raised.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 35
+	// ABORTED, HTTP 409. An earlier registration or deletion of the CRD had a larger `not_older_than`. Nothing was changed.
+	// The metadata has `catalog`, `crd`, and the larger value as `not_older_than`. A retry fails: read the CRD again from
+	// the storage that you mirror.
+	ErrorReason_ERROR_REASON_CRD_OUTDATED ErrorReason = 36
 )
 
 // Enum value maps for ErrorReason.
@@ -169,6 +173,7 @@ var (
 		33: "ERROR_REASON_GROUP_VERSION_NOT_FOUND",
 		34: "ERROR_REASON_CONVERSION_FAILED",
 		35: "ERROR_REASON_QUOTA_EXCEEDED",
+		36: "ERROR_REASON_CRD_OUTDATED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":              0,
@@ -207,6 +212,7 @@ var (
 		"ERROR_REASON_GROUP_VERSION_NOT_FOUND":  33,
 		"ERROR_REASON_CONVERSION_FAILED":        34,
 		"ERROR_REASON_QUOTA_EXCEEDED":           35,
+		"ERROR_REASON_CRD_OUTDATED":             36,
 	}
 )
 
@@ -242,7 +248,7 @@ var File_crdeval_v1_error_reason_proto protoreflect.FileDescriptor
 const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dcrdeval/v1/error_reason.proto\x12\n" +
-	"crdeval.v1*\xda\t\n" +
+	"crdeval.v1*\xf9\t\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dERROR_REASON_INVALID_ARGUMENT\x10\x01\x12\x1f\n" +
@@ -280,7 +286,8 @@ const file_crdeval_v1_error_reason_proto_rawDesc = "" +
 	"\x19ERROR_REASON_CRD_REJECTED\x10 \x12(\n" +
 	"$ERROR_REASON_GROUP_VERSION_NOT_FOUND\x10!\x12\"\n" +
 	"\x1eERROR_REASON_CONVERSION_FAILED\x10\"\x12\x1f\n" +
-	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10#BH\n" +
+	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10#\x12\x1d\n" +
+	"\x19ERROR_REASON_CRD_OUTDATED\x10$BH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (

@@ -1116,7 +1116,15 @@ type GetOpenApiRequest struct {
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// The etag of the document that the caller has. If the document is unchanged, the response has no document. Over
 	// REST, the header If-None-Match. Default: empty, always return the document.
-	IfNoneMatch   string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
+	IfNoneMatch string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
+	// The name of a CRD. The documents then have only this CRD, established or not. Default: all established CRDs.
+	Crd string `protobuf:"bytes,7,opt,name=crd,proto3" json:"crd,omitempty"`
+	// A revision of `crd` that this catalog keeps. Errors: INVALID_ARGUMENT without `crd`; REVISION_NOT_FOUND. Default: the
+	// current revision.
+	Revision string `protobuf:"bytes,8,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Return one v3 document of all versions of `crd`, also of those that are not served. An API server tracks the owners
+	// of fields with these schemas. INVALID_ARGUMENT without `crd`, with `group`, and for v2. Default: false.
+	Models        bool `protobuf:"varint,9,opt,name=models,proto3" json:"models,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1193,6 +1201,27 @@ func (x *GetOpenApiRequest) GetIfNoneMatch() string {
 	return ""
 }
 
+func (x *GetOpenApiRequest) GetCrd() string {
+	if x != nil {
+		return x.Crd
+	}
+	return ""
+}
+
+func (x *GetOpenApiRequest) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *GetOpenApiRequest) GetModels() bool {
+	if x != nil {
+		return x.Models
+	}
+	return false
+}
+
 // Response of GetOpenApi.
 type GetOpenApiResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1265,7 +1294,12 @@ type DiscoverRequest struct {
 	AtLeast string `protobuf:"bytes,5,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
 	// The etag of the document that the caller has. If the document is unchanged, the response has no document. Over
 	// REST, the header If-None-Match. Default: empty, always return the document.
-	IfNoneMatch   string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
+	IfNoneMatch string `protobuf:"bytes,6,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
+	// The name of a CRD. The documents then have only this CRD, if it is established. Default: all established CRDs.
+	Crd string `protobuf:"bytes,7,opt,name=crd,proto3" json:"crd,omitempty"`
+	// A revision of `crd` that this catalog keeps, with the current status. Errors: INVALID_ARGUMENT without `crd`;
+	// REVISION_NOT_FOUND. Default: the current revision.
+	Revision      string `protobuf:"bytes,8,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1342,6 +1376,20 @@ func (x *DiscoverRequest) GetIfNoneMatch() string {
 	return ""
 }
 
+func (x *DiscoverRequest) GetCrd() string {
+	if x != nil {
+		return x.Crd
+	}
+	return ""
+}
+
+func (x *DiscoverRequest) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
 // Response of Discover.
 type DiscoverResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1397,6 +1445,136 @@ func (x *DiscoverResponse) GetEtag() string {
 	return ""
 }
 
+// Request of GetCrdObject.
+type GetCrdObjectRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the catalog. Required.
+	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
+	// The name of the CRD: crontabs.stable.example.com. Required.
+	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
+	// The token of a write. The call uses a state of the catalog that includes this write. See ValidateRequest.at_least.
+	AtLeast string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	// The etag of the object that the caller has. If the object is unchanged, the response has no document. Over REST, the
+	// header If-None-Match. Default: empty, always return the object.
+	IfNoneMatch   string `protobuf:"bytes,4,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCrdObjectRequest) Reset() {
+	*x = GetCrdObjectRequest{}
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCrdObjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCrdObjectRequest) ProtoMessage() {}
+
+func (x *GetCrdObjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCrdObjectRequest.ProtoReflect.Descriptor instead.
+func (*GetCrdObjectRequest) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetCrdObjectRequest) GetCatalog() string {
+	if x != nil {
+		return x.Catalog
+	}
+	return ""
+}
+
+func (x *GetCrdObjectRequest) GetCrd() string {
+	if x != nil {
+		return x.Crd
+	}
+	return ""
+}
+
+func (x *GetCrdObjectRequest) GetAtLeast() string {
+	if x != nil {
+		return x.AtLeast
+	}
+	return ""
+}
+
+func (x *GetCrdObjectRequest) GetIfNoneMatch() string {
+	if x != nil {
+		return x.IfNoneMatch
+	}
+	return ""
+}
+
+// Response of GetCrdObject.
+type GetCrdObjectResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The CustomResourceDefinition, apiextensions.k8s.io/v1. The metadata of a CRD that was registered `as_stored` is that
+	// of the other server. Absent if `if_none_match` is its etag.
+	Document *Document `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	// The etag of the CRD in double quotes, as in the header ETag. Crd.etag has the same value without quotes.
+	Etag          string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCrdObjectResponse) Reset() {
+	*x = GetCrdObjectResponse{}
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCrdObjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCrdObjectResponse) ProtoMessage() {}
+
+func (x *GetCrdObjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCrdObjectResponse.ProtoReflect.Descriptor instead.
+func (*GetCrdObjectResponse) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *GetCrdObjectResponse) GetDocument() *Document {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *GetCrdObjectResponse) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
 // Request of GetFieldManagement.
 type GetFieldManagementRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1416,7 +1594,7 @@ type GetFieldManagementRequest struct {
 
 func (x *GetFieldManagementRequest) Reset() {
 	*x = GetFieldManagementRequest{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1606,7 @@ func (x *GetFieldManagementRequest) String() string {
 func (*GetFieldManagementRequest) ProtoMessage() {}
 
 func (x *GetFieldManagementRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[15]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1619,7 @@ func (x *GetFieldManagementRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFieldManagementRequest.ProtoReflect.Descriptor instead.
 func (*GetFieldManagementRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{15}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetFieldManagementRequest) GetCatalog() string {
@@ -1494,7 +1672,7 @@ type ResetFields struct {
 
 func (x *ResetFields) Reset() {
 	*x = ResetFields{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1684,7 @@ func (x *ResetFields) String() string {
 func (*ResetFields) ProtoMessage() {}
 
 func (x *ResetFields) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[16]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,7 +1697,7 @@ func (x *ResetFields) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetFields.ProtoReflect.Descriptor instead.
 func (*ResetFields) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{16}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResetFields) GetSubresource() string {
@@ -1556,7 +1734,7 @@ type ReplicasPath struct {
 
 func (x *ReplicasPath) Reset() {
 	*x = ReplicasPath{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1568,7 +1746,7 @@ func (x *ReplicasPath) String() string {
 func (*ReplicasPath) ProtoMessage() {}
 
 func (x *ReplicasPath) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[17]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1581,7 +1759,7 @@ func (x *ReplicasPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplicasPath.ProtoReflect.Descriptor instead.
 func (*ReplicasPath) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{17}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReplicasPath) GetApiVersion() string {
@@ -1612,7 +1790,7 @@ type VersionFieldManagement struct {
 
 func (x *VersionFieldManagement) Reset() {
 	*x = VersionFieldManagement{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1802,7 @@ func (x *VersionFieldManagement) String() string {
 func (*VersionFieldManagement) ProtoMessage() {}
 
 func (x *VersionFieldManagement) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[18]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1815,7 @@ func (x *VersionFieldManagement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VersionFieldManagement.ProtoReflect.Descriptor instead.
 func (*VersionFieldManagement) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{18}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *VersionFieldManagement) GetApiVersion() string {
@@ -1670,7 +1848,7 @@ type GetFieldManagementResponse struct {
 
 func (x *GetFieldManagementResponse) Reset() {
 	*x = GetFieldManagementResponse{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1860,7 @@ func (x *GetFieldManagementResponse) String() string {
 func (*GetFieldManagementResponse) ProtoMessage() {}
 
 func (x *GetFieldManagementResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[19]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1873,7 @@ func (x *GetFieldManagementResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFieldManagementResponse.ProtoReflect.Descriptor instead.
 func (*GetFieldManagementResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{19}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetFieldManagementResponse) GetVersions() []*VersionFieldManagement {
@@ -1743,7 +1921,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1933,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[20]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1946,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{20}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExplainRequest) GetCatalog() string {
@@ -1824,7 +2002,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1836,7 +2014,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_presentation_proto_msgTypes[21]
+	mi := &file_crdeval_v1_presentation_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1849,7 +2027,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{21}
+	return file_crdeval_v1_presentation_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExplainResponse) GetText() string {
@@ -1945,17 +2123,20 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x12\x1a\n" +
 	"\brevision\x18\x03 \x01(\tR\brevision\x12\x1a\n" +
-	"\bwarnings\x18\x04 \x03(\tR\bwarnings\"\xb0\x01\n" +
+	"\bwarnings\x18\x04 \x03(\tR\bwarnings\"\xf6\x01\n" +
 	"\x11GetOpenApiRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04spec\x18\x02 \x01(\tR\x04spec\x12\x14\n" +
 	"\x05group\x18\x03 \x01(\tR\x05group\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\tR\aversion\x12\x19\n" +
 	"\bat_least\x18\x05 \x01(\tR\aatLeast\x12\"\n" +
-	"\rif_none_match\x18\x06 \x01(\tR\vifNoneMatch\"Z\n" +
+	"\rif_none_match\x18\x06 \x01(\tR\vifNoneMatch\x12\x10\n" +
+	"\x03crd\x18\a \x01(\tR\x03crd\x12\x1a\n" +
+	"\brevision\x18\b \x01(\tR\brevision\x12\x16\n" +
+	"\x06models\x18\t \x01(\bR\x06models\"Z\n" +
 	"\x12GetOpenApiResponse\x120\n" +
 	"\bdocument\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bdocument\x12\x12\n" +
-	"\x04etag\x18\x02 \x01(\tR\x04etag\"\xba\x01\n" +
+	"\x04etag\x18\x02 \x01(\tR\x04etag\"\xe8\x01\n" +
 	"\x0fDiscoverRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n" +
@@ -1964,8 +2145,18 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"aggregated\x18\x04 \x01(\bR\n" +
 	"aggregated\x12\x19\n" +
 	"\bat_least\x18\x05 \x01(\tR\aatLeast\x12\"\n" +
-	"\rif_none_match\x18\x06 \x01(\tR\vifNoneMatch\"X\n" +
+	"\rif_none_match\x18\x06 \x01(\tR\vifNoneMatch\x12\x10\n" +
+	"\x03crd\x18\a \x01(\tR\x03crd\x12\x1a\n" +
+	"\brevision\x18\b \x01(\tR\brevision\"X\n" +
 	"\x10DiscoverResponse\x120\n" +
+	"\bdocument\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bdocument\x12\x12\n" +
+	"\x04etag\x18\x02 \x01(\tR\x04etag\"\x80\x01\n" +
+	"\x13GetCrdObjectRequest\x12\x18\n" +
+	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
+	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x19\n" +
+	"\bat_least\x18\x03 \x01(\tR\aatLeast\x12\"\n" +
+	"\rif_none_match\x18\x04 \x01(\tR\vifNoneMatch\"\\\n" +
+	"\x14GetCrdObjectResponse\x120\n" +
 	"\bdocument\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bdocument\x12\x12\n" +
 	"\x04etag\x18\x02 \x01(\tR\x04etag\"\x98\x01\n" +
 	"\x19GetFieldManagementRequest\x12\x18\n" +
@@ -2005,7 +2196,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x16ROW_OBJECT_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fROW_OBJECT_NONE\x10\x01\x12\x17\n" +
 	"\x13ROW_OBJECT_METADATA\x10\x02\x12\x15\n" +
-	"\x11ROW_OBJECT_OBJECT\x10\x032\xc7\t\n" +
+	"\x11ROW_OBJECT_OBJECT\x10\x032\x82\v\n" +
 	"\x13PresentationService\x12l\n" +
 	"\x05Table\x12\x18.crdeval.v1.TableRequest\x1a\x19.crdeval.v1.TableResponse\".\x82\xd3\xe4\x93\x02(:\x01*b\x05table\"\x1c/v1/catalogs/{catalog}:table\x12\x81\x01\n" +
 	"\fSelectFields\x12\x1f.crdeval.v1.SelectFieldsRequest\x1a .crdeval.v1.SelectFieldsResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/catalogs/{catalog}:selectFields\x12x\n" +
@@ -2013,7 +2204,8 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\bSetScale\x12\x1b.crdeval.v1.SetScaleRequest\x1a\x1c.crdeval.v1.SetScaleResponse\"2\x82\xd3\xe4\x93\x02,:\x01*b\x06object\"\x1f/v1/catalogs/{catalog}:setScale\x12\xcf\x01\n" +
 	"\n" +
 	"GetOpenApi\x12\x1d.crdeval.v1.GetOpenApiRequest\x1a\x1e.crdeval.v1.GetOpenApiResponse\"\x81\x01\x82\xd3\xe4\x93\x02{ZHb\bdocument\x12</v1/catalogs/{catalog}/openapi/{spec}/apis/{group}/{version}b\bdocument\x12%/v1/catalogs/{catalog}/openapi/{spec}\x12\xe2\x01\n" +
-	"\bDiscover\x12\x1b.crdeval.v1.DiscoverRequest\x1a\x1c.crdeval.v1.DiscoverResponse\"\x9a\x01\x82\xd3\xe4\x93\x02\x93\x01Z/b\bdocument\x12#/v1/catalogs/{catalog}/apis/{group}Z9b\bdocument\x12-/v1/catalogs/{catalog}/apis/{group}/{version}b\bdocument\x12\x1b/v1/catalogs/{catalog}/apis\x12\x9e\x01\n" +
+	"\bDiscover\x12\x1b.crdeval.v1.DiscoverRequest\x1a\x1c.crdeval.v1.DiscoverResponse\"\x9a\x01\x82\xd3\xe4\x93\x02\x93\x01Z/b\bdocument\x12#/v1/catalogs/{catalog}/apis/{group}Z9b\bdocument\x12-/v1/catalogs/{catalog}/apis/{group}/{version}b\bdocument\x12\x1b/v1/catalogs/{catalog}/apis\x12\xb8\x01\n" +
+	"\fGetCrdObject\x12\x1f.crdeval.v1.GetCrdObjectRequest\x1a .crdeval.v1.GetCrdObjectResponse\"e\x82\xd3\xe4\x93\x02_b\bdocument\x12S/v1/catalogs/{catalog}/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd}\x12\x9e\x01\n" +
 	"\x12GetFieldManagement\x12%.crdeval.v1.GetFieldManagementRequest\x1a&.crdeval.v1.GetFieldManagementResponse\"9\x82\xd3\xe4\x93\x023\x121/v1/catalogs/{catalog}/crds/{crd}:fieldManagement\x12q\n" +
 	"\aExplain\x12\x1a.crdeval.v1.ExplainRequest\x1a\x1b.crdeval.v1.ExplainResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/catalogs/{catalog}/explain/{path}BH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
@@ -2031,7 +2223,7 @@ func file_crdeval_v1_presentation_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_presentation_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_crdeval_v1_presentation_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_crdeval_v1_presentation_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_crdeval_v1_presentation_proto_goTypes = []any{
 	(RowObject)(0),                     // 0: crdeval.v1.RowObject
 	(*TableText)(nil),                  // 1: crdeval.v1.TableText
@@ -2049,70 +2241,75 @@ var file_crdeval_v1_presentation_proto_goTypes = []any{
 	(*GetOpenApiResponse)(nil),         // 13: crdeval.v1.GetOpenApiResponse
 	(*DiscoverRequest)(nil),            // 14: crdeval.v1.DiscoverRequest
 	(*DiscoverResponse)(nil),           // 15: crdeval.v1.DiscoverResponse
-	(*GetFieldManagementRequest)(nil),  // 16: crdeval.v1.GetFieldManagementRequest
-	(*ResetFields)(nil),                // 17: crdeval.v1.ResetFields
-	(*ReplicasPath)(nil),               // 18: crdeval.v1.ReplicasPath
-	(*VersionFieldManagement)(nil),     // 19: crdeval.v1.VersionFieldManagement
-	(*GetFieldManagementResponse)(nil), // 20: crdeval.v1.GetFieldManagementResponse
-	(*ExplainRequest)(nil),             // 21: crdeval.v1.ExplainRequest
-	(*ExplainResponse)(nil),            // 22: crdeval.v1.ExplainResponse
-	(*Document)(nil),                   // 23: crdeval.v1.Document
-	(*timestamppb.Timestamp)(nil),      // 24: google.protobuf.Timestamp
-	(*Rejection)(nil),                  // 25: crdeval.v1.Rejection
-	(*SelectableField)(nil),            // 26: crdeval.v1.SelectableField
-	(*status.Status)(nil),              // 27: google.rpc.Status
+	(*GetCrdObjectRequest)(nil),        // 16: crdeval.v1.GetCrdObjectRequest
+	(*GetCrdObjectResponse)(nil),       // 17: crdeval.v1.GetCrdObjectResponse
+	(*GetFieldManagementRequest)(nil),  // 18: crdeval.v1.GetFieldManagementRequest
+	(*ResetFields)(nil),                // 19: crdeval.v1.ResetFields
+	(*ReplicasPath)(nil),               // 20: crdeval.v1.ReplicasPath
+	(*VersionFieldManagement)(nil),     // 21: crdeval.v1.VersionFieldManagement
+	(*GetFieldManagementResponse)(nil), // 22: crdeval.v1.GetFieldManagementResponse
+	(*ExplainRequest)(nil),             // 23: crdeval.v1.ExplainRequest
+	(*ExplainResponse)(nil),            // 24: crdeval.v1.ExplainResponse
+	(*Document)(nil),                   // 25: crdeval.v1.Document
+	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
+	(*Rejection)(nil),                  // 27: crdeval.v1.Rejection
+	(*SelectableField)(nil),            // 28: crdeval.v1.SelectableField
+	(*status.Status)(nil),              // 29: google.rpc.Status
 }
 var file_crdeval_v1_presentation_proto_depIdxs = []int32{
-	23, // 0: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
-	24, // 1: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
+	25, // 0: crdeval.v1.TableRequest.objects:type_name -> crdeval.v1.Document
+	26, // 1: crdeval.v1.TableRequest.now:type_name -> google.protobuf.Timestamp
 	0,  // 2: crdeval.v1.TableRequest.row_object:type_name -> crdeval.v1.RowObject
 	1,  // 3: crdeval.v1.TableRequest.text:type_name -> crdeval.v1.TableText
-	23, // 4: crdeval.v1.TableRequest.crds:type_name -> crdeval.v1.Document
-	23, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
-	25, // 6: crdeval.v1.TableResponse.rejection:type_name -> crdeval.v1.Rejection
-	23, // 7: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
-	23, // 8: crdeval.v1.SelectFieldsRequest.crds:type_name -> crdeval.v1.Document
-	26, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
+	25, // 4: crdeval.v1.TableRequest.crds:type_name -> crdeval.v1.Document
+	25, // 5: crdeval.v1.TableResponse.table:type_name -> crdeval.v1.Document
+	27, // 6: crdeval.v1.TableResponse.rejection:type_name -> crdeval.v1.Rejection
+	25, // 7: crdeval.v1.SelectFieldsRequest.objects:type_name -> crdeval.v1.Document
+	25, // 8: crdeval.v1.SelectFieldsRequest.crds:type_name -> crdeval.v1.Document
+	28, // 9: crdeval.v1.SelectedFields.fields:type_name -> crdeval.v1.SelectableField
 	5,  // 10: crdeval.v1.SelectFieldsResult.selected:type_name -> crdeval.v1.SelectedFields
-	27, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
+	29, // 11: crdeval.v1.SelectFieldsResult.error:type_name -> google.rpc.Status
 	6,  // 12: crdeval.v1.SelectFieldsResponse.results:type_name -> crdeval.v1.SelectFieldsResult
-	25, // 13: crdeval.v1.SelectFieldsResponse.rejection:type_name -> crdeval.v1.Rejection
-	23, // 14: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
-	23, // 15: crdeval.v1.GetScaleRequest.crds:type_name -> crdeval.v1.Document
-	23, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
-	25, // 17: crdeval.v1.GetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
-	23, // 18: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
-	23, // 19: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
-	23, // 20: crdeval.v1.SetScaleRequest.crds:type_name -> crdeval.v1.Document
-	23, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
-	25, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
-	23, // 23: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
-	23, // 24: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
-	23, // 25: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
-	17, // 26: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
-	19, // 27: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
-	18, // 28: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath
-	2,  // 29: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
-	4,  // 30: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
-	8,  // 31: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
-	10, // 32: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
-	12, // 33: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
-	14, // 34: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
-	16, // 35: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
-	21, // 36: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
-	3,  // 37: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
-	7,  // 38: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
-	9,  // 39: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
-	11, // 40: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
-	13, // 41: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
-	15, // 42: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
-	20, // 43: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
-	22, // 44: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
-	37, // [37:45] is the sub-list for method output_type
-	29, // [29:37] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	27, // 13: crdeval.v1.SelectFieldsResponse.rejection:type_name -> crdeval.v1.Rejection
+	25, // 14: crdeval.v1.GetScaleRequest.object:type_name -> crdeval.v1.Document
+	25, // 15: crdeval.v1.GetScaleRequest.crds:type_name -> crdeval.v1.Document
+	25, // 16: crdeval.v1.GetScaleResponse.scale:type_name -> crdeval.v1.Document
+	27, // 17: crdeval.v1.GetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
+	25, // 18: crdeval.v1.SetScaleRequest.object:type_name -> crdeval.v1.Document
+	25, // 19: crdeval.v1.SetScaleRequest.scale:type_name -> crdeval.v1.Document
+	25, // 20: crdeval.v1.SetScaleRequest.crds:type_name -> crdeval.v1.Document
+	25, // 21: crdeval.v1.SetScaleResponse.object:type_name -> crdeval.v1.Document
+	27, // 22: crdeval.v1.SetScaleResponse.rejection:type_name -> crdeval.v1.Rejection
+	25, // 23: crdeval.v1.GetOpenApiResponse.document:type_name -> crdeval.v1.Document
+	25, // 24: crdeval.v1.DiscoverResponse.document:type_name -> crdeval.v1.Document
+	25, // 25: crdeval.v1.GetCrdObjectResponse.document:type_name -> crdeval.v1.Document
+	25, // 26: crdeval.v1.ResetFields.fields:type_name -> crdeval.v1.Document
+	19, // 27: crdeval.v1.VersionFieldManagement.reset_fields:type_name -> crdeval.v1.ResetFields
+	21, // 28: crdeval.v1.GetFieldManagementResponse.versions:type_name -> crdeval.v1.VersionFieldManagement
+	20, // 29: crdeval.v1.GetFieldManagementResponse.replicas_paths:type_name -> crdeval.v1.ReplicasPath
+	2,  // 30: crdeval.v1.PresentationService.Table:input_type -> crdeval.v1.TableRequest
+	4,  // 31: crdeval.v1.PresentationService.SelectFields:input_type -> crdeval.v1.SelectFieldsRequest
+	8,  // 32: crdeval.v1.PresentationService.GetScale:input_type -> crdeval.v1.GetScaleRequest
+	10, // 33: crdeval.v1.PresentationService.SetScale:input_type -> crdeval.v1.SetScaleRequest
+	12, // 34: crdeval.v1.PresentationService.GetOpenApi:input_type -> crdeval.v1.GetOpenApiRequest
+	14, // 35: crdeval.v1.PresentationService.Discover:input_type -> crdeval.v1.DiscoverRequest
+	16, // 36: crdeval.v1.PresentationService.GetCrdObject:input_type -> crdeval.v1.GetCrdObjectRequest
+	18, // 37: crdeval.v1.PresentationService.GetFieldManagement:input_type -> crdeval.v1.GetFieldManagementRequest
+	23, // 38: crdeval.v1.PresentationService.Explain:input_type -> crdeval.v1.ExplainRequest
+	3,  // 39: crdeval.v1.PresentationService.Table:output_type -> crdeval.v1.TableResponse
+	7,  // 40: crdeval.v1.PresentationService.SelectFields:output_type -> crdeval.v1.SelectFieldsResponse
+	9,  // 41: crdeval.v1.PresentationService.GetScale:output_type -> crdeval.v1.GetScaleResponse
+	11, // 42: crdeval.v1.PresentationService.SetScale:output_type -> crdeval.v1.SetScaleResponse
+	13, // 43: crdeval.v1.PresentationService.GetOpenApi:output_type -> crdeval.v1.GetOpenApiResponse
+	15, // 44: crdeval.v1.PresentationService.Discover:output_type -> crdeval.v1.DiscoverResponse
+	17, // 45: crdeval.v1.PresentationService.GetCrdObject:output_type -> crdeval.v1.GetCrdObjectResponse
+	22, // 46: crdeval.v1.PresentationService.GetFieldManagement:output_type -> crdeval.v1.GetFieldManagementResponse
+	24, // 47: crdeval.v1.PresentationService.Explain:output_type -> crdeval.v1.ExplainResponse
+	39, // [39:48] is the sub-list for method output_type
+	30, // [30:39] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_presentation_proto_init() }
@@ -2133,7 +2330,7 @@ func file_crdeval_v1_presentation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_presentation_proto_rawDesc), len(file_crdeval_v1_presentation_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

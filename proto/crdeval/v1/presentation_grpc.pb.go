@@ -27,6 +27,7 @@ const (
 	PresentationService_SetScale_FullMethodName           = "/crdeval.v1.PresentationService/SetScale"
 	PresentationService_GetOpenApi_FullMethodName         = "/crdeval.v1.PresentationService/GetOpenApi"
 	PresentationService_Discover_FullMethodName           = "/crdeval.v1.PresentationService/Discover"
+	PresentationService_GetCrdObject_FullMethodName       = "/crdeval.v1.PresentationService/GetCrdObject"
 	PresentationService_GetFieldManagement_FullMethodName = "/crdeval.v1.PresentationService/GetFieldManagement"
 	PresentationService_Explain_FullMethodName            = "/crdeval.v1.PresentationService/Explain"
 )
@@ -72,7 +73,8 @@ type PresentationServiceClient interface {
 	// Over REST the body is the document. ETag and If-None-Match (304) are supported. The query parameters `hash` and
 	// `timeout`, which Kubernetes clients send, have no effect.
 	//
-	// Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
+	// Errors: GROUP_VERSION_NOT_FOUND, over REST as a metav1.Status; LIMIT_EXCEEDED for a document larger than
+	// max_message_bytes.
 	GetOpenApi(ctx context.Context, in *GetOpenApiRequest, opts ...grpc.CallOption) (*GetOpenApiResponse, error)
 	// Returns the API groups and resources of a catalog, as the discovery of an API server does. It covers established
 	// CRDs and served versions. The preferred version is the first in Kubernetes' order of priority. Below
@@ -83,8 +85,14 @@ type PresentationServiceClient interface {
 	// application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or with `aggregated`. ETag and If-None-Match
 	// (304) are supported. The query parameter `timeout` has no effect.
 	//
-	// Errors: GROUP_VERSION_NOT_FOUND.
+	// Errors: GROUP_VERSION_NOT_FOUND, over REST as a metav1.Status.
 	Discover(ctx context.Context, in *DiscoverRequest, opts ...grpc.CallOption) (*DiscoverResponse, error)
+	// Returns a registered CRD as a Kubernetes object, as `kubectl get crd -o yaml` shows it without managed fields: metadata
+	// with uid, resourceVersion, generation and creationTimestamp, then spec and status. Below `/v1/catalogs/{catalog}` the
+	// path is that of an API server. Over REST the body is the object. ETag and If-None-Match (304) are supported.
+	//
+	// Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
+	GetCrdObject(ctx context.Context, in *GetCrdObjectRequest, opts ...grpc.CallOption) (*GetCrdObjectResponse, error)
 	// Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
 	// path of the replicas that a scale owns.
 	GetFieldManagement(ctx context.Context, in *GetFieldManagementRequest, opts ...grpc.CallOption) (*GetFieldManagementResponse, error)
@@ -163,6 +171,16 @@ func (c *presentationServiceClient) Discover(ctx context.Context, in *DiscoverRe
 	return out, nil
 }
 
+func (c *presentationServiceClient) GetCrdObject(ctx context.Context, in *GetCrdObjectRequest, opts ...grpc.CallOption) (*GetCrdObjectResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCrdObjectResponse)
+	err := c.cc.Invoke(ctx, PresentationService_GetCrdObject_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *presentationServiceClient) GetFieldManagement(ctx context.Context, in *GetFieldManagementRequest, opts ...grpc.CallOption) (*GetFieldManagementResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetFieldManagementResponse)
@@ -224,7 +242,8 @@ type PresentationServiceServer interface {
 	// Over REST the body is the document. ETag and If-None-Match (304) are supported. The query parameters `hash` and
 	// `timeout`, which Kubernetes clients send, have no effect.
 	//
-	// Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
+	// Errors: GROUP_VERSION_NOT_FOUND, over REST as a metav1.Status; LIMIT_EXCEEDED for a document larger than
+	// max_message_bytes.
 	GetOpenApi(context.Context, *GetOpenApiRequest) (*GetOpenApiResponse, error)
 	// Returns the API groups and resources of a catalog, as the discovery of an API server does. It covers established
 	// CRDs and served versions. The preferred version is the first in Kubernetes' order of priority. Below
@@ -235,8 +254,14 @@ type PresentationServiceServer interface {
 	// application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or with `aggregated`. ETag and If-None-Match
 	// (304) are supported. The query parameter `timeout` has no effect.
 	//
-	// Errors: GROUP_VERSION_NOT_FOUND.
+	// Errors: GROUP_VERSION_NOT_FOUND, over REST as a metav1.Status.
 	Discover(context.Context, *DiscoverRequest) (*DiscoverResponse, error)
+	// Returns a registered CRD as a Kubernetes object, as `kubectl get crd -o yaml` shows it without managed fields: metadata
+	// with uid, resourceVersion, generation and creationTimestamp, then spec and status. Below `/v1/catalogs/{catalog}` the
+	// path is that of an API server. Over REST the body is the object. ETag and If-None-Match (304) are supported.
+	//
+	// Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
+	GetCrdObject(context.Context, *GetCrdObjectRequest) (*GetCrdObjectResponse, error)
 	// Returns what a server needs for server-side apply in addition to OpenAPI: the fields that a write resets, and the
 	// path of the replicas that a scale owns.
 	GetFieldManagement(context.Context, *GetFieldManagementRequest) (*GetFieldManagementResponse, error)
@@ -272,6 +297,9 @@ func (UnimplementedPresentationServiceServer) GetOpenApi(context.Context, *GetOp
 }
 func (UnimplementedPresentationServiceServer) Discover(context.Context, *DiscoverRequest) (*DiscoverResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Discover not implemented")
+}
+func (UnimplementedPresentationServiceServer) GetCrdObject(context.Context, *GetCrdObjectRequest) (*GetCrdObjectResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCrdObject not implemented")
 }
 func (UnimplementedPresentationServiceServer) GetFieldManagement(context.Context, *GetFieldManagementRequest) (*GetFieldManagementResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetFieldManagement not implemented")
@@ -408,6 +436,24 @@ func _PresentationService_Discover_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PresentationService_GetCrdObject_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCrdObjectRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PresentationServiceServer).GetCrdObject(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PresentationService_GetCrdObject_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PresentationServiceServer).GetCrdObject(ctx, req.(*GetCrdObjectRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PresentationService_GetFieldManagement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetFieldManagementRequest)
 	if err := dec(in); err != nil {
@@ -474,6 +520,10 @@ var PresentationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Discover",
 			Handler:    _PresentationService_Discover_Handler,
+		},
+		{
+			MethodName: "GetCrdObject",
+			Handler:    _PresentationService_GetCrdObject_Handler,
 		},
 		{
 			MethodName: "GetFieldManagement",

@@ -34,9 +34,9 @@ const (
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNSPECIFIED RegistrationOutcome = 0
 	// The catalog had no CRD with this name.
 	RegistrationOutcome_REGISTRATION_OUTCOME_CREATED RegistrationOutcome = 1
-	// The CRD has a new revision.
+	// The CRD changed: it has a new revision, or another `not_older_than`, or with `as_stored` another status or metadata.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UPDATED RegistrationOutcome = 2
-	// The revision was already current. Etag and generation are unchanged.
+	// The revision was already current. Nothing changed, the etag included.
 	RegistrationOutcome_REGISTRATION_OUTCOME_UNCHANGED RegistrationOutcome = 3
 	// Kubernetes would reject the CRD. Nothing was stored.
 	RegistrationOutcome_REGISTRATION_OUTCOME_REJECTED RegistrationOutcome = 4
@@ -660,7 +660,11 @@ type Crd struct {
 	// The status, as the controllers of an API server set it.
 	Status *CrdStatus `protobuf:"bytes,14,opt,name=status,proto3" json:"status,omitempty"`
 	// The conversion rules of this revision, as JSON. Absent without rules, and in CRD_VIEW_BASIC.
-	Conversion    *Document `protobuf:"bytes,15,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	Conversion *Document `protobuf:"bytes,15,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	// Whether the CRD was registered `as_stored`.
+	AsStored bool `protobuf:"varint,16,opt,name=as_stored,json=asStored,proto3" json:"as_stored,omitempty"`
+	// The largest `not_older_than` of the registrations of this CRD. 0 if no registration had one.
+	NotOlderThan  int64 `protobuf:"varint,17,opt,name=not_older_than,json=notOlderThan,proto3" json:"not_older_than,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -800,6 +804,20 @@ func (x *Crd) GetConversion() *Document {
 	return nil
 }
 
+func (x *Crd) GetAsStored() bool {
+	if x != nil {
+		return x.AsStored
+	}
+	return false
+}
+
+func (x *Crd) GetNotOlderThan() int64 {
+	if x != nil {
+		return x.NotOlderThan
+	}
+	return 0
+}
+
 // The status of a registered CRD.
 type CrdStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -910,7 +928,21 @@ type RegisterCrdRequest struct {
 	// The conversion rules of the CRD, as in SetConversion. They become effective together with the manifest. If they are
 	// rejected, nothing is stored. Over REST, only RegisterCrds takes them. Default: absent or `null`, the CRD keeps its
 	// rules.
-	Conversion    *Document `protobuf:"bytes,5,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	Conversion *Document `protobuf:"bytes,5,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	// Take the CRD as another API server stores it, and do not validate it: with its status, and in metadata with uid,
+	// creationTimestamp, resourceVersion, generation and deletionTimestamp. Also accepted are CRDs that a creation must not
+	// have: `preserveUnknownFields: true`, schemas that are not structural, and a CRD that is being deleted, whose objects
+	// can then not be created. The registry does not change the status, and the report has no violations, warnings and
+	// versions. MANIFEST_UNREADABLE for a CRD that no API server stores. INVALID_ARGUMENT together with `conversion`.
+	// Default: false.
+	AsStored bool `protobuf:"varint,6,opt,name=as_stored,json=asStored,proto3" json:"as_stored,omitempty"`
+	// Fail with CRD_OUTDATED if an earlier registration or deletion of this CRD had a larger value. So a late writer does
+	// not restore an old CRD. Use the metadata.resourceVersion that the CRD has in the storage of the other server: it
+	// increases with every write there, also if the CRD is deleted and created again. The registry keeps the largest value
+	// with the CRD, and those of the last 128 deletions of a catalog. INVALID_ARGUMENT if negative. Default: 0, no check.
+	NotOlderThan int64 `protobuf:"varint,7,opt,name=not_older_than,json=notOlderThan,proto3" json:"not_older_than,omitempty"`
+	// Return the metav1.Status of a rejection in `report.rejection.status`. Default: false.
+	WithStatus    bool `protobuf:"varint,8,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -978,6 +1010,27 @@ func (x *RegisterCrdRequest) GetConversion() *Document {
 		return x.Conversion
 	}
 	return nil
+}
+
+func (x *RegisterCrdRequest) GetAsStored() bool {
+	if x != nil {
+		return x.AsStored
+	}
+	return false
+}
+
+func (x *RegisterCrdRequest) GetNotOlderThan() int64 {
+	if x != nil {
+		return x.NotOlderThan
+	}
+	return 0
+}
+
+func (x *RegisterCrdRequest) GetWithStatus() bool {
+	if x != nil {
+		return x.WithStatus
+	}
+	return false
 }
 
 // Response of RegisterCrd.
@@ -1075,7 +1128,11 @@ type RegisterCrdsEntry struct {
 	CreateOnly bool `protobuf:"varint,3,opt,name=create_only,json=createOnly,proto3" json:"create_only,omitempty"`
 	// The conversion rules of the CRD, as in SetConversion. They become effective together with the manifest. If they are
 	// rejected, nothing is stored. Default: absent or `null`, the CRD keeps its rules.
-	Conversion    *Document `protobuf:"bytes,4,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	Conversion *Document `protobuf:"bytes,4,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	// See RegisterCrdRequest.as_stored.
+	AsStored bool `protobuf:"varint,5,opt,name=as_stored,json=asStored,proto3" json:"as_stored,omitempty"`
+	// See RegisterCrdRequest.not_older_than.
+	NotOlderThan  int64 `protobuf:"varint,6,opt,name=not_older_than,json=notOlderThan,proto3" json:"not_older_than,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1136,6 +1193,20 @@ func (x *RegisterCrdsEntry) GetConversion() *Document {
 		return x.Conversion
 	}
 	return nil
+}
+
+func (x *RegisterCrdsEntry) GetAsStored() bool {
+	if x != nil {
+		return x.AsStored
+	}
+	return false
+}
+
+func (x *RegisterCrdsEntry) GetNotOlderThan() int64 {
+	if x != nil {
+		return x.NotOlderThan
+	}
+	return 0
 }
 
 // Request of RegisterCrds.
@@ -1356,7 +1427,9 @@ type CheckCrdRequest struct {
 	Manifest *Document `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
 	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
 	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	AtLeast string `protobuf:"bytes,3,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	// Return the metav1.Status of a rejection in `report.rejection.status`. Default: false.
+	WithStatus    bool `protobuf:"varint,4,opt,name=with_status,json=withStatus,proto3" json:"with_status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1410,6 +1483,13 @@ func (x *CheckCrdRequest) GetAtLeast() string {
 		return x.AtLeast
 	}
 	return ""
+}
+
+func (x *CheckCrdRequest) GetWithStatus() bool {
+	if x != nil {
+		return x.WithStatus
+	}
+	return false
 }
 
 // Response of CheckCrd.
@@ -1771,7 +1851,10 @@ type DeleteCrdRequest struct {
 	// The name of the CRD. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
 	// Delete only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. Default: empty, no precondition.
-	Etag          string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
+	Etag string `protobuf:"bytes,3,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Fail with CRD_OUTDATED if an earlier registration of this CRD had a larger value. Later registrations with a smaller
+	// value fail, too. See RegisterCrdRequest.not_older_than. Default: 0, no check.
+	NotOlderThan  int64 `protobuf:"varint,4,opt,name=not_older_than,json=notOlderThan,proto3" json:"not_older_than,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1827,6 +1910,13 @@ func (x *DeleteCrdRequest) GetEtag() string {
 	return ""
 }
 
+func (x *DeleteCrdRequest) GetNotOlderThan() int64 {
+	if x != nil {
+		return x.NotOlderThan
+	}
+	return 0
+}
+
 // Response of DeleteCrd.
 type DeleteCrdResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1880,8 +1970,7 @@ type SetStoredVersionsRequest struct {
 	Catalog string `protobuf:"bytes,1,opt,name=catalog,proto3" json:"catalog,omitempty"`
 	// The name of the CRD. Required.
 	Crd string `protobuf:"bytes,2,opt,name=crd,proto3" json:"crd,omitempty"`
-	// The versions that objects in storage may still have. Each must be in spec.versions, and the storage version must be
-	// included. Required.
+	// The versions that objects in storage may still have. An empty list becomes the storage version, as in an API server.
 	StoredVersions []string `protobuf:"bytes,3,rep,name=stored_versions,json=storedVersions,proto3" json:"stored_versions,omitempty"`
 	// Write only if this is the current etag of the CRD; otherwise ETAG_MISMATCH. Default: empty, no precondition.
 	Etag          string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
@@ -3018,7 +3107,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\tlist_kind\x18\x05 \x01(\tR\blistKind\x12\x1e\n" +
 	"\n" +
 	"categories\x18\x06 \x03(\tR\n" +
-	"categories\"\xc9\x04\n" +
+	"categories\"\x8c\x05\n" +
 	"\x03Crd\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -3041,7 +3130,9 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x06status\x18\x0e \x01(\v2\x15.crdeval.v1.CrdStatusR\x06status\x124\n" +
 	"\n" +
 	"conversion\x18\x0f \x01(\v2\x14.crdeval.v1.DocumentR\n" +
-	"conversion\"\xa8\x02\n" +
+	"conversion\x12\x1b\n" +
+	"\tas_stored\x18\x10 \x01(\bR\basStored\x12$\n" +
+	"\x0enot_older_than\x18\x11 \x01(\x03R\fnotOlderThan\"\xa8\x02\n" +
 	"\tCrdStatus\x12 \n" +
 	"\vestablished\x18\x01 \x01(\bR\vestablished\x128\n" +
 	"\n" +
@@ -3050,7 +3141,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x0fstored_versions\x18\x03 \x03(\tR\x0estoredVersions\x12;\n" +
 	"\x0eaccepted_names\x18\x04 \x01(\v2\x14.crdeval.v1.CrdNamesR\racceptedNames\x12/\n" +
 	"\x13observed_generation\x18\x05 \x01(\x03R\x12observedGeneration\x12(\n" +
-	"\x04json\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x04json\"\xcb\x01\n" +
+	"\x04json\x18\x06 \x01(\v2\x14.crdeval.v1.DocumentR\x04json\"\xaf\x02\n" +
 	"\x12RegisterCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
@@ -3059,13 +3150,17 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"createOnly\x124\n" +
 	"\n" +
 	"conversion\x18\x05 \x01(\v2\x14.crdeval.v1.DocumentR\n" +
-	"conversion\"\xd4\x01\n" +
+	"conversion\x12\x1b\n" +
+	"\tas_stored\x18\x06 \x01(\bR\basStored\x12$\n" +
+	"\x0enot_older_than\x18\a \x01(\x03R\fnotOlderThan\x12\x1f\n" +
+	"\vwith_status\x18\b \x01(\bR\n" +
+	"withStatus\"\xd4\x01\n" +
 	"\x13RegisterCrdResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12-\n" +
 	"\x06report\x18\x02 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12!\n" +
 	"\x03crd\x18\x03 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
 	"\x05token\x18\x04 \x01(\tR\x05token\x129\n" +
-	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"\xb0\x01\n" +
+	"\aoutcome\x18\x05 \x01(\x0e2\x1f.crdeval.v1.RegistrationOutcomeR\aoutcome\"\xf3\x01\n" +
 	"\x11RegisterCrdsEntry\x120\n" +
 	"\bmanifest\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x12\n" +
 	"\x04etag\x18\x02 \x01(\tR\x04etag\x12\x1f\n" +
@@ -3073,7 +3168,9 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"createOnly\x124\n" +
 	"\n" +
 	"conversion\x18\x04 \x01(\v2\x14.crdeval.v1.DocumentR\n" +
-	"conversion\"h\n" +
+	"conversion\x12\x1b\n" +
+	"\tas_stored\x18\x05 \x01(\bR\basStored\x12$\n" +
+	"\x0enot_older_than\x18\x06 \x01(\x03R\fnotOlderThan\"h\n" +
 	"\x13RegisterCrdsRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x127\n" +
 	"\aentries\x18\x02 \x03(\v2\x1d.crdeval.v1.RegisterCrdsEntryR\aentries\"\xa3\x01\n" +
@@ -3084,11 +3181,13 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x06result\"f\n" +
 	"\x14RegisterCrdsResponse\x128\n" +
 	"\aresults\x18\x01 \x03(\v2\x1e.crdeval.v1.RegisterCrdsResultR\aresults\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"x\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"\x99\x01\n" +
 	"\x0fCheckCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12\x19\n" +
-	"\bat_least\x18\x03 \x01(\tR\aatLeast\"\xbb\x01\n" +
+	"\bat_least\x18\x03 \x01(\tR\aatLeast\x12\x1f\n" +
+	"\vwith_status\x18\x04 \x01(\bR\n" +
+	"withStatus\"\xbb\x01\n" +
 	"\x10CheckCrdResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12-\n" +
 	"\x06report\x18\x02 \x01(\v2\x15.crdeval.v1.CrdReportR\x06report\x12!\n" +
@@ -3112,11 +3211,12 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x10ListCrdsResponse\x12#\n" +
 	"\x04crds\x18\x01 \x03(\v2\x0f.crdeval.v1.CrdR\x04crds\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\tR\x05token\"R\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\"x\n" +
 	"\x10DeleteCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x12\n" +
-	"\x04etag\x18\x03 \x01(\tR\x04etag\")\n" +
+	"\x04etag\x18\x03 \x01(\tR\x04etag\x12$\n" +
+	"\x0enot_older_than\x18\x04 \x01(\x03R\fnotOlderThan\")\n" +
 	"\x11DeleteCrdResponse\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\"\x83\x01\n" +
 	"\x18SetStoredVersionsRequest\x12\x18\n" +

@@ -53,7 +53,9 @@ type RegistryServiceClient interface {
 	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
 	// status is HTTP 200. Registering the same CRD again changes nothing.
 	//
-	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, QUOTA_EXCEEDED.
+	// A server with its own storage of CRDs can mirror it with `as_stored` and `not_older_than`.
+	//
+	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, CRD_OUTDATED, QUOTA_EXCEEDED.
 	RegisterCrd(ctx context.Context, in *RegisterCrdRequest, opts ...grpc.CallOption) (*RegisterCrdResponse, error)
 	// Registers CRDs one after the other, each as RegisterCrd does, for example a directory of manifests in one call.
 	// Result i belongs to entry i. An entry that is rejected or fails does not affect the others. If the call ends early,
@@ -80,15 +82,16 @@ type RegistryServiceClient interface {
 	ListCrds(ctx context.Context, in *ListCrdsRequest, opts ...grpc.CallOption) (*ListCrdsResponse, error)
 	// Removes a CRD and all its revisions from a catalog.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH.
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, CRD_OUTDATED.
 	DeleteCrd(ctx context.Context, in *DeleteCrdRequest, opts ...grpc.CallOption) (*DeleteCrdResponse, error)
 	// Replaces status.storedVersions of a CRD, as a write to the status subresource does after all objects were migrated.
 	// A later revision may drop the versions that are removed from the list. The call changes the etag but not the
 	// revision.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT if the list lacks the storage version or
-	// has a version that is not in spec.versions. An API server accepts such a list, but then rejects every later update
-	// of the CRD.
+	// Like an API server, the call accepts any list. A version that is not in spec.versions makes every later update of the
+	// CRD fail, until it is removed from the list. The next update adds a missing storage version.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; LIMIT_EXCEEDED above 1,000 versions.
 	SetStoredVersions(ctx context.Context, in *SetStoredVersionsRequest, opts ...grpc.CallOption) (*SetStoredVersionsResponse, error)
 	// Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
 	// have the conversion strategy Webhook. The call checks the rules against the schemas of the CRD, and tests the laws
@@ -320,7 +323,9 @@ type RegistryServiceServer interface {
 	// ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
 	// status is HTTP 200. Registering the same CRD again changes nothing.
 	//
-	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, QUOTA_EXCEEDED.
+	// A server with its own storage of CRDs can mirror it with `as_stored` and `not_older_than`.
+	//
+	// Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, CRD_OUTDATED, QUOTA_EXCEEDED.
 	RegisterCrd(context.Context, *RegisterCrdRequest) (*RegisterCrdResponse, error)
 	// Registers CRDs one after the other, each as RegisterCrd does, for example a directory of manifests in one call.
 	// Result i belongs to entry i. An entry that is rejected or fails does not affect the others. If the call ends early,
@@ -347,15 +352,16 @@ type RegistryServiceServer interface {
 	ListCrds(context.Context, *ListCrdsRequest) (*ListCrdsResponse, error)
 	// Removes a CRD and all its revisions from a catalog.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH.
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, CRD_OUTDATED.
 	DeleteCrd(context.Context, *DeleteCrdRequest) (*DeleteCrdResponse, error)
 	// Replaces status.storedVersions of a CRD, as a write to the status subresource does after all objects were migrated.
 	// A later revision may drop the versions that are removed from the list. The call changes the etag but not the
 	// revision.
 	//
-	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT if the list lacks the storage version or
-	// has a version that is not in spec.versions. An API server accepts such a list, but then rejects every later update
-	// of the CRD.
+	// Like an API server, the call accepts any list. A version that is not in spec.versions makes every later update of the
+	// CRD fail, until it is removed from the list. The next update adds a missing storage version.
+	//
+	// Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; LIMIT_EXCEEDED above 1,000 versions.
 	SetStoredVersions(context.Context, *SetStoredVersionsRequest) (*SetStoredVersionsResponse, error)
 	// Sets the rules that convert objects between the versions of a CRD, instead of its conversion webhook. The CRD must
 	// have the conversion strategy Webhook. The call checks the rules against the schemas of the CRD, and tests the laws

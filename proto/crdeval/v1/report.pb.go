@@ -433,6 +433,7 @@ type CrdReport struct {
 	// The violations for which Kubernetes would reject the CRD. Empty if it is accepted.
 	Violations []*Violation `protobuf:"bytes,1,rep,name=violations,proto3" json:"violations,omitempty"`
 	// Warnings of Kubernetes and of crdeval: unknown fields, schemas with an unexpected effect.
+	// `kubernetes_warnings` has those that an API server sends.
 	Warnings []string `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The versions, in Kubernetes' order of priority. Empty if they cannot be read from the manifest.
 	Versions []*VersionReport `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
@@ -450,9 +451,11 @@ type CrdReport struct {
 	// The report about the conversion rules of the request, or else about those of the registered CRD, which are checked
 	// against this manifest. Absent if the CRD has no rules. If rules of the registered CRD do not fit, the CRD is accepted
 	// nevertheless, but conversions fail until you set other rules.
-	Conversion    *ConversionReport `protobuf:"bytes,8,opt,name=conversion,proto3" json:"conversion,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Conversion *ConversionReport `protobuf:"bytes,8,opt,name=conversion,proto3" json:"conversion,omitempty"`
+	// The warnings of `warnings` that an API server sends, in the same order.
+	KubernetesWarnings []string `protobuf:"bytes,9,rep,name=kubernetes_warnings,json=kubernetesWarnings,proto3" json:"kubernetes_warnings,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *CrdReport) Reset() {
@@ -541,6 +544,13 @@ func (x *CrdReport) GetConversion() *ConversionReport {
 	return nil
 }
 
+func (x *CrdReport) GetKubernetesWarnings() []string {
+	if x != nil {
+		return x.KubernetesWarnings
+	}
+	return nil
+}
+
 var File_crdeval_v1_report_proto protoreflect.FileDescriptor
 
 const file_crdeval_v1_report_proto_rawDesc = "" +
@@ -583,7 +593,7 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\x0eestimated_cost\x18\x04 \x01(\x04R\restimatedCost\x12\x1d\n" +
 	"\n" +
 	"cost_limit\x18\x05 \x01(\x04R\tcostLimit\x12.\n" +
-	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xf3\x02\n" +
+	"\x13lowest_minor_reason\x18\x06 \x01(\tR\x11lowestMinorReason\"\xa4\x03\n" +
 	"\tCrdReport\x125\n" +
 	"\n" +
 	"violations\x18\x01 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
@@ -596,7 +606,8 @@ const file_crdeval_v1_report_proto_rawDesc = "" +
 	"\x06update\x18\a \x01(\bR\x06update\x12<\n" +
 	"\n" +
 	"conversion\x18\b \x01(\v2\x1c.crdeval.v1.ConversionReportR\n" +
-	"conversionBH\n" +
+	"conversion\x12/\n" +
+	"\x13kubernetes_warnings\x18\t \x03(\tR\x12kubernetesWarningsBH\n" +
 	"\rio.crdeval.v1P\x01Z5github.com/crdeval/crdeval/proto/crdeval/v1;crdevalv1b\x06proto3"
 
 var (

@@ -541,7 +541,7 @@ type Rejection struct {
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The text that kubectl prints.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// The whole metav1.Status, as kubectl shows it. Absent unless EvaluationOptions.with_status is set.
+	// The whole metav1.Status, as kubectl shows it. Absent unless `with_status` is set.
 	Status *Document `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	// The error in `message` without what an API server puts before it: "strict decoding error: unknown field …" instead of
 	// "CronTab in version \"v1\" cannot be handled as a CronTab: strict decoding error: unknown field …". A server on

@@ -201,5 +201,13 @@ func (r *localRegistry) AllCRDs(established bool) []engine.CRD {
 	return all
 }
 
+// DescribeCRD describes a CRD. There is one revision of each.
+func (r *localRegistry) DescribeCRD(name, _ string) (engine.CRD, error) {
+	if c := r.crds[name]; c != nil {
+		return c.definition.CRD(c.existing.Status), nil
+	}
+	return engine.CRD{}, errNoCRD
+}
+
 // State changes with each registration.
 func (r *localRegistry) State() any { return r.now }

@@ -27,7 +27,7 @@ var script = []func(context.Context, *registry.Registry) error{
 	registers("other", 0, large()),
 	registers("other", 1, "one"),
 	func(ctx context.Context, r *registry.Registry) error {
-		_, err := r.Delete(ctx, "default", name(1), "")
+		_, err := r.Delete(ctx, "default", name(1), registry.Precondition{})
 		return err
 	},
 	registers("default", 2, "one"),

@@ -41,7 +41,7 @@ type Registry interface {
 	// CRD returns a CRD; revision "" is the current one.
 	CRD(ctx context.Context, catalog, name, revision, atLeast string) (*registry.CRD, error)
 	// Delete removes a CRD that has the etag.
-	Delete(ctx context.Context, catalog, name, etag string) (token string, err error)
+	Delete(ctx context.Context, catalog, name string, p registry.Precondition) (token string, err error)
 }
 
 // Options configure a Loader.

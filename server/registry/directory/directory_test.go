@@ -247,7 +247,7 @@ func TestOtherClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.backend.Registry.Delete(t.Context(), "default", "bs.directory.example.com", ""); err != nil {
+	if _, err := w.backend.Registry.Delete(t.Context(), "default", "bs.directory.example.com", registry.Precondition{}); err != nil {
 		t.Fatal(err)
 	}
 	w.stays("as:mine os:mine")

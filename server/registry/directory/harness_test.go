@@ -84,7 +84,7 @@ func (b *backend) RegisterAll(ctx context.Context, catalog string, list []regist
 	return b.Registry.RegisterAll(ctx, catalog, list)
 }
 
-func (b *backend) Delete(ctx context.Context, catalog, name, etag string) (string, error) {
+func (b *backend) Delete(ctx context.Context, catalog, name string, p registry.Precondition) (string, error) {
 	b.mu.Lock()
 	err := b.fail
 	if err == nil {
@@ -94,7 +94,7 @@ func (b *backend) Delete(ctx context.Context, catalog, name, etag string) (strin
 	if err != nil {
 		return "", err
 	}
-	return b.Registry.Delete(ctx, catalog, name, etag)
+	return b.Registry.Delete(ctx, catalog, name, p)
 }
 
 func (b *backend) breakDown(err error) {

@@ -271,7 +271,7 @@ func (l *Loader) remove(ctx context.Context, c *registration) error {
 		return nil
 	}
 	if err == nil {
-		_, err = l.registry.Delete(ctx, l.o.Catalog, c.crd, current.Etag)
+		_, err = l.registry.Delete(ctx, l.o.Catalog, c.crd, registry.Precondition{Etag: current.Etag})
 	}
 	switch {
 	case err == nil:

@@ -195,20 +195,26 @@ class SetScaleResponse(_message.Message):
     def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., revision: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GetOpenApiRequest(_message.Message):
-    __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match")
+    __slots__ = ("catalog", "spec", "group", "version", "at_least", "if_none_match", "crd", "revision", "models")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     SPEC_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     IF_NONE_MATCH_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    MODELS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     spec: str
     group: str
     version: str
     at_least: str
     if_none_match: str
-    def __init__(self, catalog: _Optional[str] = ..., spec: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ...) -> None: ...
+    crd: str
+    revision: str
+    models: bool
+    def __init__(self, catalog: _Optional[str] = ..., spec: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., models: _Optional[bool] = ...) -> None: ...
 
 class GetOpenApiResponse(_message.Message):
     __slots__ = ("document", "etag")
@@ -219,22 +225,46 @@ class GetOpenApiResponse(_message.Message):
     def __init__(self, document: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ...) -> None: ...
 
 class DiscoverRequest(_message.Message):
-    __slots__ = ("catalog", "group", "version", "aggregated", "at_least", "if_none_match")
+    __slots__ = ("catalog", "group", "version", "aggregated", "at_least", "if_none_match", "crd", "revision")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     AGGREGATED_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     IF_NONE_MATCH_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     group: str
     version: str
     aggregated: bool
     at_least: str
     if_none_match: str
-    def __init__(self, catalog: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., aggregated: _Optional[bool] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ...) -> None: ...
+    crd: str
+    revision: str
+    def __init__(self, catalog: _Optional[str] = ..., group: _Optional[str] = ..., version: _Optional[str] = ..., aggregated: _Optional[bool] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ...) -> None: ...
 
 class DiscoverResponse(_message.Message):
+    __slots__ = ("document", "etag")
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    document: _document_pb2.Document
+    etag: str
+    def __init__(self, document: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ...) -> None: ...
+
+class GetCrdObjectRequest(_message.Message):
+    __slots__ = ("catalog", "crd", "at_least", "if_none_match")
+    CATALOG_FIELD_NUMBER: _ClassVar[int]
+    CRD_FIELD_NUMBER: _ClassVar[int]
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    IF_NONE_MATCH_FIELD_NUMBER: _ClassVar[int]
+    catalog: str
+    crd: str
+    at_least: str
+    if_none_match: str
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., at_least: _Optional[str] = ..., if_none_match: _Optional[str] = ...) -> None: ...
+
+class GetCrdObjectResponse(_message.Message):
     __slots__ = ("document", "etag")
     DOCUMENT_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]

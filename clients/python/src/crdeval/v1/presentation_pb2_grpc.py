@@ -78,6 +78,11 @@ class PresentationServiceStub:
                 request_serializer=crdeval_dot_v1_dot_presentation__pb2.DiscoverRequest.SerializeToString,
                 response_deserializer=crdeval_dot_v1_dot_presentation__pb2.DiscoverResponse.FromString,
                 _registered_method=True)
+        self.GetCrdObject = channel.unary_unary(
+                '/crdeval.v1.PresentationService/GetCrdObject',
+                request_serializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectRequest.SerializeToString,
+                response_deserializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectResponse.FromString,
+                _registered_method=True)
         self.GetFieldManagement = channel.unary_unary(
                 '/crdeval.v1.PresentationService/GetFieldManagement',
                 request_serializer=crdeval_dot_v1_dot_presentation__pb2.GetFieldManagementRequest.SerializeToString,
@@ -150,7 +155,8 @@ class PresentationServiceServicer:
         Over REST the body is the document. ETag and If-None-Match (304) are supported. The query parameters `hash` and
         `timeout`, which Kubernetes clients send, have no effect.
 
-        Errors: GROUP_VERSION_NOT_FOUND; LIMIT_EXCEEDED for a document larger than max_message_bytes.
+        Errors: GROUP_VERSION_NOT_FOUND, over REST as a metav1.Status; LIMIT_EXCEEDED for a document larger than
+        max_message_bytes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -166,7 +172,18 @@ class PresentationServiceServicer:
         application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`, or with `aggregated`. ETag and If-None-Match
         (304) are supported. The query parameter `timeout` has no effect.
 
-        Errors: GROUP_VERSION_NOT_FOUND.
+        Errors: GROUP_VERSION_NOT_FOUND, over REST as a metav1.Status.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetCrdObject(self, request, context):
+        """Returns a registered CRD as a Kubernetes object, as `kubectl get crd -o yaml` shows it without managed fields: metadata
+        with uid, resourceVersion, generation and creationTimestamp, then spec and status. Below `/v1/catalogs/{catalog}` the
+        path is that of an API server. Over REST the body is the object. ETag and If-None-Match (304) are supported.
+
+        Errors: CRD_NOT_FOUND, over REST as a metav1.Status.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -222,6 +239,11 @@ def add_PresentationServiceServicer_to_server(servicer, server):
                     servicer.Discover,
                     request_deserializer=crdeval_dot_v1_dot_presentation__pb2.DiscoverRequest.FromString,
                     response_serializer=crdeval_dot_v1_dot_presentation__pb2.DiscoverResponse.SerializeToString,
+            ),
+            'GetCrdObject': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCrdObject,
+                    request_deserializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectRequest.FromString,
+                    response_serializer=crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectResponse.SerializeToString,
             ),
             'GetFieldManagement': grpc.unary_unary_rpc_method_handler(
                     servicer.GetFieldManagement,
@@ -410,6 +432,33 @@ class PresentationService:
             '/crdeval.v1.PresentationService/Discover',
             crdeval_dot_v1_dot_presentation__pb2.DiscoverRequest.SerializeToString,
             crdeval_dot_v1_dot_presentation__pb2.DiscoverResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCrdObject(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/crdeval.v1.PresentationService/GetCrdObject',
+            crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectRequest.SerializeToString,
+            crdeval_dot_v1_dot_presentation__pb2.GetCrdObjectResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -124,7 +124,7 @@ class CrdNames(_message.Message):
     def __init__(self, plural: _Optional[str] = ..., singular: _Optional[str] = ..., short_names: _Optional[_Iterable[str]] = ..., kind: _Optional[str] = ..., list_kind: _Optional[str] = ..., categories: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Crd(_message.Message):
-    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "names", "scope", "versions", "storage_version", "manifest", "status", "conversion")
+    __slots__ = ("catalog", "name", "revision", "etag", "generation", "create_time", "update_time", "group", "names", "scope", "versions", "storage_version", "manifest", "status", "conversion", "as_stored", "not_older_than")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +140,8 @@ class Crd(_message.Message):
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     CONVERSION_FIELD_NUMBER: _ClassVar[int]
+    AS_STORED_FIELD_NUMBER: _ClassVar[int]
+    NOT_OLDER_THAN_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     name: str
     revision: str
@@ -155,7 +157,9 @@ class Crd(_message.Message):
     manifest: _document_pb2.Document
     status: CrdStatus
     conversion: _document_pb2.Document
-    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., names: _Optional[_Union[CrdNames, _Mapping]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[_report_pb2.CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., status: _Optional[_Union[CrdStatus, _Mapping]] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    as_stored: bool
+    not_older_than: int
+    def __init__(self, catalog: _Optional[str] = ..., name: _Optional[str] = ..., revision: _Optional[str] = ..., etag: _Optional[str] = ..., generation: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., group: _Optional[str] = ..., names: _Optional[_Union[CrdNames, _Mapping]] = ..., scope: _Optional[str] = ..., versions: _Optional[_Iterable[_Union[_report_pb2.CrdVersion, _Mapping]]] = ..., storage_version: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., status: _Optional[_Union[CrdStatus, _Mapping]] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., as_stored: _Optional[bool] = ..., not_older_than: _Optional[int] = ...) -> None: ...
 
 class CrdStatus(_message.Message):
     __slots__ = ("established", "conditions", "stored_versions", "accepted_names", "observed_generation", "json")
@@ -174,18 +178,24 @@ class CrdStatus(_message.Message):
     def __init__(self, established: _Optional[bool] = ..., conditions: _Optional[_Iterable[_Union[CrdCondition, _Mapping]]] = ..., stored_versions: _Optional[_Iterable[str]] = ..., accepted_names: _Optional[_Union[CrdNames, _Mapping]] = ..., observed_generation: _Optional[int] = ..., json: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
 
 class RegisterCrdRequest(_message.Message):
-    __slots__ = ("catalog", "manifest", "etag", "create_only", "conversion")
+    __slots__ = ("catalog", "manifest", "etag", "create_only", "conversion", "as_stored", "not_older_than", "with_status")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     CREATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     CONVERSION_FIELD_NUMBER: _ClassVar[int]
+    AS_STORED_FIELD_NUMBER: _ClassVar[int]
+    NOT_OLDER_THAN_FIELD_NUMBER: _ClassVar[int]
+    WITH_STATUS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     manifest: _document_pb2.Document
     etag: str
     create_only: bool
     conversion: _document_pb2.Document
-    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    as_stored: bool
+    not_older_than: int
+    with_status: bool
+    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., as_stored: _Optional[bool] = ..., not_older_than: _Optional[int] = ..., with_status: _Optional[bool] = ...) -> None: ...
 
 class RegisterCrdResponse(_message.Message):
     __slots__ = ("accepted", "report", "crd", "token", "outcome")
@@ -202,16 +212,20 @@ class RegisterCrdResponse(_message.Message):
     def __init__(self, accepted: _Optional[bool] = ..., report: _Optional[_Union[_report_pb2.CrdReport, _Mapping]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ..., outcome: _Optional[_Union[RegistrationOutcome, str]] = ...) -> None: ...
 
 class RegisterCrdsEntry(_message.Message):
-    __slots__ = ("manifest", "etag", "create_only", "conversion")
+    __slots__ = ("manifest", "etag", "create_only", "conversion", "as_stored", "not_older_than")
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     CREATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     CONVERSION_FIELD_NUMBER: _ClassVar[int]
+    AS_STORED_FIELD_NUMBER: _ClassVar[int]
+    NOT_OLDER_THAN_FIELD_NUMBER: _ClassVar[int]
     manifest: _document_pb2.Document
     etag: str
     create_only: bool
     conversion: _document_pb2.Document
-    def __init__(self, manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ...) -> None: ...
+    as_stored: bool
+    not_older_than: int
+    def __init__(self, manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., etag: _Optional[str] = ..., create_only: _Optional[bool] = ..., conversion: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., as_stored: _Optional[bool] = ..., not_older_than: _Optional[int] = ...) -> None: ...
 
 class RegisterCrdsRequest(_message.Message):
     __slots__ = ("catalog", "entries")
@@ -240,14 +254,16 @@ class RegisterCrdsResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[RegisterCrdsResult, _Mapping]]] = ..., token: _Optional[str] = ...) -> None: ...
 
 class CheckCrdRequest(_message.Message):
-    __slots__ = ("catalog", "manifest", "at_least")
+    __slots__ = ("catalog", "manifest", "at_least", "with_status")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    WITH_STATUS_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     manifest: _document_pb2.Document
     at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    with_status: bool
+    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., at_least: _Optional[str] = ..., with_status: _Optional[bool] = ...) -> None: ...
 
 class CheckCrdResponse(_message.Message):
     __slots__ = ("accepted", "report", "crd", "outcome")
@@ -306,14 +322,16 @@ class ListCrdsResponse(_message.Message):
     def __init__(self, crds: _Optional[_Iterable[_Union[Crd, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., token: _Optional[str] = ...) -> None: ...
 
 class DeleteCrdRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "etag")
+    __slots__ = ("catalog", "crd", "etag", "not_older_than")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
+    NOT_OLDER_THAN_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     crd: str
     etag: str
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., etag: _Optional[str] = ...) -> None: ...
+    not_older_than: int
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., etag: _Optional[str] = ..., not_older_than: _Optional[int] = ...) -> None: ...
 
 class DeleteCrdResponse(_message.Message):
     __slots__ = ("token",)

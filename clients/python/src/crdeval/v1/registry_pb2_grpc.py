@@ -127,7 +127,9 @@ class RegistryServiceServicer:
         ratcheting applies. If Kubernetes would reject the CRD, `accepted` is false. This is not an error: over REST the
         status is HTTP 200. Registering the same CRD again changes nothing.
 
-        Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, QUOTA_EXCEEDED.
+        A server with its own storage of CRDs can mirror it with `as_stored` and `not_older_than`.
+
+        Errors: CATALOG_NOT_FOUND, MANIFEST_UNREADABLE, ETAG_MISMATCH, CRD_EXISTS, CRD_OUTDATED, QUOTA_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -179,7 +181,7 @@ class RegistryServiceServicer:
     def DeleteCrd(self, request, context):
         """Removes a CRD and all its revisions from a catalog.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH.
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH, CRD_OUTDATED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -190,9 +192,10 @@ class RegistryServiceServicer:
         A later revision may drop the versions that are removed from the list. The call changes the etag but not the
         revision.
 
-        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; INVALID_ARGUMENT if the list lacks the storage version or
-        has a version that is not in spec.versions. An API server accepts such a list, but then rejects every later update
-        of the CRD.
+        Like an API server, the call accepts any list. A version that is not in spec.versions makes every later update of the
+        CRD fail, until it is removed from the list. The next update adds a missing storage version.
+
+        Errors: CATALOG_NOT_FOUND, CRD_NOT_FOUND, ETAG_MISMATCH; LIMIT_EXCEEDED above 1,000 versions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -79,7 +79,7 @@ class VersionReport(_message.Message):
     def __init__(self, version: _Optional[_Union[CrdVersion, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., rules: _Optional[_Iterable[_Union[RuleReport, _Mapping]]] = ..., estimated_cost: _Optional[int] = ..., cost_limit: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ...) -> None: ...
 
 class CrdReport(_message.Message):
-    __slots__ = ("violations", "warnings", "versions", "rejection", "lowest_minor", "lowest_minor_reason", "update", "conversion")
+    __slots__ = ("violations", "warnings", "versions", "rejection", "lowest_minor", "lowest_minor_reason", "update", "conversion", "kubernetes_warnings")
     VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +88,7 @@ class CrdReport(_message.Message):
     LOWEST_MINOR_REASON_FIELD_NUMBER: _ClassVar[int]
     UPDATE_FIELD_NUMBER: _ClassVar[int]
     CONVERSION_FIELD_NUMBER: _ClassVar[int]
+    KUBERNETES_WARNINGS_FIELD_NUMBER: _ClassVar[int]
     violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
     warnings: _containers.RepeatedScalarFieldContainer[str]
     versions: _containers.RepeatedCompositeFieldContainer[VersionReport]
@@ -96,4 +97,5 @@ class CrdReport(_message.Message):
     lowest_minor_reason: str
     update: bool
     conversion: _conversion_pb2.ConversionReport
-    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ..., conversion: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ...) -> None: ...
+    kubernetes_warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., versions: _Optional[_Iterable[_Union[VersionReport, _Mapping]]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., lowest_minor: _Optional[int] = ..., lowest_minor_reason: _Optional[str] = ..., update: _Optional[bool] = ..., conversion: _Optional[_Union[_conversion_pb2.ConversionReport, _Mapping]] = ..., kubernetes_warnings: _Optional[_Iterable[str]] = ...) -> None: ...
