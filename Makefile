@@ -68,6 +68,7 @@ lint: export GOLANGCI_LINT_CACHE = $(CACHE)/lint # results contain absolute path
 lint: $(CACHE)/golangci-lint generate-tools prose ## Run golangci-lint, buf lint and Vale
 	$(CACHE)/golangci-lint run ./...
 	cd engine/conformance && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+	cd clients/apiserver && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	$(CURDIR)/.tools/generate.sh lint
 
 .PHONY: prose
@@ -100,6 +101,10 @@ conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME 
 	@cd engine/conformance && go run ./cmd/conformance -suite '$(SUITE)' -n $(N) -seed $(SEED)
 	@[ -n '$(SUITE)' ] || { CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./engine/... && \
 		cd engine/conformance && CRDEVAL_VOLUME=$(VOLUME) $(GOTEST) ./...; }
+
+.PHONY: apiserver
+apiserver: ## Test clients/apiserver, which serves custom resources on k8s.io/apiserver
+	cd clients/apiserver && $(GOTEST) -race ./...
 
 .PHONY: cluster
 cluster: ## Test conversion webhooks with an API server for CRDs and etcd, in the process of the test

@@ -1,0 +1,215 @@
+package apiservertest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+)
+
+const widgets = `
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.replicas}}
+    selectableFields: [{jsonPath: .spec.color}]
+    additionalPrinterColumns: [{name: Size, type: integer, jsonPath: .spec.size}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer, maximum: 9, default: 1}
+              color: {type: string}
+            x-kubernetes-validations: [{rule: "self.size != 7", message: "no sevens"}]
+          status: {type: object, properties: {phase: {type: string}, replicas: {type: integer}}}
+  - name: v1beta1
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {size: {type: integer}, color: {type: string, default: red}}}}
+`
+
+func definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	check(t, yaml.UnmarshalStrict([]byte(widgets), crd))
+	return crd
+}
+
+func client(t *testing.T, config *rest.Config, version string) dynamic.ResourceInterface {
+	t.Helper()
+	c, err := dynamic.NewForConfig(config)
+	check(t, err)
+	return c.Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "widgets"}).Namespace("default")
+}
+
+func widget(name, spec string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"` + name + `"},"spec":` + spec + `}`
+	if err := u.UnmarshalJSON([]byte(text)); err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func spec(u *unstructured.Unstructured, part string) string {
+	text, _ := json.Marshal(u.Object[part])
+	return string(text)
+}
+
+// TestStart runs the operations of a client against one server.
+func TestStart(t *testing.T) {
+	ctx := t.Context()
+	begin := time.Now()
+	config := Start(t, definition(t))
+	t.Logf("ready after %v", time.Since(begin))
+	v1, beta := client(t, config, "v1"), client(t, config, "v1beta1")
+
+	created, err := v1.Create(ctx, widget("a", `{"x":1,"color":"blue"}`), metav1.CreateOptions{})
+	check(t, err)
+	if got := spec(created, "spec"); got != `{"color":"blue","size":1}` {
+		t.Errorf("created %s", got)
+	}
+	if created.GetUID() == "" || created.GetResourceVersion() == "" || created.GetGeneration() != 1 || len(created.GetManagedFields()) != 1 {
+		t.Errorf("metadata: %v", created.Object["metadata"])
+	}
+
+	events, err := v1.Watch(ctx, metav1.ListOptions{ResourceVersion: created.GetResourceVersion()})
+	check(t, err)
+	defer events.Stop()
+
+	_, err = v1.Create(ctx, widget("b", `{"size":10}`), metav1.CreateOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `spec.size: Invalid value: 10`) {
+		t.Errorf("beyond the maximum: %v", err)
+	}
+	_, err = v1.Create(ctx, widget("b", `{"size":7}`), metav1.CreateOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `no sevens`) {
+		t.Errorf("against the rule: %v", err)
+	}
+	_, err = v1.Create(ctx, widget("b", `{"x":1}`), metav1.CreateOptions{FieldValidation: "Strict"})
+	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), `unknown field "spec.x"`) {
+		t.Errorf("an unknown field: %v", err)
+	}
+
+	patched, err := v1.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"size":2},"status":{"phase":"ignored"}}`), metav1.PatchOptions{})
+	check(t, err)
+	if patched.GetGeneration() != 2 || spec(patched, "status") != "null" {
+		t.Errorf("patched %v", patched.Object)
+	}
+	same, err := v1.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"size":2}}`), metav1.PatchOptions{})
+	check(t, err)
+	if same.GetResourceVersion() != patched.GetResourceVersion() {
+		t.Errorf("a patch without a change wrote the object")
+	}
+	status, err := v1.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"size":3},"status":{"phase":"ready"}}`), metav1.PatchOptions{}, "status")
+	check(t, err)
+	if spec(status, "spec") != `{"color":"blue","size":2}` || spec(status, "status") != `{"phase":"ready"}` || status.GetGeneration() != 2 {
+		t.Errorf("status patched: %v", status.Object)
+	}
+	scaled, err := v1.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"replicas":5}}`), metav1.PatchOptions{}, "scale")
+	check(t, err)
+	whole, err := v1.Get(ctx, "a", metav1.GetOptions{})
+	check(t, err)
+	if scaled.GetKind() != "Scale" || spec(scaled, "spec") != `{"replicas":5}` || spec(whole, "spec") != `{"color":"blue","size":5}` {
+		t.Errorf("scaled %v, object %v", scaled.Object, whole.Object)
+	}
+	_, err = v1.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"replicas":10}}`), metav1.PatchOptions{}, "scale")
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("scaled beyond the maximum: %v", err)
+	}
+	stale := created.DeepCopy()
+	stale.Object["spec"] = map[string]any{"size": int64(4)}
+	if _, err := v1.Update(ctx, stale, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("an update of an old state: %v", err)
+	}
+	for _, want := range []string{patched.GetResourceVersion(), status.GetResourceVersion()} {
+		e := <-events.ResultChan()
+		if u := e.Object.(*unstructured.Unstructured); e.Type != watch.Modified || u.GetResourceVersion() != want {
+			t.Errorf("event %s %v, want version %s", e.Type, u.Object, want)
+		}
+	}
+
+	other, err := beta.Get(ctx, "a", metav1.GetOptions{})
+	check(t, err)
+	if other.GetAPIVersion() != "example.com/v1beta1" || spec(other, "status") != "null" {
+		t.Errorf("v1beta1: %v", other.Object)
+	}
+	list, err := v1.List(ctx, metav1.ListOptions{FieldSelector: "spec.color=blue"})
+	check(t, err)
+	none, err := v1.List(ctx, metav1.ListOptions{FieldSelector: "spec.color=red"})
+	check(t, err)
+	if len(list.Items) != 1 || len(none.Items) != 0 {
+		t.Errorf("selected %d blue and %d red", len(list.Items), len(none.Items))
+	}
+	check(t, v1.Delete(ctx, "a", metav1.DeleteOptions{}))
+	if _, err := v1.Get(ctx, "a", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("after the deletion: %v", err)
+	}
+}
+
+// TestApply checks server-side apply with a conflict.
+func TestApply(t *testing.T) {
+	ctx := t.Context()
+	v1 := client(t, Start(t, definition(t)), "v1")
+	applied, err := v1.Apply(ctx, "a", widget("a", `{"color":"blue"}`), metav1.ApplyOptions{FieldManager: "one"})
+	check(t, err)
+	if spec(applied, "spec") != `{"color":"blue","size":1}` {
+		t.Errorf("applied %v", applied.Object)
+	}
+	_, err = v1.Apply(ctx, "a", widget("a", `{"color":"red"}`), metav1.ApplyOptions{FieldManager: "two"})
+	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), `conflict with "one"`) {
+		t.Errorf("without force: %v", err)
+	}
+	forced, err := v1.Apply(ctx, "a", widget("a", `{"color":"red"}`), metav1.ApplyOptions{FieldManager: "two", Force: true})
+	check(t, err)
+	managers := []string{}
+	for _, m := range forced.GetManagedFields() {
+		managers = append(managers, m.Manager)
+	}
+	if !slices.Contains(managers, "two") || spec(forced, "spec") != `{"color":"red","size":1}` {
+		t.Errorf("forced %v", forced.Object)
+	}
+}
+
+// TestTable checks the columns and the rows of a list.
+func TestTable(t *testing.T) {
+	ctx := t.Context()
+	config := Start(t, definition(t))
+	_, err := client(t, config, "v1").Create(ctx, widget("a", `{"size":3}`), metav1.CreateOptions{})
+	check(t, err)
+	c, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
+	check(t, err)
+	text, err := c.Get().AbsPath("/apis/example.com/v1/widgets").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
+	check(t, err)
+	table := metav1.Table{}
+	check(t, json.Unmarshal(text, &table))
+	if len(table.Rows) != 1 || len(table.ColumnDefinitions) != 2 || table.ColumnDefinitions[1].Name != "Size" || table.Rows[0].Cells[1] != float64(3) {
+		t.Errorf("table %s", text)
+	}
+	if !strings.Contains(string(table.Rows[0].Object.Raw), `"PartialObjectMetadata"`) {
+		t.Errorf("object of the row: %s", table.Rows[0].Object.Raw)
+	}
+}

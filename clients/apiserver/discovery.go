@@ -1,0 +1,129 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	informers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/endpoints/discovery"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// discoverer publishes what the established CRDs serve.
+type discoverer struct {
+	handler *handler
+	groups  discovery.GroupManager
+	all     aggregated.ResourceManager
+	changed chan struct{} // capacity 1
+	current atomic.Pointer[engine.Discovery]
+	known   map[string]bool // the groups in groups
+}
+
+// watch makes the discoverer follow the informer. An event comes after the lister of the handler has its CRD, so a
+// published resource is always served.
+func (d *discoverer) watch(informer informers.CustomResourceDefinitionInformer) error {
+	d.current.Store(engine.Discover())
+	signal := func() {
+		select {
+		case d.changed <- struct{}{}:
+		default:
+		}
+	}
+	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { signal() },
+		UpdateFunc: func(any, any) { signal() },
+		DeleteFunc: func(any) { signal() },
+	})
+	return err
+}
+
+// run publishes until the context ends.
+func (d *discoverer) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.changed:
+			if err := d.publish(ctx); err != nil {
+				utilruntime.HandleErrorWithContext(ctx, err, "Publish discovery")
+			}
+		}
+	}
+}
+
+func (d *discoverer) publish(ctx context.Context) error {
+	crds, err := d.handler.lister.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	var described []engine.CRD
+	for _, crd := range crds {
+		if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+			continue
+		}
+		r, err := d.handler.resource(ctx, crd)
+		if err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
+			continue
+		}
+		described = append(described, r.definition.CRD(crd.Status))
+	}
+	next := engine.Discover(described...)
+	text, _ := next.Aggregated()
+	var list apidiscoveryv2.APIGroupDiscoveryList
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	d.current.Store(next)
+	known := map[string]bool{}
+	for i := range list.Items {
+		var group metav1.APIGroup
+		if err := json.Unmarshal(next.Group(list.Items[i].Name), &group); err != nil {
+			return err
+		}
+		d.groups.AddGroup(group)
+		known[group.Name] = true
+	}
+	for name := range d.known {
+		if !known[name] {
+			d.groups.RemoveGroup(name)
+		}
+	}
+	d.known = known
+	d.all.SetGroups(list.Items)
+	return nil
+}
+
+// ServeHTTP serves /apis/{group} and /apis/{group}/{version}.
+func (d *discoverer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var text []byte
+	switch parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); {
+	case len(parts) == 2:
+		text = d.current.Load().Group(parts[1])
+	case len(parts) == 3:
+		text = d.current.Load().Resources(parts[1], parts[2])
+	}
+	if text == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text)
+}
+
+// isDiscovery reports whether the path of a request is that of a group or a version.
+func isDiscovery(r *http.Request) bool {
+	return strings.Count(strings.Trim(r.URL.Path, "/"), "/") <= 2
+}

@@ -1,0 +1,89 @@
+// Package apiserver serves custom resources on k8s.io/apiserver: storage, watches, patches, preconditions and field
+// management are upstream's, and the treatment of each object is crdeval's.
+//
+// New returns a Server of CRDs and their objects. An Evaluator compiles the CRDs, and evaluates their objects; InProcess
+// does so in this process. Package apiservertest starts a Server in a test.
+//
+// The package is unfinished, and its API will change. It lacks an Evaluator that calls a sidecar, CBOR, and the columns of
+// a Scale. CRDs with conversion webhooks need engine.Options.Converter. upstream/run runs the integration tests of
+// k8s.io/apiextensions-apiserver against the package; not all of them pass.
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// Evaluator compiles CRDs. It is safe for concurrent use.
+type Evaluator interface {
+	// Compile compiles a CRD as it is stored, and does not judge it.
+	Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (Definition, error)
+}
+
+// Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. Admit, Read, Convert and
+// Default, FieldManagement and the selections are those of engine.Definition.
+type Definition interface {
+	Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
+	Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
+	Convert(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
+	Default(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
+	FieldManagement(version string) (engine.FieldManagement, error)
+	SelectableFields(version string) ([]string, error)
+	Select(ctx context.Context, version string, object engine.Document) ([]engine.SelectableField, error)
+	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
+	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
+	// PrintTable prints objects of a served version. The rows have no objects.
+	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) (*metav1.Table, error)
+	// CRD describes the CRD with a status, for discovery.
+	CRD(status engine.Status) engine.CRD
+	// Models returns engine.OpenAPIModels.
+	Models(ctx context.Context) ([]byte, error)
+}
+
+// InProcess is the Evaluator that runs the engine in this process.
+type InProcess struct {
+	// Options apply to every CRD. Existing and Terminating are ignored.
+	Options engine.Options
+}
+
+// Compile implements Evaluator.
+func (e InProcess) Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (Definition, error) {
+	o := e.Options
+	o.Existing, o.Terminating = nil, false
+	crd = crd.DeepCopy()
+	crd.APIVersion, crd.Kind = apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"
+	text, err := json.Marshal(crd)
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := engine.CompileAsStored(ctx, engine.JSON(text), o)
+	if err != nil {
+		return nil, err
+	}
+	return inProcess{d}, nil
+}
+
+type inProcess struct{ *engine.Definition }
+
+func (d inProcess) PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) (*metav1.Table, error) {
+	o.Object = engine.RowNone
+	t, err := d.Table(ctx, version, objects, o)
+	if err != nil {
+		return nil, err
+	}
+	table := &metav1.Table{}
+	return table, json.Unmarshal(t.JSON(), table)
+}
+
+func (d inProcess) Models(ctx context.Context) ([]byte, error) {
+	doc, err := engine.OpenAPIModels(ctx, d.CRD(engine.Status{}))
+	if err != nil {
+		return nil, err
+	}
+	return doc.JSON, nil
+}

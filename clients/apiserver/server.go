@@ -1,0 +1,139 @@
+package apiserver
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	externalinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	"k8s.io/apiextensions-apiserver/pkg/controller/apiapproval"
+	"k8s.io/apiextensions-apiserver/pkg/controller/establish"
+	"k8s.io/apiextensions-apiserver/pkg/controller/finalizer"
+	"k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapiv3"
+	"k8s.io/apiextensions-apiserver/pkg/controller/status"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
+)
+
+// Config describes a Server.
+type Config struct {
+	// Generic is the configuration of upstream's server. Its RESTOptionsGetter stores the CRDs.
+	Generic *genericapiserver.RecommendedConfig
+	// Evaluator evaluates CRDs and custom resources.
+	Evaluator Evaluator
+	// CustomResources has the options of the stores of custom resources. Their codec is ignored.
+	CustomResources generic.RESTOptionsGetter
+}
+
+// Server serves CRDs and their custom resources.
+type Server struct {
+	*genericapiserver.GenericAPIServer
+	informers externalinformers.SharedInformerFactory
+	synced    chan struct{}
+}
+
+// New returns a Server. Requests that it does not serve go to next.
+func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
+	complete := c.Generic.Complete()
+	complete.EnableDiscovery = true
+	generic, err := complete.New("crdeval-apiserver", next)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{GenericAPIServer: generic, synced: make(chan struct{})}
+	if err := s.RegisterMuxAndDiscoveryCompleteSignal("CRDInformerHasNotSynced", s.synced); err != nil {
+		return nil, err
+	}
+	if err := s.installDefinitions(complete.RESTOptionsGetter); err != nil {
+		return nil, err
+	}
+	client, err := clientset.NewForConfig(s.LoopbackClientConfig)
+	if err != nil {
+		return nil, err
+	}
+	s.informers = externalinformers.NewSharedInformerFactory(client, 5*time.Minute)
+	crds := s.informers.Apiextensions().V1().CustomResourceDefinitions()
+	establisher := establish.NewEstablishingController(crds, client.ApiextensionsV1())
+	unserved := next.UnprotectedHandler()
+	if unserved == nil {
+		unserved = http.NotFoundHandler()
+	}
+	h := &handler{
+		evaluator: c.Evaluator, lister: crds.Lister(), storage: c.CustomResources, admission: c.Generic.AdmissionControl, authorizer: s.Authorizer, maxBody: c.Generic.MaxRequestBodyBytes,
+		establish: establisher, watchPeriod: time.Duration(c.Generic.MinRequestTimeout) * time.Second, next: unserved,
+		resources: map[types.UID]*builtResource{},
+	}
+	if err := h.watch(crds); err != nil {
+		return nil, err
+	}
+	d := &discoverer{handler: h, groups: s.DiscoveryGroupManager, all: s.AggregatedDiscoveryGroupManager.WithSource(aggregated.CRDSource), changed: make(chan struct{}, 1)}
+	if err := d.watch(crds); err != nil {
+		return nil, err
+	}
+	s.Handler.NonGoRestfulMux.HandlePrefix("/apis/", apis{h, d})
+	s.RegisterDestroyFunc(h.destroy)
+	naming := status.NewNamingConditionController(klog.TODO(), crds, client.ApiextensionsV1())
+	structural := nonstructuralschema.NewConditionController(crds, client.ApiextensionsV1())
+	approval := apiapproval.NewKubernetesAPIApprovalPolicyConformantConditionController(crds, client.ApiextensionsV1())
+	finalizing := finalizer.NewCRDFinalizer(crds, client.ApiextensionsV1(), h)
+	return s, s.AddPostStartHook("start-crdeval", func(hook genericapiserver.PostStartHookContext) error {
+		s.informers.Start(hook.Done())
+		if s.StaticOpenAPISpec != nil && s.OpenAPIVersionedService != nil {
+			go openapi.NewController(crds).Run(s.StaticOpenAPISpec, s.OpenAPIVersionedService, hook.Done())
+		}
+		if s.OpenAPIV3VersionedService != nil {
+			go openapiv3.NewController(crds).Run(s.OpenAPIV3VersionedService, hook.Done())
+		}
+		for _, run := range []func(context.Context){
+			naming.RunWithContext, establisher.RunWithContext, d.run,
+			func(ctx context.Context) { structural.RunWithContext(5, ctx) },
+			func(ctx context.Context) { approval.RunWithContext(5, ctx) },
+			func(ctx context.Context) { finalizing.RunWithContext(5, ctx) },
+		} {
+			go run(hook)
+		}
+		s.informers.WaitForCacheSync(hook.Done())
+		close(s.synced)
+		return nil
+	})
+}
+
+// installDefinitions serves the CRDs with upstream's registry.
+func (s *Server) installDefinitions(getter generic.RESTOptionsGetter) error {
+	group := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, crdserver.Scheme, metav1.ParameterCodec, crdserver.Codecs)
+	store, err := customresourcedefinition.NewREST(crdserver.Scheme, getter)
+	if err != nil {
+		return err
+	}
+	group.VersionedResourcesStorageMap[apiextensionsv1.SchemeGroupVersion.Version] = map[string]rest.Storage{
+		"customresourcedefinitions":        store,
+		"customresourcedefinitions/status": customresourcedefinition.NewStatusREST(crdserver.Scheme, store),
+	}
+	return s.InstallAPIGroup(&group)
+}
+
+// apis serves the paths below /apis.
+type apis struct {
+	objects   *handler
+	discovery *discoverer
+}
+
+func (a apis) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if isDiscovery(r) {
+		a.discovery.ServeHTTP(w, r)
+		return
+	}
+	a.objects.ServeHTTP(w, r)
+}

@@ -1,0 +1,150 @@
+package apiserver
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// objectStore serves the objects of one version.
+type objectStore struct {
+	*genericregistry.Store
+}
+
+func (s objectStore) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+	ctx, out := withOutcome(ctx)
+	created, err := s.Store.Create(ctx, obj, validate, o)
+	if err != nil && out.err != nil {
+		err = out.err
+	}
+	return created, err
+}
+
+func (s objectStore) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+	update rest.ValidateObjectUpdateFunc, forceCreate bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	ctx, out := withOutcome(ctx)
+	updated, created, err := s.Store.Update(ctx, name, info, create, update, forceCreate, o)
+	if err != nil && out.err != nil {
+		err = out.err
+	}
+	return updated, created, err
+}
+
+// statusStore serves the status subresource.
+type statusStore struct{ store objectStore }
+
+func (s statusStore) New() runtime.Object { return s.store.New() }
+func (s statusStore) Destroy()            {} // the store of the objects destroys what they share
+
+func (s statusStore) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
+	return s.store.Get(ctx, name, o)
+}
+
+func (s statusStore) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
+	update rest.ValidateObjectUpdateFunc, _ bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return s.store.Update(ctx, name, info, create, update, false, o)
+}
+
+// newStore returns the store of a version's objects.
+func newStore(d Definition, kind, listKind schema.GroupVersionKind, resource, singular schema.GroupResource, s *strategy, getter generic.RESTOptionsGetter) (objectStore, error) {
+	store := &genericregistry.Store{
+		NewFunc: func() runtime.Object {
+			u := &unstructured.Unstructured{}
+			u.SetGroupVersionKind(kind)
+			return u
+		},
+		NewListFunc: func() runtime.Object {
+			u := &unstructured.UnstructuredList{}
+			u.SetGroupVersionKind(listKind)
+			return u
+		},
+		PredicateFunc: func(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+			return storage.SelectionPredicate{Label: label, Field: field, GetAttrs: attributes(d, kind.Version, s.namespaced)}
+		},
+		DefaultQualifiedResource:  resource,
+		SingularQualifiedResource: singular,
+		CreateStrategy:            s,
+		UpdateStrategy:            s,
+		DeleteStrategy:            s,
+		ResetFieldsStrategy:       s,
+		TableConvertor:            tableConvertor{d, kind.Version},
+	}
+	err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: getter, AttrFunc: attributes(d, kind.Version, s.namespaced)})
+	return objectStore{store}, err
+}
+
+// attributes returns the labels of an object, and the fields that a field selector can name.
+func attributes(d Definition, version string, namespaced bool) storage.AttrFunc {
+	selectable, _ := d.SelectableFields(version) // fails for versions that are not served, which are never selected
+	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
+		u := obj.(*unstructured.Unstructured)
+		set := fields.Set{"metadata.name": u.GetName()}
+		if namespaced {
+			set["metadata.namespace"] = u.GetNamespace()
+		}
+		if len(selectable) > 0 {
+			text, err := marshal(u)
+			if err != nil {
+				return nil, nil, err
+			}
+			values, err := d.Select(context.Background(), version, engine.JSON(text))
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, f := range values {
+				set[f.Field] = f.Value
+			}
+		}
+		return u.GetLabels(), set, nil
+	}
+}
+
+// tableConvertor prints the objects of a version.
+type tableConvertor struct {
+	definition Definition
+	version    string
+}
+
+func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
+	var objects []runtime.Object
+	o := engine.TableOptions{}
+	switch list := obj.(type) {
+	case *unstructured.UnstructuredList:
+		o.ResourceVersion, o.Continue, o.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
+		for i := range list.Items {
+			objects = append(objects, &list.Items[i])
+		}
+	default:
+		objects = append(objects, obj)
+	}
+	if t, ok := options.(*metav1.TableOptions); ok && t != nil {
+		o.NoHeaders = t.NoHeaders
+	}
+	documents := make([]engine.Document, len(objects))
+	for i := range objects {
+		text, err := marshal(objects[i].(*unstructured.Unstructured))
+		if err != nil {
+			return nil, err
+		}
+		documents[i] = engine.JSON(text)
+	}
+	table, err := c.definition.PrintTable(ctx, c.version, documents, o)
+	if err != nil {
+		return nil, unevaluated(err)
+	}
+	for i := range table.Rows {
+		table.Rows[i].Object.Object = objects[i]
+	}
+	return table, nil
+}

@@ -1,0 +1,127 @@
+package apiserver
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// strategy finishes the writes to an endpoint: crdeval prepares, defaults and validates the object in one call. The
+// verdict is in the outcome of the context, because a strategy can return only field errors.
+type strategy struct {
+	runtime.ObjectTyper
+	names.NameGenerator
+	definition  Definition
+	version     string
+	subresource string // "" or status
+	namespaced  bool
+	reset       map[fieldpath.APIVersion]*fieldpath.Set
+}
+
+// outcome is the result of the last evaluation of a request. An update that meets a conflict is evaluated again.
+type outcome struct {
+	err      error
+	warnings []string
+}
+
+type outcomeKey struct{}
+
+// withOutcome returns a context for one write.
+func withOutcome(ctx context.Context) (context.Context, *outcome) {
+	out := &outcome{}
+	return context.WithValue(ctx, outcomeKey{}, out), out
+}
+
+func outcomeOf(ctx context.Context) *outcome {
+	if out, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		return out
+	}
+	return &outcome{err: apierrors.NewInternalError(errNoOutcome)}
+}
+
+func (s *strategy) NamespaceScoped() bool                         { return s.namespaced }
+func (s *strategy) AllowCreateOnUpdate(context.Context) bool      { return false }
+func (s *strategy) AllowUnconditionalUpdate(context.Context) bool { return false }
+func (s *strategy) Canonicalize(runtime.Object)                   {}
+
+func (s *strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set { return s.reset }
+
+func (s *strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) { s.finish(ctx, obj, nil) }
+
+func (s *strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	s.finish(ctx, obj, old)
+}
+
+func (s *strategy) Validate(ctx context.Context, _ runtime.Object) field.ErrorList {
+	return s.fieldErrors(ctx)
+}
+
+func (s *strategy) ValidateUpdate(ctx context.Context, _, _ runtime.Object) field.ErrorList {
+	return s.fieldErrors(ctx)
+}
+
+func (s *strategy) WarningsOnCreate(ctx context.Context, _ runtime.Object) []string {
+	return outcomeOf(ctx).warnings
+}
+
+func (s *strategy) WarningsOnUpdate(ctx context.Context, _, _ runtime.Object) []string {
+	return outcomeOf(ctx).warnings
+}
+
+// fieldErrors makes the store stop a rejected write. The caller of the store replaces the error by that of the outcome.
+func (s *strategy) fieldErrors(ctx context.Context) field.ErrorList {
+	if err := outcomeOf(ctx).err; err != nil {
+		return field.ErrorList{field.InternalError(nil, err)}
+	}
+	return nil
+}
+
+// finish replaces obj by the object to store.
+func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
+	out := outcomeOf(ctx)
+	*out = outcome{}
+	u := obj.(*unstructured.Unstructured)
+	item := engine.Item{Version: s.version, Subresource: s.subresource, Namespace: genericapirequest.NamespaceValue(ctx), Name: u.GetName()}
+	text, err := marshal(u)
+	item.Object = engine.JSON(text)
+	if err == nil && old != nil {
+		text, err = marshal(old.(*unstructured.Unstructured))
+		item.OldObject, item.OldDecoded = engine.JSON(text), true
+	}
+	if err != nil {
+		out.err = apierrors.NewInternalError(err)
+		return
+	}
+	v, err := s.definition.Admit(ctx, item, engine.EvaluationOptions{Stage: engine.StageFinish, WithStatus: true})
+	if err != nil {
+		out.err = unevaluated(err)
+		return
+	}
+	out.warnings = v.Warnings
+	if out.err = rejected(v); out.err != nil {
+		return
+	}
+	version := u.GetResourceVersion()
+	if err := unmarshal(v.Object, u); err != nil {
+		out.err = apierrors.NewInternalError(err)
+		return
+	}
+	if u.GetResourceVersion() == "" && version != "" {
+		u.SetResourceVersion(version) // the store compares it with the stored object's
+	}
+}
+
+var (
+	_ rest.RESTCreateStrategy = &strategy{}
+	_ rest.RESTUpdateStrategy = &strategy{}
+	_ rest.RESTDeleteStrategy = &strategy{}
+)
