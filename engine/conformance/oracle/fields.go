@@ -70,6 +70,6 @@ func untrack(handler http.Handler, crd *apiextensionsv1.CustomResourceDefinition
 }
 
 func unmanage(scope *handlers.RequestScope) (err error) {
-	scope.FieldManager, err = managedfields.NewDefaultCRDFieldManager(untyped{}, scope.Convertor, scope.Defaulter, scope.Creater, scope.Kind, scope.HubGroupVersion, scope.Subresource, nil) //nolint:misspell // upstream's name
+	scope.FieldManager, err = managedfields.NewDefaultCRDFieldManager(untyped{}, scope.Convertor, scope.Defaulter, scope.Creater, scope.Kind, scope.HubGroupVersion, scope.Subresource, nil)
 	return err
 }
