@@ -37,7 +37,8 @@ const (
 // long runnable goroutines wait for a processor. If they wait longer than targetDelay, it rejects a share of the calls,
 // which a proportional-integral controller adapts. A caller that offers less than its fair share is exempt. The same
 // applies to a call that has waited in its connection, unread, for longer than targetWait while all cores are busy: the
-// longer, the more likely is its rejection.
+// longer, the more likely is its rejection. It is accepted while few calls are active, because all calls that arrived
+// during a busy time have waited.
 //
 // A caller whose calls mostly finish within fastLatency competes only with the calls of other such callers: many
 // callers with a slow call each cannot take the slots of callers with fast calls. The scheduler serves those first.
@@ -150,6 +151,9 @@ func (l *Limiter) Admit(caller string, waited time.Duration) (*Slot, *Rejection)
 	}
 	if l.strict && l.active < l.limit && now-l.over > calmTime {
 		l.strict, l.exceeded = false, false
+	}
+	if l.active < callsPerCore*l.cores/2 {
+		waited = 0 // a rejection would leave the cores idle
 	}
 	if slow := l.active - l.fast; (!fast || slow < l.cores) && l.shedding.rejects(caller, waited, l.window.rejected) {
 		return nil, l.reject(ReasonDelay, 0)

@@ -194,6 +194,11 @@ func TestLimiterWaited(t *testing.T) {
 			w.clock += time.Millisecond
 			w.finish(len(w.slots))
 		}
+		for range callsPerCore / 2 { // with fewer, the cores would be idle
+			if _, r := w.Admit("heavy", 10*targetWait); r != nil {
+				t.Errorf("a call is rejected while the cores are idle: %+v", r)
+			}
+		}
 		for range maxRejected {
 			if s, r := w.Admit(caller, waited); r == nil {
 				n++
@@ -220,6 +225,7 @@ func TestLimiterWaited(t *testing.T) {
 		}
 	}
 	w := newLimiterWorld(t, 0)
+	w.offer("a", callsPerCore/2)
 	w.shedding.budget, w.window.rejected = maxRejected, maxRejected
 	if _, r := w.Admit("a", time.Second); r != nil {
 		t.Errorf("a rejection beyond the budget: %+v", r)
