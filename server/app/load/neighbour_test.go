@@ -80,8 +80,8 @@ func (n *neighbour) call(ctx context.Context) error {
 	return err
 }
 
-// isolation measures the neighbour alone and beside the attack of the case. It compares the throughput and the memory of
-// the server with bar 1.
+// isolation measures the neighbour alone, beside the attack of the case, and alone again: the speed of many machines
+// changes within minutes. It compares the throughput and the memory of the server with bar 1.
 func (l *load) isolation(s *server, n *neighbour) {
 	l.Helper()
 	d, warm := l.span(10*time.Second, 1500*time.Millisecond), l.span(3*time.Second, 500*time.Millisecond)
@@ -91,10 +91,13 @@ func (l *load) isolation(s *server, n *neighbour) {
 	time.Sleep(warm)
 	beside := closedLoop(l.Context(), 2, d, n.call)
 	rss, goroutines := s.rss(l.T), s.metric(l.T, "go_goroutines")
+	peak := s.peak(l.T)
 	stop()
-	l.note("neighbour alone: %v", alone)
+	time.Sleep(warm)
+	again := closedLoop(l.Context(), 2, d, n.call)
+	l.note("neighbour alone: %v; again: %v", alone, again)
 	l.note("beside the attack: %v; resident %s; %.0f goroutines", beside, mib(rss), goroutines)
-	l.atMost("peak of resident memory", float64(s.peak(l.T))/(1<<20), bound{maxMemory >> 20, maxMemory >> 20}, " MiB")
-	l.atLeast("throughput of the neighbour, of that alone", beside.rate()/alone.rate()*100, bound{80, 0}, "%")
+	l.atMost("peak of resident memory", float64(peak)/(1<<20), bound{maxMemory >> 20, maxMemory >> 20}, " MiB")
+	l.atLeast("throughput of the neighbour, of that alone", beside.rate()/((alone.rate()+again.rate())/2)*100, bound{80, 0}, "%")
 	l.atMost("failed calls of the neighbour", float64(beside.failed()), bound{0, 0}, "")
 }
