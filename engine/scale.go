@@ -28,17 +28,23 @@ func (d *Definition) GetScale(ctx context.Context, version string, object Docume
 			return d.noScale(v)
 		}
 		var err error
-		if text, err = v.Scale.Get(doc, root); err == nil {
-			return nil
-		}
-		rejection := &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}
-		if status := new(apierrors.StatusError); errors.As(err, &status) {
-			s := status.ErrStatus
-			rejection = &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
-		}
-		return &Error{Reason: ReasonObjectRejected, Message: rejection.Message, Err: err, Rejection: rejection}
+		text, err = v.Scale.Get(doc, root)
+		return scaleError(err)
 	})
 	return text, err
+}
+
+// scaleError returns the Error for the error of a get of a Scale, with the API server's answer. Nil gives nil.
+func scaleError(err error) error {
+	if err == nil {
+		return nil
+	}
+	rejection := &Rejection{Code: http.StatusInternalServerError, Message: err.Error()}
+	if status := new(apierrors.StatusError); errors.As(err, &status) {
+		s := status.ErrStatus
+		rejection = &Rejection{Code: s.Code, Reason: string(s.Reason), Message: s.Message}
+	}
+	return &Error{Reason: ReasonObjectRejected, Message: rejection.Message, Err: err, Rejection: rejection}
 }
 
 // noScale returns the error for a version without the subresource, with the API server's answer.

@@ -83,19 +83,9 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 		o.MaxBytes = DefaultTableBytes
 	}
 	t := &Table{columns: v.Columns.Headers(), scope: d.scope, kind: d.inner.Kind + "." + d.inner.Group, ends: make([]int, 0, len(objects))}
-	head := metav1.Table{
-		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: "meta.k8s.io/v1"},
-		ListMeta: metav1.ListMeta{ResourceVersion: o.ResourceVersion, Continue: o.Continue, RemainingItemCount: o.RemainingItemCount},
-		Rows:     []metav1.TableRow{},
-	}
-	if !o.NoHeaders {
-		head.ColumnDefinitions = t.columns
-	}
-	if t.json, err = json.Marshal(&head); err != nil {
+	if err := t.begin(&o); err != nil {
 		return nil, err
 	}
-	t.json = bytes.TrimSuffix(t.json, []byte("]}"))
-	t.first = len(t.json)
 	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(ctx, v), o.Now)}
 	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
 	ctx = d.convertAhead(ctx, v, m.request, objects)
@@ -115,6 +105,24 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 	m.rows.Release() // not deferred: after a panic it must not go back into the pool
 	t.json = append(t.json, "]}"...)
 	return t, nil
+}
+
+// begin writes the JSON up to the first row.
+func (t *Table) begin(o *TableOptions) (err error) {
+	head := metav1.Table{
+		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: "meta.k8s.io/v1"},
+		ListMeta: metav1.ListMeta{ResourceVersion: o.ResourceVersion, Continue: o.Continue, RemainingItemCount: o.RemainingItemCount},
+		Rows:     []metav1.TableRow{},
+	}
+	if !o.NoHeaders {
+		head.ColumnDefinitions = t.columns
+	}
+	if t.json, err = json.Marshal(&head); err != nil {
+		return err
+	}
+	t.json = bytes.TrimSuffix(t.json, []byte("]}"))
+	t.first = len(t.json)
+	return nil
 }
 
 // tableMaker makes the rows of a table.

@@ -30,7 +30,11 @@ func (s *presentationService) Table(ctx context.Context, r *crdevalv1.TableReque
 	defer release()
 	var table *engine.Table
 	err = s.scheduler.Run(reserved, func(ctx context.Context) (err error) {
-		table, err = on.definition.Table(ctx, on.version, on.objects, options)
+		if r.GetSubresource() == "scale" {
+			table, err = on.definition.ScaleTable(ctx, on.version, on.objects[0], options)
+		} else {
+			table, err = on.definition.Table(ctx, on.version, on.objects, options)
+		}
 		return err
 	})
 	if m.Rejection = rejectionIn(err); m.Rejection != nil {
@@ -81,6 +85,15 @@ func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.
 	}
 	if r.GetText() != nil {
 		o.Object = engine.RowMetadata // texts show labels and namespaces
+	}
+	switch r.GetSubresource() {
+	case "":
+	case "scale":
+		if n := len(r.GetObjects()); n != 1 {
+			return o, invalid("objects", "there are %d objects: a table of the scale needs exactly one", n)
+		}
+	default:
+		return o, invalid("subresource", "subresource %s has no table: use scale, or leave it empty", quoted(r.GetSubresource()))
 	}
 	switch n := r.GetRemainingItemCount(); {
 	case n < 0:

@@ -19,9 +19,18 @@ func (d *Definition) GetScale(r Request) Answer {
 	return d.Get(r)
 }
 
+// GetScaleTable answers a GET of the scale subresource as a table.
+func (d *Definition) GetScaleTable(r Request) Answer {
+	r.Op = Scale
+	return d.get(r, "application/json;as=Table;v=v1;g=meta.k8s.io")
+}
+
 // Get answers a GET of r.Old at r.Version, or of its subresource if r.Op is Status or Scale. r is Whole: Name and
 // Namespace are in the URL.
-func (d *Definition) Get(r Request) Answer {
+func (d *Definition) Get(r Request) Answer { return d.get(r, "application/json") }
+
+// get answers a GET with the given header Accept.
+func (d *Definition) get(r Request, accept string) Answer {
 	s, err := d.server()
 	if err != nil {
 		return Answer{Rejection: &Rejection{Code: 500, Reason: Unworded}, DecodeError: err.Error()}
@@ -33,7 +42,7 @@ func (d *Definition) Get(r Request) Answer {
 	ctx := context.WithValue(context.WithValue(audit.WithAuditContext(context.Background()), cellKey{}, c), witnessKey{}, &witnessed{})
 	q := httptest.NewRequestWithContext(request.WithRequestInfo(ctx, info), http.MethodGet, "http://server/", nil)
 	q.URL.Path = info.Path
-	q.Header.Set("Accept", "application/json")
+	q.Header.Set("Accept", accept)
 	response := httptest.NewRecorder()
 	s.handler.ServeHTTP(response, q)
 	body := bytes.TrimSpace(response.Body.Bytes())

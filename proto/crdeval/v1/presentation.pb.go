@@ -212,8 +212,12 @@ type TableRequest struct {
 	ContinueToken string `protobuf:"bytes,13,opt,name=continue_token,json=continueToken,proto3" json:"continue_token,omitempty"`
 	// metadata.remainingItemCount of the list that the table presents. Default: 0, left out.
 	RemainingItemCount int64 `protobuf:"varint,14,opt,name=remaining_item_count,json=remainingItemCount,proto3" json:"remaining_item_count,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// "" for a table of the objects, or scale for a table of the Scale of one object, as `kubectl get --subresource=scale`
+	// requests it. Then `objects` has exactly one object, and the default of `resource_version` is its resourceVersion. The
+	// rejection is that of GetScale. INVALID_ARGUMENT for another value, or for another number of objects. Default: empty.
+	Subresource   string `protobuf:"bytes,15,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TableRequest) Reset() {
@@ -344,6 +348,13 @@ func (x *TableRequest) GetRemainingItemCount() int64 {
 	return 0
 }
 
+func (x *TableRequest) GetSubresource() string {
+	if x != nil {
+		return x.Subresource
+	}
+	return ""
+}
+
 // Response of Table.
 type TableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -352,8 +363,8 @@ type TableResponse struct {
 	// The output of kubectl: headings and one line for each row, with line feeds. Empty unless requested, and if there
 	// are no rows.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// What the API server would answer to a list with such an object: 500 if its metadata cannot be decoded. Absent if
-	// there is a table.
+	// What the API server would answer to a list with such an object: 500 if its metadata cannot be decoded. With
+	// `subresource`, what it would answer to a get of the Scale. Absent if there is a table.
 	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The revision of the CRD that was used.
 	Revision      string `protobuf:"bytes,4,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -2052,7 +2063,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"namespaces\x12\x16\n" +
 	"\x06labels\x18\x04 \x01(\bR\x06labels\x12\x1b\n" +
 	"\tshow_kind\x18\x05 \x01(\bR\bshowKind\x12#\n" +
-	"\rlabel_columns\x18\x06 \x01(\tR\flabelColumns\"\xa1\x04\n" +
+	"\rlabel_columns\x18\x06 \x01(\tR\flabelColumns\"\xc3\x04\n" +
 	"\fTableRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
@@ -2069,7 +2080,8 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x0fwithout_columns\x18\v \x01(\bR\x0ewithoutColumns\x12)\n" +
 	"\x10resource_version\x18\f \x01(\tR\x0fresourceVersion\x12%\n" +
 	"\x0econtinue_token\x18\r \x01(\tR\rcontinueToken\x120\n" +
-	"\x14remaining_item_count\x18\x0e \x01(\x03R\x12remainingItemCount\"\xa0\x01\n" +
+	"\x14remaining_item_count\x18\x0e \x01(\x03R\x12remainingItemCount\x12 \n" +
+	"\vsubresource\x18\x0f \x01(\tR\vsubresource\"\xa0\x01\n" +
 	"\rTableResponse\x12*\n" +
 	"\x05table\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05table\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x123\n" +

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	kjson "sigs.k8s.io/json"
@@ -188,7 +189,30 @@ func (c comparison) get() (upstream oracle.Answer, diffs []string) {
 		}
 	}
 	upstream.Status = nil
-	return upstream, oracle.CompareWhole(upstream, mine, true)
+	if diffs = oracle.CompareWhole(upstream, mine, true); len(diffs) == 0 && upstream.Rejection == nil {
+		diffs = c.table()
+	}
+	return upstream, diffs
+}
+
+// table compares ScaleTable for an object with a Scale.
+func (c comparison) table() []string {
+	made, err := c.facade.ScaleTable(context.Background(), c.ask.Version, engine.JSON(c.ask.Old), engine.TableOptions{})
+	if err != nil {
+		return []string{"ScaleTable: " + err.Error()}
+	}
+	upstream := c.definition.GetScaleTable(c.ask.Request)
+	if want, got := withoutRevisions(upstream.Object), withoutRevisions(made.JSON()); want != got {
+		return []string{fmt.Sprintf("table: %s, ours %s", want, got)}
+	}
+	return nil
+}
+
+// resourceVersions matches the resourceVersions in a document. That of upstream is that of its storage.
+var resourceVersions = regexp.MustCompile(`"resourceVersion":"[^"]*",?`)
+
+func withoutRevisions(text []byte) string {
+	return strings.ReplaceAll(string(resourceVersions.ReplaceAll(text, nil)), ",}", "}")
 }
 
 // set compares SetScale with the stored object, for CRDs with one version. With several versions the write has more

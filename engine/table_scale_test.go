@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestScaleTable(t *testing.T) {
+	d := scaled(t)
+	const columns = `"columnDefinitions":[{"name":"Name","type":"string","format":"name","description":"` +
+		`Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names","priority":0},` +
+		`{"name":"Desired","type":"integer","format":"","description":"Number of desired replicas","priority":0},` +
+		`{"name":"Available","type":"integer","format":"","description":"Number of actual replicas","priority":0}],`
+	const metadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"}}`
+	for _, c := range []struct {
+		name, object, want string
+		options            TableOptions
+		reason             Reason
+		code               int32
+	}{
+		{name: "default", object: stored, want: `"metadata":{"resourceVersion":"7"},` + columns + `"rows":[{"cells":["x",1,1],"object":` + metadata + `}]}`},
+		{name: "no columns and objects", object: stored, options: TableOptions{NoHeaders: true, Object: RowNone, ResourceVersion: "9"},
+			want: `"metadata":{"resourceVersion":"9"},"columnDefinitions":null,"rows":[{"cells":["x",1,1],"object":null}]}`},
+		{name: "whole", object: stored, options: TableOptions{NoHeaders: true, Object: RowWhole},
+			want: `"metadata":{"resourceVersion":"7"},"columnDefinitions":null,"rows":[{"cells":["x",1,1],"object":{"kind":"Scale","apiVersion":"autoscaling/v1",` +
+				`"metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},"spec":{"replicas":1},"status":{"replicas":1,"selector":"a=b"}}}]}`},
+		{name: "no replicas", object: strings.Replace(stored, `"replicas":1,"image"`, `"image"`, 1), reason: ReasonObjectRejected, code: 500},
+		{name: "unknown object", object: stored, options: TableOptions{Object: 3}, reason: ReasonInvalidArgument},
+		{name: "no JSON", object: `{`, reason: ReasonObjectRejected},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := d.ScaleTable(t.Context(), "v1", JSON([]byte(c.object)), c.options)
+			if ReasonOf(err) != c.reason {
+				t.Fatal(err)
+			}
+			var e *Error
+			if c.code != 0 && (!errors.As(err, &e) || e.Rejection == nil || e.Rejection.Code != c.code) {
+				t.Errorf("%+v, want %d", err, c.code)
+			}
+			if want := `{"kind":"Table","apiVersion":"meta.k8s.io/v1",` + c.want; c.want != "" && string(got.JSON()) != want {
+				t.Errorf("%s\nwant %s", got.JSON(), want)
+			}
+		})
+	}
+	table, err := d.ScaleTable(t.Context(), "v1", JSON([]byte(stored)), TableOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := table.Text(t.Context(), TextOptions{ShowKind: true})
+	if want := "NAME                  DESIRED   AVAILABLE\nscale.autoscaling/x   1         1\n"; err != nil || string(text) != want {
+		t.Errorf("%q, %v, want %q", text, err, want)
+	}
+	if _, err := d.ScaleTable(t.Context(), "v2", JSON([]byte(stored)), TableOptions{}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("a version without a scale: %v", err)
+	}
+}
