@@ -89,7 +89,7 @@ func (c *Client) complete(request proto.Message) {
 	if f, token := fields.ByName("at_least"), c.token.Load(); f != nil && token != nil {
 		m.Set(f, protoreflect.ValueOfString(*token))
 	}
-	if fields.ByName("crds") != nil {
+	if len(c.overlay) > 0 && fields.ByName("crds") != nil {
 		setList(m, "crds", c.overlay)
 	}
 }
@@ -146,6 +146,20 @@ func inBatches[Q, E proto.Message, P response[A], A, R any](
 		all, elements = append(all, mapped(r.GetResults(), convert)...), elements[n:]
 	}
 	return all, nil
+}
+
+// alone sends a request that has one item. It needs no limits.
+func alone[Q proto.Message, P response[A], A, R any](
+	ctx context.Context, c *Client, about string, m method[Q, P], request Q, convert func(A) R,
+) ([]R, error) {
+	r, err := call(ctx, c, about, m, request)
+	if err != nil {
+		return []R{}, err
+	}
+	if got := len(r.GetResults()); got != 1 {
+		return []R{}, fmt.Errorf("crdeval: %s: %d results for 1 item", about, got)
+	}
+	return []R{convert(r.GetResults()[0])}, nil
 }
 
 // fitting returns the number of elements for the next call: at least one if there are any, at most most. Otherwise

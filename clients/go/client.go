@@ -1,7 +1,7 @@
 // Package crdeval is the Go client of the crdeval service. It is a thin layer over the generated stubs of
 // github.com/crdeval/crdeval/proto/crdeval/v1. It takes manifests and objects as bytes, keeps the consistency token of
 // its own writes, splits large requests into several calls, retries calls that an overloaded server rejects, and returns
-// rejections as errors.
+// rejections as errors. ReasonOf returns the reason of other errors. WithMultiplexing makes concurrent single calls cheaper.
 //
 // The methods Client.Registry, Client.Evaluation, Client.Presentation and Client.Server return the stubs. To evaluate
 // in your own process without a service, use github.com/crdeval/crdeval/engine.
@@ -68,6 +68,8 @@ type settings struct {
 	token   string
 	dial    []grpc.DialOption
 	retries RetryOptions
+
+	multiplex *MultiplexOptions // nil: none
 }
 
 // WithCatalog sets the catalog that the client uses. Default: "default".
@@ -111,8 +113,19 @@ func Dial(target string, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("crdeval: %w", err)
 	}
+	l := &link{close: conn.Close, catalog: s.catalog}
 	retrying := retryingConn{conn, s.retries.withDefaults()}
-	return &Client{link: &link{conn: retrying, close: conn.Close, catalog: s.catalog}}, nil
+	if s.multiplex != nil {
+		m := newMultiplexer(conn, *s.multiplex)
+		retrying.ClientConnInterface = m
+		l.close = func() error {
+			err := conn.Close()
+			m.close()
+			return err
+		}
+	}
+	l.conn = retrying
+	return &Client{link: l}, nil
 }
 
 // New returns a client for a catalog over a connection of the caller. Close does not close the connection. The client
@@ -147,6 +160,17 @@ func (c *Client) Server() crdevalv1.ServerServiceClient {
 // AtLeast makes later calls see at least the state of this token, for example the token of another client's write. It
 // replaces the token of this client's latest write.
 func (c *Client) AtLeast(token string) { c.token.Store(&token) }
+
+// Token returns the token of this client's latest write, or that of AtLeast. It is empty if there is none.
+func (c *Client) Token() string {
+	if token := c.token.Load(); token != nil {
+		return *token
+	}
+	return ""
+}
+
+// Catalog returns the name of the catalog.
+func (c *Client) Catalog() string { return c.catalog }
 
 // bearer is a token that implements credentials.PerRPCCredentials.
 type bearer string

@@ -13,7 +13,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// ReadOptions are the options of ReadStream. The zero value reads every object at its own version.
+// ReadOptions are the options of ReadItems and ReadStream. The zero value reads every object at its own version.
 type ReadOptions struct {
 	// Evaluation holds the evaluation options. Nil means the defaults of the server.
 	Evaluation *crdevalv1.EvaluationOptions

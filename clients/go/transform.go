@@ -44,7 +44,19 @@ func (c *Client) Default(ctx context.Context, objects ...[]byte) ([]Transformed,
 // Read reads objects as an API server reads them from storage, at the given version of the CRD. If version is empty, it
 // reads each object at its own version.
 func (c *Client) Read(ctx context.Context, version string, objects ...[]byte) ([]Transformed, error) {
-	return transform(ctx, c, "read", c.Evaluation().Read, &crdevalv1.ReadRequest{TargetVersion: version}, objects)
+	return c.ReadItems(ctx, itemsOf(objects), ReadOptions{TargetVersion: version})
+}
+
+// ReadItems is Read for complete items, with options.
+func (c *Client) ReadItems(
+	ctx context.Context, items []*crdevalv1.EvaluationItem, o ReadOptions,
+) ([]Transformed, error) {
+	request := &crdevalv1.ReadRequest{Options: o.Evaluation, TargetVersion: o.TargetVersion, Include: o.Include}
+	if len(items) == 1 {
+		request.Items = items
+		return alone(ctx, c, "read", c.Evaluation().Read, request, transformedOf)
+	}
+	return inBatches(ctx, c, "read", c.Evaluation().Read, request, "items", items, transformedOf)
 }
 
 // Convert converts each object to a version of its CRD. version is required.

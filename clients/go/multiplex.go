@@ -1,0 +1,286 @@
+package crdeval
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// MultiplexOptions configure WithMultiplexing. The zero value has the defaults.
+type MultiplexOptions struct {
+	// MaxStreams bounds the streams that are open at the same time. Calls with equal options share one stream. If all
+	// streams are in use, further calls are sent as unary calls. Default: 8.
+	MaxStreams int
+	// IdleTimeout is the time without calls after which a stream is closed. The server may end streams that are idle for
+	// a minute. Default: 30 s.
+	IdleTimeout time.Duration
+}
+
+// WithMultiplexing sends concurrent calls of Admit and Read that have one item over shared streams, which costs less CPU
+// time than unary calls. Calls that wait at the same time are sent in one message. A single call is sent immediately.
+//
+// A call returns when its result arrives or its context ends. An item that is slow delays the items behind it. If a
+// stream returns no result for 200 ms or fails, its calls are repeated as unary calls, and their errors are those of
+// unary calls. The server does not know the deadline of a call on a stream.
+//
+// These calls stay unary: calls with several items, with inline CRDs, with table rows, with an item of more than
+// 256 KiB, with outgoing metadata, or with call options. Unary interceptors do not see calls on streams.
+func WithMultiplexing(o MultiplexOptions) Option {
+	return func(s *settings) { s.multiplex = &o }
+}
+
+func (o MultiplexOptions) withDefaults() MultiplexOptions {
+	if o.MaxStreams == 0 {
+		o.MaxStreams = 8
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = 30 * time.Second
+	}
+	return o
+}
+
+// maxSharedItem is the maximum size of an item in bytes on a shared stream. Larger items would delay others.
+const maxSharedItem = 256 << 10
+
+// multiplexer is a connection that sends calls with one item over shared streams.
+type multiplexer struct {
+	grpc.ClientConnInterface
+	options MultiplexOptions
+	ctx     context.Context // that of all streams
+	cancel  context.CancelFunc
+	running sync.WaitGroup // the streams
+
+	mu      sync.Mutex
+	streams map[string]*sharedStream // by kind and settings; a failed stream stays until it is replaced
+}
+
+func newMultiplexer(conn grpc.ClientConnInterface, o MultiplexOptions) *multiplexer {
+	m := &multiplexer{ClientConnInterface: conn, options: o.withDefaults(), streams: map[string]*sharedStream{}}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	return m
+}
+
+// close ends all streams and waits for their goroutines.
+func (m *multiplexer) close() {
+	m.mu.Lock()
+	m.cancel()
+	m.mu.Unlock()
+	m.running.Wait()
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (m *multiplexer) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	if c, first := newSharedCall(args, reply); c != nil && isPlain(ctx, options) {
+		if s := m.enqueue(c, first); s != nil {
+			select {
+			case result := <-c.done:
+				if result != nil {
+					c.kind.setReply(reply, result)
+					return nil
+				}
+			case <-ctx.Done():
+				s.drop(c)
+				return status.FromContextError(ctx.Err()).Err()
+			}
+		}
+	}
+	return m.ClientConnInterface.Invoke(ctx, method, args, reply, options...)
+}
+
+// isPlain reports whether a call has neither metadata nor options of its own, and is not over yet.
+func isPlain(ctx context.Context, options []grpc.CallOption) bool {
+	for _, o := range options {
+		if _, ok := o.(grpc.StaticMethodCallOption); !ok { // generated stubs set this one
+			return false
+		}
+	}
+	_, has := metadata.FromOutgoingContext(ctx)
+	return !has && ctx.Err() == nil
+}
+
+// enqueue adds a call to the stream with its settings. It returns nil if the call must be unary.
+func (m *multiplexer) enqueue(c *sharedCall, first proto.Message) *sharedStream {
+	settings, err := proto.MarshalOptions{Deterministic: true}.Marshal(first)
+	if err != nil {
+		return nil // a unary call returns the error
+	}
+	key := c.kind.name + string(settings)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[key]
+	if s == nil || s.isClosed() {
+		if s = m.open(key, c.kind, first, s); s == nil {
+			return nil
+		}
+	}
+	if !s.add(c) {
+		return nil
+	}
+	return s
+}
+
+// open opens a stream instead of the failed one before, if there is one. It returns nil if all streams are in use, or if
+// the stream before failed a short time ago.
+func (m *multiplexer) open(key string, kind *sharedKind, first proto.Message, before *sharedStream) *sharedStream {
+	if m.ctx.Err() != nil {
+		return nil
+	}
+	s := &sharedStream{kind: kind, owner: m, key: key, wake: make(chan struct{}, 1), pause: firstPause}
+	switch {
+	case before != nil:
+		if time.Now().Before(before.retryAt) {
+			return nil
+		}
+		s.pause = before.nextPause
+	case len(m.streams) >= m.options.MaxStreams && !m.evict():
+		return nil
+	}
+	s.first = proto.Clone(first) // callers may change their options
+	m.streams[key] = s
+	m.running.Go(s.run)
+	return s
+}
+
+// evict removes the stream that had no calls for the longest time. It reports whether there was one.
+func (m *multiplexer) evict() bool {
+	var oldest *sharedStream
+	var since time.Time
+	for _, s := range m.streams {
+		if idle, used := s.idleSince(); idle && (oldest == nil || used.Before(since)) {
+			oldest, since = s, used
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(m.streams, oldest.key)
+	oldest.close()
+	return true
+}
+
+// retire closes a stream that is idle.
+func (m *multiplexer) retire(s *sharedStream) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if idle, _ := s.idleSince(); idle && m.streams[s.key] == s {
+		delete(m.streams, s.key)
+		s.close()
+	}
+}
+
+// sharedKind is what differs between the shared streams of Admit and of Read.
+type sharedKind struct {
+	name     string
+	open     func(context.Context, crdevalv1.EvaluationServiceClient) (grpc.ClientStream, error)
+	message  func(items []byte) proto.Message // items are encoded as in the message
+	receive  func(grpc.ClientStream) (first int64, results []proto.Message, err error)
+	setReply func(reply any, result proto.Message)
+}
+
+var (
+	sharedAdmit = &sharedKind{
+		name: "admit ",
+		open: func(ctx context.Context, c crdevalv1.EvaluationServiceClient) (grpc.ClientStream, error) {
+			return c.AdmitStream(ctx)
+		},
+		message: func(items []byte) proto.Message { return encoded(&crdevalv1.AdmitStreamRequest{}, items) },
+		receive: func(s grpc.ClientStream) (int64, []proto.Message, error) {
+			m := &crdevalv1.AdmitStreamResponse{}
+			err := s.RecvMsg(m)
+			return m.GetFirstIndex(), messages(m.GetResults()), err
+		},
+		setReply: func(reply any, result proto.Message) {
+			reply.(*crdevalv1.AdmitResponse).Results = []*crdevalv1.VerdictResult{result.(*crdevalv1.VerdictResult)}
+		},
+	}
+	sharedRead = &sharedKind{
+		name: "read ",
+		open: func(ctx context.Context, c crdevalv1.EvaluationServiceClient) (grpc.ClientStream, error) {
+			return c.ReadStream(ctx)
+		},
+		message: func(items []byte) proto.Message { return encoded(&crdevalv1.ReadStreamRequest{}, items) },
+		receive: func(s grpc.ClientStream) (int64, []proto.Message, error) {
+			m := &crdevalv1.ReadStreamResponse{}
+			err := s.RecvMsg(m)
+			return m.GetFirstIndex(), messages(m.GetResults()), err
+		},
+		setReply: func(reply any, result proto.Message) {
+			reply.(*crdevalv1.ReadResponse).Results = []*crdevalv1.TransformResult{result.(*crdevalv1.TransformResult)}
+		},
+	}
+)
+
+// itemsField is the number of the field items in the messages of both streams.
+const itemsField = 2
+
+// encoded returns a message whose fields are encoded already.
+func encoded(m proto.Message, fields []byte) proto.Message {
+	m.ProtoReflect().SetUnknown(fields)
+	return m
+}
+
+func messages[M proto.Message](list []M) []proto.Message {
+	return mapped(list, func(m M) proto.Message { return m })
+}
+
+// sharedCall is a call on a shared stream.
+type sharedCall struct {
+	kind *sharedKind
+	item []byte             // encoded as in a message: callers may change theirs as soon as they return
+	last bool               // the last call of its message
+	done chan proto.Message // receives the result, or nil if the call must be repeated; has capacity for it
+}
+
+// newSharedCall returns a call and the first message of its stream. It returns nil for calls that must be unary.
+func newSharedCall(args, reply any) (*sharedCall, proto.Message) {
+	var c sharedCall
+	var items []*crdevalv1.EvaluationItem
+	var first proto.Message
+	var crds []*crdevalv1.Document
+	var include *crdevalv1.PresentationOptions
+	switch r := args.(type) {
+	case *crdevalv1.AdmitRequest:
+		if _, ok := reply.(*crdevalv1.AdmitResponse); !ok {
+			return nil, nil
+		}
+		c.kind, items, crds, include = sharedAdmit, r.GetItems(), r.GetCrds(), r.GetInclude()
+		first = &crdevalv1.AdmitStreamRequest{
+			Catalog: r.GetCatalog(), Options: r.GetOptions(), Stage: r.GetStage(), Include: include, AtLeast: r.GetAtLeast(),
+		}
+	case *crdevalv1.ReadRequest:
+		if _, ok := reply.(*crdevalv1.ReadResponse); !ok {
+			return nil, nil
+		}
+		c.kind, items, crds, include = sharedRead, r.GetItems(), r.GetCrds(), r.GetInclude()
+		first = &crdevalv1.ReadStreamRequest{
+			Catalog: r.GetCatalog(), Options: r.GetOptions(), TargetVersion: r.GetTargetVersion(), Include: include,
+			AtLeast: r.GetAtLeast(),
+		}
+	}
+	// The ages in table rows refer to the beginning of a stream.
+	if len(items) != 1 || items[0] == nil || len(crds) > 0 || include.GetTableRow() {
+		return nil, nil
+	}
+	size := proto.Size(items[0])
+	if size > maxSharedItem {
+		return nil, nil
+	}
+	c.item = make([]byte, 0, size+2*binary.MaxVarintLen32)
+	c.item = protowire.AppendTag(c.item, itemsField, protowire.BytesType)
+	c.item = protowire.AppendVarint(c.item, uint64(size)) //nolint:gosec // not negative
+	var err error
+	if c.item, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(c.item, items[0]); err != nil {
+		return nil, nil // a unary call returns the error
+	}
+	c.done = make(chan proto.Message, 1)
+	return &c, first
+}
