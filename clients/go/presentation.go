@@ -2,8 +2,10 @@ package crdeval
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -15,12 +17,42 @@ type Subject struct {
 	CRD string
 	// Version is the version: v1. Default: the version of the first object. Without objects, the preferred version.
 	Version string
+	// Revision is a revision of the CRD that the catalog keeps. Default: the current revision.
+	Revision string
 }
 
 // Table returns stored objects, JSON or YAML, as a meta.k8s.io/v1 Table in JSON, as `kubectl get` requests it. All
 // objects go in one call. The error is a *Rejected if an API server would reject the list.
 func (c *Client) Table(ctx context.Context, s Subject, objects ...[]byte) ([]byte, error) {
-	r, err := c.table(ctx, s, nil, objects)
+	return c.TableWithOptions(ctx, s, TableOptions{}, objects...)
+}
+
+// TableOptions are the options of TableWithOptions. The zero value is the default of an API server.
+type TableOptions struct {
+	// Now is the time from which ages are computed. The zero value is the time when the call arrives.
+	Now time.Time
+	// RowObject selects how much of its object each row has. Default: the metadata.
+	RowObject crdevalv1.RowObject
+	// WithoutColumns omits columnDefinitions, as an API server does from the second event of a watch on.
+	WithoutColumns bool
+	// ResourceVersion, ContinueToken and RemainingItemCount are those of the list. They become metadata of the table.
+	ResourceVersion, ContinueToken string
+	RemainingItemCount             int64
+	// Subresource is "", or "scale" for a table of the Scale of exactly one object.
+	Subresource string
+}
+
+// TableWithOptions is Table with options. Without objects, the table has columns only, and s.CRD is required.
+func (c *Client) TableWithOptions(ctx context.Context, s Subject, o TableOptions, objects ...[]byte) ([]byte, error) {
+	request := &crdevalv1.TableRequest{
+		RowObject: o.RowObject, WithoutColumns: o.WithoutColumns,
+		ResourceVersion: o.ResourceVersion, ContinueToken: o.ContinueToken, RemainingItemCount: o.RemainingItemCount,
+		Subresource: o.Subresource,
+	}
+	if !o.Now.IsZero() {
+		request.Now = timestamppb.New(o.Now)
+	}
+	r, err := c.table(ctx, s, request, objects)
 	return r.GetTable().GetJson(), err
 }
 
@@ -29,16 +61,15 @@ func (c *Client) TableText(ctx context.Context, s Subject, o *crdevalv1.TableTex
 	if o == nil {
 		o = &crdevalv1.TableText{}
 	}
-	r, err := c.table(ctx, s, o, objects)
+	r, err := c.table(ctx, s, &crdevalv1.TableRequest{Text: o}, objects)
 	return r.GetText(), err
 }
 
 func (c *Client) table(
-	ctx context.Context, s Subject, text *crdevalv1.TableText, objects [][]byte,
+	ctx context.Context, s Subject, request *crdevalv1.TableRequest, objects [][]byte,
 ) (*crdevalv1.TableResponse, error) {
-	return call(ctx, c, "table", c.Presentation().Table, &crdevalv1.TableRequest{
-		Crd: s.CRD, Version: s.Version, Objects: documents(objects), Text: text,
-	})
+	request.Crd, request.Version, request.Revision, request.Objects = s.CRD, s.Version, s.Revision, documents(objects)
+	return call(ctx, c, "table", c.Presentation().Table, request)
 }
 
 // Selected is the result of SelectFields for one object.
@@ -57,7 +88,7 @@ type Selected struct {
 // Result i belongs to object i. The objects are sent in as many calls as needed. The error is a *Rejected if an API
 // server would reject the selector.
 func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, objects ...[]byte) ([]Selected, error) {
-	request := &crdevalv1.SelectFieldsRequest{Crd: s.CRD, Version: s.Version, Selector: selector}
+	request := &crdevalv1.SelectFieldsRequest{Crd: s.CRD, Version: s.Version, Revision: s.Revision, Selector: selector}
 	return inBatches(ctx, c, "select fields", c.Presentation().SelectFields, request, "objects", documents(objects),
 		func(r *crdevalv1.SelectFieldsResult) Selected {
 			return Selected{r.GetSelected().GetFields(), r.GetSelected().GetMatches(), status.ErrorProto(r.GetError())}
@@ -68,7 +99,7 @@ func (c *Client) SelectFields(ctx context.Context, s Subject, selector string, o
 // an API server would not return a Scale.
 func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte, error) {
 	r, err := call(ctx, c, "get scale", c.Presentation().GetScale, &crdevalv1.GetScaleRequest{
-		Crd: s.CRD, Version: s.Version, Object: Document(object),
+		Crd: s.CRD, Version: s.Version, Revision: s.Revision, Object: Document(object),
 	})
 	return r.GetScale().GetJson(), err
 }
@@ -77,30 +108,9 @@ func (c *Client) GetScale(ctx context.Context, s Subject, object []byte) ([]byte
 // Admit with the subresource scale.
 func (c *Client) SetScale(ctx context.Context, s Subject, object, scale []byte) ([]byte, error) {
 	r, err := call(ctx, c, "set scale", c.Presentation().SetScale, &crdevalv1.SetScaleRequest{
-		Crd: s.CRD, Version: s.Version, Object: Document(object), Scale: Document(scale),
+		Crd: s.CRD, Version: s.Version, Revision: s.Revision, Object: Document(object), Scale: Document(scale),
 	})
 	return r.GetObject().GetJson(), err
-}
-
-// OpenAPIV3 returns the OpenAPI v3 document of a group and version, as an API server publishes it. If both are empty,
-// it returns the index of all documents.
-func (c *Client) OpenAPIV3(ctx context.Context, group, version string) ([]byte, error) {
-	request := &crdevalv1.GetOpenApiRequest{Spec: "v3", Group: group, Version: version}
-	r, err := call(ctx, c, "OpenAPI", c.Presentation().GetOpenApi, request)
-	return r.GetDocument().GetJson(), err
-}
-
-// OpenAPIV2 returns the OpenAPI v2 document of the catalog, as an API server publishes it.
-func (c *Client) OpenAPIV2(ctx context.Context) ([]byte, error) {
-	r, err := call(ctx, c, "OpenAPI", c.Presentation().GetOpenApi, &crdevalv1.GetOpenApiRequest{Spec: "v2"})
-	return r.GetDocument().GetJson(), err
-}
-
-// Discover returns all groups and resources of the catalog as an APIGroupDiscoveryList of apidiscovery.k8s.io/v2 in
-// JSON.
-func (c *Client) Discover(ctx context.Context) ([]byte, error) {
-	r, err := call(ctx, c, "discover", c.Presentation().Discover, &crdevalv1.DiscoverRequest{Aggregated: true})
-	return r.GetDocument().GetJson(), err
 }
 
 // FieldManagement returns what a server needs to know of a CRD for server-side apply, for all served versions.

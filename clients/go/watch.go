@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -77,10 +76,9 @@ func (c *Client) Watch(ctx context.Context, o WatchOptions) iter.Seq2[*crdevalv1
 
 // tokenExpired reports whether err means that the server cannot resume from the token.
 func tokenExpired(err error) bool {
-	return slices.ContainsFunc(status.Convert(err).Details(), func(detail any) bool {
-		info, ok := detail.(*errdetails.ErrorInfo)
-		return ok && (info.GetReason() == "WATCH_EXPIRED" || info.GetReason() == "TOKEN_INVALID")
-	})
+	reason, _ := ReasonOf(err)
+	return reason == crdevalv1.ErrorReason_ERROR_REASON_WATCH_EXPIRED ||
+		reason == crdevalv1.ErrorReason_ERROR_REASON_TOKEN_INVALID
 }
 
 // watch is the state of a Watch across its calls.
