@@ -7,6 +7,7 @@ import (
 	"os"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 func Example() {
@@ -78,4 +79,26 @@ func ExampleClient_Admit() {
 		text, err := client.TableText(ctx, crdeval.Subject{}, nil, r.StoredObject())
 		fmt.Println(text, err)
 	}
+}
+
+// Shares streams between the calls of concurrent requests.
+func ExampleWithMultiplexing() {
+	client, err := crdeval.Dial("unix:///run/crdeval/crdeval.sock", crdeval.WithMultiplexing(crdeval.MultiplexOptions{}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = client.Close() }()
+
+	handle := func(ctx context.Context, object []byte) error { // concurrently
+		results, err := client.Admit(ctx, crdeval.Write{New: object})
+		if err == nil {
+			err = results[0].Err
+		}
+		if reason, _ := crdeval.ReasonOf(err); reason == crdevalv1.ErrorReason_ERROR_REASON_CRD_NOT_FOUND {
+			return fmt.Errorf("register its CRD first: %w", err)
+		}
+		return err
+	}
+	fmt.Println(handle(context.Background(), []byte(`{"apiVersion": "stable.example.com/v1", "kind": "CronTab"}`)))
 }
