@@ -42,7 +42,7 @@ const (
 //
 // A caller whose calls mostly finish within fastLatency competes only with the calls of other such callers: many
 // callers with a slow call each cannot take the slots of callers with fast calls. The scheduler serves those first.
-// Their calls are not rejected because of the delay either, while slow calls keep all cores busy.
+// Their calls are not rejected because of the delay either, while slow calls take most of the time.
 //
 // The limiter has no queue: runnable calls are queued by the scheduler already. It accepts short bursts. While calls
 // exceed the limit for longer than burstTime, further calls are rejected. A caller with fewer calls than its fair share
@@ -73,6 +73,7 @@ type Limiter struct {
 type limiterStats struct {
 	begin, changed time.Duration
 	activeTime     time.Duration // the sum of the time of all active calls
+	slowTime       time.Duration // the part of callers without fast calls
 	completed      int
 	rejected       int
 }
@@ -155,12 +156,17 @@ func (l *Limiter) Admit(caller string, waited time.Duration) (*Slot, *Rejection)
 	if l.active < callsPerCore*l.cores/2 {
 		waited = 0 // a rejection would leave the cores idle
 	}
-	if slow := l.active - l.fast; (!fast || slow < l.cores) && l.shedding.rejects(caller, waited, l.window.rejected) {
+	if !(fast && l.slowCallsPrevail()) && l.shedding.rejects(caller, waited, l.window.rejected) {
 		return nil, l.reject(ReasonDelay, 0)
 	}
 	s := &Slot{of: l, caller: caller, fast: fast}
 	l.activate(s, now)
 	return s, nil
+}
+
+// slowCallsPrevail reports whether slow calls keep all cores busy, or did most of the time in the previous window.
+func (l *Limiter) slowCallsPrevail() bool {
+	return l.active-l.fast >= l.cores || l.last.slowTime > l.last.activeTime/2
 }
 
 // admitsBeyond reports whether a call is accepted although the limit is reached.
@@ -227,6 +233,7 @@ func (l *Limiter) advance() time.Duration {
 	now := l.now()
 	w := &l.window
 	w.activeTime += time.Duration(l.active) * (now - w.changed)
+	w.slowTime += time.Duration(l.active-l.fast) * (now - w.changed)
 	w.changed = now
 	if now-w.begin >= limiterWindow {
 		l.adapt(now - w.begin)

@@ -321,3 +321,27 @@ func TestLimiterFastCallers(t *testing.T) {
 		t.Errorf("%d fast calls are accepted at a time", n)
 	}
 }
+
+// TestLimiterShedsSlowCallersOnly: fast calls are accepted while goroutines wait because of the slow calls of another
+// caller, also when these calls wait for something else for a moment.
+func TestLimiterShedsSlowCallersOnly(t *testing.T) {
+	w := newLimiterWorld(t, 0)
+	w.delay = 5 * targetDelay
+	accepted, offered := 0, 0
+	for range 3 * time.Second / limiterWindow {
+		slow, _ := w.Admit("slow", 0)
+		for ms := range limiterWindow / time.Millisecond {
+			if ms == 60 && slow != nil {
+				slow.Pause()
+			}
+			accepted += w.offer("fast", 10)
+			offered += 10
+			w.finish(len(w.slots))
+			w.clock += time.Millisecond
+		}
+		slow.Release()
+	}
+	if accepted < offered*9/10 {
+		t.Errorf("%d of %d fast calls were accepted", accepted, offered)
+	}
+}
