@@ -48,7 +48,8 @@ type batch struct {
 	limits     engine.Limits
 	faults     faults
 	budget     budget
-	paused     atomic.Bool // because of memory
+	paused     atomic.Bool                     // because of memory
+	shortage   atomic.Pointer[statusv1.Status] // of items without memory, which share it: a call can have thousands
 	plain      atomic.Pointer[plainResult]
 }
 
@@ -205,6 +206,8 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 			Reason:  crdevalv1.ErrorReason_ERROR_REASON_INTERNAL,
 			Message: "internal error during the evaluation of this item: see the log of the server",
 		}
+	case lacksMemory(err):
+		return b.memoryStatus(err)
 	case errors.As(err, &fromEngine):
 	case errors.Is(err, context.DeadlineExceeded):
 		text := "the deadline of the call expired before the item was done: send fewer items, or allow more time"
@@ -214,6 +217,18 @@ func (b *batch) itemStatus(ctx context.Context, err error) *statusv1.Status {
 		err = &Error{Reason: crdevalv1.ErrorReason_ERROR_REASON_ITEM_DEADLINE, Message: text}
 	}
 	return b.faults.item(ctx, err)
+}
+
+// memoryStatus returns the status of an item that lacks memory, and counts it.
+func (b *batch) memoryStatus(err error) *statusv1.Status {
+	p := memoryProblem(err)
+	b.faults.itemFailed(p.reasonName())
+	if st := b.shortage.Load(); st.GetMessage() == p.Message {
+		return st
+	}
+	st := p.status()
+	b.shortage.Store(st)
+	return st
 }
 
 // A panicError is a panic during the evaluation of an item.
