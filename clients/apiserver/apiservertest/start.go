@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdeval/crdeval/clients/apiserver"
+	"github.com/crdeval/crdeval/engine"
 )
 
 // Start starts a server with its own storage, creates the CRDs, and waits until their custom resources are served. The
@@ -142,7 +143,10 @@ func newServer(t testing.TB, etcd string) *apiserver.Server {
 	namer := openapinamer.NewDefinitionNamer(crdserver.Scheme)
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
-	s, err := apiserver.New(apiserver.Config{Generic: config, Evaluator: apiserver.InProcess{}, CustomResources: config.RESTOptionsGetter}, genericapiserver.NewEmptyDelegate())
+	converter, err := apiserver.NewWebhookConverter(nil, nil)
+	check(t, err)
+	evaluator := apiserver.InProcess{Options: engine.Options{Converter: converter}}
+	s, err := apiserver.New(apiserver.Config{Generic: config, Evaluator: evaluator, CustomResources: config.RESTOptionsGetter}, genericapiserver.NewEmptyDelegate())
 	check(t, err)
 	return s
 }
