@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -68,17 +69,12 @@ func (d *discoverer) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var described []engine.CRD
-	for _, crd := range crds {
-		if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
-			continue
-		}
-		r, err := d.handler.resource(ctx, crd)
-		if err != nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
-			continue
-		}
-		described = append(described, r.definition.CRD(crd.Status))
+	crds = slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
+	})
+	described := make([]engine.CRD, len(crds))
+	for i, crd := range crds {
+		described[i] = describe(crd)
 	}
 	next := engine.Discover(described...)
 	text, _ := next.Aggregated()
@@ -103,7 +99,29 @@ func (d *discoverer) publish(ctx context.Context) error {
 	}
 	d.known = known
 	d.all.SetGroups(list.Items)
+	for _, crd := range crds { // before the first request
+		if _, err := d.handler.resource(ctx, crd); err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
+		}
+	}
 	return nil
+}
+
+// describe describes a CRD for engine.Discover. It does not call the evaluator, so that discovery is complete during an
+// outage.
+func describe(crd *apiextensionsv1.CustomResourceDefinition) engine.CRD {
+	c := engine.CRD{
+		Name: crd.Name, Scope: crd.Spec.Scope, Status: crd.Status,
+		Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names},
+	}
+	for _, v := range crd.Spec.Versions {
+		info := engine.VersionInfo{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		if s := v.Subresources; s != nil {
+			info.HasStatus, info.HasScale = s.Status != nil, s.Scale != nil
+		}
+		c.Versions = append(c.Versions, info)
+	}
+	return c
 }
 
 // ServeHTTP serves /apis/{group} and /apis/{group}/{version}.
