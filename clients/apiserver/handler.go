@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -44,12 +45,12 @@ type handler struct {
 	resources map[types.UID]*builtResource
 }
 
-// builtResource is a resource with what it was built of.
+// builtResource is a resource with what it is built of.
 type builtResource struct {
 	spec     *apiextensionsv1.CustomResourceDefinitionSpec
 	accepted *apiextensionsv1.CustomResourceDefinitionNames
-	ending   bool // the CRD is being deleted
-	*resource
+	ending   bool                      // the CRD is being deleted
+	build    func() (*resource, error) // once
 }
 
 // teardownTimeout bounds how long the requests of a replaced resource may last.
@@ -71,31 +72,55 @@ func (h *handler) watch(informer informers.CustomResourceDefinitionInformer) err
 				obj = tombstone.Obj
 			}
 			if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				h.removeLocked(crd.UID)
+				h.remove(crd)
 			}
 		},
 	})
 	return err
 }
 
-// resource returns the resource of a CRD, and builds it if the CRD changed.
+// resource returns the resource of a CRD, and builds it if the CRD changed. It does not hold the lock while it builds,
+// because the evaluator may be slow.
 func (h *handler) resource(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (*resource, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if old, ok := h.resources[crd.UID]; ok {
-		if old.ending == isEnding(crd) && equality.Semantic.DeepEqual(old.spec, &crd.Spec) && equality.Semantic.DeepEqual(old.accepted, &crd.Status.AcceptedNames) {
-			return old.resource, nil
-		}
-		h.removeLocked(crd.UID)
-	}
-	r, err := newResource(context.WithoutCancel(ctx), h.evaluator, crd, h.storage, h.authorizer, h.maxBody)
+	entry, err := h.entry(ctx, crd)
 	if err != nil {
 		return nil, err
 	}
-	h.resources[crd.UID] = &builtResource{&crd.Spec, &crd.Status.AcceptedNames, isEnding(crd), r}
-	return r, nil
+	r, err := entry.build()
+	if err != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.resources[crd.UID] == entry { // the next request tries again
+			delete(h.resources, crd.UID)
+		}
+	}
+	return r, err
+}
+
+// entry returns the entry of a CRD as the lister has it now: another request may have seen a newer CRD.
+func (h *handler) entry(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (*builtResource, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	latest, err := h.lister.Get(crd.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case latest.UID != crd.UID:
+		return nil, apierrors.NewNotFound(apiextensionsv1.Resource("customresourcedefinitions"), crd.Name)
+	}
+	crd = latest
+	if old, ok := h.resources[crd.UID]; ok {
+		if old.ending == isEnding(crd) && equality.Semantic.DeepEqual(old.spec, &crd.Spec) && equality.Semantic.DeepEqual(old.accepted, &crd.Status.AcceptedNames) {
+			return old, nil
+		}
+		h.removeLocked(crd.UID)
+	}
+	ctx = context.WithoutCancel(ctx)
+	entry := &builtResource{&crd.Spec, &crd.Status.AcceptedNames, isEnding(crd), sync.OnceValues(func() (*resource, error) {
+		return newResource(ctx, h.evaluator, crd, h.storage, h.authorizer, h.maxBody)
+	})}
+	h.resources[crd.UID] = entry
+	return entry, nil
 }
 
 // isEnding reports whether a CRD is being deleted. Its Definition then rejects creations.
@@ -103,30 +128,57 @@ func isEnding(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return !crd.DeletionTimestamp.IsZero() || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
 }
 
-// removeLocked destroys a resource after its requests have finished.
-func (h *handler) removeLocked(uid types.UID) {
-	old, ok := h.resources[uid]
+// remove destroys the resource of a deleted CRD, and then removes the CRD from a remote evaluator.
+func (h *handler) remove(crd *apiextensionsv1.CustomResourceDefinition) {
+	h.mu.Lock()
+	destroyed := h.removeLocked(crd.UID)
+	h.mu.Unlock()
+	remote, ok := h.evaluator.(Remote)
 	if !ok {
 		return
 	}
+	go func() {
+		<-destroyed
+		if err := remote.Remove(background, crd); err != nil { // a CRD that remains has no effect
+			utilruntime.HandleErrorWithContext(background, err, "Remove CRD", "name", crd.Name)
+		}
+	}()
+}
+
+// removeLocked destroys a resource after its requests have finished, and then closes the channel.
+func (h *handler) removeLocked(uid types.UID) <-chan struct{} {
+	destroyed := make(chan struct{})
+	old, ok := h.resources[uid]
+	if !ok {
+		close(destroyed)
+		return destroyed
+	}
 	delete(h.resources, uid)
 	go func() {
+		defer close(destroyed)
+		r, err := old.build()
+		if err != nil {
+			return
+		}
 		finished := make(chan struct{})
-		go func() { old.requests.Wait(); close(finished) }()
+		go func() { r.requests.Wait(); close(finished) }()
 		select {
 		case <-finished:
 		case <-time.After(teardownTimeout):
 		}
-		old.destroy()
+		r.destroy()
 	}()
+	return destroyed
 }
 
 // destroy ends all resources.
 func (h *handler) destroy() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for uid, r := range h.resources {
-		r.destroy()
+	for uid, entry := range h.resources {
+		if r, err := entry.build(); err == nil {
+			r.destroy()
+		}
 		delete(h.resources, uid)
 	}
 }
@@ -162,8 +214,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(apierrors.NewInternalError(err))
 		return
 	}
+	if remote, ok := h.evaluator.(Remote); ok {
+		w = withOutages(w, remote, fail)
+	}
 	served, err := h.resource(r.Context(), crd)
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		h.next.ServeHTTP(w, r)
+		return
+	case err != nil:
 		fail(unevaluated(err))
 		return
 	}
