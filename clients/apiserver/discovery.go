@@ -72,17 +72,12 @@ func (d *discoverer) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var described []engine.CRD
-	for _, crd := range crds {
-		if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
-			continue
-		}
-		r, err := d.handler.get(ctx, crd.Name)
-		if err != nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
-			continue
-		}
-		described = append(described, r.definition.CRD(crd.Status))
+	crds = slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
+	})
+	described := make([]engine.CRD, len(crds))
+	for i, crd := range crds {
+		described[i] = describe(crd)
 	}
 	next := engine.Discover(described...)
 	text, _ := next.Aggregated()
@@ -125,7 +120,29 @@ func (d *discoverer) publish(ctx context.Context) error {
 		}
 	}
 	d.known = known
+	for _, crd := range crds { // before the first request
+		if _, err := d.handler.get(ctx, crd.Name); err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
+		}
+	}
 	return nil
+}
+
+// describe describes a CRD for engine.Discover. It does not call the evaluator, so that discovery is complete during an
+// outage.
+func describe(crd *apiextensionsv1.CustomResourceDefinition) engine.CRD {
+	c := engine.CRD{
+		Name: crd.Name, Scope: crd.Spec.Scope, Status: crd.Status,
+		Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names},
+	}
+	for _, v := range crd.Spec.Versions {
+		info := engine.VersionInfo{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		if s := v.Subresources; s != nil {
+			info.HasStatus, info.HasScale = s.Status != nil, s.Scale != nil
+		}
+		c.Versions = append(c.Versions, info)
+	}
+	return c
 }
 
 // The priorities of custom resources in an API server. Versions with the same priority are ordered by name.

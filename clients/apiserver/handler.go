@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/controller/finalizer"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
@@ -33,6 +34,7 @@ type handler struct {
 	establish   *establish.EstablishingController
 	watchPeriod time.Duration // the minimum period after which a watch ends
 	next        http.Handler
+	evaluator   Evaluator
 	*resources
 }
 
@@ -52,11 +54,26 @@ func (h *handler) watch(informer informers.CustomResourceDefinitionInformer) err
 				obj = tombstone.Obj
 			}
 			if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
-				h.remove(crd.UID)
+				h.remove(crd)
 			}
 		},
 	})
 	return err
+}
+
+// remove retires the resource of a deleted CRD, and then removes the CRD from a remote evaluator.
+func (h *handler) remove(crd *apiextensionsv1.CustomResourceDefinition) {
+	retired := h.retire(crd.UID)
+	remote, ok := h.evaluator.(Remote)
+	if !ok {
+		return
+	}
+	go func() {
+		<-retired
+		if err := remote.Remove(background, crd); err != nil { // a CRD that remains has no effect
+			utilruntime.HandleErrorWithContext(background, err, "Remove CRD", "name", crd.Name)
+		}
+	}()
 }
 
 // GetCustomResourceListerCollectionDeleter implements finalizer.CRClientGetter.
@@ -89,6 +106,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		fail(apierrors.NewInternalError(err))
 		return
+	}
+	if remote, ok := h.evaluator.(Remote); ok {
+		w = withOutages(w, remote, fail)
 	}
 	served, err := h.get(r.Context(), crd.Name)
 	switch {

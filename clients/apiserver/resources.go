@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	listers "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -47,23 +48,23 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 	if err != nil {
 		return nil, err
 	}
+	id := crd.UID
 	rs.mu.Lock()
-	s, ok := rs.byID[crd.UID]
+	s, ok := rs.byID[id]
 	if !ok {
 		s = &slot{}
-		rs.byID[crd.UID] = s
+		rs.byID[id] = s
 	}
 	rs.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest, err := rs.lister.Get(name)
-	switch {
+	switch crd = newest; {
 	case err != nil:
 		return nil, err
-	case newest.UID == crd.UID:
-		crd = newest
-	}
-	if s.isOf(crd) {
+	case crd.UID != id: // retire has removed the slot
+		return nil, apierrors.NewNotFound(apiextensionsv1.Resource("customresourcedefinitions"), name)
+	case s.isOf(crd):
 		return s.resource, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)
@@ -72,7 +73,7 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.retire()
+	_ = s.retire()
 	s.spec, s.accepted, s.ending, s.resource = &crd.Spec, &crd.Status.AcceptedNames, isEnding(crd), built
 	return built, nil
 }
@@ -88,14 +89,17 @@ func isEnding(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return !crd.DeletionTimestamp.IsZero() || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
 }
 
-// retire destroys the resource after its requests have finished.
-func (s *slot) retire() {
+// retire destroys the resource after its requests have finished, and then closes the channel.
+func (s *slot) retire() <-chan struct{} {
+	retired := make(chan struct{})
 	old := s.resource
 	if old == nil {
-		return
+		close(retired)
+		return retired
 	}
 	s.resource = nil
 	go func() {
+		defer close(retired)
 		time.Sleep(registerTime)
 		finished := make(chan struct{})
 		go func() { old.requests.Wait(); close(finished) }()
@@ -105,19 +109,26 @@ func (s *slot) retire() {
 		}
 		old.destroy()
 	}()
+	return retired
 }
 
-// remove retires the resource of a deleted CRD.
-func (rs *resources) remove(id types.UID) {
+// retire retires the resource of a deleted CRD. It does not wait for a resource that is being built.
+func (rs *resources) retire(id types.UID) <-chan struct{} {
 	rs.mu.Lock()
 	s, ok := rs.byID[id]
 	delete(rs.byID, id)
 	rs.mu.Unlock()
-	if ok {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.retire()
-	}
+	retired := make(chan struct{})
+	go func() {
+		defer close(retired)
+		if ok {
+			s.mu.Lock()
+			done := s.retire()
+			s.mu.Unlock()
+			<-done
+		}
+	}()
+	return retired
 }
 
 // destroy ends all resources.

@@ -71,7 +71,7 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 		unserved = http.NotFoundHandler()
 	}
 	h := &handler{
-		admission: c.Generic.AdmissionControl, establish: establisher, next: unserved,
+		admission: c.Generic.AdmissionControl, establish: establisher, next: unserved, evaluator: c.Evaluator,
 		watchPeriod: time.Duration(c.Generic.MinRequestTimeout) * time.Second,
 		resources: &resources{
 			lister: crds.Lister(), byID: map[types.UID]*slot{},
