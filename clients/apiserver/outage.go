@@ -8,7 +8,7 @@ import (
 )
 
 // outageWriter replaces the error response of a request by 503 ServiceUnavailable if the evaluator was out of reach.
-// Upstream's handlers report such an error of a codec as if the object were invalid, and codecs have no context.
+// Upstream's handlers report such an error of a codec as an internal error, and codecs of the storage have no context.
 type outageWriter struct {
 	http.ResponseWriter
 	evaluator Remote
@@ -26,11 +26,9 @@ func withOutages(w http.ResponseWriter, e Remote, fail func(error)) http.Respons
 // Unwrap implements responsewriter.UserProvidedDecorator.
 func (w *outageWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// outageCodes are the codes of responses to errors of codecs. 429 is that of a watch cache that cannot decode objects.
-var outageCodes = []int{
-	http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
-	http.StatusGatewayTimeout,
-}
+// outageCodes are the codes of responses to errors of codecs. 429 is that of a watch cache that cannot decode objects. The
+// decoder of bodies reports outages itself, because its errors are 400 and 422, as those of malformed bodies.
+var outageCodes = []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusGatewayTimeout}
 
 // WriteHeader implements http.ResponseWriter.
 func (w *outageWriter) WriteHeader(code int) {
