@@ -109,8 +109,9 @@ apiserver: ## Test clients/apiserver, which serves custom resources on k8s.io/ap
 
 .PHONY: apiserver-e2e
 apiserver-e2e: ## Run kubectl and upstream's integration tests against servers of clients/apiserver
-	cd clients/apiserver/e2e && $(GOTEST) ./...
-	clients/apiserver/upstream/run
+	cd clients/apiserver/e2e && CRDEVAL_EVALUATOR=inprocess $(GOTEST) ./... && CRDEVAL_EVALUATOR=sidecar $(GOTEST) ./...
+	CRDEVAL_EVALUATOR=inprocess clients/apiserver/upstream/run
+	CRDEVAL_EVALUATOR=sidecar clients/apiserver/upstream/run
 
 .PHONY: cluster
 cluster: ## Test conversion webhooks with an API server for CRDs and etcd, in the process of the test

@@ -49,7 +49,12 @@ func runScripts(t *testing.T, folder string) {
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"shows": shows, "served": served, "expand": expand},
 		Setup: func(env *testscript.Env) error {
-			config := apiservertest.Start(env.T().(testing.TB))
+			t := env.T().(testing.TB)
+			evaluator, err := startEvaluator(t)
+			if err != nil {
+				return err
+			}
+			config := apiservertest.StartWith(t, apiservertest.Options{Evaluator: evaluator})
 			env.Values[configKey{}] = config
 			kubeconfig := filepath.Join(env.WorkDir, ".kubeconfig")
 			env.Setenv("KUBECONFIG", kubeconfig)
