@@ -3,6 +3,7 @@ module github.com/crdeval/crdeval/clients/apiserver
 go 1.26.0
 
 require (
+	github.com/alecthomas/kong v1.17.0
 	github.com/crdeval/crdeval v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/server/v3 v3.7.3
 	google.golang.org/grpc v1.85.0
@@ -10,6 +11,7 @@ require (
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/apiserver v0.37.2
+	k8s.io/component-helpers v0.37.2
 	sigs.k8s.io/yaml v1.6.0
 )
 
