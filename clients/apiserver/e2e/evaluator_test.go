@@ -8,15 +8,17 @@ import (
 	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
 	"github.com/crdeval/crdeval/clients/apiserver/sidecar/sidecartest"
+	"github.com/crdeval/crdeval/engine"
 )
 
 // startEvaluator returns the evaluator of a script by CRDEVAL_EVALUATOR: for sidecar one that calls a crdeval server of
-// the script, nil for inprocess, which is the default. It ends after the API server, which starts later.
+// the script, for inprocess, which is the default, the engine in this process. It ends after the API server, which starts later.
 func startEvaluator(t testing.TB) (apiserver.Evaluator, error) {
 	t.Helper()
 	switch name := os.Getenv("CRDEVAL_EVALUATOR"); name {
 	case "", "inprocess":
-		return nil, nil
+		converter, err := apiserver.NewWebhookConverter(nil, nil)
+		return apiserver.InProcess{Options: engine.Options{Converter: converter}}, err
 	case "sidecar":
 	default:
 		return nil, fmt.Errorf("CRDEVAL_EVALUATOR is %q: it must be inprocess or sidecar", name)

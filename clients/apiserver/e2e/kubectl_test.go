@@ -8,14 +8,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/component-base/cli"
 	"k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
-
-	"github.com/crdeval/crdeval/clients/apiserver/apiservertest"
 )
 
 // TestMain makes kubectl a command of the scripts: a copy of the test's binary that runs kubectl's main function.
@@ -54,32 +49,23 @@ func runScripts(t *testing.T, folder string) {
 			if err != nil {
 				return err
 			}
-			config := apiservertest.StartWith(t, apiservertest.Options{Evaluator: evaluator})
-			env.Values[configKey{}] = config
 			kubeconfig := filepath.Join(env.WorkDir, ".kubeconfig")
+			config, err := startServer(t, evaluator, kubeconfig)
+			if err != nil {
+				return err
+			}
+			env.Values[configKey{}] = config
 			env.Setenv("KUBECONFIG", kubeconfig)
 			env.Setenv("KUBECACHEDIR", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("HOME", env.WorkDir)
 			startWebhook(env)
-			return writeKubeconfig(kubeconfig, config)
+			return nil
 		},
 	})
 }
 
 // configKey is the key of the configuration of a client in the values of a script.
 type configKey struct{}
-
-// writeKubeconfig writes the configuration of a client to a file.
-func writeKubeconfig(path string, c *rest.Config) error {
-	config := clientcmdapi.NewConfig()
-	config.Clusters["test"] = &clientcmdapi.Cluster{
-		Server: c.Host, CertificateAuthorityData: c.CAData, TLSServerName: c.ServerName, InsecureSkipTLSVerify: c.Insecure,
-	}
-	config.AuthInfos["test"] = &clientcmdapi.AuthInfo{Token: c.BearerToken}
-	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
-	config.CurrentContext = "test"
-	return clientcmd.WriteToFile(*config, path)
-}
 
 // expand replaces $NAME and ${NAME} in a file by variables of the environment.
 func expand(ts *testscript.TestScript, neg bool, args []string) {

@@ -57,8 +57,12 @@ func publishes(ctx context.Context, client rest.Interface, name string) error {
 			case path == "/apis":
 				r.SetHeader("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 			}
-			if text, err := r.DoRaw(ctx); err != nil || !strings.Contains(string(text), want) {
-				return fmt.Errorf("%s lacks %s: %w", path, want, err)
+			text, err := r.DoRaw(ctx)
+			if err != nil {
+				return err
+			}
+			if !strings.Contains(string(text), want) {
+				return fmt.Errorf("%s lacks %s", path, want)
 			}
 		}
 	}
