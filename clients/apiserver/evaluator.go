@@ -4,8 +4,9 @@
 // New returns a Server of CRDs and their objects. An Evaluator compiles the CRDs, and evaluates their objects: InProcess
 // in this process, and package sidecar by calls of a crdeval server. Package apiservertest starts a Server in a test.
 //
-// The package is unfinished, and its API will change. It lacks CBOR, and the columns of a Scale. CRDs with conversion webhooks need engine.Options.Converter. upstream/run runs the integration tests of
-// k8s.io/apiextensions-apiserver against the package; seven of them fail.
+// CRDs with conversion webhooks need a converter, such as NewWebhookConverter, in the options of InProcess, and the flag
+// --conversion-webhooks of a sidecar. upstream/run runs the integration tests of k8s.io/apiextensions-apiserver against the
+// package, and e2e runs kubectl. The API of the package can still change.
 package apiserver
 
 import (
