@@ -39,9 +39,9 @@ type Remote interface {
 // Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. The methods do what those of
 // engine.Definition do. The errors are an *engine.Error, or an APIStatus that is the response to the client.
 //
-// The server uses the options FieldValidation, KeepNulls, Stage, TargetVersion and WithStatus, the fields Version, Object,
-// OldObject, OldDecoded, Subresource, Namespace and Name of an item, and the fields Rejection, Status, Warnings,
-// StrictErrors and Object of a verdict. A Definition may ignore other options and fields.
+// The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion and WithStatus. Its items have Version,
+// Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings, StrictErrors and
+// Object of a verdict. A Definition may ignore other options and fields.
 type Definition interface {
 	Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
 	Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)

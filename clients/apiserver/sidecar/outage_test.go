@@ -40,6 +40,7 @@ var requests = []struct {
 		strings.Replace(lamp("a", `{"watts":6}`), "/v1", "/v1beta1", 1), nil, 200},
 	{"patch the status", "PATCH", toLamps + "/a/status", "application/merge-patch+json", `{"status":{"watts":1}}`, nil, 200},
 	{"patch the scale", "PATCH", toLamps + "/a/scale", "application/merge-patch+json", `{"spec":{"replicas":6}}`, nil, 200},
+	{"delete without deleting", "DELETE", toLamps + "/a?dryRun=All", "", "", nil, 200},
 	{"get", "GET", toLamps + "/a", "", "", nil, 200},
 	{"get the scale", "GET", toLamps + "/a/scale", "", "", nil, 200},
 	{"list as a table", "GET", toLamps, "", "", []string{"Accept", asTable}, 200},
@@ -82,6 +83,7 @@ func TestOutage(t *testing.T) {
 	if got := w.do("GET", "/apis/example.com/v1", "", ""); !strings.Contains(got.body, `"lamps/scale"`) {
 		t.Errorf("discovery: %s", got.body)
 	}
+	w.expect(503, w.do("DELETE", toLamps+"/a", "", ""))
 	check(t, w.sidecar.Start())
 	w.eventually(200, func() response { return w.do("GET", toLamps+"/a", "", "") })
 	w.expect(422, w.do("PATCH", toLamps+"/a", "application/merge-patch+json", `{"spec":{"watts":10}}`))

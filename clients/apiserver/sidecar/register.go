@@ -32,7 +32,8 @@ type definition struct {
 
 // registration is where the server has a CRD.
 type registration struct {
-	revision, token string
+	revision string
+	token    string // of the write
 }
 
 // Compile implements apiserver.Evaluator.
@@ -135,7 +136,8 @@ func (d *definition) registerAgain(ctx context.Context, old *registration) error
 }
 
 // call calls the server with the registration of a Definition. If the server has lost the CRD, call registers it again and
-// repeats the call once.
+// repeats the call once. Only then the call has the token of the registration: a replica may not have it yet. Calls without
+// tokens can share the streams of a client that multiplexes.
 func call[R any](ctx context.Context, d *definition, f func(context.Context, *registration) (R, error)) (R, error) {
 	attempt := func(at *registration) (R, error) {
 		ctx, cancel := context.WithTimeout(ctx, d.timeout)
@@ -143,7 +145,7 @@ func call[R any](ctx context.Context, d *definition, f func(context.Context, *re
 		return f(ctx, at)
 	}
 	at := d.current.Load()
-	r, err := attempt(at)
+	r, err := attempt(&registration{revision: at.revision})
 	if isLost(err) {
 		if err = d.registerAgain(ctx, at); err == nil {
 			r, err = attempt(d.current.Load())

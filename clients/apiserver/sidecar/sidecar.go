@@ -3,7 +3,7 @@
 //
 //	evaluator, err := sidecar.Dial("unix:///run/crdeval/crdeval.sock", sidecar.Options{})
 //
-// Compile registers the CRD in a catalog of that server, and the Definition evaluates objects by the revision that it
+// Compile registers the CRD in a catalog of that server. The Definition evaluates objects by the revision that it
 // registered, whatever other CRDs the catalog has. If the server has lost the CRD, for example because it was restarted
 // with an empty store, the Definition registers it again and repeats the call. While the server cannot be reached or is
 // overloaded, calls end with 503 ServiceUnavailable.

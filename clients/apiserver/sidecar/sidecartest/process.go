@@ -43,7 +43,7 @@ func (s *Server) Start() error {
 		return err
 	}
 	flags := append([]string{"serve", "--grpc-address=" + s.Address(), "--http-address=off", "--store=memory"}, s.flags...)
-	s.command = exec.Command(binary, flags...) //nolint:gosec,noctx // Kill and Stop end it
+	s.command = exec.CommandContext(context.Background(), binary, flags...) // Kill ends it
 	var log strings.Builder
 	s.command.Stdout, s.command.Stderr = io.Discard, &log
 	if err := s.command.Start(); err != nil {
@@ -58,20 +58,19 @@ func (s *Server) Start() error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("crdeval serve does not listen: %w; its log:\n%s", err, log.String()), s.Kill())
+			killed := s.Kill() // and the log is complete
+			return errors.Join(fmt.Errorf("crdeval serve does not listen: %w; its log:\n%s", err, log.String()), killed)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
 // Kill ends the process at once. It does nothing if no process runs.
-func (s *Server) Kill() error { return s.end(os.Kill) }
-
-func (s *Server) end(signal os.Signal) error {
+func (s *Server) Kill() error {
 	if s.command == nil {
 		return nil
 	}
-	err := s.command.Process.Signal(signal)
+	err := s.command.Process.Kill()
 	_ = s.command.Wait() // of a killed process, its error is the signal
 	s.command = nil
 	return errors.Join(err, os.RemoveAll(s.socket()))
@@ -91,7 +90,8 @@ var build = sync.OnceValues(func() (string, error) {
 	if binary := os.Getenv("CRDEVAL_BINARY"); binary != "" {
 		return binary, nil
 	}
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/crdeval/crdeval").Output() //nolint:noctx // of a test
+	ctx := context.Background()
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/crdeval/crdeval").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the source of crdeval: %w", err)
 	}
@@ -100,7 +100,7 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(cache, "crdeval-sidecartest", "crdeval")
-	command := exec.Command("go", "build", "-o", binary, "./server/cmd/crdeval") //nolint:gosec,noctx // of a test
+	command := exec.CommandContext(ctx, "go", "build", "-o", binary, "./server/cmd/crdeval")
 	command.Dir = strings.TrimSpace(string(root))
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build crdeval: %w\n%s", err, out)
