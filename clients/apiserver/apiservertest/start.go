@@ -30,16 +30,34 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdeval/crdeval/clients/apiserver"
+	"github.com/crdeval/crdeval/engine"
 )
+
+// Options change the server that StartWith starts. The zero value is the default.
+type Options struct {
+	// Evaluator evaluates CRDs and custom resources. Default: apiserver.InProcess.
+	Evaluator apiserver.Evaluator
+}
 
 // Start starts a server with its own storage, creates the CRDs, and waits until their custom resources are served. The
 // result is the configuration of a client with all permissions. The server stops at the end of the test.
 func Start(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) *rest.Config {
 	t.Helper()
+	return StartWith(t, Options{}, crds...)
+}
+
+// StartWith is Start with options.
+func StartWith(t testing.TB, o Options, crds ...*apiextensionsv1.CustomResourceDefinition) *rest.Config {
+	t.Helper()
+	if o.Evaluator == nil {
+		converter, err := apiserver.NewWebhookConverter(nil, nil)
+		check(t, err)
+		o.Evaluator = apiserver.InProcess{Options: engine.Options{Converter: converter}}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	endpoint := startEtcd(t)
-	s := newServer(t, endpoint)
+	s := newServer(t, o, endpoint)
 	go func() {
 		defer close(stopped)
 		if err := s.PrepareRun().RunWithContext(ctx); err != nil {
@@ -120,7 +138,7 @@ func startEtcd(t testing.TB) string {
 	return "http://" + e.Clients[0].Addr().String()
 }
 
-func newServer(t testing.TB, etcd string) *apiserver.Server {
+func newServer(t testing.TB, o Options, etcd string) *apiserver.Server {
 	t.Helper()
 	config := genericapiserver.NewRecommendedConfig(crdserver.Codecs)
 	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
@@ -142,7 +160,7 @@ func newServer(t testing.TB, etcd string) *apiserver.Server {
 	namer := openapinamer.NewDefinitionNamer(crdserver.Scheme)
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
-	s, err := apiserver.New(apiserver.Config{Generic: config, Evaluator: apiserver.InProcess{}, CustomResources: config.RESTOptionsGetter}, genericapiserver.NewEmptyDelegate())
+	s, err := apiserver.New(apiserver.Config{Generic: config, Evaluator: o.Evaluator, CustomResources: config.RESTOptionsGetter}, genericapiserver.NewEmptyDelegate())
 	check(t, err)
 	return s
 }
