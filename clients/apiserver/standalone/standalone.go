@@ -5,9 +5,13 @@
 package standalone
 
 import (
+	"strings"
+	"time"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -22,6 +26,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	basecompatibility "k8s.io/component-base/compatibility"
 
 	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/clients/apiserver/access"
@@ -31,6 +36,9 @@ import (
 
 // DefaultPrefix is the prefix of the keys in etcd.
 const DefaultPrefix = "/registry"
+
+// watchTermination is the time in which watches end at shutdown. Without it they keep the server from stopping.
+const watchTermination = 5 * time.Second
 
 // Config describes a server.
 type Config struct {
@@ -82,7 +90,8 @@ func New(c Config) (*apiserver.Server, error) {
 // generic returns the configuration of upstream's server, without an authorizer.
 func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	config := genericapiserver.NewRecommendedConfig(crdserver.Codecs)
-	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	config.EffectiveVersion = effectiveVersion{compatibility.DefaultBuildEffectiveVersion()}
+	config.ShutdownWatchTerminationGracePeriod = watchTermination
 	if err := c.Serving.ApplyToConfig(&config.Config); err != nil {
 		return nil, err
 	}
@@ -116,6 +125,19 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	config.SharedInformerFactory = informers.NewSharedInformerFactory(client, 0)
 	config.AdmissionControl, err = core.Admission(client, config.SharedInformerFactory)
 	return config, err
+}
+
+// effectiveVersion names the version of Kubernetes if the build does not set one.
+type effectiveVersion struct {
+	basecompatibility.EffectiveVersion
+}
+
+func (v effectiveVersion) Info() *apimachineryversion.Info {
+	info := v.EffectiveVersion.Info()
+	if strings.HasPrefix(info.GitVersion, "v0.0.0-") {
+		info.GitVersion = "v" + info.Major + "." + info.Minor + ".0+crdeval"
+	}
+	return info
 }
 
 // authorizeByRole returns an authorizer that allows all to the group system:masters, and evaluates roles for others.
