@@ -69,6 +69,7 @@ lint: $(CACHE)/golangci-lint generate-tools prose ## Run golangci-lint, buf lint
 	$(CACHE)/golangci-lint run ./...
 	cd engine/conformance && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	cd clients/apiserver && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
+	cd clients/apiserver/e2e && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	$(CURDIR)/.tools/generate.sh lint
 
 .PHONY: prose
@@ -105,6 +106,12 @@ conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME 
 .PHONY: apiserver
 apiserver: ## Test clients/apiserver, which serves custom resources on k8s.io/apiserver
 	cd clients/apiserver && $(GOTEST) -race ./...
+
+.PHONY: apiserver-e2e
+apiserver-e2e: ## Run kubectl and upstream's integration tests against servers of clients/apiserver
+	cd clients/apiserver/e2e && CRDEVAL_EVALUATOR=inprocess $(GOTEST) ./... && CRDEVAL_EVALUATOR=sidecar $(GOTEST) ./...
+	CRDEVAL_EVALUATOR=inprocess clients/apiserver/upstream/run
+	CRDEVAL_EVALUATOR=sidecar clients/apiserver/upstream/run
 
 .PHONY: cluster
 cluster: ## Test conversion webhooks with an API server for CRDs and etcd, in the process of the test

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -64,6 +65,42 @@ func TestStageBody(t *testing.T) {
 	}
 	if _, err := d.Validate(context.Background(), item, EvaluationOptions{Stage: StageBody}); ReasonOf(err) != ReasonInvalidArgument {
 		t.Error("Validate has no stage", err)
+	}
+}
+
+// TestStageValidate: the object is that of the strategy, in the version of the request, without a status that the
+// storage would default, and no webhook is called.
+func TestStageValidate(t *testing.T) {
+	manifest := strings.ReplaceAll(servedCRD, "phase: {type: string}", "phase: {type: string, default: new}")
+	manifest = strings.ReplaceAll(manifest, "status: {type: object,", "status: {type: object, default: {},")
+	d := compileCRD(t, manifest+`  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://localhost/"}}}`)
+	item := Item{Version: "v1beta1", Namespace: "n", Object: box("v1beta1", "", `,"spec":{"a":"x"},"status":{"phase":"x"}`)}
+	want := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":1},"spec":{"a":"x","c":"C"}}`
+	update := item
+	update.Object, update.OldDecoded = box("v1beta1", `,"resourceVersion":"7"`, `,"spec":{"a":"y"}`), true
+	update.OldObject = box("v1beta1", `,"resourceVersion":"7"`, `,"spec":{"a":"x","c":"C"},"status":{"phase":"x"}`)
+	updated := `{"apiVersion":"example.com/v1beta1","kind":"Box","metadata":{"name":"b","namespace":"n","uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","generation":2,"resourceVersion":"7"},"spec":{"a":"y","c":"C"},"status":{"phase":"x"}}`
+	for _, o := range []EvaluationOptions{{Stage: StageValidate}, {Stage: StageValidate, Trace: TraceAll}} { // both paths
+		for _, c := range []struct {
+			Item
+			want string
+		}{{item, want}, {update, updated}} {
+			v, err := d.Admit(context.Background(), c.Item, o)
+			if err != nil || !v.Allowed || string(v.Object) != c.want || v.StoredObject != nil {
+				t.Errorf("%v %+v\ngot  %s\nwant %s", err, v, v.Object, c.want)
+			}
+		}
+	}
+	if _, err := d.Admit(context.Background(), item, EvaluationOptions{Stage: StageFinish}); ReasonOf(err) != ReasonConversionUnavailable {
+		t.Errorf("StageFinish converts: %v", err)
+	}
+	bad := Item{OldObject: update.OldObject, Patch: &Patch{MergePatch, JSON([]byte("{}"))}}
+	if _, err := d.Admit(context.Background(), bad, EvaluationOptions{Stage: StageValidate}); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("a patch: %v", err)
+	}
+	included := EvaluationOptions{Stage: StageValidate, Include: PresentationOptions{Scale: true}}
+	if _, err := d.Admit(context.Background(), item, included); ReasonOf(err) != ReasonInvalidArgument {
+		t.Errorf("Include: %v", err)
 	}
 }
 

@@ -67,11 +67,16 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	if o.Stage == StageBody {
 		r.Whole, r.Handler, r.StrictApart, r.Stage = false, false, true, admission.StageDecode
 	}
+	if o.Stage == StageValidate {
+		r.Stage = admission.StageFinish
+	}
 	v := &Verdict{Revision: d.revision}
 	presenter := newPresenter(&r, o.Include)
 	var out admission.Outcome
 	if call == CallAdmit {
 		r.WantObject, r.WantChanged = o.View != ViewNone, o.View == ViewChanged
+	}
+	if call == CallAdmit && o.Stage != StageValidate {
 		out, err = d.inner.Admit(ctx, &r)
 	} else {
 		out, err = d.inner.Write(ctx, &r)
@@ -204,20 +209,22 @@ func setUpdate(r *admission.Request, item *Item) (err error) {
 // checkWrite rejects options that a write does not have.
 func checkWrite(call Call, item *Item, o *EvaluationOptions) error {
 	switch {
-	case o.Stage > StageBody:
-		return invalid("unknown stage: it is All, Decode, Finish or Body")
+	case o.Stage > StageValidate:
+		return invalid("unknown stage: it is All, Decode, Finish, Body or Validate")
 	case call != CallAdmit && o.Stage != StageAll:
 		return invalid("a stage is for Admit only: Validate judges the whole write")
 	case call != CallAdmit && o.Include != PresentationOptions{}:
 		return invalid("Include is for Admit and Read only: Validate does not make the object that would be presented")
+	case o.Stage == StageValidate && o.Include != PresentationOptions{}:
+		return invalid("stage Validate does not make the object that would be presented: leave out Include, or use Finish")
 	case o.KeepNulls:
 		return invalid("KeepNulls is for Default only: a write drops nulls as an API server does")
 	case call == CallAdmit && o.AsGiven:
 		return invalid("AsGiven is for Validate only: what is admitted is pruned, defaulted and prepared")
 	case o.Stage == StageBody && (!item.OldObject.Absent() || item.GeneratedName != ""):
 		return invalid("stage Body takes the body alone: leave out the old object and the generated name, which later stages use")
-	case item.Patch != nil && o.Stage == StageFinish:
-		return invalid("a patch is applied in stage Decode: Finish takes the resulting object")
+	case item.Patch != nil && (o.Stage == StageFinish || o.Stage == StageValidate):
+		return invalid("a patch is applied in stage Decode: Finish and Validate take the resulting object")
 	}
 	return nil
 }

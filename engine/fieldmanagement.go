@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -31,6 +33,15 @@ type ResetFields struct {
 	Fields []byte
 
 	set *fieldpath.Set
+}
+
+// NewResetFields returns ResetFields that another process has sent. The error says that the fields are not FieldsV1.
+func NewResetFields(subresource, apiVersion string, fields []byte) (ResetFields, error) {
+	set := &fieldpath.Set{}
+	if err := set.FromJSON(bytes.NewReader(fields)); err != nil {
+		return ResetFields{}, fmt.Errorf("reset fields of %s: %w", apiVersion, err)
+	}
+	return ResetFields{Subresource: subresource, APIVersion: apiVersion, Fields: fields, set: set}, nil
 }
 
 // ReplicasPath is the path of the replicas in one version.

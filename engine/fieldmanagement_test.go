@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -19,6 +21,17 @@ func TestFieldManagement(t *testing.T) {
 	}
 	if want := `["" stable.example.com/v1 {"f:status":{}} "status" stable.example.com/v1 {"f:metadata":{},"f:spec":{}}]`; fmt.Sprint(got) != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+	for _, r := range m.ResetFields {
+		received, err := engine.NewResetFields(r.Subresource, r.APIVersion, r.Fields)
+		sent := engine.FieldManagement{ResetFields: []engine.ResetFields{received}}
+		own := m.Sets(r.Subresource)[fieldpath.APIVersion(r.APIVersion)]
+		if set := sent.Sets(r.Subresource)[fieldpath.APIVersion(r.APIVersion)]; err != nil || set.Empty() || !set.Equals(own) {
+			t.Errorf("%v, %v, want %v", set, err, own)
+		}
+	}
+	if _, err := engine.NewResetFields("", "stable.example.com/v1", []byte("[]")); err == nil {
+		t.Error("no error for a list")
 	}
 	const paths = "[{stable.example.com/v1 [spec runs]} {stable.example.com/v1beta1 []} {stable.example.com/v1alpha1 []}]"
 	if got := fmt.Sprint(m.ReplicasPaths); got != paths {

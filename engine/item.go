@@ -111,6 +111,10 @@ const (
 	// fields are Verdict.StrictErrors instead of warnings. The Item has no OldObject, Patch, Subresource and
 	// GeneratedName.
 	StageBody
+	// StageValidate is StageFinish without the storage, for a server that stores the object itself: the object is
+	// defaulted again, prepared and validated, and is neither converted to the storage version nor read back. It keeps
+	// resourceVersion and selfLink. Include must be empty.
+	StageValidate
 )
 
 // PresentationOptions select the parts of a Presentation.

@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/selector"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -54,6 +56,33 @@ func (d *Definition) Select(ctx context.Context, version string, object Document
 		return nil, err
 	}
 	return list, nil
+}
+
+// FieldReader reads the selectable fields of objects of one version of a CRD that need not be compiled. It is immutable
+// and safe for concurrent use.
+type FieldReader struct {
+	fields *selector.Fields
+}
+
+// NewFieldReader returns the FieldReader of a version of a CRD with this scope.
+func NewFieldReader(version *apiextensionsv1.CustomResourceDefinitionVersion, scope Scope) *FieldReader {
+	return &FieldReader{selector.CompileFields(version, scope == NamespaceScoped)}
+}
+
+// Names returns the fields as Definition.SelectableFields does. The caller must not modify the slice.
+func (r *FieldReader) Names() []string { return r.fields.Names }
+
+// Read returns the fields of an object of the version as Definition.Select does. It does not check kind and version. The
+// error of an object that an API server could not list has upstream's text.
+func (r *FieldReader) Read(object Document, l Limits) (list []SelectableField, err error) {
+	defer recovered(&err)
+	doc := value.Acquire() // not released by defer: after a panic it must not return to the pool
+	root, err := object.parse(doc, "object", l)
+	if err == nil {
+		list, err = r.fields.Fields(doc, root)
+	}
+	doc.Release()
+	return list, err
 }
 
 func tooLate(err error) error {

@@ -2,10 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -87,4 +91,31 @@ func matchFields(ctx context.Context, d *engine.Definition, version, selector st
 	}
 	fields, err := d.Select(ctx, version, object)
 	return err == nil && s.Matches(fields), err
+}
+
+// TestFieldReader compares the fields of an object with those that a compiled CRD selects.
+func TestFieldReader(t *testing.T) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal([]byte(selectableCRD), &crd); err != nil {
+		t.Fatal(err)
+	}
+	object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"n","namespace":"ns"},"spec":{"color":"blue","runs":3}}`))
+	d := compiled(t, selectableCRD)
+	r := engine.NewFieldReader(&crd.Spec.Versions[0], crd.Spec.Scope)
+	want, err := d.Select(t.Context(), "v1", object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Read(object, engine.Limits{}); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	if names, err := d.SelectableFields("v1"); err != nil || !slices.Equal(r.Names(), names) {
+		t.Errorf("%v, want %v, %v", r.Names(), names, err)
+	}
+	if names := engine.NewFieldReader(&crd.Spec.Versions[1], engine.ClusterScoped).Names(); !slices.Equal(names, []string{"metadata.name"}) {
+		t.Error(names)
+	}
+	if _, err := r.Read(engine.JSON([]byte(`{`)), engine.Limits{}); engine.ReasonOf(err) != engine.ReasonObjectUnreadable {
+		t.Error(err)
+	}
 }

@@ -40,10 +40,10 @@ type Verdict struct {
 	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
 	// in the key order of the input, with new keys sorted at the end. It is nil for a rejected write, and if the View
 	// excludes it. It may share memory with the Item's documents. It has no metadata.resourceVersion and no selfLink, which the
-	// storage sets, except for StageDecode and StageBody and if Deletes is set.
+	// storage sets, except for StageDecode, StageBody and StageValidate and if Deletes is set.
 	Object []byte
 	// StoredObject, for Admit, is the object in the storage version. It is nil if it is the same JSON value as Object,
-	// and without Object.
+	// without Object, and for StageValidate.
 	StoredObject []byte
 	// OldObject, for StageDecode, is the old object in the version of the request, as mutating admission receives it.
 	OldObject []byte

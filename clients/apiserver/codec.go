@@ -7,39 +7,42 @@ import (
 	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 
 	"github.com/crdeval/crdeval/engine"
 )
 
-// marshal returns an object as JSON with sorted keys.
-func marshal(u *unstructured.Unstructured) ([]byte, error) { return utiljson.Marshal(u.Object) }
+// storedCBOR encodes and recognizes stored objects in CBOR.
+var storedCBOR = cbor.NewSerializer(unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper())
 
-// unmarshal replaces the content of an object.
-func unmarshal(text []byte, u *unstructured.Unstructured) error {
-	content := map[string]any{}
-	if err := utiljson.Unmarshal(text, &content); err != nil {
-		return err
-	}
-	u.Object = content
-	return nil
-}
-
-// storageCodec reads stored objects in the version of an endpoint, and writes them in the storage version.
+// storageCodec reads stored objects in the version of an endpoint, and writes them in the storage version. It reads JSON
+// and CBOR.
 type storageCodec struct {
 	definition               Definition
 	kind                     schema.GroupVersionKind // of the endpoint
 	storageVersion, identity string
+	cbor                     bool // writes CBOR
 }
 
 func (c storageCodec) Identifier() runtime.Identifier { return runtime.Identifier(c.identity) }
 
 func (c storageCodec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	out, err := c.definition.Read(context.Background(), engine.Item{Object: engine.JSON(data)}, engine.EvaluationOptions{TargetVersion: c.kind.Version})
+	if ok, _, _ := storedCBOR.RecognizesData(data); ok {
+		stored := &unstructured.Unstructured{}
+		if _, _, err := storedCBOR.Decode(data, nil, stored); err != nil {
+			return nil, nil, err
+		}
+		var err error
+		if data, err = marshal(stored); err != nil {
+			return nil, nil, err
+		}
+	}
+	out, err := c.definition.Read(background, engine.Item{Object: engine.JSON(data)}, engine.EvaluationOptions{TargetVersion: c.kind.Version})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, unconverted(err)
 	}
 	u, ok := into.(*unstructured.Unstructured)
 	if !ok {
@@ -56,78 +59,128 @@ func (c storageCodec) Encode(obj runtime.Object, w io.Writer) error {
 	if !ok {
 		return fmt.Errorf("cannot store a %T", obj)
 	}
-	text, err := marshal(u)
-	if err == nil && c.kind.Version != c.storageVersion {
-		text, err = convert(c.definition, text, c.kind.Version, c.storageVersion)
-		stored := &unstructured.Unstructured{}
-		if err == nil {
-			err = unmarshal(text, stored)
-		}
-		if err == nil {
-			text, err = marshal(stored) // sorted, so that an unchanged object has unchanged bytes
-		}
+	u, err := convert(c.definition, u, c.storageVersion)
+	if err != nil {
+		return err
 	}
+	if c.cbor {
+		return storedCBOR.Encode(u, w)
+	}
+	text, err := marshalStored(u)
 	if err == nil {
 		_, err = w.Write(append(text, '\n'))
 	}
 	return err
 }
 
-func convert(d Definition, text []byte, from, to string) ([]byte, error) {
-	out, err := d.Convert(context.Background(), engine.Item{Version: from, Object: engine.JSON(text)}, engine.EvaluationOptions{TargetVersion: to})
-	if err != nil {
-		return nil, unevaluated(err)
+// convert returns an object in another version of its CRD, or the object itself if it has that version.
+func convert(d Definition, u *unstructured.Unstructured, to string) (*unstructured.Unstructured, error) {
+	from := u.GroupVersionKind().Version
+	if from == to {
+		return u, nil
 	}
-	return out.Object, nil
+	text, err := marshal(u)
+	if err != nil {
+		return nil, err
+	}
+	out, err := d.Convert(background, engine.Item{Version: from, Object: engine.JSON(text)}, engine.EvaluationOptions{TargetVersion: to})
+	if err != nil {
+		return nil, unconverted(err)
+	}
+	converted := &unstructured.Unstructured{}
+	return converted, unmarshal(out.Object, converted)
 }
+
+// unconverted returns the error for an object that cannot be converted. Upstream returns the text of its converter.
+func unconverted(err error) error {
+	switch engine.ReasonOf(err) {
+	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable, engine.ReasonObjectRejected:
+		return err
+	}
+	return unevaluated(err)
+}
+
+// format is a media type of bodies.
+type format uint8
+
+const (
+	formatJSON format = iota
+	formatYAML
+	formatCBOR
+)
 
 // bodySerializer marks the serializer of a media type, so that DecoderToVersion can choose the decoder of bodies.
 type bodySerializer struct {
 	runtime.Serializer
-	yaml, strict bool
+	format format
+	strict bool
 }
 
 // bodyDecoder decodes bodies of requests. Objects of other kinds than the endpoint's go to the fallback.
 type bodyDecoder struct {
-	definition   Definition
-	kind         schema.GroupVersionKind
-	fallback     runtime.Decoder
-	yaml, strict bool
+	bodySerializer
+	ctx        context.Context // of the request: upstream's decoders have no context
+	definition Definition
+	kind       schema.GroupVersionKind
 }
 
 func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	doc := engine.JSON(data)
-	if d.yaml {
-		doc = engine.YAML(data)
-	}
-	apiVersion, kind, err := engine.TypeMetaOf(doc, engine.Limits{})
-	if err != nil || kind != d.kind.Kind || apiVersion != d.kind.GroupVersion().String() {
-		return d.fallback.Decode(data, defaults, into)
+	document, strict, ok := d.document(data)
+	if !ok {
+		return d.Serializer.Decode(data, defaults, into)
 	}
 	o := engine.EvaluationOptions{Stage: engine.StageBody, FieldValidation: engine.FieldValidationIgnore}
 	if d.strict {
 		o.FieldValidation = engine.FieldValidationWarn // with StrictErrors: the handler decides whether they reject
 	}
-	v, err := d.definition.Admit(context.Background(), engine.Item{Version: d.kind.Version, Object: doc}, o)
+	v, err := d.definition.Admit(d.ctx, engine.Item{Version: d.kind.Version, Object: document}, o)
 	switch {
 	case err != nil:
-		return nil, &d.kind, unevaluated(err)
+		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and the
+		// store rejects it.
+		outcomeOf(d.ctx).undecoded = unevaluated(err)
+		return d.Serializer.Decode(data, defaults, into)
 	case v.Rejection != nil:
 		return nil, &d.kind, errors.New(v.Rejection.Cause)
 	}
-	u := &unstructured.Unstructured{}
+	u, ok := into.(*unstructured.Unstructured)
+	if !ok {
+		u = &unstructured.Unstructured{}
+	}
 	if err := unmarshal(v.Object, u); err != nil {
 		return nil, &d.kind, err
 	}
-	if target, ok := into.(*unstructured.Unstructured); ok {
-		target.Object, u = u.Object, target
+	for _, text := range v.StrictErrors {
+		strict = append(strict, errors.New(text))
 	}
-	if len(v.StrictErrors) == 0 {
+	if len(strict) == 0 {
 		return u, &d.kind, nil
 	}
-	strict := make([]error, len(v.StrictErrors))
-	for i, text := range v.StrictErrors {
-		strict[i] = errors.New(text)
-	}
 	return u, &d.kind, runtime.NewStrictDecodingError(strict)
+}
+
+// document returns a body for the evaluator, with errors of strict decoding that only the serializer finds. ok is false
+// for an object of another kind than the endpoint's, and for an unreadable body.
+func (d bodyDecoder) document(data []byte) (document engine.Document, strict []error, ok bool) {
+	switch d.format {
+	case formatJSON:
+		document = engine.JSON(data)
+	case formatYAML:
+		document = engine.YAML(data)
+	case formatCBOR:
+		u := &unstructured.Unstructured{}
+		_, _, err := d.Serializer.Decode(data, nil, u)
+		if found, isStrict := runtime.AsStrictDecodingError(err); isStrict {
+			strict = found.Errors()
+		} else if err != nil {
+			return document, nil, false
+		}
+		text, err := marshal(u)
+		if err != nil {
+			return document, nil, false
+		}
+		document = engine.JSON(text)
+	}
+	apiVersion, kind, err := engine.TypeMetaOf(document, engine.Limits{})
+	return document, strict, err == nil && kind == d.kind.Kind && apiVersion == d.kind.GroupVersion().String()
 }

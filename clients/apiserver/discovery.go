@@ -4,15 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	informers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
@@ -26,15 +29,16 @@ type discoverer struct {
 	handler *handler
 	groups  discovery.GroupManager
 	all     aggregated.ResourceManager
-	changed chan struct{} // capacity 1
-	current atomic.Pointer[engine.Discovery]
-	known   map[string]bool // the groups in groups
+	changed chan struct{}                           // capacity 1
+	served  atomic.Pointer[map[string]http.Handler] // by path
+	known   map[metav1.GroupVersion]bool            // in groups and all
+	next    http.Handler                            // serves other paths
 }
 
 // watch makes the discoverer follow the informer. An event comes after the lister of the handler has its CRD, so a
 // published resource is always served.
 func (d *discoverer) watch(informer informers.CustomResourceDefinitionInformer) error {
-	d.current.Store(engine.Discover())
+	d.served.Store(&map[string]http.Handler{})
 	signal := func() {
 		select {
 		case d.changed <- struct{}{}:
@@ -68,17 +72,12 @@ func (d *discoverer) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var described []engine.CRD
-	for _, crd := range crds {
-		if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
-			continue
-		}
-		r, err := d.handler.resource(ctx, crd)
-		if err != nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
-			continue
-		}
-		described = append(described, r.definition.CRD(crd.Status))
+	crds = slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
+	})
+	described := make([]engine.CRD, len(crds))
+	for i, crd := range crds {
+		described[i] = describe(crd)
 	}
 	next := engine.Discover(described...)
 	text, _ := next.Aggregated()
@@ -86,41 +85,76 @@ func (d *discoverer) publish(ctx context.Context) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
 	}
-	d.current.Store(next)
-	known := map[string]bool{}
+	served, known, groups := map[string]http.Handler{}, map[metav1.GroupVersion]bool{}, map[string]bool{}
 	for i := range list.Items {
 		var group metav1.APIGroup
 		if err := json.Unmarshal(next.Group(list.Items[i].Name), &group); err != nil {
 			return err
 		}
+		served["apis/"+group.Name] = discovery.NewAPIGroupHandler(crdserver.Codecs, group)
+		for _, v := range group.Versions {
+			var resources metav1.APIResourceList
+			if err := json.Unmarshal(next.Resources(group.Name, v.Version), &resources); err != nil {
+				return err
+			}
+			version := schema.GroupVersion{Group: group.Name, Version: v.Version}
+			served["apis/"+version.String()] = discovery.NewAPIVersionHandler(crdserver.Codecs, version,
+				discovery.APIResourceListerFunc(func() []metav1.APIResource { return slices.Clone(resources.APIResources) }))
+		}
 		d.groups.AddGroup(group)
-		known[group.Name] = true
+		groups[group.Name] = true
+		for _, v := range list.Items[i].Versions { // not SetGroups, which removes the groups of other sources
+			version := metav1.GroupVersion{Group: group.Name, Version: v.Version}
+			d.all.AddGroupVersion(group.Name, v)
+			d.all.SetGroupVersionPriority(version, groupPriority, versionPriority)
+			known[version] = true
+		}
 	}
-	for name := range d.known {
-		if !known[name] {
-			d.groups.RemoveGroup(name)
+	d.served.Store(&served)
+	for version := range d.known {
+		if !known[version] {
+			d.all.RemoveGroupVersion(version)
+		}
+		if !groups[version.Group] {
+			d.groups.RemoveGroup(version.Group)
 		}
 	}
 	d.known = known
-	d.all.SetGroups(list.Items)
+	for _, crd := range crds { // before the first request
+		if _, err := d.handler.get(ctx, crd.Name); err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
+		}
+	}
 	return nil
 }
 
+// describe describes a CRD for engine.Discover. It does not call the evaluator, so that discovery is complete during an
+// outage.
+func describe(crd *apiextensionsv1.CustomResourceDefinition) engine.CRD {
+	c := engine.CRD{
+		Name: crd.Name, Scope: crd.Spec.Scope, Status: crd.Status,
+		Desired: engine.DesiredStatus{Group: crd.Spec.Group, Names: crd.Spec.Names},
+	}
+	for _, v := range crd.Spec.Versions {
+		info := engine.VersionInfo{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		if s := v.Subresources; s != nil {
+			info.HasStatus, info.HasScale = s.Status != nil, s.Scale != nil
+		}
+		c.Versions = append(c.Versions, info)
+	}
+	return c
+}
+
+// The priorities of custom resources in an API server. Versions with the same priority are ordered by name.
+const groupPriority, versionPriority = 1000, 100
+
 // ServeHTTP serves /apis/{group} and /apis/{group}/{version}.
 func (d *discoverer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var text []byte
-	switch parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/"); {
-	case len(parts) == 2:
-		text = d.current.Load().Group(parts[1])
-	case len(parts) == 3:
-		text = d.current.Load().Resources(parts[1], parts[2])
+	h, ok := (*d.served.Load())[strings.Trim(r.URL.Path, "/")]
+	if !ok {
+		h = d.next
 	}
-	if text == nil {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text)
+	h.ServeHTTP(w, r)
 }
 
 // isDiscovery reports whether the path of a request is that of a group or a version.

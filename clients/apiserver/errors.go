@@ -34,6 +34,10 @@ func rejected(v *engine.Verdict) error {
 
 // unevaluated returns the error for what the evaluator could not evaluate.
 func unevaluated(err error) error {
+	var response apierrors.APIStatus
+	if errors.As(err, &response) {
+		return &apierrors.StatusError{ErrStatus: response.Status()}
+	}
 	var e *engine.Error
 	if errors.As(err, &e) && e.Rejection != nil {
 		r := e.Rejection

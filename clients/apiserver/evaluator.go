@@ -1,11 +1,10 @@
 // Package apiserver serves custom resources on k8s.io/apiserver: storage, watches, patches, preconditions and field
 // management are upstream's, and the treatment of each object is crdeval's.
 //
-// New returns a Server of CRDs and their objects. An Evaluator compiles the CRDs, and evaluates their objects; InProcess
-// does so in this process. Package apiservertest starts a Server in a test.
+// New returns a Server of CRDs and their objects. An Evaluator compiles the CRDs, and evaluates their objects: InProcess
+// in this process, and package sidecar by calls of a crdeval server. Package apiservertest starts a Server in a test.
 //
-// The package is unfinished, and its API will change. It lacks an Evaluator that calls a sidecar, CBOR, and the columns of
-// a Scale. CRDs with conversion webhooks need engine.Options.Converter. upstream/run runs the integration tests of
+// The package is unfinished, and its API will change. It lacks CBOR, and the columns of a Scale. CRDs with conversion webhooks need engine.Options.Converter. upstream/run runs the integration tests of
 // k8s.io/apiextensions-apiserver against the package; seven of them fail.
 package apiserver
 
@@ -25,13 +24,30 @@ type Evaluator interface {
 	Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (Definition, error)
 }
 
-// Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. Admit, Read, Convert and
-// Default, FieldManagement and the selections are those of engine.Definition.
+// Remote is an Evaluator that keeps CRDs in another process. Its errors are 503 ServiceUnavailable while it cannot reach
+// that process.
+type Remote interface {
+	Evaluator
+	// Remove removes a CRD that was deleted. crd is its last state.
+	Remove(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error
+	// Outages returns the number of calls that have ended with ServiceUnavailable, the error of the last of them, and
+	// whether no call has succeeded since.
+	Outages() (count int64, last error, ongoing bool)
+}
+
+// Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. The methods do what those of
+// engine.Definition do. The errors are an *engine.Error, or an APIStatus that is the response to the client.
+//
+// The server uses the options FieldValidation, KeepNulls, Stage, TargetVersion and WithStatus, the fields Version, Object,
+// OldObject, OldDecoded, Subresource, Namespace and Name of an item, and the fields Rejection, Status, Warnings,
+// StrictErrors and Object of a verdict. A Definition may ignore other options and fields.
 type Definition interface {
 	Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
 	Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
 	Convert(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
 	Default(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
+	// FieldManagement, SelectableFields and Select call no other process: the watch cache drops an event if it cannot select
+	// the fields of its object.
 	FieldManagement(version string) (engine.FieldManagement, error)
 	SelectableFields(version string) ([]string, error)
 	Select(ctx context.Context, version string, object engine.Document) ([]engine.SelectableField, error)
@@ -39,8 +55,6 @@ type Definition interface {
 	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
 	// PrintTable prints objects of a served version. The rows have no objects.
 	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) (*metav1.Table, error)
-	// CRD describes the CRD with a status, for discovery.
-	CRD(status engine.Status) engine.CRD
 	// Models returns engine.OpenAPIModels.
 	Models(ctx context.Context) ([]byte, error)
 }

@@ -3,57 +3,40 @@ package apiserver
 import (
 	"context"
 	"net/http"
-	"sync"
+	"strings"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	informers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions/apiextensions/v1"
-	listers "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/establish"
 	"k8s.io/apiextensions-apiserver/pkg/controller/finalizer"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/apiserver/pkg/endpoints/metrics"
 	"k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/features"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/tools/cache"
 )
 
 // handler serves the custom resources of the CRDs in an informer.
 type handler struct {
-	evaluator   Evaluator
-	lister      listers.CustomResourceDefinitionLister
-	storage     generic.RESTOptionsGetter
 	admission   admission.Interface
-	authorizer  authorizer.UnconditionalAuthorizer
-	maxBody     int64 // bytes of a body, 0 for no limit
 	establish   *establish.EstablishingController
 	watchPeriod time.Duration // the minimum period after which a watch ends
 	next        http.Handler
-
-	mu        sync.Mutex
-	resources map[types.UID]*builtResource
+	evaluator   Evaluator
+	*resources
 }
-
-// builtResource is a resource with what it was built of.
-type builtResource struct {
-	spec     *apiextensionsv1.CustomResourceDefinitionSpec
-	accepted *apiextensionsv1.CustomResourceDefinitionNames
-	ending   bool // the CRD is being deleted
-	*resource
-}
-
-// teardownTimeout bounds how long the requests of a replaced resource may last.
-const teardownTimeout = time.Minute
 
 // watch makes the handler follow the informer.
 func (h *handler) watch(informer informers.CustomResourceDefinitionInformer) error {
@@ -71,69 +54,31 @@ func (h *handler) watch(informer informers.CustomResourceDefinitionInformer) err
 				obj = tombstone.Obj
 			}
 			if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				h.removeLocked(crd.UID)
+				h.remove(crd)
 			}
 		},
 	})
 	return err
 }
 
-// resource returns the resource of a CRD, and builds it if the CRD changed.
-func (h *handler) resource(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (*resource, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if old, ok := h.resources[crd.UID]; ok {
-		if old.ending == isEnding(crd) && equality.Semantic.DeepEqual(old.spec, &crd.Spec) && equality.Semantic.DeepEqual(old.accepted, &crd.Status.AcceptedNames) {
-			return old.resource, nil
-		}
-		h.removeLocked(crd.UID)
-	}
-	r, err := newResource(context.WithoutCancel(ctx), h.evaluator, crd, h.storage, h.authorizer, h.maxBody)
-	if err != nil {
-		return nil, err
-	}
-	h.resources[crd.UID] = &builtResource{&crd.Spec, &crd.Status.AcceptedNames, isEnding(crd), r}
-	return r, nil
-}
-
-// isEnding reports whether a CRD is being deleted. Its Definition then rejects creations.
-func isEnding(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return !crd.DeletionTimestamp.IsZero() || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
-}
-
-// removeLocked destroys a resource after its requests have finished.
-func (h *handler) removeLocked(uid types.UID) {
-	old, ok := h.resources[uid]
+// remove retires the resource of a deleted CRD, and then removes the CRD from a remote evaluator.
+func (h *handler) remove(crd *apiextensionsv1.CustomResourceDefinition) {
+	retired := h.retire(crd.UID)
+	remote, ok := h.evaluator.(Remote)
 	if !ok {
 		return
 	}
-	delete(h.resources, uid)
 	go func() {
-		finished := make(chan struct{})
-		go func() { old.requests.Wait(); close(finished) }()
-		select {
-		case <-finished:
-		case <-time.After(teardownTimeout):
+		<-retired
+		if err := remote.Remove(background, crd); err != nil { // a CRD that remains has no effect
+			utilruntime.HandleErrorWithContext(background, err, "Remove CRD", "name", crd.Name)
 		}
-		old.destroy()
 	}()
-}
-
-// destroy ends all resources.
-func (h *handler) destroy() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for uid, r := range h.resources {
-		r.destroy()
-		delete(h.resources, uid)
-	}
 }
 
 // GetCustomResourceListerCollectionDeleter implements finalizer.CRClientGetter.
 func (h *handler) GetCustomResourceListerCollectionDeleter(crd *apiextensionsv1.CustomResourceDefinition) (finalizer.ListerCollectionDeleter, error) {
-	r, err := h.resource(background, crd)
+	r, err := h.get(background, crd.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -162,24 +107,34 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(apierrors.NewInternalError(err))
 		return
 	}
-	served, err := h.resource(r.Context(), crd)
-	if err != nil {
+	if remote, ok := h.evaluator.(Remote); ok {
+		w = withOutages(w, remote, fail)
+	}
+	served, err := h.get(r.Context(), crd.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		h.next.ServeHTTP(w, r)
+		return
+	case err != nil:
 		fail(unevaluated(err))
 		return
 	}
 	v := served.versions[info.APIVersion]
-	if v == nil {
+	if v == nil || !v.served {
 		h.next.ServeHTTP(w, r)
 		return
 	}
 	if v.deprecation != "" {
 		warning.AddWarning(r.Context(), "", v.deprecation)
 	}
-	next, err := h.handlerOf(v, info)
+	r = r.WithContext(withOutcome(r.Context()))
+	next, err := h.handlerOf(r.Context(), v, info)
 	if err != nil {
 		fail(err)
 		return
 	}
+	next = metrics.InstrumentHandlerFunc(strings.ToUpper(info.Verb), info.APIGroup, info.APIVersion, info.Resource, info.Subresource,
+		metrics.CleanScope(info), metrics.APIServerComponent, v.deprecation != "", "", next.ServeHTTP)
 	genericfilters.WithWaitGroup(next, isLong, served.requests).ServeHTTP(w, r)
 }
 
@@ -193,20 +148,28 @@ func isServed(crd *apiextensionsv1.CustomResourceDefinition, info *request.Reque
 		(apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.NamesAccepted) || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established))
 }
 
-var patchTypes = []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
+// patchTypes returns the media types of patches.
+func patchTypes() []string {
+	all := []string{string(types.JSONPatchType), string(types.MergePatchType), string(types.ApplyYAMLPatchType)}
+	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
+		all = append(all, string(types.ApplyCBORPatchType))
+	}
+	return all
+}
 
 // handlerOf returns upstream's handler of a request.
-func (h *handler) handlerOf(v *servedVersion, info *request.RequestInfo) (http.Handler, error) {
+func (h *handler) handlerOf(ctx context.Context, v *servedVersion, info *request.RequestInfo) (http.Handler, error) {
 	notSupported := apierrors.NewMethodNotSupported(v.scope.Resource.GroupResource(), info.Verb)
 	switch {
 	case info.Subresource == "status" && v.status != nil:
+		scope := forRequest(ctx, v.statusScope)
 		switch info.Verb {
 		case "get":
-			return handlers.GetResource(v.status, v.statusScope), nil
+			return handlers.GetResource(v.status, scope), nil
 		case "update":
-			return handlers.UpdateResource(v.status, v.statusScope, h.admission), nil
+			return handlers.UpdateResource(v.status, scope, h.admission), nil
 		case "patch":
-			return handlers.PatchResource(v.status, v.statusScope, h.admission, patchTypes), nil
+			return handlers.PatchResource(v.status, scope, h.admission, patchTypes()), nil
 		}
 		return nil, notSupported
 	case info.Subresource == "scale" && v.scale != nil:
@@ -216,27 +179,28 @@ func (h *handler) handlerOf(v *servedVersion, info *request.RequestInfo) (http.H
 		case "update":
 			return handlers.UpdateResource(v.scale, v.scaleScope, h.admission), nil
 		case "patch":
-			return handlers.PatchResource(v.scale, v.scaleScope, h.admission, patchTypes), nil
+			return handlers.PatchResource(v.scale, v.scaleScope, h.admission, patchTypes()), nil
 		}
 		return nil, notSupported
 	case info.Subresource != "":
 		return nil, apierrors.NewNotFound(v.scope.Resource.GroupResource(), info.Name)
 	}
+	scope := forRequest(ctx, v.scope)
 	switch info.Verb {
 	case "get":
-		return handlers.GetResource(v.store, v.scope), nil
+		return handlers.GetResource(v.store, scope), nil
 	case "list", "watch":
-		return handlers.ListResource(v.store, v.store, v.scope, info.Verb == "watch", h.watchPeriod), nil
+		return handlers.ListResource(v.store, v.store, scope, info.Verb == "watch", h.watchPeriod), nil
 	case "create":
-		return handlers.CreateResource(v.store, v.scope, h.admission), nil
+		return handlers.CreateResource(v.store, scope, h.admission), nil
 	case "update":
-		return handlers.UpdateResource(v.store, v.scope, h.admission), nil
+		return handlers.UpdateResource(v.store, scope, h.admission), nil
 	case "patch":
-		return handlers.PatchResource(v.store, v.scope, h.admission, patchTypes), nil
+		return handlers.PatchResource(v.store, scope, h.admission, patchTypes()), nil
 	case "delete":
-		return handlers.DeleteResource(v.store, true, v.scope, h.admission), nil
+		return handlers.DeleteResource(v.store, true, scope, h.admission), nil
 	case "deletecollection":
-		return handlers.DeleteCollection(v.store, true, v.scope, h.admission), nil
+		return handlers.DeleteCollection(v.store, true, scope, h.admission), nil
 	}
 	return nil, notSupported
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -12,8 +13,10 @@ import (
 	versions "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage/names"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 )
 
 // background is the context of calls for which upstream's interfaces have none.
@@ -34,6 +37,7 @@ type servedVersion struct {
 	scale                          *scaleStore  // nil without the subresource
 	scope, statusScope, scaleScope *handlers.RequestScope
 	deprecation                    string // the warning of a deprecated version
+	served                         bool   // false for a version that is only stored
 }
 
 // newResource compiles a CRD and builds its stores.
@@ -87,18 +91,26 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	if err == nil { // it fails for a version that is not served, which has no writes
 		s.reset = management.Sets("")
 	}
-	codec := storageCodec{d, kind, r.storage, fmt.Sprintf("crdeval/%s/%s/%d", crd.UID, v.Name, crd.Generation)}
+	codec := storageCodec{
+		d, kind, r.storage, fmt.Sprintf("crdeval/%s/%s/%d", crd.UID, v.Name, crd.Generation),
+		utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage),
+	}
 	store, err := newStore(d, kind, version.WithKind(accepted.ListKind), resource, singular, s, withCodec{getter, codec})
 	if err != nil {
 		return nil, err
 	}
-	out := &servedVersion{store: store, deprecation: deprecation(crd, v)}
+	out := &servedVersion{store: store, deprecation: deprecation(crd, v), served: v.Served}
 	if out.scope, err = withFieldManager(scope, types, "", s.reset); err != nil {
 		return out, err
 	}
 	if v.Subresources != nil && v.Subresources.Scale != nil {
-		out.scale = &scaleStore{store, d, version, management.Mappings()}
-		if out.scaleScope, err = newScaleScope(scope, types); err != nil {
+		mappings := management.Mappings()
+		out.scale = &scaleStore{store, d, version, mappings, fieldNames(v.Subresources.Scale.SpecReplicasPath)}
+		table, err := tableconvertor.New(scaleColumns)
+		if err != nil {
+			return out, err
+		}
+		if out.scaleScope, err = newScaleScope(scope, types, table); err != nil {
 			return out, err
 		}
 	}

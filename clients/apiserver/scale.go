@@ -4,21 +4,32 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	codecs "k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/registry/rest"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/scale"
 
 	"github.com/crdeval/crdeval/engine"
 )
+
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// noReplicas is the replicas of a Scale whose object has none. Clients cannot set it.
+const noReplicas = math.MinInt32
 
 // scaleStore serves the scale subresource.
 type scaleStore struct {
@@ -26,6 +37,7 @@ type scaleStore struct {
 	definition Definition
 	version    schema.GroupVersion
 	mappings   managedfields.ResourcePathMappings
+	replicas   []string // the path of the replicas in the object
 }
 
 func (s scaleStore) New() runtime.Object { return &autoscalingv1.Scale{} }
@@ -33,7 +45,7 @@ func (s scaleStore) Destroy()            {}
 
 // GroupVersionKind implements rest.GroupVersionKindProvider.
 func (s scaleStore) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
-	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+	return scaleKind
 }
 
 func (s scaleStore) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
@@ -41,12 +53,24 @@ func (s scaleStore) Get(ctx context.Context, name string, o *metav1.GetOptions) 
 	if err != nil {
 		return nil, err
 	}
-	return s.scaleOf(ctx, obj)
+	return s.scaleOf(ctx, obj.(*unstructured.Unstructured))
 }
 
-// scaleOf returns the Scale of an object.
-func (s scaleStore) scaleOf(ctx context.Context, obj runtime.Object) (*autoscalingv1.Scale, error) {
-	text, err := marshal(obj.(*unstructured.Unstructured))
+// scaleOrDefault returns the Scale of an object, with the given replicas if the object has none.
+func (s scaleStore) scaleOrDefault(ctx context.Context, obj runtime.Object, missing int64) (*autoscalingv1.Scale, error) {
+	u := obj.(*unstructured.Unstructured)
+	if _, found, err := unstructured.NestedInt64(u.Object, s.replicas...); !found && err == nil {
+		u = u.DeepCopy()
+		if err := unstructured.SetNestedField(u.Object, missing, s.replicas...); err != nil {
+			return nil, err
+		}
+	}
+	return s.scaleOf(ctx, u)
+}
+
+// scaleOf returns the Scale of an object. It fails for an object without replicas.
+func (s scaleStore) scaleOf(ctx context.Context, u *unstructured.Unstructured) (*autoscalingv1.Scale, error) {
+	text, err := marshal(u)
 	if err == nil {
 		text, err = s.definition.GetScale(ctx, s.version.Version, engine.JSON(text))
 	}
@@ -60,18 +84,18 @@ func (s scaleStore) scaleOf(ctx context.Context, obj runtime.Object) (*autoscali
 func (s scaleStore) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, _ bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	validateCreate := func(ctx context.Context, obj runtime.Object) error {
-		scale, err := s.scaleOf(ctx, obj)
+		scale, err := s.scaleOrDefault(ctx, obj, 0)
 		if err == nil {
 			err = create(ctx, scale)
 		}
 		return err
 	}
 	validate := func(ctx context.Context, obj, old runtime.Object) error {
-		scale, err := s.scaleOf(ctx, obj)
+		scale, err := s.scaleOrDefault(ctx, obj, 0)
 		if err != nil {
 			return err
 		}
-		before, err := s.scaleOf(ctx, old)
+		before, err := s.scaleOrDefault(ctx, old, 0)
 		if err == nil {
 			err = update(ctx, scale, before)
 		}
@@ -81,7 +105,7 @@ func (s scaleStore) Update(ctx context.Context, name string, info rest.UpdatedOb
 	if err != nil {
 		return nil, false, err
 	}
-	out, err := s.scaleOf(ctx, obj)
+	out, err := s.scaleOrDefault(ctx, obj, 0)
 	return out, false, err
 }
 
@@ -93,7 +117,7 @@ type scaledObject struct {
 
 func (u scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	object := old.DeepCopyObject().(*unstructured.Unstructured)
-	before, err := u.scaleOf(ctx, object)
+	before, err := u.scaleOrDefault(ctx, object, noReplicas)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +133,10 @@ func (u scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("wrong object passed to Scale update: %T", obj))
 	}
-	scale.APIVersion, scale.Kind = autoscalingv1.SchemeGroupVersion.String(), "Scale"
+	if scale.Spec.Replicas == noReplicas {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the spec replicas field %q cannot be empty", "."+strings.Join(u.replicas, ".")))
+	}
+	scale.SetGroupVersionKind(scaleKind)
 	wanted, err := json.Marshal(scale)
 	if err != nil {
 		return nil, err
@@ -131,10 +158,25 @@ func (u scaledObject) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	return object, err
 }
 
+// scaleColumns are the columns of a Scale after its name.
+var scaleColumns = []apiextensionsv1.CustomResourceColumnDefinition{
+	{Name: "Desired", Type: "integer", Description: "Number of desired replicas", JSONPath: ".spec.replicas"},
+	{Name: "Available", Type: "integer", Description: "Number of actual replicas", JSONPath: ".status.replicas"},
+	{Name: "Age", Type: "date", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"], JSONPath: ".metadata.creationTimestamp"},
+}
+
+// fieldNames returns the names on a path of the scale subresource.
+func fieldNames(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
+
 // newScaleScope returns the scope of the scale subresource.
-func newScaleScope(s handlers.RequestScope, types managedfields.TypeConverter) (*handlers.RequestScope, error) {
-	s.Serializer = codecs.NewCodecFactory(scale.NewScaleConverter().Scheme(), codecs.WithStreamingCollectionEncodingToJSON())
-	s.Kind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
-	s.TableConvertor = rest.NewDefaultTableConvertor(s.Resource.GroupResource())
+func newScaleScope(s handlers.RequestScope, types managedfields.TypeConverter, table rest.TableConvertor) (*handlers.RequestScope, error) {
+	options := []codecs.CodecFactoryOptionsMutator{
+		codecs.WithStreamingCollectionEncodingToJSON(), codecs.WithStreamingCollectionEncodingToProtobuf(),
+	}
+	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
+		options = append(options, codecs.WithSerializer(cbor.NewSerializerInfo))
+	}
+	s.Serializer = codecs.NewCodecFactory(scale.NewScaleConverter().Scheme(), options...)
+	s.Kind, s.TableConvertor = scaleKind, table
 	return withFieldManager(s, types, "scale", nil)
 }

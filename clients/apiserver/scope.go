@@ -1,19 +1,27 @@
 package apiserver
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	serializerjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
+	"k8s.io/apiserver/pkg/features"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -67,7 +75,19 @@ func (d defaulter) Default(obj runtime.Object) {
 }
 
 // converter converts objects between the versions of one CRD.
-type converter struct{ definition Definition }
+type converter struct {
+	definition Definition
+	selectable map[schema.GroupVersion][]string // the fields that a field selector can name
+}
+
+func newConverter(d Definition, crd *apiextensionsv1.CustomResourceDefinition) converter {
+	c := converter{d, map[schema.GroupVersion][]string{}}
+	for i := range crd.Spec.Versions {
+		v := crd.Spec.Versions[i].Name
+		c.selectable[schema.GroupVersion{Group: crd.Spec.Group, Version: v}] = selectableFields(d, v)
+	}
+	return c
+}
 
 func (c converter) Convert(in, out, _ any) error {
 	from, ok := in.(*unstructured.Unstructured)
@@ -92,34 +112,47 @@ func (c converter) ConvertToVersion(in runtime.Object, target runtime.GroupVersi
 	if !ok || to.Version == from.Version {
 		return in, nil
 	}
-	text, err := marshal(u)
-	if err == nil {
-		text, err = convert(c.definition, text, from.Version, to.Version)
-	}
-	out := &unstructured.Unstructured{}
-	if err == nil {
-		err = unmarshal(text, out)
-	}
-	return out, err
+	return convert(c.definition, u, to.Version)
 }
 
-func (c converter) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
-	return label, value, nil // selectors of unknown fields are rejected when the version's labels are checked
+func (c converter) ConvertFieldLabel(kind schema.GroupVersionKind, label, value string) (string, string, error) {
+	if slices.Contains(c.selectable[kind.GroupVersion()], label) {
+		return label, value, nil
+	}
+	return "", "", fmt.Errorf("field label not supported: %s", label)
 }
 
-// serializer offers JSON and YAML for an endpoint.
+// serializer offers the media types of an endpoint.
 type serializer struct {
 	definition Definition
 	kind       schema.GroupVersionKind
+	converter  converter
 	media      []runtime.SerializerInfo
+	ctx        context.Context // of the request
 }
 
-func newSerializer(d Definition, kind schema.GroupVersionKind, t runtime.ObjectTyper) serializer {
+// forRequest returns a copy of a scope whose decoders have the context of a request.
+func forRequest(ctx context.Context, scope *handlers.RequestScope) *handlers.RequestScope {
+	s, ok := scope.Serializer.(serializer)
+	if !ok {
+		return scope // that of a Scale
+	}
+	s.ctx = ctx
+	out := *scope
+	out.Serializer = s
+	return &out
+}
+
+func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t runtime.ObjectTyper) serializer {
 	of := func(o serializerjson.SerializerOptions) runtime.Serializer {
 		inner := serializerjson.NewSerializerWithOptions(serializerjson.DefaultMetaFactory, creater{}, t, o)
-		return bodySerializer{inner, o.Yaml, o.Strict}
+		f := formatJSON
+		if o.Yaml {
+			f = formatYAML
+		}
+		return bodySerializer{inner, f, o.Strict}
 	}
-	return serializer{d, kind, []runtime.SerializerInfo{{
+	s := serializer{d, kind, c, []runtime.SerializerInfo{{
 		MediaType: "application/json", MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
 		Serializer:       of(serializerjson.SerializerOptions{StreamingCollectionsEncoding: true}),
 		PrettySerializer: of(serializerjson.SerializerOptions{Pretty: true}),
@@ -131,13 +164,26 @@ func newSerializer(d Definition, kind schema.GroupVersionKind, t runtime.ObjectT
 		MediaType: "application/yaml", MediaTypeType: "application", MediaTypeSubType: "yaml", EncodesAsText: true,
 		Serializer:       of(serializerjson.SerializerOptions{Yaml: true}),
 		StrictSerializer: of(serializerjson.SerializerOptions{Yaml: true, Strict: true}),
-	}}}
+	}, {
+		// Only the metadata and the tables of custom resources can be encoded in protobuf.
+		MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
+		Serializer:       protobuf.NewSerializerWithOptions(creater{}, t, protobuf.SerializerOptions{StreamingCollectionsEncoding: true}),
+		StreamSerializer: &runtime.StreamSerializerInfo{Serializer: protobuf.NewRawSerializer(creater{}, t), Framer: protobuf.LengthDelimitedFramer},
+	}}, background}
+	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
+		info := cbor.NewSerializerInfo(creater{}, t)
+		info.Serializer = bodySerializer{info.Serializer, formatCBOR, false}
+		info.StrictSerializer = bodySerializer{info.StrictSerializer, formatCBOR, true}
+		s.media = append(s.media, info)
+	}
+	return s
 }
 
 func (s serializer) SupportedMediaTypes() []runtime.SerializerInfo { return s.media }
 
-func (s serializer) EncoderForVersion(e runtime.Encoder, _ runtime.GroupVersioner) runtime.Encoder {
-	return e
+// EncoderForVersion returns an encoder that also sets the kind of a Status.
+func (s serializer) EncoderForVersion(e runtime.Encoder, version runtime.GroupVersioner) runtime.Encoder {
+	return versioning.NewCodec(e, nil, s.converter, crdserver.Scheme, crdserver.Scheme, crdserver.Scheme, version, nil, "crdeval")
 }
 
 func (s serializer) DecoderToVersion(d runtime.Decoder, _ runtime.GroupVersioner) runtime.Decoder {
@@ -145,7 +191,7 @@ func (s serializer) DecoderToVersion(d runtime.Decoder, _ runtime.GroupVersioner
 	if !ok {
 		return d
 	}
-	return bodyDecoder{s.definition, s.kind, body.Serializer, body.yaml, body.strict}
+	return bodyDecoder{body, s.ctx, s.definition, s.kind}
 }
 
 // newTypeConverter returns what the field manager knows about the types of a CRD.
@@ -173,25 +219,48 @@ func newScope(d Definition, crd *apiextensionsv1.CustomResourceDefinition, kind 
 	options := runtime.NewScheme()
 	options.AddUnversionedTypes(kind.GroupVersion(), &metav1.ListOptions{}, &metav1.GetOptions{}, &metav1.DeleteOptions{})
 	t := newTyper(options)
-	s := newSerializer(d, kind, t)
-	c := converter{d}
+	c := newConverter(d, crd)
+	s := newSerializer(d, kind, c, t)
 	return handlers.RequestScope{
 		Namer:                    handlers.ContextBasedNaming{Namer: meta.NewAccessor(), ClusterScoped: crd.Spec.Scope == apiextensionsv1.ClusterScoped},
 		Serializer:               s,
 		ParameterCodec:           runtime.NewParameterCodec(options),
-		StandardSerializers:      s.media,
+		StandardSerializers:      withoutProtobuf(s.media),
 		Creater:                  creater{},
 		Convertor:                c,
 		UnsafeConvertor:          c,
 		Defaulter:                defaulter{d},
 		Typer:                    t,
-		EquivalentResourceMapper: runtime.NewEquivalentResourceRegistry(),
+		EquivalentResourceMapper: equivalentResources(crd),
 		Resource:                 kind.GroupVersion().WithResource(crd.Status.AcceptedNames.Plural),
 		Kind:                     kind,
 		HubGroupVersion:          kind.GroupVersion(),
 		MetaGroupVersion:         metav1.SchemeGroupVersion,
 		TableConvertor:           tableConvertor{d, kind.Version},
 	}
+}
+
+// withoutProtobuf returns the media types of whole objects.
+func withoutProtobuf(media []runtime.SerializerInfo) []runtime.SerializerInfo {
+	return slices.DeleteFunc(slices.Clone(media), func(m runtime.SerializerInfo) bool { return m.MediaType == runtime.ContentTypeProtobuf })
+}
+
+// equivalentResources returns the kinds of all versions and their subresources, for admission webhooks that match
+// equivalent resources.
+func equivalentResources(crd *apiextensionsv1.CustomResourceDefinition) runtime.EquivalentResourceMapper {
+	all := runtime.NewEquivalentResourceRegistry()
+	for _, v := range crd.Spec.Versions {
+		version := schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
+		resource, kind := version.WithResource(crd.Status.AcceptedNames.Plural), version.WithKind(crd.Status.AcceptedNames.Kind)
+		all.RegisterKindFor(resource, "", kind)
+		if v.Subresources != nil && v.Subresources.Status != nil {
+			all.RegisterKindFor(resource, "status", kind)
+		}
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			all.RegisterKindFor(resource, "scale", scaleKind)
+		}
+	}
+	return all
 }
 
 // withFieldManager returns a copy of the scope for a subresource, with its field manager.

@@ -71,14 +71,19 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 		unserved = http.NotFoundHandler()
 	}
 	h := &handler{
-		evaluator: c.Evaluator, lister: crds.Lister(), storage: c.CustomResources, admission: c.Generic.AdmissionControl, authorizer: s.Authorizer, maxBody: c.Generic.MaxRequestBodyBytes,
-		establish: establisher, watchPeriod: time.Duration(c.Generic.MinRequestTimeout) * time.Second, next: unserved,
-		resources: map[types.UID]*builtResource{},
+		admission: c.Generic.AdmissionControl, establish: establisher, next: unserved, evaluator: c.Evaluator,
+		watchPeriod: time.Duration(c.Generic.MinRequestTimeout) * time.Second,
+		resources: &resources{
+			lister: crds.Lister(), byID: map[types.UID]*slot{},
+			build: func(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (*resource, error) {
+				return newResource(ctx, c.Evaluator, crd, c.CustomResources, s.Authorizer, c.Generic.MaxRequestBodyBytes)
+			},
+		},
 	}
 	if err := h.watch(crds); err != nil {
 		return nil, err
 	}
-	d := &discoverer{handler: h, groups: s.DiscoveryGroupManager, all: s.AggregatedDiscoveryGroupManager.WithSource(aggregated.CRDSource), changed: make(chan struct{}, 1)}
+	d := &discoverer{handler: h, groups: s.DiscoveryGroupManager, all: s.AggregatedDiscoveryGroupManager.WithSource(aggregated.CRDSource), changed: make(chan struct{}, 1), next: unserved}
 	if err := d.watch(crds); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,11 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
+	crdfeatures "k8s.io/apiextensions-apiserver/pkg/features"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -13,6 +17,7 @@ import (
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/storage"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -23,22 +28,22 @@ type objectStore struct {
 }
 
 func (s objectStore) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
-	ctx, out := withOutcome(ctx)
 	created, err := s.Store.Create(ctx, obj, validate, o)
-	if err != nil && out.err != nil {
-		err = out.err
-	}
-	return created, err
+	return created, rejection(ctx, err)
 }
 
 func (s objectStore) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, forceCreate bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	ctx, out := withOutcome(ctx)
 	updated, created, err := s.Store.Update(ctx, name, info, create, update, forceCreate, o)
-	if err != nil && out.err != nil {
-		err = out.err
+	return updated, created, rejection(ctx, err)
+}
+
+// rejection returns the error for a write that the evaluator rejected, and err for another.
+func rejection(ctx context.Context, err error) error {
+	if out := outcomeOf(ctx); err != nil && out.err != nil {
+		return out.err
 	}
-	return updated, created, err
+	return err
 }
 
 // statusStore serves the status subresource.
@@ -84,16 +89,26 @@ func newStore(d Definition, kind, listKind schema.GroupVersionKind, resource, si
 	return objectStore{store}, err
 }
 
+// selectableFields returns the fields of a served version that a field selector can name, and none for a version that is
+// not served. Fields that the CRD declares depend on upstream's feature gate.
+func selectableFields(d Definition, version string) []string {
+	all, err := d.SelectableFields(version)
+	if err != nil || utilfeature.DefaultFeatureGate.Enabled(crdfeatures.CustomResourceFieldSelectors) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f string) bool { return !strings.HasPrefix(f, "metadata.") })
+}
+
 // attributes returns the labels of an object, and the fields that a field selector can name.
 func attributes(d Definition, version string, namespaced bool) storage.AttrFunc {
-	selectable, _ := d.SelectableFields(version) // fails for versions that are not served, which are never selected
+	declares := slices.ContainsFunc(selectableFields(d, version), func(f string) bool { return !strings.HasPrefix(f, "metadata.") })
 	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
 		u := obj.(*unstructured.Unstructured)
 		set := fields.Set{"metadata.name": u.GetName()}
 		if namespaced {
 			set["metadata.namespace"] = u.GetNamespace()
 		}
-		if len(selectable) > 0 {
+		if declares {
 			text, err := marshal(u)
 			if err != nil {
 				return nil, nil, err
@@ -125,8 +140,11 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 		for i := range list.Items {
 			objects = append(objects, &list.Items[i])
 		}
+	case *unstructured.Unstructured:
+		o.ResourceVersion = list.GetResourceVersion()
+		objects = append(objects, list)
 	default:
-		objects = append(objects, obj)
+		return nil, fmt.Errorf("cannot print a %T", obj)
 	}
 	if t, ok := options.(*metav1.TableOptions); ok && t != nil {
 		o.NoHeaders = t.NoHeaders

@@ -29,16 +29,16 @@ type strategy struct {
 
 // outcome is the result of the last evaluation of a request. An update that meets a conflict is evaluated again.
 type outcome struct {
-	err      error
-	warnings []string
+	err       error
+	warnings  []string
+	undecoded error // why the evaluator could not decode the body, nil if it could
 }
 
 type outcomeKey struct{}
 
-// withOutcome returns a context for one write.
-func withOutcome(ctx context.Context) (context.Context, *outcome) {
-	out := &outcome{}
-	return context.WithValue(ctx, outcomeKey{}, out), out
+// withOutcome returns a context for one request.
+func withOutcome(ctx context.Context) context.Context {
+	return context.WithValue(ctx, outcomeKey{}, &outcome{})
 }
 
 func outcomeOf(ctx context.Context) *outcome {
@@ -88,7 +88,10 @@ func (s *strategy) fieldErrors(ctx context.Context) field.ErrorList {
 // finish replaces obj by the object to store.
 func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 	out := outcomeOf(ctx)
-	*out = outcome{}
+	*out = outcome{undecoded: out.undecoded, err: out.undecoded}
+	if out.err != nil {
+		return
+	}
 	u := obj.(*unstructured.Unstructured)
 	item := engine.Item{Version: s.version, Subresource: s.subresource, Namespace: genericapirequest.NamespaceValue(ctx), Name: u.GetName()}
 	text, err := marshal(u)
@@ -101,7 +104,7 @@ func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 		out.err = apierrors.NewInternalError(err)
 		return
 	}
-	v, err := s.definition.Admit(ctx, item, engine.EvaluationOptions{Stage: engine.StageFinish, WithStatus: true})
+	v, err := s.definition.Admit(ctx, item, engine.EvaluationOptions{Stage: engine.StageValidate, WithStatus: true})
 	if err != nil {
 		out.err = unevaluated(err)
 		return
@@ -110,13 +113,8 @@ func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 	if out.err = rejected(v); out.err != nil {
 		return
 	}
-	version := u.GetResourceVersion()
 	if err := unmarshal(v.Object, u); err != nil {
 		out.err = apierrors.NewInternalError(err)
-		return
-	}
-	if u.GetResourceVersion() == "" && version != "" {
-		u.SetResourceVersion(version) // the store compares it with the stored object's
 	}
 }
 

@@ -202,6 +202,10 @@ func TestAdmitOptions(t *testing.T) {
 	if string(finished.GetObject().GetJson()) != string(whole.GetObject().GetJson()) || string(finished.GetStoredObject().GetJson()) != string(whole.GetStoredObject().GetJson()) || whole.GetStoredObject() == nil {
 		t.Errorf("ADMISSION_STAGE_FINISH: %v\nwhole %v", finished, whole)
 	}
+	validated := answer(&crdevalv1.AdmitRequest{Items: finish, Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE})
+	if strings.Replace(string(validated.GetObject().GetJson()), `"resourceVersion":"7",`, "", 1) != string(finished.GetObject().GetJson()) || validated.GetStoredObject() != nil {
+		t.Errorf("ADMISSION_STAGE_VALIDATE: %v\nfinished %v", validated, finished)
+	}
 	body := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, Items: []*crdevalv1.EvaluationItem{{Object: jsonDocument(lamp("v1", `,"spec":{"x":1}`))}}})
 	if len(body.GetStrictErrors()) != 1 || len(body.GetWarnings()) != 0 || !strings.Contains(string(body.GetObject().GetJson()), `"uid"`) {
 		t.Errorf("ADMISSION_STAGE_BODY: %v", body)
@@ -272,6 +276,7 @@ func TestBadAdmits(t *testing.T) {
 		reason string
 	}{
 		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch to be validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"an old object with the body", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, &crdevalv1.EvaluationItem{Object: object, OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"decoded, but no old object", 0, &crdevalv1.EvaluationItem{Object: object, OldObjectDecoded: true}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"patch without an old object", 0, &crdevalv1.EvaluationItem{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},

@@ -95,7 +95,7 @@ var (
 	}
 	objectViews = []engine.View{engine.ViewFull, engine.ViewFull, engine.ViewChanged, engine.ViewNone}
 	traceModes  = []engine.TraceMode{engine.TraceNone, engine.TraceNone, engine.TraceFailed, engine.TraceAll}
-	stages      = []engine.Stage{engine.StageAll, engine.StageAll, engine.StageDecode, engine.StageFinish, engine.StageBody}
+	stages      = []engine.Stage{engine.StageAll, engine.StageAll, engine.StageDecode, engine.StageFinish, engine.StageBody, engine.StageValidate}
 	rowObjects  = []engine.RowObject{engine.RowMetadata, engine.RowNone, engine.RowMetadata, engine.RowWhole}
 )
 

@@ -118,7 +118,7 @@ func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
 		evaluate: func(
 			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
 		) (*crdevalv1.VerdictResult, error) {
-			if m.GetPatch() != nil && b.options.Stage == engine.StageFinish {
+			if finishes := b.options.Stage == engine.StageFinish || b.options.Stage == engine.StageValidate; finishes && m.GetPatch() != nil {
 				return nil, invalid("patch",
 					"patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
 			}

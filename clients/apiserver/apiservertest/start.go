@@ -20,6 +20,7 @@ import (
 
 	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/clients/apiserver/standalone"
+	"github.com/crdeval/crdeval/engine"
 )
 
 // Options change the server that StartWith starts. The zero value is the default.
@@ -42,7 +43,9 @@ func Start(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) *res
 func StartWith(t testing.TB, o Options, crds ...*apiextensionsv1.CustomResourceDefinition) *rest.Config {
 	t.Helper()
 	if o.Evaluator == nil {
-		o.Evaluator = apiserver.InProcess{}
+		converter, err := apiserver.NewWebhookConverter(nil, nil)
+		check(t, err)
+		o.Evaluator = apiserver.InProcess{Options: engine.Options{Converter: converter}}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})

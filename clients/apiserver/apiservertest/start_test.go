@@ -17,6 +17,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
+	"github.com/crdeval/crdeval/clients/apiserver/sidecar/sidecartest"
 )
 
 const widgets = `
@@ -80,11 +83,28 @@ func spec(u *unstructured.Unstructured, part string) string {
 	return string(text)
 }
 
+// withEachEvaluator runs a test in this process and with a sidecar.
+func withEachEvaluator(t *testing.T, test func(*testing.T, Options)) {
+	t.Run("in process", func(t *testing.T) { test(t, Options{}) })
+	t.Run("sidecar", func(t *testing.T) {
+		server, err := sidecartest.New()
+		check(t, err)
+		t.Cleanup(func() { check(t, server.Close()) })
+		check(t, server.Start())
+		e, err := sidecar.Dial(server.Address(), sidecar.Options{})
+		check(t, err)
+		t.Cleanup(func() { check(t, e.Close()) })
+		test(t, Options{Evaluator: e})
+	})
+}
+
 // TestStart runs the operations of a client against one server.
-func TestStart(t *testing.T) {
+func TestStart(t *testing.T) { withEachEvaluator(t, testStart) }
+
+func testStart(t *testing.T, o Options) {
 	ctx := t.Context()
 	begin := time.Now()
-	config := Start(t, definition(t))
+	config := StartWith(t, o, definition(t))
 	t.Logf("ready after %v", time.Since(begin))
 	v1, beta := client(t, config, "v1"), client(t, config, "v1beta1")
 
@@ -171,9 +191,11 @@ func TestStart(t *testing.T) {
 }
 
 // TestApply checks server-side apply with a conflict.
-func TestApply(t *testing.T) {
+func TestApply(t *testing.T) { withEachEvaluator(t, testApply) }
+
+func testApply(t *testing.T, o Options) {
 	ctx := t.Context()
-	v1 := client(t, Start(t, definition(t)), "v1")
+	v1 := client(t, StartWith(t, o, definition(t)), "v1")
 	applied, err := v1.Apply(ctx, "a", widget("a", `{"color":"blue"}`), metav1.ApplyOptions{FieldManager: "one"})
 	check(t, err)
 	if spec(applied, "spec") != `{"color":"blue","size":1}` {
@@ -195,9 +217,11 @@ func TestApply(t *testing.T) {
 }
 
 // TestTable checks the columns and the rows of a list.
-func TestTable(t *testing.T) {
+func TestTable(t *testing.T) { withEachEvaluator(t, testTable) }
+
+func testTable(t *testing.T, o Options) {
 	ctx := t.Context()
-	config := Start(t, definition(t))
+	config := StartWith(t, o, definition(t))
 	_, err := client(t, config, "v1").Create(ctx, widget("a", `{"size":3}`), metav1.CreateOptions{})
 	check(t, err)
 	c, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))

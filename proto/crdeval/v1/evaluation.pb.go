@@ -165,6 +165,11 @@ const (
 	// INVALID_ARGUMENT for an item with `old_object`, `patch`, `subresource` or
 	// `generated_name`: the body of a write to the status is decoded like any other.
 	AdmissionStage_ADMISSION_STAGE_BODY AdmissionStage = 4
+	// ADMISSION_STAGE_FINISH without the storage, for a server that stores the object itself. Adds defaults again,
+	// prepares status and generation, validates, and runs rules. Does not convert to the storage version and back, and
+	// keeps resourceVersion and selfLink. Returns neither `stored_object`, `deletes` nor `unchanged`. INVALID_ARGUMENT
+	// for an item with a patch, and with `include`.
+	AdmissionStage_ADMISSION_STAGE_VALIDATE AdmissionStage = 5
 )
 
 // Enum value maps for AdmissionStage.
@@ -175,6 +180,7 @@ var (
 		2: "ADMISSION_STAGE_DECODE",
 		3: "ADMISSION_STAGE_FINISH",
 		4: "ADMISSION_STAGE_BODY",
+		5: "ADMISSION_STAGE_VALIDATE",
 	}
 	AdmissionStage_value = map[string]int32{
 		"ADMISSION_STAGE_UNSPECIFIED": 0,
@@ -182,6 +188,7 @@ var (
 		"ADMISSION_STAGE_DECODE":      2,
 		"ADMISSION_STAGE_FINISH":      3,
 		"ADMISSION_STAGE_BODY":        4,
+		"ADMISSION_STAGE_VALIDATE":    5,
 	}
 )
 
@@ -1271,14 +1278,14 @@ type Verdict struct {
 	// The object that the API server would return, read back from storage, in the version of the request. For a write to
 	// the subresource scale it is the Scale. crdeval does not generate uid, creationTimestamp, managedFields and names:
 	// the caller sets them. resourceVersion and selfLink are absent, because the storage sets them; but
-	// ADMISSION_STAGE_DECODE, ADMISSION_STAGE_BODY and an update with `deletes` keep what was sent. Absent if rejected, and with
-	// OBJECT_VIEW_NONE. With OBJECT_VIEW_CHANGED, also absent if it is, apart from resourceVersion and selfLink, the same
-	// JSON value as the object that was sent. Validate does not return it.
+	// ADMISSION_STAGE_DECODE, ADMISSION_STAGE_BODY, ADMISSION_STAGE_VALIDATE and an update with `deletes` keep what was
+	// sent. Absent if rejected, and with OBJECT_VIEW_NONE. With OBJECT_VIEW_CHANGED, also absent if it is, apart from
+	// resourceVersion and selfLink, the same JSON value as the object that was sent. Validate does not return it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The object that the API server would store, in the storage version. Absent if it is the same JSON value as
 	// `object`, even if `view` leaves `object` out, and with OBJECT_VIEW_NONE. Always present for a write to the
-	// subresource scale. It has no resourceVersion and no selfLink. Validate, ADMISSION_STAGE_DECODE and
-	// ADMISSION_STAGE_BODY do not return it.
+	// subresource scale. It has no resourceVersion and no selfLink. Validate, ADMISSION_STAGE_DECODE,
+	// ADMISSION_STAGE_BODY and ADMISSION_STAGE_VALIDATE do not return it.
 	StoredObject *Document `protobuf:"bytes,6,opt,name=stored_object,json=storedObject,proto3" json:"stored_object,omitempty"`
 	// The fields that decoding removed and the defaults that it added. Absent if nothing changed, and with
 	// OBJECT_VIEW_NONE.
@@ -3077,13 +3084,14 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\x17OBJECT_VIEW_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10OBJECT_VIEW_FULL\x10\x01\x12\x17\n" +
 	"\x13OBJECT_VIEW_CHANGED\x10\x02\x12\x14\n" +
-	"\x10OBJECT_VIEW_NONE\x10\x03*\x9c\x01\n" +
+	"\x10OBJECT_VIEW_NONE\x10\x03*\xba\x01\n" +
 	"\x0eAdmissionStage\x12\x1f\n" +
 	"\x1bADMISSION_STAGE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13ADMISSION_STAGE_ALL\x10\x01\x12\x1a\n" +
 	"\x16ADMISSION_STAGE_DECODE\x10\x02\x12\x1a\n" +
 	"\x16ADMISSION_STAGE_FINISH\x10\x03\x12\x18\n" +
-	"\x14ADMISSION_STAGE_BODY\x10\x04*g\n" +
+	"\x14ADMISSION_STAGE_BODY\x10\x04\x12\x1c\n" +
+	"\x18ADMISSION_STAGE_VALIDATE\x10\x05*g\n" +
 	"\tTraceMode\x12\x1a\n" +
 	"\x16TRACE_MODE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTRACE_MODE_NONE\x10\x01\x12\x15\n" +

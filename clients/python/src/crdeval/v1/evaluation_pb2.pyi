@@ -36,6 +36,7 @@ class AdmissionStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ADMISSION_STAGE_DECODE: _ClassVar[AdmissionStage]
     ADMISSION_STAGE_FINISH: _ClassVar[AdmissionStage]
     ADMISSION_STAGE_BODY: _ClassVar[AdmissionStage]
+    ADMISSION_STAGE_VALIDATE: _ClassVar[AdmissionStage]
 
 class TraceMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -71,6 +72,7 @@ ADMISSION_STAGE_ALL: AdmissionStage
 ADMISSION_STAGE_DECODE: AdmissionStage
 ADMISSION_STAGE_FINISH: AdmissionStage
 ADMISSION_STAGE_BODY: AdmissionStage
+ADMISSION_STAGE_VALIDATE: AdmissionStage
 TRACE_MODE_UNSPECIFIED: TraceMode
 TRACE_MODE_NONE: TraceMode
 TRACE_MODE_FAILED: TraceMode

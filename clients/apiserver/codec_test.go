@@ -1,0 +1,142 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+var lampKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Lamp"}
+
+// lamps compiles a CRD with two versions. In v1, watts has a default.
+func lamps(t *testing.T) Definition {
+	t.Helper()
+	version := func(name, watts string) apiextensionsv1.CustomResourceDefinitionVersion {
+		number := apiextensionsv1.JSONSchemaProps{Type: "number"}
+		if watts != "" {
+			number.Default = &apiextensionsv1.JSON{Raw: []byte(watts)}
+		}
+		spec := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"watts": number}}
+		return apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: name, Served: true, Storage: name == "v1beta1",
+			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+				Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec},
+			}},
+		}
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "lamps.example.com"}}
+	crd.Spec = apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
+		Names:      apiextensionsv1.CustomResourceDefinitionNames{Plural: "lamps", Singular: "lamp", Kind: "Lamp", ListKind: "LampList"},
+		Versions:   []apiextensionsv1.CustomResourceDefinitionVersion{version("v1", "5"), version("v1beta1", "")},
+		Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter},
+	}
+	d, err := InProcess{}.Compile(t.Context(), crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+const lamp = `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a","namespace":"n"},"spec":{"watts":1.0,"volts":2}}`
+
+// TestMarshal: floats keep their point for the evaluator, and lose it in the storage.
+func TestMarshal(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"b": 1.0, "a": []any{int64(1), 1.5, 1e30, nil, true, `<"`}, "c": map[string]any{}, "d": []any{}, "e": map[string]any(nil), "f": []any(nil),
+	}}
+	text, err := marshal(u)
+	if want := `{"a":[1,1.5,1e+30,null,true,"\u003c\""],"b":1.0,"c":{},"d":[],"e":null,"f":null}`; err != nil || string(text) != want {
+		t.Errorf("%v\ngot  %s\nwant %s", err, text, want)
+	}
+	stored, err := marshalStored(u)
+	if want := strings.Replace(string(text), "1.0", "1", 1); err != nil || string(stored) != want {
+		t.Errorf("%v\ngot  %s\nwant %s", err, stored, want)
+	}
+}
+
+// TestStorageCodec: objects are stored in the storage version, in JSON or CBOR, and both are read in that of the endpoint.
+func TestStorageCodec(t *testing.T) {
+	d := lamps(t)
+	for _, c := range []struct {
+		cbor   bool
+		prefix string
+	}{{false, `{"apiVersion":"example.com/v1beta1"`}, {true, "\xd9\xd9\xf7"}} {
+		codec := storageCodec{d, lampKind, "v1beta1", "test", c.cbor}
+		u := &unstructured.Unstructured{}
+		if err := unmarshal([]byte(lamp), u); err != nil {
+			t.Fatal(err)
+		}
+		var stored bytes.Buffer
+		if err := codec.Encode(u, &stored); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(stored.String(), c.prefix) {
+			t.Errorf("stored %q, want prefix %q", stored.String(), c.prefix)
+		}
+		other := codec
+		other.cbor = !c.cbor
+		read, kind, err := other.Decode(stored.Bytes(), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watts, _, _ := unstructured.NestedFieldNoCopy(read.(*unstructured.Unstructured).Object, "spec", "watts")
+		if *kind != lampKind || read.GetObjectKind().GroupVersionKind() != lampKind || watts != int64(1) {
+			t.Errorf("read %v", read)
+		}
+	}
+}
+
+// down is a Definition whose evaluator does not answer.
+type down struct{ Definition }
+
+var errDown = errors.New("the evaluator is down")
+
+func (down) Admit(context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error) {
+	return nil, errDown
+}
+
+// decoder returns the decoder of strict bodies in JSON.
+func decoder(ctx context.Context, d Definition) runtime.Decoder {
+	s := newSerializer(d, lampKind, converter{definition: d}, newTyper(runtime.NewScheme()))
+	s.ctx = ctx
+	return s.DecoderToVersion(s.media[0].StrictSerializer, lampKind.GroupVersion())
+}
+
+// TestBodyDecoder: a body is pruned and defaulted.
+func TestBodyDecoder(t *testing.T) {
+	ctx := withOutcome(t.Context())
+	obj, _, err := decoder(ctx, lamps(t)).Decode([]byte(lamp), nil, nil)
+	if !runtime.IsStrictDecodingError(err) || !strings.Contains(err.Error(), `unknown field "spec.volts"`) {
+		t.Errorf("strict: %v", err)
+	}
+	spec := obj.(*unstructured.Unstructured).Object["spec"].(map[string]any)
+	if len(spec) != 1 || spec["watts"] != 1.0 || outcomeOf(ctx).undecoded != nil {
+		t.Errorf("spec %v, %v", spec, outcomeOf(ctx).undecoded)
+	}
+}
+
+// TestBodyDecoderDown: if the evaluator does not answer, the handler must not answer that the body is malformed. The body
+// is decoded, and the store rejects the write with the cause.
+func TestBodyDecoderDown(t *testing.T) {
+	ctx := withOutcome(t.Context())
+	obj, _, err := decoder(ctx, down{}).Decode([]byte(lamp), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &strategy{definition: lamps(t), version: "v1", namespaced: true}
+	s.PrepareForCreate(ctx, obj)
+	if len(s.Validate(ctx, obj)) != 1 || !strings.Contains(rejection(ctx, errors.New("invalid")).Error(), errDown.Error()) {
+		t.Errorf("not rejected: %v", outcomeOf(ctx).err)
+	}
+}

@@ -1,0 +1,146 @@
+package apiserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	listers "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// buildTimeout bounds the compilation of a CRD.
+	buildTimeout = 30 * time.Second
+	// registerTime is the time in which a request that has found a resource registers itself.
+	registerTime = time.Second
+	// drainTimeout bounds how long the requests of a replaced resource may last.
+	drainTimeout = 2 * time.Minute
+)
+
+// resources builds the resources of CRDs when they are first needed, and again after the CRDs have changed. CRDs do not
+// wait for each other.
+type resources struct {
+	lister listers.CustomResourceDefinitionLister
+	build  func(context.Context, *apiextensionsv1.CustomResourceDefinition) (*resource, error)
+
+	mu   sync.Mutex
+	byID map[types.UID]*slot
+}
+
+// slot has the resource of a CRD, and what it was built of.
+type slot struct {
+	mu       sync.Mutex
+	spec     *apiextensionsv1.CustomResourceDefinitionSpec
+	accepted *apiextensionsv1.CustomResourceDefinitionNames
+	ending   bool // the CRD is being deleted
+	*resource
+}
+
+// get returns the resource of a CRD. It uses the newest state in the informer, so that an older state never replaces a
+// newer one. The error is that of the lister if the CRD is gone.
+func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
+	crd, err := rs.lister.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	id := crd.UID
+	rs.mu.Lock()
+	s, ok := rs.byID[id]
+	if !ok {
+		s = &slot{}
+		rs.byID[id] = s
+	}
+	rs.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newest, err := rs.lister.Get(name)
+	switch crd = newest; {
+	case err != nil:
+		return nil, err
+	case crd.UID != id: // retire has removed the slot
+		return nil, apierrors.NewNotFound(apiextensionsv1.Resource("customresourcedefinitions"), name)
+	case s.isOf(crd):
+		return s.resource, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)
+	defer cancel()
+	built, err := rs.build(ctx, crd)
+	if err != nil {
+		return nil, err
+	}
+	_ = s.retire()
+	s.spec, s.accepted, s.ending, s.resource = &crd.Spec, &crd.Status.AcceptedNames, isEnding(crd), built
+	return built, nil
+}
+
+// isOf reports whether the resource was built of the same CRD.
+func (s *slot) isOf(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return s.resource != nil && s.ending == isEnding(crd) && equality.Semantic.DeepEqual(s.spec, &crd.Spec) &&
+		equality.Semantic.DeepEqual(s.accepted, &crd.Status.AcceptedNames)
+}
+
+// isEnding reports whether a CRD is being deleted. Its Definition then rejects creations.
+func isEnding(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return !crd.DeletionTimestamp.IsZero() || apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating)
+}
+
+// retire destroys the resource after its requests have finished, and then closes the channel.
+func (s *slot) retire() <-chan struct{} {
+	retired := make(chan struct{})
+	old := s.resource
+	if old == nil {
+		close(retired)
+		return retired
+	}
+	s.resource = nil
+	go func() {
+		defer close(retired)
+		time.Sleep(registerTime)
+		finished := make(chan struct{})
+		go func() { old.requests.Wait(); close(finished) }()
+		select {
+		case <-finished:
+		case <-time.After(drainTimeout):
+		}
+		old.destroy()
+	}()
+	return retired
+}
+
+// retire retires the resource of a deleted CRD. It does not wait for a resource that is being built.
+func (rs *resources) retire(id types.UID) <-chan struct{} {
+	rs.mu.Lock()
+	s, ok := rs.byID[id]
+	delete(rs.byID, id)
+	rs.mu.Unlock()
+	retired := make(chan struct{})
+	go func() {
+		defer close(retired)
+		if ok {
+			s.mu.Lock()
+			done := s.retire()
+			s.mu.Unlock()
+			<-done
+		}
+	}()
+	return retired
+}
+
+// destroy ends all resources.
+func (rs *resources) destroy() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for id, s := range rs.byID {
+		s.mu.Lock()
+		if s.resource != nil {
+			s.resource.destroy()
+		}
+		s.mu.Unlock()
+		delete(rs.byID, id)
+	}
+}

@@ -1,0 +1,75 @@
+package sidecar
+
+import (
+	"cmp"
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+func jsonDocument(text []byte) *crdevalv1.Document {
+	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: text}}
+}
+
+// document returns nil for an absent document.
+func document(d engine.Document) *crdevalv1.Document {
+	switch {
+	case d.Absent():
+		return nil
+	case d.YAML != nil:
+		return &crdevalv1.Document{Content: &crdevalv1.Document_Yaml{Yaml: d.YAML}}
+	}
+	return jsonDocument(d.JSON)
+}
+
+func (d *definition) item(i *engine.Item, at *registration) []*crdevalv1.EvaluationItem {
+	return []*crdevalv1.EvaluationItem{{
+		Crd: d.name, Revision: at.revision, Version: i.Version, Object: document(i.Object), OldObject: document(i.OldObject),
+		OldObjectDecoded: i.OldDecoded, Subresource: i.Subresource, Namespace: i.Namespace, Name: i.Name,
+	}}
+}
+
+// stage returns the stage of the API, which has those of the engine in their order.
+func stage(s engine.Stage) crdevalv1.AdmissionStage {
+	return crdevalv1.AdmissionStage(s) + crdevalv1.AdmissionStage_ADMISSION_STAGE_ALL
+}
+
+var fieldValidations = map[engine.FieldValidation]crdevalv1.FieldValidation{
+	engine.FieldValidationWarn:   crdevalv1.FieldValidation_FIELD_VALIDATION_WARN,
+	engine.FieldValidationIgnore: crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
+	engine.FieldValidationStrict: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
+}
+
+// verdict converts a verdict, without violations and changes.
+func verdict(v *crdevalv1.Verdict) *engine.Verdict {
+	return &engine.Verdict{
+		Allowed: v.GetAllowed(), Rejection: rejection(v.GetRejection()), Status: v.GetRejection().GetStatus().GetJson(),
+		Warnings: v.GetWarnings(), StrictErrors: v.GetStrictErrors(), Object: v.GetObject().GetJson(),
+		StoredObject: v.GetStoredObject().GetJson(), OldObject: v.GetOldObject().GetJson(), Unchanged: v.GetUnchanged(),
+		Deletes: v.GetDeletes(), Revision: v.GetRevision(),
+	}
+}
+
+// rejection returns nil for nil.
+func rejection(r *crdevalv1.Rejection) *engine.Rejection {
+	if r == nil {
+		return nil
+	}
+	own := &engine.Rejection{Code: r.GetCode(), Reason: r.GetReason(), Message: r.GetMessage(), Cause: cmp.Or(r.GetCause(), r.GetMessage())}
+	var s metav1.Status
+	if json.Unmarshal(r.GetStatus().GetJson(), &s) == nil { // absent unless it was requested
+		own.Details = s.Details
+	}
+	return own
+}
+
+// rejected returns the error of the engine for an object that an API server rejects, nil for no rejection.
+func rejected(r *crdevalv1.Rejection) error {
+	if r == nil {
+		return nil
+	}
+	return &engine.Error{Reason: engine.ReasonObjectRejected, Message: r.GetMessage(), Rejection: rejection(r)}
+}

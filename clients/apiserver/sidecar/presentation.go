@@ -1,0 +1,108 @@
+package sidecar
+
+import (
+	"context"
+	"encoding/json"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// GetScale implements apiserver.Definition.
+func (d *definition) GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error) {
+	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.GetScaleResponse, error) {
+		return d.client.Presentation().GetScale(ctx, &crdevalv1.GetScaleRequest{
+			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token, Version: version, Object: document(object),
+		})
+	})
+	if err == nil {
+		err = rejected(r.GetRejection())
+	}
+	return r.GetScale().GetJson(), err
+}
+
+// SetScale implements apiserver.Definition.
+func (d *definition) SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error) {
+	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.SetScaleResponse, error) {
+		return d.client.Presentation().SetScale(ctx, &crdevalv1.SetScaleRequest{
+			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token, Version: version, Object: document(object),
+			Scale: document(scale),
+		})
+	})
+	if err == nil {
+		err = rejected(r.GetRejection())
+	}
+	return r.GetObject().GetJson(), err
+}
+
+// Models implements apiserver.Definition.
+func (d *definition) Models(ctx context.Context) ([]byte, error) {
+	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.GetOpenApiResponse, error) {
+		return d.client.Presentation().GetOpenApi(ctx, &crdevalv1.GetOpenApiRequest{
+			Catalog: d.catalog, Crd: d.name, Revision: at.revision, AtLeast: at.token, Spec: "v3", Models: true,
+		})
+	})
+	return r.GetDocument().GetJson(), err
+}
+
+// PrintTable implements apiserver.Definition. It prints a long list with several calls.
+func (d *definition) PrintTable(
+	ctx context.Context, version string, objects []engine.Document, o engine.TableOptions,
+) (*metav1.Table, error) {
+	limits, err := call(ctx, d, func(ctx context.Context, _ *registration) (*crdevalv1.ServerLimits, error) {
+		return d.client.Limits(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	request := &crdevalv1.TableRequest{
+		Catalog: d.catalog, Crd: d.name, Version: version, RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE, WithoutColumns: o.NoHeaders,
+		ResourceVersion: o.ResourceVersion, ContinueToken: o.Continue,
+	}
+	if o.RemainingItemCount != nil {
+		request.RemainingItemCount = *o.RemainingItemCount
+	}
+	if !o.Now.IsZero() {
+		request.Now = timestamppb.New(o.Now)
+	}
+	table, err := d.printPart(ctx, request, &objects, limits)
+	for err == nil && len(objects) > 0 {
+		var more *metav1.Table
+		request.WithoutColumns = true
+		if more, err = d.printPart(ctx, request, &objects, limits); err == nil {
+			table.Rows = append(table.Rows, more.Rows...)
+		}
+	}
+	return table, err
+}
+
+// printPart prints as many of the objects as fit in a call, at least one, and removes them from the list.
+func (d *definition) printPart(
+	ctx context.Context, request *crdevalv1.TableRequest, objects *[]engine.Document, limits *crdevalv1.ServerLimits,
+) (*metav1.Table, error) {
+	request.Objects = nil
+	capacity := limits.GetMaxMessageBytes() / 2
+	for _, o := range *objects {
+		capacity -= int64(len(o.JSON))
+		if n := len(request.Objects); n > 0 && (n == int(limits.GetMaxBatchItems()) || capacity < 0) {
+			break
+		}
+		request.Objects = append(request.Objects, document(o))
+	}
+	*objects = (*objects)[len(request.Objects):]
+	r, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.TableResponse, error) {
+		request.Revision, request.AtLeast = at.revision, at.token
+		return d.client.Presentation().Table(ctx, request)
+	})
+	if err == nil {
+		err = rejected(r.GetRejection())
+	}
+	if err != nil {
+		return nil, err
+	}
+	table := &metav1.Table{}
+	return table, json.Unmarshal(r.GetTable().GetJson(), table)
+}
