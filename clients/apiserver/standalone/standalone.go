@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/authorization/path"
 	"k8s.io/apiserver/pkg/authorization/union"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -140,11 +141,17 @@ func (v effectiveVersion) Info() *apimachineryversion.Info {
 	return info
 }
 
-// authorizeByRole returns an authorizer that allows all to the group system:masters, and evaluates roles for others.
+// authorizeByRole returns an authorizer that allows everything to the group system:masters, and the health to all callers.
+// Roles decide about other requests.
 func authorizeByRole(factory informers.SharedInformerFactory) (authorizer.Authorizer, authorizer.RuleResolver, error) {
 	roles := rbac.NewAuthorizer(factory.Rbac().V1())
+	health, err := path.NewAuthorizer(healthPaths)
+	if err != nil {
+		return nil, nil, err
+	}
 	all, err := union.New(
 		union.NamedAuthorizer{AuthorizerName: "privileged-groups", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
 		union.NamedAuthorizer{AuthorizerName: "rbac", Authorizer: roles})
 	return all, roles, err
 }

@@ -11,17 +11,21 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 )
 
 func check(t *testing.T, err error) {
@@ -106,6 +110,9 @@ func TestServe(t *testing.T) {
 	check(t, err)
 
 	bob := rest.AnonymousClientConfig(config)
+	if err := client(t, bob).CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		t.Errorf("/readyz without a credential: %v", err)
+	}
 	if _, err := client(t, bob).CoreV1().Namespaces().List(ctx, metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
 		t.Errorf("without a credential: %v", err)
 	}
@@ -163,6 +170,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"--tls-cert-file=" + missing}, []string{"set --tls-private-key-file too", "--tls-cert-file=" + missing + ": cannot read the file"}},
 		{[]string{"--etcd-cafile=serve.go"}, []string{"--etcd-cafile=serve.go: set --etcd-servers too"}},
 		{[]string{"--token-auth-file=" + missing}, []string{"--token-auth-file=" + missing + ": cannot read the file"}},
+		{[]string{"--evaluator=sidecar"}, []string{"--evaluator=sidecar: set --sidecar"}},
 		{[]string{"--evaluator=remote"}, []string{"--evaluator must be one of"}},
 		{[]string{"--unknown"}, []string{"unknown flag --unknown", "crdeval-apiserver serve --help"}},
 	} {
@@ -208,4 +216,46 @@ func (a authority) issue(t *testing.T, user, group string) (certificate, key []b
 	check(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})
+}
+
+// TestManifest parses the flags in deploy/apiserver. The files that they name are those of its volumes.
+func TestManifest(t *testing.T) {
+	text, err := os.ReadFile("../../../../deploy/apiserver/statefulset.yaml")
+	check(t, err)
+	var set appsv1.StatefulSet
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		if strings.Contains(document, "kind: StatefulSet") {
+			check(t, yaml.UnmarshalStrict([]byte(document), &set))
+		}
+	}
+	pod := set.Spec.Template.Spec
+	if len(pod.Containers) != 1 || !slices.Equal(pod.Containers[0].Command, []string{"/crdeval-apiserver", "serve"}) {
+		t.Fatalf("containers %+v", pod.Containers)
+	}
+	flags := &cli{}
+	parser, err := kong.New(flags)
+	check(t, err)
+	_, err = parser.Parse(append([]string{"serve"}, pod.Containers[0].Args...))
+	if err == nil {
+		t.Fatal("the files of the volumes exist here: this tests nothing")
+	}
+	for _, problem := range strings.Split(err.Error(), "\n") {
+		if !strings.Contains(problem, "cannot read the file") {
+			t.Errorf("the flags: %s", problem)
+		}
+	}
+	socket := ""
+	for _, variable := range pod.InitContainers[0].Env {
+		if variable.Name == "CRDEVAL_GRPC_ADDRESS" {
+			socket = variable.Value
+		}
+	}
+	if flags.Serve.Sidecar != socket || socket == "" {
+		t.Errorf("the API server calls %q, the sidecar listens on %q", flags.Serve.Sidecar, socket)
+	}
+	for _, path := range []string{flags.Serve.DataDir, flags.Serve.TLSCertFile, flags.Serve.TLSPrivateKeyFile, flags.Serve.TokenAuthFile} {
+		if !slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasPrefix(path, m.MountPath+"/") }) {
+			t.Errorf("no volume is mounted for %q", path)
+		}
+	}
 }
