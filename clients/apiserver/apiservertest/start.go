@@ -5,31 +5,21 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/url"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/server/v3/embed"
-	"go.uber.org/zap"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
-	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/options"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/client-go/rest"
 
 	"github.com/crdeval/crdeval/clients/apiserver"
+	"github.com/crdeval/crdeval/clients/apiserver/standalone"
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -37,6 +27,9 @@ import (
 type Options struct {
 	// Evaluator evaluates CRDs and custom resources. Default: apiserver.InProcess.
 	Evaluator apiserver.Evaluator
+	// Core serves namespaces, events, roles and access reviews too. Objects then need an existing namespace, such as
+	// default. Roles decide what impersonated users may do.
+	Core bool
 }
 
 // Start starts a server with its own storage, creates the CRDs, and waits until their custom resources are served. The
@@ -56,8 +49,7 @@ func StartWith(t testing.TB, o Options, crds ...*apiextensionsv1.CustomResourceD
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
-	endpoint := startEtcd(t)
-	s := newServer(t, o, endpoint)
+	s := newServer(t, o)
 	go func() {
 		defer close(stopped)
 		if err := s.PrepareRun().RunWithContext(ctx); err != nil {
@@ -118,49 +110,24 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// startEtcd starts an etcd in this process that does not sync its files, and returns its URL.
-func startEtcd(t testing.TB) string {
+// newServer returns a server with its own storage. Every caller is a member of system:masters.
+func newServer(t testing.TB, o Options) *apiserver.Server {
 	t.Helper()
-	dir := t.TempDir()
-	c := embed.NewConfig()
-	c.Dir = filepath.Join(dir, "data")
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-	c.UnsafeNoFsync = true
-	client := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
-	peer := url.URL{Scheme: "http", Host: "127.0.0.1:0"}
-	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
-	c.InitialCluster = c.Name + "=" + peer.String()
-	e, err := embed.StartEtcd(c)
+	etcd, err := standalone.StartEtcd(t.TempDir(), false)
 	check(t, err)
-	t.Cleanup(e.Close)
-	<-e.Server.ReadyNotify()
-	return "http://" + e.Clients[0].Addr().String()
-}
-
-func newServer(t testing.TB, o Options, etcd string) *apiserver.Server {
-	t.Helper()
-	config := genericapiserver.NewRecommendedConfig(crdserver.Codecs)
-	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	t.Cleanup(etcd.Close)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	check(t, err)
 	serving := options.NewSecureServingOptions().WithLoopback()
 	serving.Listener, serving.BindPort = listener, listener.Addr().(*net.TCPAddr).Port
 	serving.ServerCert.CertDirectory, serving.ServerCert.PairName = "", "crdeval"
 	check(t, serving.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}))
-	check(t, serving.ApplyToConfig(&config.Config))
-	config.Authentication.Authenticator = authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+	everyone := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "test", Groups: []string{user.SystemPrivilegedGroup}}}, true, nil
 	})
-	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
-	backend := storagebackend.NewDefaultConfig("/registry", crdserver.Codecs.LegacyCodec(apiextensionsv1.SchemeGroupVersion))
-	backend.Transport.ServerList = []string{etcd}
-	store := options.NewEtcdOptions(backend)
-	check(t, store.ApplyTo(&config.Config))
-	namer := openapinamer.NewDefinitionNamer(crdserver.Scheme)
-	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
-	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
-	s, err := apiserver.New(apiserver.Config{Generic: config, Evaluator: o.Evaluator, CustomResources: config.RESTOptionsGetter}, genericapiserver.NewEmptyDelegate())
+	s, err := standalone.New(standalone.Config{
+		Evaluator: o.Evaluator, Serving: serving, Etcd: etcd.Transport(), Authenticator: everyone, Core: o.Core, RBAC: o.Core,
+	})
 	check(t, err)
 	return s
 }

@@ -97,7 +97,7 @@ func (d *deletion) next(ctx context.Context) bool {
 	}
 	defer d.queue.Done(name)
 	done, err := d.delete(ctx, name)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		utilruntime.HandleErrorWithContext(ctx, err, "Delete the content of a namespace", "namespace", name)
 	}
 	if done {

@@ -9,8 +9,10 @@ import (
 	"os"
 	"strings"
 
+	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/anonymous"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
@@ -26,7 +28,11 @@ const AdminName = "crdeval-admin"
 // minTokenBytes is the length of a token with which AdminToken can be trusted.
 const minTokenBytes = 32
 
-// NewAuthenticator returns an authenticator of bearer tokens and client certificates. The admin token is that of a member
+// healthPaths can be read without a credential, as probes do.
+var healthPaths = []string{"/healthz", "/livez", "/readyz"}
+
+// NewAuthenticator returns an authenticator of bearer tokens and client certificates. Other callers can only read the
+// health. The admin token is that of a member
 // of system:masters. tokenFile has tokens in the format of Kubernetes, and can be empty. ca can be nil.
 func NewAuthenticator(adminToken, tokenFile string, ca dynamiccertificates.CAContentProvider) (authenticator.Request, error) {
 	admin := &user.DefaultInfo{Name: AdminName, UID: AdminName, Groups: []string{user.SystemPrivilegedGroup}}
@@ -43,7 +49,12 @@ func NewAuthenticator(adminToken, tokenFile string, ca dynamiccertificates.CACon
 		requests = append(requests, x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion))
 	}
 	requests = append(requests, bearertoken.New(tokenunion.New(tokens...)))
-	return group.NewAuthenticatedGroupAdder(union.New(requests...)), nil
+	var health []apiserver.AnonymousAuthCondition
+	for _, path := range healthPaths {
+		health = append(health, apiserver.AnonymousAuthCondition{Path: path})
+	}
+	identified := group.NewAuthenticatedGroupAdder(union.New(requests...))
+	return union.New(identified, anonymous.NewAuthenticator(health)), nil
 }
 
 // AdminToken returns the token in a file, and creates the file with a random token if it does not exist.

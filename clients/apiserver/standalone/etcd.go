@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
@@ -22,7 +23,8 @@ const (
 // directory can reach it.
 type Etcd struct {
 	etcd *embed.Etcd
-	dir  string // of the sockets, if it is not the data directory
+	lock *fileutil.LockedFile // of the data directory
+	dir  string               // of the sockets, if it is not the data directory
 	url  string
 }
 
@@ -36,10 +38,18 @@ func StartEtcd(dir string, sync bool) (*Etcd, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Etcd{}
+	lock, err := fileutil.TryLockFile(filepath.Join(dir, "lock"), os.O_WRONLY|os.O_CREATE, 0o600)
+	if errors.Is(err, fileutil.ErrLocked) {
+		return nil, fmt.Errorf("another process uses %s", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &Etcd{lock: lock}
 	sockets := dir
 	if len(filepath.Join(dir, "client.sock")) > maxSocketPath {
 		if e.dir, err = os.MkdirTemp("", "crdeval-etcd"); err != nil {
+			e.release()
 			return nil, err
 		}
 		sockets = e.dir
@@ -52,9 +62,8 @@ func StartEtcd(dir string, sync bool) (*Etcd, error) {
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	c.InitialCluster = c.Name + "=" + peer.String()
-	c.AutoCompactionMode, c.AutoCompactionRetention = "periodic", "5m"
 	if e.etcd, err = embed.StartEtcd(c); err != nil {
-		e.removeSockets()
+		e.release()
 		return nil, fmt.Errorf("start etcd in %s: %w", dir, err)
 	}
 	select {
@@ -76,11 +85,13 @@ func (e *Etcd) Transport() storagebackend.TransportConfig {
 // Close stops the etcd. Close the API server first.
 func (e *Etcd) Close() {
 	e.etcd.Close()
-	e.removeSockets()
+	e.release()
 }
 
-func (e *Etcd) removeSockets() {
+// release removes the sockets and the lock.
+func (e *Etcd) release() {
 	if e.dir != "" {
 		_ = os.RemoveAll(e.dir) // a directory in the temporary one
 	}
+	_ = e.lock.Close() // nothing was written to it
 }

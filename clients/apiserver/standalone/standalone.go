@@ -5,13 +5,18 @@
 package standalone
 
 import (
+	"strings"
+	"time"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/authorization/path"
 	"k8s.io/apiserver/pkg/authorization/union"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -22,6 +27,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	basecompatibility "k8s.io/component-base/compatibility"
 
 	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/clients/apiserver/access"
@@ -31,6 +37,9 @@ import (
 
 // DefaultPrefix is the prefix of the keys in etcd.
 const DefaultPrefix = "/registry"
+
+// watchTermination is the time in which watches end at shutdown. Without it they keep the server from stopping.
+const watchTermination = 5 * time.Second
 
 // Config describes a server.
 type Config struct {
@@ -82,7 +91,8 @@ func New(c Config) (*apiserver.Server, error) {
 // generic returns the configuration of upstream's server, without an authorizer.
 func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	config := genericapiserver.NewRecommendedConfig(crdserver.Codecs)
-	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	config.EffectiveVersion = effectiveVersion{compatibility.DefaultBuildEffectiveVersion()}
+	config.ShutdownWatchTerminationGracePeriod = watchTermination
 	if err := c.Serving.ApplyToConfig(&config.Config); err != nil {
 		return nil, err
 	}
@@ -118,11 +128,30 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	return config, err
 }
 
-// authorizeByRole returns an authorizer that allows all to the group system:masters, and evaluates roles for others.
+// effectiveVersion names the version of Kubernetes if the build does not set one.
+type effectiveVersion struct {
+	basecompatibility.EffectiveVersion
+}
+
+func (v effectiveVersion) Info() *apimachineryversion.Info {
+	info := v.EffectiveVersion.Info()
+	if strings.HasPrefix(info.GitVersion, "v0.0.0-") {
+		info.GitVersion = "v" + info.Major + "." + info.Minor + ".0+crdeval"
+	}
+	return info
+}
+
+// authorizeByRole returns an authorizer that allows everything to the group system:masters, and the health to all callers.
+// Roles decide about other requests.
 func authorizeByRole(factory informers.SharedInformerFactory) (authorizer.Authorizer, authorizer.RuleResolver, error) {
 	roles := rbac.NewAuthorizer(factory.Rbac().V1())
+	health, err := path.NewAuthorizer(healthPaths)
+	if err != nil {
+		return nil, nil, err
+	}
 	all, err := union.New(
 		union.NamedAuthorizer{AuthorizerName: "privileged-groups", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		union.NamedAuthorizer{AuthorizerName: "health", Authorizer: health},
 		union.NamedAuthorizer{AuthorizerName: "rbac", Authorizer: roles})
 	return all, roles, err
 }

@@ -32,9 +32,10 @@ func readFile(t *testing.T, name string) []byte {
 // TestManifests decodes the manifests strictly, and checks that their objects refer to each other.
 func TestManifests(t *testing.T) {
 	for name, external := range map[string][]string{ // objects that the comments tell users to create
-		"sidecar.yaml":    {"ConfigMap/example-crds"},
-		"webhooks.yaml":   {"ConfigMap/crdeval-crds"},
-		"conversion.yaml": {"ConfigMap/crdeval-crds", "Secret/crdeval-tls"},
+		"sidecar.yaml":               {"ConfigMap/example-crds"},
+		"apiserver/statefulset.yaml": {"Secret/crdeval-apiserver-tls", "Secret/crdeval-apiserver-tokens"},
+		"webhooks.yaml":              {"ConfigMap/crdeval-crds"},
+		"conversion.yaml":            {"ConfigMap/crdeval-crds", "Secret/crdeval-tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := decodeObjects(t, readFile(t, name))

@@ -69,6 +69,7 @@ var kinds = map[string]func() metav1.Object{
 	"v1 Service":                              func() metav1.Object { return new(corev1.Service) },
 	"v1 ServiceAccount":                       func() metav1.Object { return new(corev1.ServiceAccount) },
 	"apps/v1 Deployment":                      func() metav1.Object { return new(appsv1.Deployment) },
+	"apps/v1 StatefulSet":                     func() metav1.Object { return new(appsv1.StatefulSet) },
 	"policy/v1 PodDisruptionBudget":           func() metav1.Object { return new(policyv1.PodDisruptionBudget) },
 	"networking.k8s.io/v1 NetworkPolicy":      func() metav1.Object { return new(networkingv1.NetworkPolicy) },
 	"autoscaling/v2 HorizontalPodAutoscaler":  func() metav1.Object { return new(autoscalingv2.HorizontalPodAutoscaler) },
@@ -158,6 +159,17 @@ func (all objects) pods(t *testing.T) (out []pod) {
 			t.Errorf("deployment %s does not select its own pods", d.Name)
 		}
 		out = append(out, pod{d.Name, template.Labels, template.Spec})
+	}
+	for _, s := range of[*appsv1.StatefulSet](all) {
+		template := s.Spec.Template.DeepCopy()
+		if !selects(t, s.Spec.Selector, template.Labels) {
+			t.Errorf("stateful set %s does not select its own pods", s.Name)
+		}
+		named[*corev1.Service](t, all, s.Spec.ServiceName)
+		for _, claim := range s.Spec.VolumeClaimTemplates {
+			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name})
+		}
+		out = append(out, pod{s.Name, template.Labels, template.Spec})
 	}
 	return out
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/crdeval/crdeval/clients/apiserver"
+	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
+	"github.com/crdeval/crdeval/engine"
 )
 
 // The values of --authorization-mode.
@@ -37,8 +39,11 @@ type serveCommand struct {
 	TokenAuthFile     string `help:"CSV file with bearer tokens. A line is token,user,uid,\"group1,group2\". Read at start." placeholder:"FILE" group:"Security"`
 	AuthorizationMode string `help:"AlwaysAllow: every authenticated caller may do everything. RBAC: roles and bindings decide. Default: AlwaysAllow if --address is a loopback address, else RBAC." placeholder:"MODE" group:"Security"`
 
-	Evaluator string     `default:"in-process" enum:"in-process" help:"Where objects are evaluated: in-process." group:"Evaluation"`
-	LogLevel  slog.Level `default:"info" help:"Lowest level to log: debug, info, warn, error." group:"Logging"`
+	Evaluator      string `default:"in-process" enum:"in-process,sidecar" help:"Where objects are evaluated: in-process, or sidecar for a crdeval server at --sidecar." group:"Evaluation"`
+	Sidecar        string `help:"Address of a crdeval server that evaluates objects, such as unix:///run/crdeval/grpc.sock. Implies --evaluator=sidecar. Writes are rejected with 503 while it cannot be reached." placeholder:"ADDRESS" group:"Evaluation"`
+	SidecarCatalog string `default:"default" help:"Catalog of the CRDs at --sidecar. API servers with other storages need other catalogs." placeholder:"NAME" group:"Evaluation"`
+
+	LogLevel slog.Level `default:"info" help:"Lowest level to log: debug, info, warn, error." group:"Logging"`
 }
 
 // Validate returns all errors in the settings. The content of files is checked when they are read.
@@ -89,6 +94,9 @@ func (c *serveCommand) Validate() error {
 	default:
 		wrong("authorization-mode", c.AuthorizationMode, "must be %s or %s", alwaysAllow, roleBased)
 	}
+	if c.Evaluator == "sidecar" && c.Sidecar == "" {
+		wrong("evaluator", c.Evaluator, "set --sidecar to the address of a crdeval server")
+	}
 	if c.DataDir == "" {
 		wrong("data-dir", c.DataDir, "a directory is required")
 	}
@@ -102,5 +110,13 @@ func (c *serveCommand) usesRoles(address *net.TCPAddr) bool {
 
 // newEvaluator returns the Evaluator that the flags choose, and a function that closes it.
 func (c *serveCommand) newEvaluator() (e apiserver.Evaluator, stop func(), err error) {
-	return apiserver.InProcess{}, func() {}, nil
+	if c.Sidecar == "" {
+		converter, err := apiserver.NewWebhookConverter(nil, nil)
+		return apiserver.InProcess{Options: engine.Options{Converter: converter}}, func() {}, err
+	}
+	remote, err := sidecar.Dial(c.Sidecar, sidecar.Options{Catalog: c.SidecarCatalog})
+	if err != nil {
+		return nil, nil, fmt.Errorf("--sidecar=%s: %w", c.Sidecar, err)
+	}
+	return remote, func() { _ = remote.Close() }, nil // no call is left that could miss the connection
 }

@@ -81,7 +81,7 @@ func (c *serveCommand) startEtcd() (t storagebackend.TransportConfig, stop func(
 	}
 	etcd, err := standalone.StartEtcd(filepath.Join(c.DataDir, "etcd"), true)
 	if err != nil {
-		return t, nil, fmt.Errorf("--data-dir=%s: %w; does another process use the directory?", c.DataDir, err)
+		return t, nil, fmt.Errorf("--data-dir=%s: %w", c.DataDir, err)
 	}
 	return etcd.Transport(), etcd.Close, nil
 }
