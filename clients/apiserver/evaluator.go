@@ -31,9 +31,9 @@ type Remote interface {
 	Evaluator
 	// Remove removes a CRD that was deleted. crd is its last state.
 	Remove(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error
-	// Outages returns the number of calls that have ended with ServiceUnavailable, the error of the last of them, and
-	// whether no call has succeeded since.
-	Outages() (count int64, last error, ongoing bool)
+	// Outages returns the number of calls that have ended with ServiceUnavailable, whether no call has succeeded since, and
+	// the error of the last of them.
+	Outages() (count int64, ongoing bool, last error)
 }
 
 // Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. The methods do what those of

@@ -47,8 +47,8 @@ func (w *outageWriter) outage(code int) error {
 	if !slices.Contains(outageCodes, code) {
 		return nil
 	}
-	count, last, ongoing := w.evaluator.Outages()
-	if count == w.before && !(ongoing && code == http.StatusTooManyRequests) {
+	count, ongoing, last := w.evaluator.Outages()
+	if count == w.before && (!ongoing || code != http.StatusTooManyRequests) {
 		return nil
 	}
 	return last

@@ -33,7 +33,7 @@ func TestParity(t *testing.T) {
 	_, remote, _ := start(t, sidecar.Options{Catalog: "parity"})
 	deleting := definition(t, 9)
 	deleting.ResourceVersion, deleting.DeletionTimestamp = "11", &metav1.Time{Time: time.Unix(1e9, 0)}
-	for name, crd := range map[string]*apiextensionsv1.CustomResourceDefinition{"": definition(t, 9), "deleted ": deleting} {
+	for name, crd := range map[string]*apiextensionsv1.CustomResourceDefinition{"current": definition(t, 9), "deleted": deleting} {
 		t.Run(name, func(t *testing.T) {
 			want := results(t, apiserver.InProcess{}, crd)
 			got := results(t, remote, crd)
@@ -266,7 +266,7 @@ func TestErrors(t *testing.T) {
 		})
 		_, err := watts(t, d, 1)
 		c.failing(nil)
-		count, last, ongoing := e.Outages()
+		count, ongoing, last := e.Outages()
 		if test.outage == "" {
 			if engine.ReasonOf(err) != test.reason || count != before {
 				t.Errorf("%s: %v, %d outages", test.name, err, count-before)
@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 		if _, err := watts(t, d, 1); err != nil {
 			t.Error(err)
 		}
-		if _, _, ongoing := e.Outages(); ongoing {
+		if _, ongoing, _ := e.Outages(); ongoing {
 			t.Errorf("%s: an outage after a successful call", test.name)
 		}
 	}

@@ -101,11 +101,11 @@ func resourceVersion(crd *apiextensionsv1.CustomResourceDefinition) int64 {
 }
 
 // Outages implements apiserver.Remote.
-func (e *Evaluator) Outages() (count int64, last error, ongoing bool) {
+func (e *Evaluator) Outages() (count int64, ongoing bool, last error) {
 	if last := e.outages.last.Load(); last != nil {
-		return e.outages.count.Load(), *last, e.outages.ongoing.Load()
+		return e.outages.count.Load(), e.outages.ongoing.Load(), *last
 	}
-	return 0, nil, false
+	return 0, false, nil
 }
 
 // outages counts the calls that have failed with ServiceUnavailable.
