@@ -113,10 +113,15 @@ func setRetryAfter(w http.ResponseWriter, st *status.Status) (seconds int32) {
 }
 
 func appendStatus(dst []byte, st *status.Status) []byte {
+	if text := printed(st); text != nil {
+		return append(dst, text...)
+	}
+	start := len(dst)
 	text, err := appendForeign(dst, st.Proto())
 	if err != nil { // a detail of an unknown type
 		text = append(value.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
 	}
+	remember(st, text[start:])
 	return text
 }
 

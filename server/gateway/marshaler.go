@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
@@ -206,8 +205,8 @@ func appendDocument(dst []byte, d *crdevalv1.Document) ([]byte, error) {
 // appendForeign appends a message that holds no Document. It removes the spaces that protojson adds at random, so that
 // equal answers are equal bytes.
 func appendForeign(dst []byte, m proto.Message) ([]byte, error) {
-	if last := lastStatus.Load(); last != nil && last.of == m {
-		return append(dst, last.text...), nil
+	if text := printed(m); text != nil {
+		return append(dst, text...), nil
 	}
 	start := len(dst)
 	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
@@ -217,20 +216,10 @@ func appendForeign(dst []byte, m proto.Message) ([]byte, error) {
 	buf := bytes.NewBuffer(dst)
 	err = json.Compact(buf, text)
 	if _, ok := m.(*statusv1.Status); ok && err == nil {
-		lastStatus.Store(&statusText{m, bytes.Clone(buf.Bytes()[start:])})
+		remember(m, buf.Bytes()[start:])
 	}
 	return buf.Bytes(), err
 }
-
-// statusText is the JSON of a status.
-type statusText struct {
-	of   proto.Message
-	text []byte
-}
-
-// lastStatus is that of the status that was printed last. In an overload, many items and calls share one. A status does
-// not change after it was returned.
-var lastStatus atomic.Pointer[statusText]
 
 func appendFloat(dst []byte, v float64) []byte {
 	switch {
