@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
@@ -82,8 +83,17 @@ func (h *handler) GetCustomResourceListerCollectionDeleter(crd *apiextensionsv1.
 	if err != nil {
 		return nil, err
 	}
-	return r.versions[r.storage].store, nil
+	store := r.versions[r.storage].store
+	// A new store fails until it has read the objects. After a failure, the finalizer can miss its own update of the status,
+	// and then continues at the next resync only, which is minutes later.
+	err = wait.PollUntilContextTimeout(background, readyInterval, buildTimeout, true, func(context.Context) (bool, error) {
+		return store.ReadinessCheck() == nil, nil
+	})
+	return store, err
 }
+
+// readyInterval is the time between two checks whether a store is ready.
+const readyInterval = 20 * time.Millisecond
 
 var isLong = genericfilters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString())
 

@@ -156,7 +156,7 @@ func (l *Limiter) Admit(caller string, waited time.Duration) (*Slot, *Rejection)
 	if l.active < callsPerCore*l.cores/2 {
 		waited = 0 // a rejection would leave the cores idle
 	}
-	if !(fast && l.slowCallsPrevail()) && l.shedding.rejects(caller, waited, l.window.rejected) {
+	if (!fast || !l.slowCallsPrevail()) && l.shedding.rejects(caller, waited, l.window.rejected) {
 		return nil, l.reject(ReasonDelay, 0)
 	}
 	s := &Slot{of: l, caller: caller, fast: fast}
