@@ -19,6 +19,7 @@ import (
 var scaleColumns = table.CompileColumns([]apiextensionsv1.CustomResourceColumnDefinition{
 	{Name: "Desired", Type: "integer", Description: "Number of desired replicas", JSONPath: ".spec.replicas"},
 	{Name: "Available", Type: "integer", Description: "Number of actual replicas", JSONPath: ".status.replicas"},
+	table.AgeColumn,
 })
 
 // ScaleTable returns the Scale of a stored object as a table with one row, as an API server returns it for `kubectl get

@@ -11,7 +11,8 @@ func TestScaleTable(t *testing.T) {
 	const columns = `"columnDefinitions":[{"name":"Name","type":"string","format":"name","description":"` +
 		`Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names","priority":0},` +
 		`{"name":"Desired","type":"integer","format":"","description":"Number of desired replicas","priority":0},` +
-		`{"name":"Available","type":"integer","format":"","description":"Number of actual replicas","priority":0}],`
+		`{"name":"Available","type":"integer","format":"","description":"Number of actual replicas","priority":0},` +
+		`{"name":"Age","type":"date","format":"","description":"CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata","priority":0}],`
 	const metadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"}}`
 	for _, c := range []struct {
 		name, object, want string
@@ -19,11 +20,11 @@ func TestScaleTable(t *testing.T) {
 		reason             Reason
 		code               int32
 	}{
-		{name: "default", object: stored, want: `"metadata":{"resourceVersion":"7"},` + columns + `"rows":[{"cells":["x",1,1],"object":` + metadata + `}]}`},
+		{name: "default", object: stored, want: `"metadata":{"resourceVersion":"7"},` + columns + `"rows":[{"cells":["x",1,1,null],"object":` + metadata + `}]}`},
 		{name: "no columns and objects", object: stored, options: TableOptions{NoHeaders: true, Object: RowNone, ResourceVersion: "9"},
-			want: `"metadata":{"resourceVersion":"9"},"columnDefinitions":null,"rows":[{"cells":["x",1,1],"object":null}]}`},
+			want: `"metadata":{"resourceVersion":"9"},"columnDefinitions":null,"rows":[{"cells":["x",1,1,null],"object":null}]}`},
 		{name: "whole", object: stored, options: TableOptions{NoHeaders: true, Object: RowWhole},
-			want: `"metadata":{"resourceVersion":"7"},"columnDefinitions":null,"rows":[{"cells":["x",1,1],"object":{"kind":"Scale","apiVersion":"autoscaling/v1",` +
+			want: `"metadata":{"resourceVersion":"7"},"columnDefinitions":null,"rows":[{"cells":["x",1,1,null],"object":{"kind":"Scale","apiVersion":"autoscaling/v1",` +
 				`"metadata":{"name":"x","namespace":"default","uid":"u","resourceVersion":"7"},"spec":{"replicas":1},"status":{"replicas":1,"selector":"a=b"}}}]}`},
 		{name: "no replicas", object: strings.Replace(stored, `"replicas":1,"image"`, `"image"`, 1), reason: ReasonObjectRejected, code: 500},
 		{name: "unknown object", object: stored, options: TableOptions{Object: 3}, reason: ReasonInvalidArgument},
@@ -48,7 +49,7 @@ func TestScaleTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := table.Text(t.Context(), TextOptions{ShowKind: true})
-	if want := "NAME                  DESIRED   AVAILABLE\nscale.autoscaling/x   1         1\n"; err != nil || string(text) != want {
+	if want := "NAME                  DESIRED   AVAILABLE   AGE\nscale.autoscaling/x   1         1           \n"; err != nil || string(text) != want {
 		t.Errorf("%q, %v, want %q", text, err, want)
 	}
 	if _, err := d.ScaleTable(t.Context(), "v2", JSON([]byte(stored)), TableOptions{}); ReasonOf(err) != ReasonInvalidArgument {

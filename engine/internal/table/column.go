@@ -36,9 +36,9 @@ const maxPaths = 64 << 10
 // descriptions holds the field descriptions of ObjectMeta for the columns Name and Age.
 var descriptions = metav1.ObjectMeta{}.SwaggerDoc()
 
-// ageColumn is the only column after the name if a version declares none.
-var ageColumn = []apiextensionsv1.CustomResourceColumnDefinition{
-	{Name: "Age", Type: "date", Description: descriptions["creationTimestamp"], JSONPath: ".metadata.creationTimestamp"},
+// AgeColumn is the only column after the name if a version declares none. A Scale has it too.
+var AgeColumn = apiextensionsv1.CustomResourceColumnDefinition{
+	Name: "Age", Type: "date", Description: descriptions["creationTimestamp"], JSONPath: ".metadata.creationTimestamp",
 }
 
 // CompileColumns returns the columns for the additional printer columns of a version, which it retains. It adds a
@@ -48,7 +48,7 @@ var ageColumn = []apiextensionsv1.CustomResourceColumnDefinition{
 // Upstream: apiextensions-apiserver pkg/registry/customresource/tableconvertor New, pkg/apiserver/helpers.go.
 func CompileColumns(additional []apiextensionsv1.CustomResourceColumnDefinition) *Columns {
 	if len(additional) == 0 {
-		additional = ageColumn
+		additional = []apiextensionsv1.CustomResourceColumnDefinition{AgeColumn}
 	}
 	return &Columns{additional: additional}
 }
