@@ -138,7 +138,7 @@ func (rs *resources) destroy() {
 	for id, s := range rs.byID {
 		s.mu.Lock()
 		if s.resource != nil {
-			s.resource.destroy()
+			s.destroy()
 		}
 		s.mu.Unlock()
 		delete(rs.byID, id)

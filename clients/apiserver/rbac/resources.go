@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -81,7 +81,7 @@ func newResources(getter generic.RESTOptionsGetter, e escalation) (map[string]re
 
 func checkMeta(obj, old runtime.Object, namespaced bool) field.ErrorList {
 	at := field.NewPath("metadata")
-	all := validation.ValidateObjectMetaAccessor(obj.(metav1.Object), namespaced, path.ValidatePathSegmentName, at)
+	all := validation.ValidateObjectMetaAccessor(obj.(metav1.Object), namespaced, segmentName, at)
 	if old != nil {
 		all = append(all, validation.ValidateObjectMetaAccessorUpdate(obj.(metav1.Object), old.(metav1.Object), at)...)
 	}
@@ -149,7 +149,7 @@ func checkBinding(obj, old runtime.Object) (all field.ErrorList) {
 	if ref.Name == "" {
 		all = append(all, field.Required(at.Child("name"), ""))
 	} else {
-		for _, detail := range path.IsValidPathSegmentName(ref.Name) {
+		for _, detail := range content.IsPathSegmentName(ref.Name) {
 			all = append(all, field.Invalid(at.Child("name"), ref.Name, detail))
 		}
 	}
@@ -230,4 +230,12 @@ func bindingColumns() []builtin.Column {
 		builtin.AgeColumn(),
 		subjects("Users", rbacv1.UserKind), subjects("Groups", rbacv1.GroupKind), subjects("ServiceAccounts", rbacv1.ServiceAccountKind),
 	}
+}
+
+// segmentName returns why a name, or the prefix of generated names, cannot be a segment of a URL path.
+func segmentName(name string, prefix bool) []string {
+	if prefix {
+		return content.IsPathSegmentPrefix(name)
+	}
+	return content.IsPathSegmentName(name)
 }

@@ -36,7 +36,7 @@ func (c *serveCommand) Run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--address=%s: %w; choose another address, or stop the process that uses it", c.Address, err)
 	}
-	defer listener.Close() // the server closes it too
+	defer func() { _ = listener.Close() }() // the server closes it too
 	etcd, stop, err := c.startEtcd()
 	if err != nil {
 		return err

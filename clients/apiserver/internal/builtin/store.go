@@ -107,7 +107,7 @@ func (r resetFields) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 func NewStore(r Resource, getter generic.RESTOptionsGetter) (*genericregistry.Store, error) {
 	strategy := *r.Strategy
 	strategy.ObjectTyper, strategy.NameGenerator = r.Scheme, names.SimpleNameGenerator
-	attributes := func(obj runtime.Object) (labels.Set, fields.Set, error) {
+	var attributes storage.AttrFunc = func(obj runtime.Object) (labels.Set, fields.Set, error) {
 		m := obj.(metav1.Object)
 		set := fields.Set{"metadata.name": m.GetName()}
 		if strategy.Namespaced {
