@@ -161,7 +161,7 @@ func (c *Client) Server() crdevalv1.ServerServiceClient {
 // replaces the token of this client's latest write.
 func (c *Client) AtLeast(token string) { c.token.Store(&token) }
 
-// Token returns the token of this client's latest write, or that of AtLeast. It is empty if there is none.
+// Token returns the token of this client's latest write, or that of AtLeast. It is empty before both.
 func (c *Client) Token() string {
 	if token := c.token.Load(); token != nil {
 		return *token

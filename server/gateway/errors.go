@@ -13,6 +13,7 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -113,15 +114,10 @@ func setRetryAfter(w http.ResponseWriter, st *status.Status) (seconds int32) {
 }
 
 func appendStatus(dst []byte, st *status.Status) []byte {
-	if text := printed(st); text != nil {
-		return append(dst, text...)
-	}
-	start := len(dst)
-	text, err := appendForeign(dst, st.Proto())
+	text, err := appendShared(dst, st, func() proto.Message { return st.Proto() })
 	if err != nil { // a detail of an unknown type
 		text = append(value.AppendString(append(dst, `{"code":13,"message":`...), st.Message()), '}')
 	}
-	remember(st, text[start:])
 	return text
 }
 

@@ -170,7 +170,11 @@ func appendValue(dst []byte, f *field, v reflect.Value) ([]byte, error) {
 	case message:
 		return appendMessage(dst, f.sub, v.Elem())
 	case foreign:
-		return appendForeign(dst, v.Interface().(proto.Message))
+		m := v.Interface().(proto.Message)
+		if _, ok := m.(*statusv1.Status); ok {
+			return appendShared(dst, m, func() proto.Message { return m })
+		}
+		return appendForeign(dst, m)
 	}
 	switch f.Kind() {
 	case protoreflect.StringKind:
@@ -205,19 +209,12 @@ func appendDocument(dst []byte, d *crdevalv1.Document) ([]byte, error) {
 // appendForeign appends a message that holds no Document. It removes the spaces that protojson adds at random, so that
 // equal answers are equal bytes.
 func appendForeign(dst []byte, m proto.Message) ([]byte, error) {
-	if text := printed(m); text != nil {
-		return append(dst, text...), nil
-	}
-	start := len(dst)
 	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 	if err != nil {
 		return dst, err
 	}
 	buf := bytes.NewBuffer(dst)
 	err = json.Compact(buf, text)
-	if _, ok := m.(*statusv1.Status); ok && err == nil {
-		remember(m, buf.Bytes()[start:])
-	}
 	return buf.Bytes(), err
 }
 

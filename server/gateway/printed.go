@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
 )
 
 // lastPrinted is the status that was printed last. In an overload, many items and calls share one. A status does not
@@ -15,15 +17,15 @@ type printedStatus struct {
 	text   []byte
 }
 
-// printed returns the JSON of a status that was printed last. It returns nil for another status.
-func printed(status any) []byte {
+// appendShared appends the JSON of a status, whose message is called only if it is not the status that was printed last.
+func appendShared(dst []byte, status any, message func() proto.Message) ([]byte, error) {
 	if last := lastPrinted.Load(); last != nil && last.status == status {
-		return last.text
+		return append(dst, last.text...), nil
 	}
-	return nil
-}
-
-// remember keeps the JSON of a status.
-func remember(status any, text []byte) {
-	lastPrinted.Store(&printedStatus{status, bytes.Clone(text)})
+	start := len(dst)
+	dst, err := appendForeign(dst, message())
+	if err == nil {
+		lastPrinted.Store(&printedStatus{status, bytes.Clone(dst[start:])})
+	}
+	return dst, err
 }

@@ -1,7 +1,7 @@
 // Package rbac serves the roles and bindings of rbac.authorization.k8s.io on k8s.io/apiserver, and authorizes requests
 // with them.
 //
-// authorizer.go evaluates roles, resources.go stores them, escalation.go checks that nobody grants more than they have,
+// authorizer.go evaluates roles, resources.go stores them, escalation.go rejects grants of permissions that the caller lacks,
 // aggregation.go fills in aggregated roles, and defaults.go has the roles that exist at start.
 package rbac
 

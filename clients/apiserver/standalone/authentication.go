@@ -32,8 +32,8 @@ const minTokenBytes = 32
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
 // NewAuthenticator returns an authenticator of bearer tokens and client certificates. Other callers can only read the
-// health. The admin token is that of a member
-// of system:masters. tokenFile has tokens in the format of Kubernetes, and can be empty. ca can be nil.
+// health. The admin token belongs to a member of system:masters. tokenFile has tokens in the format of Kubernetes, and
+// can be empty. ca can be nil.
 func NewAuthenticator(adminToken, tokenFile string, ca dynamiccertificates.CAContentProvider) (authenticator.Request, error) {
 	admin := &user.DefaultInfo{Name: AdminName, UID: AdminName, Groups: []string{user.SystemPrivilegedGroup}}
 	tokens := []authenticator.Token{tokenfile.New(map[string]*user.DefaultInfo{adminToken: admin})}
