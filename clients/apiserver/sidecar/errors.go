@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -15,7 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
 // Reasons of errors of the server.
@@ -25,17 +28,14 @@ const (
 	reasonCRDOutdated     = "CRD_OUTDATED"
 )
 
-// infoOf returns the ErrorInfo of an error of the server, nil for another error, such as that of a lost connection.
-func infoOf(err error) *errdetails.ErrorInfo {
-	for _, detail := range status.Convert(err).Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			return info
-		}
+// reasonOf returns the reason of an error of the server. It is empty for another error, such as that of a lost connection.
+func reasonOf(err error) string {
+	reason, _ := crdeval.ReasonOf(err)
+	if reason == crdevalv1.ErrorReason_ERROR_REASON_UNSPECIFIED {
+		return ""
 	}
-	return nil
+	return strings.TrimPrefix(reason.String(), "ERROR_REASON_")
 }
-
-func reasonOf(err error) string { return infoOf(err).GetReason() }
 
 // isLost reports whether the server does not have the registration of a Definition: it was restarted with an empty store,
 // or has dropped the revision. TOKEN_INVALID is the error for the token of another store.
@@ -98,7 +98,7 @@ func (e *Evaluator) fault(ctx context.Context, err error) error {
 		return &engine.Error{Reason: engine.ReasonInternal, Message: fmt.Sprintf("sidecar at %s: %s", e.address, st.Message()), Err: err}
 	}
 	fault := &engine.Error{Reason: engine.Reason(reason), Message: st.Message(), Err: err}
-	metadata := infoOf(err).GetMetadata()
+	_, metadata := crdeval.ReasonOf(err)
 	fault.Limit, _ = strconv.ParseInt(metadata["maximum"], 10, 64) // 0 for a reason without a limit
 	fault.Actual, _ = strconv.ParseInt(metadata["actual"], 10, 64)
 	return fault
