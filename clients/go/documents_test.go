@@ -142,7 +142,8 @@ func TestTableOptions(t *testing.T) {
 		{options: crdeval.TableOptions{WithoutColumns: true}, want: `"columnDefinitions":null`},
 		{options: crdeval.TableOptions{ResourceVersion: "9", ContinueToken: "more", RemainingItemCount: 3},
 			want: `"metadata":{"resourceVersion":"9","continue":"more","remainingItemCount":3}`},
-		{options: crdeval.TableOptions{Subresource: "scale", WithoutColumns: true}, want: `"metadata":{"resourceVersion":"1"},"columnDefinitions":null,"rows":[{"cells":["b",1,0]`},
+		{options: crdeval.TableOptions{Subresource: "scale", WithoutColumns: true, Now: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)},
+			want: `"metadata":{"resourceVersion":"1"},"columnDefinitions":null,"rows":[{"cells":["b",1,0,"2d"]`},
 	} {
 		got, err := c.TableWithOptions(ctx, test.subject, test.options, red)
 		if err != nil || !strings.Contains(string(got), test.want) {
