@@ -169,6 +169,9 @@ func TestUnchanged(t *testing.T) {
 		{"a stored 1.0", Item{Object: box("v1", sent, `,"spec":{"n":1}`), OldObject: box("v1", "", `,"spec":{"n":1.0}`)}, false},
 		{"the same as a decoded one", Item{Version: "v1beta1", Object: box("v1beta1", sent, `,"spec":{"a":"x","c":"C"}`), OldObject: box("v1beta1", sent, `,"spec":{"a":"x","c":"C"}`), OldDecoded: true}, true},
 		{"a default that a decoded one lacks", Item{Version: "v1beta1", Object: box("v1beta1", sent, spec), OldObject: box("v1beta1", sent, spec), OldDecoded: true}, false},
+		{"invalid UTF-8 in storage", Item{Object: box("v1", sent, `,"spec":{"a":"\ufffd("}`), OldObject: box("v1", "", ",\"spec\":{\"a\":\"\xc3(\"}")}, false},
+		{"invalid UTF-8 in storage, a status", Item{Version: "v1", Subresource: "status", Object: box("v1", sent, spec), OldObject: box("v1", "", ",\"spec\":{\"a\":\"\xc3(\"}")}, false},
+		{"an unpaired surrogate in storage", Item{Object: box("v1", sent, `,"spec":{"a":"\ufffd("}`), OldObject: box("v1", "", `,"spec":{"a":"\ud800("}`)}, false},
 		{"a creation", Item{Object: box("v1", "", spec)}, false},
 		{"rejected", Item{Object: box("v1", "", spec), OldObject: box("v1", "", spec)}, false},
 		{"the last finalizer", Item{Object: box("v1", sent, ""), OldObject: box("v1", `,"deletionTimestamp":"2026-01-06T08:00:00Z","finalizers":["a/b"]`, "")}, false},
@@ -181,6 +184,11 @@ func TestUnchanged(t *testing.T) {
 				}
 			}
 		})
+	}
+	nullable := compileCRD(t, strings.Replace(servedCRD, "status: {type: object", "status: {nullable: true, type: object", 1))
+	null := Item{Subresource: "status", Object: box("v1", sent, spec), OldObject: box("v1", "", spec+`,"status":null`)}
+	if v, err := nullable.Admit(context.Background(), null, EvaluationOptions{}); err != nil || v.Unchanged {
+		t.Errorf("a status of null is removed: %v %+v", err, v)
 	}
 }
 

@@ -185,14 +185,17 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 }
 
 // inStorage returns an object without managed fields and what the storage sets, with its numbers as texts. It returns nil
-// for an object with duplicate fields: no storage encodes such an object.
+// for an object with duplicate fields or invalid UTF-8: no storage encodes such an object. The storage compares bytes, so
+// each update of it is a change.
+//
+// Upstream: storage/etcd3/store.go, GuaranteedUpdate.
 func inStorage(text []byte) (object map[string]any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&object); err != nil {
 		panic(fmt.Sprintf("oracle: an object in the storage cannot be decoded: %v", err))
 	}
-	if duplicates, err := kjson.UnmarshalStrict(text, new(any), kjson.DisallowDuplicateFields); err != nil || len(duplicates) > 0 {
+	if duplicates, err := kjson.UnmarshalStrict(text, new(any), kjson.DisallowDuplicateFields); err != nil || len(duplicates) > 0 || replacesText(text, object) {
 		return nil
 	}
 	if metadata, ok := object["metadata"].(map[string]any); ok {
@@ -202,6 +205,19 @@ func inStorage(text []byte) (object map[string]any) {
 	}
 	return object
 }
+
+// replacesText reports whether decoding has replaced invalid UTF-8 or an unpaired surrogate.
+func replacesText(text []byte, object map[string]any) bool {
+	const replacement = "\ufffd"
+	decoded, err := json.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("oracle: an object that was decoded cannot be encoded: %v", err))
+	}
+	given := bytes.Count(text, []byte(replacement)) + len(escapedReplacement.FindAll(text, -1))
+	return bytes.Count(decoded, []byte(replacement)) > given
+}
+
+var escapedReplacement = regexp.MustCompile(`(?i)\\ufffd`)
 
 // stamps matches the uid and the time of a creation in field errors that print the whole object.
 var stamps = regexp.MustCompile(fmt.Sprintf(`"creationTimestamp":"(?:%d|%d)-[-:0-9TZ]+",|,"uid":"[-0-9a-f]{36}"`,

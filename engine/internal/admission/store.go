@@ -92,8 +92,9 @@ func (p *pass) compareOld(v *Version) {
 		return
 	}
 	p.doubtful = !p.r.OldDecoded && (v != p.def.Storage || p.lossy() || d.Nodes[p.old.root].Flags&(value.Dirty|value.Lossy) != 0)
+	status, oldStatus := d.Field(p.root, "status"), d.Field(p.old.root, "status")
 	p.out.Unchanged = !p.doubtful && p.sameMembers(meta, old, setByStorage...) &&
-		(!p.r.Status || value.Equal(d, d.Field(p.root, "status"), d, d.Field(p.old.root, "status")))
+		(!p.r.Status || (status == 0) == (oldStatus == 0) && value.Equal(d, status, d, oldStatus))
 }
 
 // compareStored sets Outcome.Unchanged if compareOld could not. stored is what is stored, nil if it was not printed yet.
