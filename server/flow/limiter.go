@@ -24,7 +24,7 @@ const (
 	// The delay after which rejected calls should be retried.
 	minRetryDelay = 100 * time.Millisecond
 	maxRetryDelay = 10 * time.Second
-	// delayVariants is the number of random delays in a window. Rejections are cached for each of them.
+	// delayVariants is the number of random delays in a window. Rejections are cached for each of them and each reason.
 	delayVariants = 2
 )
 
@@ -65,7 +65,7 @@ type Limiter struct {
 	window   limiterStats
 	last     limiterStats // the previous window
 	shedding shedding
-	variants []*Rejection // of the current window; nil: not built yet
+	variants map[Reason][]*Rejection // of the current window
 	variant  int
 }
 
@@ -122,7 +122,7 @@ func NewLimiter(o LimiterOptions) *Limiter {
 		o.Delay = schedulerDelay()
 	}
 	l := &Limiter{
-		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)+1), max: o.Max, now: o.Now, callers: map[string]int{},
+		cores: cmp.Or(o.Cores, runtime.GOMAXPROCS(0)+1), max: o.Max, now: o.Now, callers: map[string]int{}, variants: map[Reason][]*Rejection{},
 		history:  history{recent: map[string]finished{}},
 		shedding: shedding{delay: o.Delay, offered: map[string]int{}, previous: map[string]int{}},
 	}
@@ -203,17 +203,16 @@ func (l *Limiter) admitsBeyond(caller string, now time.Duration) bool {
 // reject counts a rejection and returns it.
 func (l *Limiter) reject(why Reason, limit int) *Rejection {
 	l.window.rejected++
-	if l.variants == nil {
+	variants := l.variants[why]
+	if variants == nil {
 		delay := l.retryDelay()
 		for range delayVariants {
-			l.variants = append(l.variants, &Rejection{Reason: why, Limit: limit, Delay: delay/2 + rand.N(delay)}) //nolint:gosec // no secret
+			variants = append(variants, &Rejection{Reason: why, Limit: limit, Delay: delay/2 + rand.N(delay)}) //nolint:gosec // no secret
 		}
+		l.variants[why] = variants
 	}
 	l.variant = (l.variant + 1) % delayVariants
-	if r := l.variants[l.variant]; r.Reason == why {
-		return r
-	}
-	return &Rejection{Reason: why, Limit: limit, Delay: l.variants[l.variant].Delay}
+	return variants[l.variant]
 }
 
 // retryDelay returns how long the server would need for the calls that are in flight or were rejected within a second.
@@ -240,7 +239,7 @@ func (l *Limiter) advance() time.Duration {
 		l.shedding.adapt(*w, now-w.begin, l.cores, l.strict)
 		l.last = *w
 		*w = limiterStats{begin: now, changed: now}
-		l.variants = nil
+		clear(l.variants)
 	}
 	return now
 }

@@ -270,6 +270,25 @@ type errTest struct{ of *int }
 
 func (errTest) Error() string { return "test" }
 
+// TestRejectionsOfSeveralReasons: rejections share their errors although their reasons alternate.
+func TestRejectionsOfSeveralReasons(t *testing.T) {
+	w := newLimiterWorld(t, 3)
+	w.offer("a", 3)
+	built := 0
+	for i := range 100 {
+		w.max = 3 + i%2*100
+		w.strict, w.exceeded, w.limit = true, true, 3
+		_, r := w.Admit("a", 0)
+		if r == nil || (r.Reason == ReasonMaxInFlight) != (i%2 == 0) {
+			t.Fatalf("%d: %+v", i, r)
+		}
+		_ = r.Error(func(*Rejection) error { built++; return errTest{new(int)} })
+	}
+	if built > 2*delayVariants {
+		t.Errorf("%d errors were built", built)
+	}
+}
+
 // TestLimiterAfterBurst: the burst of a caller with slow calls does not keep others out while these calls run.
 func TestLimiterAfterBurst(t *testing.T) {
 	w := newLimiterWorld(t, 0)
