@@ -40,11 +40,10 @@ func startServer(t testing.TB, e apiserver.Evaluator, kubeconfig string) (*rest.
 	if err := serving.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{address.IP}); err != nil {
 		return nil, err
 	}
-	authenticator, err := standalone.NewAuthenticator(token, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	s, err := standalone.New(standalone.Config{Evaluator: e, Serving: serving, Etcd: etcd.Transport(), Authenticator: authenticator, Core: true})
+	s, err := standalone.New(standalone.Config{
+		Evaluator: e, Serving: serving, Etcd: etcd.Transport(), Core: true,
+		Authenticator: standalone.NewAuthenticator(token, nil, nil),
+	})
 	if err != nil {
 		return nil, err
 	}

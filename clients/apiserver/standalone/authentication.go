@@ -1,11 +1,13 @@
 package standalone
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -20,6 +22,8 @@ import (
 	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+
+	"github.com/crdeval/crdeval/server/reload"
 )
 
 // AdminName is the name of the user of the admin token.
@@ -31,30 +35,47 @@ const minTokenBytes = 32
 // healthPaths can be read without a credential, as probes do.
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
+// TokenFile authenticates the bearer tokens of a file in the format of Kubernetes. It implements authenticator.Token.
+type TokenFile struct {
+	tokens *reload.Value[authenticator.Token]
+}
+
+// NewTokenFile reads a file of tokens.
+func NewTokenFile(path string) (*TokenFile, error) {
+	read := func([][]byte) (authenticator.Token, error) { return tokenfile.NewCSV(path) }
+	tokens, err := reload.New([]string{path}, read)
+	return &TokenFile{tokens}, err
+}
+
+// AuthenticateToken implements authenticator.Token.
+func (f *TokenFile) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	return f.tokens.Get().AuthenticateToken(ctx, token)
+}
+
+// Poll reads the file again, and logs the result. If the file is invalid, the previously loaded tokens stay valid.
+func (f *TokenFile) Poll(ctx context.Context, log *slog.Logger) { f.tokens.Poll(ctx, "tokens", log) }
+
 // NewAuthenticator returns an authenticator of bearer tokens and client certificates. Other callers can only read the
-// health. The admin token belongs to a member of system:masters. tokenFile has tokens in the format of Kubernetes, and
-// can be empty. ca can be nil.
-func NewAuthenticator(adminToken, tokenFile string, ca dynamiccertificates.CAContentProvider) (authenticator.Request, error) {
+// health. The admin token belongs to a member of system:masters. tokens authenticates other tokens, and can be nil like
+// ca.
+func NewAuthenticator(adminToken string, tokens authenticator.Token, ca dynamiccertificates.CAContentProvider,
+) authenticator.Request {
 	admin := &user.DefaultInfo{Name: AdminName, UID: AdminName, Groups: []string{user.SystemPrivilegedGroup}}
-	tokens := []authenticator.Token{tokenfile.New(map[string]*user.DefaultInfo{adminToken: admin})}
-	if tokenFile != "" {
-		file, err := tokenfile.NewCSV(tokenFile)
-		if err != nil {
-			return nil, err
-		}
-		tokens = append(tokens, file)
+	all := []authenticator.Token{tokenfile.New(map[string]*user.DefaultInfo{adminToken: admin})}
+	if tokens != nil {
+		all = append(all, tokens)
 	}
 	var requests []authenticator.Request
 	if ca != nil {
 		requests = append(requests, x509.NewDynamic(ca.VerifyOptions, x509.CommonNameUserConversion))
 	}
-	requests = append(requests, bearertoken.New(tokenunion.New(tokens...)))
+	requests = append(requests, bearertoken.New(tokenunion.New(all...)))
 	var health []apiserver.AnonymousAuthCondition
 	for _, path := range healthPaths {
 		health = append(health, apiserver.AnonymousAuthCondition{Path: path})
 	}
 	identified := group.NewAuthenticatedGroupAdder(union.New(requests...))
-	return union.New(identified, anonymous.NewAuthenticator(health)), nil
+	return union.New(identified, anonymous.NewAuthenticator(health))
 }
 
 // AdminToken returns the token in a file, and creates the file with a random token if it does not exist.

@@ -36,7 +36,7 @@ type serveCommand struct {
 	TLSCertFile       string `name:"tls-cert-file" help:"PEM file with the certificate of the server and its intermediates. Default: a self-signed certificate in --data-dir." placeholder:"FILE" group:"Security"`
 	TLSPrivateKeyFile string `name:"tls-private-key-file" help:"PEM file with the private key of --tls-cert-file." placeholder:"FILE" group:"Security"`
 	ClientCAFile      string `name:"client-ca-file" help:"PEM file with the CAs of client certificates. The common name is the user, the organizations are the groups. Reloaded when it changes." placeholder:"FILE" group:"Security"`
-	TokenAuthFile     string `help:"CSV file with bearer tokens. A line is token,user,uid,\"group1,group2\". Read at start." placeholder:"FILE" group:"Security"`
+	TokenAuthFile     string `help:"CSV file with bearer tokens. A line is token,user,uid,\"group1,group2\". Reloaded when it changes." placeholder:"FILE" group:"Security"`
 	AuthorizationMode string `help:"AlwaysAllow: every authenticated caller may do everything. RBAC: roles and bindings decide. Default: AlwaysAllow if --address is a loopback address, else RBAC." placeholder:"MODE" group:"Security"`
 
 	Evaluator      string `default:"in-process" enum:"in-process,sidecar" help:"Where objects are evaluated: in-process, or sidecar for a crdeval server at --sidecar." group:"Evaluation"`

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/clients/apiserver/standalone"
+	"github.com/crdeval/crdeval/server/reload"
 )
 
 // readyInterval is the time between two checks whether the server is ready.
@@ -47,7 +49,16 @@ func (c *serveCommand) Run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer stopEvaluator()
-	s, err := c.build(listener, etcd, evaluator, log)
+	var tokens authenticator.Token
+	if c.TokenAuthFile != "" {
+		file, err := standalone.NewTokenFile(c.TokenAuthFile)
+		if err != nil {
+			return fmt.Errorf("--token-auth-file=%s: %w", c.TokenAuthFile, err)
+		}
+		go reload.Run(ctx, reload.Interval, func() { file.Poll(ctx, log) })
+		tokens = file
+	}
+	s, err := c.build(listener, etcd, evaluator, tokens, log)
 	if err != nil {
 		return err
 	}
@@ -87,7 +98,8 @@ func (c *serveCommand) startEtcd() (t storagebackend.TransportConfig, stop func(
 }
 
 // build builds the server, and writes the kubeconfig.
-func (c *serveCommand) build(listener net.Listener, etcd storagebackend.TransportConfig, e apiserver.Evaluator, log *slog.Logger) (*apiserver.Server, error) {
+func (c *serveCommand) build(listener net.Listener, etcd storagebackend.TransportConfig, e apiserver.Evaluator,
+	tokens authenticator.Token, log *slog.Logger) (*apiserver.Server, error) {
 	address := listener.Addr().(*net.TCPAddr)
 	config := standalone.Config{Evaluator: e, Etcd: etcd, Prefix: c.EtcdPrefix, Core: true, RBAC: c.usesRoles(address)}
 	config.Serving = options.NewSecureServingOptions().WithLoopback()
@@ -106,9 +118,7 @@ func (c *serveCommand) build(listener net.Listener, etcd storagebackend.Transpor
 		}
 		config.ClientCA = ca
 	}
-	if config.Authenticator, err = standalone.NewAuthenticator(token, c.TokenAuthFile, config.ClientCA); err != nil {
-		return nil, fmt.Errorf("--token-auth-file=%s: %w", c.TokenAuthFile, err)
-	}
+	config.Authenticator = standalone.NewAuthenticator(token, tokens, config.ClientCA)
 	if !config.RBAC && !address.IP.IsLoopback() {
 		log.Warn("every authenticated caller may do everything; set --authorization-mode=RBAC to use roles")
 	}

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/server/reload"
 )
 
 func check(t *testing.T, err error) {
@@ -142,7 +145,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestLoopbackAllows checks that roles are not needed on a loopback address.
+// TestLoopbackAllows checks that roles are not needed on a loopback address, and that a new token becomes valid.
 func TestLoopbackAllows(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens.csv")
@@ -153,6 +156,17 @@ func TestLoopbackAllows(t *testing.T) {
 	bob.BearerToken = "secret-of-bob"
 	if _, err := client(t, bob).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("bob lists namespaces: %v", err)
+	}
+	check(t, os.WriteFile(tokens, []byte("new-secret-of-bob,bob,1\n"), 0o600))
+	bob.BearerToken = "new-secret-of-bob"
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		_, err := client(t, bob).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+		if err == nil {
+			break
+		}
+		if time.Since(begin) > 3*reload.Interval {
+			t.Fatalf("the new token: %v", err)
+		}
 	}
 }
 
@@ -205,13 +219,13 @@ func newCA(t *testing.T) authority {
 	return authority{certificate, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
-// issue returns a client certificate and its key.
+// issue returns a certificate of a client, or of a server on 127.0.0.1, and its key.
 func (a authority) issue(t *testing.T, user, group string) (certificate, key []byte) {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	check(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: user, Organization: []string{group}}, NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &private.PublicKey, a.key)
 	check(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
