@@ -30,6 +30,9 @@ type Options struct {
 	// Core serves namespaces, events, roles and access reviews too. Objects then need an existing namespace, such as
 	// default. Roles decide what impersonated users may do.
 	Core bool
+	// Kinds serves the common types of Kubernetes too, such as pods, secrets and leases, and calls admission webhooks. No
+	// controller acts on the objects, and only their metadata is validated. It implies Core.
+	Kinds bool
 }
 
 // Start starts a server with its own storage, creates the CRDs, and waits until their custom resources are served. The
@@ -42,6 +45,7 @@ func Start(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) *res
 // StartWith is Start with options.
 func StartWith(t testing.TB, o Options, crds ...*apiextensionsv1.CustomResourceDefinition) *rest.Config {
 	t.Helper()
+	o.Core = o.Core || o.Kinds
 	if o.Evaluator == nil {
 		converter, err := apiserver.NewWebhookConverter(nil, nil)
 		check(t, err)
@@ -126,7 +130,7 @@ func newServer(t testing.TB, o Options) *apiserver.Server {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "test", Groups: []string{user.SystemPrivilegedGroup}}}, true, nil
 	})
 	s, err := standalone.New(standalone.Config{
-		Evaluator: o.Evaluator, Serving: serving, Etcd: etcd.Transport(), Authenticator: everyone, Core: o.Core, RBAC: o.Core,
+		Evaluator: o.Evaluator, Serving: serving, Etcd: etcd.Transport(), Authenticator: everyone, Core: o.Core, RBAC: o.Core, Kinds: o.Kinds,
 	})
 	check(t, err)
 	return s

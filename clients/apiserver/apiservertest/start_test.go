@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
@@ -236,4 +237,12 @@ func testTable(t *testing.T, o Options) {
 	if !strings.Contains(string(table.Rows[0].Object.Raw), `"PartialObjectMetadata"`) {
 		t.Errorf("object of the row: %s", table.Rows[0].Object.Raw)
 	}
+}
+
+// TestKubeconfig calls a server with the kubeconfig of its configuration.
+func TestKubeconfig(t *testing.T) {
+	config, err := clientcmd.BuildConfigFromFlags("", Kubeconfig(t, Start(t, definition(t))))
+	check(t, err)
+	_, err = client(t, config, "v1").Create(t.Context(), widget("a", `{}`), metav1.CreateOptions{})
+	check(t, err)
 }

@@ -59,6 +59,9 @@ type Config struct {
 	RBAC bool
 	// Core serves namespaces, events, roles and access reviews besides CRDs. Objects then need an existing namespace.
 	Core bool
+	// Kinds serves the common types of Kubernetes too, such as pods, secrets and leases, which are only stored. Admission
+	// webhooks can be configured. It requires Core.
+	Kinds bool
 }
 
 // New builds a server.
@@ -79,7 +82,8 @@ func New(c Config) (*apiserver.Server, error) {
 	if err != nil || !c.Core {
 		return s, err
 	}
-	if err := core.Install(s.GenericAPIServer, config.RESTOptionsGetter, config.SharedInformerFactory); err != nil {
+	kinds := core.Options{Kinds: c.Kinds}
+	if err := core.Install(s.GenericAPIServer, config.RESTOptionsGetter, config.SharedInformerFactory, kinds); err != nil {
 		return nil, err
 	}
 	if err := rbac.Install(s.GenericAPIServer, config.RESTOptionsGetter, config.SharedInformerFactory); err != nil {
@@ -111,7 +115,7 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	}
 	definitions, namer := generatedopenapi.GetOpenAPIDefinitions, openapinamer.NewDefinitionNamer(crdserver.Scheme)
 	if c.Core {
-		definitions = core.Definitions(rbac.Definitions(access.Definitions(definitions)))
+		definitions = core.Definitions(rbac.Definitions(access.Definitions(definitions)), core.Options{Kinds: c.Kinds})
 		namer = openapinamer.NewDefinitionNamer(crdserver.Scheme, clientscheme.Scheme)
 	}
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(definitions, namer)
@@ -125,6 +129,9 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 	}
 	config.SharedInformerFactory = informers.NewSharedInformerFactory(client, 0)
 	config.AdmissionControl, err = core.Admission(client, config.SharedInformerFactory)
+	if err == nil && c.Kinds {
+		config.AdmissionControl, err = withWebhooks(config.AdmissionControl, client, config.SharedInformerFactory)
+	}
 	return config, err
 }
 

@@ -43,6 +43,8 @@ type serveCommand struct {
 	Sidecar        string `help:"Address of a crdeval server that evaluates objects, such as unix:///run/crdeval/grpc.sock. Implies --evaluator=sidecar. Writes are rejected with 503 while it cannot be reached." placeholder:"ADDRESS" group:"Evaluation"`
 	SidecarCatalog string `default:"default" help:"Catalog of the CRDs at --sidecar. API servers with other storages need other catalogs." placeholder:"NAME" group:"Evaluation"`
 
+	Kinds bool `name:"kubernetes-kinds" help:"Serve the common resources of Kubernetes too, such as pods, secrets and leases, and call admission webhooks. No controller acts on the resources, and only their metadata is validated." group:"Resources"`
+
 	LogLevel slog.Level `default:"info" help:"Lowest level to log: debug, info, warn, error." group:"Logging"`
 }
 

@@ -101,7 +101,7 @@ func (c *serveCommand) startEtcd() (t storagebackend.TransportConfig, stop func(
 func (c *serveCommand) build(listener net.Listener, etcd storagebackend.TransportConfig, e apiserver.Evaluator,
 	tokens authenticator.Token, log *slog.Logger) (*apiserver.Server, error) {
 	address := listener.Addr().(*net.TCPAddr)
-	config := standalone.Config{Evaluator: e, Etcd: etcd, Prefix: c.EtcdPrefix, Core: true, RBAC: c.usesRoles(address)}
+	config := standalone.Config{Evaluator: e, Etcd: etcd, Prefix: c.EtcdPrefix, Core: true, Kinds: c.Kinds, RBAC: c.usesRoles(address)}
 	config.Serving = options.NewSecureServingOptions().WithLoopback()
 	config.Serving.Listener, config.Serving.BindPort, config.Serving.BindAddress = listener, address.Port, address.IP
 	if err := c.setCertificate(config.Serving); err != nil {

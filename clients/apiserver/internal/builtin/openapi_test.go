@@ -12,7 +12,8 @@ import (
 )
 
 func definitions() map[string]common.OpenAPIDefinition {
-	all := Definitions(generatedopenapi.GetOpenAPIDefinitions, corev1.Namespace{}, corev1.NamespaceList{}, corev1.Event{}, rbacv1.ClusterRole{}, rbacv1.RoleBinding{})
+	all := Definitions(generatedopenapi.GetOpenAPIDefinitions, corev1.Namespace{}, corev1.NamespaceList{}, corev1.Event{},
+		corev1.Pod{}, rbacv1.ClusterRole{}, rbacv1.RoleBinding{})
 	return all(func(name string) spec.Ref { return spec.MustCreateRef("#/definitions/" + name) })
 }
 
@@ -49,6 +50,30 @@ func TestDefinitions(t *testing.T) {
 	}
 	if got := all["io.k8s.api.core.v1.Event"].Schema.Properties["count"]; got.Format != "int32" {
 		t.Errorf("count: %v", got)
+	}
+}
+
+// TestPod compares properties of pods with those that Kubernetes publishes.
+func TestPod(t *testing.T) {
+	all := definitions()
+	ports := all["io.k8s.api.core.v1.Container"].Schema.Properties["ports"]
+	if keys, _ := ports.Extensions["x-kubernetes-list-map-keys"].([]any); !slices.Equal(keys, []any{"containerPort", "protocol"}) {
+		t.Errorf("keys of ports: %v", keys)
+	}
+	if got := all["io.k8s.api.core.v1.ContainerPort"].Schema.Properties["protocol"].Default; got != "TCP" {
+		t.Errorf("default protocol: %v", got)
+	}
+	env := all["io.k8s.api.core.v1.Container"].Schema.Properties["env"]
+	if keys, _ := env.Extensions["x-kubernetes-list-map-keys"].([]any); !slices.Equal(keys, []any{"name"}) {
+		t.Errorf("keys of env: %v", keys)
+	}
+	port := all["io.k8s.apimachinery.pkg.util.intstr.IntOrString"].Schema
+	v2, _ := port.Extensions[common.ExtensionV2Schema].(spec.Schema)
+	if len(port.OneOf) != 2 || port.Format != "int-or-string" || !v2.Type.Contains("string") {
+		t.Errorf("IntOrString: %+v", port)
+	}
+	if all["io.k8s.api.core.v1.SecretKeySelector"].Schema.Extensions["x-kubernetes-map-type"] != "atomic" {
+		t.Error("a SecretKeySelector is not atomic")
 	}
 }
 
