@@ -1,6 +1,8 @@
-// Command crdeval-apiserver serves custom resources as a Kubernetes API server does, with crdeval evaluating each object.
+// Command crdeval-apiserver serves custom resources as a Kubernetes API server does, with crdeval evaluating each
+// object.
 //
 // flags.go has the settings, serve.go starts and stops the server, and certificate.go creates its certificate.
+// envtest.go stands in for the programs that envtest starts.
 package main
 
 import (
@@ -10,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -19,15 +22,25 @@ import (
 const exitError = 2
 
 type cli struct {
-	Serve serveCommand `cmd:"" help:"Run the API server, with its storage and a kubeconfig for kubectl."`
+	Serve   serveCommand   `cmd:"" help:"Run the API server, with its storage and a kubeconfig for kubectl."`
+	Envtest envtestCommand `cmd:"" help:"Write a directory for KUBEBUILDER_ASSETS, with which tests that use envtest start this server."`
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	ctx, stop := withSignals()
+	code, ok := runAs(ctx, filepath.Base(os.Args[0]), os.Args[1:], os.Stderr)
+	if !ok {
+		code = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}
 	stop()
 	os.Exit(code)
+}
+
+// withSignals returns a context that the first SIGINT or SIGTERM ends. A second signal ends the process at once.
+func withSignals() (ctx context.Context, stop context.CancelFunc) {
+	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // exited carries the exit code of kong, as after --help, out of the parser.
@@ -52,6 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.BindTo(stderr, (*io.Writer)(nil)),
+		kong.Bind(printer{stdout}),
 	)
 	if err != nil {
 		fmt.Fprintln(stderr, "crdeval-apiserver:", err)
