@@ -142,13 +142,16 @@ load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DUR
 	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full \
 		-duration=$(DURATION) -rate=$(RATE) -out='$(abspath $(OUT))' -binary='$(abspath $(BINARY))' -server-flags='$(FLAGS)'
 
+IMAGE = cd .tools/image && go run . -version '$(VERSION)' -commit '$(COMMIT)' -created "$$(git log -1 --format=%ct)"
+
 .PHONY: image
-image: ## Build the container image bin/crdeval-image.tar for PLATFORMS (amd64 arm64), and its SBOMs
-	@for arch in $(PLATFORMS); do \
-		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
-			-o $(BIN)/linux-$$arch/crdeval ./server/cmd/crdeval; done
-	@cd .tools/image && go run . -version '$(VERSION)' -commit '$(COMMIT)' -created "$$(git log -1 --format=%ct)" \
-		-output $(BIN)/crdeval-image.tar $(PLATFORMS:%=$(BIN)/linux-%/crdeval)
+image: ## Build the container images bin/crdeval{,-apiserver}-image.tar for PLATFORMS (amd64 arm64), and their SBOMs
+	@build() { CGO_ENABLED=0 GOOS=linux GOARCH=$$1 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
+		-o $(BIN)/linux-$$1/ $$2; }; \
+	for arch in $(PLATFORMS); do \
+		build $$arch ./server/cmd/crdeval; (cd clients/apiserver && build $$arch ./cmd/crdeval-apiserver); done
+	@$(IMAGE) -output $(BIN)/crdeval-image.tar $(PLATFORMS:%=$(BIN)/linux-%/crdeval)
+	@$(IMAGE) -output $(BIN)/crdeval-apiserver-image.tar $(PLATFORMS:%=$(BIN)/linux-%/crdeval-apiserver)
 
 .PHONY: chart
 chart: ## Render the Helm chart without an installed Helm; FLAGS='--values=FILE'

@@ -1,5 +1,6 @@
-// Command image writes the container image of crdeval without a container engine: an OCI layout in a tar file, with one
-// image for each binary. `docker load` reads the file too. The same binaries and flags give the same bytes.
+// Command image writes the container image of a program without a container engine: an OCI layout in a tar file, with
+// one image for each binary. `docker load` reads the file too. The same binaries and flags give the same bytes.
+// program.go lists the programs.
 //
 // It also writes the SBOM of each binary beside the image, in the CycloneDX format.
 package main
@@ -34,17 +35,15 @@ func main() {
 	created := flag.Int64("created", 0, "time of the commit, in seconds since 1970")
 	output := flag.String("output", "crdeval-image.tar", "file to write")
 	flag.Parse()
-	b := builder{*version, *commit, time.Unix(*created, 0).UTC()}
+	b := builder{version: *version, commit: *commit, created: time.Unix(*created, 0).UTC()}
 	if err := b.write(*output, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
 }
 
-// repository is the name of the image for docker load. The first image has the tag devel.
-const repository = "crdeval"
-
 type builder struct {
+	program
 	version, commit string
 	created         time.Time
 }
@@ -53,6 +52,10 @@ type builder struct {
 func (b builder) write(output string, binaries []string) error {
 	if len(binaries) == 0 {
 		return errors.New("no binary given")
+	}
+	var known bool
+	if b.program, known = programs[filepath.Base(binaries[0])]; !known {
+		return fmt.Errorf("%s: unknown program", binaries[0])
 	}
 	index := mutate.IndexMediaType(mutate.Annotations(empty.Index, b.labels()).(v1.ImageIndex), types.OCIImageIndex)
 	single := map[name.Reference]v1.Image{} // for docker load without multi-platform images
@@ -79,7 +82,7 @@ func (b builder) write(output string, binaries []string) error {
 			return err
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
-		reference := repository + ":devel"
+		reference := b.name + ":devel"
 		if len(single) > 0 {
 			reference += "-" + platform.Architecture
 		}
@@ -106,8 +109,8 @@ func platformOf(info *debug.BuildInfo) (p v1.Platform) {
 
 func (b builder) labels() map[string]string {
 	return map[string]string{
-		"org.opencontainers.image.title":       "crdeval",
-		"org.opencontainers.image.description": "Evaluates custom resources as a Kubernetes API server does",
+		"org.opencontainers.image.title":       b.name,
+		"org.opencontainers.image.description": b.description,
 		"org.opencontainers.image.source":      "https://github.com/crdeval/crdeval",
 		"org.opencontainers.image.licenses":    "Apache-2.0",
 		"org.opencontainers.image.version":     b.version,
@@ -118,7 +121,7 @@ func (b builder) labels() map[string]string {
 
 // image returns the image of one platform.
 func (b builder) image(platform v1.Platform, binary, bom []byte) (v1.Image, error) {
-	layer, err := rootFileSystem(binary, bom, b.created)
+	layer, err := rootFileSystem(b.name, binary, bom, b.created)
 	if err != nil {
 		return nil, err
 	}
@@ -126,23 +129,16 @@ func (b builder) image(platform v1.Platform, binary, bom []byte) (v1.Image, erro
 	return builtFrom(base, layer, &v1.ConfigFile{
 		Architecture: platform.Architecture, OS: platform.OS, Created: v1.Time{Time: b.created},
 		Config: v1.Config{
-			Entrypoint: []string{"/crdeval"},
+			Entrypoint: []string{"/" + b.name},
 			Cmd:        []string{"serve"},
 			User:       fmt.Sprintf("%d:%d", nonroot, nonroot),
 			WorkingDir: "/",
 			// Inside a container, localhost is not reachable from outside: listen on all interfaces.
-			Env: []string{
-				"PATH=/", "CRDEVAL_GRPC_ADDRESS=:9090", "CRDEVAL_HTTP_ADDRESS=:8080", "CRDEVAL_DATA_DIR=/data",
-				"CRDEVAL_LOG_FORMAT=json",
-			},
-			ExposedPorts: map[string]struct{}{"9090/tcp": {}, "8080/tcp": {}},
+			Env:          append([]string{"PATH=/"}, b.environment...),
+			ExposedPorts: b.ports,
 			Volumes:      map[string]struct{}{"/data": {}},
 			Labels:       b.labels(),
-			// The command connects to CRDEVAL_GRPC_ADDRESS. With TLS, probe --metrics-address instead.
-			Healthcheck: &v1.HealthConfig{
-				Test: []string{"CMD", "/crdeval", "healthcheck"}, Interval: 10 * time.Second, Timeout: 5 * time.Second,
-				StartPeriod: 5 * time.Second,
-			},
+			Healthcheck:  b.health,
 		},
 	})
 }
@@ -174,7 +170,7 @@ func (b builder) archive(output string, index v1.ImageIndex, single map[name.Ref
 		return err
 	}
 	annotations := layout.WithAnnotations(map[string]string{
-		"org.opencontainers.image.ref.name": "devel", "io.containerd.image.name": "docker.io/library/" + repository + ":devel",
+		"org.opencontainers.image.ref.name": "devel", "io.containerd.image.name": "docker.io/library/" + b.name + ":devel",
 	})
 	if err := path.AppendIndex(index, annotations); err != nil {
 		return err

@@ -19,12 +19,12 @@ import (
 const nonroot = 65532
 
 // rootFileSystem returns the only layer. It contains no shell and no libraries.
-func rootFileSystem(binary, bom []byte, created time.Time) (v1.Layer, error) {
+func rootFileSystem(program string, binary, bom []byte, created time.Time) (v1.Layer, error) {
 	var content bytes.Buffer
 	w := tar.NewWriter(&content)
 	err := errors.Join(
-		add(w, "crdeval", binary, 0o755, 0, created),
-		add(w, "crdeval.cdx.json", bom, 0o644, 0, created), // scanners of images look for *.cdx.json
+		add(w, program, binary, 0o755, 0, created),
+		add(w, program+".cdx.json", bom, 0o644, 0, created), // scanners of images look for *.cdx.json
 		add(w, "data/", nil, 0o755, nonroot, created),
 		add(w, "etc/", nil, 0o755, 0, created),
 		add(w, "etc/group", []byte("root:x:0:\nnonroot:x:65532:\n"), 0o644, 0, created),

@@ -16,8 +16,11 @@ func billOfMaterials(info *debug.BuildInfo, version string) ([]byte, error) {
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
 	components := []cyclonedx.Component{component(&debug.Module{Path: "std", Version: goVersion})}
 	for _, module := range info.Deps {
-		if module.Replace != nil {
-			module = module.Replace
+		switch r := module.Replace; {
+		case r != nil && strings.HasPrefix(r.Path, "."): // a directory of this repository
+			module = &debug.Module{Path: module.Path, Version: version}
+		case r != nil:
+			module = r
 		}
 		components = append(components, component(module))
 	}

@@ -19,12 +19,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// imageFile is written by make image.
-const imageFile = "../../../bin/crdeval-image.tar"
+// programs are those whose images make image writes.
+var programs = []string{"crdeval", "crdeval-apiserver"}
+
+// imageFile returns the file of a program's image.
+func imageFile(program string) string { return "../../../bin/" + program + "-image.tar" }
 
 // nonroot is the user of the image.
 const nonroot = 65532
@@ -100,9 +104,9 @@ type imageOf struct {
 }
 
 // readImage returns the images by architecture.
-func readImage(t *testing.T) map[string]imageOf {
+func readImage(t *testing.T, program string) map[string]imageOf {
 	t.Helper()
-	f, err := os.Open(imageFile)
+	f, err := os.Open(imageFile(program))
 	if err != nil {
 		t.Fatalf("run make image first: %v", err)
 	}
@@ -135,12 +139,12 @@ func readImage(t *testing.T) map[string]imageOf {
 		image.files = readTar(t, bytes.NewReader(image.tar))
 		images[image.Architecture] = image
 	}
-	checkDockerManifest(t, layout)
+	checkDockerManifest(t, layout, program)
 	return images
 }
 
 // checkDockerManifest checks that the files of manifest.json, which docker load reads, exist.
-func checkDockerManifest(t *testing.T, layout archive) {
+func checkDockerManifest(t *testing.T, layout archive, program string) {
 	t.Helper()
 	var entries []struct {
 		Config           string
@@ -149,7 +153,7 @@ func checkDockerManifest(t *testing.T, layout archive) {
 	if err := json.Unmarshal(layout["manifest.json"], &entries); err != nil || len(entries) == 0 {
 		t.Fatalf("manifest.json: %v, %d images", err, len(entries))
 	}
-	if !slices.Equal(entries[0].RepoTags, []string{"crdeval:devel"}) {
+	if !slices.Equal(entries[0].RepoTags, []string{program + ":devel"}) {
 		t.Errorf("the first image is %v", entries[0].RepoTags)
 	}
 	for _, e := range entries {
@@ -163,36 +167,44 @@ func checkDockerManifest(t *testing.T, layout archive) {
 
 func TestImageContents(t *testing.T) {
 	testenv.E2E(t)
-	for architecture, image := range readImage(t) {
-		t.Run(architecture, func(t *testing.T) {
-			if image.Config.User != "65532:65532" || !strings.Contains(string(image.files["etc/passwd"]), "nonroot:x:65532:65532:") {
-				t.Errorf("user %q", image.Config.User)
-			}
-			for _, label := range []string{"title", "version", "revision", "source", "licenses", "created"} {
-				if image.Config.Labels["org.opencontainers.image."+label] == "" {
-					t.Errorf("no label %s", label)
-				}
-			}
-			if pool := x509.NewCertPool(); !pool.AppendCertsFromPEM(image.files["etc/ssl/certs/ca-certificates.crt"]) {
-				t.Error("no CA certificates")
-			}
-			info, err := buildinfo.Read(bytes.NewReader(image.files["crdeval"]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want []string
-			for _, m := range info.Deps {
-				want = append(want, m.Path+"@"+m.Version)
-			}
-			slices.Sort(want)
-			if got := modulesOf(t, image.files["crdeval.cdx.json"]); !slices.Equal(got, want) {
-				t.Errorf("the SBOM lists %v, the binary contains %v", got, want)
-			}
-			beside, err := os.ReadFile(strings.TrimSuffix(imageFile, ".tar") + "-" + architecture + ".cdx.json")
-			if err != nil || !bytes.Equal(beside, image.files["crdeval.cdx.json"]) {
-				t.Errorf("the SBOM beside the image differs: %v", err)
-			}
-		})
+	for _, program := range programs {
+		for architecture, image := range readImage(t, program) {
+			t.Run(program+"/"+architecture, func(t *testing.T) { checkContents(t, program, architecture, image) })
+		}
+	}
+}
+
+func checkContents(t *testing.T, program, architecture string, image imageOf) {
+	if image.Config.User != "65532:65532" || !strings.Contains(string(image.files["etc/passwd"]), "nonroot:x:65532:65532:") {
+		t.Errorf("user %q", image.Config.User)
+	}
+	for _, label := range []string{"title", "version", "revision", "source", "licenses", "created"} {
+		if image.Config.Labels["org.opencontainers.image."+label] == "" {
+			t.Errorf("no label %s", label)
+		}
+	}
+	if pool := x509.NewCertPool(); !pool.AppendCertsFromPEM(image.files["etc/ssl/certs/ca-certificates.crt"]) {
+		t.Error("no CA certificates")
+	}
+	info, err := buildinfo.Read(bytes.NewReader(image.files[program]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, m := range info.Deps {
+		if m.Replace != nil { // the main module has the version of the build
+			m.Version = image.Config.Labels["org.opencontainers.image.version"]
+		}
+		want = append(want, m.Path+"@"+m.Version)
+	}
+	slices.Sort(want)
+	sbom := image.files[program+".cdx.json"]
+	if got := modulesOf(t, sbom); !slices.Equal(got, want) {
+		t.Errorf("the SBOM lists %v, the binary contains %v", got, want)
+	}
+	beside, err := os.ReadFile(strings.TrimSuffix(imageFile(program), ".tar") + "-" + architecture + ".cdx.json")
+	if err != nil || !bytes.Equal(beside, sbom) {
+		t.Errorf("the SBOM beside the image differs: %v", err)
 	}
 }
 
@@ -218,35 +230,17 @@ func modulesOf(t *testing.T, sbom []byte) (all []string) {
 	return all
 }
 
-// TestImageRuns starts the entrypoint in the root file system of the image, as the user of the image if the test is root.
-// Only the addresses differ: other processes of the host could use the ports.
+// TestImageRuns starts the entrypoint in the root file system of the image, as the user of the image if the test is
+// root. Only the addresses differ: other processes of the host could use the ports.
 func TestImageRuns(t *testing.T) {
 	testenv.E2E(t)
-	image, found := readImage(t)[runtime.GOARCH]
-	if !found || runtime.GOOS != "linux" {
-		t.Fatalf("no image for %s/%s: run make image PLATFORMS=%[2]s", runtime.GOOS, runtime.GOARCH)
-	}
-	root, err := os.MkdirTemp("", "crdeval") // a short path, for the sockets
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	image.extract(t, root)
-	inside, attributes := root, &syscall.SysProcAttr{}
-	if os.Getuid() == 0 {
-		inside = ""
-		attributes.Chroot, attributes.Credential = root, &syscall.Credential{Uid: nonroot, Gid: nonroot}
-	}
-	command := func(arguments ...string) *exec.Cmd {
-		c := exec.CommandContext(t.Context(), inside+image.Config.Entrypoint[0], arguments...)
-		c.Dir = "/"
-		c.SysProcAttr = attributes
-		c.Env = append(slices.Clone(image.Config.Env), "CRDEVAL_DATA_DIR="+inside+"/data",
-			"CRDEVAL_GRPC_ADDRESS=unix://"+inside+"/data/grpc", "CRDEVAL_HTTP_ADDRESS=unix://"+inside+"/data/http")
-		return c
+	image, root, inside, command := unpack(t, "crdeval")
+	inContainer := func(arguments ...string) *exec.Cmd {
+		return command([]string{"CRDEVAL_DATA_DIR=" + inside + "/data", "CRDEVAL_GRPC_ADDRESS=unix://" + inside + "/data/grpc",
+			"CRDEVAL_HTTP_ADDRESS=unix://" + inside + "/data/http"}, arguments...)
 	}
 	var log bytes.Buffer
-	server := command(image.Config.Cmd...)
+	server := inContainer(image.Config.Cmd...)
 	server.Stderr = &log
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -255,7 +249,7 @@ func TestImageRuns(t *testing.T) {
 	if probe[0] != "CMD" || probe[1] != image.Config.Entrypoint[0] {
 		t.Fatalf("health check %v", probe)
 	}
-	out, err := command(append(probe[2:], "--timeout=60s")...).CombinedOutput()
+	out, err := inContainer(append(probe[2:], "--timeout=60s")...).CombinedOutput()
 	if err != nil {
 		t.Errorf("health check: %v\n%s", err, out)
 	}
@@ -267,6 +261,66 @@ func TestImageRuns(t *testing.T) {
 	}
 	if !strings.HasPrefix(log.String(), "{") {
 		t.Errorf("the log is not JSON: %s", &log)
+	}
+}
+
+// TestAPIServerImageRuns starts the custom API server in the same way.
+func TestAPIServerImageRuns(t *testing.T) {
+	testenv.E2E(t)
+	image, root, inside, command := unpack(t, "crdeval-apiserver")
+	environment := []string{"CRDEVAL_APISERVER_DATA_DIR=" + inside + "/data/apiserver", "CRDEVAL_APISERVER_ADDRESS=127.0.0.1:0"}
+	server := command(environment, image.Config.Cmd...)
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	server.Stderr = log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var text []byte
+	for begin := time.Now(); !bytes.Contains(text, []byte("the API server is ready")); time.Sleep(50 * time.Millisecond) {
+		if text, err = os.ReadFile(log.Name()); err != nil || time.Since(begin) > time.Minute {
+			t.Errorf("the API server does not start: %v\n%s", err, text)
+			break
+		}
+	}
+	if err := errors.Join(server.Process.Signal(syscall.SIGTERM), server.Wait()); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if _, err := os.Stat(filepath.Join(root, "data", "apiserver", "kubeconfig")); err != nil {
+		t.Error(err)
+	}
+}
+
+// unpack extracts the image of a program for this platform. command returns a command that runs in its root file
+// system, which has the path inside there.
+func unpack(t *testing.T, program string) (
+	image imageOf, root, inside string, command func(environment []string, arguments ...string) *exec.Cmd) {
+	t.Helper()
+	image, found := readImage(t, program)[runtime.GOARCH]
+	if !found || runtime.GOOS != "linux" {
+		t.Fatalf("no image for %s/%s: run make image PLATFORMS=%[2]s", runtime.GOOS, runtime.GOARCH)
+	}
+	root, err := os.MkdirTemp("", "crdeval") // a short path, for the sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	image.extract(t, root)
+	attributes := &syscall.SysProcAttr{}
+	inside = root
+	if os.Getuid() == 0 {
+		inside = ""
+		attributes.Chroot, attributes.Credential = root, &syscall.Credential{Uid: nonroot, Gid: nonroot}
+	}
+	return image, root, inside, func(environment []string, arguments ...string) *exec.Cmd {
+		c := exec.CommandContext(t.Context(), inside+image.Config.Entrypoint[0], arguments...)
+		c.Dir = "/"
+		c.SysProcAttr = attributes
+		c.Env = append(slices.Clone(image.Config.Env), environment...)
+		return c
 	}
 }
 
