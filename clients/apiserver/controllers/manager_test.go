@@ -75,13 +75,20 @@ func readCRDs(t *testing.T, dir string) (all []*apiextensionsv1.CustomResourceDe
 func infrastructureCRD(kind string) *apiextensionsv1.CustomResourceDefinition {
 	preserve, lower := true, strings.ToLower(kind)
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: lower + "s." + infraGroup, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: lower + "s." + infraGroup, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1"},
+		},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: infraGroup, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: lower + "s", Singular: lower, Kind: kind, ListKind: kind + "List"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: lower + "s", Singular: lower, Kind: kind, ListKind: kind + "List",
+			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1", Served: true, Storage: true, Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
+				Name: "v1", Served: true, Storage: true,
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve},
+				},
 			}},
 		},
 	}
@@ -142,8 +149,9 @@ func startManager(t *testing.T, kubeconfig, project string) *output {
 	check(t, err)
 	port := listener.Addr().(*net.TCPAddr).Port // for the manager's webhooks, which this test does not configure
 	check(t, listener.Close())
-	manager := command(context.Background(), t, dir, filepath.Join(dir, "manager"), "--kubeconfig="+kubeconfig, "--webhook-cert-dir="+dir,
-		fmt.Sprintf("--webhook-port=%d", port), "--health-addr=127.0.0.1:0", "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics")
+	manager := command(context.Background(), t, dir, filepath.Join(dir, "manager"), "--kubeconfig="+kubeconfig,
+		"--webhook-cert-dir="+dir, fmt.Sprintf("--webhook-port=%d", port), "--health-addr=127.0.0.1:0",
+		"--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics")
 	manager.Stdout, manager.Stderr = log, log
 	check(t, manager.Start())
 	ended := make(chan error, 1)
@@ -193,7 +201,8 @@ func TestManager(t *testing.T) {
 		return client.Resource(resource(group, version, plural)).Namespace(namespace)
 	}
 	clusters, racks := in("cluster.x-k8s.io", "v1beta2", "clusters"), in(infraGroup, "v1", "rackclusters")
-	deployments, machines, rackMachines := in("cluster.x-k8s.io", "v1beta2", "machinedeployments"), in("cluster.x-k8s.io", "v1beta2", "machines"), in(infraGroup, "v1", "rackmachines")
+	deployments := in("cluster.x-k8s.io", "v1beta2", "machinedeployments")
+	machines, rackMachines := in("cluster.x-k8s.io", "v1beta2", "machines"), in(infraGroup, "v1", "rackmachines")
 	count := func(r dynamic.ResourceInterface, n int) func() bool {
 		return func() bool {
 			list, err := r.List(ctx, metav1.ListOptions{})
@@ -217,33 +226,43 @@ func TestManager(t *testing.T) {
 			plural = strings.ToLower(u.GetKind()) + "s"
 		}
 		gv := u.GroupVersionKind().GroupVersion()
-		_, err := client.Resource(gv.WithResource(plural)).Namespace(u.GetNamespace()).Create(ctx, u, metav1.CreateOptions{FieldValidation: "Strict"})
+		r := client.Resource(gv.WithResource(plural)).Namespace(u.GetNamespace())
+		_, err := r.Create(ctx, u, metav1.CreateOptions{FieldValidation: "Strict"})
 		check(t, err)
 	}
-	eventually("the manager owns the infrastructure of the cluster", func() bool { return field(racks, "one", "metadata", "ownerReferences") != nil })
+	eventually("the manager owns the infrastructure of the cluster", func() bool {
+		return field(racks, "one", "metadata", "ownerReferences") != nil
+	})
 	if phase := field(clusters, "one", "status", "phase"); phase != "Provisioning" {
 		t.Errorf("phase %v", phase)
 	}
-	_, err = racks.Patch(ctx, "one", types.MergePatchType, []byte(`{"spec": {"controlPlaneEndpoint": {"host": "one.example.com", "port": 6443}}}`), metav1.PatchOptions{})
-	check(t, err)
-	_, err = racks.Patch(ctx, "one", types.MergePatchType, []byte(`{"status": {"initialization": {"provisioned": true}}}`), metav1.PatchOptions{}, "status")
-	check(t, err)
-	eventually("the cluster is provisioned", func() bool { return field(clusters, "one", "status", "phase") == "Provisioned" })
+	patch := func(r dynamic.ResourceInterface, name, text string, subresources ...string) {
+		_, err := r.Patch(ctx, name, types.MergePatchType, []byte(text), metav1.PatchOptions{}, subresources...)
+		check(t, err)
+	}
+	patch(racks, "one", `{"spec": {"controlPlaneEndpoint": {"host": "one.example.com", "port": 6443}}}`)
+	patch(racks, "one", `{"status": {"initialization": {"provisioned": true}}}`, "status")
+	eventually("the cluster is provisioned", func() bool {
+		return field(clusters, "one", "status", "phase") == "Provisioned"
+	})
 	if host := field(clusters, "one", "spec", "controlPlaneEndpoint", "host"); host != "one.example.com" {
 		t.Errorf("host %v", host)
 	}
-	eventually("two machines with their infrastructure", func() bool { return count(machines, 2)() && count(rackMachines, 2)() })
+	eventually("two machines", count(machines, 2))
+	eventually("the infrastructure of two machines", count(rackMachines, 2))
 	list, err := rackMachines.List(ctx, metav1.ListOptions{})
 	check(t, err)
 	for _, m := range list.Items {
-		if size, _, _ := unstructured.NestedString(m.Object, "spec", "size"); size != "small" || len(m.GetOwnerReferences()) == 0 {
+		size, _, _ := unstructured.NestedString(m.Object, "spec", "size")
+		if size != "small" || len(m.GetOwnerReferences()) == 0 {
 			t.Errorf("infrastructure of a machine: %v", m.Object)
 		}
 	}
-	eventually("the status counts the machines", func() bool { return field(deployments, "workers", "status", "replicas") == int64(2) })
+	eventually("the status counts the machines", func() bool {
+		return field(deployments, "workers", "status", "replicas") == int64(2)
+	})
 
-	_, err = deployments.Patch(ctx, "workers", types.MergePatchType, []byte(`{"spec": {"replicas": 1}}`), metav1.PatchOptions{}, "scale")
-	check(t, err)
+	patch(deployments, "workers", `{"spec": {"replicas": 1}}`, "scale")
 	eventually("one machine", func() bool { return count(machines, 1)() && count(rackMachines, 1)() })
 	events, err := kinds.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{})
 	check(t, err)

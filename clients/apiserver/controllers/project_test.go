@@ -45,8 +45,8 @@ func run(t *testing.T, dir, name string, args ...string) []byte {
 	return out
 }
 
-// download returns a copy of the project's source. Only the path of the module of its APIs is changed, which is relative.
-// The copy has the same path in each run, so that compiled packages are reused.
+// download returns a copy of the project's source. Only the path of the module of its APIs is changed, which is
+// relative. The copy has the same path in each run, so that compiled packages are reused.
 func download(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "..", ".cache", "cluster-api"))

@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// suites are packages of the project whose tests start a server with envtest, and how many tests each has. The tests of the
-// reconcilers run a manager, with admission webhooks.
+// suites are packages of the project whose tests start a server with envtest, and how many tests each has. The tests of
+// the reconcilers run a manager, with admission webhooks.
 var suites = []struct {
 	path  string
 	tests int
