@@ -66,13 +66,11 @@ type Config struct {
 
 // New builds a server.
 func New(c Config) (*apiserver.Server, error) {
-	config, err := c.generic()
+	config, err := c.Generic()
 	if err != nil {
 		return nil, err
 	}
-	allow := authorizerfactory.NewAlwaysAllowAuthorizer()
-	config.Authorization.Authorizer = allow
-	var rules authorizer.RuleResolver = allow
+	var rules authorizer.RuleResolver = authorizerfactory.NewAlwaysAllowAuthorizer()
 	if c.RBAC {
 		if config.Authorization.Authorizer, rules, err = authorizeByRole(config.SharedInformerFactory); err != nil {
 			return nil, err
@@ -92,8 +90,8 @@ func New(c Config) (*apiserver.Server, error) {
 	return s, access.Install(s.GenericAPIServer, rules)
 }
 
-// generic returns the configuration of upstream's server, without an authorizer.
-func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
+// Generic returns the configuration of upstream's generic server. It authorizes every authenticated caller.
+func (c *Config) Generic() (*genericapiserver.RecommendedConfig, error) {
 	config := genericapiserver.NewRecommendedConfig(crdserver.Codecs)
 	config.EffectiveVersion = effectiveVersion{compatibility.DefaultBuildEffectiveVersion()}
 	config.ShutdownWatchTerminationGracePeriod = watchTermination
@@ -101,6 +99,7 @@ func (c *Config) generic() (*genericapiserver.RecommendedConfig, error) {
 		return nil, err
 	}
 	config.Authentication.Authenticator = c.Authenticator
+	config.Authorization.Authorizer = authorizerfactory.NewAlwaysAllowAuthorizer()
 	if err := config.Authentication.ApplyClientCert(c.ClientCA, config.SecureServing); err != nil {
 		return nil, err
 	}

@@ -202,7 +202,7 @@ func reservePort(t testing.TB) int {
 
 // binary builds the version of etcd in .tools/etcd/go.mod and returns the path in Go's build cache.
 var binary = sync.OnceValues(func() (string, error) {
-	root, err := output(exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}"))
+	root, err := output(exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/crdeval/crdeval"))
 	if err != nil {
 		return "", err
 	}
