@@ -10,6 +10,7 @@ import (
 	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	externalinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions"
+	listers "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/controller/apiapproval"
 	"k8s.io/apiextensions-apiserver/pkg/controller/establish"
 	"k8s.io/apiextensions-apiserver/pkg/controller/finalizer"
@@ -56,15 +57,15 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 	if err := s.RegisterMuxAndDiscoveryCompleteSignal("CRDInformerHasNotSynced", s.synced); err != nil {
 		return nil, err
 	}
-	if err := s.installDefinitions(complete.RESTOptionsGetter); err != nil {
-		return nil, err
-	}
 	client, err := clientset.NewForConfig(s.LoopbackClientConfig)
 	if err != nil {
 		return nil, err
 	}
 	s.informers = externalinformers.NewSharedInformerFactory(client, 5*time.Minute)
 	crds := s.informers.Apiextensions().V1().CustomResourceDefinitions()
+	if err := s.installDefinitions(complete.RESTOptionsGetter, crds.Lister()); err != nil {
+		return nil, err
+	}
 	establisher := establish.NewEstablishingController(crds, client.ApiextensionsV1())
 	unserved := next.UnprotectedHandler()
 	if unserved == nil {
@@ -116,14 +117,14 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 }
 
 // installDefinitions serves the CRDs with upstream's registry.
-func (s *Server) installDefinitions(getter generic.RESTOptionsGetter) error {
+func (s *Server) installDefinitions(getter generic.RESTOptionsGetter, lister listers.CustomResourceDefinitionLister) error {
 	group := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, crdserver.Scheme, metav1.ParameterCodec, crdserver.Codecs)
 	store, err := customresourcedefinition.NewREST(crdserver.Scheme, getter)
 	if err != nil {
 		return err
 	}
 	group.VersionedResourcesStorageMap[apiextensionsv1.SchemeGroupVersion.Version] = map[string]rest.Storage{
-		"customresourcedefinitions":        store,
+		"customresourcedefinitions":        definitionStore{store, lister},
 		"customresourcedefinitions/status": customresourcedefinition.NewStatusREST(crdserver.Scheme, store),
 	}
 	return s.InstallAPIGroup(&group)
