@@ -22,9 +22,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/discovery/aggregated"
+	genericapifilters "k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/util/notfoundhandler"
 	"k8s.io/klog/v2"
 )
 
@@ -69,7 +71,7 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 	establisher := establish.NewEstablishingController(crds, client.ApiextensionsV1())
 	unserved := next.UnprotectedHandler()
 	if unserved == nil {
-		unserved = http.NotFoundHandler()
+		unserved = notfoundhandler.New(crdserver.Codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey) // 503 until the CRDs are known
 	}
 	h := &handler{
 		admission: c.Generic.AdmissionControl, establish: establisher, next: unserved, evaluator: c.Evaluator,
