@@ -26,13 +26,14 @@ import (
 
 // discoverer publishes what the established CRDs serve.
 type discoverer struct {
-	handler *handler
-	groups  discovery.GroupManager
-	all     aggregated.ResourceManager
-	changed chan struct{}                           // capacity 1
-	served  atomic.Pointer[map[string]http.Handler] // by path
-	known   map[metav1.GroupVersion]bool            // in groups and all
-	next    http.Handler                            // serves other paths
+	handler   *handler
+	groups    discovery.GroupManager
+	all       aggregated.ResourceManager
+	changed   chan struct{}                           // capacity 1
+	served    atomic.Pointer[map[string]http.Handler] // by path
+	known     map[metav1.GroupVersion]bool            // in groups and all
+	next      http.Handler                            // serves other paths
+	documents documents                               // of OpenAPI
 }
 
 // watch makes the discoverer follow the informer. An event comes after the lister of the handler has its CRD, so a
@@ -120,6 +121,7 @@ func (d *discoverer) publish(ctx context.Context) error {
 		}
 	}
 	d.known = known
+	d.documents.publish(crds)
 	for _, crd := range crds { // before the first request
 		if _, err := d.handler.get(ctx, crd.Name); err != nil {
 			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/controller/finalizer"
 	"k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi"
-	"k8s.io/apiextensions-apiserver/pkg/controller/openapiv3"
 	"k8s.io/apiextensions-apiserver/pkg/controller/status"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,7 +85,7 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 	if err := h.watch(crds); err != nil {
 		return nil, err
 	}
-	d := &discoverer{handler: h, groups: s.DiscoveryGroupManager, all: s.AggregatedDiscoveryGroupManager.WithSource(aggregated.CRDSource), changed: make(chan struct{}, 1), next: unserved}
+	d := &discoverer{handler: h, documents: documents{lister: crds.Lister()}, groups: s.DiscoveryGroupManager, all: s.AggregatedDiscoveryGroupManager.WithSource(aggregated.CRDSource), changed: make(chan struct{}, 1), next: unserved}
 	if err := d.watch(crds); err != nil {
 		return nil, err
 	}
@@ -101,9 +100,7 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 		if s.StaticOpenAPISpec != nil && s.OpenAPIVersionedService != nil {
 			go openapi.NewController(crds).Run(s.StaticOpenAPISpec, s.OpenAPIVersionedService, hook.Done())
 		}
-		if s.OpenAPIV3VersionedService != nil {
-			go openapiv3.NewController(crds).Run(s.OpenAPIV3VersionedService, hook.Done())
-		}
+		d.documents.service = s.OpenAPIV3VersionedService
 		for _, run := range []func(context.Context){
 			naming.RunWithContext, establisher.RunWithContext, d.run,
 			func(ctx context.Context) { structural.RunWithContext(5, ctx) },
