@@ -42,12 +42,12 @@ type servedVersion struct {
 
 // newResource compiles a CRD and builds its stores.
 func newResource(ctx context.Context, e Evaluator, crd *apiextensionsv1.CustomResourceDefinition, getter generic.RESTOptionsGetter,
-	a authorizer.UnconditionalAuthorizer, maxBody int64) (_ *resource, err error) {
+	a authorizer.UnconditionalAuthorizer, maxBody int64, built fieldTypesCache) (_ *resource, err error) {
 	d, err := e.Compile(ctx, crd)
 	if err != nil {
 		return nil, err
 	}
-	types, err := newTypeConverter(d, crd.Spec.PreserveUnknownFields)
+	types, err := newFieldTypes(ctx, d, crd.Spec.PreserveUnknownFields, built)
 	if err != nil {
 		return nil, err
 	}

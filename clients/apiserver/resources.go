@@ -65,6 +65,7 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 	case crd.UID != id: // retire has removed the slot
 		return nil, apierrors.NewNotFound(apiextensionsv1.Resource("customresourcedefinitions"), name)
 	case s.isOf(crd):
+		s.spec, s.accepted = &crd.Spec, &crd.Status.AcceptedNames // the older state needs memory of its own
 		return s.resource, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)

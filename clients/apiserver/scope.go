@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -22,7 +21,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/features"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdeval/crdeval/engine"
@@ -192,26 +190,6 @@ func (s serializer) DecoderToVersion(d runtime.Decoder, _ runtime.GroupVersioner
 		return d
 	}
 	return bodyDecoder{body, s.ctx, s.definition, s.kind}
-}
-
-// newTypeConverter returns what the field manager knows about the types of a CRD.
-func newTypeConverter(d Definition, preserve bool) (managedfields.TypeConverter, error) {
-	text, err := d.Models(background)
-	if err != nil {
-		return nil, err
-	}
-	var document struct {
-		Components struct {
-			Schemas map[string]*spec.Schema `json:"schemas"`
-		} `json:"components"`
-	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		return nil, err
-	}
-	if len(document.Components.Schemas) == 0 {
-		return managedfields.NewDeducedTypeConverter(), nil
-	}
-	return managedfields.NewTypeConverter(document.Components.Schemas, preserve)
 }
 
 // newScope returns the scope of the requests for a version, without a field manager.

@@ -72,13 +72,14 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 	if unserved == nil {
 		unserved = notfoundhandler.New(crdserver.Codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey) // 503 until the CRDs are known
 	}
+	built := newFieldTypesCache()
 	h := &handler{
 		admission: c.Generic.AdmissionControl, establish: establisher, next: unserved, evaluator: c.Evaluator,
 		watchPeriod: time.Duration(c.Generic.MinRequestTimeout) * time.Second,
 		resources: &resources{
 			lister: crds.Lister(), byID: map[types.UID]*slot{},
 			build: func(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (*resource, error) {
-				return newResource(ctx, c.Evaluator, crd, c.CustomResources, s.Authorizer, c.Generic.MaxRequestBodyBytes)
+				return newResource(ctx, c.Evaluator, crd, c.CustomResources, s.Authorizer, c.Generic.MaxRequestBodyBytes, built)
 			},
 		},
 	}
