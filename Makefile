@@ -21,6 +21,8 @@ GRPC_PORT   ?= 9090
 REST_PORT   ?= 8080
 CRDS        ?= 10000
 CACHE_BYTES ?= 268435456
+KILLS       ?= 100
+MEMORY_CRDS ?= 1000
 LENGTHS     ?= 1000000,3000000
 TESTFLAGS   ?=
 DURATION    ?= 2h
@@ -117,6 +119,14 @@ apiserver-e2e: ## Run kubectl and upstream's integration tests against servers o
 .PHONY: apiserver-controllers
 apiserver-controllers: ## Run the manager and tests of Cluster API against servers of clients/apiserver
 	cd clients/apiserver && CRDEVAL_E2E=1 $(GOTEST) -count=1 -v ./controllers
+
+.PHONY: apiserver-kills
+apiserver-kills: ## Kill crdeval-apiserver, its etcd and its sidecar KILLS (100) times under writes, watches and changes of a CRD
+	cd clients/apiserver/e2e && CRDEVAL_KILLS=$(KILLS) $(GOTEST) -count=1 -v -run '^TestKills$$' .
+
+.PHONY: apiserver-memory
+apiserver-memory: ## Compare the memory of MEMORY_CRDS (1,000) CRDs in crdeval-apiserver and in upstream's server
+	cd clients/apiserver/e2e && MEMORY_CRDS=$(MEMORY_CRDS) $(GOTEST) -count=1 -v -run '^TestMemory$$' .
 
 .PHONY: cluster
 cluster: ## Test conversion webhooks with an API server for CRDs and etcd, in the process of the test

@@ -13,9 +13,10 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// TestMain makes kubectl a command of the scripts: a copy of the test's binary that runs kubectl's main function.
+// TestMain makes kubectl a command of the scripts: a copy of the test's binary that runs kubectl's main function. etcd is
+// a process of TestKills.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kubectl": kubectl})
+	testscript.Main(m, map[string]func(){"kubectl": kubectl, "etcd": etcd})
 }
 
 func kubectl() {
