@@ -76,6 +76,9 @@ func (s *Server) Kill() error {
 	return errors.Join(err, os.RemoveAll(s.socket()))
 }
 
+// Process returns the id of the process.
+func (s *Server) Process() int { return s.command.Process.Pid }
+
 // Pause stops the process without ending it, so that it accepts connections and does not respond.
 func (s *Server) Pause() error { return s.command.Process.Signal(syscall.SIGSTOP) }
 

@@ -1,0 +1,265 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/clients/apiserver/sidecar/sidecartest"
+)
+
+// maxMemory is the highest ratio of the memory to that of upstream's server.
+const maxMemory = 0.2
+
+// memory is what the processes of a server use together.
+type memory struct {
+	resident, heap int64 // bytes; the heap after a garbage collection
+	goroutines     int64
+}
+
+// TestMemory compares the memory of crdeval-apiserver, in process and with its sidecar, with that of upstream's server. Each
+// serves the same CRDs, and creates one object of each. MEMORY_CRDS is the number of CRDs. Profiles of the heaps are
+// written to the directory CRDEVAL_PROFILES.
+func TestMemory(t *testing.T) {
+	if os.Getenv("MEMORY_CRDS") == "" {
+		t.Skip("make apiserver-memory runs this test: set MEMORY_CRDS to a number of CRDs")
+	}
+	n, err := strconv.Atoi(os.Getenv("MEMORY_CRDS"))
+	check(t, err)
+	crds := scaleCRDs(t, n)
+	upstream := measure(t, "upstream", crds)
+	for _, name := range []string{"inprocess", "sidecar"} {
+		m := measure(t, name, crds)
+		heap, resident := float64(m.heap)/float64(upstream.heap), float64(m.resident)/float64(upstream.resident)
+		t.Logf("%s: %.2f of upstream's heap, %.2f of its resident memory", name, heap, resident)
+		if heap > maxMemory || resident > maxMemory {
+			t.Errorf("%s: more than %.2f of upstream's memory", name, maxMemory)
+		}
+	}
+}
+
+// measure starts a server, creates the CRDs, starts it again, and returns its memory after one creation for each CRD.
+func measure(t *testing.T, name string, crds []*apiextensionsv1.CustomResourceDefinition) memory {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "memory") // short, because the path of a socket has at most 107 bytes
+	check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	executable, err := exec.LookPath("etcd") // of TestMain
+	check(t, err)
+	etcd := newProcess(t, "etcd", executable, filepath.Join(dir, "etcd"))
+	check(t, etcd.Start())
+	source, arguments := "cmd/crdeval-apiserver", []string{"serve"}
+	if name == "upstream" {
+		source, arguments = "e2e/genuine", nil
+	}
+	binary, err := buildServer(source)
+	check(t, err)
+	arguments = append(arguments, "--address="+freeAddress(t), "--data-dir="+filepath.Join(dir, "server"),
+		"--etcd-servers=unix://"+filepath.Join(dir, "etcd", "client.sock"))
+	var sidecar *sidecartest.Server
+	profiles := freeAddress(t)
+	if name == "sidecar" {
+		sidecar, err = sidecartest.New("--pprof-address=" + profiles)
+		check(t, err)
+		t.Cleanup(func() { check(t, sidecar.Close()) })
+		check(t, sidecar.Start())
+		arguments = append(arguments, "--sidecar="+sidecar.Address())
+	}
+	s := &stack{TB: t, etcd: etcd, server: newProcess(t, "server", append([]string{binary}, arguments...)...)}
+	start := func() *client {
+		check(t, s.server.Start())
+		kubeconfig := filepath.Join(dir, "server", "kubeconfig")
+		s.await("kubeconfig", func() bool { _, err := os.Stat(kubeconfig); return err == nil })
+		c := newClient(t, kubeconfig)
+		s.await("readiness", func() bool {
+			code, _, err := c.do(t.Context(), http.MethodGet, "/readyz", "", nil)
+			return err == nil && code == http.StatusOK
+		})
+		return c
+	}
+	c := start()
+	parallel(crds, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		code, text, err := c.do(t.Context(), http.MethodPost, toJobsCRD, "application/json", crd)
+		if err != nil || code != http.StatusCreated {
+			t.Errorf("CRD %s: %v, HTTP %d: %s", crd.Name, err, code, text)
+		}
+	})
+	for _, crd := range crds {
+		s.await("established CRD", func() bool {
+			_, text, err := c.do(t.Context(), http.MethodGet, toJobsCRD+"/"+crd.Name, "", nil)
+			return err == nil && strings.Contains(string(text), `"reason":"InitialNamesAccepted"`)
+		})
+	}
+	check(t, s.server.Kill())
+	c = start()
+	parallel(crds, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		v := crd.Spec.Versions[0].Name
+		path := fmt.Sprintf("/apis/%s/%s/namespaces/default/%s", crd.Spec.Group, v, crd.Spec.Names.Plural)
+		object := map[string]any{"apiVersion": crd.Spec.Group + "/" + v, "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": "a"},
+			"spec": map[string]any{}}
+		s.await("creation", func() bool {
+			code, text, err := c.do(t.Context(), http.MethodPost, path, "application/json", object)
+			if err == nil && code >= 400 && code < 500 && code != http.StatusNotFound && code != http.StatusConflict && code != http.StatusTooManyRequests {
+				t.Errorf("%s: HTTP %d: %s", path, code, text)
+				return true
+			}
+			return err == nil && (code == http.StatusCreated || code == http.StatusConflict)
+		})
+	})
+	m := memory{}
+	m.add(t, s.server.running.Process.Pid, func() (string, error) { return heapOf(c.http, c.host) })
+	if sidecar != nil {
+		m.add(t, sidecar.Process(), func() (string, error) { return heapOf(http.DefaultClient, "http://"+profiles) })
+	}
+	check(t, s.server.Kill())
+	t.Logf("%s: heap %.1f MiB, resident %.1f MiB, %d goroutines", name, float64(m.heap)/(1<<20), float64(m.resident)/(1<<20), m.goroutines)
+	return m
+}
+
+// parallel calls f for each CRD, a few at a time.
+func parallel(crds []*apiextensionsv1.CustomResourceDefinition, f func(*apiextensionsv1.CustomResourceDefinition)) {
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			for ; i < len(crds); i += 4 {
+				f(crds[i])
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// heapOf collects the garbage of a process, and returns the text of its profiles of the heap and the goroutines.
+func heapOf(c *http.Client, host string) (string, error) {
+	all := ""
+	o := &client{c, host}
+	for _, profile := range []string{"heap?gc=1&debug=1", "heap?gc=1&debug=1", "goroutine?debug=1"} {
+		code, text, err := o.do(context.Background(), http.MethodGet, "/debug/pprof/"+profile, "", nil)
+		if err != nil || code != http.StatusOK {
+			return "", fmt.Errorf("%s: %w, HTTP %d: %s", profile, err, code, text)
+		}
+		all += string(text)
+	}
+	return all, nil
+}
+
+var (
+	heapLine      = regexp.MustCompile(`# HeapAlloc = (\d+)`)
+	goroutineLine = regexp.MustCompile(`goroutine profile: total (\d+)`)
+	residentLine  = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+)
+
+// add adds the memory of a process.
+func (m *memory) add(t *testing.T, pid int, profiles func() (string, error)) {
+	t.Helper()
+	time.Sleep(5 * time.Second) // caches and connections of the last requests end
+	text, err := profiles()
+	check(t, err)
+	if dir := os.Getenv("CRDEVAL_PROFILES"); dir != "" {
+		check(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", pid)), []byte(text), 0o600))
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	check(t, err)
+	last := func(line *regexp.Regexp, text string) int64 {
+		found := line.FindAllStringSubmatch(text, -1)
+		if found == nil {
+			t.Fatalf("no %s", line)
+		}
+		n, err := strconv.ParseInt(found[len(found)-1][1], 10, 64)
+		check(t, err)
+		return n
+	}
+	m.heap += last(heapLine, text)
+	m.goroutines += last(goroutineLine, text)
+	m.resident += last(residentLine, string(status)) * 1024
+}
+
+// scaleCRDs returns CRDs under different names: each tenth is HTTPRoute of the Gateway API, the others are CronTab with some
+// more fields.
+func scaleCRDs(t *testing.T, n int) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "sigs.k8s.io/gateway-api@v1.5.1").Output()
+	check(t, err)
+	module := struct{ Dir string }{}
+	check(t, json.Unmarshal(out, &module))
+	_, here, _, _ := runtime.Caller(0)
+	texts := make([][]byte, 2)
+	for i, path := range []string{
+		filepath.Join(filepath.Dir(here), "../../../deploy/samples/crds/crontabs.yaml"),
+		filepath.Join(module.Dir, "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"),
+	} {
+		texts[i], err = os.ReadFile(path)
+		check(t, err)
+	}
+	var all []*apiextensionsv1.CustomResourceDefinition
+	bytes := 0
+	for i := range n {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		large := i%10 == 9
+		if large {
+			check(t, yaml.Unmarshal(texts[1], crd))
+		} else {
+			check(t, yaml.Unmarshal(texts[0], crd))
+		}
+		crd.Annotations = nil // the group needs no approval
+		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+		crd.Spec.Group = fmt.Sprintf("g%d.scale.example.com", i/10)
+		kind := fmt.Sprintf("Scale%d", i)
+		crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{
+			Plural: strings.ToLower(kind) + "s", Singular: strings.ToLower(kind), Kind: kind, ListKind: kind + "List",
+		}
+		crd.Name = crd.Spec.Names.Plural + "." + crd.Spec.Group
+		for v := range crd.Spec.Versions {
+			properties := crd.Spec.Versions[v].Schema.OpenAPIV3Schema.Properties
+			spec := properties["spec"]
+			spec.Required, spec.XValidations = nil, nil // an object without fields is valid
+			if !large {
+				for section := range 1 + i%8 {
+					spec.Properties[fmt.Sprintf("section%d", section)] = newSection(i, section)
+				}
+			}
+			properties["spec"] = spec
+		}
+		text, err := json.Marshal(crd)
+		check(t, err)
+		bytes += len(text)
+		all = append(all, crd)
+	}
+	t.Logf("%d CRDs of %.1f KiB on average", n, float64(bytes)/float64(n)/1024)
+	return all
+}
+
+// newSection returns a part of a schema: descriptions, nested objects, lists and a pattern.
+func newSection(crd, n int) apiextensionsv1.JSONSchemaProps {
+	text := apiextensionsv1.JSONSchemaProps{Type: "string", MaxLength: new(int64), Description: fmt.Sprintf(
+		"Option of section %d of kind %d. The controller reads this field when it reconciles the object. A change restarts the workload.", n, crd)}
+	*text.MaxLength = int64(100 + crd)
+	properties := map[string]apiextensionsv1.JSONSchemaProps{
+		"name": {Type: "string", Pattern: fmt.Sprintf("^[a-z][a-z0-9-]{0,%d}$", 1+crd%60), Description: text.Description},
+		"conditions": {
+			Type: "array", XListType: new(string), XListMapKeys: []string{"type"}, Items: &apiextensionsv1.JSONSchemaPropsOrArray{
+				Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"type"},
+					Properties: map[string]apiextensionsv1.JSONSchemaProps{"type": text, "status": text, "message": text}},
+			},
+		},
+	}
+	*properties["conditions"].XListType = "map"
+	for i := range 3 {
+		properties[fmt.Sprintf("option%d", i)] = text
+	}
+	return apiextensionsv1.JSONSchemaProps{Type: "object", Description: text.Description, Properties: properties}
+}
