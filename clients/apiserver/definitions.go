@@ -12,8 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
@@ -47,6 +49,15 @@ func (s definitionStore) Delete(ctx context.Context, name string, validate rest.
 		err = s.await(ctx, deleted)
 	}
 	return deleted, gone, err
+}
+
+// uncached disables the watch cache of CRDs, which would have a second copy of each CRD besides that of the informer.
+type uncached struct{ generic.RESTOptionsGetter }
+
+func (u uncached) GetRESTOptions(r schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
+	o, err := u.RESTOptionsGetter.GetRESTOptions(r, example)
+	o.Decorator = generic.UndecoratedStorage
+	return o, err
 }
 
 // listerInterval is the time between two checks whether the lister has a CRD.

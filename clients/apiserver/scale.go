@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -168,6 +169,9 @@ var scaleColumns = []apiextensionsv1.CustomResourceColumnDefinition{
 // fieldNames returns the names on a path of the scale subresource.
 func fieldNames(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
 
+// scaleScheme has the types of Scale. All CRDs share it, because it is large.
+var scaleScheme = sync.OnceValue(func() *runtime.Scheme { return scale.NewScaleConverter().Scheme() })
+
 // newScaleScope returns the scope of the scale subresource.
 func newScaleScope(s handlers.RequestScope, types managedfields.TypeConverter, table rest.TableConvertor) (*handlers.RequestScope, error) {
 	options := []codecs.CodecFactoryOptionsMutator{
@@ -176,7 +180,7 @@ func newScaleScope(s handlers.RequestScope, types managedfields.TypeConverter, t
 	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
 		options = append(options, codecs.WithSerializer(cbor.NewSerializerInfo))
 	}
-	s.Serializer = codecs.NewCodecFactory(scale.NewScaleConverter().Scheme(), options...)
+	s.Serializer = codecs.NewCodecFactory(scaleScheme(), options...)
 	s.Kind, s.TableConvertor = scaleKind, table
 	return withFieldManager(s, types, "scale", nil)
 }

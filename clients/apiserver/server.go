@@ -119,7 +119,7 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 // installDefinitions serves the CRDs with upstream's registry.
 func (s *Server) installDefinitions(getter generic.RESTOptionsGetter, lister listers.CustomResourceDefinitionLister) error {
 	group := genericapiserver.NewDefaultAPIGroupInfo(apiextensions.GroupName, crdserver.Scheme, metav1.ParameterCodec, crdserver.Codecs)
-	store, err := customresourcedefinition.NewREST(crdserver.Scheme, getter)
+	store, err := customresourcedefinition.NewREST(crdserver.Scheme, uncached{getter})
 	if err != nil {
 		return err
 	}
