@@ -55,7 +55,8 @@ func (l *ledger) observe(o *job) error {
 	case o.Spec.Judge == nil:
 		return fmt.Errorf("%s at %d lacks its default", o.Name, at)
 	case *o.Spec.Judge < a.generation:
-		return fmt.Errorf("%s at %d was judged by generation %d of the CRD, but %d was acknowledged before", o.Name, at, *o.Spec.Judge, a.generation)
+		return fmt.Errorf("%s at %d was judged by generation %d of the CRD, but %d was acknowledged before",
+			o.Name, at, *o.Spec.Judge, a.generation)
 	case *o.Spec.Judge > l.attemptedCRD.Load():
 		return fmt.Errorf("%s at %d was judged by generation %d of the CRD, which does not exist", o.Name, at, *o.Spec.Judge)
 	}
@@ -181,7 +182,8 @@ func (w *writer) resolve() {
 		switch {
 		case err == nil && code == http.StatusNotFound:
 			if w.current != nil && !w.deleting {
-				w.Errorf("%s is lost: sequence %d at %s was acknowledged: %s", w.name(), w.current.Spec.Sequence, w.current.ResourceVersion, text)
+				w.Errorf("%s is lost: sequence %d at %s was acknowledged: %s",
+					w.name(), w.current.Spec.Sequence, w.current.ResourceVersion, text)
 			}
 			if w.current != nil {
 				w.forget()
