@@ -75,14 +75,19 @@ func (d defaulter) Default(obj runtime.Object) {
 // converter converts objects between the versions of one CRD.
 type converter struct {
 	definition Definition
-	selectable map[schema.GroupVersion][]string // the fields that a field selector can name
+	selectable map[schema.GroupVersion][]string // of each version: the fields that a field selector can name, not nil
+	// sameContent is true for the strategy None, which changes only apiVersion. Field managers need the fields that the
+	// other version does not declare. Convert of the Definition drops them, as the storage does.
+	sameContent bool
 }
 
 func newConverter(d Definition, crd *apiextensionsv1.CustomResourceDefinition) converter {
-	c := converter{d, map[schema.GroupVersion][]string{}}
+	conversion := crd.Spec.Conversion
+	none := conversion == nil || conversion.Strategy == apiextensionsv1.NoneConverter
+	c := converter{d, map[schema.GroupVersion][]string{}, none}
 	for i := range crd.Spec.Versions {
 		v := crd.Spec.Versions[i].Name
-		c.selectable[schema.GroupVersion{Group: crd.Spec.Group, Version: v}] = selectableFields(d, v)
+		c.selectable[schema.GroupVersion{Group: crd.Spec.Group, Version: v}] = append([]string{}, selectableFields(d, v)...)
 	}
 	return c
 }
@@ -107,8 +112,19 @@ func (c converter) ConvertToVersion(in runtime.Object, target runtime.GroupVersi
 	}
 	from := u.GroupVersionKind()
 	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{from})
-	if !ok || to.Version == from.Version {
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%v is unstructured and is not suitable for converting to %q", from.String(), target)
+	case c.selectable[to.GroupVersion()] == nil:
+		return nil, fmt.Errorf("request to convert CR to an invalid group/version: %s", to.GroupVersion().String())
+	case c.selectable[from.GroupVersion()] == nil:
+		return nil, fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion().String())
+	case to.Version == from.Version:
 		return in, nil
+	case c.sameContent:
+		u = u.DeepCopy()
+		u.SetAPIVersion(to.GroupVersion().String())
+		return u, nil
 	}
 	return convert(c.definition, u, to.Version)
 }
