@@ -127,7 +127,17 @@ type bodyDecoder struct {
 func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	document, strict, ok := d.document(data)
 	if !ok {
-		return d.Serializer.Decode(data, defaults, into)
+		u, isObject := into.(*unstructured.Unstructured)
+		if !isObject {
+			return d.Serializer.Decode(data, defaults, into)
+		}
+		decoded := &unstructured.Unstructured{} // on an error, handlers report the kind of into
+		obj, kind, err := d.Serializer.Decode(data, defaults, decoded)
+		if obj == nil {
+			return nil, kind, err
+		}
+		u.Object = decoded.Object // the handler of patches reads into
+		return u, kind, err
 	}
 	o := engine.EvaluationOptions{Stage: engine.StageBody, FieldValidation: engine.FieldValidationIgnore}
 	if d.strict {

@@ -18,9 +18,18 @@ import (
 
 var lampKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Lamp"}
 
-// lamps compiles a CRD with two versions. In v1, watts has a default.
+// lamps compiles lampCRD.
 func lamps(t *testing.T) Definition {
 	t.Helper()
+	d, err := InProcess{}.Compile(t.Context(), lampCRD())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// lampCRD returns a CRD with two versions. In v1, watts has a default.
+func lampCRD() *apiextensionsv1.CustomResourceDefinition {
 	version := func(name, watts string) apiextensionsv1.CustomResourceDefinitionVersion {
 		number := apiextensionsv1.JSONSchemaProps{Type: "number"}
 		if watts != "" {
@@ -41,11 +50,7 @@ func lamps(t *testing.T) Definition {
 		Versions:   []apiextensionsv1.CustomResourceDefinitionVersion{version("v1", "5"), version("v1beta1", "")},
 		Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter},
 	}
-	d, err := InProcess{}.Compile(t.Context(), crd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return crd
 }
 
 const lamp = `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a","namespace":"n"},"spec":{"watts":1.0,"volts":2}}`
@@ -123,6 +128,20 @@ func TestBodyDecoder(t *testing.T) {
 	spec := obj.(*unstructured.Unstructured).Object["spec"].(map[string]any)
 	if len(spec) != 1 || spec["watts"] != 1.0 || outcomeOf(ctx).undecoded != nil {
 		t.Errorf("spec %v, %v", spec, outcomeOf(ctx).undecoded)
+	}
+}
+
+// TestBodyDecoderNoKind: handlers name the kind of into in the error for a body without a kind.
+func TestBodyDecoderNoKind(t *testing.T) {
+	into := &unstructured.Unstructured{}
+	into.SetGroupVersionKind(lampKind)
+	_, _, err := decoder(t.Context(), lamps(t)).Decode([]byte(`{"metadata":{}}`), &lampKind, into)
+	if !runtime.IsMissingKind(err) || into.GroupVersionKind() != lampKind {
+		t.Errorf("error %v, into %v", err, into)
+	}
+	_, _, err = decoder(t.Context(), lamps(t)).Decode([]byte(`{"apiVersion":"example.com/v1","kind":"Foo"}`), &lampKind, into)
+	if err != nil || into.GetKind() != "Foo" {
+		t.Errorf("another kind: %v, into %v", err, into)
 	}
 }
 
