@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -122,6 +123,38 @@ func TestRBAC(t *testing.T) {
 			return false
 		})
 	}
+}
+
+// TestAggregationEscalation checks that users who may write cluster roles cannot add the rules of a role that they lack to
+// another role with a label, cannot remove an aggregation rule, and can change finalizers.
+func TestAggregationEscalation(t *testing.T) {
+	ctx := t.Context()
+	config := apiservertest.StartWith(t, apiservertest.Options{Core: true})
+	admin, carol := as(t, config, ""), as(t, config, "carol")
+	_, err := admin.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "writer"}, Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"get", "patch"}, APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}},
+	}}, metav1.CreateOptions{})
+	check(t, err)
+	_, err = admin.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "carol"}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "writer"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "carol"}},
+	}, metav1.CreateOptions{})
+	check(t, err)
+	patch := func(role, body string) error {
+		_, err := carol.RbacV1().ClusterRoles().Patch(ctx, role, types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		return err
+	}
+	const label = `{"metadata":{"labels":{"rbac.authorization.k8s.io/aggregate-to-view":"true"}}}`
+	eventually(t, "the role of carol", func() bool { return patch("writer", label) == nil })
+	err = patch("cluster-admin", label)
+	want := `clusterroles.rbac.authorization.k8s.io "cluster-admin" is forbidden: user "carol" (groups=["system:authenticated"]) is attempting ` +
+		"to grant RBAC permissions not currently held:\n" + `{APIGroups:["*"], Resources:["*"], Verbs:["*"]}` + "\n" + `{NonResourceURLs:["*"], Verbs:["*"]}`
+	if !apierrors.IsForbidden(err) || err.Error() != want {
+		t.Errorf("a label of cluster-admin: %v", err)
+	}
+	if err := patch("view", `{"aggregationRule":null,"rules":null}`); !apierrors.IsForbidden(err) {
+		t.Errorf("without its aggregation rule: %v", err)
+	}
+	check(t, patch("cluster-admin", `{"metadata":{"finalizers":["example.com/f"]}}`))
 }
 
 // TestInvalid writes roles and bindings that are not valid.
