@@ -1,13 +1,14 @@
 package main
 
 import (
+	"crypto/tls"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"time"
 
 	"k8s.io/apiserver/pkg/server/options"
-	certutil "k8s.io/client-go/util/cert"
 )
 
 // renewBefore is the time before the end of a self-signed certificate at which a start replaces it.
@@ -18,6 +19,9 @@ const certificateName = "server" // of the files in --data-dir
 // setCertificate sets the certificate of the server, and creates a self-signed one if none is given.
 func (c *serveCommand) setCertificate(s *options.SecureServingOptionsWithLoopback) error {
 	if c.TLSCertFile != "" {
+		if _, err := tls.LoadX509KeyPair(c.TLSCertFile, c.TLSPrivateKeyFile); err != nil {
+			return fmt.Errorf("--tls-cert-file=%s --tls-private-key-file=%s: %w", c.TLSCertFile, c.TLSPrivateKeyFile, err)
+		}
 		s.ServerCert.CertKey = options.CertKey{CertFile: c.TLSCertFile, KeyFile: c.TLSPrivateKeyFile}
 		return nil
 	}
@@ -33,34 +37,33 @@ func (c *serveCommand) setCertificate(s *options.SecureServingOptionsWithLoopbac
 		ips = append(ips, net.ParseIP(host))
 	}
 	s.ServerCert.CertDirectory, s.ServerCert.PairName = c.DataDir, certificateName
-	file := filepath.Join(c.DataDir, certificateName+".crt")
-	if !isUsable(file, ips, names) {
-		for _, old := range []string{file, filepath.Join(c.DataDir, certificateName+".key")} {
+	file, key := filepath.Join(c.DataDir, certificateName+".crt"), filepath.Join(c.DataDir, certificateName+".key")
+	if !isUsable(file, key, ips, names) {
+		for _, old := range []string{file, key} {
 			if err := os.Remove(old); err != nil && !os.IsNotExist(err) {
-				return err
+				return fmt.Errorf("replace the certificate: %w", err)
 			}
 		}
 	}
-	return s.MaybeDefaultWithSelfSignedCerts("localhost", names, ips)
+	if err := s.MaybeDefaultWithSelfSignedCerts("localhost", names, ips); err != nil {
+		return fmt.Errorf("create the certificate: %w", err)
+	}
+	return nil
 }
 
-// isUsable reports whether a certificate is valid for some time, for all addresses and names.
-func isUsable(file string, ips []net.IP, names []string) bool {
-	certificates, err := certutil.CertsFromFile(file)
-	if err != nil {
-		return false
-	}
-	leaf := certificates[0]
-	if time.Until(leaf.NotAfter) < renewBefore {
+// isUsable reports whether a certificate has its key, and is valid for some time, for all addresses and names.
+func isUsable(file, key string, ips []net.IP, names []string) bool {
+	pair, err := tls.LoadX509KeyPair(file, key)
+	if err != nil || time.Until(pair.Leaf.NotAfter) < renewBefore {
 		return false
 	}
 	for _, ip := range ips {
-		if leaf.VerifyHostname(ip.String()) != nil {
+		if pair.Leaf.VerifyHostname(ip.String()) != nil {
 			return false
 		}
 	}
 	for _, name := range names {
-		if leaf.VerifyHostname(name) != nil {
+		if pair.Leaf.VerifyHostname(name) != nil {
 			return false
 		}
 	}

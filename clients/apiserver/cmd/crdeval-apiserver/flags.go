@@ -22,9 +22,9 @@ const (
 
 // serveCommand has the settings of the server. Precedence: flag, environment variable, default.
 type serveCommand struct {
-	Address    string   `default:"localhost:6443" help:"Address to listen on: host:port, or :port for all interfaces. Port 0: a free port." placeholder:"HOST:PORT" group:"Network"`
+	Address    string   `default:"localhost:6443" help:"Address to listen on: host:port, or :port for all interfaces. Port 0: a free port." group:"Network"`
 	Hostname   []string `sep:"," help:"Comma-separated names and IP addresses at which clients reach the server. They are in the self-signed certificate, and the first one is in the kubeconfig." placeholder:"NAME" group:"Network"`
-	DataDir    string   `default:"apiserver-data" help:"Directory of the embedded etcd, of the self-signed certificate and of the admin token. Only one process can use it." placeholder:"DIR" group:"Storage"`
+	DataDir    string   `default:"apiserver-data" help:"Directory of the embedded etcd, of the self-signed certificate and of the admin token. Only one process can use it." group:"Storage"`
 	Kubeconfig string   `help:"File to which a kubeconfig with the admin token is written, with mode 0600. Default: kubeconfig in --data-dir." placeholder:"FILE" group:"Storage"`
 
 	EtcdServers  []string `sep:"," help:"Comma-separated URLs of an etcd to use instead of the embedded one." placeholder:"URL" group:"Storage"`
@@ -40,8 +40,8 @@ type serveCommand struct {
 	AuthorizationMode string `help:"AlwaysAllow: every authenticated caller may do everything. RBAC: roles and bindings decide. Default: AlwaysAllow if --address is a loopback address, else RBAC." placeholder:"MODE" group:"Security"`
 
 	Evaluator      string `default:"in-process" enum:"in-process,sidecar" help:"Where objects are evaluated: in-process, or sidecar for a crdeval server at --sidecar." group:"Evaluation"`
-	Sidecar        string `help:"Address of a crdeval server that evaluates objects, such as unix:///run/crdeval/grpc.sock. Implies --evaluator=sidecar. Writes are rejected with 503 while it cannot be reached." placeholder:"ADDRESS" group:"Evaluation"`
-	SidecarCatalog string `default:"default" help:"Catalog of the CRDs at --sidecar. API servers with other storages need other catalogs." placeholder:"NAME" group:"Evaluation"`
+	Sidecar        string `help:"Address of a crdeval server that evaluates objects, such as unix:///run/crdeval/grpc.sock. Implies --evaluator=sidecar. Writes and most reads of custom resources are rejected with 503 while it cannot be reached." placeholder:"ADDRESS" group:"Evaluation"`
+	SidecarCatalog string `default:"default" help:"Catalog of the CRDs at --sidecar. API servers with other storages need other catalogs." group:"Evaluation"`
 
 	Kinds bool `name:"kubernetes-kinds" help:"Serve the common resources of Kubernetes too, such as pods, secrets and leases, and call admission webhooks. No controller acts on the resources, and only their metadata is validated." group:"Resources"`
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -105,7 +106,7 @@ func (c *serveCommand) build(listener net.Listener, etcd storagebackend.Transpor
 	config.Serving = options.NewSecureServingOptions().WithLoopback()
 	config.Serving.Listener, config.Serving.BindPort, config.Serving.BindAddress = listener, address.Port, address.IP
 	if err := c.setCertificate(config.Serving); err != nil {
-		return nil, fmt.Errorf("create the certificate of the server: %w", err)
+		return nil, err
 	}
 	token, err := standalone.AdminToken(filepath.Join(c.DataDir, "admin-token"))
 	if err != nil {
@@ -123,8 +124,11 @@ func (c *serveCommand) build(listener net.Listener, etcd storagebackend.Transpor
 		log.Warn("every authenticated caller may do everything; set --authorization-mode=RBAC to use roles")
 	}
 	s, err := standalone.New(config)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil && len(c.EtcdServers) > 0:
+		return nil, fmt.Errorf("build the API server with --etcd-servers=%s: %w", strings.Join(c.EtcdServers, ","), err)
+	case err != nil:
+		return nil, fmt.Errorf("build the API server: %w", err)
 	}
 	ca, err := os.ReadFile(config.Serving.ServerCert.CertKey.CertFile)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -172,7 +173,8 @@ func TestLoopbackAllows(t *testing.T) {
 
 // TestFlags checks the errors for flags, which name the flag and its value.
 func TestFlags(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "missing")
 	for _, c := range []struct {
 		flags []string
 		want  []string
@@ -182,6 +184,8 @@ func TestFlags(t *testing.T) {
 		{[]string{"--authorization-mode=ABAC"}, []string{"--authorization-mode=ABAC: must be AlwaysAllow or RBAC"}},
 		{[]string{"--etcd-servers=host:2379"}, []string{"--etcd-servers=host:2379: must be a URL"}},
 		{[]string{"--tls-cert-file=" + missing}, []string{"set --tls-private-key-file too", "--tls-cert-file=" + missing + ": cannot read the file"}},
+		{[]string{"--tls-cert-file=serve.go", "--tls-private-key-file=flags.go", "--data-dir=" + dir, "--address=127.0.0.1:0"},
+			[]string{"--tls-cert-file=serve.go --tls-private-key-file=flags.go: tls: failed to find any PEM data"}},
 		{[]string{"--etcd-cafile=serve.go"}, []string{"--etcd-cafile=serve.go: set --etcd-servers too"}},
 		{[]string{"--token-auth-file=" + missing}, []string{"--token-auth-file=" + missing + ": cannot read the file"}},
 		{[]string{"--evaluator=sidecar"}, []string{"--evaluator=sidecar: set --sidecar"}},
@@ -197,6 +201,25 @@ func TestFlags(t *testing.T) {
 				t.Errorf("%v: %q lacks %q", c.flags, stderr, want)
 			}
 		}
+	}
+}
+
+// TestCertificate checks that a self-signed certificate is kept, and replaced if its key is missing.
+func TestCertificate(t *testing.T) {
+	c := &serveCommand{DataDir: t.TempDir(), Address: "127.0.0.1:6443"}
+	create := func() string {
+		check(t, c.setCertificate(options.NewSecureServingOptions().WithLoopback()))
+		text, err := os.ReadFile(filepath.Join(c.DataDir, "server.crt"))
+		check(t, err)
+		return string(text)
+	}
+	first := create()
+	if create() != first {
+		t.Error("a usable certificate is replaced")
+	}
+	check(t, os.Remove(filepath.Join(c.DataDir, "server.key")))
+	if create() == first {
+		t.Error("a certificate without its key is kept")
 	}
 }
 
