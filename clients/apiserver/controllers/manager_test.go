@@ -233,9 +233,9 @@ func TestManager(t *testing.T) {
 	eventually("the manager owns the infrastructure of the cluster", func() bool {
 		return field(racks, "one", "metadata", "ownerReferences") != nil
 	})
-	if phase := field(clusters, "one", "status", "phase"); phase != "Provisioning" {
-		t.Errorf("phase %v", phase)
-	}
+	eventually("the cluster waits for its infrastructure", func() bool {
+		return field(clusters, "one", "status", "phase") == "Provisioning"
+	})
 	patch := func(r dynamic.ResourceInterface, name, text string, subresources ...string) {
 		_, err := r.Patch(ctx, name, types.MergePatchType, []byte(text), metav1.PatchOptions{}, subresources...)
 		check(t, err)
@@ -245,9 +245,9 @@ func TestManager(t *testing.T) {
 	eventually("the cluster is provisioned", func() bool {
 		return field(clusters, "one", "status", "phase") == "Provisioned"
 	})
-	if host := field(clusters, "one", "spec", "controlPlaneEndpoint", "host"); host != "one.example.com" {
-		t.Errorf("host %v", host)
-	}
+	eventually("the cluster has the endpoint of its infrastructure", func() bool {
+		return field(clusters, "one", "spec", "controlPlaneEndpoint", "host") == "one.example.com"
+	})
 	eventually("two machines", count(machines, 2))
 	eventually("the infrastructure of two machines", count(rackMachines, 2))
 	list, err := rackMachines.List(ctx, metav1.ListOptions{})
@@ -264,11 +264,11 @@ func TestManager(t *testing.T) {
 
 	patch(deployments, "workers", `{"spec": {"replicas": 1}}`, "scale")
 	eventually("one machine", func() bool { return count(machines, 1)() && count(rackMachines, 1)() })
-	events, err := kinds.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{})
-	check(t, err)
-	if len(events.Items) == 0 {
-		t.Error("the manager reported no events")
-	}
+	eventually("an event of the manager", func() bool {
+		events, err := kinds.EventsV1().Events(namespace).List(ctx, metav1.ListOptions{})
+		check(t, err)
+		return len(events.Items) > 0
+	})
 
 	check(t, clusters.Delete(ctx, "one", metav1.DeleteOptions{}))
 	eventually("the cluster is deleted", func() bool {
