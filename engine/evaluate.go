@@ -101,7 +101,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
-		v.Unchanged = out.Unchanged
+		v.Unchanged, v.ReadsAsWritten = out.Unchanged, o.Stage == StageValidate && out.ReadsAsWritten
 		if o.View == ViewChanged && !out.Changed && item.Patch == nil {
 			v.Object = nil
 		}

@@ -52,6 +52,9 @@ type Verdict struct {
 	// the update changes nothing in the version of the request. Differences of resourceVersion and selfLink do not
 	// count, nor do those of the order of keys.
 	Unchanged bool
+	// ReadsAsWritten, for StageValidate, reports that the storage version is that of the request, and that Read of Object
+	// returns Object. It is false if the evaluator does not know.
+	ReadsAsWritten bool
 	// Deletes, for Admit, reports that the update removes the last finalizer of an object that is being deleted: the
 	// API server deletes it instead of storing it. Object is still the answer.
 	Deletes bool

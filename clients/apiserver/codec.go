@@ -25,11 +25,19 @@ type storageCodec struct {
 	kind                     schema.GroupVersionKind // of the endpoint
 	storageVersion, identity string
 	cbor                     bool // writes CBOR
+	written                  *writtenObjects
 }
 
 func (c storageCodec) Identifier() runtime.Identifier { return runtime.Identifier(c.identity) }
 
 func (c storageCodec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	u, ok := into.(*unstructured.Unstructured)
+	if !ok {
+		u = &unstructured.Unstructured{}
+	}
+	if u.Object = c.written.read(data); u.Object != nil {
+		return u, &c.kind, nil
+	}
 	if ok, _, _ := storedCBOR.RecognizesData(data); ok {
 		stored := &unstructured.Unstructured{}
 		if _, _, err := storedCBOR.Decode(data, nil, stored); err != nil {
@@ -43,10 +51,6 @@ func (c storageCodec) Decode(data []byte, _ *schema.GroupVersionKind, into runti
 	out, err := c.definition.Read(background, engine.Item{Object: engine.JSON(data)}, engine.EvaluationOptions{TargetVersion: c.kind.Version})
 	if err != nil {
 		return nil, nil, unconverted(err)
-	}
-	u, ok := into.(*unstructured.Unstructured)
-	if !ok {
-		u = &unstructured.Unstructured{}
 	}
 	if err := unmarshal(out.Object, u); err != nil {
 		return nil, nil, err
@@ -66,11 +70,15 @@ func (c storageCodec) Encode(obj runtime.Object, w io.Writer) error {
 	if c.cbor {
 		return storedCBOR.Encode(u, w)
 	}
-	text, err := marshalStored(u)
-	if err == nil {
-		_, err = w.Write(append(text, '\n'))
-	}
-	return err
+	known := c.written.take(u)
+	return write(w, func(text []byte) ([]byte, error) {
+		p := &printer{}
+		text, err := p.append(text, u.Object)
+		if err == nil && known && !p.rounded {
+			c.written.add(text, u)
+		}
+		return text, err
+	})
 }
 
 // convert returns an object in another version of its CRD, or the object itself if it has that version.
@@ -98,22 +106,6 @@ func unconverted(err error) error {
 		return err
 	}
 	return unevaluated(err)
-}
-
-// format is a media type of bodies.
-type format uint8
-
-const (
-	formatJSON format = iota
-	formatYAML
-	formatCBOR
-)
-
-// bodySerializer marks the serializer of a media type, so that DecoderToVersion can choose the decoder of bodies.
-type bodySerializer struct {
-	runtime.Serializer
-	format format
-	strict bool
 }
 
 // bodyDecoder decodes bodies of requests. Objects of other kinds than the endpoint's go to the fallback.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -64,7 +65,7 @@ func TestMarshal(t *testing.T) {
 	if want := `{"a":[1,1.5,1e+30,null,true,"\u003c\""],"b":1.0,"c":{},"d":[],"e":null,"f":null}`; err != nil || string(text) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, text, want)
 	}
-	stored, err := marshalStored(u)
+	stored, err := appendStored(nil, u)
 	if want := strings.Replace(string(text), "1.0", "1", 1); err != nil || string(stored) != want {
 		t.Errorf("%v\ngot  %s\nwant %s", err, stored, want)
 	}
@@ -77,7 +78,7 @@ func TestStorageCodec(t *testing.T) {
 		cbor   bool
 		prefix string
 	}{{false, `{"apiVersion":"example.com/v1beta1"`}, {true, "\xd9\xd9\xf7"}} {
-		codec := storageCodec{d, lampKind, "v1beta1", "test", c.cbor}
+		codec := storageCodec{d, lampKind, "v1beta1", "test", c.cbor, &writtenObjects{}}
 		u := &unstructured.Unstructured{}
 		if err := unmarshal([]byte(lamp), u); err != nil {
 			t.Fatal(err)
@@ -153,9 +154,104 @@ func TestBodyDecoderDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &strategy{definition: lamps(t), version: "v1", namespaced: true}
+	s := &strategy{definition: lamps(t), version: "v1", namespaced: true, written: &writtenObjects{}}
 	s.PrepareForCreate(ctx, obj)
 	if len(s.Validate(ctx, obj)) != 1 || !strings.Contains(rejection(ctx, errors.New("invalid")).Error(), errDown.Error()) {
 		t.Errorf("not rejected: %v", outcomeOf(ctx).err)
+	}
+}
+
+// TestEncode: objects and lists have the bytes of upstream's serializer.
+func TestEncode(t *testing.T) {
+	object := func(name string) unstructured.Unstructured {
+		u := unstructured.Unstructured{}
+		if err := unmarshal([]byte(strings.Replace(lamp, `"a"`, `"`+name+`"`, 1)), &u); err != nil {
+			t.Fatal(err)
+		}
+		u.Object["spec"].(map[string]any)["text"] = "<é\u2028\"\\\n\x01>"
+		return u
+	}
+	one := object("a")
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "LampList", "metadata": map[string]any{"resourceVersion": "7"}}}
+	long := list.DeepCopy()
+	list.Items = []unstructured.Unstructured{object("a"), object("b")}
+	for range 1000 {
+		long.Items = append(long.Items, object("a"))
+	}
+	s := newSerializer(nil, lampKind, converter{}, newTyper(runtime.NewScheme()))
+	for _, obj := range []runtime.Object{&one, list, long, &unstructured.UnstructuredList{}} {
+		for _, own := range []runtime.Serializer{s.media[0].Serializer, s.media[0].PrettySerializer} {
+			var got, want bytes.Buffer
+			if err := own.Encode(obj, &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := own.(bodySerializer).Serializer.Encode(obj, &want); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != want.String() {
+				t.Errorf("got  %.300q\nwant %.300q", got.String(), want.String())
+			}
+		}
+	}
+}
+
+// reads counts the calls of Read.
+type reads struct {
+	Definition
+	n *int
+}
+
+func (d reads) Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error) {
+	*d.n++
+	return d.Definition.Read(ctx, item, o)
+}
+
+// TestWritten: the store and the watch cache get an object that was written without a call of Read, and each a copy of its
+// own. Objects that do not read as they are written are read, and so are all others.
+func TestWritten(t *testing.T) {
+	n := 0
+	kind := lampKind
+	kind.Version = "v1beta1" // the storage version
+	for _, c := range []struct {
+		version, watts string
+		reads          int
+	}{{"v1beta1", "1.5", 1}, {"v1beta1", "1.0", 3}, {"v1", "1.5", 3}} {
+		written := &writtenObjects{}
+		n = 0
+		d := reads{lamps(t), &n}
+		kind.Version = c.version
+		codec := storageCodec{d, kind, "v1beta1", "test", false, written}
+		s := &strategy{definition: d, version: c.version, namespaced: true, written: written}
+		ctx := withOutcome(genericapirequest.WithNamespace(t.Context(), "n"))
+		u := &unstructured.Unstructured{}
+		text := strings.NewReplacer("1.0", c.watts, "/v1", "/"+c.version, `,"volts":2`, "").Replace(lamp)
+		if err := unmarshal([]byte(text), u); err != nil {
+			t.Fatal(err)
+		}
+		if s.PrepareForCreate(ctx, u); outcomeOf(ctx).err != nil {
+			t.Fatal(outcomeOf(ctx).err)
+		}
+		var stored bytes.Buffer
+		if err := codec.Encode(u, &stored); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		for range 3 {
+			read, _, err := codec.Decode(stored.Bytes(), nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := marshal(read.(*unstructured.Unstructured))
+			if want == "" {
+				want = string(got)
+			}
+			if err != nil || string(got) != want {
+				t.Errorf("%s, %v\nwant %s", got, err, want)
+			}
+			read.(*unstructured.Unstructured).SetName("changed")
+		}
+		if n != c.reads {
+			t.Errorf("%+v: %d reads", c, n)
+		}
 	}
 }

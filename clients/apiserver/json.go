@@ -3,39 +3,57 @@ package apiserver
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
-// marshalStored returns an object as upstream stores it: with sorted keys, and 1.0 as 1.
-func marshalStored(u *unstructured.Unstructured) ([]byte, error) { return utiljson.Marshal(u.Object) }
+// printer prints unstructured values as json.Marshal does. With points, 1.0 keeps its point.
+type printer struct {
+	points  bool
+	rounded bool     // an integral float was printed, which is 1 without points
+	keys    []string // of the objects that are being printed
+}
+
+// appendStored appends an object as upstream stores it: with sorted keys, and 1.0 as 1.
+func appendStored(text []byte, u *unstructured.Unstructured) ([]byte, error) {
+	return new(printer).append(text, u.Object)
+}
 
 // marshal returns an object for the evaluator. Keys are sorted, and 1.0 keeps its point, because rules distinguish
 // integers from other numbers.
-func marshal(u *unstructured.Unstructured) ([]byte, error) { return appendValue(nil, u.Object) }
+func marshal(u *unstructured.Unstructured) ([]byte, error) {
+	return (&printer{points: true}).append(make([]byte, 0, 1024), u.Object)
+}
 
-func appendValue(text []byte, v any) ([]byte, error) {
+func (p *printer) append(text []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {
 	case map[string]any:
 		if v == nil {
 			return append(text, "null"...), nil
 		}
+		from := len(p.keys)
+		for name := range v {
+			p.keys = append(p.keys, name)
+		}
+		to := len(p.keys)
+		slices.Sort(p.keys[from:])
 		text = append(text, '{')
-		for i, name := range slices.Sorted(maps.Keys(v)) {
-			if i > 0 {
+		for i := from; i < to; i++ {
+			if i > from {
 				text = append(text, ',')
 			}
-			if text, err = appendValue(text, name); err != nil {
-				return nil, err
-			}
-			if text, err = appendValue(append(text, ':'), v[name]); err != nil {
+			name := p.keys[i]
+			text = append(value.AppendCanonicalString(text, name), ':')
+			if text, err = p.append(text, v[name]); err != nil {
 				return nil, err
 			}
 		}
+		p.keys = p.keys[:from]
 		return append(text, '}'), nil
 	case []any:
 		if v == nil {
@@ -46,26 +64,47 @@ func appendValue(text []byte, v any) ([]byte, error) {
 			if i > 0 {
 				text = append(text, ',')
 			}
-			if text, err = appendValue(text, v[i]); err != nil {
+			if text, err = p.append(text, v[i]); err != nil {
 				return nil, err
 			}
 		}
 		return append(text, ']'), nil
+	case float64:
+		from := len(text)
+		if text = value.AppendAny(text, v); !bytes.ContainsAny(text[from:], ".e") {
+			if p.points {
+				text = append(text, ".0"...)
+			}
+			p.rounded = true
+		}
+		return text, nil
+	case nil, bool, int64, string:
+		return value.AppendAny(text, v), nil
 	}
 	printed, err := json.Marshal(v)
-	text = append(text, printed...)
-	if _, isFloat := v.(float64); isFloat && !bytes.ContainsAny(printed, ".e") {
-		text = append(text, ".0"...)
-	}
-	return text, err
+	return append(text, printed...), err
 }
 
 // unmarshal replaces the content of an object.
 func unmarshal(text []byte, u *unstructured.Unstructured) error {
-	content := map[string]any{}
+	if content, ok := parse(text); ok {
+		u.Object = content
+		return nil
+	}
+	content := map[string]any{} // a text beyond the limits, or an error that is reported in upstream's words
 	if err := utiljson.Unmarshal(text, &content); err != nil {
 		return err
 	}
 	u.Object = content
 	return nil
+}
+
+// parse returns the content of an object. ok is false for a text beyond the limits of the engine, and an unreadable one.
+func parse(text []byte) (content map[string]any, ok bool) {
+	d := value.Acquire()
+	if root, err := d.ParseJSON(text, value.Limits{}); err == nil {
+		content, ok = d.Any(root).(map[string]any)
+	}
+	d.Release()
+	return content, ok
 }

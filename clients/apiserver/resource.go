@@ -85,7 +85,7 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	scope.Authorizer, scope.MaxRequestBodyBytes = a, maxBody
 	s := &strategy{
 		ObjectTyper: scope.Typer, NameGenerator: names.SimpleNameGenerator, definition: d, version: v.Name,
-		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, written: &writtenObjects{},
 	}
 	management, err := d.FieldManagement(v.Name)
 	if err == nil { // it fails for a version that is not served, which has no writes
@@ -93,7 +93,7 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	}
 	codec := storageCodec{
 		d, kind, r.storage, fmt.Sprintf("crdeval/%s/%s/%d", crd.UID, v.Name, crd.Generation),
-		utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage),
+		utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage), s.written,
 	}
 	store, err := newStore(d, kind, version.WithKind(accepted.ListKind), resource, singular, s, withCodec{getter, codec})
 	if err != nil {

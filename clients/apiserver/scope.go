@@ -164,7 +164,7 @@ func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t ru
 		if o.Yaml {
 			f = formatYAML
 		}
-		return bodySerializer{inner, f, o.Strict}
+		return bodySerializer{inner, f, o.Strict, o.Pretty}
 	}
 	s := serializer{d, kind, c, []runtime.SerializerInfo{{
 		MediaType: "application/json", MediaTypeType: "application", MediaTypeSubType: "json", EncodesAsText: true,
@@ -186,8 +186,8 @@ func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t ru
 	}}, background}
 	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
 		info := cbor.NewSerializerInfo(creater{}, t)
-		info.Serializer = bodySerializer{info.Serializer, formatCBOR, false}
-		info.StrictSerializer = bodySerializer{info.StrictSerializer, formatCBOR, true}
+		info.Serializer = bodySerializer{info.Serializer, formatCBOR, false, false}
+		info.StrictSerializer = bodySerializer{info.StrictSerializer, formatCBOR, true, false}
 		s.media = append(s.media, info)
 	}
 	return s

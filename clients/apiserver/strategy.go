@@ -25,6 +25,7 @@ type strategy struct {
 	subresource string // "" or status
 	namespaced  bool
 	reset       map[fieldpath.APIVersion]*fieldpath.Set
+	written     *writtenObjects
 }
 
 // outcome is the result of the last evaluation of a request. An update that meets a conflict is evaluated again.
@@ -115,6 +116,10 @@ func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 	}
 	if err := unmarshal(v.Object, u); err != nil {
 		out.err = apierrors.NewInternalError(err)
+		return
+	}
+	if v.ReadsAsWritten {
+		s.written.expect(u)
 	}
 }
 

@@ -199,8 +199,8 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
 		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
-		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, StrictErrors: allValid(v.StrictErrors),
-		Presentation: presentation(v.Presentation),
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten,
+		StrictErrors: allValid(v.StrictErrors), Presentation: presentation(v.Presentation),
 	}
 	if m.Rejection != nil {
 		m.Rejection.Status = JSON(v.Status)

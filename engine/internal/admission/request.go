@@ -118,6 +118,9 @@ type Outcome struct {
 	// Unchanged says that the update stores what is stored already. For an OldDecoded, it compares the objects at the
 	// request's version.
 	Unchanged bool
+	// ReadsAsWritten says, for a write without the storage, that the storage version is that of the request, and that
+	// reading the object back from storage leaves it unchanged, besides the fields that the storage sets.
+	ReadsAsWritten bool
 	// Deletes says that the update deletes the object.
 	Deletes bool
 	// Changed says that Object differs from the body.

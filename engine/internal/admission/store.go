@@ -32,6 +32,7 @@ func (d *Definition) Admit(ctx context.Context, r *Request) (Outcome, error) {
 func (p *pass) respond(v *Version) error {
 	switch {
 	case !p.storing:
+		p.out.ReadsAsWritten = p.out.Rejection == nil && p.readsAsWritten(v)
 		p.object()
 		return nil
 	case p.out.Rejection != nil:

@@ -1312,9 +1312,12 @@ type Verdict struct {
 	Unchanged bool `protobuf:"varint,14,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
 	// With ADMISSION_STAGE_BODY: the errors of strict decoding, which are duplicate fields, then unknown ones. Empty with
 	// FIELD_VALIDATION_IGNORE.
-	StrictErrors  []string `protobuf:"bytes,15,rep,name=strict_errors,json=strictErrors,proto3" json:"strict_errors,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	StrictErrors []string `protobuf:"bytes,15,rep,name=strict_errors,json=strictErrors,proto3" json:"strict_errors,omitempty"`
+	// With ADMISSION_STAGE_VALIDATE: whether the storage version is that of the request, and Read of `object` returns
+	// `object`. False if that is unknown.
+	ReadsAsWritten bool `protobuf:"varint,16,opt,name=reads_as_written,json=readsAsWritten,proto3" json:"reads_as_written,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Verdict) Reset() {
@@ -1450,6 +1453,13 @@ func (x *Verdict) GetStrictErrors() []string {
 		return x.StrictErrors
 	}
 	return nil
+}
+
+func (x *Verdict) GetReadsAsWritten() bool {
+	if x != nil {
+		return x.ReadsAsWritten
+	}
+	return false
 }
 
 // An object after a read or after one step of a write.
@@ -2956,7 +2966,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"RuleTraces\x12-\n" +
 	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +
-	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xa9\x05\n" +
+	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xd3\x05\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
@@ -2977,7 +2987,8 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"old_object\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x12B\n" +
 	"\fpresentation\x18\r \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\x12\x1c\n" +
 	"\tunchanged\x18\x0e \x01(\bR\tunchanged\x12#\n" +
-	"\rstrict_errors\x18\x0f \x03(\tR\fstrictErrors\"\xc1\x02\n" +
+	"\rstrict_errors\x18\x0f \x03(\tR\fstrictErrors\x12(\n" +
+	"\x10reads_as_written\x18\x10 \x01(\bR\x0ereadsAsWritten\"\xc1\x02\n" +
 	"\x11TransformedObject\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12\x1a\n" +

@@ -1,0 +1,90 @@
+package apiserver
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// writtenObjects has the objects that this server is writing, so that neither the store nor the watch cache decodes their
+// bytes again. An object gets here only if the evaluator has reported that it reads as it is written.
+type writtenObjects struct {
+	mu       sync.Mutex
+	expected []map[string]any // objects that will be written
+	objects  []writtenObject
+}
+
+// maxWritten bounds the objects of a version in each list, and maxWrittenText the size of the text of each. The oldest
+// object is dropped: its bytes are decoded.
+const (
+	maxWritten     = 64
+	maxWrittenText = 64 << 10
+)
+
+// writtenObject is an object with its text in the storage. Nothing else refers to content.
+type writtenObject struct {
+	text    string
+	content map[string]any
+	reads   int // that are left: one of the store, one of the watch cache
+}
+
+// expect notes that an object reads as it is written. The caller may change only fields that the storage sets.
+func (w *writtenObjects) expect(u *unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.expected = append(dropOldest(w.expected), u.Object)
+}
+
+// take reports whether an object was expected. It forgets that.
+func (w *writtenObjects) take(u *unstructured.Unstructured) bool {
+	identity := reflect.ValueOf(u.Object).Pointer()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.expected, func(e map[string]any) bool { return reflect.ValueOf(e).Pointer() == identity })
+	if i < 0 {
+		return false
+	}
+	w.expected = slices.Delete(w.expected, i, i+1)
+	return true
+}
+
+// add keeps an object with its text.
+func (w *writtenObjects) add(text []byte, u *unstructured.Unstructured) {
+	if len(text) > maxWrittenText {
+		return
+	}
+	o := writtenObject{string(text), runtime.DeepCopyJSON(u.Object), 2}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.objects = append(dropOldest(w.objects), o)
+}
+
+// read returns the content of a text, nil for an unknown text. The caller may change the content.
+func (w *writtenObjects) read(text []byte) map[string]any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text = bytes.TrimSuffix(text, []byte("\n"))
+	i := slices.IndexFunc(w.objects, func(o writtenObject) bool { return o.text == string(text) })
+	if i < 0 {
+		return nil
+	}
+	o := &w.objects[i]
+	if o.reads--; o.reads > 0 {
+		return runtime.DeepCopyJSON(o.content)
+	}
+	content := o.content
+	w.objects = slices.Delete(w.objects, i, i+1)
+	return content
+}
+
+// dropOldest makes space for one element.
+func dropOldest[E any](list []E) []E {
+	if len(list) < maxWritten {
+		return list
+	}
+	return slices.Delete(list, 0, 1)
+}
