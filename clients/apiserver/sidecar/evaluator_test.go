@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
+	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 )
 
@@ -233,9 +235,14 @@ func failure(code codes.Code, reason string, details ...protoadapt.MessageV1) er
 	return st.Err()
 }
 
+// withoutStreams makes a client send unary calls.
+func withoutStreams(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, grpc.Streamer, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unavailable, "no streams in this test")
+}
+
 // TestErrors: which errors of a server are outages, and how the others reach the API server.
 func TestErrors(t *testing.T) {
-	_, e, c := start(t, sidecar.Options{})
+	_, e, c := start(t, sidecar.Options{Client: []crdeval.Option{crdeval.WithDialOptions(grpc.WithStreamInterceptor(withoutStreams))}})
 	d, err := e.Compile(t.Context(), definition(t, 9))
 	check(t, err)
 	for _, test := range []struct {
