@@ -40,8 +40,8 @@ type Remote interface {
 // engine.Definition do. The errors are an *engine.Error, or an APIStatus that is the response to the client.
 //
 // The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion and WithStatus. Its items have Version,
-// Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings, StrictErrors and
-// Object of a verdict. A Definition may ignore other options and fields.
+// Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings, StrictErrors,
+// Object and ReadsAsWritten of a verdict. A Definition may ignore other options and fields.
 type Definition interface {
 	Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
 	Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
@@ -54,7 +54,7 @@ type Definition interface {
 	Select(ctx context.Context, version string, object engine.Document) ([]engine.SelectableField, error)
 	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
 	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
-	// PrintTable prints objects of a served version. The rows have no objects.
+	// PrintTable prints objects of a served version. The rows have their objects as o.Object says: none or the metadata.
 	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) (*metav1.Table, error)
 	// Models returns engine.OpenAPIModels.
 	Models(ctx context.Context) ([]byte, error)
@@ -86,13 +86,11 @@ func (e InProcess) Compile(ctx context.Context, crd *apiextensionsv1.CustomResou
 type inProcess struct{ *engine.Definition }
 
 func (d inProcess) PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) (*metav1.Table, error) {
-	o.Object = engine.RowNone
 	t, err := d.Table(ctx, version, objects, o)
 	if err != nil {
 		return nil, err
 	}
-	table := &metav1.Table{}
-	return table, json.Unmarshal(t.JSON(), table)
+	return DecodeTable(t.JSON())
 }
 
 func (d inProcess) Models(ctx context.Context) ([]byte, error) {

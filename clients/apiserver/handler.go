@@ -137,7 +137,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v.deprecation != "" {
 		warning.AddWarning(r.Context(), "", v.deprecation)
 	}
-	r = r.WithContext(withOutcome(r.Context()))
+	r = r.WithContext(withPrintedRows(withOutcome(r.Context()), r))
 	next, err := h.handlerOf(r.Context(), v, info)
 	if err != nil {
 		fail(err)

@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -123,46 +122,4 @@ func attributes(d Definition, version string, namespaced bool) storage.AttrFunc 
 		}
 		return u.GetLabels(), set, nil
 	}
-}
-
-// tableConvertor prints the objects of a version.
-type tableConvertor struct {
-	definition Definition
-	version    string
-}
-
-func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	var objects []runtime.Object
-	o := engine.TableOptions{}
-	switch list := obj.(type) {
-	case *unstructured.UnstructuredList:
-		o.ResourceVersion, o.Continue, o.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
-		for i := range list.Items {
-			objects = append(objects, &list.Items[i])
-		}
-	case *unstructured.Unstructured:
-		o.ResourceVersion = list.GetResourceVersion()
-		objects = append(objects, list)
-	default:
-		return nil, fmt.Errorf("cannot print a %T", obj)
-	}
-	if t, ok := options.(*metav1.TableOptions); ok && t != nil {
-		o.NoHeaders = t.NoHeaders
-	}
-	documents := make([]engine.Document, len(objects))
-	for i := range objects {
-		text, err := marshal(objects[i].(*unstructured.Unstructured))
-		if err != nil {
-			return nil, err
-		}
-		documents[i] = engine.JSON(text)
-	}
-	table, err := c.definition.PrintTable(ctx, c.version, documents, o)
-	if err != nil {
-		return nil, unevaluated(err)
-	}
-	for i := range table.Rows {
-		table.Rows[i].Object.Object = objects[i]
-	}
-	return table, nil
 }

@@ -2,11 +2,11 @@ package sidecar
 
 import (
 	"context"
-	"encoding/json"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -48,6 +48,11 @@ func (d *definition) Models(ctx context.Context) ([]byte, error) {
 	return r.GetDocument().GetJson(), err
 }
 
+var rowObjects = map[engine.RowObject]crdevalv1.RowObject{
+	engine.RowMetadata: crdevalv1.RowObject_ROW_OBJECT_METADATA, engine.RowNone: crdevalv1.RowObject_ROW_OBJECT_NONE,
+	engine.RowWhole: crdevalv1.RowObject_ROW_OBJECT_OBJECT,
+}
+
 // PrintTable implements apiserver.Definition. It prints a long list with several calls.
 func (d *definition) PrintTable(
 	ctx context.Context, version string, objects []engine.Document, o engine.TableOptions,
@@ -59,7 +64,7 @@ func (d *definition) PrintTable(
 		return nil, err
 	}
 	request := &crdevalv1.TableRequest{
-		Catalog: d.catalog, Crd: d.name, Version: version, RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE, WithoutColumns: o.NoHeaders,
+		Catalog: d.catalog, Crd: d.name, Version: version, RowObject: rowObjects[o.Object], WithoutColumns: o.NoHeaders,
 		ResourceVersion: o.ResourceVersion, ContinueToken: o.Continue,
 	}
 	if o.RemainingItemCount != nil {
@@ -103,6 +108,5 @@ func (d *definition) printPart(
 	if err != nil {
 		return nil, err
 	}
-	table := &metav1.Table{}
-	return table, json.Unmarshal(r.GetTable().GetJson(), table)
+	return apiserver.DecodeTable(r.GetTable().GetJson())
 }
