@@ -38,7 +38,7 @@ GOTEST := go test -timeout 30m $(TESTFLAGS)
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 .PHONY: run
 run: build ## Start the server with sample CRDs, evaluate sample objects, keep serving; GRPC_PORT=… REST_PORT=…
@@ -127,6 +127,10 @@ apiserver-kills: ## Kill crdeval-apiserver, its etcd and its sidecar KILLS (100)
 .PHONY: apiserver-memory
 apiserver-memory: ## Compare the memory of MEMORY_CRDS (1,000) CRDs in crdeval-apiserver and in upstream's server
 	cd clients/apiserver/e2e && MEMORY_CRDS=$(MEMORY_CRDS) $(GOTEST) -count=1 -v -run '^TestMemory$$' .
+
+.PHONY: apiserver-bench
+apiserver-bench: ## Compare the CPU time of crdeval-apiserver with that of upstream's API server; CASE=regexp FLAGS='-rounds=5'
+	@cd clients/apiserver/e2e && CRDEVAL_E2E=1 $(GOTEST) ./bench -count=1 -v -run '^TestBench$$' -args -kinds='$(CASE)' $(FLAGS)
 
 .PHONY: cluster
 cluster: ## Test conversion webhooks with an API server for CRDs and etcd, in the process of the test
