@@ -61,12 +61,8 @@ func serve(ctx context.Context, address string, etcd []string, dir string) error
 	if err != nil {
 		return err
 	}
-	authenticator, err := standalone.NewAuthenticator(token, "", nil)
-	if err != nil {
-		return err
-	}
 	transport := storagebackend.TransportConfig{ServerList: etcd}
-	config := standalone.Config{Serving: serving, Etcd: transport, Authenticator: authenticator}
+	config := standalone.Config{Serving: serving, Etcd: transport, Authenticator: standalone.NewAuthenticator(token, nil, nil)}
 	server, err := newServer(&config)
 	if err != nil {
 		return err
