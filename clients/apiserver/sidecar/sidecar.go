@@ -77,6 +77,14 @@ func Dial(address string, o Options) (*Evaluator, error) {
 // Close closes the connection. Calls in progress fail.
 func (e *Evaluator) Close() error { return e.client.Close() }
 
+// Check returns an error if the server cannot be reached.
+func (e *Evaluator) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	_, err := e.client.Server().GetServerInfo(ctx, &crdevalv1.GetServerInfoRequest{})
+	return err
+}
+
 // Remove implements apiserver.Remote. A CRD that was created again since stays registered.
 func (e *Evaluator) Remove(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)

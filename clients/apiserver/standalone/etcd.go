@@ -10,7 +10,6 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 )
 
@@ -58,7 +57,7 @@ func StartEtcd(dir string, sync bool) (*Etcd, error) {
 	e.url = client.String()
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = filepath.Join(dir, "data"), !sync
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	c.LogLevel = "panic" // and why etcd ends the process, for example because the disk is full
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	c.InitialCluster = c.Name + "=" + peer.String()

@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/crdeval/crdeval/clients/apiserver"
+	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
 	"github.com/crdeval/crdeval/clients/apiserver/standalone"
 	"github.com/crdeval/crdeval/server/reload"
 )
@@ -50,6 +51,9 @@ func (c *serveCommand) Run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer stopEvaluator()
+	if remote, ok := evaluator.(*sidecar.Evaluator); ok {
+		go c.checkSidecar(ctx, remote, log)
+	}
 	var tokens authenticator.Token
 	if c.TokenAuthFile != "" {
 		file, err := standalone.NewTokenFile(c.TokenAuthFile)
@@ -73,6 +77,13 @@ func (c *serveCommand) Run(ctx context.Context, stderr io.Writer) error {
 	}
 	log.Info("the API server has stopped")
 	return nil
+}
+
+// checkSidecar logs a warning if the sidecar cannot be reached. The server starts nevertheless.
+func (c *serveCommand) checkSidecar(ctx context.Context, e *sidecar.Evaluator, log *slog.Logger) {
+	if err := e.Check(ctx); err != nil && ctx.Err() == nil {
+		log.Warn("the sidecar cannot be reached; until it can, most requests for custom resources end with 503", "sidecar", c.Sidecar, "error", err)
+	}
 }
 
 // setLogger returns the logger of the command. Upstream's code logs to it too, but no information, which is verbose.

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -29,6 +30,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdeval/crdeval/clients/apiserver/sidecar"
 	"github.com/crdeval/crdeval/server/reload"
 )
 
@@ -143,6 +145,19 @@ func TestServe(t *testing.T) {
 	}
 	if _, err := client(t, config).CoreV1().Namespaces().Get(ctx, "a", metav1.GetOptions{}); err != nil {
 		t.Errorf("after a restart: %v", err)
+	}
+}
+
+// TestUnreachableSidecar: the server says at its start that it cannot reach its sidecar.
+func TestUnreachableSidecar(t *testing.T) {
+	c := serveCommand{Sidecar: "unix://" + filepath.Join(t.TempDir(), "missing.sock")}
+	e, err := sidecar.Dial(c.Sidecar, sidecar.Options{Timeout: time.Second})
+	check(t, err)
+	defer func() { check(t, e.Close()) }()
+	var stderr output
+	c.checkSidecar(t.Context(), e, slog.New(slog.NewTextHandler(&stderr, nil)))
+	if !strings.Contains(stderr.String(), "the sidecar cannot be reached") || !strings.Contains(stderr.String(), c.Sidecar) {
+		t.Error(stderr.String())
 	}
 }
 
