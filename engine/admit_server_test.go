@@ -104,6 +104,47 @@ func TestStageValidate(t *testing.T) {
 	}
 }
 
+// TestReadsAsWritten: ReadsAsWritten is true only if Read returns the object as it is.
+func TestReadsAsWritten(t *testing.T) {
+	dropped := strings.Replace(servedCRD, "status: {type: object,", "status: {type: object, default: {},", 1)
+	const sent = `,"spec":{"a":"x"},"status":{"phase":"x"}`
+	creation := Item{Namespace: "n", Object: box("v1", "", sent)}
+	update := Item{Namespace: "n", Object: box("v1", `,"resourceVersion":"7"`, sent), OldObject: box("v1", `,"resourceVersion":"7"`, ""), OldDecoded: true}
+	status := update
+	status.Subresource = "status"
+	other, undeclared := creation, creation
+	other.Object = box("v1beta1", "", sent)
+	undeclared.Object = box("v1", "", `,"spec":{"b":1}`)
+	validate := EvaluationOptions{Stage: StageValidate, FieldValidation: FieldValidationIgnore}
+	exact := validate
+	exact.Trace = TraceAll
+	for name, c := range map[string]struct {
+		manifest string
+		item     Item
+		o        EvaluationOptions
+		want     bool
+	}{
+		"creation":                        {servedCRD, creation, validate, true},
+		"update":                          {servedCRD, update, validate, true},
+		"status":                          {servedCRD, status, validate, true},
+		"another version":                 {servedCRD, other, validate, false},
+		"a dropped status with a default": {dropped, creation, validate, false},
+		"an undeclared field":             {servedCRD, undeclared, validate, false},
+		"exact path":                      {servedCRD, creation, exact, false},
+		"another stage":                   {servedCRD, creation, EvaluationOptions{}, false},
+	} {
+		d := compileCRD(t, c.manifest)
+		v, err := d.Admit(context.Background(), c.item, c.o)
+		if err != nil || !v.Allowed || v.ReadsAsWritten != c.want {
+			t.Errorf("%s: %v %+v", name, err, v)
+			continue
+		}
+		if read, err := d.Read(context.Background(), Item{Object: JSON(v.Object)}, EvaluationOptions{}); c.want && (err != nil || read.Changed) {
+			t.Errorf("%s: %v\nread    %s\nwritten %s", name, err, read.Object, v.Object)
+		}
+	}
+}
+
 // TestOldDecoded: an old object that was read already does not get defaults of the version of the request.
 func TestOldDecoded(t *testing.T) {
 	d := compileCRD(t, servedCRD)
