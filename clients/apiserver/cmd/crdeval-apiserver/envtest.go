@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -67,7 +68,7 @@ func runAs(ctx context.Context, name string, args []string, stderr io.Writer) (c
 		return 0, true
 	case apiserverName:
 		c, err := kubeFlags(args, stderr)
-		if err == pflag.ErrHelp {
+		if errors.Is(err, pflag.ErrHelp) {
 			return 0, true
 		}
 		if err == nil {
