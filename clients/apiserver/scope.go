@@ -230,7 +230,7 @@ func newScope(d Definition, crd *apiextensionsv1.CustomResourceDefinition, kind 
 		Kind:                     kind,
 		HubGroupVersion:          kind.GroupVersion(),
 		MetaGroupVersion:         metav1.SchemeGroupVersion,
-		TableConvertor:           tableConvertor{d, kind.Version},
+		TableConvertor:           newTableConvertor(d, crd, kind.Version),
 	}
 }
 

@@ -82,7 +82,7 @@ func newStore(d Definition, kind, listKind schema.GroupVersionKind, resource, si
 		UpdateStrategy:            s,
 		DeleteStrategy:            s,
 		ResetFieldsStrategy:       s,
-		TableConvertor:            tableConvertor{d, kind.Version},
+		TableConvertor:            tableConvertor{definition: d, version: kind.Version},
 	}
 	err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: getter, AttrFunc: attributes(d, kind.Version, s.namespaced)})
 	return objectStore{store}, err

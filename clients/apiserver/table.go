@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +21,17 @@ import (
 type tableConvertor struct {
 	definition Definition
 	version    string
+	fields     columnFields
+}
+
+func newTableConvertor(d Definition, crd *apiextensionsv1.CustomResourceDefinition, version string) tableConvertor {
+	c := tableConvertor{definition: d, version: version}
+	for _, v := range crd.Spec.Versions {
+		if v.Name == version {
+			c.fields = newColumnFields(v.AdditionalPrinterColumns)
+		}
+	}
+	return c
 }
 
 func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
@@ -49,7 +61,7 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 	}
 	documents := make([]engine.Document, len(objects))
 	for i := range objects {
-		text, err := marshal(objects[i].(*unstructured.Unstructured))
+		text, err := marshal(&unstructured.Unstructured{Object: c.fields.of(objects[i].(*unstructured.Unstructured).Object)})
 		if err != nil {
 			return nil, err
 		}

@@ -111,10 +111,10 @@ func (k *kind) register(t *testing.T, s *side) {
 	_ = s.client.Post().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions").Body(k.crd).Do(ctx).Error()
 	last := error(nil)
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		if last = s.client.Post().AbsPath(k.path).Body(k.body(9999, "")).Do(ctx).Error(); last != nil {
-			return false, nil
+		last = s.client.Post().AbsPath(k.path).Body(k.body(9999, "")).Do(ctx).Error()
+		if last == nil {
+			last = s.client.Delete().AbsPath(k.path, k.objectName(9999)).Do(ctx).Error()
 		}
-		last = s.client.Delete().AbsPath(k.path, k.objectName(9999)).Do(ctx).Error()
 		return last == nil, nil
 	})
 	if err != nil {

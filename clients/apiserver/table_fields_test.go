@@ -1,0 +1,90 @@
+package apiserver
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// TestColumnFields checks which fields are selected, and that a table of them has the cells of whole objects. A field
+// that only a default of its parent has shows that parents are kept.
+func TestColumnFields(t *testing.T) {
+	const manifest = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boxes.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: boxes, singular: box, kind: Box, listKind: BoxList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns: [{name: A, type: string, jsonPath: PATH}]
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {
+      spec: {type: object, x-kubernetes-preserve-unknown-fields: true, default: {size: big}}}}}
+`
+	object := map[string]any{}
+	err := yaml.Unmarshal([]byte(`{apiVersion: example.com/v1, kind: Box, metadata: {name: b, namespace: n, labels: {a/b: l}},
+  spec: {a: x, nothing: null, deep: {b: {c: y}, other: z}, list: [{type: T, v: 1}, {type: U, v: 2}], a.b: dotted}, status: {large: text}}`), &object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, below := range map[string]string{
+		".spec.a":                      "a",
+		".spec.size":                   "",
+		".spec.deep.b.c":               "deep",
+		".spec.deep":                   "deep",
+		".spec.nothing":                "nothing",
+		`.spec.list[?(@.type=="U")].v`: "list",
+		".spec.list[0].v":              "list",
+		".spec.list[*].type":           "list",
+		`.spec.a\.b`:                   "*",
+		".spec['a.b']":                 "*",
+		".spec.deep..c":                "deep",
+		".metadata.labels.a/b":         "",
+		".metadata.creationTimestamp":  "",
+		".status.large":                "",
+		".missing.field":               "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := yaml.Unmarshal([]byte(strings.Replace(manifest, "PATH", strconv.Quote(path), 1)), crd); err != nil {
+				t.Fatal(err)
+			}
+			d, err := InProcess{}.Compile(t.Context(), crd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := newTableConvertor(d, crd, "v1")
+			cells := func(c tableConvertor) []any {
+				table, err := c.ConvertToTable(t.Context(), &unstructured.Unstructured{Object: object}, &metav1.TableOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return table.Rows[0].Cells
+			}
+			got, want := cells(c), cells(tableConvertor{definition: d, version: "v1"})
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%v, not %v", got, want)
+			}
+			spec, _ := c.fields.of(object)["spec"].(map[string]any)
+			selected := []string{}
+			for name := range spec {
+				selected = append(selected, name)
+			}
+			switch all := object["spec"].(map[string]any); {
+			case below == "*" && len(selected) != len(all), below == "" && len(selected) > 0,
+				below != "*" && below != "" && (len(selected) != 1 || selected[0] != below):
+				t.Errorf("selected: %q", selected)
+			}
+		})
+	}
+}
