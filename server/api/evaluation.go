@@ -181,7 +181,7 @@ type plainResult struct {
 
 // isPlain reports whether the result of a verdict is a plainResult.
 func isPlain(v *engine.Verdict) bool {
-	return v.Allowed && !v.Deletes && !v.Unchanged && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
+	return v.Allowed && !v.Deletes && !v.Unchanged && !v.ReadsAsWritten && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
 		len(v.Ratcheted)+len(v.StrictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
