@@ -35,10 +35,13 @@ func TestParity(t *testing.T) {
 	_, remote, _ := start(t, sidecar.Options{Catalog: "parity"})
 	deleting := definition(t, 9)
 	deleting.ResourceVersion, deleting.DeletionTimestamp = "11", &metav1.Time{Time: time.Unix(1e9, 0)}
-	for name, crd := range map[string]*apiextensionsv1.CustomResourceDefinition{"current": definition(t, 9), "deleted": deleting} {
-		t.Run(name, func(t *testing.T) {
-			want := results(t, apiserver.InProcess{}, crd)
-			got := results(t, remote, crd)
+	for _, c := range []struct { // in the order of their resourceVersions
+		name string
+		crd  *apiextensionsv1.CustomResourceDefinition
+	}{{"current", definition(t, 9)}, {"deleted", deleting}} {
+		t.Run(c.name, func(t *testing.T) {
+			want := results(t, apiserver.InProcess{}, c.crd)
+			got := results(t, remote, c.crd)
 			for i := range want {
 				if got[i] != want[i] {
 					t.Errorf("sidecar: %.2000s\nin process: %.2000s", got[i], want[i])
