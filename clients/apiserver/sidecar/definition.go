@@ -15,7 +15,7 @@ func (d *definition) Admit(ctx context.Context, item engine.Item, o engine.Evalu
 		r, err := d.client.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{
 			Catalog: d.catalog, AtLeast: at.token, Items: d.item(&item, at), Stage: stage(o.Stage),
 			Options: &crdevalv1.EvaluationOptions{FieldValidation: fieldValidations[o.FieldValidation], WithStatus: o.WithStatus},
-		})
+		}, d.unary...)
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ func (d *definition) Read(ctx context.Context, item engine.Item, o engine.Evalua
 	return d.transform(ctx, item, func(ctx context.Context, at *registration, options *crdevalv1.EvaluationOptions) (transformed, error) {
 		return d.client.Evaluation().Read(ctx, &crdevalv1.ReadRequest{
 			Catalog: d.catalog, AtLeast: at.token, Items: d.item(&item, at), Options: options, TargetVersion: o.TargetVersion,
-		})
+		}, d.unary...)
 	})
 }
 

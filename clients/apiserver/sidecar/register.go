@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/singleflight"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -26,6 +27,7 @@ type definition struct {
 	notOlderThan int64
 	management   map[string]engine.FieldManagement // of the served versions
 	selectable   map[string]*engine.FieldReader    // of the served versions
+	unary        []grpc.CallOption                 // of calls for one object
 	current      atomic.Pointer[registration]
 	flight       singleflight.Group
 }
@@ -45,6 +47,10 @@ func (e *Evaluator) Compile(ctx context.Context, crd *apiextensionsv1.CustomReso
 	d := &definition{
 		Evaluator: e, name: crd.Name, manifest: manifest, notOlderThan: resourceVersion(crd),
 		selectable: map[string]*engine.FieldReader{},
+	}
+	// The server would convert the objects of a stream with one call of a webhook, so one could fail because of another.
+	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
+		d.unary = []grpc.CallOption{grpc.EmptyCallOption{}} // calls with options share no streams
 	}
 	for i := range crd.Spec.Versions {
 		if v := &crd.Spec.Versions[i]; v.Served {

@@ -7,7 +7,7 @@
 // registered, whatever other CRDs the catalog has. If the server has lost the CRD, for example because it was restarted
 // with an empty store, the Definition registers it again and repeats the call. While the server cannot be reached or is
 // overloaded, calls end with 503 ServiceUnavailable. Calls that evaluate one object share streams, which costs less CPU
-// time: unary interceptors see them only if a stream fails.
+// time: unary interceptors see them only if a stream fails. Calls for CRDs with a conversion webhook share none.
 //
 // API servers that share a storage can share a catalog. API servers with other storages need catalogs of their own,
 // because the resourceVersions of a storage order the registrations.
