@@ -31,6 +31,7 @@ OUT         ?=
 BINARY      ?=
 FLAGS       ?=
 PLATFORMS   ?= amd64 arm64
+APISERVER_PLATFORMS ?= $(PLATFORMS)
 conformance: N ?= 200000
 steady: N ?= 20
 
@@ -164,13 +165,13 @@ load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DUR
 IMAGE = cd .tools/image && go run . -version '$(VERSION)' -commit '$(COMMIT)' -created "$$(git log -1 --format=%ct)"
 
 .PHONY: image
-image: ## Build the container images bin/crdeval{,-apiserver}-image.tar for PLATFORMS (amd64 arm64), and their SBOMs
+image: ## Build the container images bin/crdeval{,-apiserver}-image.tar for PLATFORMS (amd64 arm64), with SBOMs
 	@build() { CGO_ENABLED=0 GOOS=linux GOARCH=$$1 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' \
 		-o $(BIN)/linux-$$1/ $$2; }; \
-	for arch in $(PLATFORMS); do \
-		build $$arch ./server/cmd/crdeval; (cd clients/apiserver && build $$arch ./cmd/crdeval-apiserver); done
+	for arch in $(PLATFORMS); do build $$arch ./server/cmd/crdeval; done; \
+	cd clients/apiserver; for arch in $(APISERVER_PLATFORMS); do build $$arch ./cmd/crdeval-apiserver; done
 	@$(IMAGE) -output $(BIN)/crdeval-image.tar $(PLATFORMS:%=$(BIN)/linux-%/crdeval)
-	@$(IMAGE) -output $(BIN)/crdeval-apiserver-image.tar $(PLATFORMS:%=$(BIN)/linux-%/crdeval-apiserver)
+	@$(IMAGE) -output $(BIN)/crdeval-apiserver-image.tar $(APISERVER_PLATFORMS:%=$(BIN)/linux-%/crdeval-apiserver)
 
 .PHONY: chart
 chart: ## Render the Helm chart without an installed Helm; FLAGS='--values=FILE'
