@@ -116,7 +116,7 @@ apiserver-e2e: ## Run kubectl and upstream's integration tests against servers o
 	CRDEVAL_EVALUATOR=inprocess clients/apiserver/upstream/run
 	CRDEVAL_EVALUATOR=sidecar clients/apiserver/upstream/run
 
-# Apart from apiserver-e2e, because it downloads and compiles another project.
+# Separate from apiserver-e2e, because it downloads and compiles another project.
 .PHONY: apiserver-controllers
 apiserver-controllers: ## Run the manager and tests of Cluster API against servers of clients/apiserver
 	cd clients/apiserver && CRDEVAL_E2E=1 $(GOTEST) -count=1 -v ./controllers

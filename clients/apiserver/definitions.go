@@ -20,13 +20,15 @@ import (
 )
 
 // definitionStore serves the CRDs. It acknowledges a write of a CRD only after the lister has that state or a newer one, so
-// that no older CRD judges a request that begins after the acknowledgement.
+// that no older CRD evaluates a request that begins after the acknowledgement.
 type definitionStore struct {
 	*customresourcedefinition.REST
 	lister listers.CustomResourceDefinitionLister
 }
 
-func (s definitionStore) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions) (runtime.Object, error) {
+func (s definitionStore) Create(
+	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, o *metav1.CreateOptions,
+) (runtime.Object, error) {
 	created, err := s.REST.Create(ctx, obj, validate, o)
 	if err == nil && len(o.DryRun) == 0 {
 		err = s.await(ctx, created)
@@ -43,7 +45,9 @@ func (s definitionStore) Update(ctx context.Context, name string, info rest.Upda
 	return updated, created, err
 }
 
-func (s definitionStore) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, o *metav1.DeleteOptions) (runtime.Object, bool, error) {
+func (s definitionStore) Delete(
+	ctx context.Context, name string, validate rest.ValidateObjectFunc, o *metav1.DeleteOptions,
+) (runtime.Object, bool, error) {
 	deleted, gone, err := s.REST.Delete(ctx, name, validate, o)
 	if err == nil && (o == nil || len(o.DryRun) == 0) {
 		err = s.await(ctx, deleted)

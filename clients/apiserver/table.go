@@ -76,14 +76,14 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 	}
 	for i := range table.Rows {
 		if table.Rows[i].Object.Object = objects[i]; printed {
-			table.Rows[i].Object.Object = placeholder
+			table.Rows[i].Object.Object = emptyMetadata
 		}
 	}
 	return table, nil
 }
 
-// placeholder is the object of a row whose metadata is printed. Upstream's handler reads its annotations.
-var placeholder = &metav1.PartialObjectMetadata{}
+// emptyMetadata is the object of a row whose metadata is printed. Upstream's handler requires an object.
+var emptyMetadata = &metav1.PartialObjectMetadata{}
 
 type printsRowsKey struct{}
 

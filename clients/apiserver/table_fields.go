@@ -7,12 +7,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// columnFields selects the fields of objects that the columns of a table read. A nil value selects all below a name. So
-// a table costs what its columns need, not what its objects have.
+// columnFields selects the fields of objects that the columns of a table read. A nil value selects everything below
+// a name. A table of large objects then costs as much as one of small objects.
 type columnFields map[string]columnFields
 
-// newColumnFields returns the fields that columns read, and those of every row. It returns nil, which selects all, if the
-// fields of a column are not known.
+// newColumnFields returns the fields that columns read, and those of every row. It returns nil, which selects everything,
+// if the fields of a column are not known.
 func newColumnFields(columns []apiextensionsv1.CustomResourceColumnDefinition) columnFields {
 	all := columnFields{"apiVersion": nil, "kind": nil, "metadata": nil, "items": nil}
 	for _, c := range columns {
@@ -28,7 +28,8 @@ func newColumnFields(columns []apiextensionsv1.CustomResourceColumnDefinition) c
 // leadingNames matches the names with which a JSONPath begins.
 var leadingNames = regexp.MustCompile(`^(\.[A-Za-z0-9_-]+)*`)
 
-// firstNames returns the names with which a JSONPath begins. It stops where the path is no plain name.
+// firstNames returns the names with which a JSONPath begins. It stops at the first part that is not a plain
+// name.
 func firstNames(path string) []string {
 	start := leadingNames.FindString(path)
 	if start == "" || strings.Contains(path, "$") {
@@ -36,7 +37,7 @@ func firstNames(path string) []string {
 	}
 	names := strings.Split(start[1:], ".")
 	if rest := path[len(start):]; rest != "" && rest[0] != '[' && rest[0] != '.' {
-		return names[:len(names)-1] // the last name goes on, for example with an escaped dot
+		return names[:len(names)-1] // the last name is incomplete, for example before an escaped dot
 	}
 	return names
 }

@@ -300,3 +300,33 @@ func TestErrors(t *testing.T) {
 		t.Errorf("a request that has ended: %v", err)
 	}
 }
+
+// TestSharedStreams: calls for one object share streams, except for a CRD with a conversion webhook. Interceptors see unary
+// calls only.
+func TestSharedStreams(t *testing.T) {
+	_, remote, c := start(t, sidecar.Options{})
+	converted := definition(t, 9)
+	url := "https://localhost:1/convert"
+	converted.ResourceVersion = "11"
+	converted.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{URL: &url}, ConversionReviewVersions: []string{"v1"},
+		},
+	}
+	for _, test := range []struct {
+		crd   *apiextensionsv1.CustomResourceDefinition
+		unary int
+	}{{definition(t, 9), 0}, {converted, 1}} {
+		d, err := remote.Compile(t.Context(), test.crd)
+		check(t, err)
+		object := engine.JSON([]byte(stored))
+		_, err = d.Admit(t.Context(), engine.Item{Version: "v1", Object: object}, engine.EvaluationOptions{Stage: engine.StageBody})
+		check(t, err)
+		_, err = d.Read(t.Context(), engine.Item{Object: object}, engine.EvaluationOptions{TargetVersion: "v1"})
+		check(t, err)
+		if admits, reads := c.of("Admit"), c.of("Read"); admits != test.unary || reads != test.unary {
+			t.Errorf("%d unary calls of Admit, %d of Read, want %d of each", admits, reads, test.unary)
+		}
+	}
+}

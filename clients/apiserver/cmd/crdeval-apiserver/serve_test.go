@@ -148,7 +148,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestUnreachableSidecar: the server says at its start that it cannot reach its sidecar.
+// TestUnreachableSidecar: the server logs a warning at its start if it cannot reach its sidecar.
 func TestUnreachableSidecar(t *testing.T) {
 	c := serveCommand{Sidecar: "unix://" + filepath.Join(t.TempDir(), "missing.sock")}
 	e, err := sidecar.Dial(c.Sidecar, sidecar.Options{Timeout: time.Second})
@@ -180,7 +180,7 @@ func TestLoopbackAllows(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if time.Since(begin) > 3*reload.Interval {
+		if time.Since(begin) > 12*reload.Interval {
 			t.Fatalf("the new token: %v", err)
 		}
 	}
