@@ -42,6 +42,8 @@ type TableOptions struct {
 	// NoHeaders omits columnDefinitions from the JSON, as an API server does after the first event of a watch.
 	// Table.Columns still has them.
 	NoHeaders bool
+	// Decoded says that objects of the table's version were read from the storage already: they get no defaults.
+	Decoded bool
 	// ResourceVersion, Continue and RemainingItemCount are those of the list, for the table's metadata.
 	ResourceVersion, Continue string
 	RemainingItemCount        *int64
@@ -61,7 +63,8 @@ type Table struct {
 }
 
 // Table returns objects as a table at a served version, as an API server returns a list of them. Each object is read as
-// Read does, so it may be of any version that the CRD lists, and is then printed in the version's columns. The items of
+// Read does, unless it is Decoded, so it may be of any version that the CRD lists, and is then printed in the version's
+// columns. The items of
 // an object that has a list of items at its root are rows instead of the object.
 //
 // One object that cannot be printed fails the table, as it fails a list. The error is an *Error that names the object
@@ -87,7 +90,7 @@ func (d *Definition) Table(ctx context.Context, version string, objects []Docume
 		return nil, err
 	}
 	m := tableMaker{d: d, o: &o, table: t, rows: v.Columns.NewRows(d.tableTarget(ctx, v), o.Now)}
-	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true}
+	m.request = admission.Request{Limits: d.limits, Target: v.Name, Handler: true, Decoded: o.Decoded}
 	ctx = d.convertAhead(ctx, v, m.request, objects)
 	m.request.Show = m.show
 	var late error

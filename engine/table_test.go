@@ -314,3 +314,26 @@ crontab.stable.example.com/x                    two...                          
 		}
 	}
 }
+
+// TestDecodedTable: an object that was read already gets no defaults of its version. Odd metadata and other versions are
+// read as ever.
+func TestDecodedTable(t *testing.T) {
+	d := tableCRD(t, "")
+	for _, c := range []struct{ version, metadata, want, decoded string }{
+		{"v2", `"name":"a"`, `"busybox"`, `null`},
+		{"v1", `"name":"a"`, `null`, `null`},
+		{"v2", `"name":"a","labels":{"x":1}`, `"busybox"`, `"busybox"`},
+		{"v2", `"name":"a","generation":5`, `"busybox"`, `null`},
+	} {
+		object := engine.JSON([]byte(`{"apiVersion":"stable.example.com/` + c.version + `","kind":"CronTab","metadata":{` + c.metadata + `},"spec":{}}`))
+		for decoded, want := range map[bool]string{false: c.want, true: c.decoded} {
+			got, err := d.Table(t.Context(), "v2", []engine.Document{object}, engine.TableOptions{Now: tableNow, Decoded: decoded})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(got.Row(0)), `"cells":["a",`+want+`]`) {
+				t.Errorf("%+v, decoded %v: %s", c, decoded, got.Row(0))
+			}
+		}
+	}
+}

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -54,8 +53,9 @@ type Definition interface {
 	Select(ctx context.Context, version string, object engine.Document) ([]engine.SelectableField, error)
 	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
 	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
-	// PrintTable prints objects of a served version. The rows have their objects as o.Object says: none or the metadata.
-	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) (*metav1.Table, error)
+	// PrintTable returns the JSON of a Table of objects of a served version. The server sets the options Decoded, NoHeaders,
+	// Object (to none or the metadata), ResourceVersion, Continue and RemainingItemCount.
+	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) ([]byte, error)
 	// Models returns engine.OpenAPIModels.
 	Models(ctx context.Context) ([]byte, error)
 }
@@ -85,12 +85,12 @@ func (e InProcess) Compile(ctx context.Context, crd *apiextensionsv1.CustomResou
 
 type inProcess struct{ *engine.Definition }
 
-func (d inProcess) PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) (*metav1.Table, error) {
+func (d inProcess) PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) ([]byte, error) {
 	t, err := d.Table(ctx, version, objects, o)
 	if err != nil {
 		return nil, err
 	}
-	return DecodeTable(t.JSON())
+	return t.JSON(), nil
 }
 
 func (d inProcess) Models(ctx context.Context) ([]byte, error) {

@@ -137,8 +137,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v.deprecation != "" {
 		warning.AddWarning(r.Context(), "", v.deprecation)
 	}
-	r = r.WithContext(withPrintedRows(withOutcome(r.Context()), r))
-	next, err := h.handlerOf(r.Context(), v, info)
+	r = r.WithContext(withOutcome(r.Context()))
+	next, err := h.handlerOf(r, v, info)
 	if err != nil {
 		fail(err)
 		return
@@ -168,7 +168,8 @@ func patchTypes() []string {
 }
 
 // handlerOf returns upstream's handler of a request.
-func (h *handler) handlerOf(ctx context.Context, v *servedVersion, info *request.RequestInfo) (http.Handler, error) {
+func (h *handler) handlerOf(r *http.Request, v *servedVersion, info *request.RequestInfo) (http.Handler, error) {
+	ctx := r.Context()
 	notSupported := apierrors.NewMethodNotSupported(v.scope.Resource.GroupResource(), info.Verb)
 	switch {
 	case info.Subresource == "status" && v.status != nil:
@@ -196,6 +197,10 @@ func (h *handler) handlerOf(ctx context.Context, v *servedVersion, info *request
 		return nil, apierrors.NewNotFound(v.scope.Resource.GroupResource(), info.Name)
 	}
 	scope := forRequest(ctx, v.scope)
+	switch {
+	case info.Verb == "list" && asksForTable(r):
+		return h.listTable(v.store, scope), nil
+	}
 	switch info.Verb {
 	case "get":
 		return handlers.GetResource(v.store, scope), nil

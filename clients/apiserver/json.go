@@ -29,6 +29,35 @@ func marshal(u *unstructured.Unstructured) ([]byte, error) {
 	return (&printer{points: true}).append(make([]byte, 0, 1024), u.Object)
 }
 
+// appendFields appends an object with only the selected fields. Objects above them stay objects.
+func (p *printer) appendFields(text []byte, object map[string]any, fields columnFields) ([]byte, error) {
+	if fields == nil {
+		return p.append(text, object)
+	}
+	var err error
+	text = append(text, '{')
+	for i := range fields {
+		f := &fields[i]
+		v, ok := object[f.name]
+		if !ok {
+			continue
+		}
+		if text[len(text)-1] != '{' {
+			text = append(text, ',')
+		}
+		text = append(text, f.key...)
+		if inner, ok := v.(map[string]any); ok && inner != nil {
+			text, err = p.appendFields(text, inner, f.below)
+		} else {
+			text, err = p.append(text, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(text, '}'), nil
+}
+
 func (p *printer) append(text []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,80 +32,70 @@ func newTableConvertor(d Definition, crd *apiextensionsv1.CustomResourceDefiniti
 	return c
 }
 
+// ConvertToTable implements rest.TableConvertor. The rows have the objects.
 func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
-	var objects []runtime.Object
-	o := engine.TableOptions{}
+	var objects []*unstructured.Unstructured
+	o := engine.TableOptions{Object: engine.RowNone}
 	switch list := obj.(type) {
 	case *unstructured.UnstructuredList:
-		o.ResourceVersion, o.Continue, o.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
-		for i := range list.Items {
-			objects = append(objects, &list.Items[i])
-		}
+		objects = itemsOf(list, &o)
 	case *unstructured.Unstructured:
 		o.ResourceVersion = list.GetResourceVersion()
 		objects = append(objects, list)
 	default:
 		return nil, fmt.Errorf("cannot print a %T", obj)
 	}
-	own, ok := options.(*metav1.TableOptions)
-	if !ok || own == nil {
-		own = &metav1.TableOptions{}
+	if own, ok := options.(*metav1.TableOptions); ok && own != nil {
+		o.NoHeaders = own.NoHeaders
 	}
-	o.NoHeaders, o.Object = own.NoHeaders, engine.RowNone
-	_, isList := obj.(*unstructured.UnstructuredList)
-	printed := isList && printsRows(ctx) && (own.IncludeObject == "" || own.IncludeObject == metav1.IncludeMetadata)
-	if printed {
-		o.Object = engine.RowMetadata
-	}
-	documents := make([]engine.Document, len(objects))
-	for i := range objects {
-		text, err := marshal(&unstructured.Unstructured{Object: c.fields.of(objects[i].(*unstructured.Unstructured).Object)})
-		if err != nil {
-			return nil, err
-		}
-		documents[i] = engine.JSON(text)
-	}
-	table, err := c.definition.PrintTable(ctx, c.version, documents, o)
+	table, err := c.printDecoded(ctx, objects, o)
 	if err != nil {
-		return nil, unevaluated(err)
+		return nil, err
 	}
-	if printed { // upstream's handler removes the objects, and keeps the printed metadata
-		own.IncludeObject = metav1.IncludeNone
+	if len(table.Rows) == len(objects) {
+		for i := range table.Rows {
+			table.Rows[i].Object = runtime.RawExtension{Object: objects[i]}
+		}
+		return table, nil
+	}
+	// The rows of an object with items at its root are its items.
+	c.fields, o.Object = nil, engine.RowWhole
+	if table, err = c.printDecoded(ctx, objects, o); err != nil {
+		return nil, err
 	}
 	for i := range table.Rows {
-		if table.Rows[i].Object.Object = objects[i]; printed {
-			table.Rows[i].Object.Object = emptyMetadata
+		object := &unstructured.Unstructured{}
+		if err := unmarshal(table.Rows[i].Object.Raw, object); err != nil {
+			return nil, err
 		}
+		table.Rows[i].Object = runtime.RawExtension{Object: object}
 	}
 	return table, nil
 }
 
-// emptyMetadata is the object of a row whose metadata is printed. Upstream's handler requires an object.
-var emptyMetadata = &metav1.PartialObjectMetadata{}
-
-type printsRowsKey struct{}
-
-// withPrintedRows notes in a context whether the response to a request is a table in JSON with the current kind of
-// metadata. Then the evaluator prints the metadata of rows, which costs less than to convert and encode them.
-func withPrintedRows(ctx context.Context, r *http.Request) context.Context {
-	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
-	return context.WithValue(ctx, printsRowsKey{}, first == "application/json;as=Table;v=v1;g=meta.k8s.io")
+// itemsOf returns the objects of a list, and sets the options that it has.
+func itemsOf(list *unstructured.UnstructuredList, o *engine.TableOptions) []*unstructured.Unstructured {
+	o.ResourceVersion, o.Continue, o.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
+	objects := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		objects[i] = &list.Items[i]
+	}
+	return objects
 }
 
-func printsRows(ctx context.Context) bool {
-	prints, _ := ctx.Value(printsRowsKey{}).(bool)
-	return prints
-}
-
-// DecodeTable decodes a table that the engine has printed. The objects of rows stay JSON.
-func DecodeTable(text []byte) (*metav1.Table, error) {
+// printDecoded is print with a decoded table. The objects of rows stay JSON.
+func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructured.Unstructured, o engine.TableOptions) (*metav1.Table, error) {
+	text, err := c.print(ctx, objects, o)
+	if err != nil {
+		return nil, err
+	}
 	d := value.Acquire()
 	defer d.Release()
-	table := &metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}, Rows: []metav1.TableRow{}}
 	root, err := d.ParseJSON(text, value.Limits{MaxBytes: len(text)})
 	if err != nil {
 		return nil, err
 	}
+	table := &metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "Table"}, Rows: []metav1.TableRow{}}
 	for name, into := range map[string]any{"metadata": &table.ListMeta, "columnDefinitions": &table.ColumnDefinitions} {
 		if field := d.Field(root, name); field != 0 {
 			if err := json.Unmarshal(d.Raw(field), into); err != nil {
@@ -123,6 +111,30 @@ func DecodeTable(text []byte) (*metav1.Table, error) {
 			row.Object.Raw = bytes.Clone(d.Raw(object))
 		}
 		table.Rows = append(table.Rows, row)
+	}
+	return table, nil
+}
+
+// print returns the JSON of a table of objects that were read from the storage.
+func (c tableConvertor) print(ctx context.Context, objects []*unstructured.Unstructured, o engine.TableOptions) ([]byte, error) {
+	p := &printer{points: true}
+	var text []byte
+	var err error
+	ends := make([]int, len(objects))
+	for i, object := range objects {
+		if text, err = p.appendFields(text, object.Object, c.fields); err != nil {
+			return nil, err
+		}
+		ends[i] = len(text)
+	}
+	documents, from := make([]engine.Document, len(objects)), 0
+	for i, end := range ends {
+		documents[i], from = engine.JSON(text[from:end:end]), end
+	}
+	o.Decoded = true
+	table, err := c.definition.PrintTable(ctx, c.version, documents, o)
+	if err != nil {
+		return nil, unevaluated(err)
 	}
 	return table, nil
 }

@@ -2,19 +2,31 @@ package apiserver
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
-// columnFields selects the fields of objects that the columns of a table read. A nil value selects everything below
-// a name. A table of large objects then costs as much as one of small objects.
-type columnFields map[string]columnFields
+// columnFields are the fields of an object that the columns of a table read. A nil list selects all fields. A table of large
+// objects then costs as much as one of small objects.
+type columnFields []columnField
+
+type columnField struct {
+	name  string
+	key   string // the name in JSON, with a colon
+	below columnFields
+}
 
 // newColumnFields returns the fields that columns read, and those of every row. It returns nil, which selects everything,
 // if the fields of a column are not known.
 func newColumnFields(columns []apiextensionsv1.CustomResourceColumnDefinition) columnFields {
-	all := columnFields{"apiVersion": nil, "kind": nil, "metadata": nil, "items": nil}
+	var all columnFields
+	for _, name := range []string{"apiVersion", "kind", "metadata", "items"} {
+		all.add([]string{name})
+	}
 	for _, c := range columns {
 		names := firstNames(c.JSONPath)
 		if len(names) == 0 {
@@ -42,38 +54,20 @@ func firstNames(path string) []string {
 	return names
 }
 
-func (f columnFields) add(names []string) {
-	for i, name := range names {
-		below, known := f[name]
-		switch {
-		case known && below == nil:
-			return
-		case i == len(names)-1:
-			f[name] = nil
-			return
-		case !known:
-			below = columnFields{}
-			f[name] = below
-		}
-		f = below
+// add selects the field at a path.
+func (f *columnFields) add(names []string) {
+	at := slices.IndexFunc(*f, func(known columnField) bool { return known.name == names[0] })
+	known := at >= 0
+	if !known {
+		at = len(*f)
+		*f = append(*f, columnField{name: names[0], key: string(value.AppendCanonicalString(nil, names[0])) + ":"})
 	}
-}
-
-// of returns an object with the selected fields. Objects above them stay objects, so that they get no default.
-func (f columnFields) of(object map[string]any) map[string]any {
-	if f == nil {
-		return object
+	field := &(*f)[at]
+	switch {
+	case known && field.below == nil: // all of it is selected
+	case len(names) == 1:
+		field.below = nil
+	default:
+		field.below.add(names[1:])
 	}
-	selected := make(map[string]any, len(f))
-	for name, below := range f {
-		v, ok := object[name]
-		if !ok {
-			continue
-		}
-		if inner, ok := v.(map[string]any); ok {
-			v = below.of(inner)
-		}
-		selected[name] = v
-	}
-	return selected
 }

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,8 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestColumnFields checks which fields are selected, and that a table of them has the cells of whole objects. A field
-// that only a default of its parent has shows that parents are kept.
+// TestColumnFields checks which fields are selected, and that a table of them has the cells of whole objects.
 func TestColumnFields(t *testing.T) {
 	const manifest = `
 apiVersion: apiextensions.k8s.io/v1
@@ -75,7 +75,15 @@ spec:
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%v, not %v", got, want)
 			}
-			spec, _ := c.fields.of(object)["spec"].(map[string]any)
+			text, err := new(printer).appendFields(nil, object, c.fields)
+			var printed struct{ Spec map[string]any }
+			if err == nil {
+				err = json.Unmarshal(text, &printed)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := printed.Spec
 			selected := []string{}
 			for name := range spec {
 				selected = append(selected, name)
@@ -86,5 +94,36 @@ spec:
 				t.Errorf("selected: %q", selected)
 			}
 		})
+	}
+}
+
+// TestNestedRows: the rows of an object with items at its root are its items, with their own objects.
+func TestNestedRows(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	err := yaml.Unmarshal([]byte(`{metadata: {name: boxes.example.com}, spec: {group: example.com, scope: Namespaced,
+  names: {plural: boxes, singular: box, kind: Box, listKind: BoxList}, versions: [{name: v1, served: true, storage: true,
+  additionalPrinterColumns: [{name: A, type: string, jsonPath: .spec.a}],
+  schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`), crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := InProcess{}.Compile(t.Context(), crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := map[string]any{}
+	err = yaml.Unmarshal([]byte(`{apiVersion: example.com/v1, kind: Box, metadata: {name: b},
+  items: [{apiVersion: example.com/v1, kind: Box, metadata: {name: x}, spec: {a: 1, b: 2}}, {apiVersion: example.com/v1, kind: Box, metadata: {name: z}}]}`), &object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := newTableConvertor(d, crd, "v1").ConvertToTable(t.Context(), &unstructured.Unstructured{Object: object}, &metav1.TableOptions{})
+	if err != nil || len(table.Rows) != 2 {
+		t.Fatal(table, err)
+	}
+	for i, name := range []string{"x", "z"} {
+		if u, ok := table.Rows[i].Object.Object.(*unstructured.Unstructured); !ok || u.GetName() != name || table.Rows[i].Cells[0] != name {
+			t.Errorf("row %d: %v", i, table.Rows[i])
+		}
 	}
 }

@@ -140,6 +140,7 @@ func TestTableOptions(t *testing.T) {
 		{options: crdeval.TableOptions{RowObject: crdevalv1.RowObject_ROW_OBJECT_NONE}, want: `"object":null`},
 		{options: crdeval.TableOptions{RowObject: crdevalv1.RowObject_ROW_OBJECT_OBJECT}, want: `"lamps":1`},
 		{options: crdeval.TableOptions{WithoutColumns: true}, want: `"columnDefinitions":null`},
+		{options: crdeval.TableOptions{Decoded: true}, want: `"cells":["b",1,`},
 		{options: crdeval.TableOptions{ResourceVersion: "9", ContinueToken: "more", RemainingItemCount: 3},
 			want: `"metadata":{"resourceVersion":"9","continue":"more","remainingItemCount":3}`},
 		{options: crdeval.TableOptions{Subresource: "scale", WithoutColumns: true, Now: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)},

@@ -35,6 +35,8 @@ type TableOptions struct {
 	RowObject crdevalv1.RowObject
 	// WithoutColumns omits columnDefinitions, as an API server does from the second event of a watch on.
 	WithoutColumns bool
+	// Decoded says that objects of the table's version were read from the storage already: they get no defaults.
+	Decoded bool
 	// ResourceVersion, ContinueToken and RemainingItemCount are those of the list. They become metadata of the table.
 	ResourceVersion, ContinueToken string
 	RemainingItemCount             int64
@@ -45,7 +47,7 @@ type TableOptions struct {
 // TableWithOptions is Table with options. Without objects, the table has columns only, and s.CRD is required.
 func (c *Client) TableWithOptions(ctx context.Context, s Subject, o TableOptions, objects ...[]byte) ([]byte, error) {
 	request := &crdevalv1.TableRequest{
-		RowObject: o.RowObject, WithoutColumns: o.WithoutColumns,
+		RowObject: o.RowObject, WithoutColumns: o.WithoutColumns, Decoded: o.Decoded,
 		ResourceVersion: o.ResourceVersion, ContinueToken: o.ContinueToken, RemainingItemCount: o.RemainingItemCount,
 		Subresource: o.Subresource,
 	}

@@ -104,7 +104,7 @@ func (s *presentationService) tableOptions(r *crdevalv1.TableRequest) (o engine.
 	if strings.Count(r.GetText().GetLabelColumns(), ",") >= maxLabelColumns {
 		return o, invalid("text.label_columns", "text.label_columns has more than %d labels", maxLabelColumns)
 	}
-	o.NoHeaders, o.MaxBytes = r.GetWithoutColumns(), s.limits.MaxMessageBytes
+	o.NoHeaders, o.Decoded, o.MaxBytes = r.GetWithoutColumns(), r.GetDecoded(), s.limits.MaxMessageBytes
 	o.ResourceVersion, o.Continue = r.GetResourceVersion(), r.GetContinueToken()
 	return o, nil
 }

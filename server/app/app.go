@@ -23,6 +23,7 @@ import (
 	"github.com/crdeval/crdeval/server/conversion"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/inprocess"
+	"github.com/crdeval/crdeval/server/memory"
 	"github.com/crdeval/crdeval/server/registry"
 	"github.com/crdeval/crdeval/server/telemetry"
 	"github.com/crdeval/crdeval/server/transport"
@@ -215,7 +216,7 @@ const rejectedOther = "other" // such as streams and watches of one caller
 
 func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory(int64(a.config.Memory))
-	a.task(func(ctx context.Context) { paceCollector(ctx, limit) })
+	a.task(func(ctx context.Context) { memory.Pace(ctx, heapFloor(limit)) })
 	a.short = pressure(limit)
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls(

@@ -1,7 +1,10 @@
 package apiservertest
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -236,6 +239,52 @@ func testTable(t *testing.T, o Options) {
 	}
 	if !strings.Contains(string(table.Rows[0].Object.Raw), `"PartialObjectMetadata"`) {
 		t.Errorf("object of the row: %s", table.Rows[0].Object.Raw)
+	}
+}
+
+// TestPrintedTable: the table that the evaluator prints is the table that upstream's handler encodes.
+func TestPrintedTable(t *testing.T) { withEachEvaluator(t, testPrintedTable) }
+
+func testPrintedTable(t *testing.T, o Options) {
+	ctx := t.Context()
+	config := StartWith(t, o, definition(t))
+	for name, spec := range map[string]string{"a": `{"size":3}`, "b": `{"color":"<&>\u2028é\u0000"}`, "c": `{}`} {
+		_, err := client(t, config, "v1").Create(ctx, widget(name, spec), metav1.CreateOptions{FieldManager: "<m>"})
+		check(t, err)
+	}
+	c, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
+	check(t, err)
+	const printed = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	// Other media types in the first place, and this parameter, need upstream's handler.
+	const decoded = "application/json;as=Table;g=meta.k8s.io;v=v1"
+	for name, change := range map[string]func(*rest.Request){
+		"all":         func(*rest.Request) {},
+		"none":        func(r *rest.Request) { r.Param("labelSelector", "x=y") },
+		"pretty":      func(r *rest.Request) { r.Param("pretty", "true") },
+		"first":       func(r *rest.Request) { r.Param("limit", "1") },
+		"cached":      func(r *rest.Request) { r.Param("resourceVersion", "0") },
+		"v1beta1":     func(r *rest.Request) { r.AbsPath("/apis/example.com/v1beta1/widgets") },
+		"a wrong one": func(r *rest.Request) { r.Param("resourceVersion", "x") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			get := func(accept string) []any {
+				r := c.Get().AbsPath("/apis/example.com/v1/widgets").SetHeader("Accept", accept)
+				change(r)
+				result := r.Do(ctx)
+				text, _ := result.Raw()
+				code, content, kind := 0, any(nil), ""
+				result.StatusCode(&code).ContentType(&kind)
+				check(t, json.Unmarshal(text, &content))
+				lines := bytes.Count(text, []byte("\n"))
+				if code != http.StatusOK { // upstream's handler indents the Status
+					lines = 0
+				}
+				return []any{code, kind, lines, content}
+			}
+			if got, want := get(printed), get(decoded); !reflect.DeepEqual(got, want) {
+				t.Errorf("printed %v\nencoded %v", got, want)
+			}
+		})
 	}
 }
 

@@ -1,12 +1,11 @@
 package sidecar
 
 import (
+	"bytes"
 	"context"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdeval/crdeval/clients/apiserver"
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -56,7 +55,7 @@ var rowObjects = map[engine.RowObject]crdevalv1.RowObject{
 // PrintTable implements apiserver.Definition. It prints a long list with several calls.
 func (d *definition) PrintTable(
 	ctx context.Context, version string, objects []engine.Document, o engine.TableOptions,
-) (*metav1.Table, error) {
+) ([]byte, error) {
 	limits, err := call(ctx, d, func(ctx context.Context, _ *registration) (*crdevalv1.ServerLimits, error) {
 		return d.client.Limits(ctx)
 	})
@@ -64,7 +63,7 @@ func (d *definition) PrintTable(
 		return nil, err
 	}
 	request := &crdevalv1.TableRequest{
-		Catalog: d.catalog, Crd: d.name, Version: version, RowObject: rowObjects[o.Object], WithoutColumns: o.NoHeaders,
+		Catalog: d.catalog, Crd: d.name, Version: version, RowObject: rowObjects[o.Object], WithoutColumns: o.NoHeaders, Decoded: o.Decoded,
 		ResourceVersion: o.ResourceVersion, ContinueToken: o.Continue,
 	}
 	if o.RemainingItemCount != nil {
@@ -75,10 +74,11 @@ func (d *definition) PrintTable(
 	}
 	table, err := d.printPart(ctx, request, &objects, limits)
 	for err == nil && len(objects) > 0 {
-		var more *metav1.Table
+		var more []byte
 		request.WithoutColumns = true
 		if more, err = d.printPart(ctx, request, &objects, limits); err == nil {
-			table.Rows = append(table.Rows, more.Rows...)
+			_, rows, _ := bytes.Cut(more, []byte(`"rows":[`))
+			table = append(append(bytes.TrimSuffix(table, []byte("]}")), ','), rows...)
 		}
 	}
 	return table, err
@@ -87,7 +87,7 @@ func (d *definition) PrintTable(
 // printPart prints as many of the objects as fit in a call, at least one, and removes them from the list.
 func (d *definition) printPart(
 	ctx context.Context, request *crdevalv1.TableRequest, objects *[]engine.Document, limits *crdevalv1.ServerLimits,
-) (*metav1.Table, error) {
+) ([]byte, error) {
 	request.Objects = nil
 	capacity := limits.GetMaxMessageBytes() / 2
 	for _, o := range *objects {
@@ -108,5 +108,5 @@ func (d *definition) printPart(
 	if err != nil {
 		return nil, err
 	}
-	return apiserver.DecodeTable(r.GetTable().GetJson())
+	return r.GetTable().GetJson(), nil
 }

@@ -146,6 +146,12 @@ func (p *pass) plainOld(v *Version) bool {
 	return true
 }
 
+// acceptDecoded reads the parsed object as one that was read from storage before.
+func (p *pass) acceptDecoded(*Version) bool {
+	_, normalized := p.normalized()
+	return normalized
+}
+
 // acceptStored reads the parsed object as one from storage, and converts it to a version.
 func (p *pass) acceptStored(v *Version) bool {
 	meta, normalized := p.normalized()

@@ -68,8 +68,12 @@ func (p *pass) readStored() error {
 	if err := p.readOther(); err != nil {
 		return err
 	}
-	if v := p.plainRead(); v != nil {
-		if p.acceptStored(v) {
+	v, accepts := p.plainRead(), p.acceptStored
+	if p.r.Decoded && p.own != nil && p.own.Name == p.r.Target {
+		v, accepts = p.own, p.acceptDecoded
+	}
+	if v != nil {
+		if accepts(v) {
 			p.present(v)
 			return nil
 		}

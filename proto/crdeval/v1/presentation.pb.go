@@ -215,7 +215,10 @@ type TableRequest struct {
 	// "" for a table of the objects, or scale for a table of the Scale of one object, as `kubectl get --subresource=scale`
 	// requests it. Then `objects` has exactly one object, and the default of `resource_version` is its resourceVersion. The
 	// rejection is that of GetScale. INVALID_ARGUMENT for another value, or for another number of objects. Default: empty.
-	Subresource   string `protobuf:"bytes,15,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	Subresource string `protobuf:"bytes,15,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	// The objects were read from the storage already, for example by a server that lists them. Those of the table's
+	// version get no defaults. Default: false.
+	Decoded       bool `protobuf:"varint,16,opt,name=decoded,proto3" json:"decoded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,6 +356,13 @@ func (x *TableRequest) GetSubresource() string {
 		return x.Subresource
 	}
 	return ""
+}
+
+func (x *TableRequest) GetDecoded() bool {
+	if x != nil {
+		return x.Decoded
+	}
+	return false
 }
 
 // Response of Table.
@@ -2063,7 +2073,7 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"namespaces\x12\x16\n" +
 	"\x06labels\x18\x04 \x01(\bR\x06labels\x12\x1b\n" +
 	"\tshow_kind\x18\x05 \x01(\bR\bshowKind\x12#\n" +
-	"\rlabel_columns\x18\x06 \x01(\tR\flabelColumns\"\xc3\x04\n" +
+	"\rlabel_columns\x18\x06 \x01(\tR\flabelColumns\"\xdd\x04\n" +
 	"\fTableRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x12\x10\n" +
 	"\x03crd\x18\x02 \x01(\tR\x03crd\x12\x18\n" +
@@ -2081,7 +2091,8 @@ const file_crdeval_v1_presentation_proto_rawDesc = "" +
 	"\x10resource_version\x18\f \x01(\tR\x0fresourceVersion\x12%\n" +
 	"\x0econtinue_token\x18\r \x01(\tR\rcontinueToken\x120\n" +
 	"\x14remaining_item_count\x18\x0e \x01(\x03R\x12remainingItemCount\x12 \n" +
-	"\vsubresource\x18\x0f \x01(\tR\vsubresource\"\xa0\x01\n" +
+	"\vsubresource\x18\x0f \x01(\tR\vsubresource\x12\x18\n" +
+	"\adecoded\x18\x10 \x01(\bR\adecoded\"\xa0\x01\n" +
 	"\rTableResponse\x12*\n" +
 	"\x05table\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x05table\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x123\n" +

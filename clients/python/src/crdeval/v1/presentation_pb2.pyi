@@ -43,7 +43,7 @@ class TableText(_message.Message):
     def __init__(self, wide: _Optional[bool] = ..., no_headers: _Optional[bool] = ..., namespaces: _Optional[bool] = ..., labels: _Optional[bool] = ..., show_kind: _Optional[bool] = ..., label_columns: _Optional[str] = ...) -> None: ...
 
 class TableRequest(_message.Message):
-    __slots__ = ("catalog", "crd", "version", "revision", "objects", "now", "row_object", "text", "at_least", "crds", "without_columns", "resource_version", "continue_token", "remaining_item_count", "subresource")
+    __slots__ = ("catalog", "crd", "version", "revision", "objects", "now", "row_object", "text", "at_least", "crds", "without_columns", "resource_version", "continue_token", "remaining_item_count", "subresource", "decoded")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     CRD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +59,7 @@ class TableRequest(_message.Message):
     CONTINUE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     REMAINING_ITEM_COUNT_FIELD_NUMBER: _ClassVar[int]
     SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
+    DECODED_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     crd: str
     version: str
@@ -74,7 +75,8 @@ class TableRequest(_message.Message):
     continue_token: str
     remaining_item_count: int
     subresource: str
-    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., without_columns: _Optional[bool] = ..., resource_version: _Optional[str] = ..., continue_token: _Optional[str] = ..., remaining_item_count: _Optional[int] = ..., subresource: _Optional[str] = ...) -> None: ...
+    decoded: bool
+    def __init__(self, catalog: _Optional[str] = ..., crd: _Optional[str] = ..., version: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., row_object: _Optional[_Union[RowObject, str]] = ..., text: _Optional[_Union[TableText, _Mapping]] = ..., at_least: _Optional[str] = ..., crds: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., without_columns: _Optional[bool] = ..., resource_version: _Optional[str] = ..., continue_token: _Optional[str] = ..., remaining_item_count: _Optional[int] = ..., subresource: _Optional[str] = ..., decoded: _Optional[bool] = ...) -> None: ...
 
 class TableResponse(_message.Message):
     __slots__ = ("table", "text", "rejection", "revision")

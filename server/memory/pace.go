@@ -1,0 +1,74 @@
+// Package memory adapts a process to the memory that it may use.
+package memory
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+const (
+	maxGrowth      = 192 << 20
+	defaultPercent = 100 // of GOGC
+	minPercent     = 50
+	maxPercent     = 1600
+)
+
+// percent returns the GOGC for a live heap.
+func percent(live, floor int64) int {
+	if live <= 0 {
+		return maxPercent
+	}
+	large := min(max(maxGrowth*100/live, minPercent), defaultPercent)
+	return int(min(max((floor-live)*100/live, large), maxPercent))
+}
+
+// Pace sets GOGC after each collection until ctx ends, unless the environment sets GOGC. A heap may grow to floor, in
+// bytes, before a collection. A larger heap doubles, but grows by at most 192 MiB, or by half if that is more.
+//
+// With Go's default, a service with a small live heap and much garbage collects too often: with 10 MiB live, after
+// every 10 MiB, which is a batch or two.
+func Pace(ctx context.Context, floor int64) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	before := debug.SetGCPercent(defaultPercent)
+	defer debug.SetGCPercent(before)
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	collected := collections(ctx)
+	for set := defaultPercent; ; {
+		metrics.Read(sample)
+		// Setting GOGC stops the world for some microseconds, so small changes are skipped.
+		if p := percent(int64(sample[0].Value.Uint64()), floor); max(p-set, set-p) > set/8 {
+			debug.SetGCPercent(p)
+			set = p
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-collected:
+		}
+	}
+}
+
+// collections returns a channel with an element after each collection until ctx ends. It may combine several.
+func collections(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{}, 1)
+	var wait func()
+	wait = func() {
+		garbage := new([16]byte) // large enough not to share memory with other objects
+		runtime.AddCleanup(garbage, func(struct{}) {
+			select {
+			case done <- struct{}{}:
+			default:
+			}
+			if ctx.Err() == nil {
+				wait()
+			}
+		}, struct{}{})
+	}
+	wait()
+	return done
+}

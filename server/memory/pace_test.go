@@ -1,0 +1,17 @@
+package memory
+
+import "testing"
+
+func TestPercent(t *testing.T) {
+	const mib = 1 << 20
+	for _, tc := range []struct {
+		live, floor int64
+		want        int
+	}{
+		{0, 128 * mib, maxPercent}, {mib, 128 * mib, maxPercent}, {16 * mib, 128 * mib, 700}, {64 * mib, 128 * mib, 100}, {128 * mib, 128 * mib, 100}, {192 * mib, 128 * mib, 100}, {256 * mib, 128 * mib, 75}, {1024 * mib, 128 * mib, 50},
+	} {
+		if got := percent(tc.live, tc.floor); got != tc.want {
+			t.Errorf("%d MiB alive, floor %d MiB: GOGC %d, want %d", tc.live/mib, tc.floor/mib, got, tc.want)
+		}
+	}
+}
