@@ -83,7 +83,7 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 		MaxErrorDetails: maxErrorDetails, MaxErrorBytes: maxErrorBytes,
 		MaxTraces: engine.MaxTraces, MaxTraceSteps: engine.MaxTraceSteps, MaxTraceValueBytes: engine.MaxTraceValueBytes,
 		MaxStreams: int32(l.MaxStreams), MaxStreamsPerCaller: int32(l.MaxStreamsPerCaller),
-		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamWindow, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller), MaxWatches: int32(l.MaxWatches),
+		MaxStreamItems: maxStreamItems, MaxStreamWindow: maxStreamItems, MaxWatchesPerCaller: int32(l.MaxWatchesPerCaller), MaxWatches: int32(l.MaxWatches),
 	}
 	if l.MaxItemTime > 0 {
 		m.MaxItemTime = durationpb.New(l.MaxItemTime)

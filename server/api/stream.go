@@ -62,27 +62,30 @@ type streamRequest interface {
 	proto.Message
 }
 
-// A stream is a call of AdmitStream or ReadStream. One goroutine receives messages, one evaluates their items, and one
-// sends the results, all in the order of the items.
+// A stream is a call of AdmitStream or ReadStream. One goroutine receives a message, evaluates its items and sends the
+// results before it receives the next message, which waits in the connection. Each goroutine more would cost a single
+// item tens of microseconds.
 type stream[M streamRequest, R any] struct {
 	streamKind[M, R]
-	service   *evaluationService
-	slot      *streamSlot
-	opened    *batch // that of the first message, with the options of all
-	window    *window
-	received  chan *chunk[R] // closed after the last
-	evaluated chan *chunk[R] // likewise
-	next      int64          // the index of the next item
-	closing   atomic.Bool    // rejects messages that are received from now on
-	finished  atomic.Bool    // no message is received anymore
-	ended     error          // why receiving ended, nil at the end of the stream; valid when received is closed
+	service    *evaluationService
+	slot       *streamSlot
+	opened     *batch        // that of the first message, with the options of all
+	next       int64         // the index of the next item
+	evaluating sync.Mutex    // held while items are evaluated
+	closing    atomic.Bool   // the server drains: no more messages are received
+	state      atomic.Uint32 // streamBusy, streamReceiving or streamEnded
 }
+
+const (
+	streamBusy uint32 = iota // with a message
+	streamReceiving
+	streamEnded // no message is answered anymore
+)
 
 // A chunk has the items of one message and their results.
 type chunk[R any] struct {
 	*batch        // its budget bounds the results that wait
 	first   int64 // the index of the first item
-	bytes   int64 // of the message and the results
 	results []*R
 	failed  []error // by item: the error of a result that does not fit in the budget
 }
@@ -108,10 +111,7 @@ func serveStream[M streamRequest, R, Req, Res any](
 		return err
 	}
 	ctx = s.faults.withFlow(ctx, first)
-	t := &stream[M, R]{
-		streamKind: kind, service: s, slot: slot, window: newWindow(&s.streams.memory),
-		received: make(chan *chunk[R], maxStreamWindow), evaluated: make(chan *chunk[R]),
-	}
+	t := &stream[M, R]{streamKind: kind, service: s, slot: slot}
 	if t.opened, err = s.open(ctx, first); err != nil {
 		return err
 	}
@@ -150,109 +150,102 @@ func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, 
 	}
 }
 
-// run receives, evaluates and sends until one of them ends or the slot is lost.
+// run answers messages until the stream ends, the server drains or the slot is lost.
 func (t *stream[M, R]) run(ctx context.Context, first M) error {
 	running, stop := context.WithCancelCause(ctx)
-	var evaluating, others sync.WaitGroup
 	defer func() {
 		stop(nil)
-		evaluating.Wait()
-		// Receiving and sending may end only after the call: nothing else unblocks them.
-		go func() {
-			others.Wait()
-			t.window.close()
-		}()
+		t.evaluating.Lock() // waits for the evaluation of the last message, after which there is none
+		t.evaluating.Unlock()
 	}()
-	evaluating.Go(func() { t.evaluateAll(running) })
-	others.Go(func() { t.receiveAll(running, first) })
-	sent := make(chan error, 1)
-	others.Go(func() { sent <- t.sendAll(running) })
-	select {
-	case err := <-sent:
-		return err
-	case err := <-t.slot.lost:
-		return err
-	}
-}
-
-// receiveAll receives messages, each when the window allows it.
-func (t *stream[M, R]) receiveAll(ctx context.Context, first M) {
-	defer close(t.received)
-	defer t.finished.Store(true)
-	defer recoverStream("receiving from", &t.ended)
-	t.enqueue(first, t.opened.view)
-	for t.ended == nil {
-		if t.ended = t.window.wait(ctx); t.ended != nil {
-			return
-		}
-		m, err := t.receive()
-		switch {
-		case errors.Is(err, io.EOF):
-			return
-		case err != nil:
-			t.ended = err
-		case t.closing.Load():
-			t.ended = errStreamDraining
-		default:
-			t.slot.touch()
-			t.ended = t.accept(ctx, m)
+	ended := make(chan error, 1)
+	// Only the end of the call unblocks a goroutine that receives or sends.
+	go func() { ended <- t.answerAll(running, first) }()
+	draining := t.service.streams.draining
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case err := <-t.slot.lost:
+			return err
+		case <-draining:
+			draining = nil
+			if t.closing.Store(true); t.state.CompareAndSwap(streamReceiving, streamEnded) {
+				return errStreamDraining
+			}
 		}
 	}
 }
 
-// accept checks a message after the first and enqueues its items. They use the current view of the catalog.
-func (t *stream[M, R]) accept(ctx context.Context, m M) error {
+// answerAll answers the first message and those that it receives.
+func (t *stream[M, R]) answerAll(ctx context.Context, m M) (err error) {
+	defer recoverStream("serving", &err)
+	view := t.opened.view
+	for {
+		if err := t.answer(ctx, m, view); err != nil {
+			return err
+		}
+		t.state.Store(streamReceiving)
+		if t.closing.Load() {
+			return errStreamDraining
+		}
+		if err := t.service.streams.waitForMemory(ctx); err != nil {
+			return err
+		}
+		if m, err = t.receive(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if !t.state.CompareAndSwap(streamReceiving, streamBusy) {
+			return errStreamDraining
+		}
+		t.slot.touch()
+		if view, err = t.check(ctx, m); err != nil {
+			return err
+		}
+	}
+}
+
+// check checks a message after the first. It returns the current view of the catalog, which its items use.
+func (t *stream[M, R]) check(ctx context.Context, m M) (registry.View, error) {
 	switch {
 	case m.GetCatalog() != "" || m.GetOptions() != nil || len(m.GetCrds()) > 0 || m.GetAtLeast() != "" || t.hasOptions(m):
-		return invalid("items", "a message after the first must have items only: the first message sets the other fields for the whole stream")
+		return nil, invalid("items", "a message after the first must have items only: the first message sets the other fields for the whole stream")
 	case len(m.GetItems()) == 0:
-		return invalid("items", "a message after the first has no items: send 1 to %d", maxStreamItems)
+		return nil, invalid("items", "a message after the first has no items: send 1 to %d", maxStreamItems)
 	}
 	if err := checkStreamItems(m); err != nil {
-		return err
+		return nil, err
 	}
-	view, err := openView(ctx, t.service.registry, t.opened.catalog, "", t.opened.inlineCrds)
-	if err != nil {
-		return err
-	}
-	t.enqueue(m, view)
-	return nil
+	return openView(ctx, t.service.registry, t.opened.catalog, "", t.opened.inlineCrds)
 }
 
 func checkStreamItems(m streamRequest) error {
 	return checkLength(m.GetItems(), "items in a message", "max_stream_items", maxStreamItems)
 }
 
-// enqueue passes the items of a message on. It does not block: received has capacity for the whole window.
-func (t *stream[M, R]) enqueue(m M, view registry.View) {
+// answer evaluates the items of a message and sends the results.
+func (t *stream[M, R]) answer(ctx context.Context, m M, view registry.View) error {
 	n, o := len(m.GetItems()), t.opened
 	if n == 0 {
-		return
+		return nil
 	}
 	c := &chunk[R]{
 		batch: &batch{catalog: o.catalog, view: view, items: m.GetItems(), options: o.options, timeout: o.timeout, limits: o.limits, faults: o.faults},
-		first: t.next, bytes: int64(proto.Size(m)), results: make([]*R, n), failed: make([]error, n),
+		first: t.next, results: make([]*R, n), failed: make([]error, n),
 	}
 	c.budget.reset(min(maxStreamResultBytes, t.service.limits.MaxMessageBytes/2), 0)
 	t.next += int64(n)
-	t.window.add(n, c.bytes)
-	t.received <- c
+	if err := t.evaluateChunk(ctx, c); err != nil {
+		return err
+	}
+	return t.sendChunk(ctx, c)
 }
 
-// evaluateAll evaluates the items of all chunks.
-func (t *stream[M, R]) evaluateAll(ctx context.Context) {
-	for {
-		var c *chunk[R]
-		var more bool
-		select {
-		case c, more = <-t.received:
-		case <-ctx.Done():
-			return
-		}
-		if !more {
-			close(t.evaluated)
-			return
-		}
+// evaluateChunk evaluates the items of a chunk.
+func (t *stream[M, R]) evaluateChunk(ctx context.Context, c *chunk[R]) error {
+	return t.unlessEnded(ctx, func() {
 		c.run(ctx, t.service.scheduler, func(ctx context.Context, r *resolver, i int) (err error) {
 			defer t.slot.touch()
 			c.results[i], err = t.evaluate(c.batch, ctx, r, c.items[i])
@@ -264,40 +257,18 @@ func (t *stream[M, R]) evaluateAll(ctx context.Context) {
 				c.results[i] = t.fail(c.itemStatus(ctx, err))
 			}
 		})
-		results := c.budget.used()
-		c.bytes += results
-		t.window.add(0, results)
-		select {
-		case t.evaluated <- c:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
-// sendAll sends the results of all chunks, until there are no more or the server drains.
-func (t *stream[M, R]) sendAll(ctx context.Context) (err error) {
-	defer recoverStream("sending to", &err)
-	draining := t.service.streams.draining
-	for {
-		if t.closing.Load() && !t.finished.Load() && t.window.items.Load() == 0 {
-			return errStreamDraining
-		}
-		select {
-		case <-draining:
-			draining = nil
-			t.closing.Store(true)
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case c, more := <-t.evaluated:
-			if !more {
-				return t.ended
-			}
-			if err := t.sendChunk(ctx, c); err != nil {
-				return err
-			}
-		}
+// unlessEnded calls f unless ctx has ended. The call does not return before f.
+func (t *stream[M, R]) unlessEnded(ctx context.Context, f func()) error {
+	t.evaluating.Lock()
+	defer t.evaluating.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
+	f()
+	return nil
 }
 
 // sendChunk sends the results of a chunk. It evaluates those that did not fit again and sends each in its own message.
@@ -311,6 +282,20 @@ func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
 			return err
 		}
 		c.budget.reset(t.service.limits.MaxMessageBytes, 0)
+		if err := t.evaluateAgain(ctx, c, i); err != nil {
+			return err
+		}
+		if err := t.sendRange(c, i, i+1); err != nil {
+			return err
+		}
+		sent = i + 1
+	}
+	return t.sendRange(c, sent, len(c.items))
+}
+
+// evaluateAgain evaluates an item of a chunk alone.
+func (t *stream[M, R]) evaluateAgain(ctx context.Context, c *chunk[R], i int) error {
+	return t.unlessEnded(ctx, func() {
 		r := resolver{view: c.view, limits: c.limits}
 		if err := t.service.scheduler.Run(ctx, func(ctx context.Context) error {
 			return c.evaluate(ctx, &r, i, func(ctx context.Context, r *resolver, i int) (err error) {
@@ -320,19 +305,7 @@ func (t *stream[M, R]) sendChunk(ctx context.Context, c *chunk[R]) error {
 		}); err != nil {
 			c.results[i] = t.fail(c.itemStatus(ctx, c.addVersion(&r, c.items[i], err)))
 		}
-		result := c.budget.used()
-		t.window.add(0, result)
-		if err := t.sendRange(c, i, i+1); err != nil {
-			return err
-		}
-		t.window.remove(0, result)
-		sent = i + 1
-	}
-	if err := t.sendRange(c, sent, len(c.items)); err != nil {
-		return err
-	}
-	t.window.remove(len(c.items), c.bytes)
-	return nil
+	})
 }
 
 // sendRange sends some results of a chunk. It blocks while the caller does not read.

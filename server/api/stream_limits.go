@@ -7,21 +7,16 @@ import (
 	"time"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/flow"
 )
 
 const (
 	// maxStreamItems bounds the items of a message.
 	maxStreamItems = 100
-	// maxStreamWindow bounds the items of a stream that were received and not yet answered.
-	maxStreamWindow = 1000
-	// maxStreamBytes bounds the messages and results of a stream when it receives a message. That message may exceed it.
-	maxStreamBytes = 16 << 20
 	// maxStreamResultBytes bounds the results of a message that wait. One that does not fit is discarded, and evaluated
-	// again in its turn. The results of at most two messages wait.
+	// again in its turn.
 	maxStreamResultBytes = 8 << 20
-	// streamMessages bounds the memory of all streams, in messages of maximum size. Beyond it, each takes one at a time.
-	streamMessages = 4
-	// maxMemoryWait bounds the wait of a stream that holds nothing while memory is short.
+	// maxMemoryWait bounds the wait of a stream while memory is short.
 	maxMemoryWait = 5 * time.Second
 	// memoryPollInterval is the interval at which streams check whether memory is still short.
 	memoryPollInterval = 50 * time.Millisecond
@@ -33,7 +28,7 @@ type streamSlots struct {
 	max, maxPerCaller int
 	maxIdle           time.Duration
 	caller            func(context.Context) string
-	memory            streamMemory
+	short             func() bool     // reports whether memory is short
 	draining          <-chan struct{} // nil: never
 	start             time.Time
 
@@ -44,7 +39,7 @@ type streamSlots struct {
 func newStreamSlots(o *Options) *streamSlots {
 	return &streamSlots{
 		max: o.Limits.MaxStreams, maxPerCaller: o.Limits.MaxStreamsPerCaller, maxIdle: o.MaxStreamIdle, caller: o.Caller,
-		memory: newStreamMemory(o.Limits.MaxMessageBytes, o.UnderPressure), draining: o.Draining, start: time.Now(),
+		short: o.UnderPressure, draining: o.Draining, start: time.Now(),
 		taken: map[*streamSlot]struct{}{},
 	}
 }
@@ -120,17 +115,6 @@ func (slot *streamSlot) release() {
 	delete(slot.of.taken, slot)
 }
 
-// streamMemory counts what all streams hold. A stream waits while memory is short, as for a caller that does not read.
-type streamMemory struct {
-	held  *atomic.Int64
-	max   int64
-	short func() bool
-}
-
-func newStreamMemory(maxMessageBytes int, short func() bool) streamMemory {
-	return streamMemory{held: new(atomic.Int64), max: streamMessages * int64(maxMessageBytes), short: short}
-}
-
 // errMemoryShort ends a stream for which there is no memory.
 var errMemoryShort = &Error{
 	Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED,
@@ -138,57 +122,16 @@ var errMemoryShort = &Error{
 		"or give the server more memory",
 }
 
-// A window counts the items and bytes of a stream that were received and not yet answered. One goroutine waits for it.
-type window struct {
-	memory       *streamMemory
-	items, bytes atomic.Int64
-	removed      chan struct{} // has an element if something was removed since the last look
-}
-
-func newWindow(m *streamMemory) *window { return &window{memory: m, removed: make(chan struct{}, 1)} }
-
-// wait waits until there is capacity for the largest message and memory is not short. A stream that holds nothing waits
-// for memory only for a while.
-func (w *window) wait(ctx context.Context) error {
-	var late <-chan time.Time
-	for {
-		items, bytes := w.items.Load(), w.bytes.Load()
-		var poll <-chan time.Time
-		if items == 0 || items <= maxStreamWindow-maxStreamItems && bytes < maxStreamBytes && w.memory.held.Load() < w.memory.max {
-			if !w.memory.short() {
-				return ctx.Err()
-			}
-			poll = time.After(memoryPollInterval)
-		}
-		if items == 0 && late == nil {
-			late = time.After(maxMemoryWait)
-		}
-		select {
-		case <-w.removed:
-		case <-poll:
-		case <-late:
+// waitForMemory waits while memory is short, but not for long.
+func (s *streamSlots) waitForMemory(ctx context.Context) error {
+	for end := time.Now().Add(maxMemoryWait); s.short(); {
+		if time.Now().After(end) {
 			return errMemoryShort
-		case <-ctx.Done():
+		}
+		flow.Sleep(ctx, memoryPollInterval)
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
+	return nil
 }
-
-// add adds items, and bytes.
-func (w *window) add(items int, bytes int64) {
-	w.items.Add(int64(items))
-	w.bytes.Add(bytes)
-	w.memory.held.Add(bytes)
-}
-
-// remove removes items, and bytes.
-func (w *window) remove(items int, bytes int64) {
-	w.add(-items, -bytes)
-	select {
-	case w.removed <- struct{}{}:
-	default:
-	}
-}
-
-// close removes everything when the stream has ended.
-func (w *window) close() { w.memory.held.Add(-w.bytes.Swap(0)) }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,46 +102,34 @@ func wantLost(t *testing.T, slot *streamSlot, limit string) {
 	}
 }
 
-// TestStreamMemory checks that what all streams hold delays the second message of each, and not the first.
-func TestStreamMemory(t *testing.T) { synctest.Test(t, testStreamMemory) }
-
-func testStreamMemory(t *testing.T) {
-	short := false
-	m := newStreamMemory(100, func() bool { return short })
-	waits := func(w *window) bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		err := w.wait(ctx)
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waiting: %v", err)
+// TestStreamMemory checks that a stream waits while memory is short, and ends if it stays short.
+func TestStreamMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		short := atomic.Bool{}
+		s := &streamSlots{short: short.Load}
+		wait := func() time.Duration {
+			start := time.Now()
+			if err := s.waitForMemory(t.Context()); err != nil {
+				t.Error(err)
+			}
+			return time.Since(start)
 		}
-		return err != nil
-	}
-	a, b := newWindow(&m), newWindow(&m)
-	a.add(1, 399)
-	if waits(a) || waits(b) {
-		t.Error("there is memory for a message, and it has to wait")
-	}
-	b.add(1, 1)
-	if !waits(a) || !waits(b) || waits(newWindow(&m)) {
-		t.Error("there must be memory for the first message of each stream, and not for a second")
-	}
-	b.remove(1, 1)
-	short = true
-	if !waits(a) || !waits(b) {
-		t.Error("memory is short, and a message is received")
-	}
-	if err := b.wait(t.Context()); !errors.Is(err, errMemoryShort) {
-		t.Errorf("memory stays short: %v", err)
-	}
-	time.AfterFunc(10*time.Millisecond, func() { a.remove(1, 300) })
-	short = false
-	if err := a.wait(t.Context()); err != nil {
-		t.Error(err)
-	}
-	a.close()
-	b.close()
-	if held := m.held.Load(); held != 0 {
-		t.Errorf("%d bytes are still counted", held)
-	}
+		if waited := wait(); waited != 0 {
+			t.Errorf("waited %v", waited)
+		}
+		short.Store(true)
+		time.AfterFunc(time.Second, func() { short.Store(false) })
+		if waited := wait(); waited < time.Second || waited > time.Second+memoryPollInterval {
+			t.Errorf("waited %v", waited)
+		}
+		short.Store(true)
+		if err := s.waitForMemory(t.Context()); !errors.Is(err, errMemoryShort) {
+			t.Errorf("memory stays short: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := s.waitForMemory(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the call ends: %v", err)
+		}
+	})
 }

@@ -77,8 +77,8 @@ type ServerLimits struct {
 	MaxStoredVersions int32 `protobuf:"varint,21,opt,name=max_stored_versions,json=maxStoredVersions,proto3" json:"max_stored_versions,omitempty"`
 	// Items in one message of AdmitStream and ReadStream. Value: 100.
 	MaxStreamItems int32 `protobuf:"varint,22,opt,name=max_stream_items,json=maxStreamItems,proto3" json:"max_stream_items,omitempty"`
-	// Items of one stream that are in flight: received but without a returned result. Further items wait in the
-	// connection. Value: 1,000.
+	// Items of one stream that are in flight: received but without a returned result. They are the items of one message.
+	// Further messages wait in the connection. Value: 100.
 	MaxStreamWindow int32 `protobuf:"varint,23,opt,name=max_stream_window,json=maxStreamWindow,proto3" json:"max_stream_window,omitempty"`
 	// Calls of AdmitStream and ReadStream that one caller may have open. If the caller opens more, its longest idle
 	// stream ends with OVERLOADED if it was idle for at least a minute. Otherwise the new call gets OVERLOADED. A caller
