@@ -134,7 +134,7 @@ func (r *resource) destroy() {
 	}
 }
 
-// withCodec sets the codec of the storage.
+// withCodec sets the codec of the storage, whose watch cache starts with the first list or watch.
 type withCodec struct {
 	generic.RESTOptionsGetter
 	codec storageCodec
@@ -145,7 +145,7 @@ func (g withCodec) GetRESTOptions(r schema.GroupResource, example runtime.Object
 	if err == nil {
 		config := *o.StorageConfig
 		config.Codec = g.codec
-		o.StorageConfig = &config
+		o.StorageConfig, o.Decorator = &config, lazily(o.Decorator)
 	}
 	return o, err
 }
