@@ -20,7 +20,7 @@ import (
 
 // Evaluator compiles CRDs. It is safe for concurrent use.
 type Evaluator interface {
-	// Compile compiles a CRD as it is stored, and does not judge it.
+	// Compile compiles a CRD as it is stored, and does not judge it. The Definition may keep the CRD: do not change it.
 	Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (Definition, error)
 }
 

@@ -23,7 +23,7 @@ import (
 type definition struct {
 	*Evaluator
 	name         string
-	manifest     []byte
+	crd          *apiextensionsv1.CustomResourceDefinition // that of the informer, not to be changed
 	notOlderThan int64
 	management   map[string]engine.FieldManagement // of the served versions
 	selectable   map[string]*engine.FieldReader    // of the served versions
@@ -40,12 +40,8 @@ type registration struct {
 
 // Compile implements apiserver.Evaluator.
 func (e *Evaluator) Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (apiserver.Definition, error) {
-	manifest, err := manifestOf(crd)
-	if err != nil {
-		return nil, err
-	}
 	d := &definition{
-		Evaluator: e, name: crd.Name, manifest: manifest, notOlderThan: resourceVersion(crd),
+		Evaluator: e, name: crd.Name, crd: crd, notOlderThan: resourceVersion(crd),
 		selectable: map[string]*engine.FieldReader{},
 	}
 	// The server would convert the objects of a stream with one call of a webhook, so one could fail because of another.
@@ -84,8 +80,12 @@ func manifestOf(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 func (d *definition) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
+	manifest, err := manifestOf(d.crd)
+	if err != nil {
+		return err
+	}
 	request := &crdevalv1.RegisterCrdRequest{
-		Catalog: d.catalog, Manifest: jsonDocument(d.manifest), AsStored: true, NotOlderThan: d.notOlderThan,
+		Catalog: d.catalog, Manifest: jsonDocument(manifest), AsStored: true, NotOlderThan: d.notOlderThan,
 	}
 	r, err := d.client.Registry().RegisterCrd(ctx, request)
 	if reasonOf(err) == reasonCatalogNotFound {
