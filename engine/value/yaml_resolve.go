@@ -65,8 +65,7 @@ func (s *yamlScanner) resolved(at int, text []byte, special bool) bool {
 		kind = word(text)
 	case isNumber:
 		from := len(s.out)
-		kind = s.appendNumber(text)
-		if kind == Int {
+		if kind = s.appendNumber(text); kind == Int {
 			end := len(s.out)
 			s.out = s.out[:from]
 			n := s.add(Int, at)
@@ -121,17 +120,17 @@ func decimal(text []byte) bool {
 var yamlFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // maxNumber is the length in bytes from which a number is a doubt.
-const maxNumber = 64
+const maxNumber = 256
 
 // appendNumber appends a number as encoding/json prints it and returns Int. For other texts it returns String, and
-// doubtful for times, infinities and texts that are not numbers of the usual form.
+// doubtful for infinities and unusual numbers.
 func (s *yamlScanner) appendNumber(text []byte) Kind {
 	if decimal(text) {
 		s.out = append(s.out, text...)
 		return Int
 	}
 	if len(text) > len("2006-") && text[4] == '-' && decimalDigits(text[:4]) {
-		return doubtful // a time
+		return String // also if it is a time, which go.yaml.in/yaml/v2 keeps as written
 	}
 	unsigned := text
 	if text[0] == '-' || text[0] == '+' {
@@ -170,15 +169,18 @@ func (s *yamlScanner) appendNumber(text []byte) Kind {
 		s.out = strconv.AppendInt(s.out, v, 10)
 		return Int
 	}
-	if _, err := strconv.ParseUint(plain, 0, 64); err == nil || strings.HasPrefix(plain, "0b") || strings.HasPrefix(plain, "-0b") {
+	if _, err := strconv.ParseUint(plain, 0, 64); err == nil {
 		return doubtful
+	}
+	if digits, ok := strings.CutPrefix(strings.TrimPrefix(plain, "-"), "0b"); ok && strings.Trim(digits, "+-01") == "" {
+		return doubtful // the library accepts signs and large values here
 	}
 	if !yamlFloat.MatchString(plain) {
 		return String
 	}
 	v, err := strconv.ParseFloat(plain, 64)
 	if err != nil {
-		return doubtful
+		return String
 	}
 	s.out = appendFloat(s.out, v)
 	return Int

@@ -6,17 +6,24 @@ func (s *yamlScanner) blockScalar() bool {
 	literal, at := text[s.i] == '|', s.i
 	chomp, increment := byte(0), 0
 	i := s.i + 1
+header:
 	for ; i < len(text) && text[i] != '\n'; i++ {
 		switch c := text[i]; {
 		case (c == '+' || c == '-') && chomp == 0:
 			chomp = c
 		case c >= '1' && c <= '9' && increment == 0:
 			increment = int(c - '0')
+		case c == ' ':
+			if s.i = i; !s.restOfLine() {
+				return false
+			}
+			i = s.i - 1
+			break header
 		default:
 			return false
 		}
 	}
-	if i == len(text) {
+	if i == len(text) || text[i] != '\n' {
 		return false
 	}
 	n := s.add(String, at)

@@ -13,7 +13,7 @@ type plainPart struct {
 	special  bool // it has quotes or backslashes
 }
 
-// notPlain has the bytes with which no plain scalar begins, and the dash, with which some do.
+// notPlain has the bytes with which no plain scalar begins, and dash and colon, with which some do.
 var notPlain = func() (table [256]bool) {
 	for _, c := range " \t\n-?:,[]{}#&*!|>'\"%@`" {
 		table[c] = true
@@ -23,7 +23,7 @@ var notPlain = func() (table [256]bool) {
 
 // plainLine reads the first line of a plain scalar.
 func (s *yamlScanner) plainLine(i int) (p plainPart, ok bool) {
-	if c := s.text[i]; notPlain[c] && (c != '-' || i+1 == len(s.text) || s.text[i+1] <= ' ') {
+	if c := s.text[i]; notPlain[c] && (c != '-' && c != ':' || i+1 == len(s.text) || s.text[i+1] <= ' ') {
 		return p, false
 	}
 	return s.plainPart(i)
