@@ -31,6 +31,7 @@ type Doc struct {
 	roots      [4]uint32      // root of the last parse, by Source
 	duplicates [4]int         // the bytes of the paths of the duplicate keys that it found, by Source
 	yaml       [4]*YAMLSource // set if the source was parsed from YAML
+	scans      [4]*yamlScan   // memory of scanYAML, by Source
 	index      [4]textIndex
 	original   *Doc     // unedited parse of the request, for positions
 	finder     *Finder  // of original
@@ -71,6 +72,13 @@ func (d *Doc) Release() {
 	if cap(d.Nodes) > maxPooledNodes || cap(d.Slots) > 4*maxPooledNodes || cap(d.table) > 4*maxPooledNodes ||
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return
+	}
+	for s, m := range d.scans {
+		if m != nil && (cap(m.json) > maxPooledBytes || cap(m.places) > maxPooledNodes) {
+			d.scans[s] = nil
+		} else if m != nil {
+			m.source = YAMLSource{}
+		}
 	}
 	pool.Put(d)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	sigsyaml "sigs.k8s.io/yaml"
@@ -17,7 +18,8 @@ func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error)
 	return root, err
 }
 
-// ConvertYAML is ParseYAML and YAMLToJSON in one. It returns the JSON text, even if the Doc cannot parse it.
+// ConvertYAML is ParseYAML and YAMLToJSON in one. It returns the JSON text even if the Doc cannot parse it. The text and
+// the YAMLSource are valid until the Doc is released, or parses other YAML for the source.
 func (d *Doc) ConvertYAML(src []byte, s Source, l Limits) (json []byte, y *YAMLSource, root uint32, err error) {
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
 		var ok bool
@@ -57,9 +59,9 @@ func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (roo
 func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
 		d := Acquire()
-		y, _, ok, _ := d.scanYAML(src, Request, l.MaxDepth)
-		d.Release()
-		if ok {
+		defer d.Release()
+		if scan, _, ok, _ := d.scanYAML(src, Request, l.MaxDepth); ok {
+			y = &YAMLSource{text: src, json: bytes.Clone(scan.json), places: slices.Clone(scan.places)}
 			return y.json, y, nil
 		}
 	}

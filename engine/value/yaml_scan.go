@@ -2,7 +2,6 @@ package value
 
 import (
 	"bytes"
-	"slices"
 	"sync"
 )
 
@@ -20,6 +19,8 @@ type yamlScanner struct {
 	column  int  // of the byte at i in its line if it is the first of the line that is not a space; else unknown
 	pending bool // the value of a key or dash has not begun
 	key     pendingKey
+	part    plainPart  // the last one
+	name    scannedKey // the last one
 
 	out      []byte  // the JSON text
 	frames   []frame // the open containers
@@ -63,7 +64,7 @@ const (
 var yamlScanners = sync.Pool{New: func() any { return new(yamlScanner) }}
 
 // scanYAML parses an ordinary YAML document. ok is false on a doubt, and then the Doc is unchanged. The error is nil or
-// ErrStopped.
+// ErrStopped. The YAMLSource is valid until the Doc is released, or scans another document for the source.
 func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root uint32, ok bool, err error) {
 	ascii, valid := plainText(text)
 	arena := len(d.Src[Arena])
@@ -74,16 +75,22 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 		d.Nodes = append(d.Nodes, Node{})
 	}
 	before := len(d.Nodes)
-	y = new(YAMLSource)
+	m := d.scans[s]
+	if m == nil {
+		m = new(yamlScan)
+		d.scans[s] = m
+	}
 	r := yamlScanners.Get().(*yamlScanner)
-	r.begin(d, text, s, min(maxDepth, maxScannedDepth), ascii)
+	r.begin(d, m, text, s, min(maxDepth, maxScannedDepth), ascii)
 	ok = r.document() && (!r.unsorted || r.sort(before))
 	root = d.Nodes[0].First
 	d.Nodes[0] = Node{}
+	m.json, m.places = r.out, r.places
 	if ok {
-		y.text, y.json, y.places = text, bytes.Clone(r.out), slices.Clone(r.places)
-		d.Src[s] = y.json
+		d.Src[s] = m.json
 		d.forget(s)
+		m.source = YAMLSource{text: text, json: m.json, places: m.places}
+		y = &m.source
 		d.roots[s], d.yaml[s] = root, y
 	} else {
 		if r.stopped {
@@ -91,17 +98,24 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 		}
 		d.Nodes, d.Src[Arena] = d.Nodes[:before], d.Src[Arena][:arena]
 	}
-	r.doc, r.text = nil, nil
-	if cap(r.out) <= maxPooledBytes && cap(r.places) <= maxPooledNodes && cap(r.sorter.nodes) <= maxPooledNodes {
+	r.doc, r.text, r.out, r.places = nil, nil, nil, nil
+	if cap(r.sorter.nodes) <= maxPooledNodes {
 		yamlScanners.Put(r)
 	}
 	return y, root, ok, err
 }
 
-func (s *yamlScanner) begin(d *Doc, text []byte, source Source, maxDepth int, ascii bool) {
+// yamlScan is the memory of a Doc for a document that was scanned. The next scan reuses it.
+type yamlScan struct {
+	json   []byte
+	places []place
+	source YAMLSource
+}
+
+func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, maxDepth int, ascii bool) {
 	s.doc, s.text, s.source, s.maxDepth, s.ascii = d, text, source, maxDepth, ascii
 	s.i, s.column, s.pending, s.key = 0, unknown, true, pendingKey{at: noKey}
-	s.out, s.places, s.unsorted, s.stopped = s.out[:0], s.places[:0], false, false
+	s.out, s.places, s.unsorted, s.stopped = m.json[:0], m.places[:0], false, false
 	s.frames = append(s.frames[:0], frame{column: -1, sequence: true})
 }
 
@@ -170,9 +184,7 @@ func (s *yamlScanner) nextLine() bool {
 	for {
 		if column == unknown {
 			begin := i
-			for i < len(text) && text[i] == ' ' {
-				i++
-			}
+			i = spaces(text, i)
 			column = i - begin
 		}
 		s.i, s.column = i, column
@@ -222,13 +234,12 @@ const noKey = ^uint32(0)
 
 // member reads a member of the innermost mapping.
 func (s *yamlScanner) member() bool {
-	k, ok := s.readKey()
-	return ok && s.addKey(k) && s.afterKey(k)
+	return s.readKey() && s.addKey() && s.afterKey()
 }
 
 // afterKey reads what follows a key in its line.
-func (s *yamlScanner) afterKey(k scannedKey) bool {
-	s.i = k.colon + 1
+func (s *yamlScanner) afterKey() bool {
+	s.i = s.name.colon + 1
 	s.key.empty = uint32(s.i)
 	return s.restOfLine() || s.value(0, false)
 }
@@ -245,10 +256,8 @@ func (s *yamlScanner) value(column int, nested bool) bool {
 	case '[', '{':
 		return s.flow() && s.restOfLine()
 	case '"', '\'':
-		if nested {
-			if k, ok := s.readKey(); ok {
-				return s.mapping(column, k)
-			}
+		if nested && s.readKey() {
+			return s.mapping(column)
 		}
 		return len(s.frames) > 1 && s.quoted() && s.restOfLine()
 	default:
@@ -258,21 +267,19 @@ func (s *yamlScanner) value(column int, nested bool) bool {
 			}
 			return s.entry(column)
 		}
-		line, ok := s.plainLine(s.i)
-		switch {
-		case !ok:
+		if !s.plainLine(s.i) {
 			return false
-		case line.stop == ':':
-			k, ok := s.plainKey(line)
-			return ok && nested && s.mapping(column, k)
 		}
-		return len(s.frames) > 1 && s.plainScalar(line)
+		if s.part.stop == ':' {
+			return nested && s.plainKey() && s.mapping(column)
+		}
+		return len(s.frames) > 1 && s.plainScalar()
 	}
 }
 
 // mapping opens a block mapping at its first key.
-func (s *yamlScanner) mapping(column int, k scannedKey) bool {
-	return s.open(Object, column) && s.addKey(k) && s.afterKey(k)
+func (s *yamlScanner) mapping(column int) bool {
+	return s.open(Object, column) && s.addKey() && s.afterKey()
 }
 
 // restOfLine goes to the next line. It returns false before content, of which it skips the spaces.

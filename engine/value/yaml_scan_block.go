@@ -36,27 +36,34 @@ header:
 		indent = outer + increment
 	}
 	s.out = append(s.out, '"')
-	begin := len(s.out)
+	arena := len(s.doc.Src[Arena])
 	breaks := 0               // the line breaks since the last line with content, without its own
 	ended := false            // the last line with content has a line break
 	foldable := false         // it does not begin with white space
 	content, most := false, 0 // most is the largest number of spaces in an empty line
 	for i++; i < len(text); {
-		column := 0
-		for i < len(text) && text[i] == ' ' && (indent == 0 || column < indent) {
-			i++
-			column++
+		begin := i
+		i = spaces(text, i)
+		column := i - begin
+		if indent > 0 && column > indent {
+			column = indent
+			i = begin + indent
 		}
-		if i == len(text) && indent == 0 {
-			return false
+		if i == len(text) {
+			if indent == 0 || column >= indent {
+				return false
+			}
+			i = begin
+			break
 		}
-		if i < len(text) && text[i] == '\n' {
+		c := text[i]
+		if c == '\n' {
 			breaks++
 			most = max(most, column)
 			i++
 			continue
 		}
-		if i < len(text) && text[i] == '\t' && (indent == 0 || column < indent) {
+		if c == '\t' && (indent == 0 || column < indent) {
 			return false
 		}
 		if indent == 0 {
@@ -65,37 +72,79 @@ header:
 				return false
 			}
 		}
-		if column < indent || i == len(text) {
-			i -= column
+		if column < indent {
+			i = begin
 			break
 		}
-		isBlank := blank(text[i])
 		if content {
-			if !literal && foldable && !isBlank {
-				if breaks == 0 {
-					s.out = append(s.out, ' ')
-				}
-			} else {
-				s.out = append(s.out, '\n')
+			if literal || !foldable || blank(c) {
+				s.lineBreaks(1)
+			} else if breaks == 0 {
+				s.space()
 			}
 		}
-		for ; breaks > 0; breaks-- {
-			s.out = append(s.out, '\n')
+		s.lineBreaks(breaks)
+		breaks = 0
+		content, foldable = true, !blank(c)
+		i = s.escaped(i)
+		if ended = i < len(text); ended {
+			i++
 		}
-		end := lineEnd(text, i)
-		s.out = append(s.out, text[i:end]...)
-		content, foldable, ended = true, !isBlank, end < len(text)
-		i = min(end+1, len(text))
 	}
 	if chomp != '-' && content && ended {
-		s.out = append(s.out, '\n')
+		s.lineBreaks(1)
 	}
 	if chomp == '+' {
-		for ; breaks > 0; breaks-- {
-			s.out = append(s.out, '\n')
-		}
+		s.lineBreaks(breaks)
 	}
 	s.i, s.column = i, unknown
-	s.endString(n, len(s.out) > begin)
+	s.out = append(s.out, '"')
+	n.End = uint32(len(s.out))
+	length := len(s.doc.Src[Arena]) - arena
+	if !s.ascii && wide(s.doc.Src[Arena][arena:]) {
+		n.Flags |= Wide
+	}
+	if int(n.End-n.Off) == length+len(`""`) {
+		s.doc.Src[Arena] = s.doc.Src[Arena][:arena]
+	} else {
+		n.Flags |= Escaped
+		n.Val = uint64(arena)<<32 | uint64(length)
+	}
 	return true
+}
+
+// escaped appends the rest of a line to out, with escapes, and to the arena. It returns the index of the line break.
+func (s *yamlScanner) escaped(i int) int {
+	text := s.text
+	begin := i
+	for from := i; ; from = i {
+		for i = plain(text, i); i < len(text) && text[i] >= 0x80; {
+			i = plain(text, i+1)
+		}
+		s.out = append(s.out, text[from:i]...)
+		if i == len(text) || text[i] == '\n' {
+			break
+		}
+		switch c := text[i]; c {
+		case '\t':
+			s.out = append(s.out, '\\', 't')
+		default:
+			s.out = append(s.out, '\\', c)
+		}
+		i++
+	}
+	s.doc.Src[Arena] = append(s.doc.Src[Arena], text[begin:i]...)
+	return i
+}
+
+func (s *yamlScanner) lineBreaks(n int) {
+	for ; n > 0; n-- {
+		s.out = append(s.out, '\\', 'n')
+		s.doc.Src[Arena] = append(s.doc.Src[Arena], '\n')
+	}
+}
+
+func (s *yamlScanner) space() {
+	s.out = append(s.out, ' ')
+	s.doc.Src[Arena] = append(s.doc.Src[Arena], ' ')
 }

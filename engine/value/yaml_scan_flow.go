@@ -90,28 +90,23 @@ func (s *yamlScanner) flowClose(outer int) bool {
 
 // flowKey reads a key, its colon, and the white space before the value.
 func (s *yamlScanner) flowKey() bool {
-	k := scannedKey{at: s.i, from: s.i}
 	if c := s.text[s.i]; c == '"' || c == '\'' {
-		var ok bool
-		k.from++
-		if k.to, k.special, ok = s.quotedLine(k.from, c); !ok || string(s.text[k.from:k.to]) == "<<" {
+		if !s.quotedKey(c) {
 			return false
 		}
-		k.colon = k.to + 1
 	} else {
-		k.to, k.special = s.flowPlain()
-		if k.to == k.from {
-			return false
-		}
-		var ok bool
-		if k, ok = s.plainKey(plainPart{from: k.from, to: k.to, next: k.to, special: k.special}); !ok {
+		p := &s.part
+		p.from = s.i
+		p.to, p.special = s.flowPlain()
+		p.next = p.to
+		if p.to == p.from || !s.plainKey() {
 			return false
 		}
 	}
-	if k.colon >= len(s.text) || s.text[k.colon] != ':' || !s.addKey(k) {
+	if i := s.name.colon; i >= len(s.text) || s.text[i] != ':' || !s.addKey() {
 		return false
 	}
-	s.i = k.colon + 1
+	s.i = s.name.colon + 1
 	return s.flowSpace()
 }
 

@@ -129,8 +129,9 @@ type scannedKey struct {
 // maxScannedKey is below the length at which the YAML library no longer reads a text as a key.
 const maxScannedKey = 1000
 
-// addKey writes a key of the innermost object.
-func (s *yamlScanner) addKey(k scannedKey) bool {
+// addKey writes name as a key of the innermost object.
+func (s *yamlScanner) addKey() bool {
+	k := &s.name
 	if k.colon-k.at > maxScannedKey {
 		return false
 	}

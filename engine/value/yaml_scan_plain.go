@@ -21,18 +21,19 @@ var notPlain = func() (table [256]bool) {
 	return table
 }()
 
-// plainLine reads the first line of a plain scalar.
-func (s *yamlScanner) plainLine(i int) (p plainPart, ok bool) {
+// plainLine reads the first line of a plain scalar at i into part.
+func (s *yamlScanner) plainLine(i int) bool {
 	if c := s.text[i]; notPlain[c] && (c != '-' && c != ':' || i+1 == len(s.text) || s.text[i+1] <= ' ') {
-		return p, false
+		return false
 	}
 	return s.plainPart(i)
 }
 
-// plainPart reads plain text from i to the end of the line at most.
-func (s *yamlScanner) plainPart(i int) (p plainPart, ok bool) {
-	text := s.text
-	p.from = i
+// plainPart reads plain text from i to the end of the line at most, into part. Parts and keys are fields, because copies
+// of them take a large part of the time.
+func (s *yamlScanner) plainPart(i int) bool {
+	text, p := s.text, &s.part
+	p.from, p.stop, p.special = i, 0, false
 scan:
 	for ; ; i++ {
 		if i = plainStop(text, i); i >= len(text) {
@@ -55,7 +56,7 @@ scan:
 		case '"', '\\':
 			p.special = true
 		case '\t':
-			return p, false
+			return false
 		}
 	}
 	p.next = i
@@ -63,7 +64,7 @@ scan:
 		i--
 	}
 	p.to = i
-	return p, true
+	return true
 }
 
 // plainStop returns the index of the first byte at or after i that may end plain text or may need an escape, or the
@@ -87,36 +88,36 @@ func plainStop(text []byte, i int) int {
 	return i
 }
 
-// plainKey returns a plain text as a key. Keys that are not strings in YAML are doubts, except for decimal integers.
-func (s *yamlScanner) plainKey(p plainPart) (k scannedKey, ok bool) {
+// plainKey takes the part as a key. Keys that are not strings in YAML are doubts, except for decimal integers.
+func (s *yamlScanner) plainKey() bool {
+	p, k := &s.part, &s.name
 	text := s.text[p.from:p.to]
-	if p.to != p.next || string(text) == "<<" {
-		return k, false
+	if p.to != p.next || len(text) == 2 && string(text) == "<<" {
+		return false
 	}
-	if resolveHint[text[0]] != isString && !decimal(text) {
-		if kind := s.resolve(text); kind != String {
-			return k, false
-		}
+	if resolveHint[text[0]] != isString && !decimal(text) && s.resolve(text) != String {
+		return false
 	}
-	return scannedKey{from: p.from, to: p.to, at: p.from, colon: p.next, special: p.special}, true
+	k.from, k.to, k.at, k.colon, k.special = p.from, p.to, p.from, p.next, p.special
+	return true
 }
 
-// readKey reads a key, plain or quoted, and its colon.
-func (s *yamlScanner) readKey() (k scannedKey, ok bool) {
-	switch c := s.text[s.i]; c {
-	case '"', '\'':
-		from := s.i + 1
-		to, special, ok := s.quotedLine(from, c)
-		if !ok || !s.colon(to+1) || string(s.text[from:to]) == "<<" {
-			return k, false
-		}
-		return scannedKey{from: from, to: to, at: s.i, colon: to + 1, special: special}, true
+// readKey reads a key, plain or quoted, and its colon into name.
+func (s *yamlScanner) readKey() bool {
+	if c := s.text[s.i]; c == '"' || c == '\'' {
+		return s.quotedKey(c) && s.colon(s.name.colon)
 	}
-	p, ok := s.plainLine(s.i)
-	if !ok || p.stop != ':' {
-		return k, false
-	}
-	return s.plainKey(p)
+	return s.plainLine(s.i) && s.part.stop == ':' && s.plainKey()
+}
+
+// quotedKey reads a quoted key without escapes into name.
+func (s *yamlScanner) quotedKey(quote byte) bool {
+	k := &s.name
+	k.at, k.from = s.i, s.i+1
+	var ok bool
+	k.to, k.special, ok = s.quotedLine(k.from, quote)
+	k.colon = k.to + 1
+	return ok && string(s.text[k.from:k.to]) != "<<"
 }
 
 // colon reports whether the colon of a key is at i.
@@ -124,14 +125,12 @@ func (s *yamlScanner) colon(i int) bool {
 	return i < len(s.text) && s.text[i] == ':' && (i+1 == len(s.text) || s.text[i+1] == ' ' || s.text[i+1] == '\n')
 }
 
-// plainScalar adds a plain scalar that begins with a part, and reads the lines that continue it.
-func (s *yamlScanner) plainScalar(p plainPart) bool {
-	text := s.text
+// plainScalar adds a plain scalar that begins with the part, and reads the lines that continue it.
+func (s *yamlScanner) plainScalar() bool {
+	text, p := s.text, &s.part
 	first := p.from
-	s.i = p.next
-	next, column, ok := s.continuation(p.stop)
-	if !ok {
-		s.column = column
+	breaks := s.continuation()
+	if breaks == 0 {
 		return s.resolved(first, text[first:p.to], p.special)
 	}
 	n := s.add(String, first)
@@ -141,24 +140,19 @@ func (s *yamlScanner) plainScalar(p plainPart) bool {
 	begin := len(s.out)
 	s.out = append(append(s.out, '"'), text[first:p.to]...)
 	special := p.special
-	for ok {
-		if breaks := next.breaks; breaks == 1 {
+	for ; breaks > 0; breaks = s.continuation() {
+		if breaks == 1 {
 			s.out = append(s.out, ' ')
-		} else {
-			special = true
-			for ; breaks > 1; breaks-- {
-				s.out = append(s.out, '\n')
-			}
 		}
-		if p, ok = s.plainPart(next.at); !ok || p.stop == ':' {
+		for special = special || breaks > 1; breaks > 1; breaks-- {
+			s.out = append(s.out, '\n')
+		}
+		if !s.plainPart(s.i) || p.stop == ':' {
 			return false
 		}
 		s.out = append(s.out, text[p.from:p.to]...)
 		special = special || p.special
-		s.i = p.next
-		next, column, ok = s.continuation(p.stop)
 	}
-	s.column = column
 	if content := s.out[begin+1:]; resolveHint[content[0]] != isString && s.resolve(content) != String {
 		return false
 	}
@@ -166,30 +160,26 @@ func (s *yamlScanner) plainScalar(p plainPart) bool {
 	return true
 }
 
-// nextPart is the beginning of a line that continues a plain scalar.
-type nextPart struct{ at, breaks int }
-
-// continuation looks for a line that continues a plain scalar after a part that ended with stop. If there is none, i is
-// at the next text, and column is that of this text if it is known.
-func (s *yamlScanner) continuation(stop byte) (next nextPart, column int, ok bool) {
-	text, i := s.text, s.i
+// continuation goes to the line that continues a plain scalar after the part, and returns the number of line breaks. If
+// there is none it goes to the next text and returns 0.
+func (s *yamlScanner) continuation() (breaks int) {
+	text, i, stop := s.text, s.part.next, s.part.stop
 	if stop == '#' {
 		i = lineEnd(text, i)
 	}
-	for breaks := 1; i < len(text); breaks++ {
+	for breaks = 1; i < len(text); breaks++ {
 		i++
 		begin := i
-		for i < len(text) && text[i] == ' ' {
-			i++
-		}
+		i = spaces(text, i)
 		if i < len(text) && text[i] == '\n' && stop == '\n' {
 			continue
 		}
-		s.i = i
-		column = i - begin
-		return nextPart{i, breaks}, column, stop == '\n' && i < len(text) && text[i] != '#' && text[i] != '\t' &&
-			column > s.frames[len(s.frames)-1].column
+		s.i, s.column = i, i-begin
+		if stop != '\n' || i == len(text) || text[i] == '#' || text[i] == '\t' || s.column <= s.frames[len(s.frames)-1].column {
+			return 0
+		}
+		return breaks
 	}
-	s.i = i
-	return next, unknown, false
+	s.i, s.column = i, unknown
+	return 0
 }

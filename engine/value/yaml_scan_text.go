@@ -2,6 +2,7 @@ package value
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -9,20 +10,15 @@ import (
 // plainText reports whether a text only has bytes that the scanner knows: printable characters in UTF-8, tabs, and line
 // feeds as its only line breaks.
 func plainText(text []byte) (ascii, ok bool) {
-	const low = ones * 0x7f
 	ascii = true
 	for i := 0; i < len(text); {
-		if len(text)-i >= 8 {
-			x := binary.LittleEndian.Uint64(text[i:])
-			printable := (x | highs) - ones*' '
-			other := ((x ^ ones*'\n') & low) + low // than a line feed
-			if bad := (x | ^printable&other | ^(((x ^ ones*0x7f) & low) + low)) & highs; bad == 0 {
-				i += 8
+		if len(text)-i >= 16 {
+			if odd(binary.LittleEndian.Uint64(text[i:]))|odd(binary.LittleEndian.Uint64(text[i+8:])) == 0 {
+				i += 16
 				continue
 			}
 		}
-		end := min(i+8, len(text))
-		for i < end {
+		for end := min(i+16, len(text)); i < end; {
 			c := text[i]
 			if c < utf8.RuneSelf {
 				if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
@@ -40,6 +36,27 @@ func plainText(text []byte) (ascii, ok bool) {
 		}
 	}
 	return ascii, true
+}
+
+// odd is 0 if each of eight bytes is a printable ASCII character or a line feed.
+func odd(x uint64) uint64 {
+	notPrintable := ^((x | highs) - ones*' ')
+	notFeed := (x ^ ones*'\n') + ones*0x7f
+	return (x | x + ones | notPrintable&notFeed) & highs
+}
+
+// spaces returns the index of the first byte at or after i that is no space.
+func spaces(text []byte, i int) int {
+	for len(text)-i >= 8 {
+		if x := binary.LittleEndian.Uint64(text[i:]) ^ ones*' '; x != 0 {
+			return i + bits.TrailingZeros64(x)>>3
+		}
+		i += 8
+	}
+	for i < len(text) && text[i] == ' ' {
+		i++
+	}
+	return i
 }
 
 // wide reports whether a text has bytes outside ASCII.
