@@ -82,12 +82,15 @@ func (s *yamlScanner) resolved(at int, text []byte, special bool) bool {
 	}
 	switch kind {
 	case String:
+		if !special {
+			return s.addString(at, text)
+		}
 		n := s.add(String, at)
 		if n == nil {
 			return false
 		}
 		s.out = append(append(s.out, '"'), text...)
-		s.endString(n, special)
+		s.endString(n, true)
 		return true
 	case Null:
 		return s.literal(Null, "null", at)

@@ -241,6 +241,10 @@ func (s *yamlScanner) member() bool {
 func (s *yamlScanner) afterKey() bool {
 	s.i = s.name.colon + 1
 	s.key.empty = uint32(s.i)
+	if text := s.text; len(text)-s.i > 2 && text[s.i] == ' ' && text[s.i+1] > '#' {
+		s.i++
+		return s.value(0, false)
+	}
 	return s.restOfLine() || s.value(0, false)
 }
 
@@ -262,10 +266,13 @@ func (s *yamlScanner) value(column int, nested bool) bool {
 		return len(s.frames) > 1 && s.quoted() && s.restOfLine()
 	default:
 		if nested && s.dash() {
-			if !s.open(Array, column) {
-				return false
-			}
-			return s.entry(column)
+			return s.open(Array, column) && s.entry(column)
+		}
+		if nested && s.wordKey() {
+			return s.mapping(column)
+		}
+		if len(s.frames) > 1 && s.wordValue() {
+			return s.resolved(s.part.from, s.text[s.part.from:s.part.to], false)
 		}
 		if !s.plainLine(s.i) {
 			return false

@@ -1,6 +1,9 @@
 package value
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // add adds a node for the value at an offset of the YAML text. Its JSON text begins at the end of out. It returns nil if
 // the work is over.
@@ -118,6 +121,22 @@ func (s *yamlScanner) endString(p *Node, special bool) {
 	p.End = uint32(len(s.out))
 }
 
+// addString adds a String without escapes.
+func (s *yamlScanner) addString(at int, text []byte) bool {
+	p := s.add(String, at)
+	if p == nil {
+		return false
+	}
+	out := append(slices.Grow(s.out, len(text)+len(`""`)), '"')
+	out = append(out, text...)
+	s.out = append(out, '"')
+	p.End = uint32(len(s.out))
+	if !s.ascii && wide(text) {
+		p.Flags = Wide
+	}
+	return true
+}
+
 // scannedKey is a key in the YAML text.
 type scannedKey struct {
 	from, to int // of its content
@@ -136,33 +155,42 @@ func (s *yamlScanner) addKey() bool {
 		return false
 	}
 	f := &s.frames[len(s.frames)-1]
+	content, out := s.text[k.from:k.to], slices.Grow(s.out, k.to-k.from+len(`,"":`))
 	if f.last != 0 {
-		s.out = append(s.out, ',')
+		out = append(out, ',')
 	}
-	content := s.text[k.from:k.to]
 	s.pending = true
 	s.key.at = uint32(k.at)
 	s.key.length = uint32(len(content))
 	s.key.source = s.source
-	s.key.off = uint32(len(s.out) + 1)
+	s.key.off = uint32(len(out) + 1)
 	if k.special {
-		begin := len(s.out)
-		s.out = appendString(s.out, bytesAsString(content), false)
-		if len(s.out)-begin != len(content)+len(`""`) {
+		begin := len(out)
+		out = appendString(out, bytesAsString(content), false)
+		if len(out)-begin != len(content)+len(`""`) {
 			s.key.source, s.key.off = Arena, uint32(len(s.doc.Src[Arena]))
 			s.doc.Src[Arena] = append(s.doc.Src[Arena], content...)
 		}
-		s.out = append(s.out, ':')
+		s.out = append(out, ':')
 	} else {
-		s.out = append(s.out, '"')
-		s.out = append(s.out, content...)
-		s.out = append(s.out, '"', ':')
+		out = append(out, '"')
+		out = append(out, content...)
+		s.out = append(out, '"', ':')
 	}
-	if f.last != 0 && bytes.Compare(s.keyOf(&s.doc.Nodes[f.last]), content) >= 0 {
+	if f.last != 0 && !s.ascending(&s.doc.Nodes[f.last], content) {
 		s.doc.Nodes[f.node].Flags |= unsortedKeys
 		s.unsorted = true
 	}
 	return true
+}
+
+// ascending reports whether the key of a node is below another key.
+func (s *yamlScanner) ascending(n *Node, next []byte) bool {
+	key := s.keyOf(n)
+	if len(key) > 0 && len(next) > 0 && key[0] != next[0] {
+		return key[0] < next[0]
+	}
+	return bytes.Compare(key, next) < 0
 }
 
 // keyOf returns the key of a node during the scan.

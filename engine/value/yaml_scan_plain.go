@@ -104,11 +104,50 @@ func (s *yamlScanner) plainKey() bool {
 
 // readKey reads a key, plain or quoted, and its colon into name.
 func (s *yamlScanner) readKey() bool {
+	if s.wordKey() {
+		return true
+	}
 	if c := s.text[s.i]; c == '"' || c == '\'' {
 		return s.quotedKey(c) && s.colon(s.name.colon)
 	}
 	return s.plainLine(s.i) && s.part.stop == ':' && s.plainKey()
 }
+
+// wordKey reads a plain key that needs no further checks into name. Most keys are of this kind.
+func (s *yamlScanner) wordKey() bool {
+	text, begin := s.text, s.i
+	end := plainStop(text, begin)
+	if len(text)-end < 2 || text[end] != ':' || text[end+1] != ' ' && text[end+1] != '\n' || text[end-1] == ' ' {
+		return false
+	}
+	if c := text[begin]; !letter(c) || resolveHint[c] == isWord && word(text[begin:end]) != String {
+		return false
+	}
+	k := &s.name
+	k.from, k.to, k.at, k.colon, k.special = begin, end, begin, end, false
+	return true
+}
+
+// wordValue reads a plain scalar that takes the rest of its line, and begins with a letter, into part. It goes to the
+// next line. It returns false if more than one line may belong to the scalar.
+func (s *yamlScanner) wordValue() bool {
+	text, begin := s.text, s.i
+	end := plainStop(text, begin)
+	if end == len(text) || text[end] != '\n' || !letter(text[begin]) || text[end-1] == ' ' {
+		return false
+	}
+	next := spaces(text, end+1)
+	column := next - end - 1
+	if next == len(text) || column > s.frames[len(s.frames)-1].column || text[next] == '\n' {
+		return false
+	}
+	s.i, s.column = next, column
+	p := &s.part
+	p.from, p.to, p.special = begin, end, false
+	return true
+}
+
+func letter(c byte) bool { return c|0x20-'a' < 26 }
 
 // quotedKey reads a quoted key without escapes into name.
 func (s *yamlScanner) quotedKey(quote byte) bool {

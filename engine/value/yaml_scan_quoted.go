@@ -2,6 +2,8 @@ package value
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -44,28 +46,23 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 
 // quoted adds a quoted scalar, of any number of lines.
 func (s *yamlScanner) quoted() bool {
-	n := s.add(String, s.i)
+	text, quote, at := s.text, s.text[s.i], s.i
+	if closing, special, ok := s.quotedLine(at+1, quote); ok && !special {
+		s.i = closing + 1
+		return s.addString(at, text[at+1:closing])
+	}
+	n := s.add(String, at)
 	if n == nil {
 		return false
 	}
 	s.out = append(s.out, '"')
-	text, quote := s.text, s.text[s.i]
-	if closing, special, ok := s.quotedLine(s.i+1, quote); ok {
-		s.out = append(s.out, text[s.i+1:closing]...)
-		s.i = closing + 1
-		s.endString(n, special)
-		return true
-	}
 	begin := len(s.out)
 	keep := begin // the length of out below which spaces belong to the content
 	i := s.i + 1
 	for {
 		from := i
-		if quote == '"' {
-			i = plain(text, i)
-		}
-		for i < len(text) && text[i] != quote && text[i] != '\n' && (text[i] != '\\' || quote == '\'') {
-			i++
+		for i = quotedStop(text, i, quote); i < len(text) && text[i] != quote && text[i] != '\n' && (text[i] != '\\' || quote == '\''); {
+			i = quotedStop(text, i+1, quote)
 		}
 		s.out = append(s.out, text[from:i]...)
 		if i >= len(text) {
@@ -105,6 +102,23 @@ func (s *yamlScanner) quoted() bool {
 			return true
 		}
 	}
+}
+
+// quotedStop returns the index of the first quote, backslash, control character or byte outside ASCII at or after i. It
+// checks eight bytes at a time.
+func quotedStop(text []byte, i int, quote byte) int {
+	quotes := ones * uint64(quote)
+	for len(text)-i >= 8 {
+		x := binary.LittleEndian.Uint64(text[i:])
+		if m := (((x ^ quotes) - ones) | ((x ^ ones*'\\') - ones) | (x - ones*' ') | x) & highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	for i < len(text) && text[i] >= ' ' && text[i] != quote && text[i] != '\\' && text[i] < utf8.RuneSelf {
+		i++
+	}
+	return i
 }
 
 func blank(c byte) bool { return c == ' ' || c == '\t' }

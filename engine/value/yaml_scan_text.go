@@ -12,13 +12,15 @@ import (
 func plainText(text []byte) (ascii, ok bool) {
 	ascii = true
 	for i := 0; i < len(text); {
-		if len(text)-i >= 16 {
-			if odd(binary.LittleEndian.Uint64(text[i:]))|odd(binary.LittleEndian.Uint64(text[i+8:])) == 0 {
-				i += 16
-				continue
+		rest := text[i:]
+		for len(rest) >= 32 {
+			if odd(rest)|odd(rest[8:])|odd(rest[16:])|odd(rest[24:]) != 0 {
+				break
 			}
+			rest = rest[32:]
 		}
-		for end := min(i+16, len(text)); i < end; {
+		i = len(text) - len(rest)
+		for end := min(i+32, len(text)); i < end; {
 			c := text[i]
 			if c < utf8.RuneSelf {
 				if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
@@ -38,8 +40,9 @@ func plainText(text []byte) (ascii, ok bool) {
 	return ascii, true
 }
 
-// odd is 0 if each of eight bytes is a printable ASCII character or a line feed.
-func odd(x uint64) uint64 {
+// odd returns 0 if the first eight bytes are printable ASCII characters and line feeds.
+func odd(text []byte) uint64 {
+	x := binary.LittleEndian.Uint64(text)
 	notPrintable := ^((x | highs) - ones*' ')
 	notFeed := (x ^ ones*'\n') + ones*0x7f
 	return (x | x + ones | notPrintable&notFeed) & highs
