@@ -116,11 +116,15 @@ func (s *yamlScanner) readKey() bool {
 // wordKey reads a plain key that needs no further checks into name. Most keys are of this kind.
 func (s *yamlScanner) wordKey() bool {
 	text, begin := s.text, s.i
+	c := text[begin]
+	if !letter(c) {
+		return false
+	}
 	end := plainStop(text, begin)
 	if len(text)-end < 2 || text[end] != ':' || text[end+1] != ' ' && text[end+1] != '\n' || text[end-1] == ' ' {
 		return false
 	}
-	if c := text[begin]; !letter(c) || resolveHint[c] == isWord && word(text[begin:end]) != String {
+	if resolveHint[c] == isWord && word(text[begin:end]) != String {
 		return false
 	}
 	k := &s.name
@@ -132,8 +136,11 @@ func (s *yamlScanner) wordKey() bool {
 // next line. It returns false if more than one line may belong to the scalar.
 func (s *yamlScanner) wordValue() bool {
 	text, begin := s.text, s.i
+	if !letter(text[begin]) {
+		return false
+	}
 	end := plainStop(text, begin)
-	if end == len(text) || text[end] != '\n' || !letter(text[begin]) || text[end-1] == ' ' {
+	if end == len(text) || text[end] != '\n' || text[end-1] == ' ' {
 		return false
 	}
 	next := spaces(text, end+1)
