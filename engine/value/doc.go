@@ -3,6 +3,7 @@
 //
 // Parsing matches upstream's decoder (sigs.k8s.io/json as called by k8s.io/apimachinery/pkg/util/json): the split of
 // numbers into integers and floats, duplicate keys, invalid UTF-8, and the rejected documents with their error texts.
+// Ordinary YAML is scanned straight into the tree (yaml_scan.go). All other YAML is a doubt, and sigs.k8s.io/yaml reads it.
 // The package does not know schemas. The only Kubernetes fields that it knows are apiVersion and kind.
 //
 // A Doc holds every tree of one evaluation: the object, the old object, defaults and rewritten metadata. Docs are
@@ -32,6 +33,7 @@ type Doc struct {
 	duplicates [4]int         // the bytes of the paths of the duplicate keys that it found, by Source
 	yaml       [4]*YAMLSource // set if the source was parsed from YAML
 	scans      [4]*yamlScan   // memory of scanYAML, by Source
+	scanner    *yamlScanner   // of scanYAML, on first use
 	index      [4]textIndex
 	original   *Doc     // unedited parse of the request, for positions
 	finder     *Finder  // of original
@@ -73,13 +75,7 @@ func (d *Doc) Release() {
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return
 	}
-	for s, m := range d.scans {
-		if m != nil && (cap(m.json) > maxPooledBytes || cap(m.places) > maxPooledNodes) {
-			d.scans[s] = nil
-		} else if m != nil {
-			m.source = YAMLSource{}
-		}
-	}
+	d.releaseScans()
 	pool.Put(d)
 }
 

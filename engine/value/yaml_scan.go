@@ -1,9 +1,6 @@
 package value
 
-import (
-	"bytes"
-	"sync"
-)
+import "bytes"
 
 // yamlScanner reads one ordinary YAML document into a Doc, and writes its JSON text. It handles the part of YAML in
 // which manifests are written. All other input is a doubt: a method that returns false cannot prove what the YAML
@@ -61,8 +58,6 @@ const (
 	maxScannedDepth = 1000
 )
 
-var yamlScanners = sync.Pool{New: func() any { return new(yamlScanner) }}
-
 // scanYAML parses an ordinary YAML document. ok is false on a doubt, and then the Doc is unchanged. The error is nil or
 // ErrStopped. The YAMLSource is valid until the Doc is released, or scans another document for the source.
 func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root uint32, ok bool, err error) {
@@ -80,7 +75,10 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 		m = new(yamlScan)
 		d.scans[s] = m
 	}
-	r := yamlScanners.Get().(*yamlScanner)
+	if d.scanner == nil {
+		d.scanner = new(yamlScanner)
+	}
+	r := d.scanner
 	r.begin(d, m, text, s, min(maxDepth, maxScannedDepth), ascii)
 	ok = r.document() && (!r.unsorted || r.sort(before))
 	root = d.Nodes[0].First
@@ -99,10 +97,21 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 		d.Nodes, d.Src[Arena] = d.Nodes[:before], d.Src[Arena][:arena]
 	}
 	r.doc, r.text, r.out, r.places = nil, nil, nil, nil
-	if cap(r.sorter.nodes) <= maxPooledNodes {
-		yamlScanners.Put(r)
-	}
 	return y, root, ok, err
+}
+
+// releaseScans drops the sources of scanned documents, and memory that is too large for the pool.
+func (d *Doc) releaseScans() {
+	if d.scanner != nil && (cap(d.scanner.sorter.nodes) > maxPooledNodes || cap(d.scanner.sorter.text) > maxPooledBytes) {
+		d.scanner = nil
+	}
+	for s, m := range d.scans {
+		if m != nil && (cap(m.json) > maxPooledBytes || cap(m.places) > maxPooledNodes) {
+			d.scans[s] = nil
+		} else if m != nil {
+			m.source = YAMLSource{}
+		}
+	}
 }
 
 // yamlScan is the memory of a Doc for a document that was scanned. The next scan reuses it.
