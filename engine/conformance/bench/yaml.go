@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -62,8 +63,9 @@ func readYAML(o Options, name string, json []byte) (string, error) {
 		}
 		return err
 	}, parse)
-	return timeLine(name, ours, upstream, runtime.GOMAXPROCS(0)) + fmt.Sprintf("  json %s ms ratio %.2f  position %s ms",
-		milliseconds(plain.seconds), again.seconds/plain.seconds, milliseconds(located.seconds)), err
+	line, procs, _ := strings.Cut(timeLine(name, ours, upstream, runtime.GOMAXPROCS(0)), "  GOMAXPROCS")
+	return fmt.Sprintf("%s  json %s ms ratio %.2f  position %s ms  GOMAXPROCS%s", line,
+		milliseconds(plain.seconds), again.seconds/plain.seconds, milliseconds(located.seconds), procs), err
 }
 
 // lastValue returns the path of the last value of the document.
