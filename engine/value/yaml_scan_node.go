@@ -129,7 +129,8 @@ func (s *yamlScanner) addString(at int, text []byte) bool {
 	}
 	out := append(slices.Grow(s.out, len(text)+len(`""`)), '"')
 	out = append(out, text...)
-	s.out = append(out, '"')
+	out = append(out, '"')
+	s.out = out
 	p.End = uint32(len(s.out))
 	if !s.ascii && wide(text) {
 		p.Flags = Wide
@@ -171,12 +172,13 @@ func (s *yamlScanner) addKey() bool {
 			s.key.source, s.key.off = Arena, uint32(len(s.doc.Src[Arena]))
 			s.doc.Src[Arena] = append(s.doc.Src[Arena], content...)
 		}
-		s.out = append(out, ':')
+		out = append(out, ':')
 	} else {
 		out = append(out, '"')
 		out = append(out, content...)
-		s.out = append(out, '"', ':')
+		out = append(out, '"', ':')
 	}
+	s.out = out
 	if f.last != 0 && !s.ascending(&s.doc.Nodes[f.last], content) {
 		s.doc.Nodes[f.node].Flags |= unsortedKeys
 		s.unsorted = true

@@ -15,12 +15,12 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 			if i = plain(text, i); i >= len(text) {
 				return 0, false, false
 			}
-			switch c := text[i]; {
-			case c == '"':
+			switch text[i] {
+			case '"':
 				return i, special, true
-			case c == '\\' || c == '\n':
+			case '\\', '\n':
 				return 0, false, false
-			case c == '\t':
+			case '\t':
 				special = true
 			}
 			i++

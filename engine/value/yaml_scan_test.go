@@ -159,7 +159,7 @@ func compareScan(t testing.TB, text []byte) (scanned bool) {
 	}
 	for i := range d.Nodes {
 		a, b := d.Nodes[i], want.Nodes[i]
-		if a.KeySrc == Arena && a.KeySrc == b.KeySrc && d.Key(uint32(i)) == want.Key(uint32(i)) {
+		if a.KeySrc == Arena && b.KeySrc == Arena && d.Key(uint32(i)) == want.Key(uint32(i)) {
 			a.Key = b.Key
 		}
 		if a.Flags&Escaped != 0 && a.Flags == b.Flags && d.Str(uint32(i)) == want.Str(uint32(i)) {

@@ -45,7 +45,8 @@ func odd(text []byte) uint64 {
 	x := binary.LittleEndian.Uint64(text)
 	notPrintable := ^((x | highs) - ones*' ')
 	notFeed := (x ^ ones*'\n') + ones*0x7f
-	return (x | x + ones | notPrintable&notFeed) & highs
+	deleted := x + ones // sets the highest bit for 0x7f
+	return (x | deleted | notPrintable&notFeed) & highs
 }
 
 // spaces returns the index of the first byte at or after i that is no space.
