@@ -122,10 +122,7 @@ func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Ma
 		return nil, 0, err
 	}
 	if isYAML {
-		var source *value.YAMLSource
-		if text, source, err = value.YAMLToJSON(text, l); err == nil {
-			root, err = d.ParseFromYAML(text, source, value.Request, l)
-		}
+		text, _, root, err = d.ConvertYAML(text, value.Request, l)
 	} else {
 		root, err = d.ParseJSON(text, l)
 		if errors.As(err, new(*value.SyntaxError)) && json.Valid(text) {

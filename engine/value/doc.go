@@ -3,6 +3,7 @@
 //
 // Parsing matches upstream's decoder (sigs.k8s.io/json as called by k8s.io/apimachinery/pkg/util/json): the split of
 // numbers into integers and floats, duplicate keys, invalid UTF-8, and the rejected documents with their error texts.
+// Ordinary YAML is scanned straight into the tree (yaml_scan.go). All other YAML is a doubt, and sigs.k8s.io/yaml reads it.
 // The package does not know schemas. The only Kubernetes fields that it knows are apiVersion and kind.
 //
 // A Doc holds every tree of one evaluation: the object, the old object, defaults and rewritten metadata. Docs are
@@ -31,6 +32,8 @@ type Doc struct {
 	roots      [4]uint32      // root of the last parse, by Source
 	duplicates [4]int         // the bytes of the paths of the duplicate keys that it found, by Source
 	yaml       [4]*YAMLSource // set if the source was parsed from YAML
+	scans      [4]*yamlScan   // memory of scanYAML, by Source
+	scanner    *yamlScanner   // of scanYAML, on first use
 	index      [4]textIndex
 	original   *Doc     // unedited parse of the request, for positions
 	finder     *Finder  // of original
@@ -72,6 +75,7 @@ func (d *Doc) Release() {
 		cap(d.Src[Arena]) > maxPooledBytes {
 		return
 	}
+	d.releaseScans()
 	pool.Put(d)
 }
 

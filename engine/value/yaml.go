@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	sigsyaml "sigs.k8s.io/yaml"
@@ -13,11 +14,25 @@ import (
 // ParseYAML parses one YAML document into the Doc as YAMLToJSON converts it, and returns its root. Positions are those
 // of the YAML text.
 func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error) {
-	json, y, err := YAMLToJSON(src, l)
-	if err != nil {
-		return 0, err
+	_, _, root, err = d.ConvertYAML(src, s, l)
+	return root, err
+}
+
+// ConvertYAML is ParseYAML and YAMLToJSON in one. It returns the JSON text even if the Doc cannot parse it. The text and
+// the YAMLSource are valid until the Doc is released, or parses other YAML for the source.
+func (d *Doc) ConvertYAML(src []byte, s Source, l Limits) (json []byte, y *YAMLSource, root uint32, err error) {
+	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
+		var ok bool
+		if y, root, ok, err = d.scanYAML(src, s, l.MaxDepth); ok {
+			return y.json, y, root, nil
+		} else if err != nil {
+			return nil, nil, 0, err
+		}
 	}
-	return d.ParseFromYAML(json, y, s, l)
+	if json, y, err = convertYAML(src, l); err == nil {
+		root, err = d.ParseFromYAML(json, y, s, l)
+	}
+	return json, y, root, err
 }
 
 // ParseFromYAML parses the result of YAMLToJSON. It is for documents that are parsed more than once.
@@ -42,6 +57,19 @@ func (d *Doc) ParseFromYAML(json []byte, y *YAMLSource, s Source, l Limits) (roo
 // The error is a *LimitError (size, or depth and size with expanded aliases) or a *SyntaxError with the YAML library's
 // text. Text after the document, such as a second one, is a *SyntaxError too. Upstream ignores it.
 func YAMLToJSON(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
+	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
+		d := Acquire()
+		defer d.Release()
+		if scan, _, ok, _ := d.scanYAML(src, Request, l.MaxDepth); ok {
+			y = &YAMLSource{text: src, json: bytes.Clone(scan.json), places: slices.Clone(scan.places)}
+			return y.json, y, nil
+		}
+	}
+	return convertYAML(src, l)
+}
+
+// convertYAML is YAMLToJSON with the YAML library, which decides on the meaning of all documents.
+func convertYAML(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	l = l.WithDefaults()
 	if len(src) > l.MaxBytes {
 		return nil, nil, tooLarge(len(src), l.MaxBytes)

@@ -14,10 +14,16 @@ import (
 type YAMLSource struct {
 	text   []byte // UTF-8
 	strict error  // error of the strict conversion: duplicate keys
-	parsed bool
-	root   *yamlv3.Node
 	index  textIndex
 
+	// Of a document that the scanner read.
+	json   []byte
+	places []place // of the nodes of json
+	finder *Finder // of json, on first use
+
+	// Of another document.
+	parsed  bool
+	root    *yamlv3.Node
 	members map[*yamlv3.Node]members // index of searched mappings
 }
 
@@ -28,6 +34,10 @@ func (y *YAMLSource) StrictError() error { return y.strict }
 // Position returns the position of the value at a path, or of its deepest existing ancestor. Below an alias it is the
 // position in the anchored value.
 func (y *YAMLSource) Position(p Path) Position {
+	if f := y.scanned(); f != nil {
+		node, _ := f.Deepest(f.d.Root(Request), p)
+		return y.valueAt(node)
+	}
 	_, value, _ := y.find(p)
 	return y.position(value)
 }
@@ -35,6 +45,10 @@ func (y *YAMLSource) Position(p Path) Position {
 // KeyPosition returns the position of the key of the member at a path. For a list element it is the position of the
 // value.
 func (y *YAMLSource) KeyPosition(p Path) Position {
+	if f := y.scanned(); f != nil {
+		node, _ := f.Deepest(f.d.Root(Request), p)
+		return y.keyAt(node)
+	}
 	key, value, _ := y.find(p)
 	if key == nil {
 		key = value
@@ -45,26 +59,43 @@ func (y *YAMLSource) KeyPosition(p Path) Position {
 // Follow returns the position of a JSON pointer relative to the value at a path, or of the deepest existing ancestor.
 // The source decides whether a token of digits is an index or a key.
 func (y *YAMLSource) Follow(from Path, pointer string) Position {
-	_, at, whole := y.find(from)
-	if !whole {
-		return y.position(at)
+	if f := y.scanned(); f != nil {
+		node, depth := f.Deepest(f.d.Root(Request), from)
+		if depth == len(from) {
+			node = follow(node, pointer, f.Child)
+		}
+		return y.valueAt(node)
 	}
+	_, at, whole := y.find(from)
+	if whole {
+		at = follow(at, pointer, func(n *yamlv3.Node, s Segment) *yamlv3.Node {
+			_, value := y.child(n, s, nil)
+			return value
+		})
+	}
+	return y.position(at)
+}
+
+// follow returns the node of a JSON pointer relative to a node, or its deepest existing ancestor. child returns the zero
+// value for a child that does not exist.
+func follow[N comparable](at N, pointer string, child func(N, Segment) N) N {
+	var none N
 	for rest, more := strings.CutPrefix(pointer, "/"); more; {
 		var token string
 		token, rest, more = strings.Cut(rest, "/")
-		next := (*yamlv3.Node)(nil)
+		next := none
 		if n, err := strconv.Atoi(token); err == nil && n >= 0 {
-			_, next = y.child(at, At(n), nil)
+			next = child(at, At(n))
 		}
-		if next == nil {
-			_, next = y.child(at, Name(unescaped.Replace(token)), nil)
+		if next == none {
+			next = child(at, Name(unescaped.Replace(token)))
 		}
-		if next == nil {
+		if next == none {
 			break
 		}
 		at = next
 	}
-	return y.position(at)
+	return at
 }
 
 // unescaped decodes a token of a JSON pointer.
@@ -194,15 +225,19 @@ func (y *YAMLSource) position(n *yamlv3.Node) Position {
 	if n == nil || n.Line == 0 {
 		return Position{}
 	}
-	if y.index.lines == nil {
-		y.index.lines = lineStarts(y.text)
-		y.index.count(y.text)
-	}
+	y.indexLines()
 	p := Position{Line: n.Line, Column: n.Column, Offset: len(y.text)}
 	if n.Line <= len(y.index.lines) {
 		p.Offset = y.index.offset(y.text, n.Line, n.Column)
 	}
 	return p
+}
+
+func (y *YAMLSource) indexLines() {
+	if y.index.lines == nil {
+		y.index.lines = lineStarts(y.text)
+		y.index.count(y.text)
+	}
 }
 
 var byteOrderMark = []byte("\ufeff")

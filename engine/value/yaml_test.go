@@ -44,6 +44,7 @@ const list = "a:\n  - b: &x [1, 'two', \"three\"]\n    c: *x\n  - |\n    text\n 
 // has a position.
 func compareYAML(t testing.TB, text []byte) {
 	t.Helper()
+	compareScan(t, text)
 	d := Acquire()
 	defer d.Release()
 	root, err := d.ParseYAML(text, Request, Limits{MaxBytes: 1 << 20})

@@ -14,25 +14,28 @@ type kind struct {
 	name  string
 	procs int
 	run   func(o Options, name string, obj *object) (string, error)
+	of    string // ends the name of its cases
 }
 
 // Engine cases run on one core, server cases on two.
 var kinds = []kind{
-	{"structural", 1, structural},
-	{"admit", 1, admit},
-	{"update", 1, update},
-	{"reject", 1, reject},
-	{"table", 1, table},
-	{"table-row", 1, tableRow},
-	{"openapi-v3", 1, openAPIV3},
-	{"openapi-v2", 1, openAPIV2},
-	{"compile", 1, compile},
-	{"compile-version", 1, compileVersion},
-	{"register", 1, register},
-	{"register-update", 1, registerUpdate},
-	{"heap", 1, heap},
-	{"grpc", 2, overGRPC},
-	{"rest", 2, overREST},
+	{"structural", 1, structural, ""},
+	{"admit", 1, admit, ""},
+	{"update", 1, update, ""},
+	{"reject", 1, reject, ""},
+	{"table", 1, table, ""},
+	{"table-row", 1, tableRow, ""},
+	{"openapi-v3", 1, openAPIV3, ""},
+	{"openapi-v2", 1, openAPIV2, ""},
+	{"compile", 1, compile, ""},
+	{"compile-version", 1, compileVersion, ""},
+	{"register", 1, register, ""},
+	{"register-update", 1, registerUpdate, ""},
+	{"heap", 1, heap, ""},
+	{"yaml", 1, readObject, ""},
+	{"yaml", 1, readCRD, "-crd"},
+	{"grpc", 2, overGRPC, ""},
+	{"rest", 2, overREST, ""},
 }
 
 // benchCase is a case. object is the index of its object, or negative.
@@ -50,7 +53,7 @@ func cases() []benchCase {
 	var list []benchCase
 	for _, k := range kinds {
 		for i := range objects {
-			list = append(list, benchCase{k.name + "/" + objects[i].name, k.procs, i, k.run})
+			list = append(list, benchCase{k.name + "/" + objects[i].name + k.of, k.procs, i, k.run})
 		}
 		if k.name == "register" {
 			list = append(list, benchCase{k.name + "/largest", k.procs, none, func(o Options, name string, _ *object) (string, error) {

@@ -41,9 +41,9 @@ var convertedLine = regexp.MustCompile(`^convert/[a-z]+  50 objects of [0-9]+ by
 // TestCases runs each case that needs no other module once, briefly. The case stream, which builds and starts a server,
 // runs in make conformance only: server/app/load has tests of its own.
 func TestCases(t *testing.T) {
-	pattern, count := "^([^s]|structural).*/crontab$|^convert", len(kinds)+len(convertings)
+	pattern, count := "^([^s]|structural).*/crontab(-crd)?$|^convert", len(kinds)+len(convertings)
 	if testenv.Volume(1) > 1 {
-		pattern, count = "/crontab$|^convert", count+1
+		pattern, count = "/crontab(-crd)?$|^convert", count+1
 	}
 	o := Options{Folder: "../testdata/bench", Rounds: 1, Turn: time.Millisecond, Copies: 2, Streamed: 20_000, Converted: 50}
 	var out bytes.Buffer

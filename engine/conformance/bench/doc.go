@@ -22,6 +22,9 @@
 //     sides validate it as an update and read the stored CRD; upstream calls BeforeUpdate.
 //   - heap: the memory of one compiled version: ours a plan with rules, upstream's a structural schema and two validators.
 //     We intern patterns per process; they are printed separately, with the memory that matching needs.
+//   - yaml: the parse of an object, and of its CRD, as kubectl prints them. Ours is ParseYAML into a reused Doc, which has
+//     the tree and the offsets of all positions. Upstream's is YAMLToJSONStrict of sigs.k8s.io/yaml, which has neither. json
+//     is our parse of the same document in JSON. position is ParseYAML and the position of the last value.
 //   - grpc, rest: whole creates as in admit, in objects per second. Ours are batches of 100 from concurrent callers
 //     through client, loopback and server in this process. Upstream's are function calls, one goroutine per core. Only
 //     the verdict is requested, because upstream returns nothing else. Each side uses its own settings of the garbage

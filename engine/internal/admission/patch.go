@@ -83,9 +83,7 @@ func (p *pass) readPatch() (rejected bool, err error) {
 	p.patching = q
 	q.patch = patch.Document{Type: p.r.Patch, Doc: q.doc, Text: p.r.Body}
 	if p.r.YAML {
-		if q.patch.Text, q.yaml, err = value.YAMLToJSON(p.r.Body, p.r.Limits); err == nil {
-			q.patch.Root, err = q.doc.ParseFromYAML(q.patch.Text, q.yaml, value.Request, p.r.Limits)
-		}
+		q.patch.Text, q.yaml, q.patch.Root, err = q.doc.ConvertYAML(p.r.Body, value.Request, p.r.Limits)
 	} else {
 		q.patch.Root, err = q.doc.Parse(q.patch.Text, value.Request, p.r.Limits)
 	}

@@ -45,10 +45,8 @@ func (p *pass) parse() (err error) {
 			if err := p.grow(value.DecodedSize(p.r.Body)); err != nil {
 				return err
 			}
-			if p.json, p.yaml, err = value.YAMLToJSON(p.r.Body, p.r.Limits); err != nil {
-				p.json = nil
-				return err
-			}
+			p.json, p.yaml, p.root, err = p.d.ConvertYAML(p.r.Body, p.text, p.r.Limits)
+			return err
 		}
 	} else if p.text == value.Request {
 		p.d.Reset()

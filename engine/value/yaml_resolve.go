@@ -1,0 +1,199 @@
+package value
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// resolveHint says by the first byte what a plain scalar can be.
+var resolveHint = func() (table [256]hint) {
+	for _, c := range "yYnNtTfFoO~" {
+		table[c] = isWord
+	}
+	for _, c := range "+-.0123456789" {
+		table[c] = isNumber
+	}
+	return table
+}()
+
+type hint uint8
+
+const (
+	isString hint = iota
+	isWord        // a string, a boolean or null
+	isNumber      // a string, a number or a time
+)
+
+// doubtful is the kind of a plain scalar whose value is a doubt.
+const doubtful Kind = 255
+
+// resolve returns the kind of a plain scalar, Int for all numbers. As in go.yaml.in/yaml/v2, yes and on are booleans.
+func (s *yamlScanner) resolve(text []byte) Kind {
+	switch resolveHint[text[0]] {
+	case isWord:
+		return word(text)
+	case isNumber:
+		from := len(s.out)
+		kind := s.appendNumber(text)
+		s.out = s.out[:from]
+		return kind
+	}
+	return String
+}
+
+func word(text []byte) Kind {
+	if len(text) > len("false") {
+		return String
+	}
+	switch string(text) {
+	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
+		return True
+	case "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF":
+		return False
+	case "~", "null", "Null", "NULL":
+		return Null
+	}
+	return String
+}
+
+// resolved adds a plain scalar of one line.
+func (s *yamlScanner) resolved(at int, text []byte, special bool) bool {
+	kind := String
+	switch resolveHint[text[0]] {
+	case isWord:
+		kind = word(text)
+	case isNumber:
+		from := len(s.out)
+		if kind = s.appendNumber(text); kind == Int {
+			end := len(s.out)
+			s.out = s.out[:from]
+			n := s.add(Int, at)
+			if n == nil {
+				return false
+			}
+			s.out = s.out[:end]
+			return readNumber(s.out, from, n) == end && n.Flags == 0
+		}
+	case isString:
+		if string(text) == "<<" {
+			return false
+		}
+	}
+	switch kind {
+	case String:
+		if !special {
+			return s.addString(at, text)
+		}
+		n := s.add(String, at)
+		if n == nil {
+			return false
+		}
+		s.out = append(append(s.out, '"'), text...)
+		s.endString(n, true)
+		return true
+	case Null:
+		return s.literal(Null, "null", at)
+	case True:
+		return s.literal(True, "true", at)
+	case False:
+		return s.literal(False, "false", at)
+	}
+	return false
+}
+
+// decimal reports whether the text is an integer that JSON writes in the same way and that int64 holds.
+func decimal(text []byte) bool {
+	digits := text
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 18 || digits[0] == '0' && len(text) > 1 {
+		return false
+	}
+	for _, c := range digits {
+		if c-'0' > 9 {
+			return false
+		}
+	}
+	return true
+}
+
+// yamlFloat matches what the YAML library parses as a float.
+var yamlFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+
+// maxNumber is the length in bytes from which a number is a doubt.
+const maxNumber = 256
+
+// appendNumber appends a number as encoding/json prints it and returns Int. For other texts it returns String, and
+// doubtful for infinities and unusual numbers.
+func (s *yamlScanner) appendNumber(text []byte) Kind {
+	if decimal(text) {
+		s.out = append(s.out, text...)
+		return Int
+	}
+	if len(text) > len("2006-") && text[4] == '-' && decimalDigits(text[:4]) {
+		return String // also if it is a time, which go.yaml.in/yaml/v2 keeps as written
+	}
+	unsigned := text
+	if text[0] == '-' || text[0] == '+' {
+		unsigned = text[1:]
+	}
+	if len(unsigned) > 1 && unsigned[0] == '.' && (unsigned[1]|0x20 == 'i' || unsigned[1]|0x20 == 'n') {
+		return doubtful // an infinity or not a number
+	}
+	letters, underscores := false, false
+	for _, c := range unsigned {
+		switch {
+		case c-'0' <= 9 || c == '.' || c == '+' || c == '-' || c == 'e' || c == 'E':
+		case c == '_':
+			underscores = true
+		case c|0x20 >= 'a' && c|0x20 <= 'f' || c|0x20 == 'x' || c|0x20 == 'o':
+			letters = true
+		default:
+			return String
+		}
+	}
+	based := len(unsigned) > 1 && unsigned[0] == '0' && unsigned[1]|0x20 > '9'
+	if letters && !underscores && !based {
+		return String
+	}
+	if len(text) > maxNumber {
+		return doubtful
+	}
+	if !letters && !underscores && !yamlFloat.Match(text) {
+		return String
+	}
+	if text[0] == '.' && underscores {
+		return doubtful
+	}
+	plain := strings.ReplaceAll(string(text), "_", "")
+	if v, err := strconv.ParseInt(plain, 0, 64); err == nil {
+		s.out = strconv.AppendInt(s.out, v, 10)
+		return Int
+	}
+	if _, err := strconv.ParseUint(plain, 0, 64); err == nil {
+		return doubtful
+	}
+	if digits, ok := strings.CutPrefix(strings.TrimPrefix(plain, "-"), "0b"); ok && strings.Trim(digits, "+-01") == "" {
+		return doubtful // the library accepts signs and large values here
+	}
+	if !yamlFloat.MatchString(plain) {
+		return String
+	}
+	v, err := strconv.ParseFloat(plain, 64)
+	if err != nil {
+		return String
+	}
+	s.out = appendFloat(s.out, v)
+	return Int
+}
+
+func decimalDigits(text []byte) bool {
+	for _, c := range text {
+		if c-'0' > 9 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,324 @@
+package value
+
+import "bytes"
+
+// yamlScanner reads one ordinary YAML document into a Doc, and writes its JSON text. It handles the part of YAML in
+// which manifests are written. All other input is a doubt: a method that returns false cannot prove what the YAML
+// library returns, so the library has to read the document. Invalid documents are doubts too.
+type yamlScanner struct {
+	doc      *Doc
+	text     []byte
+	source   Source
+	maxDepth int
+	ascii    bool // the text has no other bytes
+
+	i       int  // the next byte
+	column  int  // of the byte at i in its line if it is the first of the line that is not a space; else unknown
+	pending bool // the value of a key or dash has not begun
+	key     pendingKey
+	part    plainPart  // the last one
+	name    scannedKey // the last one
+
+	out      []byte  // the JSON text
+	frames   []frame // the open containers
+	places   []place // of the nodes
+	unsorted bool    // an object has keys that are not in ascending order
+	stopped  bool
+	sorter   yamlSorter
+}
+
+// unknown is the column at the beginning of a line.
+const unknown = -1
+
+// pendingKey is the key of the next value.
+type pendingKey struct {
+	off, length uint32
+	source      Source
+	at          uint32 // offset of the key in the YAML text
+	empty       uint32 // offset in the YAML text that an absent value has
+}
+
+// frame is an open container. The first frame has the root.
+type frame struct {
+	node     uint32
+	last     uint32 // its last member
+	column   int    // of its keys or dashes; -1 around the root
+	sequence bool
+}
+
+// place holds the offsets of a node in the YAML text.
+type place struct{ key, value uint32 }
+
+// unsortedKeys marks an object for the sorter. It is only set during a scan.
+const unsortedKeys Flags = 1 << 7
+
+// The scanner does not read texts that are larger or nested more deeply.
+const (
+	maxScannedBytes = 1 << 27
+	maxScannedDepth = 1000
+)
+
+// scanYAML parses an ordinary YAML document. ok is false on a doubt, and then the Doc is unchanged. The error is nil or
+// ErrStopped. The YAMLSource is valid until the Doc is released, or scans another document for the source.
+func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root uint32, ok bool, err error) {
+	ascii, valid := plainText(text)
+	arena := len(d.Src[Arena])
+	if !valid || s == Arena || len(text) > maxScannedBytes || arena > maxScannedBytes {
+		return nil, 0, false, nil
+	}
+	if len(d.Nodes) == 0 {
+		d.Nodes = append(d.Nodes, Node{})
+	}
+	before := len(d.Nodes)
+	m := d.scans[s]
+	if m == nil {
+		m = new(yamlScan)
+		d.scans[s] = m
+	}
+	if d.scanner == nil {
+		d.scanner = new(yamlScanner)
+	}
+	r := d.scanner
+	r.begin(d, m, text, s, min(maxDepth, maxScannedDepth), ascii)
+	ok = r.document() && (!r.unsorted || r.sort(before))
+	root = d.Nodes[0].First
+	d.Nodes[0] = Node{}
+	m.json, m.places = r.out, r.places
+	if ok {
+		d.Src[s] = m.json
+		d.forget(s)
+		m.source = YAMLSource{text: text, json: m.json, places: m.places}
+		y = &m.source
+		d.roots[s], d.yaml[s] = root, y
+	} else {
+		if r.stopped {
+			err = ErrStopped
+		}
+		d.Nodes, d.Src[Arena] = d.Nodes[:before], d.Src[Arena][:arena]
+	}
+	r.doc, r.text, r.out, r.places = nil, nil, nil, nil
+	return y, root, ok, err
+}
+
+// releaseScans drops the sources of scanned documents, and memory that is too large for the pool.
+func (d *Doc) releaseScans() {
+	if d.scanner != nil && (cap(d.scanner.sorter.nodes) > maxPooledNodes || cap(d.scanner.sorter.text) > maxPooledBytes) {
+		d.scanner = nil
+	}
+	for s, m := range d.scans {
+		if m != nil && (cap(m.json) > maxPooledBytes || cap(m.places) > maxPooledNodes) {
+			d.scans[s] = nil
+		} else if m != nil {
+			m.source = YAMLSource{}
+		}
+	}
+}
+
+// yamlScan is the memory of a Doc for a document that was scanned. The next scan reuses it.
+type yamlScan struct {
+	json   []byte
+	places []place
+	source YAMLSource
+}
+
+func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, maxDepth int, ascii bool) {
+	s.doc, s.text, s.source, s.maxDepth, s.ascii = d, text, source, maxDepth, ascii
+	s.i, s.column, s.pending, s.key = 0, unknown, true, pendingKey{at: noKey}
+	s.out, s.places, s.unsorted, s.stopped = m.json[:0], m.places[:0], false, false
+	s.frames = append(s.frames[:0], frame{column: -1, sequence: true})
+}
+
+// document reads the whole text. The root must be a collection.
+func (s *yamlScanner) document() bool {
+	if !s.start() {
+		return false
+	}
+	for s.nextLine() {
+		f := &s.frames[len(s.frames)-1]
+		for s.column < f.column {
+			if !s.close() {
+				return false
+			}
+			f = &s.frames[len(s.frames)-1]
+		}
+		if s.pending && s.column == f.column && (f.sequence || !s.dash()) && !s.absent() {
+			return false
+		}
+		switch {
+		case s.pending:
+			if !s.value(s.column, true) {
+				return false
+			}
+			continue
+		case s.column != f.column:
+			return false
+		case f.sequence && s.dash():
+			if !s.entry(s.column) {
+				return false
+			}
+			continue
+		case f.sequence:
+			if f.column != s.frames[len(s.frames)-2].column || !s.close() {
+				return false // only a sequence at the column of its key can end here
+			}
+		}
+		if !s.member() {
+			return false
+		}
+	}
+	if s.i < len(s.text) || len(s.places) == 0 {
+		return false
+	}
+	for len(s.frames) > 1 {
+		if !s.close() {
+			return false
+		}
+	}
+	return true
+}
+
+// start skips the marker of the document, and the lines before it.
+func (s *yamlScanner) start() bool {
+	if s.nextLine() || s.i == len(s.text) || s.text[s.i] != '-' {
+		return true
+	}
+	s.i += len("---")
+	return s.restOfLine()
+}
+
+// nextLine goes to the first byte of the next line with content. It returns false at the end, and for a document
+// marker.
+func (s *yamlScanner) nextLine() bool {
+	text, i, column := s.text, s.i, s.column
+	for {
+		if column == unknown {
+			begin := i
+			i = spaces(text, i)
+			column = i - begin
+		}
+		s.i, s.column = i, column
+		if i >= len(text) {
+			return false
+		}
+		switch text[i] {
+		case '\n':
+			i++
+		case '#':
+			i = min(lineEnd(text, i)+1, len(text))
+		case '-', '.':
+			return column > 0 || len(text)-i < 3 || text[i+1] != text[i] || text[i+2] != text[i]
+		default:
+			return true
+		}
+		column = unknown
+	}
+}
+
+// dash reports whether a dash of a sequence is next.
+func (s *yamlScanner) dash() bool {
+	return s.text[s.i] == '-' && (s.i+1 == len(s.text) || s.text[s.i+1] == ' ' || s.text[s.i+1] == '\n')
+}
+
+// entry reads an element of the innermost sequence from its dash.
+func (s *yamlScanner) entry(column int) bool {
+	s.element()
+	s.key.empty = uint32(s.i + 1)
+	dash := s.i
+	if s.i++; s.restOfLine() {
+		return true
+	}
+	return s.value(column+s.i-dash, true)
+}
+
+// element prepares the key of the next element of a sequence.
+func (s *yamlScanner) element() {
+	if s.frames[len(s.frames)-1].last != 0 {
+		s.out = append(s.out, ',')
+	}
+	s.pending, s.key.length, s.key.source, s.key.at = true, 0, Request, noKey
+}
+
+// noKey is the offset of the key of an element.
+const noKey = ^uint32(0)
+
+// member reads a member of the innermost mapping.
+func (s *yamlScanner) member() bool {
+	return s.readKey() && s.addKey() && s.afterKey()
+}
+
+// afterKey reads what follows a key in its line.
+func (s *yamlScanner) afterKey() bool {
+	s.i = s.name.colon + 1
+	s.key.empty = uint32(s.i)
+	if text := s.text; len(text)-s.i > 2 && text[s.i] == ' ' && text[s.i+1] > '#' {
+		s.i++
+		return s.value(0, false)
+	}
+	return s.restOfLine() || s.value(0, false)
+}
+
+// value reads the value at i, to the end of its line at least. A block collection may begin there only if nested is set;
+// column is then that of the value.
+func (s *yamlScanner) value(column int, nested bool) bool {
+	if len(s.frames) == 1 && column != 0 {
+		return false // an indented root
+	}
+	switch c := s.text[s.i]; c {
+	case '|', '>':
+		return len(s.frames) > 1 && s.blockScalar()
+	case '[', '{':
+		return s.flow() && s.restOfLine()
+	case '"', '\'':
+		if nested && s.readKey() {
+			return s.mapping(column)
+		}
+		return len(s.frames) > 1 && s.quoted() && s.restOfLine()
+	default:
+		if nested && s.dash() {
+			return s.open(Array, column) && s.entry(column)
+		}
+		if nested && s.wordKey() {
+			return s.mapping(column)
+		}
+		if len(s.frames) > 1 && s.wordValue() {
+			return s.resolved(s.part.from, s.text[s.part.from:s.part.to], false)
+		}
+		if !s.plainLine(s.i) {
+			return false
+		}
+		if s.part.stop == ':' {
+			return nested && s.plainKey() && s.mapping(column)
+		}
+		return len(s.frames) > 1 && s.plainScalar()
+	}
+}
+
+// mapping opens a block mapping at its first key.
+func (s *yamlScanner) mapping(column int) bool {
+	return s.open(Object, column) && s.addKey() && s.afterKey()
+}
+
+// restOfLine goes to the next line. It returns false before content, of which it skips the spaces.
+func (s *yamlScanner) restOfLine() bool {
+	i := s.i
+	for i < len(s.text) && s.text[i] == ' ' {
+		i++
+	}
+	if i < len(s.text) && s.text[i] != '\n' {
+		if s.text[i] != '#' || i == s.i {
+			s.i = i
+			return false
+		}
+		i = lineEnd(s.text, i)
+	}
+	s.i, s.column = min(i+1, len(s.text)), unknown
+	return true
+}
+
+// lineEnd returns the index of the line break that ends the line of i, or the length of the text.
+func lineEnd(text []byte, i int) int {
+	if k := bytes.IndexByte(text[i:], '\n'); k >= 0 {
+		return i + k
+	}
+	return len(text)
+}
