@@ -42,7 +42,7 @@ type TableOptions struct {
 	// NoHeaders omits columnDefinitions from the JSON, as an API server does after the first event of a watch.
 	// Table.Columns still has them.
 	NoHeaders bool
-	// Decoded says that objects of the table's version were read from the storage already: they get no defaults.
+	// Decoded says that objects of the table's version were read from the storage already, so they need no defaults.
 	Decoded bool
 	// ResourceVersion, Continue and RemainingItemCount are those of the list, for the table's metadata.
 	ResourceVersion, Continue string

@@ -20,7 +20,7 @@ import (
 
 // Evaluator compiles CRDs. It is safe for concurrent use.
 type Evaluator interface {
-	// Compile compiles a CRD as it is stored, and does not judge it. The Definition may keep the CRD: do not change it.
+	// Compile compiles a stored CRD without validating it. The Definition may keep crd, so the caller must not change it.
 	Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (Definition, error)
 }
 
@@ -54,7 +54,7 @@ type Definition interface {
 	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
 	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
 	// PrintTable returns the JSON of a Table of objects of a served version. The server sets the options Decoded, NoHeaders,
-	// Object (to none or the metadata), ResourceVersion, Continue and RemainingItemCount.
+	// Object, ResourceVersion, Continue and RemainingItemCount.
 	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) ([]byte, error)
 	// Models returns engine.OpenAPIModels.
 	Models(ctx context.Context) ([]byte, error)

@@ -84,7 +84,7 @@ func (h *handler) GetCustomResourceListerCollectionDeleter(crd *apiextensionsv1.
 		return nil, err
 	}
 	store := r.versions[r.storage].store
-	// A new store fails until it has read the objects. After a failure, the finalizer can miss its own update of the status,
+	// A store whose watch cache has just started fails until the cache has read the objects. After a failure, the finalizer can miss its own update of the status,
 	// and then continues at the next resync only, which is minutes later.
 	err = wait.PollUntilContextTimeout(background, readyInterval, buildTimeout, true, func(context.Context) (bool, error) {
 		return store.ReadinessCheck() == nil, nil

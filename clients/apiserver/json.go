@@ -29,7 +29,7 @@ func marshal(u *unstructured.Unstructured) ([]byte, error) {
 	return (&printer{points: true}).append(make([]byte, 0, 1024), u.Object)
 }
 
-// appendFields appends an object with only the selected fields. Objects above them stay objects.
+// appendFields appends an object with only the selected fields. A parent without a selected field is {}.
 func (p *printer) appendFields(text []byte, object map[string]any, fields columnFields) ([]byte, error) {
 	if fields == nil {
 		return p.append(text, object)

@@ -22,17 +22,19 @@ type lazyCache struct {
 
 	mu      sync.RWMutex
 	current *usedStorage
-	started bool // or stopped
+	started bool          // or stopped
+	begin   time.Time     // when the watch cache started
+	stopped chan struct{} // closed when the storage is destroyed
 }
 
-// usedStorage is a storage that is destroyed when it is not in use.
+// usedStorage is a storage that counts its calls, so that it can be destroyed after them.
 type usedStorage struct {
 	storage.Interface
 	destroy factory.DestroyFunc
 	calls   sync.WaitGroup
 }
 
-// lazily returns a decorator that uses another one at the first list or watch.
+// lazily returns a decorator that defers next to the first list or watch.
 func lazily(next generic.StorageDecorator) generic.StorageDecorator {
 	return func(config *storagebackend.ConfigForResource, prefix string, key func(runtime.Object) (string, error),
 		newObject, newList func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
@@ -41,30 +43,36 @@ func lazily(next generic.StorageDecorator) generic.StorageDecorator {
 		if err != nil {
 			return nil, nil, err
 		}
-		c := &lazyCache{current: &usedStorage{Interface: raw, destroy: destroy}, start: func() (storage.Interface, factory.DestroyFunc, error) {
+		c := newLazyCache(raw, destroy, func() (storage.Interface, factory.DestroyFunc, error) {
 			return next(config, prefix, key, newObject, newList, attributes, triggers, indexers)
-		}}
+		})
 		return c, c.stop, nil
 	}
 }
 
-// maxCacheWait bounds the wait for a watch cache that has just started. After it, upstream's storage decides.
+func newLazyCache(raw storage.Interface, destroy factory.DestroyFunc, start func() (storage.Interface, factory.DestroyFunc, error)) *lazyCache {
+	return &lazyCache{start: start, current: &usedStorage{Interface: raw, destroy: destroy}, stopped: make(chan struct{})}
+}
+
+// maxCacheWait bounds the wait for a watch cache that has just started. After it, calls go to upstream's storage, which is
+// ready or not.
 const maxCacheWait = 5 * time.Second
 
-// cached starts the watch cache, unless it was started or the storage was destroyed, and waits until it is ready.
+// cached starts the watch cache, unless it was started or the storage was destroyed. It waits until a cache that has just
+// started is ready.
 func (c *lazyCache) cached(ctx context.Context) error {
-	c.mu.RLock()
-	started := c.started
-	c.mu.RUnlock()
-	if started {
-		return nil
-	}
 	if err := c.replace(); err != nil {
 		return err
 	}
+	c.mu.RLock()
+	left := maxCacheWait - time.Since(c.begin)
+	c.mu.RUnlock()
+	if left <= 0 {
+		return nil
+	}
 	s := c.use()
 	defer s.calls.Done()
-	_ = wait.PollUntilContextTimeout(ctx, readyInterval, maxCacheWait, true, func(context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(ctx, readyInterval, left, true, func(context.Context) (bool, error) {
 		return s.ReadinessCheck() == nil, nil
 	})
 	return nil
@@ -72,6 +80,12 @@ func (c *lazyCache) cached(ctx context.Context) error {
 
 // replace replaces the storage by one with a watch cache. Calls of the first one can go on.
 func (c *lazyCache) replace() error {
+	c.mu.RLock()
+	started := c.started
+	c.mu.RUnlock()
+	if started {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.started {
@@ -82,9 +96,17 @@ func (c *lazyCache) replace() error {
 		return err
 	}
 	before := c.current
-	c.current, c.started = &usedStorage{Interface: next, destroy: destroy}, true
+	c.current, c.started, c.begin = &usedStorage{Interface: next, destroy: destroy}, true, time.Now()
 	go func() {
-		before.calls.Wait()
+		idle := make(chan struct{})
+		go func() {
+			before.calls.Wait()
+			close(idle)
+		}()
+		select {
+		case <-idle:
+		case <-c.stopped:
+		}
 		before.destroy()
 	}()
 	return nil
@@ -98,12 +120,29 @@ func (c *lazyCache) use() *usedStorage {
 	return c.current
 }
 
-// stop destroys the storage.
+// stop destroys the storage, which ends its watches. It can be called more than once.
 func (c *lazyCache) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	select {
+	case <-c.stopped:
+		return
+	default:
+	}
+	close(c.stopped)
 	c.started = true
 	c.current.destroy()
+}
+
+// uncached returns the storage for a call if the watch cache was not started, nil otherwise.
+func (c *lazyCache) uncached() *usedStorage {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.started {
+		return nil
+	}
+	c.current.calls.Add(1)
+	return c.current
 }
 
 // Versioner implements storage.Interface.
@@ -124,8 +163,19 @@ func (c *lazyCache) Delete(ctx context.Context, key string, out runtime.Object, 
 	return s.Delete(ctx, key, out, p, validate, existing, o)
 }
 
-// Watch implements storage.Interface.
+// Watch implements storage.Interface. A watch cache that starts now lacks the events since an older resourceVersion. So the
+// first watch from a resourceVersion does not use it.
 func (c *lazyCache) Watch(ctx context.Context, key string, o storage.ListOptions) (watch.Interface, error) {
+	if o.ResourceVersion != "" && o.ResourceVersion != "0" && o.SendInitialEvents == nil {
+		if s := c.uncached(); s != nil {
+			context.AfterFunc(ctx, s.calls.Done)
+			w, err := s.Watch(ctx, key, o)
+			if failed := c.replace(); err == nil {
+				err = failed
+			}
+			return w, err
+		}
+	}
 	if err := c.cached(ctx); err != nil {
 		return nil, err
 	}

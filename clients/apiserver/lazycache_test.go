@@ -51,13 +51,10 @@ func TestLazyCache(t *testing.T) {
 	raw, cached := &recorder{create: make(chan struct{}), started: make(chan struct{})}, &recorder{}
 	destroyed := make(chan string, 2)
 	starts := 0
-	c := &lazyCache{
-		current: &usedStorage{Interface: raw, destroy: func() { destroyed <- "raw" }},
-		start: func() (storage.Interface, factory.DestroyFunc, error) {
-			starts++
-			return cached, func() { destroyed <- "cached" }, nil
-		},
-	}
+	c := newLazyCache(raw, func() { destroyed <- "raw" }, func() (storage.Interface, factory.DestroyFunc, error) {
+		starts++
+		return cached, func() { destroyed <- "cached" }, nil
+	})
 	ctx := t.Context()
 	check := func(err error) {
 		if err != nil {
@@ -87,5 +84,30 @@ func TestLazyCache(t *testing.T) {
 	}
 	if starts != 1 || !slices.Equal(raw.calls, []string{"get", "create"}) || !slices.Equal(cached.calls, []string{"watch", "watch", "get"}) {
 		t.Errorf("%d starts, %q, %q", starts, raw.calls, cached.calls)
+	}
+}
+
+// TestLazyCacheVersions: the first watch from a resourceVersion reads the storage, whose history is longer than that of a
+// cache that starts. It ends when the storage is destroyed.
+func TestLazyCacheVersions(t *testing.T) {
+	raw, cached := &recorder{}, &recorder{}
+	destroyed := make(chan string, 2)
+	c := newLazyCache(raw, func() { destroyed <- "raw" }, func() (storage.Interface, factory.DestroyFunc, error) {
+		return cached, func() { destroyed <- "cached" }, nil
+	})
+	for range 2 {
+		if _, err := c.Watch(t.Context(), "", storage.ListOptions{ResourceVersion: "5"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(destroyed) > 0 {
+		t.Error("destroyed the storage of a watch")
+	}
+	c.stop()
+	c.stop()
+	got := []string{<-destroyed, <-destroyed}
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"cached", "raw"}) || !slices.Equal(raw.calls, []string{"watch"}) || !slices.Equal(cached.calls, []string{"watch"}) {
+		t.Errorf("%q, %q, destroyed %q", raw.calls, cached.calls, got)
 	}
 }

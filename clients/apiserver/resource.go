@@ -134,7 +134,7 @@ func (r *resource) destroy() {
 	}
 }
 
-// withCodec sets the codec of the storage, whose watch cache starts with the first list or watch.
+// withCodec sets the codec of the storage, and makes its watch cache lazy.
 type withCodec struct {
 	generic.RESTOptionsGetter
 	codec storageCodec

@@ -73,7 +73,7 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 	return table, nil
 }
 
-// itemsOf returns the objects of a list, and sets the options that it has.
+// itemsOf returns the objects of a list, and copies the list's metadata to o.
 func itemsOf(list *unstructured.UnstructuredList, o *engine.TableOptions) []*unstructured.Unstructured {
 	o.ResourceVersion, o.Continue, o.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
 	objects := make([]*unstructured.Unstructured, len(list.Items))
@@ -83,7 +83,7 @@ func itemsOf(list *unstructured.UnstructuredList, o *engine.TableOptions) []*uns
 	return objects
 }
 
-// printDecoded is print with a decoded table. The objects of rows stay JSON.
+// printDecoded prints a table and decodes it. The objects of rows stay JSON.
 func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructured.Unstructured, o engine.TableOptions) (*metav1.Table, error) {
 	text, err := c.print(ctx, objects, o)
 	if err != nil {

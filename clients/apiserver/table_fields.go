@@ -10,8 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// columnFields are the fields of an object that the columns of a table read. A nil list selects all fields. A table of large
-// objects then costs as much as one of small objects.
+// columnFields are the fields from which a table is printed: those that its columns read, apiVersion, kind, metadata and
+// items. Nil selects all fields. The selection reduces the cost of large objects.
 type columnFields []columnField
 
 type columnField struct {

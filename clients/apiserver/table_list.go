@@ -16,14 +16,14 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// asksForTable reports whether the response to a request for a list is a current Table in JSON with the metadata of the
-// objects, as kubectl asks for it. Other tables are decoded, so that upstream's handler encodes them.
+// asksForTable reports whether a request prefers a meta.k8s.io/v1 Table in JSON with the metadata of the objects, as
+// kubectl get does. Other tables are decoded, so that upstream's handler encodes them.
 func asksForTable(r *http.Request) bool {
 	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
 	return first == "application/json;as=Table;v=v1;g=meta.k8s.io" && !r.URL.Query().Has("includeObject")
 }
 
-// listTable returns upstream's handler of a list in JSON, which writes the printed table of the list instead.
+// listTable returns upstream's handler of lists. The lister prints the table, which is written unchanged.
 func (h *handler) listTable(store objectStore, scope *handlers.RequestScope) http.Handler {
 	convertor, ok := scope.TableConvertor.(tableConvertor)
 	own, isOwn := scope.Serializer.(serializer)

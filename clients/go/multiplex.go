@@ -28,7 +28,7 @@ type MultiplexOptions struct {
 // WithMultiplexing sends concurrent calls of Admit and Read that have one item over shared streams, which costs less CPU
 // time than unary calls. Calls that wait at the same time are sent in one message. A single call is sent immediately.
 //
-// A call returns when its result arrives or its context ends. An item that is slow delays the items behind it. If a
+// A call returns when its result arrives or its context ends. A slow item delays the items in the same message and behind it. If a
 // stream returns no result for 200 ms or fails, its calls are repeated as unary calls, and their errors are those of
 // unary calls. The server does not know the deadline of a call on a stream.
 //

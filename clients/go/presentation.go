@@ -35,7 +35,7 @@ type TableOptions struct {
 	RowObject crdevalv1.RowObject
 	// WithoutColumns omits columnDefinitions, as an API server does from the second event of a watch on.
 	WithoutColumns bool
-	// Decoded says that objects of the table's version were read from the storage already: they get no defaults.
+	// Decoded says that objects of the table's version were read from the storage already, so they need no defaults.
 	Decoded bool
 	// ResourceVersion, ContinueToken and RemainingItemCount are those of the list. They become metadata of the table.
 	ResourceVersion, ContinueToken string

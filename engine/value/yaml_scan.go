@@ -52,7 +52,7 @@ type place struct{ key, value uint32 }
 // unsortedKeys marks an object for the sorter. It is only set during a scan.
 const unsortedKeys Flags = 1 << 7
 
-// The scanner does not read texts that are larger or nested more deeply.
+// The scanner reads texts within these limits.
 const (
 	maxScannedBytes = 1 << 27
 	maxScannedDepth = 1000
@@ -298,7 +298,7 @@ func (s *yamlScanner) mapping(column int) bool {
 	return s.open(Object, column) && s.addKey() && s.afterKey()
 }
 
-// restOfLine goes to the next line. It returns false before content, of which it skips the spaces.
+// restOfLine goes to the next line. If the line has more content, it skips the spaces before it and returns false.
 func (s *yamlScanner) restOfLine() bool {
 	i := s.i
 	for i < len(s.text) && s.text[i] == ' ' {

@@ -13,7 +13,7 @@ type plainPart struct {
 	special  bool // it has quotes or backslashes
 }
 
-// notPlain has the bytes with which no plain scalar begins, and dash and colon, with which some do.
+// notPlain has the bytes that cannot begin a plain scalar. A dash and a colon can, if no white space follows.
 var notPlain = func() (table [256]bool) {
 	for _, c := range " \t\n-?:,[]{}#&*!|>'\"%@`" {
 		table[c] = true
@@ -72,7 +72,7 @@ scan:
 func plainStop(text []byte, i int) int {
 	for len(text)-i >= 8 {
 		x := binary.LittleEndian.Uint64(text[i:])
-		// x|ones maps a quote to the number sign. The lowest bit set is right.
+		// x|ones maps a quote to the number sign. Only the lowest set bit is exact.
 		m := (((x | ones) ^ ones*'#') - ones) | ((x ^ ones*'\\') - ones) | ((x ^ ones*':') - ones) | (x - ones*' ') | x
 		if m &= highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3

@@ -123,7 +123,7 @@ func quotedStop(text []byte, i int, quote byte) int {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' }
 
-// skipBlank returns the index of the first byte at or after i that is no space and no tab.
+// skipBlank returns the index of the first byte at or after i that is not a space and no tab.
 func (s *yamlScanner) skipBlank(i int) int {
 	for i < len(s.text) && blank(s.text[i]) {
 		i++

@@ -49,7 +49,7 @@ func odd(text []byte) uint64 {
 	return (x | deleted | notPrintable&notFeed) & highs
 }
 
-// spaces returns the index of the first byte at or after i that is no space.
+// spaces returns the index of the first byte at or after i that is not a space.
 func spaces(text []byte, i int) int {
 	for len(text)-i >= 8 {
 		if x := binary.LittleEndian.Uint64(text[i:]) ^ ones*' '; x != 0 {

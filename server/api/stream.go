@@ -63,8 +63,8 @@ type streamRequest interface {
 }
 
 // A stream is a call of AdmitStream or ReadStream. One goroutine receives a message, evaluates its items and sends the
-// results before it receives the next message, which waits in the connection. Each goroutine more would cost a single
-// item tens of microseconds.
+// results before it receives the next message, which waits in the connection. Each additional goroutine would add tens of
+// microseconds to the latency of an item.
 type stream[M streamRequest, R any] struct {
 	streamKind[M, R]
 	service    *evaluationService
@@ -155,7 +155,7 @@ func (t *stream[M, R]) run(ctx context.Context, first M) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer func() {
 		stop(nil)
-		t.evaluating.Lock() // waits for the evaluation of the last message, after which there is none
+		t.evaluating.Lock() // waits for the current evaluation: no other one starts, because running has ended
 		t.evaluating.Unlock()
 	}()
 	ended := make(chan error, 1)

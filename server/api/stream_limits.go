@@ -13,8 +13,8 @@ import (
 const (
 	// maxStreamItems bounds the items of a message.
 	maxStreamItems = 100
-	// maxStreamResultBytes bounds the results of a message that wait. One that does not fit is discarded, and evaluated
-	// again in its turn.
+	// maxStreamResultBytes bounds the unsent results of a message. A result that does not fit is discarded, and its item
+	// is evaluated again later.
 	maxStreamResultBytes = 8 << 20
 	// maxMemoryWait bounds the wait of a stream while memory is short.
 	maxMemoryWait = 5 * time.Second
@@ -122,7 +122,7 @@ var errMemoryShort = &Error{
 		"or give the server more memory",
 }
 
-// waitForMemory waits while memory is short, but not for long.
+// waitForMemory waits while memory is short, for at most maxMemoryWait.
 func (s *streamSlots) waitForMemory(ctx context.Context) error {
 	for end := time.Now().Add(maxMemoryWait); s.short(); {
 		if time.Now().After(end) {

@@ -80,7 +80,8 @@ func limitMemory(bytes int64) int64 {
 	return debug.SetMemoryLimit(-1)
 }
 
-// heapFloor returns the size up to which the heap grows before a collection: 80 MiB, or a quarter of the memory limit.
+// heapFloor returns the size to which the heap may grow before each garbage collection: 80 MiB, or a quarter of the memory
+// limit if that is less.
 func heapFloor(limit int64) int64 {
 	const floor = 80 << 20
 	if limit > 0 {

@@ -41,7 +41,7 @@ func init() {
 // Options choose resources besides namespaces and events.
 type Options struct {
 	// Kinds serves the common types of Kubernetes too, such as pods, secrets and leases. Their metadata is validated,
-	// other fields are stored as they are written, and no controller runs.
+	// other fields are not, and no controller runs.
 	Kinds bool
 }
 

@@ -32,7 +32,7 @@ const (
 	counted          // metadata.generation counts the changes of what users want
 )
 
-// kind is a type of Kubernetes that is stored as it is written. Its status has an own endpoint if the Go type has a
+// kind is a type of Kubernetes whose fields are not validated. Its status has its own endpoint if the Go type has a
 // status.
 type kind struct {
 	version schema.GroupVersion

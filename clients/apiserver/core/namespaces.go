@@ -49,7 +49,7 @@ func label(names ...string) runtime.FieldLabelConversionFunc {
 	}
 }
 
-// namespaceStrategy is that of the main resource: the status and the finalizers of the spec have own endpoints.
+// namespaceStrategy is that of the main resource: the status and the finalizers of the spec have their own endpoints.
 var namespaceStrategy = &builtin.Strategy{
 	Unconditional: true,
 	Prepare: func(obj, old runtime.Object) {

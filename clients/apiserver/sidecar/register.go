@@ -142,7 +142,7 @@ func (d *definition) registerAgain(ctx context.Context, old *registration) error
 }
 
 // call calls the server with the registration of a Definition. If the server has lost the CRD, call registers it again and
-// repeats the call once. Only then the call has the token of the registration: a replica may not have it yet. Calls without
+// repeats the call once. Only the repeated call has the token of the registration: a replica may not have it yet. Calls without
 // tokens can share the streams of a client that multiplexes.
 func call[R any](ctx context.Context, d *definition, f func(context.Context, *registration) (R, error)) (R, error) {
 	attempt := func(at *registration) (R, error) {

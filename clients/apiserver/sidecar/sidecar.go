@@ -4,9 +4,9 @@
 //	evaluator, err := sidecar.Dial("unix:///run/crdeval/crdeval.sock", sidecar.Options{})
 //
 // Compile registers the CRD in a catalog of that server. The Definition evaluates objects by the revision that it
-// registered, whatever other CRDs the catalog has. If the server has lost the CRD, for example because it was restarted
+// registered, other CRDs of the catalog have no effect. If the server has lost the CRD, for example because it was restarted
 // with an empty store, the Definition registers it again and repeats the call. While the server cannot be reached or is
-// overloaded, calls end with 503 ServiceUnavailable. Calls that evaluate one object share streams, which costs less CPU
+// overloaded, calls end with 503 ServiceUnavailable. Calls of Admit and Read share streams, which costs less CPU
 // time: unary interceptors see them only if a stream fails. Calls for CRDs with a conversion webhook share none.
 //
 // API servers that share a storage can share a catalog. API servers with other storages need catalogs of their own,

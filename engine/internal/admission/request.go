@@ -43,7 +43,7 @@ type Request struct {
 	GeneratedName string
 	// Target is the version to convert to.
 	Target string
-	// Decoded says that the body was read from the storage already: at its own version, Read returns it as it is.
+	// Decoded says that the body was read from the storage already: at its own version, Read need not set defaults.
 	Decoded bool
 	// Old is the stored object that an update replaces, as JSON, or as YAML if OldYAML is set.
 	Old     []byte

@@ -55,9 +55,8 @@ type EvaluationServiceClient interface {
 	Admit(ctx context.Context, in *AdmitRequest, opts ...grpc.CallOption) (*AdmitResponse, error)
 	// Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
 	// items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
-	// server sends results as they are ready, in the order of the items, several in a message. The
-	// server receives the next message when it has sent the results of the message before, so it stops reading if the
-	// client does not read the results.
+	// server evaluates all items of a message, sends their results in the order of the items, and then receives the next
+	// message. It stops receiving if the client does not read.
 	//
 	// An error of an item does not end the stream. These errors end it: the errors of a whole call; INVALID_ARGUMENT for
 	// a message without items, or with other fields after the first message; LIMIT_EXCEEDED for a message with too many
@@ -212,9 +211,8 @@ type EvaluationServiceServer interface {
 	Admit(context.Context, *AdmitRequest) (*AdmitResponse, error)
 	// Admit for any number of objects in bounded memory. The first message holds the catalog and the settings of all
 	// items, and may hold items. Each later message holds 1 to ServerLimits.max_stream_items items and nothing else. The
-	// server sends results as they are ready, in the order of the items, several in a message. The
-	// server receives the next message when it has sent the results of the message before, so it stops reading if the
-	// client does not read the results.
+	// server evaluates all items of a message, sends their results in the order of the items, and then receives the next
+	// message. It stops receiving if the client does not read.
 	//
 	// An error of an item does not end the stream. These errors end it: the errors of a whole call; INVALID_ARGUMENT for
 	// a message without items, or with other fields after the first message; LIMIT_EXCEEDED for a message with too many

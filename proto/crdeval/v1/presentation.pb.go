@@ -217,7 +217,7 @@ type TableRequest struct {
 	// rejection is that of GetScale. INVALID_ARGUMENT for another value, or for another number of objects. Default: empty.
 	Subresource string `protobuf:"bytes,15,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// The objects were read from the storage already, for example by a server that lists them. Those of the table's
-	// version get no defaults. Default: false.
+	// version need no defaults. Default: false.
 	Decoded       bool `protobuf:"varint,16,opt,name=decoded,proto3" json:"decoded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,8 +31,8 @@ import (
 // readyInterval is the time between two checks whether the server is ready.
 const readyInterval = 20 * time.Millisecond
 
-// heapFloor is the size up to which the heap grows before a collection, if memory has four times that. The live heap of a
-// server with a few CRDs is 60 to 90 MiB.
+// heapFloor is the size to which the heap may grow before each garbage collection, or a quarter of the memory if that is
+// less. The live heap of a server with a few CRDs is 60 to 90 MiB.
 const heapFloor = 256 << 20
 
 // Run serves until the context ends.
@@ -92,7 +92,8 @@ func (c *serveCommand) checkSidecar(ctx context.Context, e *sidecar.Evaluator, l
 	}
 }
 
-// setLogger returns the logger of the command. Upstream's code logs to it too, but no information, which is verbose.
+// setLogger returns the logger of the command. Upstream's code logs from level warn on,
+// and with --log-level=debug from debug on.
 func (c *serveCommand) setLogger(stderr io.Writer) *slog.Logger {
 	level := max(c.LogLevel, slog.LevelWarn)
 	if c.LogLevel < slog.LevelInfo {
