@@ -64,8 +64,7 @@ type Table struct {
 
 // Table returns objects as a table at a served version, as an API server returns a list of them. Each object is read as
 // Read does, unless it is Decoded, so it may be of any version that the CRD lists, and is then printed in the version's
-// columns. The items of
-// an object that has a list of items at its root are rows instead of the object.
+// columns. The items of an object that has a list of items at its root are rows instead of the object.
 //
 // One object that cannot be printed fails the table, as it fails a list. The error is an *Error that names the object
 // by its index. For OBJECT_REJECTED, Rejection is the API server's answer. API servers lack the bounds that

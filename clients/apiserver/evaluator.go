@@ -20,7 +20,7 @@ import (
 
 // Evaluator compiles CRDs. It is safe for concurrent use.
 type Evaluator interface {
-	// Compile compiles a stored CRD without validating it. The Definition may keep crd, so the caller must not change it.
+	// Compile compiles a stored CRD without validating it.
 	Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (Definition, error)
 }
 

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/handlers"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
@@ -84,11 +82,11 @@ func (h *handler) GetCustomResourceListerCollectionDeleter(crd *apiextensionsv1.
 		return nil, err
 	}
 	store := r.versions[r.storage].store
-	// A store whose watch cache has just started fails until the cache has read the objects. After a failure, the finalizer can miss its own update of the status,
-	// and then continues at the next resync only, which is minutes later.
-	err = wait.PollUntilContextTimeout(background, readyInterval, buildTimeout, true, func(context.Context) (bool, error) {
-		return store.ReadinessCheck() == nil, nil
-	})
+	// A list fails until the watch cache has read the objects. After a failure, the finalizer can miss its own update of the
+	// status, and then continues at the next resync only, which is minutes later.
+	if c, ok := store.Storage.Storage.(*lazyCache); ok {
+		_, err = c.started(background, buildTimeout)
+	}
 	return store, err
 }
 
@@ -197,8 +195,7 @@ func (h *handler) handlerOf(r *http.Request, v *servedVersion, info *request.Req
 		return nil, apierrors.NewNotFound(v.scope.Resource.GroupResource(), info.Name)
 	}
 	scope := forRequest(ctx, v.scope)
-	switch {
-	case info.Verb == "list" && asksForTable(r):
+	if info.Verb == "list" && asksForTable(r) {
 		return h.listTable(v.store, scope), nil
 	}
 	switch info.Verb {

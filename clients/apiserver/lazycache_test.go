@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -12,13 +15,18 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 )
 
-// recorder is a storage that records its calls. A creation waits for a value.
+// recorder is a storage that records its calls.
 type recorder struct {
 	storage.Interface
-	create  chan struct{}
-	started chan struct{}
-	mu      sync.Mutex
-	calls   []string
+	ready atomic.Bool
+	mu    sync.Mutex
+	calls []string
+}
+
+func (r *recorder) recorded() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls)
 }
 
 func (r *recorder) record(call string) {
@@ -27,87 +35,85 @@ func (r *recorder) record(call string) {
 	r.calls = append(r.calls, call)
 }
 
-func (r *recorder) Create(context.Context, string, runtime.Object, runtime.Object, uint64) error {
-	close(r.started)
-	<-r.create
-	r.record("create")
-	return nil
-}
-
 func (r *recorder) Get(context.Context, string, storage.GetOptions, runtime.Object) error {
 	r.record("get")
 	return nil
 }
 
-func (r *recorder) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
-	r.record("watch")
+func (r *recorder) GetList(context.Context, string, storage.ListOptions, runtime.Object) error {
+	r.record("list")
+	return nil
+}
+
+func (r *recorder) Watch(_ context.Context, _ string, o storage.ListOptions) (watch.Interface, error) {
+	r.record("watch " + o.ResourceVersion)
 	return nil, nil
 }
 
-func (r *recorder) ReadinessCheck() error { return nil }
-
-// TestLazyCache: the first watch replaces the storage, which is destroyed when its last call has ended.
-func TestLazyCache(t *testing.T) {
-	raw, cached := &recorder{create: make(chan struct{}), started: make(chan struct{})}, &recorder{}
-	destroyed := make(chan string, 2)
-	starts := 0
-	c := newLazyCache(raw, func() { destroyed <- "raw" }, func() (storage.Interface, factory.DestroyFunc, error) {
-		starts++
-		return cached, func() { destroyed <- "cached" }, nil
-	})
-	ctx := t.Context()
-	check := func(err error) {
-		if err != nil {
-			t.Error(err)
-		}
+func (r *recorder) ReadinessCheck() error {
+	if r.ready.Load() {
+		return nil
 	}
-	check(c.Get(ctx, "", storage.GetOptions{}, nil))
-	creation := make(chan error)
-	go func() { creation <- c.Create(ctx, "", nil, nil, 0) }()
-	<-raw.started
-	for range 2 {
-		_, err := c.Watch(ctx, "", storage.ListOptions{})
-		check(err)
-	}
-	check(c.Get(ctx, "", storage.GetOptions{}, nil))
-	if len(destroyed) > 0 {
-		t.Error("destroyed a storage that is in use")
-	}
-	close(raw.create)
-	check(<-creation)
-	if got := <-destroyed; got != "raw" {
-		t.Errorf("destroyed %s", got)
-	}
-	c.stop()
-	if got := <-destroyed; got != "cached" {
-		t.Errorf("destroyed %s", got)
-	}
-	if starts != 1 || !slices.Equal(raw.calls, []string{"get", "create"}) || !slices.Equal(cached.calls, []string{"watch", "watch", "get"}) {
-		t.Errorf("%d starts, %q, %q", starts, raw.calls, cached.calls)
-	}
+	return storage.ErrStorageNotReady
 }
 
-// TestLazyCacheVersions: the first watch from a resourceVersion reads the storage, whose history is longer than that of a
-// cache that starts. It ends when the storage is destroyed.
-func TestLazyCacheVersions(t *testing.T) {
-	raw, cached := &recorder{}, &recorder{}
-	destroyed := make(chan string, 2)
-	c := newLazyCache(raw, func() { destroyed <- "raw" }, func() (storage.Interface, factory.DestroyFunc, error) {
-		return cached, func() { destroyed <- "cached" }, nil
-	})
-	for range 2 {
-		if _, err := c.Watch(t.Context(), "", storage.ListOptions{ResourceVersion: "5"}); err != nil {
-			t.Error(err)
+func (r *recorder) GetCurrentResourceVersion(context.Context) (uint64, error) { return 9, nil }
+
+// TestLazyCache: the first list starts the watch cache, and waits until it is ready. Watches from versions that are older
+// than the cache read the storage.
+func TestLazyCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		raw, cached := &recorder{}, &recorder{}
+		destroyed := []string{}
+		starts := 0
+		c := &lazyCache{
+			raw: raw, destroyRaw: func() { destroyed = append(destroyed, "raw") },
+			start: func() (storage.Interface, factory.DestroyFunc, error) {
+				starts++
+				return cached, func() { destroyed = append(destroyed, "cached") }, nil
+			},
 		}
-	}
-	if len(destroyed) > 0 {
-		t.Error("destroyed the storage of a watch")
-	}
-	c.stop()
-	c.stop()
-	got := []string{<-destroyed, <-destroyed}
-	slices.Sort(got)
-	if !slices.Equal(got, []string{"cached", "raw"}) || !slices.Equal(raw.calls, []string{"watch"}) || !slices.Equal(cached.calls, []string{"watch"}) {
-		t.Errorf("%q, %q, destroyed %q", raw.calls, cached.calls, got)
-	}
+		ctx := t.Context()
+		get := func() {
+			if err := c.Get(ctx, "", storage.GetOptions{}, nil); err != nil {
+				t.Error(err)
+			}
+		}
+		list := func() {
+			if err := c.GetList(ctx, "", storage.ListOptions{}, nil); err != nil {
+				t.Error(err)
+			}
+		}
+		watch := func(version string) {
+			if _, err := c.Watch(ctx, "", storage.ListOptions{ResourceVersion: version}); err != nil {
+				t.Error(err)
+			}
+		}
+		get()
+		watch("5")
+		time.AfterFunc(time.Second, func() { cached.ready.Store(true) })
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(list)
+		}
+		time.Sleep(time.Second / 2)
+		if len(cached.recorded()) > 0 {
+			t.Error("a list before the cache is ready")
+		}
+		both.Wait()
+		get()
+		for _, version := range []string{"", "0", "8", "9"} {
+			watch(version)
+		}
+		c.stop()
+		c.stop()
+		synctest.Wait()
+		want := []string{"list", "list", "get", "watch ", "watch 0", "watch 9"}
+		if starts != 1 || !slices.Equal(raw.recorded(), []string{"get", "watch 5", "watch 8"}) || !slices.Equal(cached.recorded(), want) {
+			t.Errorf("%d starts, %q, %q", starts, raw.recorded(), cached.recorded())
+		}
+		if !slices.Equal(destroyed, []string{"cached", "raw"}) {
+			t.Errorf("destroyed %q", destroyed)
+		}
+	})
 }

@@ -99,6 +99,9 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	if err != nil {
 		return nil, err
 	}
+	if c, ok := store.Storage.Storage.(*lazyCache); ok {
+		s.written.cached = func() bool { return c.cached() != nil }
+	}
 	out := &servedVersion{store: store, deprecation: deprecation(crd, v), served: v.Served}
 	if out.scope, err = withFieldManager(scope, types, "", s.reset); err != nil {
 		return out, err

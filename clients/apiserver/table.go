@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,22 +49,20 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 	if own, ok := options.(*metav1.TableOptions); ok && own != nil {
 		o.NoHeaders = own.NoHeaders
 	}
+	// The rows of an object with items at its root are its items.
+	nested := slices.ContainsFunc(objects, (*unstructured.Unstructured).IsList)
+	if nested {
+		c.fields, o.Object = nil, engine.RowWhole
+	}
 	table, err := c.printDecoded(ctx, objects, o)
 	if err != nil {
 		return nil, err
 	}
-	if len(table.Rows) == len(objects) {
-		for i := range table.Rows {
-			table.Rows[i].Object = runtime.RawExtension{Object: objects[i]}
-		}
-		return table, nil
-	}
-	// The rows of an object with items at its root are its items.
-	c.fields, o.Object = nil, engine.RowWhole
-	if table, err = c.printDecoded(ctx, objects, o); err != nil {
-		return nil, err
-	}
 	for i := range table.Rows {
+		if !nested {
+			table.Rows[i].Object = runtime.RawExtension{Object: objects[i]}
+			continue
+		}
 		object := &unstructured.Unstructured{}
 		if err := unmarshal(table.Rows[i].Object.Raw, object); err != nil {
 			return nil, err

@@ -47,6 +47,11 @@ type printedList struct {
 	table []byte
 }
 
+// DeepCopyObject implements runtime.Object.
+func (l *printedList) DeepCopyObject() runtime.Object {
+	return &printedList{l.UnstructuredList.DeepCopy(), l.table}
+}
+
 // tableLister prints the lists of a store.
 type tableLister struct {
 	objectStore
@@ -89,7 +94,7 @@ func (e tableEncoder) Encode(obj runtime.Object, w io.Writer) error {
 		return e.Encoder.Encode(obj, w)
 	}
 	if !e.pretty {
-		return write(w, func([]byte) ([]byte, error) { return list.table, nil })
+		return write(w, func(text []byte) ([]byte, error) { return append(text, list.table...), nil })
 	}
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, list.table, "", "  "); err != nil {

@@ -16,6 +16,7 @@ type writtenObjects struct {
 	mu       sync.Mutex
 	expected []map[string]any // objects that will be written
 	objects  []writtenObject
+	cached   func() bool // reports whether there is a watch cache
 }
 
 // maxWritten bounds the objects of a version in each list, and maxWrittenText the size of the text of each. The oldest
@@ -57,7 +58,10 @@ func (w *writtenObjects) add(text []byte, u *unstructured.Unstructured) {
 	if len(text) > maxWrittenText {
 		return
 	}
-	o := writtenObject{string(text), runtime.DeepCopyJSON(u.Object), 2}
+	o := writtenObject{string(text), runtime.DeepCopyJSON(u.Object), 1}
+	if w.cached == nil || w.cached() {
+		o.reads = 2
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.objects = append(dropOldest(w.objects), o)

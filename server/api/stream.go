@@ -168,6 +168,8 @@ func (t *stream[M, R]) run(ctx context.Context, first M) error {
 			return err
 		case err := <-t.slot.lost:
 			return err
+		case <-ctx.Done(): // also without the end of the connection, for example when access is revoked
+			return context.Cause(ctx)
 		case <-draining:
 			draining = nil
 			if t.closing.Store(true); t.state.CompareAndSwap(streamReceiving, streamEnded) {
@@ -192,13 +194,14 @@ func (t *stream[M, R]) answerAll(ctx context.Context, m M) (err error) {
 		if err := t.service.streams.waitForMemory(ctx); err != nil {
 			return err
 		}
-		if m, err = t.receive(); errors.Is(err, io.EOF) {
+		m, err = t.receive()
+		if !t.state.CompareAndSwap(streamReceiving, streamBusy) {
+			return errStreamDraining
+		}
+		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
-		}
-		if !t.state.CompareAndSwap(streamReceiving, streamBusy) {
-			return errStreamDraining
 		}
 		t.slot.touch()
 		if view, err = t.check(ctx, m); err != nil {

@@ -77,11 +77,20 @@ func (d *definition) PrintTable(
 		var more []byte
 		request.WithoutColumns = true
 		if more, err = d.printPart(ctx, request, &objects, limits); err == nil {
-			_, rows, _ := bytes.Cut(more, []byte(`"rows":[`))
-			table = append(append(bytes.TrimSuffix(table, []byte("]}")), ','), rows...)
+			table = appendRows(table, more)
 		}
 	}
 	return table, err
+}
+
+// appendRows appends the rows of a table to those of another one.
+func appendRows(table, more []byte) []byte {
+	_, rows, _ := bytes.Cut(more, []byte(`"rows":[`))
+	table = bytes.TrimSuffix(table, []byte("]}"))
+	if !bytes.HasSuffix(table, []byte("[")) && string(rows) != "]}" {
+		table = append(table, ',')
+	}
+	return append(table, rows...)
 }
 
 // printPart prints as many of the objects as fit in a call, at least one, and removes them from the list.

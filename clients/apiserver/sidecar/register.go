@@ -1,9 +1,13 @@
 package sidecar
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,7 +27,7 @@ import (
 type definition struct {
 	*Evaluator
 	name         string
-	crd          *apiextensionsv1.CustomResourceDefinition // that of the informer, not to be changed
+	manifest     []byte // compressed
 	notOlderThan int64
 	management   map[string]engine.FieldManagement // of the served versions
 	selectable   map[string]*engine.FieldReader    // of the served versions
@@ -40,8 +44,12 @@ type registration struct {
 
 // Compile implements apiserver.Evaluator.
 func (e *Evaluator) Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (apiserver.Definition, error) {
+	manifest, err := manifestOf(crd)
+	if err != nil {
+		return nil, err
+	}
 	d := &definition{
-		Evaluator: e, name: crd.Name, crd: crd, notOlderThan: resourceVersion(crd),
+		Evaluator: e, name: crd.Name, manifest: manifest, notOlderThan: resourceVersion(crd),
 		selectable: map[string]*engine.FieldReader{},
 	}
 	// The server would convert the objects of a stream with one call of a webhook, so one could fail because of another.
@@ -63,7 +71,7 @@ func (e *Evaluator) Compile(ctx context.Context, crd *apiextensionsv1.CustomReso
 }
 
 // manifestOf returns a CRD as it is stored, but established: the server evaluates no objects of other CRDs, and the API
-// server decides when it serves a CRD.
+// server decides when it serves a CRD. The text is compressed, because it is rarely needed again.
 func manifestOf(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 	crd = crd.DeepCopy()
 	crd.APIVersion, crd.Kind = apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"
@@ -73,14 +81,27 @@ func manifestOf(crd *apiextensionsv1.CustomResourceDefinition) ([]byte, error) {
 		return c.Type == apiextensionsv1.Established
 	})
 	crd.Status.Conditions = append(crd.Status.Conditions, established)
-	return json.Marshal(crd)
+	var text bytes.Buffer
+	w := gzip.NewWriter(&text)
+	if err := errors.Join(json.NewEncoder(w).Encode(crd), w.Close()); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(text.Bytes()), nil
+}
+
+func decompressed(text []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // register registers the CRD, and creates the catalog if it does not exist.
 func (d *definition) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	manifest, err := manifestOf(d.crd)
+	manifest, err := decompressed(d.manifest)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (p *pass) readStored() error {
 		return err
 	}
 	v, accepts := p.plainRead(), p.acceptStored
-	if p.r.Decoded && p.own != nil && p.own.Name == p.r.Target {
+	if p.r.Decoded && p.own != nil && p.own.Name == p.r.Target && len(p.completed) == 0 && !p.d.HasDuplicates(value.Request) {
 		v, accepts = p.own, p.acceptDecoded
 	}
 	if v != nil {
