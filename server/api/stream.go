@@ -155,8 +155,7 @@ func (t *stream[M, R]) run(ctx context.Context, first M) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer func() {
 		stop(nil)
-		t.evaluating.Lock() // waits for the current evaluation: no other one starts, because running has ended
-		t.evaluating.Unlock()
+		_ = t.unlessEnded(running, func() {}) // waits for the current evaluation: no other one starts, because running has ended
 	}()
 	ended := make(chan error, 1)
 	// Only the end of the call unblocks a goroutine that receives or sends.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -92,6 +93,9 @@ func (c *serveCommand) checkSidecar(ctx context.Context, e *sidecar.Evaluator, l
 	}
 }
 
+// setUpstreamLogger sets the logger of upstream's code once, because goroutines of a server that has stopped use it too.
+var setUpstreamLogger sync.Once
+
 // setLogger returns the logger of the command. Upstream's code logs from level warn on,
 // and with --log-level=debug from debug on.
 func (c *serveCommand) setLogger(stderr io.Writer) *slog.Logger {
@@ -99,7 +103,9 @@ func (c *serveCommand) setLogger(stderr io.Writer) *slog.Logger {
 	if c.LogLevel < slog.LevelInfo {
 		level = c.LogLevel
 	}
-	klog.SetSlogLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
+	setUpstreamLogger.Do(func() {
+		klog.SetSlogLogger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})))
+	})
 	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 }
 
