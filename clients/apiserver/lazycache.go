@@ -64,18 +64,22 @@ func (c *lazyCache) started(ctx context.Context, limit time.Duration) (storage.I
 	if complete > 0 || left <= 0 {
 		return s, nil
 	}
-	if err := wait.PollUntilContextTimeout(ctx, readyInterval, left, true, func(context.Context) (bool, error) {
+	notReady := wait.PollUntilContextTimeout(ctx, readyInterval, left, true, func(context.Context) (bool, error) {
 		return s.ReadinessCheck() == nil, nil
-	}); err != nil {
-		return s, nil // not ready
+	})
+	if notReady == nil {
+		c.setComplete(s.GetCurrentResourceVersion(ctx))
 	}
-	version, err := s.GetCurrentResourceVersion(ctx)
+	return s, nil
+}
+
+// setComplete notes the current resourceVersion at a time when the watch cache is ready. An error leaves it unknown.
+func (c *lazyCache) setComplete(version uint64, err error) {
 	if err == nil {
 		c.mu.Lock()
 		c.complete = version
 		c.mu.Unlock()
 	}
-	return s, nil
 }
 
 // startCache starts the watch cache, unless it was started.

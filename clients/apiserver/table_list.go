@@ -49,7 +49,7 @@ type printedList struct {
 
 // DeepCopyObject implements runtime.Object.
 func (l *printedList) DeepCopyObject() runtime.Object {
-	return &printedList{l.UnstructuredList.DeepCopy(), l.table}
+	return &printedList{l.DeepCopy(), l.table}
 }
 
 // tableLister prints the lists of a store.
