@@ -27,7 +27,7 @@ func TestYAMLOfCorpus(t *testing.T) {
 				continue
 			}
 			compareYAML(t, path, d.Text)
-			for range min(volume, 20) {
+			for range min(volume, 4) {
 				mutants++
 				compareYAML(t, "a mutant of "+path, mutant(random, d.Text))
 			}
