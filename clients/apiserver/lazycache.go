@@ -17,7 +17,7 @@ import (
 )
 
 // lazyCache is a storage without a watch cache until the first list or watch. The watch cache of a resource takes a
-// connection, 20 goroutines and 100 KiB, and most servers have CRDs that nobody lists or watches.
+// connection, 20 goroutines and 100 KiB, and many CRDs are never listed or watched.
 type lazyCache struct {
 	raw        storage.Interface
 	destroyRaw factory.DestroyFunc

@@ -25,14 +25,9 @@ func asksForTable(r *http.Request) bool {
 
 // listTable returns upstream's handler of lists. The lister prints the table, which is written unchanged.
 func (h *handler) listTable(store objectStore, scope *handlers.RequestScope) http.Handler {
-	convertor, ok := scope.TableConvertor.(tableConvertor)
-	own, isOwn := scope.Serializer.(serializer)
-	if !ok || !isOwn {
-		return handlers.ListResource(store, store, scope, false, h.watchPeriod)
-	}
 	printing := *scope
-	printing.Serializer = tableSerializer{own}
-	list := handlers.ListResource(tableLister{store, convertor}, store, &printing, false, h.watchPeriod)
+	printing.Serializer = tableSerializer{scope.Serializer.(serializer)} // of newScope, as the convertor
+	list := handlers.ListResource(tableLister{store, scope.TableConvertor.(tableConvertor)}, store, &printing, false, h.watchPeriod)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(r.Context())
 		r.Header = r.Header.Clone()

@@ -28,9 +28,9 @@ type MultiplexOptions struct {
 // WithMultiplexing sends concurrent calls of Admit and Read that have one item over shared streams, which costs less CPU
 // time than unary calls. Calls that wait at the same time are sent in one message. A single call is sent immediately.
 //
-// A call returns when its result arrives or its context ends. A slow item delays the items in the same message and behind it. If a
-// stream returns no result for 200 ms or fails, its calls are repeated as unary calls, and their errors are those of
-// unary calls. The server does not know the deadline of a call on a stream.
+// A call returns when its result arrives or its context ends. A slow item delays the items in the same message and the
+// items behind it. If a stream returns no result for 200 ms or fails, its calls are repeated as unary calls, and their
+// errors are those of unary calls. The server does not know the deadline of a call on a stream.
 //
 // These calls stay unary: calls with several items, with inline CRDs, with table rows, with an item of more than
 // 256 KiB, with outgoing metadata, or with call options. Unary interceptors do not see calls on streams.

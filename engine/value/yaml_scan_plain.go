@@ -206,8 +206,8 @@ func (s *yamlScanner) plainScalar() bool {
 	return true
 }
 
-// continuation goes to the line that continues a plain scalar after the part, and returns the number of line breaks. If
-// there is none it goes to the next text and returns 0.
+// continuation goes to the line that continues a plain scalar after the part, and returns the number of line breaks.
+// Without such a line, it goes to the next text and returns 0.
 func (s *yamlScanner) continuation() (breaks int) {
 	text, i, stop := s.text, s.part.next, s.part.stop
 	if stop == '#' {

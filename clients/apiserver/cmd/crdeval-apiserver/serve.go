@@ -96,8 +96,8 @@ func (c *serveCommand) checkSidecar(ctx context.Context, e *sidecar.Evaluator, l
 // setUpstreamLogger sets the logger of upstream's code once, because goroutines of a server that has stopped use it too.
 var setUpstreamLogger sync.Once
 
-// setLogger returns the logger of the command. Upstream's code logs from level warn on,
-// and with --log-level=debug from debug on.
+// setLogger returns the logger of the command. Upstream's code logs from level warn on, and with --log-level=debug from
+// debug on.
 func (c *serveCommand) setLogger(stderr io.Writer) *slog.Logger {
 	level := max(c.LogLevel, slog.LevelWarn)
 	if c.LogLevel < slog.LevelInfo {
