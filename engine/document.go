@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/crdeval/crdeval/engine/value"
+import (
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/lens"
+	"github.com/crdeval/crdeval/engine/value"
+)
 
 // Document is one JSON value, usually a Kubernetes object. Exactly one field must be set; a Document with neither is
 // absent. The engine does not write to the bytes and does not retain them after a call.
@@ -65,15 +70,49 @@ func TypeMetaOf(doc Document, l Limits) (apiVersion, kind string, err error) {
 	defer recovered(&err)
 	if doc.JSON != nil && doc.YAML == nil {
 		if apiVersion, kind, ok := value.PeekTypeMeta(doc.JSON); ok {
-			return string([]byte(apiVersion)), string([]byte(kind)), nil
+			return strings.Clone(apiVersion), strings.Clone(kind), nil
 		}
 	}
 	d := value.Acquire()
 	root, err := doc.parse(d, "document", l)
 	if err == nil {
-		apiVersion = string([]byte(stringField(d, root, "apiVersion")))
-		kind = string([]byte(stringField(d, root, "kind")))
+		apiVersion = strings.Clone(stringField(d, root, "apiVersion"))
+		kind = strings.Clone(stringField(d, root, "kind"))
 	}
 	d.Release()
 	return apiVersion, kind, err
+}
+
+// Identity has the names in a document, "" where they are absent or not strings.
+type Identity struct {
+	APIVersion, Kind string
+
+	Name, GenerateName, Namespace string // of the metadata
+
+	Conversion bool   // the document has conversion rules, see IsConversion
+	CRD        string // of conversion rules
+}
+
+// IdentityOf returns the names in a document. The error is an *Error for a document that cannot be read.
+func IdentityOf(doc Document, l Limits) (id Identity, err error) {
+	defer recovered(&err)
+	d := value.Acquire()
+	root, err := doc.parse(d, "document", l)
+	if err == nil {
+		id = identityOf(d, root)
+	}
+	d.Release()
+	return id, err
+}
+
+func identityOf(d *value.Doc, root uint32) (id Identity) {
+	text := func(object uint32, name string) string { return strings.Clone(stringField(d, object, name)) }
+	id.APIVersion, id.Kind = text(root, "apiVersion"), text(root, "kind")
+	if metadata := d.Field(root, "metadata"); metadata != 0 {
+		id.Name, id.GenerateName, id.Namespace = text(metadata, "name"), text(metadata, "generateName"), text(metadata, "namespace")
+	}
+	if id.Conversion = lens.IsFile(d, root); id.Conversion {
+		id.CRD = text(root, "crd")
+	}
+	return id
 }

@@ -1,6 +1,7 @@
 package value
 
 import (
+	gojson "encoding/json"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -57,6 +58,87 @@ func peekKey(src []byte, i int) (key string, value int) {
 		return "", -1
 	}
 	return key, skipSpace(src, i+1)
+}
+
+// Span is a part of a text.
+type Span struct{ Begin, End int }
+
+// PeekList reads the kind of an object and finds the elements of its field items without building a tree. If ok is true
+// and each element is valid JSON, the text is valid JSON, and a full parse gives the same. The kind refers to src. ok is
+// false in these cases:
+//   - The text is not an object, or is visibly malformed.
+//   - The kind is missing or not a plain string, or items is missing or not an array.
+//   - A key of the object is repeated, or has escapes.
+func PeekList(src []byte) (kind string, items []Span, ok bool) {
+	i := skipSpace(src, 0)
+	if i >= len(src) || src[i] != '{' {
+		return "", nil, false
+	}
+	seen := map[string]bool{}
+	for {
+		key, begin := peekKey(src, i+1)
+		if begin < 0 || seen[key] {
+			return "", nil, false
+		}
+		seen[key] = true
+		next := -1
+		switch key {
+		case "kind":
+			kind, next = plainString(src, begin)
+		case "items":
+			items, next = elements(src, begin)
+		default:
+			if next = skipValue(src, begin); next < 0 || !gojson.Valid(src[begin:next]) {
+				return "", nil, false
+			}
+		}
+		if next < 0 {
+			return "", nil, false
+		}
+		if i = skipSpace(src, next); i >= len(src) || src[i] != ',' {
+			break
+		}
+	}
+	return kind, items, i < len(src) && src[i] == '}' && seen["kind"] && seen["items"] && skipSpace(src, i+1) == len(src)
+}
+
+// elements finds the elements of the array at i. next is -1 if there is no array.
+func elements(src []byte, i int) (all []Span, next int) {
+	if i >= len(src) || src[i] != '[' {
+		return nil, -1
+	}
+	if i = skipSpace(src, i+1); i < len(src) && src[i] == ']' {
+		return []Span{}, i + 1
+	}
+	for {
+		end := skipValue(src, i)
+		if end <= i {
+			return nil, -1
+		}
+		all = append(all, Span{i, end})
+		if i = skipSpace(src, end); i >= len(src) || src[i] != ',' {
+			break
+		}
+		i = skipSpace(src, i+1)
+	}
+	if i >= len(src) || src[i] != ']' {
+		return nil, -1
+	}
+	return all, i + 1
+}
+
+// SplitJSON finds the values in a sequence of objects and arrays. ok is false if the text is visibly not such a sequence.
+// The values may be invalid.
+func SplitJSON(src []byte) (values []Span, ok bool) {
+	for i := skipSpace(src, 0); i < len(src); {
+		end := skipValue(src, i)
+		if end < 0 || src[i] != '{' && src[i] != '[' {
+			return nil, false
+		}
+		values = append(values, Span{i, end})
+		i = skipSpace(src, end)
+	}
+	return values, len(values) > 0
 }
 
 // TypeMetaHead returns the length of the text up to and including apiVersion and kind. It returns 0 unless these are

@@ -29,6 +29,7 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 		current := 0
 		for at, text := range yamlLines(stream) {
 			current++
+			before := content
 			marker, rest := DocumentMarker(text)
 			if marker == '-' && started || marker == '.' {
 				end := at
@@ -50,11 +51,19 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 			} else if marker == 0 && HasContent(text) && (started || text[0] != '%') {
 				started, content = true, true
 			}
+			if content && !before && !mayHaveMarker(stream[at+len(text):]) {
+				break // without reading the other lines
+			}
 		}
 		if content {
 			yield(YAMLDocument{Text: stream[begin:], Line: line})
 		}
 	}
+}
+
+// mayHaveMarker reports whether a text may have a line that begins with --- or ....
+func mayHaveMarker(text []byte) bool {
+	return bytes.Contains(text, []byte("---")) || bytes.Contains(text, []byte("..."))
 }
 
 // unindented matches a document that begins with an unindented key. Only a marker can end its mapping.
@@ -85,10 +94,17 @@ func secondDocument(text []byte) (line int, found bool) {
 // yamlLines yields the offset of each line and its text with the line break, without the byte order mark.
 func yamlLines(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
-		lines := append(lineStarts(text), uint32(len(text)))
-		for k, at := range lines[:len(lines)-1] {
-			if end := lines[k+1]; at < end && !yield(int(at), text[at:end]) {
-				return
+		at := 0
+		if bytes.HasPrefix(text, byteOrderMark) {
+			at = len(byteOrderMark)
+		}
+		for i := at; i < len(text); {
+			size := lineBreak(text[i:])
+			if i += max(size, 1); size > 0 || i == len(text) {
+				if !yield(at, text[at:i]) {
+					return
+				}
+				at = i
 			}
 		}
 	}

@@ -6,14 +6,10 @@ package manifests
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
-	"iter"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -27,14 +23,32 @@ func IsFileName(name string) bool {
 // CRDKind is the kind of the manifests that crdeval registers.
 const CRDKind = "CustomResourceDefinition"
 
-// maxListBytes bounds a document that is a list. The engine bounds each item.
-const maxListBytes = 64 << 20
+// limits bound a document. The engine also bounds each manifest when it evaluates it.
+var limits = engine.Limits{MaxBytes: 64 << 20}
 
 // Document is a document of a file.
 type Document struct {
-	text   []byte
-	lines  int // lines of the file before it
-	offset int // in bytes
+	text []byte
+	at   start
+}
+
+// start is the position in a file at which a text begins.
+type start struct {
+	lines   int // before its first line
+	columns int // before it on its first line, in code points
+	offset  int // in bytes
+}
+
+// after returns the position after a text.
+func (s start) after(text []byte) start {
+	s.offset += len(text)
+	if lines := bytes.Count(text, []byte{'\n'}); lines > 0 {
+		s.lines += lines
+		s.columns = 0
+		text = text[bytes.LastIndexByte(text, '\n')+1:]
+	}
+	s.columns += utf8.RuneCount(text)
+	return s
 }
 
 // Split splits the content of a file into documents: YAML documents, and JSON objects that follow each other. It skips
@@ -47,134 +61,79 @@ func SplitLine(content []byte, before int) (all []Document) {
 	offset := 0
 	for d := range value.SplitYAML(content) {
 		offset += bytes.Index(content[offset:], d.Text)
-		lines := before + d.Line - 1
-		for _, text := range splitJSON(d.Text) {
-			all = append(all, Document{text, lines, offset})
-			lines += bytes.Count(text, []byte{'\n'})
-			offset += len(text)
+		document := Document{d.Text, start{lines: before + d.Line - 1, offset: offset}}
+		values, _ := value.SplitJSON(d.Text)
+		if len(values) < 2 || slices.ContainsFunc(values, func(v value.Span) bool { return !json.Valid(d.Text[v.Begin:v.End]) }) {
+			values = []value.Span{{Begin: 0, End: len(d.Text)}}
 		}
+		all = slices.AppendSeq(all, document.parts(values))
 	}
 	return all
 }
 
-// splitJSON returns the values of a text that is a sequence of JSON values, and otherwise the text.
-func splitJSON(text []byte) (all [][]byte) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	for begin := int64(0); ; begin = decoder.InputOffset() {
-		switch err := decoder.Decode(&json.RawMessage{}); {
-		case errors.Is(err, io.EOF):
-			return all
-		case err != nil:
-			return [][]byte{text}
-		}
-		all = append(all, text[begin:decoder.InputOffset()])
-	}
-}
-
-// Manifest is a document, or an item of a document that is a list.
-type Manifest struct {
-	Document engine.Document
-
-	from   Document
-	source *value.YAMLSource // only for an item, which was converted to JSON
-	at     value.Path        // likewise: the path of the item
-}
-
-// Manifests yields the items of a list with their numbers from 1, or else the whole document with the number 0.
-func (d Document) Manifests() iter.Seq2[int, Manifest] {
-	whole := Manifest{Document: engine.YAML(d.text), from: d}
-	if json.Valid(d.text) {
-		whole.Document = engine.JSON(d.text)
-	}
-	return func(yield func(int, Manifest) bool) {
-		items, source := d.items(whole.Document)
-		if items == nil {
-			yield(0, whole)
-			return
-		}
-		for i, item := range items {
-			at := value.Path{value.Name("items"), value.At(i)}
-			if !yield(i+1, Manifest{Document: engine.JSON(item), from: d, source: source, at: at}) {
+// parts yields parts of a document.
+func (d Document) parts(spans []value.Span) func(yield func(Document) bool) {
+	return func(yield func(Document) bool) {
+		at, done := d.at, 0
+		for _, s := range spans {
+			at, done = at.after(d.text[done:s.Begin]), s.Begin
+			if !yield(Document{d.text[s.Begin:s.End], at}) {
 				return
 			}
 		}
 	}
 }
 
-// items returns the items of a List or a CustomResourceDefinitionList, else nil.
-func (d Document) items(whole engine.Document) ([]json.RawMessage, *value.YAMLSource) {
+// Manifests returns the items of a List or a CustomResourceDefinitionList, or else the whole document.
+func (d Document) Manifests() []Manifest {
 	if !bytes.Contains(d.text, []byte("List")) {
-		return nil, nil // without parsing it
+		return []Manifest{d.whole()}
 	}
-	_, kind, err := engine.TypeMetaOf(whole, engine.Limits{})
-	if err != nil || kind != "List" && kind != CRDKind+"List" {
-		return nil, nil
+	kind, spans, ok := value.PeekList(d.text)
+	if ok && isList(kind) {
+		items := make([]Manifest, 0, len(spans))
+		for part := range d.parts(spans) {
+			items = append(items, newManifest(engine.JSON(part.text), part.at, len(items)+1))
+		}
+		unreadable := func(m Manifest) bool { return m.Err != nil }
+		if !slices.ContainsFunc(items, unreadable) || json.Valid(d.text) {
+			return items
+		}
 	}
-	text, source, err := value.YAMLToJSON(d.text, value.Limits{MaxBytes: maxListBytes}) // JSON is YAML as well
+	whole := d.whole()
+	if isList(whole.Kind) {
+		if items := d.itemsOfYAML(); items != nil {
+			return items
+		}
+	}
+	return []Manifest{whole}
+}
+
+func isList(kind string) bool { return kind == "List" || kind == CRDKind+"List" }
+
+func (d Document) whole() Manifest {
+	document := engine.YAML(d.text)
+	if json.Valid(d.text) {
+		document = engine.JSON(d.text)
+	}
+	return newManifest(document, d.at, 0)
+}
+
+// itemsOfYAML returns the items of a list in YAML, as JSON. It returns nil if the field items is not a list.
+func (d Document) itemsOfYAML() []Manifest {
+	text, source, err := value.YAMLToJSON(d.text, limits)
 	if err != nil {
-		return nil, nil
+		return nil
 	}
-	var list struct {
-		Items []json.RawMessage `json:"items"`
+	_, spans, ok := value.PeekList(text)
+	if !ok {
+		return nil
 	}
-	if json.Unmarshal(text, &list) != nil {
-		return nil, nil
+	items := make([]Manifest, 0, len(spans))
+	for i, s := range spans {
+		m := newManifest(engine.JSON(text[s.Begin:s.End]), d.at, i+1)
+		m.source = source
+		items = append(items, m)
 	}
-	return list.Items, source
-}
-
-// Line returns the line of the file on which the manifest begins, from 1. Comments and markers before it do not count.
-func (m *Manifest) Line() int {
-	if m.source != nil {
-		return m.source.Position(m.at).Line + m.from.lines
-	}
-	line := m.from.lines
-	for text := range bytes.Lines(m.from.text) {
-		line++
-		text = bytes.TrimSpace(text)
-		if len(text) > 0 && text[0] != '#' && !bytes.Equal(text, []byte("---")) {
-			break
-		}
-	}
-	return line
-}
-
-// Position returns a position in the file. pointer is the JSON pointer of a field of the manifest, and own is its
-// position in the text of the manifest.
-func (m *Manifest) Position(pointer string, own engine.Position) engine.Position {
-	if m.source != nil {
-		own = m.source.Follow(m.at, pointer)
-	}
-	own.Line += m.from.lines
-	own.Offset += m.from.offset
-	return own
-}
-
-var lineInText = regexp.MustCompile(`\bline (\d+)`)
-
-// Describe returns the text of an error about the manifest, with line numbers of the file, and the position of the
-// error in the file. line and column are 0 if they are unknown.
-func (m *Manifest) Describe(err error) (text string, line, column int) {
-	var e *engine.Error
-	if m.source == nil && errors.As(err, &e) && e.Position != nil && e.Position.Line > 0 {
-		line, column = e.Position.Line+m.from.lines, e.Position.Column
-	}
-	text, first := m.FileLines(err.Error())
-	if line == 0 {
-		line = first
-	}
-	return text, line, column
-}
-
-// FileLines replaces the line numbers in a message about the manifest by those of the file. first is the first line
-// number, or 0.
-func (m *Manifest) FileLines(message string) (text string, first int) {
-	text = lineInText.ReplaceAllStringFunc(message, func(found string) string {
-		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
-		if first == 0 {
-			first = n + m.from.lines
-		}
-		return "line " + strconv.Itoa(n+m.from.lines)
-	})
-	return text, first
+	return items
 }

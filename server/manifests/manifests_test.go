@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 func TestSplit(t *testing.T) {
@@ -25,6 +26,10 @@ func TestSplit(t *testing.T) {
 		"JSON objects":      {"{\"a\": 1}\n{\"a\":\n1} {\"a\": 2}\n\n{}\n---\n{}\n", []int{1, 2, 3, 5, 7}},
 		"JSON and text":     {"{\"a\": 1}\n{\"a\": 1}\n# c\n", []int{1}},
 		"no list":           {"kind: List\nitems: 1\n", []int{1}},
+		"JSON on one line":  {"{} {}[]", []int{1, 1, 1}},
+		"YAML with braces":  {"{kind: List, items: [{}, {a: 1}]}", []int{1, 1}},
+		"no JSON item":      {"{\"kind\": \"List\", \"items\": [{}, {a: 1},\n{}]}", []int{1, 1, 2}}, // YAML
+		"a broken item":     {"{\"kind\": \"List\", \"items\": [{}, {\"a\" 1}]}", []int{1}},
 		"nothing":           {"", nil},
 		"comments alone":    {"# a\n---\n# b\n", nil},
 	} {
@@ -62,6 +67,40 @@ func TestPositions(t *testing.T) {
 	}
 	if got := positions(documents[2], "", engine.Position{}); got != "10:3 spec:" {
 		t.Error(got)
+	}
+}
+
+// Positions in JSON are those of the file, also if several manifests share a line.
+func TestPositionsInJSON(t *testing.T) {
+	for _, content := range []string{
+		`{"kind": "List", "items": [{"a": "ä"}, {"a": 1}, {"a": 2}]}`,
+		"{\"kind\": \"List\",\n\"items\": [ {\"a\":\n0},{\"a\": 1}, {\"a\":\n 2}]}",
+		`{"a": "ä"} {"a": 1}{"a": 2}`,
+	} {
+		next := 0
+		for _, d := range Split([]byte(content)) {
+			for _, m := range d.Manifests() {
+				doc := value.Acquire()
+				root, err := doc.ParseJSON(m.JSON(), value.Limits{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				own := doc.PositionOf(doc.Field(root, "a"), value.Path{value.Name("a")})
+				at := m.Position("/a", engine.Position(own))
+				doc.Release()
+				lines := strings.Split(content, "\n")
+				if rest := string([]rune(lines[at.Line-1])[at.Column-1:]); !strings.HasPrefix(content[at.Offset:], rest) {
+					t.Errorf("%s: %+v is %q and %q", content, at, rest, content[at.Offset:])
+				}
+				if n := content[at.Offset]; n != "\"12"[next] && n != "012"[next] {
+					t.Errorf("%s: value %d begins with %q", content, next, n)
+				}
+				next++
+			}
+		}
+		if next != 3 {
+			t.Errorf("%s: %d manifests", content, next)
+		}
 	}
 }
 

@@ -10,27 +10,29 @@ import (
 )
 
 const (
-	maxGrowth      = 192 << 20
 	defaultPercent = 100 // of GOGC
 	minPercent     = 50
 	maxPercent     = 1600
 )
 
+// ServerGrowth is the growth for Pace in servers, in bytes.
+const ServerGrowth = 192 << 20
+
 // percent returns the GOGC for a live heap.
-func percent(live, floor int64) int {
+func percent(live, floor, growth int64) int {
 	if live <= 0 {
 		return maxPercent
 	}
-	large := min(max(maxGrowth*100/live, minPercent), defaultPercent)
+	large := min(max(growth*100/live, minPercent), defaultPercent)
 	return int(min(max((floor-live)*100/live, large), maxPercent))
 }
 
 // Pace sets GOGC after each collection until ctx ends, unless the environment sets GOGC. A heap may grow to floor, in
-// bytes, before a collection. A larger heap doubles, but grows by at most 192 MiB, or by half if that is more.
+// bytes, before a collection. A larger heap doubles, but grows by at most growth bytes, or by half if that is more.
 //
 // With Go's default, a service with a small live heap and much garbage collects too often: with 10 MiB live, after
 // every 10 MiB, which is a batch or two.
-func Pace(ctx context.Context, floor int64) {
+func Pace(ctx context.Context, floor, growth int64) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
@@ -41,7 +43,7 @@ func Pace(ctx context.Context, floor int64) {
 	for set := defaultPercent; ; {
 		metrics.Read(sample)
 		// Setting GOGC stops the world for some microseconds, so small changes are skipped.
-		if p := percent(int64(sample[0].Value.Uint64()), floor); max(p-set, set-p) > set/8 {
+		if p := percent(int64(sample[0].Value.Uint64()), floor, growth); max(p-set, set-p) > set/8 {
 			debug.SetGCPercent(p)
 			set = p
 		}

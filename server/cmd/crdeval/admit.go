@@ -95,7 +95,8 @@ func (c *admitCommand) printer(env environment) printer {
 
 // Run checks every object of every file.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
-	in, err := c.inputs(reader{env, c.Recursive})
+	files := reader{env, c.Recursive}
+	crds, rules, err := files.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}
@@ -104,20 +105,24 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	defer service.close()
-	a, err := newAdmission(ctx, c, service, len(in.crds)+len(in.rules))
+	a, err := newAdmission(ctx, c, service, len(crds)+len(rules))
 	if err != nil {
 		return err
 	}
+	registered := make(chan []*crdReport, 1)
+	go func() { registered <- a.register(ctx, crds) }() // while the files are read
+	in, err := c.inputs(files)
+	reports := <-registered
+	if err == nil {
+		err = a.checkCRDs(len(crds) + len(rules) + len(in.crds) + len(in.rules))
+	}
+	if err != nil {
+		return err
+	}
+	reports = append(reports, a.register(ctx, slices.Concat(in.crds, rules, in.rules))...)
 	out := c.printer(env)
 	total := tally{skipped: map[string]int{}}
-	for _, crd := range slices.Concat(in.crds, in.rules) {
-		var j *crdReport
-		if crd.rules {
-			j = service.setConversion(ctx, crd)
-		} else {
-			j = service.registerCRD(ctx, crd, crd.established())
-			a.addCRD(j)
-		}
+	for _, j := range reports {
 		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0 || j.Names.message != nil {
 			if err := out.crd(j); err != nil {
 				return err

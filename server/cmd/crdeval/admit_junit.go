@@ -80,7 +80,7 @@ func (p *junitPrinter) crd(j *crdReport) error {
 		lines = append(lines, positionText(j.File, v.GetPosition())+": "+violationText(v))
 	}
 	rejection := report.GetRejection()
-	if j.source.rules {
+	if j.source.Conversion {
 		if lines = j.conversionLines(); len(lines) > 0 {
 			rejection = &crdevalv1.Rejection{Message: "the conversion rules of " + j.Name + " are rejected", Reason: "Invalid"}
 		}

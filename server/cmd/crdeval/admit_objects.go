@@ -124,8 +124,11 @@ func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, 
 		}
 		capacity := limits.GetMaxMessageBytes()/2 - int64(proto.Size(request))
 		for ; len(objects) > 0 && len(request.Objects) < int(limits.GetMaxBatchItems()); objects = objects[1:] {
-			text, id := objects[0].object(), identity{}
-			if _ = json.Unmarshal(text, &id); id.Metadata.CreationTimestamp == "" { // these have an age, too
+			text := objects[0].object()
+			var stored struct {
+				Metadata struct{ CreationTimestamp string }
+			}
+			if _ = json.Unmarshal(text, &stored); stored.Metadata.CreationTimestamp == "" { // these have an age, too
 				if text, err = jsonpatch.MergePatch(text, creation); err != nil {
 					return nil, fmt.Errorf("%s: %w", objects[0].write.where(), err)
 				}

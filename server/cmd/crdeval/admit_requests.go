@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// inputs are the documents of a run, in their order.
+// inputs are the documents of the files of a run, in their order.
 type inputs struct {
 	crds   []*source
 	rules  []*source // conversion rules of the CRDs
@@ -29,15 +29,12 @@ type write struct {
 // key identifies an object in a cluster.
 type key struct{ group, kind, namespace, name string }
 
-func (c *admitCommand) key(id *identity) key {
-	return key{groupOf(id.APIVersion), id.Kind, cmp.Or(id.Metadata.Namespace, c.Namespace), id.Metadata.Name}
+func (c *admitCommand) key(id *engine.Identity) key {
+	return key{groupOf(id.APIVersion), id.Kind, cmp.Or(id.Namespace, c.Namespace), id.Name}
 }
 
+// inputs reads the files.
 func (c *admitCommand) inputs(files reader) (*inputs, error) {
-	crds, rules, err := files.crdsAndRules(c.CRDs...)
-	if err != nil {
-		return nil, err
-	}
 	existing, err := c.existing(files)
 	if err != nil {
 		return nil, err
@@ -46,17 +43,17 @@ func (c *admitCommand) inputs(files reader) (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &inputs{crds: crds, rules: rules}
+	in := &inputs{}
 	list, err := files.manifests(c.Files...)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range list {
 		switch {
-		case s.rules:
+		case s.Conversion:
 			in.rules = append(in.rules, s)
 			continue
-		case s.typeErr == nil && s.id.Kind == manifests.CRDKind:
+		case s.Err == nil && s.Kind == manifests.CRDKind:
 			in.crds = append(in.crds, s)
 			continue
 		}
@@ -71,26 +68,26 @@ func (c *admitCommand) inputs(files reader) (*inputs, error) {
 
 // write returns the request for a document.
 func (c *admitCommand) write(s *source, existing map[key][]*source, patch *crdevalv1.ObjectPatch) (*write, error) {
-	w := &write{source: s, apiVersion: s.id.APIVersion, kind: s.id.Kind, patch: patch}
+	w := &write{source: s, apiVersion: s.APIVersion, kind: s.Kind, patch: patch}
 	if patch != nil {
 		w.old = s
 		return w, nil
 	}
-	switch old := existing[c.lookupKey(&s.id)]; {
+	switch old := existing[c.lookupKey(&s.Identity)]; {
 	case len(old) > 1:
 		return nil, fmt.Errorf("%s: the Scale of %s may belong to %s or to %s: use separate runs with --old",
-			s.where(), s.id.Metadata.Name, old[0].where(), old[1].where())
+			s.where(), s.Name, old[0].where(), old[1].where())
 	case len(old) == 1:
-		w.old, w.apiVersion, w.kind = old[0], old[0].id.APIVersion, old[0].id.Kind
+		w.old, w.apiVersion, w.kind = old[0], old[0].APIVersion, old[0].Kind
 		if c.Subresource != "scale" {
-			w.apiVersion = s.id.APIVersion // the write may use another version
+			w.apiVersion = s.APIVersion // the write may use another version
 		}
 	}
 	return w, nil
 }
 
 // lookupKey returns the key by which a write finds its existing object. A Scale has only its namespace and name.
-func (c *admitCommand) lookupKey(id *identity) key {
+func (c *admitCommand) lookupKey(id *engine.Identity) key {
 	k := c.key(id)
 	if c.Subresource == "scale" {
 		k.group, k.kind = "", ""
@@ -106,12 +103,12 @@ func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
 		return nil, err
 	}
 	for _, s := range list {
-		k, lookup := c.key(&s.id), c.lookupKey(&s.id)
+		k, lookup := c.key(&s.Identity), c.lookupKey(&s.Identity)
 		if k.name == "" {
 			continue
 		}
 		for _, other := range all[lookup] {
-			if c.key(&other.id) == k {
+			if c.key(&other.Identity) == k {
 				return nil, fmt.Errorf("%s: duplicate object: %s %s is also in %s", s.where(), k.kind, k.name, other.where())
 			}
 		}

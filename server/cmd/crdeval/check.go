@@ -77,7 +77,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		switch {
 		case err != nil:
 			j.Error = err.Error()
-		case s.rules:
+		case s.Conversion:
 			rules = append(rules, s)
 			continue
 		default:
@@ -99,13 +99,13 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 }
 
 func (c *checkCommand) check(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
-	j, name := newReport(s), s.id.Metadata.Name
-	switch other := s.typeErr == nil && s.id.Kind != manifests.CRDKind; {
-	case other && groupOf(s.id.APIVersion) == crdGroup && s.id.Kind != "":
-		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.id.Kind, crdGroup, manifests.CRDKind)
-	case other && c.SkipOtherKinds && (s.id.Kind != "" || s.id.APIVersion == ""):
+	j, name := newReport(s), s.Name
+	switch other := s.Err == nil && s.Kind != manifests.CRDKind; {
+	case other && groupOf(s.APIVersion) == crdGroup && s.Kind != "":
+		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, manifests.CRDKind)
+	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
 		j.Skipped = s.notACRD()
-	case other && s.id.Kind != "":
+	case other && s.Kind != "":
 		j.Error = s.notACRD() + ": remove it, or use --skip-other-kinds"
 	case accepted[name] != "" && service.local == nil:
 		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
@@ -127,8 +127,8 @@ const crdGroup = "apiextensions.k8s.io"
 
 // notACRD describes the kind of a document.
 func (s *source) notACRD() string {
-	if s.id.Kind == "" {
+	if s.Kind == "" {
 		return "the document has no kind"
 	}
-	return fmt.Sprintf("the document is a %s (%s), not a %s", s.id.Kind, s.id.APIVersion, manifests.CRDKind)
+	return fmt.Sprintf("the document is a %s (%s), not a %s", s.Kind, s.APIVersion, manifests.CRDKind)
 }

@@ -14,7 +14,7 @@ import (
 // only checks them. Later requests contain them inline.
 func (s *service) setConversion(ctx context.Context, rules *source) *crdReport {
 	j := newReport(rules)
-	j.Name = rules.id.CRD
+	j.Name = rules.CRD
 	if other := s.converted[j.Name]; other != nil {
 		j.Error, j.Line = fmt.Sprintf("%s has conversion rules for the same CRD: remove one of the documents", other.where()), rules.Line()
 		return j
@@ -36,16 +36,16 @@ func (s *service) setConversion(ctx context.Context, rules *source) *crdReport {
 // rules fit.
 func (s *service) sendConversion(ctx context.Context, rules *source) (*crdevalv1.SetConversionResponse, error) {
 	request := &crdevalv1.SetConversionRequest{
-		Catalog: s.catalog, Crd: rules.id.CRD, Rules: toDocument(rules.Document), ValidateOnly: s.local == nil,
+		Catalog: s.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: s.local == nil,
 	}
 	if s.local != nil {
 		return s.Registry().SetConversion(ctx, request)
 	}
 	answer := &crdevalv1.SetConversionResponse{Accepted: true}
 	var err error
-	if s.inlineCRDs[rules.id.CRD] {
+	if s.inlineCRDs[rules.CRD] {
 		crds := &crdevalv1.ValidateRequest{Catalog: s.catalog}
-		for _, crd := range append(slices.Clone(s.inline), rules.json) {
+		for _, crd := range append(slices.Clone(s.inline), rules.JSON()) {
 			crds.Crds = append(crds.Crds, crdeval.Document(crd))
 		}
 		_, err = s.Evaluation().Validate(ctx, crds)
@@ -53,7 +53,7 @@ func (s *service) sendConversion(ctx context.Context, rules *source) (*crdevalv1
 		answer, err = s.Registry().SetConversion(ctx, request)
 	}
 	if err == nil && answer.GetAccepted() {
-		s.inline = append(s.inline, rules.json)
+		s.inline = append(s.inline, rules.JSON())
 	}
 	return answer, err
 }

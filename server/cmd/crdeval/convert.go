@@ -84,9 +84,9 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	var objects []*source
 	for _, s := range list {
 		switch {
-		case s.rules:
+		case s.Conversion:
 			rules = append(rules, s)
-		case s.typeErr == nil && s.id.Kind == manifests.CRDKind:
+		case s.Err == nil && s.Kind == manifests.CRDKind:
 			crds = append(crds, s)
 		default:
 			objects = append(objects, s)
@@ -154,7 +154,7 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 	if r.err != nil && !r.rejected {
 		failure = r.err.Error()
 	}
-	total.add(&total.objects, r.err == nil, failure, skipped, r.id.Kind)
+	total.add(&total.objects, r.err == nil, failure, skipped, r.Kind)
 	if r.object == nil {
 		_, err := env.stderr.Write(printable([]byte(text)))
 		return err
@@ -189,7 +189,7 @@ type converter struct {
 
 // add registers a CRD or sets conversion rules.
 func (v *converter) add(ctx context.Context, s *source) *crdReport {
-	if s.rules {
+	if s.Conversion {
 		return v.setConversion(ctx, s)
 	}
 	j := v.registerCRD(ctx, s, s.established())
@@ -201,7 +201,7 @@ func (v *converter) add(ctx context.Context, s *source) *crdReport {
 func (v *converter) convert(ctx context.Context, version string, objects []*source) ([]*conversion, error) {
 	return v.transform(ctx, objects, func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 		return client.Convert(ctx, version, texts...)
-	}, func(s *source) bool { return versionOf(s.id.APIVersion) == version })
+	}, func(s *source) bool { return versionOf(s.APIVersion) == version })
 }
 
 // transform sends objects to the service. If unchanged returns true for an object and the service reports no error,
@@ -216,12 +216,12 @@ func (v *converter) transform(
 	for i, s := range objects {
 		all[i] = &conversion{source: s}
 		switch {
-		case s.typeErr != nil:
-			all[i].err = s.typeErr
-		case s.id.APIVersion == "" || s.id.Kind == "":
-			all[i].err, all[i].skipped = errUntyped, s.id.APIVersion == "" && s.id.Kind == ""
+		case s.Err != nil:
+			all[i].err = s.Err
+		case s.APIVersion == "" || s.Kind == "":
+			all[i].err, all[i].skipped = errUntyped, s.APIVersion == "" && s.Kind == ""
 		default:
-			sent, texts = append(sent, all[i]), append(texts, s.json)
+			sent, texts = append(sent, all[i]), append(texts, s.JSON())
 		}
 	}
 	results, err := call(v.With(v.inline...), texts)
@@ -239,7 +239,7 @@ func (v *converter) transform(
 			continue
 		}
 		if r.object = text; unchanged(r.source) {
-			r.object = r.json
+			r.object = r.JSON()
 		}
 	}
 	return all, ctx.Err()
@@ -255,10 +255,10 @@ func (v *converter) describe(r *conversion) {
 	crd := v.crdOf(r.source)
 	switch e.Reason {
 	case engine.Reason(registry.CRDNotFound):
-		r.skipped, r.err = noCRD(v.given, r.id.APIVersion, r.id.Kind)
+		r.skipped, r.err = noCRD(v.given, r.APIVersion, r.Kind)
 	case engine.ReasonVersionNotFound:
 		if crd != nil {
-			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.id.versions(), ", "))
+			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.versions(), ", "))
 		}
 	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable:
 		if crd != nil && v.local != nil && v.local.crds[crd.Name].definition.Conversion() == nil {
@@ -275,8 +275,8 @@ func (v *converter) describe(r *conversion) {
 // crdOf returns the CRD of the run for an object, or nil.
 func (v *converter) crdOf(s *source) *crdReport {
 	i := slices.IndexFunc(v.given, func(j *crdReport) bool {
-		spec := &j.source.id.Spec
-		return j.Accepted && spec.Group == groupOf(s.id.APIVersion) && spec.Names.Kind == s.id.Kind
+		spec := &j.source.crd.Spec
+		return j.Accepted && spec.Group == groupOf(s.APIVersion) && spec.Names.Kind == s.Kind
 	})
 	if i < 0 {
 		return nil

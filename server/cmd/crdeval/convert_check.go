@@ -120,12 +120,12 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	}
 	for _, s := range list {
 		switch {
-		case s.rules:
+		case s.Conversion:
 			rules = append(rules, s)
-		case s.typeErr != nil:
-			text, line, _ := s.Describe(s.typeErr)
+		case s.Err != nil:
+			text, line, _ := s.Describe(s.Err)
 			return fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
-		case s.id.Kind == manifests.CRDKind:
+		case s.Kind == manifests.CRDKind:
 			crds = append(crds, s)
 		}
 	}
@@ -140,7 +140,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		if j.Error != "" {
 			return fmt.Errorf("%s: %s", crd.errorAt(j.Line), j.Error)
 		}
-		if rejected[crd.id.Metadata.Name] = !j.Accepted; j.Accepted {
+		if rejected[crd.Name] = !j.Accepted; j.Accepted {
 			continue
 		}
 		if err := j.print(env.stderr); err != nil {
@@ -149,7 +149,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	}
 	failed, broken := 0, false
 	for _, s := range rules {
-		r := &rulesReport{location: s.location, Line: s.Line(), Name: s.id.CRD, source: s}
+		r := &rulesReport{location: s.location, Line: s.Line(), Name: s.CRD, source: s}
 		switch crd := local.local.crds[r.Name]; {
 		case r.Name == "":
 			r.Error = "crd must be the name of the CRD, such as crontabs.example.com"

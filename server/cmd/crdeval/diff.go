@@ -106,11 +106,11 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 	batch := max(1, int(limits.GetMaxBatchItems()))
 	known, found := map[string]*source{}, map[string]bool{}
 	for _, o := range old {
-		known[o.id.Metadata.Name] = o
+		known[o.Name] = o
 	}
 	single := len(old) == 1 && len(latest) == 1
 	for _, n := range latest {
-		o := known[n.id.Metadata.Name]
+		o := known[n.Name]
 		if single {
 			o = old[0]
 		}
@@ -121,15 +121,15 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 			d, err = c.pair(ctx, service, o, n, objects, batch)
 		}
 		if err != nil {
-			return nil, service.fail(n.id.Metadata.Name, err)
+			return nil, service.fail(n.Name, err)
 		}
 		if o != nil {
-			found[o.id.Metadata.Name] = true
+			found[o.Name] = true
 		}
 		all = append(all, d)
 	}
 	for _, o := range old {
-		if name := o.id.Metadata.Name; !c.Partial && !found[name] {
+		if name := o.Name; !c.Partial && !found[name] {
 			all = append(all, &difference{Name: name, Old: o.where(), New: c.Files[1], Deleted: true, old: o})
 		}
 	}
@@ -138,7 +138,7 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 
 // created checks a CRD that OLD does not have.
 func (c *diffCommand) created(ctx context.Context, s *service, n *source) *difference {
-	d := &difference{Name: n.id.Metadata.Name, Old: c.Files[0], New: n.where(), Created: true, new: n}
+	d := &difference{Name: n.Name, Old: c.Files[0], New: n.where(), Created: true, new: n}
 	answer, err := s.Registry().CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
 	if err != nil {
@@ -158,17 +158,17 @@ func (c *diffCommand) created(ctx context.Context, s *service, n *source) *diffe
 func (c *diffCommand) pair(
 	ctx context.Context, s *service, o, n *source, objects []*source, batch int,
 ) (*difference, error) {
-	d := &difference{Name: n.id.Metadata.Name, New: n.where(), old: o, new: n, kind: n.id.Spec.Names.Kind}
+	d := &difference{Name: n.Name, New: n.where(), old: o, new: n, kind: n.crd.Spec.Names.Kind}
 	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
 		Revision: c.Revision}
 	crd := n
 	if o != nil {
-		d.Old, d.kind, crd = o.where(), o.id.Spec.Names.Kind, o
+		d.Old, d.kind, crd = o.where(), o.crd.Spec.Names.Kind, o
 		request.Base = toDocument(o.Document)
 	}
 	var own []*source
 	for _, object := range objects {
-		if spec := &crd.id.Spec; groupOf(object.id.APIVersion) == spec.Group && object.id.Kind == spec.Names.Kind {
+		if spec := &crd.crd.Spec; groupOf(object.APIVersion) == spec.Group && object.Kind == spec.Names.Kind {
 			own = append(own, object)
 		}
 	}

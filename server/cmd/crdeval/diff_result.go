@@ -90,7 +90,7 @@ func (d *difference) take(a *crdevalv1.DiffCrdResponse) {
 func replayedOf(o *source, r *crdevalv1.ReplayResult) replayed {
 	o.locateAll(r.GetOldViolations(), r.GetNewViolations())
 	out := replayed{
-		location: o.location, Line: o.Line(), Name: o.id.Metadata.Name, Namespace: o.id.Metadata.Namespace,
+		location: o.location, Line: o.Line(), Name: o.Name, Namespace: o.Namespace,
 		Result: inREST[*crdevalv1.ReplayResult]{r},
 	}
 	if e := r.GetError(); e != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/crdeval/crdeval/server/app"
+	"github.com/crdeval/crdeval/server/memory"
 )
 
 // Exit codes. The help of each command describes them.
@@ -41,6 +42,10 @@ type cli struct {
 	Healthcheck healthcheckCommand `cmd:"" help:"Report whether a service is serving."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
+
+// The heap of a command grows to heapFloor before a garbage collection, because most runs are short. A larger heap grows by
+// heapGrowth, or by half if that is more. Both in bytes.
+const heapFloor, heapGrowth = 32 << 20, 16 << 20
 
 // environment is what a command reads from and writes to.
 type environment struct {
@@ -95,6 +100,11 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	if err = errors.Join(unreadable(), err); err != nil {
 		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(err))
 		return exitError
+	}
+	if command.Selected().Name != "serve" { // which has its own pace
+		pacing, stop := context.WithCancel(ctx)
+		defer stop()
+		go memory.Pace(pacing, heapFloor, heapGrowth)
 	}
 	switch err := command.Run(); {
 	case err == nil:

@@ -133,7 +133,7 @@ func (m *migration) connect(ctx context.Context, crds, rules []*source) (close f
 	rejected := map[string]error{}
 	for _, s := range slices.Concat(crds, rules) {
 		j := m.v.add(ctx, s)
-		name := cmp.Or(s.id.CRD, s.id.Metadata.Name)
+		name := cmp.Or(s.CRD, s.Name)
 		needed := name == "" || name == m.CRD
 		switch {
 		case ctx.Err() != nil: // it is not the reason of a rejection
@@ -165,7 +165,7 @@ func (m *migration) connect(ctx context.Context, crds, rules []*source) (close f
 
 // errNotUsable is the error for objects of a CRD that is rejected, or whose conversion rules are.
 func errNotUsable(s *source) error {
-	if s.rules {
+	if s.Conversion {
 		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", s.where())
 	}
 	return fmt.Errorf("its CRD in %s was rejected", s.where())
@@ -175,11 +175,11 @@ func errNotUsable(s *source) error {
 // has an error for the name of each CRD whose objects cannot be migrated.
 func (m *migration) findKinds(ctx context.Context, rejected map[string]error) error {
 	for _, j := range m.v.given {
-		spec := &j.source.id.Spec
+		spec := &j.source.crd.Spec
 		of := groupKind{spec.Group, spec.Names.Kind}
 		for _, version := range spec.Versions {
 			if _, known := m.kinds[of]; version.Storage && !known {
-				name := j.source.id.Metadata.Name
+				name := j.source.Name
 				m.kinds[of] = storage{name, version.Name, m.revision(name, revisionOf(j.source)), rejected[name]}
 			}
 		}
@@ -234,7 +234,7 @@ func revisionOf(crd *source) string {
 		APIVersion string          `json:"apiVersion"`
 		Spec       json.RawMessage `json:"spec"`
 	}
-	if err := json.Unmarshal(crd.json, &parts); err != nil {
+	if err := json.Unmarshal(crd.JSON(), &parts); err != nil {
 		return digest(crd)
 	}
 	return digestOf([]byte(parts.APIVersion+"\n"), parts.Spec)
@@ -253,10 +253,10 @@ func (m *migration) convert(ctx context.Context, objects []*source) (all []*conv
 			for _, s := range objects[:n] {
 				results = append(results, &conversion{source: s, err: to.err})
 			}
-		} else if known || objects[0].id.Kind == "" {
+		} else if known || objects[0].Kind == "" {
 			results, err = m.v.transform(ctx, objects[:n], func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 				return client.Read(ctx, to.version, texts...)
-			}, func(s *source) bool { return versionOf(s.id.APIVersion) == to.version })
+			}, func(s *source) bool { return versionOf(s.APIVersion) == to.version })
 		} else {
 			results = m.unknown(objects[:n])
 		}
@@ -268,18 +268,18 @@ func (m *migration) convert(ctx context.Context, objects []*source) (all []*conv
 	return all, nil
 }
 
-func kindOf(s *source) groupKind { return groupKind{groupOf(s.id.APIVersion), s.id.Kind} }
+func kindOf(s *source) groupKind { return groupKind{groupOf(s.APIVersion), s.Kind} }
 
 // unknown returns errors for objects whose kind has no CRD.
 func (m *migration) unknown(objects []*source) (all []*conversion) {
 	for _, s := range objects {
 		r := &conversion{source: s}
-		r.skipped, r.err = noCRD(m.v.given, s.id.APIVersion, s.id.Kind)
+		r.skipped, r.err = noCRD(m.v.given, s.APIVersion, s.Kind)
 		switch {
 		case m.CRD != "":
 			r.skipped, r.err = true, fmt.Errorf("it is not an object of %s", m.CRD)
 		case r.skipped:
-			r.err = fmt.Errorf("no CRD for %s (%s): add it to --crds", s.id.Kind, s.id.APIVersion)
+			r.err = fmt.Errorf("no CRD for %s (%s): add it to --crds", s.Kind, s.APIVersion)
 		}
 		all = append(all, r)
 	}

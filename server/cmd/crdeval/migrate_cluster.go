@@ -137,22 +137,22 @@ func (cl *cluster) readCRD(ctx context.Context) (err error) {
 // clusterObject is an object of a cluster.
 type clusterObject struct {
 	text []byte
-	id   identity
+	engine.Identity
 }
 
 // key identifies the object.
 func (o *clusterObject) key() string {
-	return strings.TrimPrefix(o.id.Metadata.Namespace+"/"+o.id.Metadata.Name, "/")
+	return strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
 }
 
 // path returns the path of the resource at a version, or of an object.
 func (cl *cluster) path(version string, o *clusterObject) string {
 	segments := []string{"/apis", cl.crd.Spec.Group, version}
-	if o != nil && o.id.Metadata.Namespace != "" {
-		segments = append(segments, "namespaces", o.id.Metadata.Namespace)
+	if o != nil && o.Namespace != "" {
+		segments = append(segments, "namespaces", o.Namespace)
 	}
 	if segments = append(segments, cl.crd.Spec.Names.Plural); o != nil {
-		segments = append(segments, o.id.Metadata.Name)
+		segments = append(segments, o.Name)
 	}
 	return path.Join(segments...)
 }
@@ -187,7 +187,7 @@ func (cl *cluster) list(ctx context.Context, version, token string) (*page, erro
 	p := &page{next: list.Metadata.Continue, remaining: list.Metadata.Remaining}
 	for _, item := range list.Items {
 		o := &clusterObject{text: item}
-		if err := json.Unmarshal(item, &o.id); err != nil || o.id.Metadata.Name == "" {
+		if o.Identity, err = engine.IdentityOf(engine.JSON(item), engine.Limits{}); err != nil || o.Name == "" {
 			return nil, errors.New("a list has an object without a name")
 		}
 		p.objects = append(p.objects, o)
@@ -246,8 +246,8 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*source) error {
 		return err
 	}
 	if !m.Write {
-		crd := newSource(manifests.Manifest{Document: engine.JSON(cl.text)}, location{File: "the CRD " + m.CRD + " of the cluster"})
-		rules = slices.DeleteFunc(rules, func(s *source) bool { return s.id.CRD != m.CRD })
+		crd := newSource(manifests.New(engine.JSON(cl.text)), location{File: "the CRD " + m.CRD + " of the cluster"})
+		rules = slices.DeleteFunc(rules, func(s *source) bool { return s.CRD != m.CRD })
 		closeService, err := m.connect(ctx, []*source{crd}, rules)
 		if err != nil {
 			return err
@@ -336,7 +336,7 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster, version string
 	if !m.Write {
 		sources := make([]*source, len(p.objects))
 		for i, o := range p.objects {
-			sources[i] = newSource(manifests.Manifest{Document: engine.JSON(o.text)}, location{File: cl.host})
+			sources[i] = newSource(manifests.New(engine.JSON(o.text)), location{File: cl.host})
 		}
 		defer m.progress()
 		return m.convertAndWrite(ctx, sources)
@@ -356,7 +356,7 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster, version string
 		case err != nil && isOutage(err):
 			return fmt.Errorf("%s: write %s: %w", cl.host, o.key(), err)
 		case err != nil:
-			m.state.fail(o.id.Kind+" "+o.key(), err.Error())
+			m.state.fail(o.Kind+" "+o.key(), err.Error())
 		case deleted:
 			m.state.Deleted++
 		default:

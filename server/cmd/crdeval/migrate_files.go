@@ -66,7 +66,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return errors.Join(m.migrateBatch(ctx, batch), fmt.Errorf("%s: %w", s.File, err))
-		case s.rules, s.typeErr == nil && s.id.Kind == manifests.CRDKind:
+		case s.Conversion, s.Err == nil && s.Kind == manifests.CRDKind:
 			continue
 		}
 		if n++; n <= st.Documents {
@@ -141,7 +141,7 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error 
 		case r.err != nil:
 			at, text := m.locate(r)
 			m.state.fail(at, text)
-		case versionOf(r.id.APIVersion) == to.version && !m.inCluster():
+		case versionOf(r.APIVersion) == to.version && !m.inCluster():
 			m.state.Current++
 		default:
 			m.state.Migrated++
@@ -165,7 +165,7 @@ func (m *migration) locate(r *conversion) (at, text string) {
 // reserve reserves the path of an object of files. It returns an error if an earlier object has the same path. A
 // continued run also reserves the paths of the objects that it skips.
 func (m *migration) reserve(s *source) error {
-	if m.Out == "" || m.inCluster() || s.id.Metadata.Name == "" {
+	if m.Out == "" || m.inCluster() || s.Name == "" {
 		return nil
 	}
 	path := strings.Join(pathOf(s), "/")
@@ -180,15 +180,15 @@ func (m *migration) reserve(s *source) error {
 
 // pathOf returns the segments of the path of an object below --out: KIND.GROUP/[NAMESPACE/]NAME.json.
 func pathOf(s *source) []string {
-	id := &s.id
-	parts := []string{id.Kind + "." + groupOf(id.APIVersion), id.Metadata.Namespace, id.Metadata.Name + ".json"}
+	id := &s.Identity
+	parts := []string{id.Kind + "." + groupOf(id.APIVersion), id.Namespace, id.Name + ".json"}
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
 // writeObject writes an object to a directory. Writing it again replaces the file.
 func writeObject(dir string, r *conversion) error {
 	parts := pathOf(r.source)
-	if r.id.Metadata.Name == "" {
+	if r.Name == "" {
 		return errors.New("it has no metadata.name for the name of its file")
 	}
 	for _, part := range parts {

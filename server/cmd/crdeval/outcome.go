@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -30,7 +30,7 @@ type outcome struct {
 // newOutcome returns an outcome without a result.
 func newOutcome(c *admitCommand, w *write) *outcome {
 	o := &outcome{
-		location: w.location, Line: w.Line(), Kind: w.kind, Name: w.id.Metadata.Name, Namespace: w.id.Metadata.Namespace,
+		location: w.location, Line: w.Line(), Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
 		Operation: "CREATE", write: w,
 	}
 	switch {
@@ -61,9 +61,8 @@ func (o *outcome) take(v *crdevalv1.Verdict) {
 		}
 	}
 	if o.Namespace == "" {
-		var stored identity
-		_ = json.Unmarshal(o.object(), &stored)
-		o.Namespace = stored.Metadata.Namespace
+		stored, _ := engine.IdentityOf(engine.JSON(o.object()), engine.Limits{})
+		o.Namespace = stored.Namespace
 	}
 }
 
@@ -92,7 +91,5 @@ func (o *outcome) positionText(p *crdevalv1.Position) string {
 
 // title identifies the object in messages.
 func (o *outcome) title() string {
-	at := *o.write.source
-	at.id.Kind, at.id.Metadata.Name, at.id.Metadata.Namespace = o.Kind, o.Name, o.Namespace
-	return at.title()
+	return titleOf(&engine.Identity{Kind: o.Kind, Name: o.Name, GenerateName: o.write.GenerateName, Namespace: o.Namespace})
 }

@@ -43,7 +43,7 @@ func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crd
 		j.Error, j.Line, _ = crd.Describe(s.manifestError(err))
 		return j
 	}
-	j.Name, j.Accepted, j.Report.message = crd.id.Metadata.Name, answer.GetAccepted(), answer.GetReport()
+	j.Name, j.Accepted, j.Report.message = crd.Name, answer.GetAccepted(), answer.GetReport()
 	crd.locateAll(j.Report.message.GetViolations())
 	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
@@ -94,7 +94,7 @@ func (j *crdReport) printHead(b *bytes.Buffer) {
 	if j.Report.message.GetUpdate() {
 		update = " as an update"
 	}
-	if j.source.rules {
+	if j.source.Conversion {
 		where += ": conversion rules"
 	}
 	switch {

@@ -104,8 +104,8 @@ func (s *service) register(ctx context.Context, crd *source, adopt bool) (regist
 	answer, err := s.Registry().CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	if err == nil && answer.GetAccepted() {
-		s.inline = append(s.inline, crd.json)
-		s.inlineCRDs[crd.id.Metadata.Name] = true
+		s.inline = append(s.inline, crd.JSON())
+		s.inlineCRDs[crd.Name] = true
 	}
 	return answer, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,13 +11,13 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -31,25 +32,13 @@ type location struct {
 type source struct {
 	manifests.Manifest
 	location
-	json    []byte // the manifest as JSON; nil if it cannot be parsed
-	id      identity
-	rules   bool  // it has the conversion rules of the CRD id.CRD
-	typeErr error // why apiVersion and kind cannot be read
-	several bool  // the file has other manifests
+	several bool // the file has other manifests
+
+	crd *crdFields
 }
 
-// identity has the names in a manifest. Names that cannot be read are empty.
-type identity struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	CRD        string `json:"crd"` // of conversion rules
-	Metadata   struct {
-		Name         string `json:"name"`
-		GenerateName string `json:"generateName"`
-		Namespace    string `json:"namespace"`
-
-		CreationTimestamp string `json:"creationTimestamp"`
-	} `json:"metadata"`
+// crdFields are fields of a CRD. They are empty if they cannot be read, and for other kinds.
+type crdFields struct {
 	Spec struct {
 		Group string `json:"group"`
 		Names struct {
@@ -63,9 +52,14 @@ type identity struct {
 	Status engine.Status `json:"status"`
 }
 
+var noCRDFields crdFields // of other kinds
+
+// isCRD reports whether the manifest has the kind of a CRD.
+func (s *source) isCRD() bool { return s.Kind == manifests.CRDKind }
+
 // versions returns the names of the versions of a CRD.
-func (id *identity) versions() (names []string) {
-	for _, v := range id.Spec.Versions {
+func (s *source) versions() (names []string) {
+	for _, v := range s.crd.Spec.Versions {
 		names = append(names, v.Name)
 	}
 	return names
@@ -79,7 +73,7 @@ func versionOf(apiVersion string) string { return apiVersion[strings.Index(apiVe
 
 // established reports whether the manifest is a CRD with the condition Established, as a CRD of a cluster.
 func (s *source) established() bool {
-	return slices.ContainsFunc(s.id.Status.Conditions, func(c engine.Condition) bool {
+	return slices.ContainsFunc(s.crd.Status.Conditions, func(c engine.Condition) bool {
 		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 	})
 }
@@ -90,22 +84,24 @@ func (s *source) where() string {
 	if s.several {
 		where = fmt.Sprintf("%s[%d]", s.File, s.Number)
 	}
-	if s.Item > 0 {
-		where += fmt.Sprintf(".items[%d]", s.Item-1)
+	if s.location.Item > 0 {
+		where += fmt.Sprintf(".items[%d]", s.location.Item-1)
 	}
 	return where
 }
 
 // title identifies the object in messages.
-func (s *source) title() string {
-	name := s.id.Metadata.Name
-	if prefix := s.id.Metadata.GenerateName; name == "" && prefix != "" {
+func (s *source) title() string { return titleOf(&s.Identity) }
+
+func titleOf(id *engine.Identity) string {
+	name := id.Name
+	if prefix := id.GenerateName; name == "" && prefix != "" {
 		name = prefix + "…" // a server generates the rest
 	}
-	if s.id.Metadata.Namespace != "" {
-		name = s.id.Metadata.Namespace + "/" + name
+	if id.Namespace != "" {
+		name = id.Namespace + "/" + name
 	}
-	return cmp.Or(strings.TrimSpace(s.id.Kind+" "+name), "a document without a kind")
+	return cmp.Or(strings.TrimSpace(id.Kind+" "+name), "a document without a kind")
 }
 
 // errorAt returns the position of an error in the file, or else identifies the manifest.
@@ -122,26 +118,67 @@ type reader struct {
 	recursive bool // directories include their subdirectories
 }
 
-// each yields the manifests of files, of the files of directories, and of stdin ("-"). With an error, it yields a
-// source that only has a File.
+// each yields the manifests of files, of the files of directories, and of stdin ("-"), in this order. With an error, it
+// yields a source that only has a File. It reads some files ahead.
 func (r reader) each(names ...string) iter.Seq2[*source, error] {
 	return func(yield func(*source, error) bool) {
-		for _, name := range names {
-			files, err := r.files(name)
-			if err != nil && !yield(&source{location: location{File: name}}, err) {
+		for of := range inOrder(r.expand(names), r.read) {
+			if of.err != nil && !yield(&source{location: location{File: of.name}}, of.err) {
 				return
 			}
-			for _, file := range files {
-				list, err := r.file(file)
-				if err != nil && !yield(&source{location: location{File: file}}, err) {
+			for _, s := range of.sources {
+				if !yield(s, nil) {
 					return
 				}
-				for _, s := range list {
-					if !yield(s, nil) {
-						return
-					}
-				}
 			}
+		}
+	}
+}
+
+// fileContent is a file, and what is in it.
+type fileContent struct {
+	name    string
+	sources []*source
+	err     error
+}
+
+// expand returns the names with those of directories replaced by their files.
+func (r reader) expand(names []string) (all []fileContent) {
+	for _, name := range names {
+		files, err := r.files(name)
+		if err != nil {
+			all = append(all, fileContent{name: name, err: err})
+		}
+		for _, file := range files {
+			all = append(all, fileContent{name: file})
+		}
+	}
+	return all
+}
+
+func (r reader) read(f fileContent) fileContent {
+	if f.err == nil {
+		f.sources, f.err = r.file(f.name)
+	}
+	return f
+}
+
+// inOrder yields the results of a function for the elements of a list, in their order. It calls the function for some
+// elements at a time, in goroutines.
+func inOrder[T, R any](list []T, do func(T) R) iter.Seq[R] {
+	return func(yield func(R) bool) {
+		var running []chan R
+		ahead := 2 * runtime.GOMAXPROCS(0)
+		for next := 0; next < len(list) || len(running) > 0; {
+			for ; next < len(list) && len(running) < ahead; next++ {
+				result := make(chan R, 1)
+				running = append(running, result)
+				go func(each T) { result <- do(each) }(list[next])
+			}
+			if !yield(<-running[0]) {
+				return
+			}
+			running = running[1:]
 		}
 	}
 }
@@ -181,14 +218,14 @@ func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
 		}
 		before := len(crds) + len(rules)
 		for _, s := range list {
-			if s.typeErr != nil && len(list) > 1 { // a single one is taken for a CRD: registering it reports what is wrong
-				text, line, _ := s.Describe(s.typeErr)
+			if s.Err != nil && len(list) > 1 { // a single one is taken for a CRD: registering it reports what is wrong
+				text, line, _ := s.Describe(s.Err)
 				return nil, nil, fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
 			}
 			switch {
-			case s.rules:
+			case s.Conversion:
 				rules = append(rules, s)
-			case s.id.Kind == manifests.CRDKind || s.id.Kind == "" && len(list) == 1:
+			case s.Kind == manifests.CRDKind || s.Kind == "" && len(list) == 1:
 				crds = append(crds, s)
 			}
 		}
@@ -213,8 +250,8 @@ func (r reader) file(name string) ([]*source, error) {
 // sourcesOf returns the manifests of the documents of a file.
 func sourcesOf(name string, documents []manifests.Document) (all []*source) {
 	for i, d := range documents {
-		for item, m := range d.Manifests() {
-			all = append(all, newSource(m, location{File: name, Number: i + 1, Item: item}))
+		for _, m := range d.Manifests() {
+			all = append(all, newSource(m, location{File: name, Number: i + 1, Item: m.Item}))
 		}
 	}
 	for _, s := range all {
@@ -224,22 +261,10 @@ func sourcesOf(name string, documents []manifests.Document) (all []*source) {
 }
 
 func newSource(m manifests.Manifest, at location) *source {
-	s := &source{Manifest: m, location: at}
-	document := m.Document
-	if document.YAML != nil { // parse YAML only once
-		if text, _, err := value.YAMLToJSON(document.YAML, engine.Limits{}); err == nil {
-			document = engine.JSON(text)
-		}
-	}
-	var apiVersion, kind string
-	apiVersion, kind, s.typeErr = engine.TypeMetaOf(document, engine.Limits{})
-	s.json = document.JSON
-	_ = json.Unmarshal(s.json, &s.id) // after a field of a wrong type it reads the others
-	if s.typeErr == nil {
-		s.id.APIVersion, s.id.Kind = apiVersion, kind
-	}
-	if s.typeErr == nil && kind == "" {
-		s.id.CRD, s.rules, _ = engine.IsConversion(document, engine.Limits{}) // TypeMetaOf has read the document
+	s := &source{Manifest: m, location: at, crd: &noCRDFields}
+	if s.isCRD() || s.Kind == "" && !s.Conversion {
+		s.crd = &crdFields{}
+		_ = json.Unmarshal(s.JSON(), s.crd) // after a field of a wrong type it reads the others
 	}
 	return s
 }
@@ -270,18 +295,22 @@ func (r reader) files(name string) (files []string, err error) {
 	return files, err
 }
 
-// maxFileBytes bounds a file. Its content is in memory several times.
+// maxFileBytes bounds a file.
 const maxFileBytes = 512 << 20
 
-// readFile reads a file, or stdin for "-". Reading from a pipe ends when the command is interrupted.
+// readFile reads a file, or stdin for "-". Opening and reading a pipe ends when the command is interrupted.
 func readFile(name string, env environment) ([]byte, error) {
+	info, err := os.Stat(name)
+	if name != "-" && err == nil && info.Mode().IsRegular() {
+		return readAll(name, nil, info.Size())
+	}
 	type result struct {
 		content []byte
 		err     error
 	}
 	done := make(chan result, 1)
 	go func() {
-		content, err := readAll(name, env.stdin)
+		content, err := readAll(name, env.stdin, 0)
 		done <- result{content, err}
 	}()
 	select {
@@ -292,7 +321,8 @@ func readFile(name string, env environment) ([]byte, error) {
 	}
 }
 
-func readAll(name string, stdin io.Reader) (content []byte, err error) {
+// readAll reads a file, or stdin for "-". size is the size of the file, if it is known.
+func readAll(name string, stdin io.Reader, size int64) (content []byte, err error) {
 	defer func() {
 		if e := (*fs.PathError)(nil); errors.As(err, &e) {
 			err = e.Err // the caller adds the name
@@ -307,11 +337,13 @@ func readAll(name string, stdin io.Reader) (content []byte, err error) {
 		defer func() { _ = file.Close() }()
 		from = file
 	}
-	content, err = io.ReadAll(io.LimitReader(from, maxFileBytes+1))
-	if err == nil && len(content) > maxFileBytes {
+	var b bytes.Buffer
+	b.Grow(int(min(size, maxFileBytes)) + bytes.MinRead) // so that it does not grow to find the end
+	n, err := b.ReadFrom(io.LimitReader(from, maxFileBytes+1))
+	if err == nil && n > maxFileBytes {
 		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFileBytes>>20)
 	}
-	return content, err
+	return b.Bytes(), err
 }
 
 // isStdinTwice reports whether "-" is among the names more than once.

@@ -23,10 +23,10 @@ func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 
 func (t *tally) crd(j *crdReport) {
 	c := &t.crds
-	if j.source.rules {
+	if j.source.Conversion {
 		c = &t.rules
 	}
-	t.add(c, j.Accepted, j.Error, j.Skipped, j.source.id.Kind)
+	t.add(c, j.Accepted, j.Error, j.Skipped, j.source.Kind)
 }
 
 func (t *tally) object(o *outcome) { t.add(&t.objects, o.allowed(), o.Error, o.Skipped, o.Kind) }

@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -15,10 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/json"
-
-	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -266,17 +261,13 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 
 // add adds a manifest. It returns false if the manifest may be one with an unreadable name.
 func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
-	apiVersion, kind, err := engine.TypeMetaOf(m.Document, engine.Limits{})
-	if err != nil {
-		text, line, column := m.Describe(err)
+	if m.Err != nil {
+		text, line, column := m.Describe(m.Err)
 		f.invalid(ctx, log, position(f.path, line, column), text)
 		return false
 	}
 	at := position(f.path, m.Line(), 0)
-	k := key{}
-	if kind == "" {
-		k.crd, k.rules, _ = engine.IsConversion(m.Document, engine.Limits{}) // TypeMetaOf has read the document
-	}
+	k := key{crd: m.CRD, rules: m.Conversion}
 	switch {
 	case k.rules && k.crd == "":
 		f.invalid(ctx, log, at, "the conversion rules have no valid crd: set it to the name of the CRD")
@@ -284,11 +275,11 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
 	case k.rules:
 		f.addKey(ctx, log, at, k, m)
 		return true
-	case kind != manifests.CRDKind:
-		log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", at, "apiVersion", apiVersion, "kind", kind)
+	case m.Kind != manifests.CRDKind:
+		log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", at, "apiVersion", m.APIVersion, "kind", m.Kind)
 		return true
 	}
-	if k.crd = nameOf(m.Document); k.crd == "" {
+	if k.crd = m.Name; k.crd == "" {
 		f.invalid(ctx, log, at, "the CRD has no valid metadata.name")
 		return false
 	}
@@ -310,26 +301,6 @@ func (f *file) addKey(ctx context.Context, log *slog.Logger, at string, k key, m
 func (f *file) invalid(ctx context.Context, log *slog.Logger, at, text string) {
 	f.errors++
 	log.ErrorContext(ctx, "a manifest cannot be read; what was registered before stays", "file", at, "error", text)
-}
-
-// nameOf returns metadata.name, or "" if it is missing or invalid.
-func nameOf(d engine.Document) string {
-	text := d.JSON
-	if text == nil {
-		var err error
-		if text, _, err = value.YAMLToJSON(d.YAML, value.Limits{}); err != nil {
-			return ""
-		}
-	}
-	var o struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(bytes.TrimSpace(text), &o) != nil {
-		return ""
-	}
-	return o.Metadata.Name
 }
 
 // position formats a position in a file. line and column are 0 if they are unknown.

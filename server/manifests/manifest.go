@@ -1,0 +1,112 @@
+package manifests
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// Manifest is a document, or an item of a document that is a list.
+type Manifest struct {
+	Document engine.Document
+	Item     int // the number of an item in its list, from 1; 0 for a document
+	engine.Identity
+	Err error // why the document cannot be read, an *engine.Error; then the Identity is empty
+
+	at     start
+	source *value.YAMLSource // of the list in YAML that the item was converted from
+}
+
+// New returns the manifest of a document that is not part of a file.
+func New(document engine.Document) Manifest { return newManifest(document, start{}, 0) }
+
+func newManifest(document engine.Document, at start, item int) Manifest {
+	m := Manifest{Document: document, at: at, Item: item}
+	m.Identity, m.Err = engine.IdentityOf(document, limits)
+	return m
+}
+
+// JSON returns the manifest as JSON, or nil if it cannot be read.
+func (m *Manifest) JSON() []byte {
+	if m.Err != nil || m.Document.YAML == nil {
+		return m.Document.JSON
+	}
+	text, _, _ := value.YAMLToJSON(m.Document.YAML, limits) // it was read before
+	return text
+}
+
+// path returns the path of the item in the list.
+func (m *Manifest) path() value.Path { return value.Path{value.Name("items"), value.At(m.Item - 1)} }
+
+// Line returns the line of the file on which the manifest begins, from 1. Comments and markers before it do not count.
+func (m *Manifest) Line() int {
+	if m.source != nil {
+		return m.source.Position(m.path()).Line + m.at.lines
+	}
+	line := m.at.lines
+	for text := range bytes.Lines(m.text()) {
+		line++
+		text = bytes.TrimSpace(text)
+		if len(text) > 0 && text[0] != '#' && !bytes.Equal(text, []byte("---")) {
+			break
+		}
+	}
+	return line
+}
+
+// text returns the text of the manifest in the file, unless it has a source.
+func (m *Manifest) text() []byte {
+	if m.Document.YAML != nil {
+		return m.Document.YAML
+	}
+	return m.Document.JSON
+}
+
+// Position returns a position in the file. pointer is the JSON pointer of a field of the manifest, and own is its
+// position in the text of the manifest.
+func (m *Manifest) Position(pointer string, own engine.Position) engine.Position {
+	if m.source != nil {
+		own = m.source.Follow(m.path(), pointer)
+	}
+	if own.Line == 1 && own.Column > 0 {
+		own.Column += m.at.columns
+	}
+	own.Line += m.at.lines
+	own.Offset += m.at.offset
+	return own
+}
+
+var lineInText = regexp.MustCompile(`\bline (\d+)`)
+
+// Describe returns the text of an error about the manifest, with line numbers of the file, and the position of the
+// error in the file. line and column are 0 if they are unknown.
+func (m *Manifest) Describe(err error) (text string, line, column int) {
+	var e *engine.Error
+	if m.source == nil && errors.As(err, &e) && e.Position != nil && e.Position.Line > 0 {
+		at := m.Position("", *e.Position)
+		line, column = at.Line, at.Column
+	}
+	text, first := m.FileLines(err.Error())
+	if line == 0 {
+		line = first
+	}
+	return text, line, column
+}
+
+// FileLines replaces the line numbers in a message about the manifest by those of the file. first is the first line
+// number, or 0.
+func (m *Manifest) FileLines(message string) (text string, first int) {
+	text = lineInText.ReplaceAllStringFunc(message, func(found string) string {
+		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		if first == 0 {
+			first = n + m.at.lines
+		}
+		return "line " + strconv.Itoa(n+m.at.lines)
+	})
+	return text, first
+}
