@@ -131,6 +131,7 @@ func TestStalledBodiesLoseMemory(t *testing.T) {
 	if _, err := first.Write(make([]byte, 499<<10)); err != nil {
 		t.Fatal(err)
 	}
+	until(t, "the body has not arrived", func() bool { return held(memory) >= 499<<10 })
 	until(t, "another caller gets no memory", func() bool {
 		code, _, _ := send(t, http.MethodPost, url, strings.NewReader(strings.Repeat(" ", 250<<10)+"{}"), nil)
 		return code == http.StatusOK
