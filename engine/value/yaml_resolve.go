@@ -1,7 +1,6 @@
 package value
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -104,23 +103,52 @@ func (s *yamlScanner) resolved(at int, text []byte, special bool) bool {
 
 // decimal reports whether the text is an integer that JSON writes in the same way and that int64 holds.
 func decimal(text []byte) bool {
-	digits := text
-	if digits[0] == '-' {
-		digits = digits[1:]
+	unsigned := text
+	if unsigned[0] == '-' {
+		unsigned = unsigned[1:]
 	}
-	if len(digits) == 0 || len(digits) > 18 || digits[0] == '0' && len(text) > 1 {
+	if len(unsigned) == 0 || len(unsigned) > 18 || unsigned[0] == '0' && len(text) > 1 {
 		return false
 	}
-	for _, c := range digits {
-		if c-'0' > 9 {
+	return digits(unsigned, 0) == len(unsigned)
+}
+
+// isFloat reports whether the YAML library parses a text as a float: [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
+func isFloat(text []byte) bool {
+	i := sign(text, 0)
+	whole := digits(text, i)
+	end := whole
+	if end < len(text) && text[end] == '.' {
+		if end = digits(text, end+1); whole == i && end == whole+1 {
+			return false
+		}
+	} else if whole == i {
+		return false
+	}
+	if end < len(text) && text[end]|0x20 == 'e' {
+		begin := sign(text, end+1)
+		if end = digits(text, begin); end == begin {
 			return false
 		}
 	}
-	return true
+	return end == len(text)
 }
 
-// yamlFloat matches what the YAML library parses as a float.
-var yamlFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+// sign returns the index after the sign at i, if there is one.
+func sign(text []byte, i int) int {
+	if i < len(text) && (text[i] == '-' || text[i] == '+') {
+		i++
+	}
+	return i
+}
+
+// digits returns the index after the digits at i.
+func digits(text []byte, i int) int {
+	for i < len(text) && text[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
 
 // maxNumber is the length in bytes from which a number is a doubt.
 const maxNumber = 256
@@ -132,7 +160,7 @@ func (s *yamlScanner) appendNumber(text []byte) Kind {
 		s.out = append(s.out, text...)
 		return Int
 	}
-	if len(text) > len("2006-") && text[4] == '-' && decimalDigits(text[:4]) {
+	if len(text) > len("2006-") && text[4] == '-' && digits(text[:4], 0) == 4 {
 		return String // also if it is a time, which go.yaml.in/yaml/v2 keeps as written
 	}
 	unsigned := text
@@ -161,7 +189,7 @@ func (s *yamlScanner) appendNumber(text []byte) Kind {
 	if len(text) > maxNumber {
 		return doubtful
 	}
-	if !letters && !underscores && !yamlFloat.Match(text) {
+	if !letters && !underscores && !isFloat(text) {
 		return String
 	}
 	if text[0] == '.' && underscores {
@@ -175,10 +203,10 @@ func (s *yamlScanner) appendNumber(text []byte) Kind {
 	if _, err := strconv.ParseUint(plain, 0, 64); err == nil {
 		return doubtful
 	}
-	if digits, ok := strings.CutPrefix(strings.TrimPrefix(plain, "-"), "0b"); ok && strings.Trim(digits, "+-01") == "" {
+	if binary, ok := strings.CutPrefix(strings.TrimPrefix(plain, "-"), "0b"); ok && strings.Trim(binary, "+-01") == "" {
 		return doubtful // the library accepts signs and large values here
 	}
-	if !yamlFloat.MatchString(plain) {
+	if !isFloat([]byte(plain)) {
 		return String
 	}
 	v, err := strconv.ParseFloat(plain, 64)
@@ -187,13 +215,4 @@ func (s *yamlScanner) appendNumber(text []byte) Kind {
 	}
 	s.out = appendFloat(s.out, v)
 	return Int
-}
-
-func decimalDigits(text []byte) bool {
-	for _, c := range text {
-		if c-'0' > 9 {
-			return false
-		}
-	}
-	return true
 }
