@@ -39,8 +39,7 @@ func (a *admission) register(ctx context.Context, list []*source) (reports []*cr
 		reports = append(reports, j)
 		a.given = append(a.given, j)
 		// Of several CRDs for a kind, the first has it.
-		spec := &s.crd.Spec
-		if of := (groupKind{spec.Group, spec.Names.Kind}); j.Accepted && a.accepted[of] == "" {
+		if of := (groupKind{s.crd.group, s.crd.kind}); j.Accepted && a.accepted[of] == "" {
 			a.accepted[of] = j.Name
 		}
 	}
@@ -243,18 +242,18 @@ func (a *admission) fail(o *outcome, err error, otherKind bool) {
 func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err error) {
 	var kinds []string
 	for _, j := range given {
-		crd := j.source
+		s := j.source
 		switch {
-		case !strings.EqualFold(crd.crd.Spec.Group, groupOf(apiVersion)):
-		case crd.crd.Spec.Names.Kind == kind && j.Error != "":
-			return false, fmt.Errorf("its CRD in %s could not be checked", crd.where())
-		case crd.crd.Spec.Names.Kind == kind && !j.Accepted:
-			return false, fmt.Errorf("its CRD in %s was rejected", crd.where())
-		case strings.EqualFold(crd.crd.Spec.Names.Kind, kind):
+		case !strings.EqualFold(s.crd.group, groupOf(apiVersion)):
+		case s.crd.kind == kind && j.Error != "":
+			return false, fmt.Errorf("its CRD in %s could not be checked", s.where())
+		case s.crd.kind == kind && !j.Accepted:
+			return false, fmt.Errorf("its CRD in %s was rejected", s.where())
+		case strings.EqualFold(s.crd.kind, kind):
 			return false, fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?",
-				kind, apiVersion, crd.crd.Spec.Names.Kind, crd.crd.Spec.Group)
-		case !slices.Contains(kinds, crd.crd.Spec.Names.Kind):
-			kinds = append(kinds, crd.crd.Spec.Names.Kind)
+				kind, apiVersion, s.crd.kind, s.crd.group)
+		case !slices.Contains(kinds, s.crd.kind):
+			kinds = append(kinds, s.crd.kind)
 		}
 	}
 	if len(kinds) > 0 {

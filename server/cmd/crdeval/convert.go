@@ -275,8 +275,8 @@ func (v *converter) describe(r *conversion) {
 // crdOf returns the CRD of the run for an object, or nil.
 func (v *converter) crdOf(s *source) *crdReport {
 	i := slices.IndexFunc(v.given, func(j *crdReport) bool {
-		spec := &j.source.crd.Spec
-		return j.Accepted && spec.Group == groupOf(s.APIVersion) && spec.Names.Kind == s.Kind
+		crd := j.source.crd
+		return j.Accepted && crd.group == groupOf(s.APIVersion) && crd.kind == s.Kind
 	})
 	if i < 0 {
 		return nil

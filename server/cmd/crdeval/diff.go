@@ -158,17 +158,17 @@ func (c *diffCommand) created(ctx context.Context, s *service, n *source) *diffe
 func (c *diffCommand) pair(
 	ctx context.Context, s *service, o, n *source, objects []*source, batch int,
 ) (*difference, error) {
-	d := &difference{Name: n.Name, New: n.where(), old: o, new: n, kind: n.crd.Spec.Names.Kind}
+	d := &difference{Name: n.Name, New: n.where(), old: o, new: n, kind: n.crd.kind}
 	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
 		Revision: c.Revision}
 	crd := n
 	if o != nil {
-		d.Old, d.kind, crd = o.where(), o.crd.Spec.Names.Kind, o
+		d.Old, d.kind, crd = o.where(), o.crd.kind, o
 		request.Base = toDocument(o.Document)
 	}
 	var own []*source
 	for _, object := range objects {
-		if spec := &crd.crd.Spec; groupOf(object.APIVersion) == spec.Group && object.Kind == spec.Names.Kind {
+		if groupOf(object.APIVersion) == crd.crd.group && object.Kind == crd.crd.kind {
 			own = append(own, object)
 		}
 	}

@@ -175,12 +175,12 @@ func errNotUsable(s *source) error {
 // has an error for the name of each CRD whose objects cannot be migrated.
 func (m *migration) findKinds(ctx context.Context, rejected map[string]error) error {
 	for _, j := range m.v.given {
-		spec := &j.source.crd.Spec
-		of := groupKind{spec.Group, spec.Names.Kind}
-		for _, version := range spec.Versions {
-			if _, known := m.kinds[of]; version.Storage && !known {
+		crd := j.source.crd
+		of := groupKind{crd.group, crd.kind}
+		for _, version := range crd.versions {
+			if _, known := m.kinds[of]; version.storage && !known {
 				name := j.source.Name
-				m.kinds[of] = storage{name, version.Name, m.revision(name, revisionOf(j.source)), rejected[name]}
+				m.kinds[of] = storage{name, version.name, m.revision(name, revisionOf(j.source)), rejected[name]}
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -39,28 +40,52 @@ type source struct {
 
 // crdFields are fields of a CRD. They are empty if they cannot be read, and for other kinds.
 type crdFields struct {
-	Spec struct {
-		Group string `json:"group"`
-		Names struct {
-			Kind string `json:"kind"`
-		} `json:"names"`
-		Versions []struct {
-			Name    string `json:"name"`
-			Storage bool   `json:"storage"`
-		} `json:"versions"`
-	} `json:"spec"`
-	Status engine.Status `json:"status"`
+	group, kind string
+	versions    []crdVersion
+	status      engine.Status
+}
+
+type crdVersion struct {
+	name    string
+	storage bool
 }
 
 var noCRDFields crdFields // of other kinds
+
+// readCRD reads the fields of a CRD. Schemas are most of its text, so that is not decoded.
+func readCRD(m *manifests.Manifest) *crdFields {
+	f, d, l := &crdFields{}, value.Acquire(), value.Limits{MaxBytes: maxFileBytes}
+	root, err := uint32(0), error(nil)
+	if m.Document.YAML != nil {
+		root, err = d.ParseYAML(m.Document.YAML, value.Request, l)
+	} else {
+		root, err = d.ParseJSON(m.Document.JSON, l)
+	}
+	read := func(node uint32, into any) { _ = json.Unmarshal(d.Raw(node), into) } // what is wrong stays empty
+	if err == nil {
+		spec := d.Field(root, "spec")
+		read(d.Field(spec, "group"), &f.group)
+		read(d.Field(d.Field(spec, "names"), "kind"), &f.kind)
+		read(d.Field(root, "status"), &f.status)
+		versions := d.Field(spec, "versions")
+		f.versions = make([]crdVersion, d.Len(versions))
+		for i := range f.versions {
+			version := d.Index(versions, i)
+			read(d.Field(version, "name"), &f.versions[i].name)
+			read(d.Field(version, "storage"), &f.versions[i].storage)
+		}
+	}
+	d.Release()
+	return f
+}
 
 // isCRD reports whether the manifest has the kind of a CRD.
 func (s *source) isCRD() bool { return s.Kind == manifests.CRDKind }
 
 // versions returns the names of the versions of a CRD.
 func (s *source) versions() (names []string) {
-	for _, v := range s.crd.Spec.Versions {
-		names = append(names, v.Name)
+	for _, v := range s.crd.versions {
+		names = append(names, v.name)
 	}
 	return names
 }
@@ -73,7 +98,7 @@ func versionOf(apiVersion string) string { return apiVersion[strings.Index(apiVe
 
 // established reports whether the manifest is a CRD with the condition Established, as a CRD of a cluster.
 func (s *source) established() bool {
-	return slices.ContainsFunc(s.crd.Status.Conditions, func(c engine.Condition) bool {
+	return slices.ContainsFunc(s.crd.status.Conditions, func(c engine.Condition) bool {
 		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 	})
 }
@@ -263,8 +288,7 @@ func sourcesOf(name string, documents []manifests.Document) (all []*source) {
 func newSource(m manifests.Manifest, at location) *source {
 	s := &source{Manifest: m, location: at, crd: &noCRDFields}
 	if s.isCRD() || s.Kind == "" && !s.Conversion {
-		s.crd = &crdFields{}
-		_ = json.Unmarshal(s.JSON(), s.crd) // after a field of a wrong type it reads the others
+		s.crd = readCRD(&m)
 	}
 	return s
 }
