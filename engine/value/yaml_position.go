@@ -213,11 +213,13 @@ func keyText(n *yamlv3.Node) string {
 	if n.Style&(quotedStyle|yamlv3.TaggedStyle) != 0 || n.Value == "" || !strings.ContainsRune("+-.0123456789yYnNtTfFoO~", rune(n.Value[0])) {
 		return n.Value
 	}
-	json, err := convert([]byte(n.Value+": 0"), sigsyaml.YAMLToJSON)
-	if err != nil || bytes.IndexByte(json, '\\') >= 0 { // only strings have escapes
+	json, err := convert([]byte(" "+n.Value+": 0"), sigsyaml.YAMLToJSON) // the space is for --- and ...
+	key, found := bytes.CutPrefix(json, []byte(`{"`))
+	key, isKey := bytes.CutSuffix(key, []byte(`":0}`))
+	if err != nil || !found || !isKey || bytes.IndexByte(key, '\\') >= 0 { // only strings have escapes
 		return n.Value
 	}
-	return string(json[len(`{"`) : len(json)-len(`":0}`)])
+	return string(key)
 }
 
 // position returns the position of a node. It adds the offset to the line and column of the library.
