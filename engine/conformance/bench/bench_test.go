@@ -209,9 +209,13 @@ func BenchmarkRegister(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			manifest, err := kubectlYAML(obj.text)
+			if err != nil {
+				b.Fatal(err)
+			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := registerOurs(obj.text, nil); err != nil {
+				if _, _, err := registerOurs(manifest, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
@@ -17,14 +18,19 @@ import (
 
 // submission is a manifest, and the CRD registered under its name.
 type submission struct {
-	manifest []byte
+	manifest []byte           // YAML
 	existing *engine.Existing // nil: none
 	stored   []byte           // the same as stored by upstream
 }
 
-// register compares registrations of a CRD, from the bytes of its manifest until objects can be evaluated, on one core.
+// register compares registrations of a CRD, from the YAML bytes of its manifest until objects can be evaluated, on one
+// core.
 func register(o Options, name string, obj *object) (string, error) {
-	return registerAll(o, name, []submission{{manifest: obj.text}})
+	manifest, err := kubectlYAML(obj.text)
+	if err != nil {
+		return "", err
+	}
+	return registerAll(o, name, []submission{{manifest: manifest}})
 }
 
 // registerUpdate is register for an update of a registered CRD that adds an optional property to each version.
@@ -61,10 +67,17 @@ func largestManifests(o Options, name string) ([][]byte, error) {
 	var manifests [][]byte
 	for _, crd := range c.CRDs[:largest] {
 		o.progress("%s: %s of %s, %s, %d bytes", name, crd.Name, crd.Module, crd.Path, len(crd.Doc))
-		manifests = append(manifests, crd.Doc)
+		manifest, err := kubectlYAML(crd.Doc)
+		if err != nil {
+			return nil, err
+		}
+		manifests = append(manifests, manifest)
 	}
 	return manifests, nil
 }
+
+// kubectlYAML returns JSON as the YAML that kubectl prints.
+func kubectlYAML(json []byte) ([]byte, error) { return yaml.JSONToYAML(json) }
 
 // registerAll compares the registrations of all manifests together, after both sides returned the same for each.
 func registerAll(o Options, name string, list []submission) (string, error) {
@@ -111,13 +124,16 @@ func sameRegistration(them *registrar, s submission) error {
 	return nil
 }
 
-// registerOurs is what the engine does for a registration.
+// largestYAML is a limit above the default, because YAML is longer than the JSON that kubectl sends.
+const largestYAML = 8 << 20
+
+// registerOurs is what the engine does for a registration. The manifest is YAML.
 func registerOurs(manifest []byte, existing *engine.Existing) (*engine.Definition, *engine.Report, error) {
-	var o engine.Options
+	o := engine.Options{Limits: engine.Limits{MaxBytes: largestYAML}}
 	if existing != nil {
 		o.Existing = func(string) *engine.Existing { return existing }
 	}
-	d, report, err := engine.Compile(context.Background(), engine.JSON(manifest), o)
+	d, report, err := engine.Compile(context.Background(), engine.YAML(manifest), o)
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("ours: %w", err)
@@ -130,11 +146,15 @@ func registerOurs(manifest []byte, existing *engine.Existing) (*engine.Definitio
 // updated registers an object's CRD with both sides and returns the update that adds a property at the root of each
 // version's schema.
 func updated(obj *object) (submission, error) {
-	d, _, err := registerOurs(obj.text, nil)
+	manifest, err := kubectlYAML(obj.text)
 	if err != nil {
 		return submission{}, err
 	}
-	_, stored, err := newRegistrar().register(obj.text, nil)
+	d, _, err := registerOurs(manifest, nil)
+	if err != nil {
+		return submission{}, err
+	}
+	_, stored, err := newRegistrar().register(manifest, nil)
 	if err != nil {
 		return submission{}, err
 	}
@@ -150,7 +170,9 @@ func updated(obj *object) (submission, error) {
 	if s.stored, err = json.Marshal(&held); err != nil {
 		return submission{}, err
 	}
-	s.manifest, err = widened(obj.text)
+	if s.manifest, err = widened(obj.text); err == nil {
+		s.manifest, err = kubectlYAML(s.manifest)
+	}
 	return s, err
 }
 

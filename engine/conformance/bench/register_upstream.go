@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
+	"sigs.k8s.io/yaml"
 )
 
 // registrar is the API server's endpoint for CustomResourceDefinitions without negotiation, admission, managed fields
@@ -47,13 +48,17 @@ type warned struct{ texts []string }
 
 func (w *warned) AddWarning(_, text string) { w.texts = append(w.texts, text) }
 
-// register creates a CRD as createHandler and the registry's store do, up to the bytes that are stored, and then
-// prepares all its served versions. With old, the stored bytes, it is an update. It returns the warnings and the stored
-// CRD.
+// register creates a CRD from YAML as createHandler and the registry's store do, up to the bytes that are stored, and
+// then prepares all its served versions. The YAML is converted once, by kubectl or by the server's decoder. With old,
+// the stored bytes, it is an update. It returns the warnings and the stored CRD.
 func (r *registrar) register(manifest, old []byte) (warnings []string, stored []byte, err error) {
 	var warned warned
 	ctx := warning.WithWarningRecorder(request.WithNamespace(context.Background(), ""), &warned)
-	obj, _, err := r.decoder.Decode(manifest, nil, nil)
+	text, err := yaml.YAMLToJSONStrict(manifest)
+	if err != nil {
+		return nil, nil, fmt.Errorf("upstream: %w", err)
+	}
+	obj, _, err := r.decoder.Decode(text, nil, nil)
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj == nil {
@@ -77,8 +82,8 @@ func (r *registrar) register(manifest, old []byte) (warnings []string, stored []
 	if err != nil {
 		return nil, nil, fmt.Errorf("upstream: %w", err)
 	}
-	var text bytes.Buffer
-	if err := r.encoder.Encode(crd, &text); err != nil {
+	var out bytes.Buffer
+	if err := r.encoder.Encode(crd, &out); err != nil {
 		return nil, nil, fmt.Errorf("upstream: %w", err)
 	}
 	// A server serves what its informer decodes from storage. Only the second conversion of it counts here.
@@ -94,7 +99,7 @@ func (r *registrar) register(manifest, old []byte) (warnings []string, stored []
 			return nil, nil, fmt.Errorf("upstream: %w", err)
 		}
 	}
-	return warned.texts, text.Bytes(), nil
+	return warned.texts, out.Bytes(), nil
 }
 
 // replace is the part of an update that reads the old CRD. The new one has its uid and resourceVersion.

@@ -20,7 +20,7 @@ func readCRD(o Options, name string, obj *object) (string, error) { return readY
 
 // readYAML compares parses of a document, given in JSON, on one core.
 func readYAML(o Options, name string, json []byte) (string, error) {
-	text, err := yaml.JSONToYAML(json) // as kubectl does
+	text, err := kubectlYAML(json)
 	if err != nil {
 		return "", err
 	}
