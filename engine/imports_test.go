@@ -41,6 +41,7 @@ var rank = map[string]int{
 	"engine":                     11,
 
 	"engine/internal/rule/celenv":    2,
+	"engine/internal/rule/celparse":  1,
 	"engine/internal/rule/celcheck":  3,
 	"engine/internal/rule/interpret": 4,
 	"engine/internal/rule/trace":     4,

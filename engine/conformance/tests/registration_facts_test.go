@@ -2,10 +2,12 @@ package tests
 
 import (
 	"context"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/google/cel-go/common"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -73,10 +75,23 @@ func compareFacts(t *testing.T, name string, ours *celcheck.Result, theirs *cel.
 	}
 }
 
+// doubt compares the syntax tree of an expression with cel-go's. It returns 1 if the expression is a doubt.
+func doubt(t *testing.T, e *celenv.Env, text string) int {
+	source := common.NewTextSource(text)
+	got := e.Parser.Parse(text, source)
+	if text == "" || got == nil {
+		return min(1, len(text))
+	}
+	if want, issues := e.Base.ParseSource(source); issues.Err() != nil || !reflect.DeepEqual(got, want.NativeRep()) {
+		t.Errorf("%s: the syntax tree differs from cel-go's (%v)", text, issues.Err())
+	}
+	return 0
+}
+
 // TestFactsOfTheCorpus compares the facts about each rule of the corpus with those of upstream's compiler.
 func TestFactsOfTheCorpus(t *testing.T) {
 	c := sampledCorpus(t)
-	n := 0
+	n, doubts := 0, 0
 	for _, crd := range c.CRDs {
 		if !strings.Contains(string(crd.Doc), "x-kubernetes-validations") {
 			continue
@@ -100,12 +115,17 @@ func TestFactsOfTheCorpus(t *testing.T) {
 					last, theirs = ours.Props, compiled(t, ours.Props, len(ours.Path) == 0 || ours.Props.XEmbeddedResource, celenv.NewMinor)
 				}
 				n++
+				rule := ours.Props.XValidations[ours.Index]
+				doubts += doubt(t, ours.Env, rule.Rule) + doubt(t, ours.MessageEnv, rule.MessageExpression)
 				compareFacts(t, crd.Path+" "+m.CRD.Spec.Versions[i].Name+" "+strings.Join(ours.Path, "/"), &ours.Facts, &theirs[ours.Index])
 			}
 		}
 	}
-	t.Logf("%d rules", n)
+	t.Logf("%d rules, %d of them are a doubt of package celparse", n, doubts)
 	if n < testenv.Portion(1500) {
 		t.Errorf("only %d rules", n)
+	}
+	if doubts > n/10 {
+		t.Errorf("%d doubts of %d rules", doubts, n)
 	}
 }

@@ -141,7 +141,7 @@ func (s *Scope) TypeCheck(e *celenv.Env, text string, optionalOldSelf bool) (*ce
 	if err != nil {
 		return nil, nil
 	}
-	parsed, issues := e.Base.ParseSource(source)
+	parsed, issues := e.Parse(text, source)
 	if issues.Err() != nil {
 		return nil, issues
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/containers"
 	"github.com/google/cel-go/common/functions"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/format"
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/rule/celparse"
 )
 
 // Env is the CEL environment of one Kubernetes minor. It is immutable, built once per process and shared without locks.
@@ -31,6 +33,8 @@ type Env struct {
 	Minor int
 	// Base parses, plans and validates.
 	Base *cel.Env
+	// Parser parses ordinary expressions as Base does.
+	Parser *celparse.Parser
 	// Declared holds the checked declarations of Base. Checkers of rules extend it.
 	Declared *checker.Env
 	// Functions returns the implementations of the functions by overload and by function name.
@@ -74,7 +78,7 @@ func ForMinor(minor int) (*Env, error) {
 // newEnv builds an environment. It panics if the libraries do not fit together, which a test of this package detects.
 func newEnv(minor int) *Env {
 	base := must(must(cel.NewEnv()).Extend(librariesOf(minor)))
-	e := &Env{Minor: minor, Base: base, validators: base.Validators()}
+	e := &Env{Minor: minor, Base: base, validators: base.Validators(), Parser: celparse.New(base.Macros())}
 	e.config = validatorConfig{cel.HomogeneousAggregateLiteralExemptFunctions: []string{}}
 	for _, v := range e.validators {
 		if c, ok := v.(cel.ASTValidatorConfigurer); ok {
@@ -87,6 +91,17 @@ func newEnv(minor int) *Env {
 	e.Planner = sync.OnceValue(e.newPlanner)
 	e.Declared = must(declarations(base, e.CrossTypeNumbers()))
 	return e
+}
+
+// Parse parses an expression as Base.ParseSource does. The text is that of the source.
+func (e *Env) Parse(text string, source common.Source) (*cel.Ast, *cel.Issues) {
+	parsed := e.Parser.Parse(text, source)
+	if parsed == nil {
+		return e.Base.ParseSource(source)
+	}
+	a := cel.ParsedExprToAstWithSource(nil, source) // cel-go has no other way to make a cel.Ast of a syntax tree
+	*a.NativeRep() = *parsed
+	return a, nil
 }
 
 func must[T any](v T, err error) T {
