@@ -140,7 +140,7 @@ func decodeManifest(d *value.Doc, manifest Document, l Limits) (m *definition.Ma
 	if !d.Grow(compilationMemory(d, text)) {
 		return nil, root, value.ErrStopped
 	}
-	if m, err = definition.Decode(text); err != nil {
+	if m, err = definition.DecodeTree(text, d, root); err != nil {
 		if unread != nil {
 			err = unread
 		}

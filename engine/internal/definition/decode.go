@@ -79,13 +79,13 @@ func DecodeVersion(doc []byte, version string) (*Manifest, error) {
 			d.Nodes[list].First, d.Nodes[list].Live, d.Nodes[v].Next = v, 1, 0
 		}
 	}
-	m, err := decode(doc, d, root)
+	m, err := DecodeTree(doc, d, root)
 	d.Release()
 	return m, err
 }
 
-// decode decodes a manifest with the tree d. root is 0 if there is no tree.
-func decode(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
+// DecodeTree is Decode with the tree d of the text. root is 0 if there is no tree.
+func DecodeTree(doc []byte, d *value.Doc, root uint32) (*Manifest, error) {
 	if crd := decodeFast(d, root); crd != nil {
 		return fromV1(crd), nil
 	}

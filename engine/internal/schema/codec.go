@@ -75,13 +75,17 @@ func fieldsOf(t reflect.Type) *apiFields {
 //
 // If Read returns true, the result equals that of sigs.k8s.io/json, which would report no strict errors.
 func Read(d *value.Doc, node uint32, into any) bool {
-	r := reader{d}
+	r := reader{d: d}
 	return !d.HasDuplicates(value.Request) && r.read(reflect.ValueOf(into).Elem(), node)
 }
 
-type reader struct{ d *value.Doc }
+type reader struct {
+	d      *value.Doc
+	levels []*Props // scratch of properties, by depth
+	depth  int
+}
 
-func (r reader) read(v reflect.Value, i uint32) bool {
+func (r *reader) read(v reflect.Value, i uint32) bool {
 	kind := r.d.Nodes[i].Kind
 	if kind == value.Null {
 		return true
@@ -92,14 +96,14 @@ func (r reader) read(v reflect.Value, i uint32) bool {
 		return r.read(v.Elem(), i)
 	case reflect.Struct:
 		switch p := v.Addr().Interface().(type) {
+		case *Props:
+			return r.props(p, i)
 		case *apiextensionsv1.JSON:
 			p.Raw = slices.Clone(r.d.Raw(i))
 			return true
 		case *apiextensionsv1.JSONSchemaPropsOrBool:
 			p.Allows = kind != value.False
 			return kind == value.True || kind == value.False || r.read(reflect.ValueOf(&p.Schema).Elem(), i)
-		case *apiextensionsv1.JSONSchemaPropsOrArray:
-			return r.read(reflect.ValueOf(&p.Schema).Elem(), i)
 		case json.Unmarshaler:
 			return p.UnmarshalJSON(r.d.Raw(i)) == nil
 		}
@@ -122,17 +126,22 @@ func (r reader) read(v reflect.Value, i uint32) bool {
 	return json.Unmarshal(r.d.Raw(i), v.Addr().Interface()) == nil // numbers and bytes
 }
 
-func (r reader) fields(v reflect.Value, i uint32) bool {
-	indexes := fieldsOf(v.Type()).indexes
+func (r *reader) fields(v reflect.Value, i uint32) bool {
 	for c := r.d.Nodes[i].First; c != 0; c = r.d.Nodes[c].Next {
-		if index := indexes[r.d.Key(c)]; index == nil || !r.read(v.FieldByIndex(index), c) {
+		if !r.field(v, r.d.Key(c), c) {
 			return false
 		}
 	}
 	return true
 }
 
-func (r reader) entries(v reflect.Value, i uint32) bool {
+// field reads the field of a struct for a key.
+func (r *reader) field(v reflect.Value, key string, i uint32) bool {
+	index := fieldsOf(v.Type()).indexes[key]
+	return index != nil && r.read(v.FieldByIndex(index), i)
+}
+
+func (r *reader) entries(v reflect.Value, i uint32) bool {
 	v.Set(reflect.MakeMapWithSize(v.Type(), r.d.Len(i)))
 	element := reflect.New(v.Type().Elem()).Elem()
 	for c := r.d.Nodes[i].First; c != 0; c = r.d.Nodes[c].Next {
@@ -144,7 +153,7 @@ func (r reader) entries(v reflect.Value, i uint32) bool {
 	return true
 }
 
-func (r reader) elements(v reflect.Value, i uint32) bool {
+func (r *reader) elements(v reflect.Value, i uint32) bool {
 	v.Set(reflect.MakeSlice(v.Type(), r.d.Len(i), r.d.Len(i)))
 	k := 0
 	for c := r.d.Nodes[i].First; c != 0; c, k = r.d.Nodes[c].Next, k+1 {
