@@ -87,6 +87,7 @@ func CompileAsStored(ctx context.Context, manifest Document, o Options) (
 			}
 		}
 		o.Terminating = o.Terminating || isTerminating(crd)
+		definition.Normalize(crd) // the API server evaluates what it stored: a default of 1.0 becomes the integer 1
 		d, err = compile(ctx, crd, o, celcheck.NewMemory())
 	}
 	doc.Release()
@@ -143,7 +144,6 @@ func (o Options) check(ctx context.Context) error {
 // compile compiles an accepted CRD.
 func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, o Options, memory *celcheck.Memory) (
 	*Definition, error) {
-	definition.Normalize(crd) // the API server evaluates what it stored: a default of 1.0 becomes the integer 1
 	canonical, err := schema.Canonical(crd)
 	if err != nil {
 		return nil, &Error{Reason: ReasonManifestUnreadable, Message: err.Error(), Err: err}
@@ -160,8 +160,8 @@ func compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition,
 	}
 	d := &Definition{
 		plural: crd.Spec.Names.Plural, scope: crd.Spec.Scope, observer: o.Observer, limits: o.Limits,
-		versions: definition.DescribeVersions(crd), inner: admission.Describe(crd), revision: schema.Revision(canonical, parts...), manifest: canonical,
-		size: int64(len(canonical)) + definitionSize,
+		versions: definition.DescribeVersions(crd, memory.Survey), inner: admission.Describe(crd, memory.Survey),
+		revision: schema.Revision(canonical, parts...), manifest: canonical, size: int64(len(canonical)) + definitionSize,
 	}
 	if c := o.Converter; c != nil {
 		d.inner.Converter = func(

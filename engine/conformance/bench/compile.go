@@ -60,15 +60,15 @@ func compile(o Options, name string, obj *object) (string, error) {
 func readAndCompile(text []byte) error {
 	d := value.Acquire()
 	defer d.Release()
-	text, _, _, err := d.ConvertYAML(text, value.Request, value.Limits{})
+	text, _, root, err := d.ConvertYAML(text, value.Request, value.Limits{})
 	if err != nil {
 		return err
 	}
-	m, err := definition.Decode(text)
+	m, err := definition.DecodeTree(text, d, root)
 	if err != nil {
 		return err
 	}
-	return compileOurs(m.CRD, admission.Describe(m.CRD))
+	return compileOurs(m.CRD, admission.Describe(m.CRD, nil))
 }
 
 func served(versions []apiextensionsv1.CustomResourceDefinitionVersion) (kept []apiextensionsv1.CustomResourceDefinitionVersion) {

@@ -31,7 +31,7 @@ func newOurs(o *object) (*ours, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := admission.Describe(crd)
+	d := admission.Describe(crd, nil)
 	if err := compileOurs(crd, d); err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func pipeline(manifest []byte) (*admission.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := admission.Describe(m.CRD)
+	inner := admission.Describe(m.CRD, nil)
 	for i := range m.CRD.Spec.Versions {
 		v := inner.Versions[i]
 		if v.Plan, err = plan.Compile(schema.Of(&m.CRD.Spec.Versions[i]), plan.Options{

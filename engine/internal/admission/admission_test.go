@@ -58,7 +58,7 @@ func define(t *testing.T, edit func(*apiextensionsv1.CustomResourceDefinition)) 
 	if edit != nil {
 		edit(crd)
 	}
-	d := Describe(crd)
+	d := Describe(crd, nil)
 	for i, v := range d.Versions {
 		compiled, err := plan.Compile(schema.Of(&crd.Spec.Versions[i]), plan.Options{StatusSubresource: v.HasStatus, PreserveUnknown: d.PreserveUnknown})
 		if err != nil {

@@ -82,12 +82,12 @@ func (d *Definition) Endpoint(version string) (*Version, error) {
 	return v, err
 }
 
-// Describe returns a Definition of a CRD. The caller adds the plans.
-func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
+// Describe returns a Definition of a CRD. The caller adds the plans. survey may be nil.
+func Describe(crd *apiextensionsv1.CustomResourceDefinition, survey schema.Survey) *Definition {
 	d := &Definition{
 		Name: crd.Name, Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind, Plural: crd.Spec.Names.Plural,
 		Namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, PreserveUnknown: crd.Spec.PreserveUnknownFields,
-		Conversion: crd.Spec.Conversion, Unservable: unservable(crd),
+		Conversion: crd.Spec.Conversion, Unservable: unservable(crd, survey),
 	}
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
@@ -113,10 +113,10 @@ func Describe(crd *apiextensionsv1.CustomResourceDefinition) *Definition {
 // answers every request for them, at every served version, with 500.
 //
 // Upstream: customresource_handler.go, getOrCreateServingInfoFor.
-func unservable(crd *apiextensionsv1.CustomResourceDefinition) error {
+func unservable(crd *apiextensionsv1.CustomResourceDefinition, survey schema.Survey) error {
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		if err := unservableSchema(schema.Of(v)); err != nil && !crd.Spec.PreserveUnknownFields {
+		if err := unservableSchema(schema.Of(v), survey); err != nil && !crd.Spec.PreserveUnknownFields {
 			return fmt.Errorf("version %s: %w", v.Name, err)
 		}
 	}
@@ -133,11 +133,11 @@ func unservable(crd *apiextensionsv1.CustomResourceDefinition) error {
 // holds nothing else, and there is no such object for a default below the items of the root.
 //
 // Upstream: apiserver/schema/defaulting/prune.go, PruneDefaults, and surroundingobject.go, NewRootObjectFunc.
-func unservableSchema(s *schema.Props) error {
+func unservableSchema(s *schema.Props, survey schema.Survey) error {
 	if s == nil {
 		return nil
 	}
-	if err := schema.Unsupported(s); err != nil {
+	if err := survey.Unsupported(s); err != nil {
 		return err
 	}
 	if schema.HasValue(s.Default) && s.Default.Raw[0] != '{' {

@@ -61,9 +61,9 @@ type VersionInfo struct {
 }
 
 // describe adds the results of validation.
-func (v *VersionInfo) describe(s *schema.Props, known *Rules, rules []RuleReport) {
+func (v *VersionInfo) describe(s *schema.Props, f *schema.Facts, known *Rules, rules []RuleReport) {
 	v.CostLimit = celcheck.EstimateLimitTotal
-	v.LowestMinor, v.LowestMinorBecause = lowestMinor(s)
+	v.LowestMinor, v.LowestMinorBecause = lowestMinor(s, f)
 	if known == nil {
 		return
 	}
@@ -101,7 +101,8 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 		f.Schema = schemaPointer(f.Path)
 		r.Violations = append(r.Violations, f)
 	}
-	r.Versions = DescribeVersions(m.CRD)
+	survey := m.spec.memory.Survey
+	r.Versions = DescribeVersions(m.CRD, survey)
 	shared := map[*Rules][]RuleReport{}
 	for i := range r.Versions {
 		v := &r.Versions[i]
@@ -111,7 +112,8 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 			rules = rulesOf(ctx, known)
 			shared[known] = rules
 		}
-		v.describe(schema.Of(&m.CRD.Spec.Versions[v.Index]), known, rules)
+		s := schema.Of(&m.CRD.Spec.Versions[v.Index])
+		v.describe(s, survey.Of(s), known, rules)
 		r.HasRules = r.HasRules || v.HasRules
 		if v.LowestMinor > r.LowestMinor {
 			r.LowestMinor, r.LowestMinorBecause = v.LowestMinor, v.LowestMinorBecause
@@ -141,15 +143,15 @@ func NewReport(ctx context.Context, m *Manifest, o Options, d *value.Doc, root u
 	return r, nil
 }
 
-// DescribeVersions describes the versions of a CRD in order of priority.
-func DescribeVersions(crd *apiextensionsv1.CustomResourceDefinition) []VersionInfo {
+// DescribeVersions describes the versions of a CRD in order of priority. survey may be nil.
+func DescribeVersions(crd *apiextensionsv1.CustomResourceDefinition, survey schema.Survey) []VersionInfo {
 	list := make([]VersionInfo, 0, len(crd.Spec.Versions))
 	for _, i := range schema.Priority(crd.Spec.Versions) {
 		v := &crd.Spec.Versions[i]
 		list = append(list, VersionInfo{
 			Name: v.Name, Served: v.Served, Storage: v.Storage, Priority: len(list), Index: i,
 			Deprecated: v.Deprecated, DeprecationWarning: schema.Deprecation(crd, v),
-			HasRules: schema.HasRules(schema.Of(v)), HasStatus: schema.HasStatus(v),
+			HasRules: survey.Of(schema.Of(v)).Rules, HasStatus: schema.HasStatus(v),
 			HasScale: v.Subresources != nil && v.Subresources.Scale != nil,
 		})
 	}

@@ -11,12 +11,11 @@ import (
 
 // lowestMinor returns the oldest Kubernetes minor that knows all supported formats of a schema, and a text that names a
 // format which older minors lack.
-func lowestMinor(s *schema.Props) (lowest int, because string) {
+func lowestMinor(s *schema.Props, f *schema.Facts) (lowest int, because string) {
 	lowest = format.OldestMinor
-	schema.Any(s, func(s *schema.Props) bool {
-		lowest = max(lowest, introduced(s))
-		return false
-	})
+	for known := range f.Formats {
+		lowest = max(lowest, introduced(known))
+	}
 	if lowest == format.OldestMinor {
 		return lowest, ""
 	}
@@ -24,14 +23,14 @@ func lowestMinor(s *schema.Props) (lowest int, because string) {
 	return lowest, fmt.Sprintf("%s: the format %s came with Kubernetes 1.%d", pointer(path), name, lowest)
 }
 
-// introduced returns the oldest minor that knows the format of a schema. It returns format.OldestMinor for an unknown
-// format, because all minors ignore it.
-func introduced(s *schema.Props) int {
-	lowest, types := format.OldestMinor, []string{s.Type}
-	if s.Format == "" || !format.Supported(s.Format, types, format.LatestMinor) {
+// introduced returns the oldest minor that knows a format. It returns format.OldestMinor for an unknown format, because
+// all minors ignore it.
+func introduced(f schema.Format) int {
+	lowest, types := format.OldestMinor, []string{f.Type}
+	if !format.Supported(f.Name, types, format.LatestMinor) {
 		return lowest
 	}
-	for !format.Supported(s.Format, types, lowest) {
+	for !format.Supported(f.Name, types, lowest) {
 		lowest++
 	}
 	return lowest
@@ -43,7 +42,7 @@ func youngest(s *schema.Props, minor int, path []string) ([]string, string) {
 	if s == nil {
 		return nil, ""
 	}
-	if s.Format != "" && introduced(s) == minor {
+	if s.Format != "" && introduced(schema.Format{Name: s.Format, Type: s.Type}) == minor {
 		return path, s.Format
 	}
 	enter := func(p *schema.Props, step ...string) ([]string, string) {

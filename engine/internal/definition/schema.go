@@ -27,24 +27,25 @@ func (s *spec) checkSchema(c *apiextensionsv1.CustomResourceValidation, version 
 	if p.Nullable {
 		errs = append(errs, field.Forbidden(path.Child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
 	}
-	if s.grows(p) {
+	facts := s.memory.Survey.Of(p)
+	if facts.Rules && s.grows(p) {
 		return nil
 	}
 	rules := &ruleCheck{ctx: s.ctx, env: s.env, memory: s.memory, ratchet: s.ratchet, version: version, budget: s.budget}
 	var positions schema.Rules
-	if schema.HasRules(p) {
+	if facts.Rules {
 		positions = rootPosition(rules, p)
 	}
 	var unsupported error
 	if s.structural {
-		unsupported = schema.Unsupported(p)
+		unsupported = s.memory.Survey.Unsupported(p)
 	}
 	switch {
 	case !s.structural || unsupported != nil:
 		positions = nil
 	default:
 		found := schema.Structural(at, p, s.budget)
-		if len(found) == 0 && quirk.On(quirk.NullDefaultIgnored) && schema.HasDefaults(p) {
+		if len(found) == 0 && quirk.On(quirk.NullDefaultIgnored) && facts.Defaults {
 			found = checkDefaults(s.ctx, p, at, s.budget, s.memory, s.ratchet.unprunedDefaults)
 		}
 		if len(found) > 0 {

@@ -11,9 +11,9 @@ import (
 
 // selectable checks selectableFields against their schema. parent is the path of both. tooMany reports whether the
 // limit on their number is skipped. (validation.go, ValidateCustomResourceSelectableFields)
-func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, parent *field.Path, tooMany func() bool) field.ErrorList {
+func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, survey schema.Survey, parent *field.Path, tooMany func() bool) field.ErrorList {
 	var errs field.ErrorList
-	if err := schema.Unsupported(s); err != nil {
+	if err := survey.Unsupported(s); err != nil {
 		errs = append(errs, field.Invalid(parent.Child("schema.openAPIV3Schema"), "", err.Error()))
 		s = nil // no fields; upstream panics on the first valid path
 	}

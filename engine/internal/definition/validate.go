@@ -118,9 +118,9 @@ func Validate(ctx context.Context, m *Manifest, o Options) Result {
 	if len(errs) == 0 {
 		Normalize(m.CRD)
 	}
-	texts := warnings(&m.spec, o.KubernetesMinor)
+	texts := warnings(&m.spec, m.spec.memory.Survey, o.KubernetesMinor)
 	if old != nil && quirk.On(quirk.CRDUpdatesRatcheted) && quirk.On(quirk.RatchetWarnings) {
-		texts = fresh(texts, warnings(&old.Manifest.spec, o.KubernetesMinor))
+		texts = fresh(texts, warnings(&old.Manifest.spec, nil, o.KubernetesMinor))
 	}
 	if repeated != "" {
 		texts = append([]string{repeated}, texts...)
@@ -187,9 +187,12 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 // warnings returns the API server's warnings for an accepted CRD: unknown formats, then sets whose items are not
 // scalars.
 // (k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, WarningsOnCreate)
-func warnings(s *spec, minor int) []string {
+func warnings(s *spec, survey schema.Survey, minor int) []string {
 	var formats, sets []string
 	for _, p := range s.schemas() {
+		if !mayWarn(survey.Of(p), minor) {
+			continue
+		}
 		schema.AnySorted(p, func(p *schema.Props) bool {
 			if p.Format != "" && !format.Supported(p.Format, []string{p.Type}, minor) && quirk.On(quirk.UnknownFormatsIgnored) {
 				formats = append(formats, fmt.Sprintf("unrecognized format %q", p.Format))
@@ -202,6 +205,16 @@ func warnings(s *spec, minor int) []string {
 	}
 	slices.Sort(sets)
 	return append(formats, sets...)
+}
+
+// mayWarn reports whether warnings can have a text for a schema.
+func mayWarn(f *schema.Facts, minor int) bool {
+	for known := range f.Formats {
+		if !format.Supported(known.Name, []string{known.Type}, minor) {
+			return true
+		}
+	}
+	return f.Sets
 }
 
 func setWarning(p *schema.Props) string {

@@ -95,7 +95,7 @@ func versions(t testing.TB) (beta, v1 *laws.Version, set *lens.Set) {
 	if err := yaml.UnmarshalStrict([]byte(things), crd); err != nil {
 		t.Fatal(err)
 	}
-	d := admission.Describe(crd)
+	d := admission.Describe(crd, nil)
 	both := make([]*laws.Version, 2)
 	var sides []lens.Version
 	for i, v := range d.Versions {

@@ -261,13 +261,13 @@ func (c *compiler) fail(err error) {
 
 // rootScope returns the scope of the schema's root, or nil if there are no rules to compile.
 func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
-	if c.o.Rules == WithoutRules || !schema.HasRules(s) {
-		return nil
-	}
-	if c.o.Rules == RulesOfField {
+	switch {
+	case c.o.Rules == RulesOfField && schema.HasRules(s):
 		return c.o.Memory.Field(s)
+	case c.o.Rules == RulesOfResource && c.o.Memory.Survey.Of(s).Rules:
+		return c.o.Memory.Root(s)
 	}
-	return c.o.Memory.Root(s)
+	return nil
 }
 
 // rules compiles the rules of a node. Equal sets of a version are one set.

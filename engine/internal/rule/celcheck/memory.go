@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/closure"
 	"github.com/crdeval/crdeval/engine/internal/rule/celenv"
+	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
 // Memory shares types, checked expressions and compiled rules between the scopes of one CRD: many nodes and versions
@@ -15,6 +16,8 @@ import (
 type Memory struct {
 	// Sets holds the compiled rules of package rule by key.
 	Sets map[string]any
+	// Survey holds the facts of the CRD's schemas.
+	Survey schema.Survey
 
 	types   map[string]*closure.Type
 	texts   map[string]string
@@ -25,7 +28,7 @@ type Memory struct {
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
 	return &Memory{
-		Sets: map[string]any{}, types: map[string]*closure.Type{}, texts: map[string]string{},
+		Sets: map[string]any{}, Survey: schema.Survey{}, types: map[string]*closure.Type{}, texts: map[string]string{},
 		checked: map[expressionKey][]outcome{},
 	}
 }
