@@ -65,9 +65,8 @@ func Compile(s *apiextensionsv1.JSONSchemaProps, o Options) (*Plan, error) {
 	if s == nil {
 		s = &apiextensionsv1.JSONSchemaProps{}
 	}
-	c.scope = c.rootScope(s)
-	if c.scope != nil {
-		c.clone = o.Memory.Text
+	if root := c.rootScope(s); root != nil {
+		c.scopes, c.clone = append(c.scopes, scopeStep{scope: root, known: true}), o.Memory.Text
 	}
 	p.Root = c.node(s, Root, nil)
 	if c.err != nil {
@@ -103,8 +102,8 @@ type compiler struct {
 
 	unsupported bool // a keyword that structural schemas cannot have
 
-	sets  map[*rule.Set]struct{}
-	scope *celcheck.Scope // of the current node; nil if no rules run there
+	sets   map[*rule.Set]struct{}
+	scopes []scopeStep // from the root to the current node; empty without rules
 }
 
 func isMeta(name string) bool {
@@ -122,10 +121,6 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		n.Flags |= KeepUnknown
 	}
 
-	scope := c.scope
-	if position&Logical != 0 {
-		scope, c.scope = nil, nil
-	}
 	mark := len(c.names)
 	for k := range s.Properties {
 		c.names = append(c.names, k)
@@ -139,26 +134,25 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 		if n.Flags&(Root|Embedded) != 0 {
 			c.defaultOfType(&p, name)
 		}
-		c.props = append(c.props, c.child(&n, name, &p, n.childPosition(name), scope.Property(name), spine.Child(name)))
+		c.props = append(c.props, c.child(&n, name, &p, n.childPosition(name), (*celcheck.Scope).Property, spine.Child(name)))
 	}
 	props := len(c.props) - (end - mark)
 
 	if s.Items != nil && s.Items.Schema != nil {
 		position := n.Flags & (KeepAll | KeepUnknown | Logical)
-		n.Items = c.child(&n, AnyElement, s.Items.Schema, position, scope.Items(), spine.items())
+		n.Items = c.child(&n, AnyElement, s.Items.Schema, position, itemsScope, spine.items())
 	}
 	if a := s.AdditionalProperties; a != nil && (!c.o.ForDefaults || n.Flags&Logical == 0) {
 		switch {
 		case a.Schema != nil:
-			n.Additional = c.child(&n, "*", a.Schema, n.Flags&(KeepAll|Logical), scope.Additional(), spine.additional())
+			n.Additional = c.child(&n, "*", a.Schema, n.Flags&(KeepAll|Logical), additionalScope, spine.additional())
 		case a.Allows:
 			n.Flags |= AdditionalTrue
 		default:
 			n.Flags |= AdditionalFalse
 		}
 	}
-	c.scope = nil
-	n.Rules = c.rules(s, scope)
+	n.Rules = c.rules(s, &n)
 	if n.Rules != nil {
 		n.Flags |= RulesBelow
 	}
@@ -170,17 +164,18 @@ func (c *compiler) node(s *apiextensionsv1.JSONSchemaProps, position Flags, spin
 	}
 	v := c.validation(s, &n, over)
 	made := c.intern(s, &n, v, over)
-	c.scope = scope
 	c.names, c.props = c.names[:mark], c.props[:props]
 	return made
 }
 
 // child compiles a schema directly below n.
-func (c *compiler) child(n *Node, name string, s *schema.Props, position Flags, scope *celcheck.Scope,
-	spine *Node) *Node {
+func (c *compiler) child(n *Node, name string, s *schema.Props, position Flags, scope scopeBelow, spine *Node) *Node {
 	before := c.enterMeta(n, name)
-	c.scope = scope
+	if len(c.scopes) > 0 {
+		c.scopes = append(c.scopes, scopeStep{name: name, below: scope})
+	}
 	child := c.node(s, position, spine)
+	c.scopes = c.scopes[:max(0, len(c.scopes)-1)]
 	c.inMeta = before
 	n.Flags |= child.Flags & below
 	return child
@@ -270,9 +265,36 @@ func (c *compiler) rootScope(s *schema.Props) *celcheck.Scope {
 	return nil
 }
 
+// scopeStep leads from the scope of a node to that of a node below it. Few nodes have rules, and others need no scope.
+type scopeStep struct {
+	name  string
+	below scopeBelow
+	scope *celcheck.Scope // if known; nil if no rules run there
+	known bool
+}
+
+// scopeBelow returns the scope of a property, of items or of additional properties.
+type scopeBelow func(s *celcheck.Scope, name string) *celcheck.Scope
+
+func itemsScope(s *celcheck.Scope, _ string) *celcheck.Scope      { return s.Items() }
+func additionalScope(s *celcheck.Scope, _ string) *celcheck.Scope { return s.Additional() }
+
+// scopeOf returns the scope after a step.
+func (c *compiler) scopeOf(step int) *celcheck.Scope {
+	s := &c.scopes[step]
+	if !s.known {
+		s.scope, s.known = s.below(c.scopeOf(step-1), s.name), true
+	}
+	return s.scope
+}
+
 // rules compiles the rules of a node. Equal sets of a version are one set.
-func (c *compiler) rules(s *schema.Props, scope *celcheck.Scope) *rule.Set {
-	if scope == nil || len(s.XValidations) == 0 || c.err != nil {
+func (c *compiler) rules(s *schema.Props, n *Node) *rule.Set {
+	if len(s.XValidations) == 0 || n.Flags&Logical != 0 || len(c.scopes) == 0 || c.err != nil {
+		return nil
+	}
+	scope := c.scopeOf(len(c.scopes) - 1)
+	if scope == nil {
 		return nil
 	}
 	set, err := rule.Compile(c.o.Context, scope, s.XValidations)

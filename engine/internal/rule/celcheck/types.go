@@ -53,14 +53,14 @@ func (mem *Memory) addMembers(t *closure.Type, declared, written *schema.Props) 
 	}
 	names := schema.Names(declared.Properties)
 	t.Declared, t.Members = true, make([]closure.Member, len(names))
-	slot := int32(0)
+	slot, p := int32(0), new(schema.Props) // one for all, since it is large
 	for i, name := range names {
-		p := declared.Properties[name]
-		own := &p
+		*p = declared.Properties[name]
+		own := p
 		if name == "metadata" && declared != written {
 			own = &schema.Props{} // withObjectMeta redeclares it: the schema itself may declare other members
 		}
-		m := closure.Member{Name: mem.Text(name), Slot: closure.NoSlot, Type: mem.typeWithSlots(&p, own, p.XEmbeddedResource)}
+		m := closure.Member{Name: mem.Text(name), Slot: closure.NoSlot, Type: mem.typeWithSlots(p, own, p.XEmbeddedResource)}
 		if escaped, ok := apiservercel.Escape(name); ok {
 			m.Ident = mem.Text(escaped)
 		}
