@@ -28,8 +28,8 @@ func TestAllocationsOfRegistrations(t *testing.T) {
 		name, crd string
 		most      float64
 	}{
-		{"without rules", cronTabCRD, 640},
-		{"with rules, in two versions", ruledCRD(), 3700},
+		{"without rules", cronTabCRD, 500},
+		{"with rules, in two versions", ruledCRD(), 2900},
 	} {
 		d := mustCompile(t, tt.crd)
 		if n := testing.AllocsPerRun(20, func() { mustCompile(t, tt.crd) }); n > tt.most {

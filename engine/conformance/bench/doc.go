@@ -7,17 +7,18 @@
 //   - update: an update that changes a label: all of admit, with the old object read as from storage.
 //   - reject: admit for an object with ten field errors, up to the field errors and the Status for the client. The texts
 //     of both sides are equal.
-//   - compile: the preparation of a decoded CRD for objects, all served versions with rules. Upstream's part is what its
-//     handler does: conversion to the internal version, NewStructural, a copy with pruned defaults, NewSchemaValidator,
-//     NewValidator of the rules. We compile equal schemas of a CRD once, like the engine.
+//   - compile: the preparation of a stored CRD for objects, from the YAML that kubectl prints, all served versions with
+//     rules. Upstream's part is YAMLToJSONStrict, decoding, and what its handler does: conversion to the internal version,
+//     NewStructural, a copy with pruned defaults, NewSchemaValidator, NewValidator of the rules. We compile equal schemas
+//     of a CRD once, like the engine.
 //   - compile-version: the same for the version of the object only.
-//   - register: the registration of a CRD, from the JSON of its manifest until its objects can be evaluated. Ours is
+//   - register: the registration of a CRD, from the YAML of its manifest until its objects can be evaluated. Ours is
 //     engine.Compile: validation with the report (positions, costs, causes, lowest minors), the canonical manifest and its
-//     digest, the plans. Upstream's is a create as in createHandler: strict decoding, defaults, conversion, BeforeCreate
-//     with its strategy (PrepareForCreate, validation, warnings), encoding for storage, and then compile for all served
-//     versions. No registration reuses anything of an earlier one; only patterns are interned, and they are compiled when
-//     they first match a string. register/largest is the sum of the ten largest manifests of the corpus by JSON size;
-//     -v names them.
+//     digest, the plans. Upstream's is YAMLToJSONStrict and a create as in createHandler: strict decoding, defaults,
+//     conversion, BeforeCreate with its strategy (PrepareForCreate, validation, warnings), encoding for storage, and then
+//     compile for all served versions. No registration reuses anything of an earlier one; only patterns are interned, and
+//     they are compiled when they first match a string. register/largest is the sum of the ten largest manifests of the
+//     corpus by JSON size; -v names them.
 //   - register-update: the same for an update of a registered CRD that adds an optional property to each version. Both
 //     sides validate it as an update and read the stored CRD; upstream calls BeforeUpdate.
 //   - heap: the memory of one compiled version: ours a plan with rules, upstream's a structural schema and two validators.

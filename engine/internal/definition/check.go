@@ -53,7 +53,7 @@ func (s *spec) check(path *field.Path) field.ErrorList {
 		if s.validation == nil {
 			add(field.Invalid(path.Child("selectableFields"), "", "may only be set when validations.schema is included"))
 		} else {
-			add(selectable(s.selectableFields, s.validation.OpenAPIV3Schema, s.memory.Survey, path, func() bool { return s.ratchet.manyFields("") })...)
+			add(s.selectable(s.selectableFields, s.validation.OpenAPIV3Schema, path, "")...)
 		}
 	}
 	if s.conversion != nil && s.conversion.strategy != apiextensionsv1.NoneConverter && s.preserveUnknownFields {

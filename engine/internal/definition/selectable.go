@@ -9,13 +9,15 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// selectable checks selectableFields against their schema. parent is the path of both. tooMany reports whether the
-// limit on their number is skipped. (validation.go, ValidateCustomResourceSelectableFields)
-func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, survey schema.Survey, parent *field.Path, tooMany func() bool) field.ErrorList {
+// selectable checks selectableFields against their schema. parent is the path of both. version is "" if all versions
+// share them. (validation.go, ValidateCustomResourceSelectableFields)
+func (s *spec) selectable(
+	fields []apiextensionsv1.SelectableField, p *schema.Props, parent *field.Path, version string,
+) field.ErrorList {
 	var errs field.ErrorList
-	if err := survey.Unsupported(s); err != nil {
+	if err := s.memory.Survey.Unsupported(p); err != nil {
 		errs = append(errs, field.Invalid(parent.Child("schema.openAPIV3Schema"), "", err.Error()))
-		s = nil // no fields; upstream panics on the first valid path
+		p = nil // no fields; upstream panics on the first valid path
 	}
 	path := parent.Child("selectableFields")
 	unique := map[string]bool{}
@@ -25,7 +27,7 @@ func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, surve
 			errs = append(errs, field.Required(at, ""))
 			continue
 		}
-		resolved, found, err := schema.Resolve(jsonPath, s, false)
+		resolved, found, err := schema.Resolve(jsonPath, p, false)
 		if err != nil {
 			errs = append(errs, field.Invalid(at, jsonPath, fmt.Sprintf("is an invalid path: %v", err)))
 			continue
@@ -41,7 +43,7 @@ func selectable(fields []apiextensionsv1.SelectableField, s *schema.Props, surve
 		}
 		unique[resolved.Bracketed()] = true
 	}
-	if len(unique) > maxSelectableFields && !tooMany() {
+	if len(unique) > maxSelectableFields && !s.ratchet.manyFields(version) {
 		errs = append(errs, field.TooMany(path, len(unique), maxSelectableFields))
 	}
 	return errs

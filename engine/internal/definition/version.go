@@ -32,7 +32,7 @@ func (s *spec) checkVersion(i int, path *field.Path) field.ErrorList {
 		if schema.Of(v) == nil {
 			errs = append(errs, field.Invalid(path.Child("selectableFields"), "", "may only be set when `version.schema.openAPIV3Schema` is not included"))
 		} else {
-			errs = append(errs, selectable(v.SelectableFields, schema.Of(v), s.memory.Survey, path, func() bool { return s.ratchet.manyFields(v.Name) })...)
+			errs = append(errs, s.selectable(v.SelectableFields, schema.Of(v), path, v.Name)...)
 		}
 	}
 	return errs

@@ -2,6 +2,7 @@ package celenv
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/cel-go/common"
@@ -19,7 +20,19 @@ var expressions = map[string]bool{
 	`a.?b`: false, `a[?b]`: false, `[?a]`: false, `1.5`: false, `1u`: false, `0x1`: false, `b'a'`: false, `'''a'''`: false,
 	`a // b`: false, `'ä'`: false, `.a`: false, `A{b: c}`: false, "a.`b`": false, `--1`: false, `a b`: false, `(a`: false,
 	`while`: false, `a.in`: false, `99999999999999999999`: false, `'\x41'`: false, `a = b`: false, `[a,]`: false, ``: false,
+	// The deepest expressions, which cel-go accepts, and deeper ones.
+	repeated("(", "a", ")", 199): true, repeated("(", "a", ")", 200): false,
+	repeated("", "a", ".b", 199): true, repeated("", "a", ".b", 200): false,
+	repeated("f(", "a", ")", 199): true, repeated("f(", "a", ")", 200): false,
+	repeated("a[", "a", "]", 99): true, repeated("[", "a", "]", 199): true,
+	repeated("", "1", " + 1", 99): true, repeated("", "1", " + 1", 100): false,
+	repeated("", "1", " < 1", 99): true, repeated("a ? a : ", "a", "", 199): true,
+	repeated("", "a.b", " && a.b", 999): true, repeated("a.b || ", "a", "", 999): true,
 	`optional.of(a).optMap(x, x)`: false, `a.while`: true, `in.a`: false, `!-1`: false, `1 < 2 == true`: true, `'a\`: false,
+}
+
+func repeated(before, between, after string, n int) string {
+	return strings.Repeat(before, n) + between + strings.Repeat(after, n)
 }
 
 func FuzzParse(f *testing.F) {

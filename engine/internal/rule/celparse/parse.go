@@ -135,7 +135,8 @@ func balanced(function string, terms []ast.Expr, ids []int64) ast.Expr {
 		return terms[0]
 	}
 	i := len(ids) / 2
-	return factory.NewCall(ids[i], function, balanced(function, terms[:i+1], ids[:i]), balanced(function, terms[i+1:], ids[i+1:]))
+	left, right := balanced(function, terms[:i+1], ids[:i]), balanced(function, terms[i+1:], ids[i+1:])
+	return factory.NewCall(ids[i], function, left, right)
 }
 
 func (s *state) relation() ast.Expr {
