@@ -35,6 +35,18 @@ func repeated(before, between, after string, n int) string {
 	return strings.Repeat(before, n) + between + strings.Repeat(after, n)
 }
 
+// TestParseLongText checks that cel-go's parser decides on long texts, which it rejects.
+func TestParseLongText(t *testing.T) {
+	text := "a" + strings.Repeat(" + a", 100_000/4)
+	if _, issues := Stored().Parse(text, common.NewTextSource(text)); issues.Err() == nil {
+		t.Error("a text beyond the limit of cel-go is parsed")
+	}
+	text = "a" + strings.Repeat(" ", 99_999)
+	if _, issues := Stored().Parse(text, common.NewTextSource(text)); issues.Err() != nil {
+		t.Error(issues.Err())
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for text := range expressions {
 		f.Add(text)

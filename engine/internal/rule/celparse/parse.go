@@ -32,7 +32,7 @@ func New(macros []parser.Macro) *Parser {
 
 // Parse parses the text of a source. It returns nil in doubt.
 func (p *Parser) Parse(text string, source common.Source) (parsed *ast.AST) {
-	if !isASCII(text) {
+	if len(text) > longestText || !isASCII(text) {
 		return nil
 	}
 	s := state{scanner: scanner{text: text}, macros: p.macros, info: ast.NewSourceInfo(source), next: 1}
@@ -50,6 +50,9 @@ func (p *Parser) Parse(text string, source common.Source) (parsed *ast.AST) {
 	s.expect(end)
 	return ast.NewAST(e, s.info)
 }
+
+// longestText is below the length that cel-go's parser accepts, 100,000 code points.
+const longestText = 50_000
 
 // doubt is the panic that ends a parse.
 type doubt struct{}
