@@ -1,0 +1,3 @@
+module github.com/crdeval/crdeval/tools/peers
+
+go 1.26.8
