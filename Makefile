@@ -97,8 +97,8 @@ generate: generate-tools ## Regenerate all generated code: Go, gateway, OpenAPI,
 	@$(CURDIR)/.tools/generate.sh generate
 
 .PHONY: bench
-bench: ## Measure crdeval and Kubernetes in the same run; CASE=regexp
-	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)'
+bench: ## Measure crdeval and Kubernetes in the same run; CASE=regexp FLAGS='-peers=ajv,kubeconform'
+	@cd engine/conformance && go run ./cmd/bench -case '$(CASE)' $(FLAGS)
 
 .PHONY: conformance
 conformance: ## Compare N cases with Kubernetes, then run the tests with VOLUME (16) times their cases; SUITE=… SEED=…

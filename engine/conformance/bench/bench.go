@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -15,6 +16,12 @@ type kind struct {
 	procs int
 	run   func(o Options, name string, obj *object) (string, error)
 	of    string // ends the name of its cases
+}
+
+// namedKinds need downloads or long runs. They run only if the pattern contains their name.
+var namedKinds = []kind{
+	{"peers", 1, validated, ""},
+	{"limit", 1, limit, ""},
 }
 
 // Engine cases run on one core, server cases on two.
@@ -44,6 +51,7 @@ type benchCase struct {
 	procs  int
 	object int
 	run    func(o Options, name string, obj *object) (string, error)
+	named  string // runs only if the pattern contains this
 }
 
 const none = -1
@@ -52,19 +60,34 @@ const none = -1
 func cases() []benchCase {
 	var list []benchCase
 	for _, k := range kinds {
-		for i := range objects {
-			list = append(list, benchCase{k.name + "/" + objects[i].name + k.of, k.procs, i, k.run})
-		}
+		list = append(list, k.cases("")...)
 		if k.name == "register" {
 			list = append(list, benchCase{k.name + "/largest", k.procs, none, func(o Options, name string, _ *object) (string, error) {
 				return registerLargest(o, name)
-			}})
+			}, ""})
 		}
 	}
 	for i := range convertings {
-		list = append(list, benchCase{"convert/" + convertings[i].name, 2, none, convertings[i].run})
+		list = append(list, benchCase{"convert/" + convertings[i].name, 2, none, convertings[i].run, ""})
 	}
-	return append(list, benchCase{"stream/crontab", 2, none, streamed})
+	list = append(list, benchCase{"stream/crontab", 2, none, streamed, ""})
+	for _, k := range namedKinds {
+		list = append(list, k.cases(k.name)...)
+	}
+	return append(list, benchCase{"peers/checks", 1, none, checkVerdicts, "peers"})
+}
+
+// cases returns the cases of a kind.
+func (k kind) cases(named string) (list []benchCase) {
+	for i := range objects {
+		list = append(list, benchCase{k.name + "/" + objects[i].name + k.of, k.procs, i, k.run, named})
+	}
+	return list
+}
+
+// selectedBy reports whether a pattern selects the case.
+func (c benchCase) selectedBy(pattern *regexp.Regexp) bool {
+	return pattern.MatchString(c.name) && strings.Contains(pattern.String(), c.named)
 }
 
 // Cases returns the names of all cases in their order.
@@ -90,7 +113,7 @@ func Run(pattern *regexp.Regexp, out io.Writer, o Options) error {
 	any := false
 	var failed error
 	for _, c := range cases() {
-		if !pattern.MatchString(c.name) {
+		if !c.selectedBy(pattern) {
 			continue
 		}
 		any = true

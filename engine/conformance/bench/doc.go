@@ -33,6 +33,12 @@
 //   - convert: a ConversionReview of 10,000 objects over HTTP on loopback: the server with conversion rules, and a webhook
 //     written by hand with encoding/json. crontab is the example of Kubernetes' documentation, with expressions; workload
 //     has objects of 10 kB and rules of each kind. Before the measurement, both convert some objects to the same ones.
+//   - peers: one validated object, from its bytes, in JSON. Ours is admit; other validators run in processes of their own,
+//     with the CRD or with a JSON schema that is made of it. peers/checks prints which of them return another verdict than
+//     upstream. The modules, packages and wheels of the validators are pinned in .tools/peers.
+//   - limit: bytes per second of admit, of our parser, of the parser of simdjson-go, and of a plain copy.
+//
+// The kinds peers and limit download and build other tools. They run only if the pattern contains their names.
 //
 // Structural cases remove the rules from the CRDs on both sides. Before the measurement, both sides must return the
 // same object or the same field errors. Figures are medians. The sides alternate, and each turn begins with a collected

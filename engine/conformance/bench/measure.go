@@ -20,6 +20,8 @@ type Options struct {
 	Streamed int
 	// Converted is the number of objects in a review of the convert cases. 0 means 10,000.
 	Converted int
+	// Peers are the names of the other validators in the cases peers. None means all.
+	Peers []string
 	// Progress, if set, is called for each downloaded module and each started case.
 	Progress func(string)
 }

@@ -52,11 +52,16 @@ func load(folder string, i int) (*object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bench: the definition of %s: %w", spec.name, err)
 	}
+	return newObject(spec.name, manifest, body, faulty)
+}
+
+// newObject registers the CRD of an object.
+func newObject(name string, manifest, body, faulty []byte) (*object, error) {
 	registered, answer := oracle.Register(manifest, false)
 	if !answer.Accepted() {
-		return nil, fmt.Errorf("bench: upstream rejects the definition of %s: %+v", spec.name, answer)
+		return nil, fmt.Errorf("bench: upstream rejects the definition of %s: %+v", name, answer)
 	}
-	return &object{name: spec.name, body: body, faulty: faulty, text: manifest, crd: registered.V1}, nil
+	return &object{name: name, body: body, faulty: faulty, text: manifest, crd: registered.V1}, nil
 }
 
 // bare returns the object with a CRD without rules.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine/conformance/bench"
 )
@@ -21,6 +22,10 @@ func main() {
 	flag.StringVar(&o.Folder, "objects", o.Folder, "folder of the objects")
 	flag.IntVar(&o.Rounds, "rounds", o.Rounds, "turns of each side; the figures are their medians")
 	flag.DurationVar(&o.Turn, "turn", o.Turn, "how long a turn takes (five times that for cases with a server)")
+	flag.Func("peers", "comma-separated list of the other validators in the cases peers and cli (default: all)", func(names string) error {
+		o.Peers = strings.Split(names, ",")
+		return nil
+	})
 	flag.Parse()
 	if *list {
 		for _, name := range bench.Cases() {
