@@ -74,7 +74,7 @@ func cases() []benchCase {
 	for _, k := range namedKinds {
 		list = append(list, k.cases(k.name)...)
 	}
-	return append(list, benchCase{"peers/checks", 1, none, checkVerdicts, "peers"})
+	return append(append(list, benchCase{"peers/checks", 1, none, checkVerdicts, "peers"}), commandCases...)
 }
 
 // cases returns the cases of a kind.

@@ -37,8 +37,11 @@
 //     with the CRD or with a JSON schema that is made of it. peers/checks prints which of them return another verdict than
 //     upstream. The modules, packages and wheels of the validators are pinned in .tools/peers.
 //   - limit: bytes per second of admit, of our parser, of the parser of simdjson-go, and of a plain copy.
+//   - cli: crdeval admit, kubeconform and kubectl-validate as processes that read files: 2,000 HTTPRoutes in YAML, one, and
+//     20,000 in a List in JSON. Before the measurement, each must reject an invalid object. In each run, it must accept all
+//     objects.
 //
-// The kinds peers and limit download and build other tools. They run only if the pattern contains their names.
+// The kinds peers, limit and cli download and build other tools. They run only if the pattern contains their names.
 //
 // Structural cases remove the rules from the CRDs on both sides. Before the measurement, both sides must return the
 // same object or the same field errors. Figures are medians. The sides alternate, and each turn begins with a collected

@@ -20,7 +20,9 @@ type Options struct {
 	Streamed int
 	// Converted is the number of objects in a review of the convert cases. 0 means 10,000.
 	Converted int
-	// Peers are the names of the other validators in the cases peers. None means all.
+	// CommandFiles and CommandList are the numbers of objects in cli/files and cli/list. 0 means 2,000 and 20,000.
+	CommandFiles, CommandList int
+	// Peers are the names of the other validators in the cases peers and cli. None means all.
 	Peers []string
 	// Progress, if set, is called for each downloaded module and each started case.
 	Progress func(string)

@@ -169,7 +169,8 @@ func validated(o Options, name string, obj *object) (line string, err error) {
 	ours, upstream, err := beside(o, in, running, true,
 		func() error { _, err := us.create(obj.body); return err },
 		func() error { _, err := them.create(obj.body); return err })
-	lines := []string{peerLine(name, "upstream", ours.seconds, upstream.seconds, "JSON parser, pruning, defaults, schema, CEL")}
+	const about = "JSON parser, pruning, defaults, schema, CEL"
+	lines := []string{peerLine(name, "upstream", ours.seconds, upstream.seconds, about)}
 	for _, p := range running {
 		lines = append(lines, peerLine(name, p.name, ours.seconds, median(p.seconds), p.about))
 	}

@@ -49,7 +49,8 @@ func (p *peerProcess) ask(format string, arguments ...any) (string, error) {
 		line, err = p.out.ReadString('\n')
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, errors.Join(p.close(), errors.New(p.stderr.String())))
+		_ = p.close() // the reason is in stderr
+		return "", fmt.Errorf("%w: %s", err, p.stderr.String())
 	}
 	return strings.TrimSuffix(line, "\n"), nil
 }

@@ -81,7 +81,7 @@ func toJSONSchema(s map[string]any) error {
 		case string:
 			types = []any{t, "null"}
 		case []any:
-			types = append(t, "null")
+			types = append([]any{"null"}, t...)
 		}
 		if values, ok := s["enum"].([]any); ok {
 			s["enum"] = append(values, nil)

@@ -11,7 +11,8 @@ import (
 func TestToJSONSchema(t *testing.T) {
 	for _, c := range []struct{ about, schema, want string }{
 		{"an object with properties is closed, at each depth",
-			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{}}},"b":{"type":"object"}}}`,
+			`{"type":"object","properties":{"b":{"type":"object"},
+				"a":{"type":"array","items":{"type":"object","properties":{}}}}}`,
 			`{"type":"object","additionalProperties":false,"properties":{"b":{"type":"object"},
 				"a":{"type":"array","items":{"type":"object","properties":{},"additionalProperties":false}}}}`},
 		{"a map stays open",
@@ -26,13 +27,15 @@ func TestToJSONSchema(t *testing.T) {
 			`{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true,"type":["integer","string"]}`},
 		{"nullable", `{"type":"string","nullable":true,"enum":["a"]}`, `{"type":["string","null"],"enum":["a",null]}`},
 		{"nullable int-or-string", `{"x-kubernetes-int-or-string":true,"nullable":true}`,
-			`{"x-kubernetes-int-or-string":true,"type":["integer","string","null"]}`},
+			`{"x-kubernetes-int-or-string":true,"type":["null","integer","string"]}`},
 		{"an embedded resource",
 			`{"type":"object","x-kubernetes-embedded-resource":true,"required":["kind"],
 				"properties":{"metadata":{"type":"object","properties":{"name":{"type":"string"}}}}}`,
-			`{"type":"object","x-kubernetes-embedded-resource":true,"required":["kind","apiVersion","metadata"],"additionalProperties":false,
-				"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object"}}}`},
-		{"a bound that is not exclusive", `{"type":"integer","minimum":1,"exclusiveMinimum":false}`, `{"type":"integer","minimum":1}`},
+			`{"type":"object","x-kubernetes-embedded-resource":true,"required":["kind","apiVersion","metadata"],
+				"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"type":"object"}},
+				"additionalProperties":false}`},
+		{"a bound that is not exclusive",
+			`{"type":"integer","minimum":1,"exclusiveMinimum":false}`, `{"type":"integer","minimum":1}`},
 	} {
 		var got, want map[string]any
 		if err := json.Unmarshal([]byte(c.schema), &got); err != nil {
