@@ -113,9 +113,11 @@ func npmPeer(d directories) error {
 func pythonPeer(d directories) error {
 	pins, to := filepath.Join(d.tools, "jsonschema-rs", "requirements.txt"), filepath.Join(d.cache, "jsonschema-rs")
 	return installOnce(pins, to, func() error {
-		return errors.Join(execute(d.root, "python3", "-m", "venv", to),
-			execute(d.root, filepath.Join(to, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check",
-				"--only-binary=:all:", "-r", pins))
+		if err := execute(d.root, "python3", "-m", "venv", to); err != nil {
+			return err
+		}
+		return execute(d.root, filepath.Join(to, "bin", "pip"), "install", "--quiet", "--disable-pip-version-check",
+			"--only-binary=:all:", "-r", pins)
 	})
 }
 
