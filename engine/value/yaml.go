@@ -84,6 +84,9 @@ func convertYAML(src []byte, l Limits) (json []byte, y *YAMLSource, err error) {
 	}
 	if json, y.strict = convert(src, sigsyaml.YAMLToJSONStrict); y.strict != nil {
 		if json, err = convert(src, sigsyaml.YAMLToJSON); err != nil {
+			if y.endless != nil && err.Error() == y.endless.Text {
+				return nil, nil, y.endless
+			}
 			return nil, nil, yamlError(err)
 		}
 	}

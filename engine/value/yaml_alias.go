@@ -14,7 +14,8 @@ type extent struct {
 	depth             int
 }
 
-// checkAliases rejects a document whose aliases expand too far or endlessly, before anything is expanded.
+// checkAliases rejects a document whose aliases expand too far, before anything is expanded. For an anchor that contains
+// itself, it notes the position: the YAML library fails there, or before it.
 func (y *YAMLSource) checkAliases(src []byte, l Limits) error {
 	if y.tree() == nil {
 		// The second YAML library cannot parse the text. The first one, which decides, bounds the number of nodes but
@@ -23,9 +24,7 @@ func (y *YAMLSource) checkAliases(src []byte, l Limits) error {
 	}
 	m := measure{anchors: map[*yamlv3.Node]*extent{}}
 	total := m.node(y.root)
-	if m.err != nil {
-		return m.err
-	}
+	y.endless = m.endless
 	return l.checkExtent(total)
 }
 
@@ -47,18 +46,17 @@ const hugeExtent = int64(1) << 50
 // walk is still inside it and the anchor contains itself. So no node is visited twice.
 type measure struct {
 	anchors map[*yamlv3.Node]*extent // nil while the walk is inside the anchor
-	err     error
+	endless *SyntaxError             // of the first anchor that contains itself
 }
 
 func (m *measure) node(n *yamlv3.Node) (e extent) {
-	if m.err != nil {
-		return e
-	}
 	if n.Kind == yamlv3.AliasNode {
 		known := m.anchors[n.Alias]
-		if known == nil {
+		if known == nil && m.endless == nil {
 			text := fmt.Sprintf("yaml: anchor '%s' value contains itself", n.Value) // the text of go.yaml.in/yaml/v2
-			m.err = &SyntaxError{Offset: -1, Line: n.Line, Column: n.Column, Text: text, Cause: errors.New(text)}
+			m.endless = &SyntaxError{Offset: -1, Line: n.Line, Column: n.Column, Text: text, Cause: errors.New(text)}
+		}
+		if known == nil {
 			return e
 		}
 		e = *known

@@ -14,7 +14,9 @@ import (
 type YAMLSource struct {
 	text   []byte // UTF-8
 	strict error  // error of the strict conversion: duplicate keys
-	index  textIndex
+
+	endless *SyntaxError // of an anchor that contains itself, or nil
+	index   textIndex
 
 	// Of a document that the scanner read.
 	json   []byte
