@@ -70,6 +70,9 @@ func cases() []benchCase {
 	for i := range convertings {
 		list = append(list, benchCase{"convert/" + convertings[i].name, 2, none, convertings[i].run, ""})
 	}
+	for i := range unaries {
+		list = append(list, benchCase{"unary/" + unaries[i].name, 2, none, runUnary(i), ""})
+	}
 	list = append(list, benchCase{"stream/crontab", 2, none, streamed, ""})
 	for _, k := range namedKinds {
 		list = append(list, k.cases(k.name)...)

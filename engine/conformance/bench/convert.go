@@ -144,7 +144,7 @@ func (c *converting) serve(folder string) (*service, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	base := "http://" + s.app.HTTPAddresses()[0].String()
+	base := s.http
 	for _, step := range []struct{ path, file string }{
 		{"/v1/catalogs/default/crds", c.name + "-crd.yaml"},
 		{"/v1/catalogs/default/crds/" + c.name + "s.example.com:setConversion", c.name + "-rules.yaml"},

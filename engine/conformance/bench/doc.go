@@ -41,6 +41,12 @@
 //     20,000 in a List in JSON. Before the measurement, each must reject an invalid object. In each run, it must accept all
 //     objects.
 //
+//   - unary: calls with one CronTab, from concurrent callers in this process to a server with its default configuration and
+//     telemetry in a process of its own. validate and admit compare the CPU time of the server with that of an echo handler,
+//     a plain gRPC server in a process of its own that receives and sends messages of the same sizes from the same client
+//     code. admit-multiplexed is the CPU time of both processes for an Admit on a shared stream. batch compares the CPU time
+//     of the server for batches of 100 over REST with that over gRPC. These cases need Linux.
+//
 // The kinds peers, limit and cli download and build other tools. They run only if the pattern contains their names.
 //
 // Structural cases remove the rules from the CRDs on both sides. Before the measurement, both sides must return the

@@ -28,6 +28,7 @@ const (
 // service is a server in this process on loopback, with the CRD of one object.
 type service struct {
 	app    *app.App
+	http   string // URL of REST
 	client *crdeval.Client
 	stop   func() error
 }
@@ -63,7 +64,7 @@ func startApp(config app.Config) (*service, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	return &service{app: a, stop: func() error { cancel(); return <-ended }}, nil
+	return &service{app: a, http: "http://" + a.HTTPAddresses()[0].String(), stop: func() error { cancel(); return <-ended }}, nil
 }
 
 func (s *service) close() error {
@@ -138,7 +139,7 @@ func (s *service) restCall(body []byte) side {
 		request.WriteByte('}')
 	}
 	request.WriteString(`]}`)
-	url := "http://" + s.app.HTTPAddresses()[0].String() + "/v1/catalogs/default:validate"
+	url := s.http + "/v1/catalogs/default:validate"
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
 	return func() error {
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(request.Bytes()))
