@@ -28,7 +28,17 @@ func serve(addresses []string) error {
 	s := grpc.NewServer()
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "bench.Echo", HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: "Echo", Handler: handle}},
+		Methods: []grpc.MethodDesc{{
+			MethodName: "Echo",
+			// The first four bytes of a request are the size of the response.
+			Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+				var in wrapperspb.BytesValue
+				if err := decode(&in); err != nil {
+					return nil, err
+				}
+				return wrapperspb.Bytes(make([]byte, binary.BigEndian.Uint32(in.GetValue()))), nil
+			},
+		}},
 	}, nil)
 	failed := make(chan error)
 	for _, address := range addresses {
@@ -43,14 +53,4 @@ func serve(addresses []string) error {
 		go func() { failed <- s.Serve(l) }()
 	}
 	return <-failed
-}
-
-// handle decodes a request as the code that protoc generates does. The first four bytes of a request are the size of
-// the response.
-func handle(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-	var in wrapperspb.BytesValue
-	if err := decode(&in); err != nil {
-		return nil, err
-	}
-	return wrapperspb.Bytes(make([]byte, binary.BigEndian.Uint32(in.GetValue()))), nil
 }
