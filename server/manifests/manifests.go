@@ -28,8 +28,9 @@ var limits = engine.Limits{MaxBytes: 64 << 20}
 
 // Document is a document of a file.
 type Document struct {
-	text []byte
-	at   start
+	text  []byte
+	at    start
+	items []value.Span // of a list in JSON
 }
 
 // start is the position in a file at which a text begins.
@@ -61,10 +62,16 @@ func SplitLine(content []byte, before int) (all []Document) {
 	offset := 0
 	for d := range value.SplitYAML(content) {
 		offset += bytes.Index(content[offset:], d.Text)
-		document := Document{d.Text, start{lines: before + d.Line - 1, offset: offset}}
+		document := Document{text: d.Text, at: start{lines: before + d.Line - 1, offset: offset}}
+		if kind, items, ok := value.PeekList(d.Text); ok && isList(kind) {
+			document.items = items
+			all = append(all, document)
+			continue
+		}
 		values, _ := value.SplitJSON(d.Text)
 		if len(values) < 2 || slices.ContainsFunc(values, func(v value.Span) bool { return !json.Valid(d.Text[v.Begin:v.End]) }) {
-			values = []value.Span{{Begin: 0, End: len(d.Text)}}
+			all = append(all, document)
+			continue
 		}
 		all = slices.AppendSeq(all, document.parts(values))
 	}
@@ -77,7 +84,7 @@ func (d Document) parts(spans []value.Span) func(yield func(Document) bool) {
 		at, done := d.at, 0
 		for _, s := range spans {
 			at, done = at.after(d.text[done:s.Begin]), s.Begin
-			if !yield(Document{d.text[s.Begin:s.End], at}) {
+			if !yield(Document{text: d.text[s.Begin:s.End], at: at}) {
 				return
 			}
 		}
@@ -86,13 +93,9 @@ func (d Document) parts(spans []value.Span) func(yield func(Document) bool) {
 
 // Manifests returns the items of a List or a CustomResourceDefinitionList, or else the whole document.
 func (d Document) Manifests() []Manifest {
-	if !bytes.Contains(d.text, []byte("List")) {
-		return []Manifest{d.whole()}
-	}
-	kind, spans, ok := value.PeekList(d.text)
-	if ok && isList(kind) {
-		items := make([]Manifest, 0, len(spans))
-		for part := range d.parts(spans) {
+	if d.items != nil {
+		items := make([]Manifest, 0, len(d.items))
+		for part := range d.parts(d.items) {
 			items = append(items, newManifest(engine.JSON(part.text), part.at, len(items)+1))
 		}
 		unreadable := func(m Manifest) bool { return m.Err != nil }
