@@ -22,7 +22,9 @@ type yamlScanner struct {
 	out      []byte  // the JSON text
 	frames   []frame // the open containers
 	places   []place // of the nodes
-	unsorted bool    // an object has keys that are not in ascending order
+	first    int     // index of the first node
+	unsorted int     // number of objects with unsortedKeys
+	moved    int     // number of nodes that sorting has moved
 	stopped  bool
 	sorter   yamlSorter
 }
@@ -49,7 +51,7 @@ type frame struct {
 // place holds the offsets of a node in the YAML text.
 type place struct{ key, value uint32 }
 
-// unsortedKeys marks an object for the sorter. It is only set during a scan.
+// unsortedKeys marks an object whose keys are not in ascending order for the sorter. It is only set during a scan.
 const unsortedKeys Flags = 1 << 7
 
 // The scanner reads texts within these limits.
@@ -80,7 +82,7 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 	}
 	r := d.scanner
 	r.begin(d, m, text, s, min(maxDepth, maxScannedDepth), ascii)
-	ok = r.document() && (!r.unsorted || r.sort(before))
+	ok = r.document() && (r.unsorted == 0 || r.sort(0, before))
 	root = d.Nodes[0].First
 	d.Nodes[0] = Node{}
 	m.json, m.places = r.out, r.places
@@ -124,7 +126,8 @@ type yamlScan struct {
 func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, maxDepth int, ascii bool) {
 	s.doc, s.text, s.source, s.maxDepth, s.ascii = d, text, source, maxDepth, ascii
 	s.i, s.column, s.pending, s.key = 0, unknown, true, pendingKey{at: noKey}
-	s.out, s.places, s.unsorted, s.stopped = m.json[:0], m.places[:0], false, false
+	s.out, s.places, s.stopped = m.json[:0], m.places[:0], false
+	s.first, s.unsorted, s.moved = len(d.Nodes), 0, 0
 	s.frames = append(s.frames[:0], frame{column: -1, sequence: true})
 }
 

@@ -78,9 +78,18 @@ func (s *yamlScanner) close() bool {
 		c = ']'
 	}
 	s.out = append(s.out, c)
-	s.doc.Nodes[f.node].End = uint32(len(s.out))
+	n := &s.doc.Nodes[f.node]
+	n.End = uint32(len(s.out))
 	s.frames = s.frames[:len(s.frames)-1]
-	return true
+	if n.Flags&unsortedKeys == 0 {
+		return true
+	}
+	inside := len(s.doc.Nodes) - int(f.node) - 1
+	if s.moved += inside; s.moved > len(s.doc.Nodes)-s.first { // objects in objects: sort all together, at the end
+		s.moved -= inside
+		return true
+	}
+	return s.sort(f.node, int(f.node)+1)
 }
 
 // absent adds the null of a key or dash without a value.
@@ -180,8 +189,11 @@ func (s *yamlScanner) addKey() bool {
 	}
 	s.out = out
 	if f.last != 0 && !s.ascending(&s.doc.Nodes[f.last], content) {
-		s.doc.Nodes[f.node].Flags |= unsortedKeys
-		s.unsorted = true
+		object := &s.doc.Nodes[f.node]
+		if object.Flags&unsortedKeys == 0 {
+			s.unsorted++
+		}
+		object.Flags |= unsortedKeys
 	}
 	return true
 }

@@ -17,37 +17,46 @@ type yamlSorter struct {
 // sortedParent is an open container of the copy, and the next member of the original.
 type sortedParent struct{ node, last, next uint32 }
 
-// sort brings the members of all objects into the order of their keys, as the YAML library prints them. The nodes from
-// index before, the places and the JSON text get that order too. It returns false if a key occurs twice.
-func (s *yamlScanner) sort(before int) bool {
+// sort brings the members of an object, and of those in it, into the order of their keys, as the YAML library prints
+// them. For the container of the root, it sorts the whole document. The nodes from index before, which are those inside,
+// their places and the JSON text get that order too. It returns false if a key occurs twice.
+func (s *yamlScanner) sort(object uint32, before int) bool {
 	o := &s.sorter
 	nodes := s.doc.Nodes
+	begin := 0
+	if object != 0 {
+		begin = int(nodes[object].Off) + 1
+		if !s.sortMembers(&nodes[object]) {
+			return false
+		}
+	}
 	for i := before; i < len(nodes); i++ {
 		if nodes[i].Flags&unsortedKeys != 0 && !s.sortMembers(&nodes[i]) {
 			return false
 		}
 	}
 	o.nodes = append(o.nodes[:0], nodes[before:]...)
-	o.places = append(o.places[:0], s.places...)
-	o.text = append(o.text[:0], s.out...)
-	nodes, s.out = nodes[:before], s.out[:0]
-	o.parents = append(o.parents[:0], sortedParent{next: nodes[0].First})
+	o.places = append(o.places[:0], s.places[before-s.first:]...)
+	o.text = append(o.text[:0], s.out[begin:]...)
+	nodes, s.out = nodes[:before], s.out[:begin]
+	o.parents = append(o.parents[:0], sortedParent{node: object, next: nodes[object].First})
 	for {
 		parent := &o.parents[len(o.parents)-1]
 		from := parent.next
-		if from == 0 {
-			if len(o.parents) == 1 {
-				break
-			}
+		if from == 0 && parent.node != 0 {
 			n := &nodes[parent.node]
 			s.out = append(s.out, "]}"[n.Kind-Array])
 			n.End = uint32(len(s.out))
-			o.parents = o.parents[:len(o.parents)-1]
+		}
+		if from == 0 {
+			if o.parents = o.parents[:len(o.parents)-1]; len(o.parents) == 0 {
+				break
+			}
 			continue
 		}
 		original := &o.nodes[int(from)-before]
 		me := uint32(len(nodes))
-		s.places[len(nodes)-before] = o.places[int(from)-before]
+		s.places[len(nodes)-s.first] = o.places[int(from)-before]
 		nodes = append(nodes, *original) // never beyond the length before
 		n := &nodes[me]
 		if parent.last == 0 {
@@ -57,33 +66,37 @@ func (s *yamlScanner) sort(before int) bool {
 			s.out = append(s.out, ',')
 		}
 		parent.last, parent.next = me, original.Next
-		if len(o.parents) > 1 && nodes[parent.node].Kind == Object {
+		if nodes[parent.node].Kind == Object {
 			s.out = append(s.out, '"')
 			if n.KeySrc == Arena {
 				s.out = appendString(s.out[:len(s.out)-1], bytesAsString(s.doc.Src[Arena][n.Key:n.Key+n.KeyLen]), false)
 			} else {
 				n.Key = uint32(len(s.out))
-				s.out = append(append(s.out, o.text[original.Key:original.Key+original.KeyLen]...), '"')
+				key := int(original.Key) - begin
+				s.out = append(append(s.out, o.text[key:key+int(original.KeyLen)]...), '"')
 			}
 			s.out = append(s.out, ':')
 		}
 		n.Off, n.Next = uint32(len(s.out)), 0
 		if n.Kind == Array || n.Kind == Object {
 			s.out = append(s.out, "[{"[n.Kind-Array])
-			n.First, n.Flags = 0, n.Flags&^unsortedKeys
+			n.First = 0
 			o.parents = append(o.parents, sortedParent{node: me, next: original.First})
 			continue
 		}
-		s.out = append(s.out, o.text[original.Off:original.End]...)
+		s.out = append(s.out, o.text[int(original.Off)-begin:int(original.End)-begin]...)
 		n.End = uint32(len(s.out))
 	}
 	s.doc.Nodes = nodes
 	return true
 }
 
-// sortMembers links the members of an object in the order of their keys. It returns false if a key occurs twice.
+// sortMembers links the members of an object with unsortedKeys in the order of their keys. It returns false if a key
+// occurs twice.
 func (s *yamlScanner) sortMembers(object *Node) bool {
 	nodes, members := s.doc.Nodes, s.sorter.members[:0]
+	object.Flags &^= unsortedKeys
+	s.unsorted--
 	for c := object.First; c != 0; c = nodes[c].Next {
 		members = append(members, c)
 	}
