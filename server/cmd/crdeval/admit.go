@@ -21,7 +21,7 @@ type admitCommand struct {
 	Type            string  `default:"merge" enum:"merge,json" help:"Type of the patch: merge (RFC 7386) or json (RFC 6902)."`
 	FieldValidation string  `default:"strict" enum:"strict,warn,ignore" help:"Handling of unknown and duplicate fields: strict (reject, the default of kubectl), warn (the default of API servers), ignore."`
 
-	Output        string `short:"o" default:"text" enum:"text,json,junit,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
+	Output        string `short:"o" default:"text" enum:"text,json,junit,sarif,github,yaml,stored,table,wide" help:"text; json: a line for each object; junit: a test case for each object; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions; yaml: the objects as the API server returns them; stored: as it stores them; table, wide: like kubectl get."`
 	Explain       bool   `help:"Also print defaulted fields, ratcheted violations, and the values in rules that failed."`
 	Quiet         bool   `short:"q" help:"With text output, print only objects with violations, warnings or errors."`
 	FieldSelector string `help:"With yaml, stored, table and wide: print only objects that match this selector, such as spec.color=blue." placeholder:"SELECTOR"`
@@ -29,7 +29,8 @@ type admitCommand struct {
 	Now           string `help:"With table and wide: the time from which ages are computed (RFC 3339). Default: the current time." placeholder:"TIME"`
 
 	ItemTimeout time.Duration `default:"10s" help:"Maximum time for one object." placeholder:"DURATION"`
-	Progress    string        `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
+	ciFlags
+	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
 	serviceFlags
 
 	now time.Time
@@ -74,23 +75,16 @@ func (c *admitCommand) Validate() error {
 
 func (c *admitCommand) patching() bool { return c.Patch != nil || c.PatchFile != "" }
 
-// printer prints the results of admit in one format.
-type printer interface {
-	crd(*crdReport) error // only for a CRD with a message
-	object(*outcome) error
-	close(context.Context, *admission, *tally) error
-}
-
-func (c *admitCommand) printer(env environment) printer {
-	switch c.Output {
-	case "json":
-		return jsonPrinter{env.stdout}
-	case "junit":
-		return &junitPrinter{w: env.stdout}
-	case "text":
-		return &textPrinter{w: env.stdout, command: c}
+func (c *admitCommand) printer(ctx context.Context, env environment, a *admission) printer {
+	p := newPrinter(env.stdout, c.Output, "crdeval admit", (*tally).writesSummary)
+	if c.Output == "text" {
+		p = &textPrinter{w: env.stdout, command: c}
 	}
-	return &objectsPrinter{w: env.stdout, messages: &textPrinter{w: env.stderr, command: c}, command: c}
+	if p == nil {
+		messages := &textPrinter{w: env.stderr, command: c}
+		p = &objectsPrinter{ctx: ctx, a: a, w: env.stdout, messages: messages, command: c}
+	}
+	return withSummary(p, c.Summary, "crdeval admit", (*tally).writesSummary)
 }
 
 // Run checks every object of every file.
@@ -120,7 +114,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	reports = append(reports, a.register(ctx, slices.Concat(in.crds, rules, in.rules))...)
-	out := c.printer(env)
+	out := c.printer(ctx, env, a)
 	total := tally{skipped: map[string]int{}}
 	for _, j := range reports {
 		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0 || j.Names.message != nil {
@@ -137,7 +131,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	})
 	meter.end()
 	if err == nil {
-		err = out.close(ctx, a, &total)
+		err = out.close(&total)
 	}
 	if err != nil {
 		return err

@@ -144,7 +144,7 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 // outcomes. The verdict alone takes half the time of one with the object and its changes.
 func (a *admission) screen(ctx context.Context, list []*outcome) (others []*outcome, _ error) {
 	c := a.command
-	if c.Output != "text" && c.Output != "junit" || c.Explain || c.FieldValidation == "ignore" { // pruned fields are printed
+	if !slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output) || c.Explain || c.FieldValidation == "ignore" { // pruned fields are printed
 		return list, nil
 	}
 	var screened []*outcome

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 // the texts of failures have line and column.
 type junitPrinter struct {
 	w      io.Writer
+	title  string // of the report
 	report junitSuite
 }
 
@@ -118,8 +118,8 @@ func (p *junitPrinter) object(o *outcome) error {
 }
 
 // close prints the report. Its counts precede the cases.
-func (p *junitPrinter) close(context.Context, *admission, *tally) error {
-	p.report.XMLName.Local, p.report.Name = "testsuites", "crdeval admit"
+func (p *junitPrinter) close(*tally) error {
+	p.report.XMLName.Local, p.report.Name = "testsuites", p.title
 	text, err := xml.MarshalIndent(p.report, "", "  ")
 	if err != nil {
 		return err

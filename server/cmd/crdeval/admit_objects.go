@@ -22,6 +22,8 @@ import (
 // objectsPrinter prints the admitted objects at the end of the run, as YAML or as tables. It prints everything else on
 // stderr.
 type objectsPrinter struct {
+	ctx      context.Context //nolint:containedctx // of the run
+	a        *admission
 	w        io.Writer
 	messages *textPrinter
 	command  *admitCommand
@@ -38,7 +40,8 @@ func (p *objectsPrinter) object(o *outcome) error {
 	return nil
 }
 
-func (p *objectsPrinter) close(ctx context.Context, a *admission, _ *tally) (err error) {
+func (p *objectsPrinter) close(*tally) (err error) {
+	ctx, a := p.ctx, p.a
 	if selector := p.command.FieldSelector; selector != "" {
 		if p.admitted, err = a.selected(ctx, p.admitted, selector); err != nil {
 			return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,9 +13,9 @@ import (
 // jsonPrinter prints a line for each CRD and object.
 type jsonPrinter struct{ w io.Writer }
 
-func (p jsonPrinter) crd(j *crdReport) error                          { return json.NewEncoder(p.w).Encode(j) }
-func (p jsonPrinter) object(o *outcome) error                         { return json.NewEncoder(p.w).Encode(o) }
-func (p jsonPrinter) close(context.Context, *admission, *tally) error { return nil }
+func (p jsonPrinter) crd(j *crdReport) error  { return json.NewEncoder(p.w).Encode(j) }
+func (p jsonPrinter) object(o *outcome) error { return json.NewEncoder(p.w).Encode(o) }
+func (p jsonPrinter) close(*tally) error      { return nil }
 
 type textPrinter struct {
 	w       io.Writer
@@ -110,11 +109,7 @@ func printTrace(b *bytes.Buffer, t *crdevalv1.RuleTrace) {
 	}
 }
 
-func (p *textPrinter) close(_ context.Context, _ *admission, total *tally) error {
-	summary := total.summary(&total.objects, "object", "allowed")
-	if total.objects.all()+len(total.skipped) == 0 && total.crds.all()+total.rules.all() > 0 {
-		summary = total.crdSummary() + "\n" + summary
-	}
-	_, err := fmt.Fprintln(p.w, summary)
+func (p *textPrinter) close(total *tally) error {
+	_, err := fmt.Fprintln(p.w, total.writesSummary())
 	return err
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/crdeval/crdeval/server/manifests"
 )
@@ -18,9 +18,10 @@ type inputFlags struct {
 
 type checkCommand struct {
 	Files  []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
-	Output string   `short:"o" default:"text" enum:"text,json" help:"text, or json: a line for each CRD."`
+	Output string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
 	Old    []string `help:"File or directory with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
 	inputFlags
+	ciFlags
 	serviceFlags
 }
 
@@ -61,15 +62,10 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	}
 	total := tally{skipped: map[string]int{}}
 	accepted := map[string]string{} // by the service of --server, and where
+	out := c.printer(env)
 	report := func(j *crdReport) error {
 		total.crd(j)
-		switch {
-		case c.Output == "json":
-			return json.NewEncoder(env.stdout).Encode(j)
-		case j.Skipped == "" || c.Verbose:
-			return j.print(env.stdout)
-		}
-		return nil
+		return out.crd(j)
 	}
 	var rules []*source // after all CRDs
 	for s, err := range files.each(c.Files...) {
@@ -92,10 +88,37 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 			return err
 		}
 	}
-	if c.Output == "text" {
-		fmt.Fprintln(env.stdout, total.crdSummary())
+	if err := out.close(&total); err != nil {
+		return err
 	}
 	return total.result()
+}
+
+func (c *checkCommand) printer(env environment) printer {
+	p := newPrinter(env.stdout, c.Output, "crdeval check", (*tally).crdSummary)
+	if c.Output == "text" {
+		p = &checkPrinter{w: env.stdout, verbose: c.Verbose}
+	}
+	return withSummary(p, c.Summary, "crdeval check", (*tally).crdSummary)
+}
+
+// checkPrinter prints the reports of CRDs as text.
+type checkPrinter struct {
+	printer // nil: check has no objects
+	w       io.Writer
+	verbose bool
+}
+
+func (p *checkPrinter) crd(j *crdReport) error {
+	if j.Skipped == "" || p.verbose {
+		return j.print(p.w)
+	}
+	return nil
+}
+
+func (p *checkPrinter) close(t *tally) error {
+	_, err := fmt.Fprintln(p.w, t.crdSummary())
+	return err
 }
 
 func (c *checkCommand) check(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {

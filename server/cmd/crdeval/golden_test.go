@@ -51,6 +51,7 @@ func TestGolden(t *testing.T) {
 		{"admit-quiet", "admit -q --crds admit-crd.yaml --old admit-old.yaml --field-validation warn admit-new.yaml"},
 		{"admit-json", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o json"},
 		{"admit-junit", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o junit"},
+		{"check-junit", "check --skip-other-kinds --old old.yaml new.yaml rejected.yaml -o junit"},
 		{"admit-stored", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o stored"},
 		{"admit-table", "admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml -o table --now 2026-01-01T00:00:00Z"},
 		{"admit-patch", "admit --crds admit-crd.yaml --patch-file admit-patch.yaml --type json admit-old.yaml -o yaml"},

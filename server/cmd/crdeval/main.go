@@ -2,8 +2,9 @@
 // a service.
 //
 // Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
-// admit_batches.go sends them, and admit_text.go, admit_junit.go and admit_objects.go print. source.go finds and reads
-// files, local.go is the service in this process, service.go that of --server.
+// admit_batches.go sends them, and admit_text.go, admit_junit.go and admit_objects.go print. problems.go has what sarif.go,
+// github.go and summary.go print. source.go finds and reads files, local.go is the service in this process, service.go
+// that of --server.
 package main
 
 import (

@@ -27,6 +27,9 @@ type outcome struct {
 	patchName string // of the file with the positions, for a patch
 }
 
+// inlinePatch is the name of the patch of --patch in positions.
+const inlinePatch = "patch"
+
 // newOutcome returns an outcome without a result.
 func newOutcome(c *admitCommand, w *write) *outcome {
 	o := &outcome{
@@ -35,7 +38,7 @@ func newOutcome(c *admitCommand, w *write) *outcome {
 	}
 	switch {
 	case w.patch != nil:
-		o.Operation, o.patchName = "PATCH", cmp.Or(c.PatchFile, "patch")
+		o.Operation, o.patchName = "PATCH", cmp.Or(c.PatchFile, inlinePatch)
 	case w.old != nil:
 		o.Operation = "UPDATE"
 	}

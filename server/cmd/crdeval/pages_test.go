@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var updatePages = flag.Bool("update-pages", false, "update the scripts in testdata/pages; review the changes before the commit")
+var updatePages = flag.Bool("update-pages", false, "update the scripts in testdata; review the changes before the commit")
 
 // TestPages follows the Kubernetes pages on CustomResourceDefinitions with crdeval instead of kubectl and a cluster. Each
 // heading has a script with its manifests and the expected output.
@@ -52,6 +52,14 @@ var workingDirectory sync.Mutex
 
 // crdevalForScript runs a command in this process: with the race detector, hundreds of processes take minutes.
 func crdevalForScript(ts *testscript.TestScript, neg bool, args []string) {
+	code := runForScript(ts, args)
+	if failed := code != 0; failed != neg {
+		ts.Fatalf("exit code %d", code)
+	}
+}
+
+// runForScript runs a command in this process and returns its exit code.
+func runForScript(ts *testscript.TestScript, args []string) int {
 	workingDirectory.Lock()
 	defer workingDirectory.Unlock()
 	before, err := os.Getwd()
@@ -59,10 +67,7 @@ func crdevalForScript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	defer func() { ts.Check(os.Chdir(before)) }()
 	env := environment{stdin: strings.NewReader(""), stdout: ts.Stdout(), stderr: ts.Stderr()}
-	code := run(context.Background(), args, env)
-	if failed := code != 0; failed != neg {
-		ts.Fatalf("exit code %d", code)
-	}
+	return run(context.Background(), args, env)
 }
 
 // pages returns the folders of scripts.

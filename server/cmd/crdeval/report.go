@@ -54,6 +54,8 @@ func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crd
 	return j
 }
 
+const unfitRules = "the registered conversion rules do not fit this CRD, so conversions would fail: "
+
 // print prints the report as text.
 func (j *crdReport) print(w io.Writer) error {
 	var b bytes.Buffer
@@ -80,7 +82,7 @@ func (j *crdReport) print(w io.Writer) error {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}
 	for _, v := range report.GetConversion().GetViolations() {
-		fmt.Fprintf(&b, "  warning: the registered conversion rules do not fit this CRD, so conversions would fail: %s\n", violationText(v))
+		fmt.Fprintf(&b, "  warning: %s%s\n", unfitRules, violationText(v))
 	}
 	_, err := w.Write(printable(b.Bytes()))
 	return err

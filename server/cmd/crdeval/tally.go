@@ -44,6 +44,15 @@ func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 	}
 }
 
+// writesSummary returns the counts of objects, those of CRDs if there are no objects, and the skipped documents.
+func (t *tally) writesSummary() string {
+	text := t.summary(&t.objects, "object", "allowed")
+	if t.objects.all()+len(t.skipped) == 0 && t.crds.all()+t.rules.all() > 0 {
+		text = t.crdSummary() + "\n" + text
+	}
+	return text
+}
+
 // crdSummary returns the counts of CRDs and of their conversion rules, and the skipped documents.
 func (t *tally) crdSummary() string {
 	text := t.summary(&t.crds, "CRD", "accepted")
@@ -72,9 +81,12 @@ func (t *tally) summary(c *counts, noun, accepted string) string {
 	return text
 }
 
+// errors returns the number of documents that could not be evaluated.
+func (t *tally) errors() int { return t.crds.errors + t.rules.errors + t.objects.errors }
+
 // result returns the error that sets the exit code.
 func (t *tally) result() error {
-	switch n := t.crds.errors + t.rules.errors + t.objects.errors; {
+	switch n := t.errors(); {
 	case n > 0:
 		return fmt.Errorf("%s could not be %s", counted(n, "document"), cmp.Or(t.evaluated, "checked"))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:

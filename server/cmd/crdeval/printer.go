@@ -1,0 +1,65 @@
+package main
+
+import "io"
+
+// ciFlags are the flags of check and admit for CI systems.
+type ciFlags struct {
+	Summary string `help:"Append a summary in Markdown to this file, for example to \"$GITHUB_STEP_SUMMARY\"." placeholder:"FILE"`
+}
+
+// printer prints the results of a run in one format.
+type printer interface {
+	crd(*crdReport) error // of admit: only for a CRD with a message
+	object(*outcome) error
+	close(*tally) error
+}
+
+// newPrinter returns the printer of an output that check and admit share, or nil. title is the name of the command, and
+// summary returns its counts.
+func newPrinter(w io.Writer, output, title string, summary func(*tally) string) printer {
+	root, _ := repositoryRoot()
+	switch output {
+	case "json":
+		return jsonPrinter{w}
+	case "junit":
+		return &junitPrinter{w: w, title: title}
+	case "sarif":
+		return &sarifPrinter{w: w, root: root, seen: map[string]int{}}
+	case "github":
+		return &githubPrinter{w: w, root: root, summary: summary}
+	}
+	return nil
+}
+
+// withSummary returns a printer that also appends a summary to a file, unless its name is empty.
+func withSummary(p printer, file, title string, summary func(*tally) string) printer {
+	if file == "" {
+		return p
+	}
+	root, _ := repositoryRoot()
+	return printers{p, &summaryPrinter{file: file, title: title, root: root, summary: summary}}
+}
+
+// printers print everything several times.
+type printers []printer
+
+func (all printers) crd(j *crdReport) error {
+	return all.each(func(p printer) error { return p.crd(j) })
+}
+
+func (all printers) object(o *outcome) error {
+	return all.each(func(p printer) error { return p.object(o) })
+}
+
+func (all printers) close(t *tally) error {
+	return all.each(func(p printer) error { return p.close(t) })
+}
+
+func (all printers) each(do func(printer) error) error {
+	for _, p := range all {
+		if err := do(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package main
+
+// problemKind describes a kind of problem. Its id is stable: users refer to it in filters and suppressions.
+type problemKind struct{ id, summary, help string }
+
+// problemKinds are all kinds of problems.
+var problemKinds = []problemKind{
+	{"FieldValueRequired", "A required field is missing.",
+		"The schema lists the field in `required`, or the API server needs it. Add the field."},
+	{"FieldValueInvalid", "A value is invalid.",
+		"The value violates a keyword of the schema, such as `maximum`, `pattern` or `format`, or a check of the API " +
+			"server. The message contains the value and the bound."},
+	{"FieldValueTypeInvalid", "A value has the wrong type.",
+		"The schema declares another `type`. Quote strings that look like numbers or booleans, and unquote numbers."},
+	{"FieldValueNotSupported", "A value is not one of the supported values.",
+		"The schema lists the supported values in `enum`. The message contains them. Upper and lower case differ."},
+	{"FieldValueForbidden", "A field is not allowed here.",
+		"Remove the field. The message says which condition forbids it."},
+	{"FieldValueDuplicate", "An item of a list is duplicate.",
+		"The list has the type `set` or `map`. Remove or change one of the items, or their keys."},
+	{"FieldValueNotFound", "A referenced value does not exist.", "Correct the reference, or add the value."},
+	{"FieldValueTooLong", "A value is too long.", "The schema limits its size, for example with `maxLength`. Shorten the value."},
+	{"FieldValueTooShort", "A value is too short.", "Lengthen the value. The message contains the bound."},
+	{"FieldValueTooMany", "A list or map has too many items.", "The schema limits its size with `maxItems` or `maxProperties`."},
+	{"FieldValueTooFew", "A list or map has too few items.", "The schema needs more items. The message contains the bound."},
+	{otherViolation, "The API server cannot evaluate a value.", "The message has the cause."},
+	{celViolation, "A CEL rule of the CRD is violated.",
+		"The CRD has the rule in `x-kubernetes-validations`. Run `crdeval admit --explain` to print the values in the rule."},
+	{unknownField, "The schema does not declare a field.",
+		"`kubectl apply` rejects unknown fields, and API servers prune them. Correct the name, or remove the field. " +
+			"Use `--field-validation` to change how unknown fields are handled."},
+	{duplicateField, "A field occurs twice in the same object.", "Remove one of them. API servers use the last one."},
+	{rejectedDocument, "The API server rejects the document.", "The message is that of the API server."},
+	{namesConflict, "Names of a CRD conflict with those of another CRD.",
+		"The API server stores the CRD, but does not serve it under these names. Change the names of one CRD."},
+	{brokenConversion, "Conversion rules do not fit their CRD.",
+		"The rules name fields that the schemas do not have, lose values, or break a law of conversions."},
+	{apiWarning, "The API server returns a warning.", "The write is allowed. kubectl prints the warning."},
+	{uncheckedFile, "A document could not be checked.",
+		"The file is unreadable, or no CRD of the object is known. Use `--crds` to name the CRDs, `--skip-other-kinds` to " +
+			"skip objects without a CRD, and `--exclude` to skip files."},
+}
+
+// indexOfKind returns the index in problemKinds, and that of rejectedDocument for an unknown kind.
+func indexOfKind(id string) (index int) {
+	for i, k := range problemKinds {
+		switch k.id {
+		case id:
+			return i
+		case rejectedDocument:
+			index = i
+		}
+	}
+	return index
+}

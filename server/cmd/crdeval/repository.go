@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// repositoryRoot returns the directory with .git that contains the working directory, or else the working directory.
+func repositoryRoot() (root string, found bool) {
+	working, err := os.Getwd()
+	if err != nil {
+		return ".", false
+	}
+	for dir := working; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir, true
+		}
+		if dir == filepath.Dir(dir) {
+			return working, false
+		}
+	}
+}
+
+// inRepository returns the path of a file relative to root, with slashes. For a file outside it returns the absolute
+// path. Stdin is "stdin".
+func inRepository(root, file string) string {
+	if file == "-" {
+		return "stdin"
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return filepath.ToSlash(file)
+	}
+	relative, err := filepath.Rel(root, path)
+	if err != nil || relative == ".." || strings.HasPrefix(relative, ".."+string(filepath.Separator)) {
+		return filepath.ToSlash(path)
+	}
+	return filepath.ToSlash(relative)
+}
