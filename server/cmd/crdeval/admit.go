@@ -45,6 +45,9 @@ Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object i
 }
 
 func (c *admitCommand) Validate() error {
+	if c.Repository {
+		c.Recursive, c.SkipOtherKinds = true, true
+	}
 	printsObjects := slices.Contains([]string{"yaml", "stored", "table", "wide"}, c.Output)
 	switch {
 	case isStdinTwice(c.Files, c.CRDs, c.Old, []string{c.PatchFile}):
@@ -89,7 +92,11 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 
 // Run checks every object of every file.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
-	files := reader{env, c.Recursive}
+	filter, err := newFilter(c.Exclude)
+	if err != nil {
+		return err
+	}
+	files := reader{env, c.Recursive, filter}
 	crds, rules, err := files.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err
@@ -130,7 +137,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 		return out.object(o)
 	})
 	meter.end()
-	if err == nil {
+	if total.files = filter.skipped; err == nil {
 		err = out.close(&total)
 	}
 	if err != nil {

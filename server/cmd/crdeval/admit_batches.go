@@ -108,7 +108,9 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	var sent []*outcome
 	for i, w := range writes {
 		outcomes[i] = newOutcome(a.command, w)
-		if err := a.unsendable(w); err != nil {
+		if w.skip != "" {
+			outcomes[i].Skipped = w.skip
+		} else if err := a.unsendable(w); err != nil {
 			a.fail(outcomes[i], err, errors.Is(err, errUntyped) && w.apiVersion == "" && w.kind == "")
 		} else {
 			sent = append(sent, outcomes[i])

@@ -118,7 +118,10 @@ func (p *junitPrinter) object(o *outcome) error {
 }
 
 // close prints the report. Its counts precede the cases.
-func (p *junitPrinter) close(*tally) error {
+func (p *junitPrinter) close(t *tally) error {
+	for _, s := range t.files {
+		p.add(junitCase{Name: s.name, Class: s.kind, File: s.name}, s.reason, "", "", nil, nil)
+	}
 	p.report.XMLName.Local, p.report.Name = "testsuites", p.title
 	text, err := xml.MarshalIndent(p.report, "", "  ")
 	if err != nil {

@@ -40,8 +40,11 @@ func (p *objectsPrinter) object(o *outcome) error {
 	return nil
 }
 
-func (p *objectsPrinter) close(*tally) (err error) {
+func (p *objectsPrinter) close(t *tally) (err error) {
 	ctx, a := p.ctx, p.a
+	if _, err := io.WriteString(p.messages.w, t.skippedLines(p.command.Verbose)); err != nil {
+		return err
+	}
 	if selector := p.command.FieldSelector; selector != "" {
 		if p.admitted, err = a.selected(ctx, p.admitted, selector); err != nil {
 			return err

@@ -24,6 +24,7 @@ type write struct {
 	apiVersion, kind string  // of the object; the source may be a Scale
 	old              *source // the existing object of an update; the source itself for a patch
 	patch            *crdevalv1.ObjectPatch
+	skip             string // why it is skipped
 }
 
 // key identifies an object in a cluster.
@@ -50,6 +51,9 @@ func (c *admitCommand) inputs(files reader) (*inputs, error) {
 	}
 	for _, s := range list {
 		switch {
+		case c.skipReason(s) != "":
+			in.writes = append(in.writes, &write{source: s, apiVersion: s.APIVersion, kind: s.Kind, skip: c.skipReason(s)})
+			continue
 		case s.Conversion:
 			in.rules = append(in.rules, s)
 			continue

@@ -15,7 +15,20 @@ type jsonPrinter struct{ w io.Writer }
 
 func (p jsonPrinter) crd(j *crdReport) error  { return json.NewEncoder(p.w).Encode(j) }
 func (p jsonPrinter) object(o *outcome) error { return json.NewEncoder(p.w).Encode(o) }
-func (p jsonPrinter) close(*tally) error      { return nil }
+
+// close prints a line for each skipped file.
+func (p jsonPrinter) close(t *tally) error {
+	for _, s := range t.files {
+		line := struct {
+			location
+			Skipped string `json:"skipped"`
+		}{location{File: s.name}, s.reason}
+		if err := json.NewEncoder(p.w).Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 type textPrinter struct {
 	w       io.Writer
@@ -110,6 +123,6 @@ func printTrace(b *bytes.Buffer, t *crdevalv1.RuleTrace) {
 }
 
 func (p *textPrinter) close(total *tally) error {
-	_, err := fmt.Fprintln(p.w, total.writesSummary())
+	_, err := fmt.Fprint(p.w, total.skippedLines(p.command.Verbose), total.writesSummary(), "\n")
 	return err
 }

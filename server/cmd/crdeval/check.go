@@ -34,6 +34,9 @@ Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2:
 }
 
 func (c *checkCommand) Validate() error {
+	if c.Repository {
+		c.Recursive, c.SkipOtherKinds = true, true
+	}
 	switch {
 	case c.Server != "" && len(c.Old) > 0:
 		return errors.New("--old cannot be used with --server: the service has the existing CRDs")
@@ -50,7 +53,11 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	defer service.close()
-	files := reader{env, c.Recursive}
+	filter, err := newFilter(c.Exclude)
+	if err != nil {
+		return err
+	}
+	files := reader{env, c.Recursive, filter}
 	old, err := files.crds(c.Old...)
 	if err != nil {
 		return err
@@ -88,6 +95,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 			return err
 		}
 	}
+	total.files = filter.skipped
 	if err := out.close(&total); err != nil {
 		return err
 	}
@@ -117,13 +125,15 @@ func (p *checkPrinter) crd(j *crdReport) error {
 }
 
 func (p *checkPrinter) close(t *tally) error {
-	_, err := fmt.Fprintln(p.w, t.crdSummary())
+	_, err := fmt.Fprint(p.w, t.skippedLines(p.verbose), t.crdSummary(), "\n")
 	return err
 }
 
 func (c *checkCommand) check(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
 	j, name := newReport(s), s.Name
 	switch other := s.Err == nil && s.Kind != manifests.CRDKind; {
+	case c.skipReason(s) != "":
+		j.Skipped = c.skipReason(s)
 	case other && groupOf(s.APIVersion) == crdGroup && s.Kind != "":
 		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, manifests.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/crdeval/crdeval/engine/testenv"
@@ -20,7 +22,30 @@ import (
 
 // TestCI runs the scripts in testdata/ci.
 func TestCI(t *testing.T) {
-	runScripts(t, "ci", scriptCommands{"exits": exits, "fingerprints": sameFingerprints})
+	runScripts(t, "ci", scriptCommands{"exits": exits, "fingerprints": sameFingerprints, "results": sarifResults})
+}
+
+// TestConfigAndEnvironment: environment variables take precedence over the configuration file, and flags over both.
+func TestConfigAndEnvironment(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("check: {output: junit}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ variable, flag, want string }{
+		{"", "", "<?xml"}, {"json", "", `{"file"`}, {"json", "github", "1 CRD: "},
+	} {
+		if tc.variable != "" {
+			t.Setenv("CRDEVAL_OUTPUT", tc.variable)
+		}
+		args := []string{"check", "--config", config, "-"}
+		if tc.flag != "" {
+			args = append(args, "-o", tc.flag)
+		}
+		code, stdout, stderr := invoke(t, good, args...)
+		if code != 0 || !strings.HasPrefix(stdout, tc.want) {
+			t.Errorf("%+v: %d %s %s", tc, code, stdout, stderr)
+		}
+	}
 }
 
 // exits runs a command, and compares its exit code: exits CODE ARGUMENTS...
@@ -44,10 +69,44 @@ func sameFingerprints(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// sarifResults prints a line for each result of a log, with the text of its file at its position: results LOG.
+func sarifResults(ts *testscript.TestScript, _ bool, args []string) {
+	var log sarifLog
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &log))
+	for _, r := range log.Runs[0].Results {
+		at := r.Locations[0].Physical
+		lines := strings.Split(ts.ReadFile(at.Artifact.URI), "\n")
+		text := []rune(lines[at.Region.StartLine-1])
+		fmt.Fprintf(ts.Stdout(), "%s:%d:%d %s at %s\n", at.Artifact.URI, at.Region.StartLine, at.Region.StartColumn, r.RuleID,
+			string(text[max(1, at.Region.StartColumn)-1:]))
+	}
+}
+
 // TestSARIFIsValid validates logs against the schema of SARIF 2.1.0.
 func TestSARIFIsValid(t *testing.T) {
 	testenv.E2E(t)
 	schema := sarifSchemaOf(t)
+	check := func(args string) {
+		_, stdout, stderr := invoke(t, "", append(strings.Fields(args), "-o", "sarif")...)
+		log, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
+		if err != nil {
+			t.Fatalf("%s: %v %s", args, err, stderr)
+		}
+		if err := schema.Validate(log); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	for _, repository := range []string{"flux", "argo", "helm", "plain"} {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", "ci", repository+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		if err := txtar.Write(archive, dir); err != nil {
+			t.Fatal(err)
+		}
+		check("admit --repository " + dir)
+	}
 	t.Chdir("testdata")
 	for _, args := range []string{
 		"admit --crds admit-crd.yaml --old admit-old.yaml admit-new.yaml",
@@ -58,14 +117,7 @@ func TestSARIFIsValid(t *testing.T) {
 		"check --skip-other-kinds -R .",
 		"check again.yaml buoys.yaml rejected.yaml buoys.yaml absent.yaml",
 	} {
-		_, stdout, stderr := invoke(t, "", append(strings.Fields(args), "-o", "sarif")...)
-		log, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
-		if err != nil {
-			t.Fatalf("%s: %v %s", args, err, stderr)
-		}
-		if err := schema.Validate(log); err != nil {
-			t.Errorf("%s: %v", args, err)
-		}
+		check(args)
 	}
 	wrong, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"version": "2.1.0", "runs": [{"tool": {}}]}`))
 	if err != nil {

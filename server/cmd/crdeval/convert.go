@@ -72,7 +72,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	if c.Check != "" {
 		return c.runCheck(ctx, env)
 	}
-	files := reader{env, c.Recursive}
+	files := reader{env: env, recursive: c.Recursive}
 	crds, rules, err := files.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err

@@ -108,7 +108,7 @@ type counterLine struct {
 
 // runCheck checks the conversion rules of a file or directory.
 func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
-	files := reader{env, c.Recursive}
+	files := reader{env: env, recursive: c.Recursive}
 	crds, _, err := files.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ type migration struct {
 func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, paths: map[[16]byte]struct{}{},
 		meter: newMeter(c.Progress, env.stderr, 0)}
-	crds, rules, err := reader{env, c.Recursive}.crdsAndRules(c.CRDs...)
+	crds, rules, err := reader{env: env, recursive: c.Recursive}.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}

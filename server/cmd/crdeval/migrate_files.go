@@ -62,7 +62,7 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*source) err
 func (m *migration) readFiles(ctx context.Context) error {
 	st, n := m.state, 0
 	var batch []*source
-	for s, err := range (reader{m.env, m.Recursive}).documents(m.Files...) {
+	for s, err := range (reader{env: m.env, recursive: m.Recursive}).documents(m.Files...) {
 		switch {
 		case err != nil:
 			return errors.Join(m.migrateBatch(ctx, batch), fmt.Errorf("%s: %w", s.File, err))

@@ -1,10 +1,29 @@
 package main
 
-import "io"
+import (
+	"fmt"
+	"io"
+	"strings"
+)
 
 // ciFlags are the flags of check and admit for CI systems.
 type ciFlags struct {
 	Summary string `help:"Append a summary in Markdown to this file, for example to \"$GITHUB_STEP_SUMMARY\"." placeholder:"FILE"`
+
+	Repository bool     `help:"Check a repository: the same as --recursive and --skip-other-kinds."`
+	Exclude    []string `help:"Skip files and directories that match this glob, such as vendor or deploy/**/generated-*.yaml. Repeatable." placeholder:"GLOB" sep:"none"`
+	SkipKind   []string `help:"Skip documents of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
+	Config     string   `env:"-" help:"File with settings. Default: .crdeval.yaml in the working directory, or in the nearest parent within the repository." placeholder:"FILE"`
+}
+
+// skipReason returns why a document is skipped, or "".
+func (f *ciFlags) skipReason(s *source) string {
+	for _, kind := range f.SkipKind {
+		if name, group, _ := strings.Cut(kind, "."); s.Kind == name && (group == "" || group == groupOf(s.APIVersion)) {
+			return fmt.Sprintf("the kind %s is skipped (--skip-kind)", kind)
+		}
+	}
+	return ""
 }
 
 // printer prints the results of a run in one format.

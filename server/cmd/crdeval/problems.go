@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ const (
 
 // Kinds of problems. The kind of another violation is its type, such as FieldValueRequired.
 const (
-	celViolation    = "x-kubernetes-validations"
+	celViolation     = "x-kubernetes-validations"
 	unknownField     = "UnknownField"
 	duplicateField   = "DuplicateField"
 	rejectedDocument = "Rejected"
@@ -155,14 +156,12 @@ func (o *outcome) problems() (list []problem) {
 	for _, v := range o.Next {
 		add(v.message)
 	}
-	unknown := levelError
-	if verdict.GetAllowed() {
-		unknown = levelNote // of --field-validation ignore
-		for _, warning := range verdict.GetWarnings() {
-			if isUnknownField(warning) {
-				unknown = levelWarning
-			}
-		}
+	unknown := levelNote // of --field-validation ignore
+	switch {
+	case slices.ContainsFunc(verdict.GetWarnings(), isUnknownField):
+		unknown = levelWarning
+	case isUnknownField(verdict.GetRejection().GetMessage()):
+		unknown = levelError
 	}
 	for _, f := range verdict.GetChanges().GetPruned() {
 		of := position(f.GetPosition()).with(unknown, unknownField, "unknown field "+f.GetPath())

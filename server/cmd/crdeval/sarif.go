@@ -159,6 +159,9 @@ func (p *sarifPrinter) locations(of *problem) []sarifLocation {
 
 // close prints the log.
 func (p *sarifPrinter) close(t *tally) error {
+	for _, s := range t.files {
+		p.skip(problem{location: location{File: s.name}}, s.reason)
+	}
 	driver := sarifDriver{Name: "crdeval", Version: version, InformationURI: "https://github.com/crdeval/crdeval"}
 	for _, k := range problemKinds {
 		severity := levelError

@@ -141,6 +141,7 @@ func (s *source) errorAt(line int) string {
 type reader struct {
 	env       environment
 	recursive bool // directories include their subdirectories
+	filter    *fileFilter
 }
 
 // each yields the manifests of files, of the files of directories, and of stdin ("-"), in this order. With an error, it
@@ -150,6 +151,9 @@ func (r reader) each(names ...string) iter.Seq2[*source, error] {
 		for of := range inOrder(r.expand(names), r.read) {
 			if of.err != nil && !yield(&source{location: location{File: of.name}}, of.err) {
 				return
+			}
+			if of.skip.kind != "" {
+				r.filter.record(of.name, of.skip)
 			}
 			for _, s := range of.sources {
 				if !yield(s, nil) {
@@ -164,6 +168,7 @@ func (r reader) each(names ...string) iter.Seq2[*source, error] {
 type fileContent struct {
 	name    string
 	sources []*source
+	skip    skippedFile // if it is not a manifest
 	err     error
 }
 
@@ -178,12 +183,22 @@ func (r reader) expand(names []string) (all []fileContent) {
 			all = append(all, fileContent{name: file})
 		}
 	}
+	r.filter.mark(all)
 	return all
 }
 
 func (r reader) read(f fileContent) fileContent {
-	if f.err == nil {
-		f.sources, f.err = r.file(f.name)
+	if f.err != nil || f.skip.kind != "" {
+		return f
+	}
+	content, err := readFile(f.name, r.env)
+	if err != nil {
+		f.err = err
+		return f
+	}
+	f.sources = sourcesOf(f.name, manifests.Split(content))
+	if r.filter != nil && unreadableTemplate(content, f.sources) {
+		f.sources, f.skip = nil, skippedFile{kind: "template", reason: "a template: it contains {{ and is not YAML"}
 	}
 	return f
 }
@@ -262,15 +277,6 @@ func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
 }
 
 func errNoCRDIn(name string) error { return fmt.Errorf("%s has no CustomResourceDefinition", name) }
-
-// file reads the manifests of a file. It returns nil for a file without documents.
-func (r reader) file(name string) ([]*source, error) {
-	content, err := readFile(name, r.env)
-	if err != nil {
-		return nil, err
-	}
-	return sourcesOf(name, manifests.Split(content)), nil
-}
 
 // sourcesOf returns the manifests of the documents of a file.
 func sourcesOf(name string, documents []manifests.Document) (all []*source) {

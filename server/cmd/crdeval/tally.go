@@ -12,8 +12,9 @@ import (
 type tally struct {
 	crds, rules, objects counts         // rules are sets of conversion rules
 	skipped              map[string]int // documents, by kind
-	rejected             string         // the word for a negative result; default: rejected
-	evaluated            string         // the word for what is done with a document; default: checked
+	files                []skippedFile
+	rejected             string // the word for a negative result; default: rejected
+	evaluated            string // the word for what is done with a document; default: checked
 }
 
 // counts are the numbers of results for documents that were not skipped.
@@ -48,13 +49,48 @@ func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 func (t *tally) writesSummary() string {
 	text := t.summary(&t.objects, "object", "allowed")
 	if t.objects.all()+len(t.skipped) == 0 && t.crds.all()+t.rules.all() > 0 {
-		text = t.crdSummary() + "\n" + text
+		text = t.crdCounts() + "\n" + text
 	}
-	return text
+	return text + t.filesSummary()
 }
 
-// crdSummary returns the counts of CRDs and of their conversion rules, and the skipped documents.
-func (t *tally) crdSummary() string {
+// crdSummary returns the counts of CRDs and of their conversion rules, and the skipped documents and files.
+func (t *tally) crdSummary() string { return t.crdCounts() + t.filesSummary() }
+
+// filesSummary returns a further line with the number of skipped files, or "".
+func (t *tally) filesSummary() string {
+	if len(t.files) == 0 {
+		return ""
+	}
+	kinds := map[string]int{}
+	for _, f := range t.files {
+		kinds[f.kind]++
+	}
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		noun, plural := strings.CutSuffix(kind, "patch")
+		if plural && kinds[kind] > 1 {
+			parts = append(parts, fmt.Sprintf("%d %spatches", kinds[kind], noun))
+		} else {
+			parts = append(parts, counted(kinds[kind], kind))
+		}
+	}
+	return fmt.Sprintf("\nskipped %s: %s", counted(len(t.files), "file"), strings.Join(parts, ", "))
+}
+
+// skippedLines returns a line for each skipped file, if verbose is true.
+func (t *tally) skippedLines(verbose bool) string {
+	var b strings.Builder
+	for _, f := range t.files {
+		if verbose {
+			fmt.Fprintf(&b, "%s: skipped: %s\n", f.name, f.reason)
+		}
+	}
+	return string(printable([]byte(b.String())))
+}
+
+// crdCounts returns the counts of CRDs and of their conversion rules, and the skipped documents.
+func (t *tally) crdCounts() string {
 	text := t.summary(&t.crds, "CRD", "accepted")
 	if t.rules.all() > 0 {
 		text += "\nconversion rules of " + (&tally{}).summary(&t.rules, "CRD", "accepted")

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/alecthomas/kong"
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// configName is the name of the configuration file of check and admit.
+const configName = ".crdeval.yaml"
+
+// pathFlags are flags with files. In a configuration file, they are relative to its directory.
+var pathFlags = []string{"crds", "old", "patch-file", "summary", "tls-ca", "tls-cert", "tls-key"}
+
+// configFile is a kong.Resolver of the values in a configuration file.
+type configFile struct {
+	name     string
+	settings map[string]map[string]*yaml.Node // by command, "" for both, and by flag
+}
+
+// BeforeResolve implements a hook of kong: it reads the configuration file.
+func (f *ciFlags) BeforeResolve(ctx *kong.Context) error {
+	name := ""
+	for _, flag := range ctx.Flags() {
+		if flag.Name == "config" {
+			name, _ = ctx.FlagValue(flag).(string)
+		}
+	}
+	if name == "" {
+		name = findConfig()
+	}
+	if name == "" {
+		return nil
+	}
+	c, err := readConfig(name, ctx.Model)
+	if err == nil {
+		ctx.AddResolver(c)
+	}
+	return err
+}
+
+// findConfig returns the configuration file in the working directory or in the nearest parent that has one, up to the
+// root of the repository, or "".
+func findConfig() string {
+	root, _ := repositoryRoot()
+	working, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for dir := working; ; dir = filepath.Dir(dir) {
+		name := filepath.Join(dir, configName)
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			if relative, err := filepath.Rel(working, name); err == nil {
+				return relative
+			}
+			return name
+		}
+		if dir == root || dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// readConfig reads a configuration file: a mapping of flags to values, with mappings for single commands.
+func readConfig(name string, app *kong.Application) (*configFile, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err // it has the name
+	}
+	decoder, document := yaml.NewDecoder(bytes.NewReader(text)), yaml.Node{}
+	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: it has more than one document", name)
+	}
+	flags := map[string]map[string]*kong.Flag{"": {}}
+	for _, command := range app.Children {
+		if command.Name == "check" || command.Name == "admit" {
+			flags[command.Name] = map[string]*kong.Flag{}
+			for _, flag := range command.Flags {
+				if flag.Name != "help" && flag.Name != "config" {
+					flags[command.Name][flag.Name], flags[""][flag.Name] = flag, flag
+				}
+			}
+		}
+	}
+	c := &configFile{name: name, settings: map[string]map[string]*yaml.Node{}}
+	if document.Kind == 0 { // empty
+		return c, nil
+	}
+	return c, errors.Join(c.add("", document.Content[0], flags)...)
+}
+
+// add adds the settings of a mapping.
+func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]map[string]*kong.Flag) (errs []error) {
+	fail := func(n *yaml.Node, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s:%d: %s", c.name, n.Line, fmt.Sprintf(format, args...)))
+	}
+	if mapping.Kind != yaml.MappingNode {
+		fail(mapping, "the settings must be a mapping of flags to values")
+		return errs
+	}
+	c.settings[command] = map[string]*yaml.Node{}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		flag := flags[command][key.Value]
+		switch {
+		case c.settings[command][key.Value] != nil || command == "" && c.settings[key.Value] != nil:
+			fail(key, "%s is set twice", key.Value)
+		case command == "" && flags[key.Value] != nil:
+			errs = append(errs, c.add(key.Value, value, flags)...)
+		case flag == nil && command != "":
+			fail(key, "unknown setting %q: crdeval %s has no such flag", key.Value, command)
+		case flag == nil:
+			fail(key, "unknown setting %q: neither check nor admit has such a flag", key.Value)
+		case value.Kind == yaml.SequenceNode && !flag.IsSlice():
+			fail(key, "%s must be a single value", key.Value)
+		case value.Kind != yaml.ScalarNode && value.Kind != yaml.SequenceNode, value.Tag == "!!null",
+			slices.ContainsFunc(value.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }):
+			fail(key, "%s must be a value or a list of values", key.Value)
+		default:
+			c.settings[command][key.Value] = value
+		}
+	}
+	return errs
+}
+
+// Validate implements kong.Resolver. readConfig has validated the settings.
+func (c *configFile) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver. Environment variables take precedence over the file, and the settings of a command
+// over those for both.
+func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	value := c.settings[""][flag.Name]
+	if of := c.settings[ctx.Selected().Name][flag.Name]; of != nil {
+		value = of
+	}
+	isSet := func(name string) bool { _, ok := os.LookupEnv(name); return ok }
+	if value == nil || slices.ContainsFunc(flag.Envs, isSet) {
+		return nil, nil
+	}
+	text := func(n *yaml.Node) string {
+		if slices.Contains(pathFlags, flag.Name) && n.Value != "-" && !filepath.IsAbs(n.Value) {
+			return filepath.Join(filepath.Dir(c.name), n.Value)
+		}
+		return n.Value
+	}
+	if !flag.IsSlice() {
+		return text(value), nil
+	}
+	if value.Kind == yaml.ScalarNode {
+		return []any{text(value)}, nil
+	}
+	values := []any{}
+	for _, n := range value.Content {
+		values = append(values, text(n))
+	}
+	return values, nil
+}
