@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
@@ -77,7 +78,14 @@ func (c *admitCommand) write(s *source, existing map[key][]*source, patch *crdev
 		w.old = s
 		return w, nil
 	}
-	switch old := existing[c.lookupKey(&s.Identity)]; {
+	old := existing[c.lookupKey(&s.Identity)]
+	if len(old) > 1 && c.Subresource != "scale" {
+		if old = sameFile(old, s); len(old) != 1 {
+			return nil, fmt.Errorf("%s: duplicate object: %s is in several files of --old, but not in exactly one whose path ends with %s",
+				s.where(), s.title(), s.File)
+		}
+	}
+	switch {
 	case len(old) > 1:
 		return nil, fmt.Errorf("%s: the Scale of %s may belong to %s or to %s: use separate runs with --old",
 			s.where(), s.Name, old[0].where(), old[1].where())
@@ -88,6 +96,17 @@ func (c *admitCommand) write(s *source, existing map[key][]*source, patch *crdev
 		}
 	}
 	return w, nil
+}
+
+// sameFile returns the sources in files whose path ends with the path of the file of s.
+func sameFile(list []*source, s *source) (same []*source) {
+	suffix := "/" + filepath.ToSlash(filepath.Clean(s.File))
+	for _, old := range list {
+		if strings.HasSuffix(filepath.ToSlash(filepath.Clean(old.File)), suffix) {
+			same = append(same, old)
+		}
+	}
+	return same
 }
 
 // lookupKey returns the key by which a write finds its existing object. A Scale has only its namespace and name.
@@ -107,16 +126,9 @@ func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
 		return nil, err
 	}
 	for _, s := range list {
-		k, lookup := c.key(&s.Identity), c.lookupKey(&s.Identity)
-		if k.name == "" {
-			continue
+		if lookup := c.lookupKey(&s.Identity); lookup.name != "" {
+			all[lookup] = append(all[lookup], s)
 		}
-		for _, other := range all[lookup] {
-			if c.key(&other.Identity) == k {
-				return nil, fmt.Errorf("%s: duplicate object: %s %s is also in %s", s.where(), k.kind, k.name, other.where())
-			}
-		}
-		all[lookup] = append(all[lookup], s)
 	}
 	return all, nil
 }

@@ -49,7 +49,7 @@ func (f *ciFlags) BeforeResolve(ctx *kong.Context) error {
 // findConfig returns the configuration file in the working directory or in the nearest parent that has one, up to the
 // root of the repository, or "".
 func findConfig() string {
-	root, _ := repositoryRoot()
+	root := repositoryRoot()
 	working, err := os.Getwd()
 	if err != nil {
 		return ""

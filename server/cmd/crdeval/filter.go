@@ -33,10 +33,9 @@ func newFilter(exclude []string) (*fileFilter, error) {
 			return nil, fmt.Errorf("--exclude: %q is not a glob", pattern)
 		}
 	}
-	root, _ := repositoryRoot()
 	working, err := os.Getwd()
 	return &fileFilter{
-		root: root, working: working, exclude: exclude,
+		root: repositoryRoot(), working: working, exclude: exclude,
 		charts: map[string]bool{}, visited: map[string]bool{}, uses: map[string]skippedFile{}, recorded: map[string]bool{},
 	}, err
 }
@@ -70,6 +69,9 @@ func (f *fileFilter) record(name string, skip skippedFile) {
 		f.skipped = append(f.skipped, skip)
 	}
 }
+
+// skips reports whether a file was skipped.
+func (f *fileFilter) skips(name string) bool { return f != nil && f.recorded[name] }
 
 // recognise returns why a file is not a manifest. The kind is "" if it may be one.
 func (f *fileFilter) recognise(file string) skippedFile {

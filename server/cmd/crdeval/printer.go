@@ -36,7 +36,7 @@ type printer interface {
 // newPrinter returns the printer of an output that check and admit share, or nil. title is the name of the command, and
 // summary returns its counts.
 func newPrinter(w io.Writer, output, title string, summary func(*tally) string) printer {
-	root, _ := repositoryRoot()
+	root := repositoryRoot()
 	switch output {
 	case "json":
 		return jsonPrinter{w}
@@ -55,7 +55,7 @@ func withSummary(p printer, file, title string, summary func(*tally) string) pri
 	if file == "" {
 		return p
 	}
-	root, _ := repositoryRoot()
+	root := repositoryRoot()
 	return printers{p, &summaryPrinter{file: file, title: title, root: root, summary: summary}}
 }
 

@@ -7,17 +7,17 @@ import (
 )
 
 // repositoryRoot returns the directory with .git that contains the working directory, or else the working directory.
-func repositoryRoot() (root string, found bool) {
+func repositoryRoot() string {
 	working, err := os.Getwd()
 	if err != nil {
-		return ".", false
+		return "."
 	}
 	for dir := working; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
-			return dir, true
+			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			return working, false
+			return working
 		}
 	}
 }

@@ -55,7 +55,8 @@ var noCRDFields crdFields // of other kinds
 // readCRD reads the fields of a CRD. Schemas are most of its text, so that is not decoded.
 func readCRD(m *manifests.Manifest) *crdFields {
 	f, d, l := &crdFields{}, value.Acquire(), value.Limits{MaxBytes: maxFileBytes}
-	root, err := uint32(0), error(nil)
+	var root uint32
+	var err error
 	if m.Document.YAML != nil {
 		root, err = d.ParseYAML(m.Document.YAML, value.Request, l)
 	} else {
@@ -241,7 +242,7 @@ func (r reader) crds(names ...string) (all []*source, _ error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(list) == 0 {
+		if len(list) == 0 && !r.filter.skips(name) {
 			return nil, errNoCRDIn(name)
 		}
 		all = append(all, list...)
@@ -269,7 +270,7 @@ func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
 				crds = append(crds, s)
 			}
 		}
-		if len(crds)+len(rules) == before {
+		if len(crds)+len(rules) == before && !r.filter.skips(name) {
 			return nil, nil, errNoCRDIn(name)
 		}
 	}
