@@ -10,7 +10,7 @@ import (
 
 type admitCommand struct {
 	Files []string `arg:"" help:"Files or directories with objects, and optionally their CRDs; - for stdin." name:"file"`
-	CRDs  []string `name:"crds" help:"File or directory with CRDs." placeholder:"FILE" sep:"none"`
+	CRDs  []string `name:"crds" help:"File, directory or https:// URL with CRDs. A URL can end with #sha256=HEX." placeholder:"FILE" sep:"none"`
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 
@@ -41,7 +41,9 @@ func (*admitCommand) Help() string {
 
 Files are JSON or YAML, with one or several documents, or lists. CRDs come from --crds or from the files. A CRD that has the condition Established, as in the output of kubectl get crd -o yaml, is used without validation. Other CRDs are validated first. With --server, the given CRDs take precedence over registered ones, for this run only.
 
-Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.`
+Exit code 0: no CRD and no object is rejected. Exit code 1: a CRD or an object is rejected. Exit code 2: a document could not be checked (for example an object without a CRD), or the usage is wrong. All documents are checked, even after errors. If both 1 and 2 apply, the exit code is 2.
+
+Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`
 }
 
 func (c *admitCommand) Validate() error {
@@ -96,8 +98,10 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	files := reader{env, c.Recursive, filter}
-	crds, rules, err := files.crdsAndRules(c.CRDs...)
+	files := reader{env: env, recursive: c.Recursive, filter: filter}
+	remote := files
+	remote.urls = true
+	crds, rules, err := remote.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}

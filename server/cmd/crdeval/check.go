@@ -30,7 +30,9 @@ func (*checkCommand) Help() string {
 
 Files are JSON or YAML, with one or several documents, or lists. A document with crd and without a kind has the conversion rules of a CRD. Rules are checked after all CRDs, and their laws are tested on generated objects. The CRDs of a run are registered one after the other, as in one cluster: a later CRD of the same name is an update, and conflicting names are reported. With --server, each CRD is checked as if it were registered with the service, but nothing is registered.
 
-Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.`
+Exit code 0: all CRDs are accepted. Exit code 1: a CRD is rejected. Exit code 2: a document could not be checked, or the usage is wrong. All documents are checked, even after errors.
+
+Helm templates, kustomizations and their patches are skipped. Flags can also be set in .crdeval.yaml.`
 }
 
 func (c *checkCommand) Validate() error {
@@ -57,7 +59,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	files := reader{env, c.Recursive, filter}
+	files := reader{env: env, recursive: c.Recursive, filter: filter}
 	old, err := files.crds(c.Old...)
 	if err != nil {
 		return err

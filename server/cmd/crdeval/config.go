@@ -148,7 +148,7 @@ func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (
 		return nil, nil
 	}
 	text := func(n *yaml.Node) string {
-		if slices.Contains(pathFlags, flag.Name) && n.Value != "-" && !filepath.IsAbs(n.Value) {
+		if slices.Contains(pathFlags, flag.Name) && n.Value != "-" && !isURL(n.Value) && !filepath.IsAbs(n.Value) {
 			return filepath.Join(filepath.Dir(c.name), n.Value)
 		}
 		return n.Value

@@ -47,7 +47,7 @@ func (f *fileFilter) mark(files []fileContent) {
 	}
 	absolute := make([]string, len(files))
 	for i := range files {
-		if name := files[i].name; name != "-" && files[i].err == nil {
+		if name := files[i].name; name != "-" && !isURL(name) && files[i].err == nil {
 			if path, err := filepath.Abs(name); err == nil {
 				absolute[i] = path
 				f.visit(filepath.Dir(path))

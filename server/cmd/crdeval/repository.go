@@ -23,10 +23,13 @@ func repositoryRoot() string {
 }
 
 // inRepository returns the path of a file relative to root, with slashes. For a file outside it returns the absolute
-// path. Stdin is "stdin".
+// path. A URL stays as it is. Stdin is "stdin".
 func inRepository(root, file string) string {
 	if file == "-" {
 		return "stdin"
+	}
+	if isURL(file) {
+		return file
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {

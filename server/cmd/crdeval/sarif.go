@@ -147,7 +147,9 @@ func (p *sarifPrinter) result(of *problem) sarifResult {
 func (p *sarifPrinter) locations(of *problem) []sarifLocation {
 	file := inRepository(p.root, of.File)
 	artifact := sarifArtifact{(&url.URL{Path: file}).String(), "%SRCROOT%"}
-	if path.IsAbs(file) {
+	if isURL(file) {
+		artifact = sarifArtifact{file, ""}
+	} else if path.IsAbs(file) {
 		artifact = sarifArtifact{(&url.URL{Scheme: "file", Path: file}).String(), ""}
 	}
 	at := sarifPhysical{Artifact: artifact}

@@ -143,6 +143,7 @@ type reader struct {
 	env       environment
 	recursive bool // directories include their subdirectories
 	filter    *fileFilter
+	urls      bool // crdsAndRules downloads https:// names
 }
 
 // each yields the manifests of files, of the files of directories, and of stdin ("-"), in this order. With an error, it
@@ -192,7 +193,7 @@ func (r reader) read(f fileContent) fileContent {
 	if f.err != nil || f.skip.kind != "" {
 		return f
 	}
-	content, err := readFile(f.name, r.env)
+	content, err := r.content(f.name)
 	if err != nil {
 		f.err = err
 		return f
@@ -202,6 +203,14 @@ func (r reader) read(f fileContent) fileContent {
 		f.sources, f.skip = nil, skippedFile{kind: "template", reason: "a template: it contains {{ and is not YAML"}
 	}
 	return f
+}
+
+// content returns the content of a file.
+func (r reader) content(name string) ([]byte, error) {
+	if r.urls && isURL(name) {
+		return downloads.read(name, r.env.interrupted)
+	}
+	return readFile(name, r.env)
 }
 
 // inOrder yields the results of a function for the elements of a list, in their order. It calls the function for some

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Limits of a downloaded file of CRDs, in bytes, and of the time for it.
+const (
+	maxDownloadBytes = 64 << 20
+	downloadTimeout  = 30 * time.Second
+)
+
+func isURL(name string) bool { return strings.HasPrefix(name, "https://") }
+
+// downloader reads files of CRDs by HTTPS. It keeps them in a folder: their content by its SHA-256, and for each URL the
+// last response, for a conditional request. A URL with the fragment sha256=HEX is pinned: its cached content needs no
+// request.
+type downloader struct {
+	client *http.Client
+	folder string // "" for crdeval/crds below the cache directory of the user
+}
+
+var downloads = downloader{client: &http.Client{
+	Timeout:   downloadTimeout,
+	Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+	CheckRedirect: func(to *http.Request, via []*http.Request) error {
+		if to.URL.Scheme != "https" {
+			return fmt.Errorf("a redirect leads to %s, which is not https", to.URL.Redacted())
+		}
+		if len(via) >= 10 {
+			return errors.New("too many redirects")
+		}
+		return nil
+	},
+}}
+
+// downloaded is the last response of a URL.
+type downloaded struct{ ETag, SHA256 string }
+
+func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, error) {
+	url, fragment, _ := strings.Cut(name, "#")
+	pin, pinned := strings.CutPrefix(fragment, "sha256=")
+	if fragment != "" && (!pinned || len(pin) != 2*sha256.Size) {
+		return nil, fmt.Errorf("the fragment #%s is not sha256= with %d hexadecimal digits", fragment, 2*sha256.Size)
+	}
+	folder, err := d.cache()
+	if err != nil {
+		return nil, err
+	}
+	pin = strings.ToLower(pin)
+	if content := d.content(folder, pin); content != nil {
+		return content, nil
+	}
+	entry := filepath.Join(folder, "url-"+hash([]byte(url)))
+	var last downloaded
+	if text, err := os.ReadFile(entry); err == nil {
+		_ = json.Unmarshal(text, &last) // a damaged entry is replaced
+	}
+	cached := d.content(folder, last.SHA256)
+	if cached == nil {
+		last.ETag = ""
+	}
+	content, etag, err := d.get(url, last.ETag, interrupted)
+	if err != nil {
+		return nil, err
+	}
+	if content == nil {
+		content = cached
+	}
+	sum := hash(content)
+	if pinned && sum != pin {
+		return nil, fmt.Errorf("the content has the SHA-256 %s, not that of the URL", sum)
+	}
+	text, err := json.Marshal(downloaded{ETag: cmp.Or(etag, last.ETag), SHA256: sum})
+	if err == nil {
+		err = errors.Join(writeCache(filepath.Join(folder, sum), content), writeCache(entry, text))
+	}
+	return content, err
+}
+
+// cache returns the folder of the cache.
+func (d *downloader) cache() (string, error) {
+	folder := d.folder
+	if folder == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("no directory for the cache of --crds: %w", err)
+		}
+		folder = filepath.Join(base, "crdeval", "crds")
+	}
+	return folder, os.MkdirAll(folder, 0o700)
+}
+
+// content returns the cached content with a SHA-256, or nil if it is missing or damaged.
+func (d *downloader) content(folder, sum string) []byte {
+	if len(sum) != 2*sha256.Size {
+		return nil
+	}
+	content, err := os.ReadFile(filepath.Join(folder, filepath.Base(sum)))
+	if err != nil || hash(content) != sum {
+		return nil
+	}
+	return content
+}
+
+// get sends a request. The content is nil if it still has the etag.
+func (d *downloader) get(url, etag string, interrupted <-chan struct{}) (content []byte, newETag string, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-interrupted:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	if etag != "" {
+		request.Header.Set("If-None-Match", etag)
+	}
+	answer, err := d.client.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	switch {
+	case answer.StatusCode == http.StatusNotModified && etag != "":
+		return nil, "", nil
+	case answer.StatusCode != http.StatusOK:
+		return nil, "", fmt.Errorf("the server answered %s", answer.Status)
+	}
+	content, err = io.ReadAll(io.LimitReader(answer.Body, maxDownloadBytes+1))
+	if err == nil && len(content) > maxDownloadBytes {
+		err = fmt.Errorf("the file is larger than %d MiB", maxDownloadBytes>>20)
+	}
+	if err == nil && len(content) == 0 {
+		err = errors.New("the file is empty")
+	}
+	return content, answer.Header.Get("ETag"), err
+}
+
+// writeCache writes a file, so that other processes see all of it or nothing.
+func writeCache(name string, content []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return err
+}
+
+func hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCRDsByHTTPS: --crds takes a URL. Unchanged and pinned files come from the cache.
+func TestCRDsByHTTPS(t *testing.T) {
+	crd, err := os.ReadFile("testdata/admit-crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := map[int]int{} // responses by their status
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusOK
+		switch {
+		case r.URL.Path == "/insecure":
+			http.Redirect(w, r, "http://"+r.Host+"/crd.yaml", http.StatusFound)
+			return
+		case r.URL.Path == "/large":
+			_, _ = w.Write(bytes.Repeat([]byte("#"), maxDownloadBytes+1))
+			return
+		case r.URL.Path == "/empty":
+		case r.URL.Path != "/crd.yaml":
+			status = http.StatusNotFound
+		case r.Header.Get("If-None-Match") == `"1"`:
+			status = http.StatusNotModified
+		}
+		sent[status]++
+		w.Header().Set("ETag", `"1"`)
+		if w.WriteHeader(status); status == http.StatusOK && r.URL.Path != "/empty" {
+			_, _ = w.Write(crd)
+		}
+	}))
+	defer server.Close()
+	before := downloads
+	defer func() { downloads = before }()
+	client := *before.client
+	client.Transport = server.Client().Transport
+	client.Transport.(*http.Transport).DisableKeepAlives = true
+	downloads = downloader{client: &client, folder: t.TempDir()}
+
+	admit := func(crds string, code int, want string) {
+		t.Helper()
+		got, stdout, stderr := invoke(t, "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: a}\n", "admit", "--crds", crds, "-")
+		if got != code || !strings.Contains(stdout+stderr, want) {
+			t.Errorf("%s: %d %s %s, want %d %s", crds, got, stdout, stderr, code, want)
+		}
+	}
+	responses := func(want string) {
+		t.Helper()
+		if got := fmt.Sprint(sent); got != want {
+			t.Errorf("the responses are %s, not %s", got, want)
+		}
+	}
+	url := server.URL + "/crd.yaml"
+	admit(url, 0, "1 allowed")
+	admit(url, 0, "1 allowed")
+	responses("map[200:1 304:1]")
+	admit(url+"#sha256="+hash(crd), 0, "1 allowed")
+	responses("map[200:1 304:1]")
+
+	// A damaged file of the cache is not used.
+	if err := os.WriteFile(filepath.Join(downloads.folder, hash(crd)), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	admit(url, 0, "1 allowed")
+	responses("map[200:2 304:1]")
+
+	other := hash(nil)
+	admit(url+"#sha256="+other, exitError, url+"#sha256="+other+": the content has the SHA-256 "+hash(crd)+", not that of the URL")
+	admit(url+"#sha256=1", exitError, "the fragment #sha256=1 is not sha256= with 64 hexadecimal digits")
+	admit(server.URL+"/absent", exitError, server.URL+"/absent: the server answered 404 Not Found")
+	admit(server.URL+"/empty", exitError, "the file is empty")
+	admit(server.URL+"/large", exitError, "the file is larger than 64 MiB")
+	admit(server.URL+"/insecure", exitError, "which is not https")
+	admit("http://example.invalid/crd.yaml", exitError, "no such file or directory")
+	if code, _, stderr := invoke(t, "", "admit", url); code != exitError || !strings.Contains(stderr, "no such file or directory") {
+		t.Errorf("objects from a URL: %d %s", code, stderr)
+	}
+	server.Close()
+	admit(url, exitError, "connection refused")
+	admit(url+"#sha256="+hash(crd), 0, "1 allowed")
+}
