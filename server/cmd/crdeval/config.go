@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	yaml "go.yaml.in/yaml/v3"
@@ -17,29 +18,36 @@ import (
 const configName = ".crdeval.yaml"
 
 // pathFlags are flags with files. In a configuration file, they are relative to its directory.
-var pathFlags = []string{"crds", "old", "patch-file", "summary", "tls-ca", "tls-cert", "tls-key"}
+var pathFlags = []string{"crds", "old", "patch-file", "summary", "tls-ca", "tls-client-cert", "tls-client-key"}
+
+// needsTrust reports whether only a file of --config can have a setting. A file that is found in a repository comes
+// from its authors: it must not choose which server gets the token, or which file is written.
+func needsTrust(flag string) bool {
+	return flag == "server" || flag == "token" || flag == "summary" || strings.HasPrefix(flag, "tls-")
+}
 
 // configFile is a kong.Resolver of the values in a configuration file.
 type configFile struct {
 	name     string
+	found    bool                             // without --config
 	settings map[string]map[string]*yaml.Node // by command, "" for both, and by flag
 }
 
 // BeforeResolve implements a hook of kong: it reads the configuration file.
 func (f *ciFlags) BeforeResolve(ctx *kong.Context) error {
-	name := ""
+	name, found := "", false
 	for _, flag := range ctx.Flags() {
 		if flag.Name == "config" {
 			name, _ = ctx.FlagValue(flag).(string)
 		}
 	}
 	if name == "" {
-		name = findConfig()
+		name, found = findConfig(), true
 	}
 	if name == "" {
 		return nil
 	}
-	c, err := readConfig(name, ctx.Model)
+	c, err := readConfig(name, found, ctx.Model)
 	if err == nil {
 		ctx.AddResolver(c)
 	}
@@ -69,7 +77,7 @@ func findConfig() string {
 }
 
 // readConfig reads a configuration file: a mapping of flags to values, with mappings for single commands.
-func readConfig(name string, app *kong.Application) (*configFile, error) {
+func readConfig(name string, found bool, app *kong.Application) (*configFile, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err // it has the name
@@ -92,7 +100,7 @@ func readConfig(name string, app *kong.Application) (*configFile, error) {
 			}
 		}
 	}
-	c := &configFile{name: name, settings: map[string]map[string]*yaml.Node{}}
+	c := &configFile{name: name, found: found, settings: map[string]map[string]*yaml.Node{}}
 	if document.Kind == 0 { // empty
 		return c, nil
 	}
@@ -121,6 +129,8 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 			fail(key, "unknown setting %q: crdeval %s has no such flag", key.Value, command)
 		case flag == nil:
 			fail(key, "unknown setting %q: neither check nor admit has such a flag", key.Value)
+		case c.found && needsTrust(key.Value):
+			fail(key, "%s can only be set by a flag, a variable or a file of --config", key.Value)
 		case value.Kind == yaml.SequenceNode && !flag.IsSlice():
 			fail(key, "%s must be a single value", key.Value)
 		case value.Kind != yaml.ScalarNode && value.Kind != yaml.SequenceNode, value.Tag == "!!null",

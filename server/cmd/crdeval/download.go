@@ -24,9 +24,9 @@ const (
 
 func isURL(name string) bool { return strings.HasPrefix(name, "https://") }
 
-// downloader reads files of CRDs by HTTPS. It keeps them in a folder: their content by its SHA-256, and for each URL the
-// last response, for a conditional request. A URL with the fragment sha256=HEX is pinned: its cached content needs no
-// request.
+// downloader reads files of CRDs by HTTPS. It keeps them in a folder: their content by its SHA-256, and for each URL
+// the last response, for a conditional request. A URL with the fragment sha256=HEX is pinned: its cached content needs
+// no request.
 type downloader struct {
 	client *http.Client
 	folder string // "" for crdeval/crds below the cache directory of the user

@@ -12,8 +12,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// fileFilter recognises files of a repository that are not manifests: files that --exclude matches, templates and values
-// of Helm charts, kustomizations and their patches. A nil filter recognises none. Its paths are absolute.
+// fileFilter recognises files of a repository that are not manifests: files that --exclude matches, templates and
+// values of Helm charts, kustomizations and their patches. A nil filter recognises none. Its paths are absolute.
 type fileFilter struct {
 	root, working string
 	exclude       []string
@@ -87,7 +87,8 @@ func (f *fileFilter) recognise(file string) skippedFile {
 		switch parent := filepath.Dir(dir); {
 		case filepath.Base(dir) == "templates" && f.isChart(parent):
 			return skippedFile{kind: "Helm template", reason: "template of the Helm chart " + f.show(parent)}
-		case filepath.Base(dir) == "ci" && f.isChart(parent) && strings.HasSuffix(strings.TrimSuffix(base, filepath.Ext(base)), "values"):
+		case filepath.Base(dir) == "ci" && f.isChart(parent) &&
+			strings.HasSuffix(strings.TrimSuffix(base, filepath.Ext(base)), "values"):
 			return skippedFile{kind: "Helm chart file", reason: "part of a Helm chart"}
 		case parent == dir, dir == f.root:
 			return f.uses[file]
@@ -139,8 +140,8 @@ func (f *fileFilter) show(path string) string {
 	return path
 }
 
-// unreadableTemplate reports whether a file is a template: it contains {{, and cannot be read. A string of a manifest can
-// contain {{ too.
+// unreadableTemplate reports whether a file is a template: it contains {{, and cannot be read. A string of a manifest
+// can contain {{ too.
 func unreadableTemplate(content []byte, sources []*source) bool {
 	return bytes.Contains(content, []byte("{{")) &&
 		slices.ContainsFunc(sources, func(s *source) bool { return s.Err != nil })

@@ -67,7 +67,8 @@ func (p *problem) at() string {
 
 // violation returns p with the content of a violation.
 func (p problem) violation(v *crdevalv1.Violation) problem {
-	p.text, p.hint, p.pointer, p.schemaPointer = violationText(v), v.GetHint().GetText(), v.GetPointer(), v.GetSchemaPointer()
+	p.text, p.hint = violationText(v), v.GetHint().GetText()
+	p.pointer, p.schemaPointer = v.GetPointer(), v.GetSchemaPointer()
 	p.rule = v.GetRule().GetRule()
 	p.kind = cmp.Or(v.GetType(), otherViolation)
 	if v.GetRule() != nil {
@@ -92,7 +93,8 @@ func (p problem) with(l level, kind, text string) problem {
 
 // problems returns the problems of a CRD or of conversion rules.
 func (j *crdReport) problems() (list []problem) {
-	p := problem{location: j.location, line: cmp.Or(j.Line, j.source.Line()), level: levelError, document: cmp.Or(j.Name, j.source.title())}
+	p := problem{location: j.location, line: cmp.Or(j.Line, j.source.Line()), level: levelError}
+	p.document = cmp.Or(j.Name, j.source.title())
 	if j.source.Number == 0 { // an unreadable file
 		p.line, p.document = j.Line, j.File
 	}
