@@ -39,6 +39,8 @@ var rank = map[string]int{
 	"engine/internal/definition": 10,
 	"engine/internal/admission":  9,
 	"engine":                     11,
+	"engine/suite":               12,
+	"engine/crdevaltest":         13,
 
 	"engine/internal/rule/celenv":    2,
 	"engine/internal/rule/celparse":  1,
