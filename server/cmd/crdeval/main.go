@@ -3,8 +3,9 @@
 //
 // Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
 // admit_batches.go sends them, and admit_text.go, admit_junit.go and admit_objects.go print. problems.go has what sarif.go,
-// github.go and summary.go print. source.go finds and reads files, local.go is the service in this process, service.go
-// that of --server.
+// github.go and summary.go print. test_service.go evaluates the writes of tests, test_coverage.go counts the outcomes of
+// rules, test_output.go prints. source.go finds and reads files, local.go is the service in this process, service.go that
+// of --server.
 package main
 
 import (
@@ -34,6 +35,7 @@ type cli struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: gRPC, REST, health and metrics."`
 	Check       checkCommand       `cmd:"" help:"Check CRDs in files as an API server does."`
 	Admit       admitCommand       `cmd:"" help:"Check writes of objects in files as an API server does."`
+	Test        testCommand        `cmd:"" help:"Run test suites of CRDs."`
 	Convert     convertCommand     `cmd:"" help:"Convert objects in files to another version, or check conversion rules."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate stored objects to the storage version of their CRD."`
 	Diff        diffCommand        `cmd:"" help:"Report the changes between CRDs, and what they break."`

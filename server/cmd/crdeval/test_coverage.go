@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// coverage counts the outcomes of the rules of all CRDs of a run. A nil coverage counts nothing.
+type coverage struct {
+	rules   map[ruleKey]*ruleCount
+	omitted int // traces
+}
+
+// ruleKey identifies a rule. Variants of a CRD share it, and so do CRDs in which the rule has another index.
+type ruleKey struct{ crd, version, list, rule string }
+
+// ruleCount has the numbers of values for which a rule was evaluated, was true, and was false or an error.
+type ruleCount struct {
+	SchemaPointer string `json:"schemaPointer"`
+	Rule          string `json:"rule"`
+	Evaluated     int    `json:"evaluated"`
+	Passed        int    `json:"passed"`
+	Failed        int    `json:"failed"`
+}
+
+func newRuleKey(crd, version, pointer, rule string) ruleKey {
+	return ruleKey{crd, version, pointer[:strings.LastIndex(pointer, "/")+1], rule}
+}
+
+// register adds the rules of a CRD.
+func (c *coverage) register(crd string, report *crdevalv1.CrdReport) {
+	if c == nil {
+		return
+	}
+	for _, v := range report.GetVersions() {
+		for _, r := range v.GetRules() {
+			c.count(crd, v.GetVersion().GetName(), r.GetSchemaPointer(), r.GetRule().GetRule())
+		}
+	}
+}
+
+// count returns the count of a rule.
+func (c *coverage) count(crd, version, pointer, rule string) *ruleCount {
+	key := newRuleKey(crd, version, pointer, rule)
+	if c.rules[key] == nil {
+		c.rules[key] = &ruleCount{SchemaPointer: pointer, Rule: rule}
+	}
+	return c.rules[key]
+}
+
+// add counts the outcomes of the rules of a write.
+func (c *coverage) add(crd, version string, traces *crdevalv1.RuleTraces) {
+	c.omitted += int(traces.GetOmitted())
+	for _, t := range traces.GetTraces() {
+		n := c.count(crd, version, t.GetSchemaPointer(), t.GetRule().GetRule())
+		switch t.GetOutcome() {
+		case crdevalv1.RuleOutcome_RULE_OUTCOME_PASSED:
+			n.Evaluated++
+			n.Passed++
+		case crdevalv1.RuleOutcome_RULE_OUTCOME_FAILED, crdevalv1.RuleOutcome_RULE_OUTCOME_ERROR,
+			crdevalv1.RuleOutcome_RULE_OUTCOME_RATCHETED:
+			n.Evaluated++
+			n.Failed++
+		}
+	}
+}
+
+// versionCoverage is the coverage of a version of a CRD.
+type versionCoverage struct {
+	CRD     string       `json:"crd"`
+	Version string       `json:"version"`
+	Rules   []*ruleCount `json:"rules"`
+}
+
+// versions returns the coverage of each version with rules.
+func (c *coverage) versions() (all []*versionCoverage) {
+	keys := slices.SortedFunc(maps.Keys(c.rules), func(a, b ruleKey) int {
+		return cmp.Or(cmp.Compare(a.crd, b.crd), cmp.Compare(a.version, b.version),
+			cmp.Compare(c.rules[a].SchemaPointer, c.rules[b].SchemaPointer), cmp.Compare(a.rule, b.rule))
+	})
+	for _, key := range keys {
+		last := len(all) - 1
+		if last < 0 || all[last].CRD != key.crd || all[last].Version != key.version {
+			all = append(all, &versionCoverage{CRD: key.crd, Version: key.version})
+			last++
+		}
+		all[last].Rules = append(all[last].Rules, c.rules[key])
+	}
+	return all
+}
+
+// missing says which outcome the rule never had, "" if it had both.
+func (n *ruleCount) missing() string {
+	switch {
+	case n.Evaluated == 0:
+		return "never evaluated"
+	case n.Failed == 0:
+		return "never failed"
+	case n.Passed == 0:
+		return "never passed"
+	}
+	return ""
+}
+
+// text returns lines about the rules that never had an outcome.
+func (c *coverage) text() string {
+	var lines []string
+	for _, v := range c.versions() {
+		counts := map[string]int{}
+		var rules []string
+		for _, n := range v.Rules {
+			missing := n.missing()
+			if counts[missing]++; missing != "" {
+				rules = append(rules, fmt.Sprintf("  %s: %s: %s", n.SchemaPointer, missing, strings.Join(strings.Fields(n.Rule), " ")))
+			}
+		}
+		lines = append(lines, fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
+			v.CRD, v.Version, counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
+			counts["never passed"]))
+		lines = append(lines, rules...)
+	}
+	if c.omitted > 0 {
+		lines = append(lines, fmt.Sprintf("coverage: %s of rules were not counted: too many values in an object",
+			counted(c.omitted, "evaluation")))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/suite"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// evaluators are the services of a run, by their CRDs. Many suites have the same CRDs.
+type evaluators struct {
+	flags    *serviceFlags
+	kept     map[string]*suiteEvaluator
+	coverage *coverage // nil: rules are not traced
+}
+
+// maxEvaluators bounds the services that are kept between suites.
+const maxEvaluators = 8
+
+// trim closes the services if there are many. No evaluator may be in use.
+func (e *evaluators) trim() {
+	if len(e.kept) > maxEvaluators {
+		e.close()
+	}
+}
+
+func (e *evaluators) close() {
+	for _, of := range e.kept {
+		of.close()
+	}
+	e.kept = nil
+}
+
+// open returns an evaluator for the CRDs of files.
+func (e *evaluators) open(ctx context.Context, files []suite.CRDs) (suite.Evaluator, error) {
+	var key string
+	for _, f := range files {
+		key += f.File + "\x00" + string(f.Text) + "\x00"
+	}
+	if known := e.kept[key]; known != nil {
+		return known, nil
+	}
+	s, err := e.flags.connect()
+	if err != nil {
+		return nil, err
+	}
+	of := &suiteEvaluator{service: s, names: map[groupKind]string{}, coverage: e.coverage}
+	for _, f := range files {
+		if err := of.register(ctx, f); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	if e.kept == nil {
+		e.kept = map[string]*suiteEvaluator{}
+	}
+	e.kept[key] = of
+	return of, nil
+}
+
+// suiteEvaluator evaluates the tests of a suite with a service.
+type suiteEvaluator struct {
+	*service
+	names    map[groupKind]string // of the CRDs of the suite
+	coverage *coverage
+}
+
+// register registers the CRDs of a file.
+func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
+	for _, s := range sourcesOf(f.File, manifests.Split(f.Text)) {
+		if !s.isCRD() && s.Err == nil {
+			continue
+		}
+		switch j := e.registerCRD(ctx, s, s.established()); {
+		case j.Error != "":
+			return &suite.Error{File: f.File, Line: max(j.Line, s.Line()), Message: j.Error}
+		case !j.Accepted:
+			report, line := j.Report.message, s.Line()
+			if list := report.GetViolations(); len(list) > 0 {
+				line = max(line, int(list[0].GetPosition().GetLine()))
+			}
+			return &suite.Error{File: f.File, Line: line, Message: "the CRD is rejected: " + report.GetRejection().GetMessage()}
+		case e.names[groupKind{s.crd.group, s.crd.kind}] == "":
+			e.coverage.register(j.Name, j.Report.message)
+			e.names[groupKind{s.crd.group, s.crd.kind}] = j.Name
+		}
+	}
+	return nil
+}
+
+// Admit evaluates a write.
+func (e *suiteEvaluator) Admit(
+	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
+) (*suite.Answer, error) {
+	sent := &crdevalv1.EvaluationItem{Crd: e.names[groupKind{groupOf(apiVersion), kind}], Subresource: item.Subresource}
+	if e.local != nil && sent.GetCrd() == "" {
+		return nil, fmt.Errorf("the suite has no CRD for %s (%s)", kind, apiVersion)
+	}
+	if item.Patch != nil {
+		sent.Patch = &crdevalv1.ObjectPatch{Type: patchTypes[item.Patch.Type], Patch: toDocument(item.Patch.Document)}
+	} else {
+		sent.Object = toDocument(item.Object)
+	}
+	if !item.OldObject.Absent() {
+		sent.OldObject = toDocument(item.OldObject)
+	}
+	options := crdeval.AdmitOptions{Evaluation: &crdevalv1.EvaluationOptions{
+		FieldValidation: fieldValidations[o.FieldValidation], CompleteMetadata: o.CompleteMetadata}}
+	if e.coverage != nil {
+		options.Evaluation.Trace = crdevalv1.TraceMode_TRACE_MODE_ALL
+	}
+	results, err := e.With(e.inline...).AdmitItems(ctx, []*crdevalv1.EvaluationItem{sent}, options)
+	if err == nil {
+		err = results[0].Err
+	}
+	if err != nil {
+		return nil, e.manifestError(err)
+	}
+	v := results[0].Verdict
+	if e.coverage != nil && sent.GetCrd() != "" {
+		e.coverage.add(sent.GetCrd(), versionOf(apiVersion), v.GetRuleTraces())
+	}
+	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Warnings: v.GetWarnings(),
+		Object: v.GetObject().GetJson()}
+	for _, of := range v.GetViolations() {
+		a.Violations = append(a.Violations, suite.Violation{
+			Type: of.GetType(), Field: of.GetField(), Message: of.GetMessage(), Pointer: of.GetPointer()})
+	}
+	return a, nil
+}
+
+var patchTypes = map[engine.PatchType]crdevalv1.PatchType{
+	engine.MergePatch: crdevalv1.PatchType_PATCH_TYPE_MERGE, engine.JSONPatch: crdevalv1.PatchType_PATCH_TYPE_JSON,
+}
+
+var fieldValidations = map[engine.FieldValidation]crdevalv1.FieldValidation{
+	engine.FieldValidationStrict: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
+	engine.FieldValidationWarn:   crdevalv1.FieldValidation_FIELD_VALIDATION_WARN,
+	engine.FieldValidationIgnore: crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
+}
