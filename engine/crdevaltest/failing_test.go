@@ -1,0 +1,70 @@
+package crdevaltest_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine/crdevaltest"
+)
+
+// Case is a case of the table of failing tests.
+type Case = crdevaltest.Case
+
+const (
+	crds    = "testdata/crontabs.yaml"
+	cronTab = "{apiVersion: stable.example.com/v1, kind: CronTab, spec: {image: a, replicas: 11}}"
+)
+
+// failing are tests that fail, with a part of their output.
+var failing = map[string]struct {
+	run    func(*testing.T)
+	output string
+}{
+	"suite": {func(t *testing.T) { crdevaltest.Run(t, "testdata/failing.yaml") },
+		"testdata/failing.yaml:3: expected allowed\n" +
+			"got rejected: CronTab.stable.example.com \"test\" is invalid: spec.image: Required value\n" +
+			"violation: testdata/failing.yaml:7: spec.image: Required value"},
+	"no suite":   {func(t *testing.T) { crdevaltest.Run(t, crds) }, "has no suite"},
+	"no file":    {func(t *testing.T) { crdevaltest.Run(t, "testdata/missing.yaml") }, "no such file"},
+	"no CRD":     {func(t *testing.T) { crdevaltest.Load(t, "testdata/missing.yaml") }, "no such file"},
+	"not a CRD":  {func(t *testing.T) { crdevaltest.Load(t, "testdata/suite.yaml") }, "has no CustomResourceDefinition"},
+	"allowed":    {cases(Case{Name: "a", Object: cronTab}), "expected allowed"},
+	"error":      {cases(Case{Name: "a", Object: cronTab, Error: "more than"}), `an error that contains "more than"`},
+	"rejected":   {cases(Case{Name: "a", Object: map[string]any{}, Rejected: true}), "needs apiVersion and kind"},
+	"result":     {cases(Case{Name: "a", Old: cronTab, Patch: "{}", WholeResult: []byte("{}")}), "no such field"},
+	"warnings":   {cases(Case{Name: "a", Old: cronTab, Patch: "{}", Warnings: []string{"w"}}), "a warning that contains"},
+	"validation": {cases(Case{Name: "a", Object: cronTab, FieldValidation: "none"}), "strict or warn or ignore"},
+	"duplicates": {cases(Case{Name: "a", Object: cronTab}, Case{Name: "a", Object: cronTab}), "duplicate name"},
+	"cause": {cases(Case{Name: "a", Object: cronTab, MoreCauses: true,
+		Causes: []crdevaltest.Cause{{Type: "FieldValueRequired", Matches: regexp.MustCompile("x")}}}), "that matches x"},
+	"subresource": {cases(Case{Name: "a", Object: cronTab, Subresource: "status"}), "is an update"},
+	"text":        {cases(Case{Name: "a", Object: "{"}), `case "a": object: `},
+}
+
+func cases(list ...Case) func(*testing.T) {
+	return func(t *testing.T) { crdevaltest.Load(t, crds).Run(t, list) }
+}
+
+var indent = regexp.MustCompile(`\n +`)
+
+// TestFailing runs each failing test in a process of its own, and checks its output.
+func TestFailing(t *testing.T) {
+	if of, ok := failing[os.Getenv("CRDEVALTEST_FAILING")]; ok {
+		of.run(t)
+		return
+	}
+	for name, of := range failing {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFailing$")
+			cmd.Env = append(os.Environ(), "CRDEVALTEST_FAILING="+name)
+			out, err := cmd.CombinedOutput()
+			plain := indent.ReplaceAllString(string(out), "\n")
+			if err == nil || !strings.Contains(plain, of.output) {
+				t.Errorf("%v\n%s\nwant %s", err, plain, of.output)
+			}
+		})
+	}
+}
