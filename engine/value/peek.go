@@ -81,7 +81,7 @@ func PeekList(src []byte) (kind string, items []Span, ok bool) {
 			return "", nil, false
 		}
 		seen[key] = true
-		next := -1
+		var next int
 		switch key {
 		case "kind":
 			kind, next = plainString(src, begin)

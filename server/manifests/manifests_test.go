@@ -86,7 +86,7 @@ func TestPositionsInJSON(t *testing.T) {
 					t.Fatal(err)
 				}
 				own := doc.PositionOf(doc.Field(root, "a"), value.Path{value.Name("a")})
-				at := m.Position("/a", engine.Position(own))
+				at := m.Position("/a", own)
 				doc.Release()
 				lines := strings.Split(content, "\n")
 				if rest := string([]rune(lines[at.Line-1])[at.Column-1:]); !strings.HasPrefix(content[at.Offset:], rest) {
