@@ -54,6 +54,15 @@ func readOpenShift(s *Suite, root node) {
 	}
 }
 
+// required returns the JSON of an object that a test must have.
+func required(of node, fields map[string]node, name string) []byte {
+	if !fields[name].present() {
+		of.wrong("the test has no %s", name)
+		return nil
+	}
+	return embedded(fields[name])
+}
+
 // embedded returns the JSON of an object that is the text of a field, with a name.
 func embedded(n node) []byte {
 	text, _, err := value.YAMLToJSON([]byte(n.text()), limits)
@@ -110,14 +119,14 @@ func olderError(text string) *regexp.Regexp {
 var comparedParts = []string{"spec", "status"}
 
 func onCreate(of node, fields map[string]node) *Test {
-	create := step{title: "the creation", object: always(embedded(fields["initial"])),
+	create := step{title: "the creation", object: always(required(of, fields, "initial")),
 		expect: expectObject(of, fields, "expectedError")}
 	return &Test{Name: fields["name"].text(), Line: of.line(), of: of, steps: []step{create}}
 }
 
 // onUpdate returns a test that creates an object and writes its status, updates the object, and updates its status.
 func onUpdate(of node, fields map[string]node) *Test {
-	initial, updated := embedded(fields["initial"]), embedded(fields["updated"])
+	initial, updated := required(of, fields, "initial"), required(of, fields, "updated")
 	status, newStatus := statusOf(initial), statusOf(updated)
 	patches := fields["initialCRDPatches"].raw
 	steps := []step{{title: "the creation of the initial object", object: always(initial), patches: patches}}

@@ -136,3 +136,14 @@ status: {featureGates: [{enabled: [{name: Colours}], disabled: [{name: Tails}]}]
 		}
 	}
 }
+
+// TestMissingObjects checks the errors of tests without an object.
+func TestMissingObjects(t *testing.T) {
+	_, _, err := Read("s.yaml", []byte("crdName: a.b\ntests:\n  onCreate:\n  - name: a\n  - name: b\n    initial:\n  onUpdate:\n"+
+		"  - name: c\n    initial: '{}'\n"))
+	for _, want := range []string{"s.yaml:4: the test has no initial", "s.yaml:5: the test has no initial", "s.yaml:8: the test has no updated"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

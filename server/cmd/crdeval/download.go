@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,20 @@ const (
 )
 
 func isURL(name string) bool { return strings.HasPrefix(name, "https://") }
+
+// withoutSecrets returns a URL without its user, password and query, which can have a token. It returns other names as
+// they are.
+func withoutSecrets(name string) string {
+	if !isURL(name) {
+		return name
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return "https://…"
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
+}
 
 // downloader reads files of CRDs by HTTPS. It keeps them in a folder: their content by its SHA-256, and for each URL
 // the last response, for a conditional request. A URL with the fragment sha256=HEX is pinned: its cached content needs
@@ -50,7 +65,7 @@ var downloads = downloader{client: &http.Client{
 type downloaded struct{ ETag, SHA256 string }
 
 func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, error) {
-	url, fragment, _ := strings.Cut(name, "#")
+	address, fragment, _ := strings.Cut(name, "#")
 	pin, pinned := strings.CutPrefix(fragment, "sha256=")
 	if fragment != "" && (!pinned || len(pin) != 2*sha256.Size) {
 		return nil, fmt.Errorf("the fragment #%s is not sha256= with %d hexadecimal digits", fragment, 2*sha256.Size)
@@ -63,7 +78,7 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 	if content := d.content(folder, pin); content != nil {
 		return content, nil
 	}
-	entry := filepath.Join(folder, "url-"+hash([]byte(url)))
+	entry := filepath.Join(folder, "url-"+hash([]byte(address)))
 	var last downloaded
 	if text, err := os.ReadFile(entry); err == nil {
 		_ = json.Unmarshal(text, &last) // a damaged entry is replaced
@@ -72,7 +87,7 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 	if cached == nil {
 		last.ETag = ""
 	}
-	content, etag, err := d.get(url, last.ETag, interrupted)
+	content, etag, err := d.get(address, last.ETag, interrupted)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +131,7 @@ func (d *downloader) content(folder, sum string) []byte {
 }
 
 // get sends a request. The content is nil if it still has the etag.
-func (d *downloader) get(url, etag string, interrupted <-chan struct{}) (content []byte, newETag string, err error) {
+func (d *downloader) get(address, etag string, interrupted <-chan struct{}) (content []byte, newETag string, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -126,7 +141,7 @@ func (d *downloader) get(url, etag string, interrupted <-chan struct{}) (content
 		case <-ctx.Done():
 		}
 	}()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -134,6 +149,9 @@ func (d *downloader) get(url, etag string, interrupted <-chan struct{}) (content
 		request.Header.Set("If-None-Match", etag)
 	}
 	answer, err := d.client.Do(request)
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		err = failed.Err // the caller adds the URL
+	}
 	if err != nil {
 		return nil, "", err
 	}

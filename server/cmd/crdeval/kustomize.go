@@ -12,6 +12,7 @@ import (
 // kustomization has the fields of a kustomization that name files which are not resources.
 type kustomization struct {
 	APIVersion            string     `yaml:"apiVersion"`
+	Resources             []string   `yaml:"resources"`
 	Patches               []pathOnly `yaml:"patches"`
 	PatchesStrategicMerge []string   `yaml:"patchesStrategicMerge"`
 	PatchesJSON6902       []pathOnly `yaml:"patchesJson6902"`
@@ -84,5 +85,8 @@ func (f *fileFilter) readKustomization(name string) {
 	}
 	for _, c := range k.HelmCharts {
 		use("kustomize file", "Helm values", append(c.AdditionalValuesFiles, c.ValuesFile)...)
+	}
+	for _, path := range k.Resources { // they are manifests, also if they are the content of a ConfigMap
+		delete(f.uses, filepath.Join(filepath.Dir(name), path))
 	}
 }

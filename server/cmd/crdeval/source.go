@@ -194,6 +194,7 @@ func (r reader) read(f fileContent) fileContent {
 		return f
 	}
 	content, err := r.content(f.name)
+	f.name = withoutSecrets(f.name)
 	if err != nil {
 		f.err = err
 		return f
