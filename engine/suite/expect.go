@@ -105,7 +105,8 @@ type Failure struct {
 	Got      string `json:"got"`
 }
 
-// check returns the differences between the answer and what is expected. A test of another outcome has no others.
+// check returns the differences between the answer and what is expected. If one is allowed and the other is rejected,
+// that is the only difference.
 func (e *expectation) check(a *Answer) (failures []Failure, olderText bool) {
 	add := func(line int, expected, got string) { failures = append(failures, Failure{line, expected, got}) }
 	switch {
@@ -134,7 +135,7 @@ func (e *expectation) check(a *Answer) (failures []Failure, olderText bool) {
 	return failures, olderText
 }
 
-// isOlder reports whether the expected error matches a message only because of older.
+// isOlder reports whether the expected error matches a message only by the pattern older.
 func (e *expectation) isOlder(message string) bool {
 	return !strings.Contains(message, e.errorText) && e.older != nil && e.older.MatchString(message)
 }

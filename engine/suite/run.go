@@ -18,7 +18,7 @@ type Result struct {
 	File string `json:"file"` // of the suite
 	Line int    `json:"line"`
 	Name string `json:"name"`
-	// CRD is the file of the CRD that the test ran with, if a suite runs with several ones in turn.
+	// CRD is the file of the CRD that the test ran with, if the suite runs with several CRDs in turn.
 	CRD    string `json:"crd,omitempty"`
 	Passed bool   `json:"passed"`
 	// OlderText reports that the error matches only except for how older versions of Kubernetes print values.
@@ -62,7 +62,7 @@ func (s *Suite) Run(ctx context.Context, open Open, crds []string, report func(*
 	return errors.Join(errs...)
 }
 
-// of returns an error about a CRD with the suite that needs it.
+// of adds the suite that needs a CRD to an error about the CRD.
 func (s *Suite) of(err error) error {
 	if at := (*Error)(nil); errors.As(err, &at) {
 		return &Error{at.File, at.Line, at.Message + " (for the suite " + s.File + ")"}

@@ -17,9 +17,9 @@ type yamlSorter struct {
 // sortedParent is an open container of the copy, and the next member of the original.
 type sortedParent struct{ node, last, next uint32 }
 
-// sort brings the members of an object, and of those in it, into the order of their keys, as the YAML library prints
-// them. For the container of the root, it sorts the whole document. The nodes from index before, which are those inside,
-// their places and the JSON text get that order too. It returns false if a key occurs twice.
+// sort sorts the members of an object, and of the objects in it, by key, as the YAML library prints them. For the
+// container of the root, it sorts the whole document. The nodes from index before are those inside the object. sort
+// also reorders them, their positions and the JSON text. It returns false if a key occurs twice.
 func (s *yamlScanner) sort(object uint32, before int) bool {
 	o := &s.sorter
 	nodes := s.doc.Nodes

@@ -2,7 +2,7 @@
 //
 //	measure FILE COMMAND ARGUMENT...
 //
-// It is small, because Linux counts the memory of a process that starts another one towards the peak of that one.
+// It uses little memory, because Linux includes the memory of the parent in the peak of the process that it starts.
 package main
 
 import (

@@ -20,12 +20,12 @@ func (m measured) each() measured {
 	return measured{wall: m.wall / n, cpu: m.cpu / n, objects: 1}
 }
 
-// marginal returns the times of each object that a run has more than another run.
+// marginal returns the times of one object, from the difference between a run and a run with fewer objects.
 func (m measured) marginal(fewer measured) measured {
 	return measured{wall: m.wall - fewer.wall, cpu: m.cpu - fewer.cpu, objects: m.objects - fewer.objects}.each()
 }
 
-// ratios prints how many times faster ours is, and compares with the bar, unless it is 0.
+// ratios returns how many times faster ours is. If bar is not 0, the text also says whether the bar is met.
 func ratios(ours, theirs measured, bar float64) string {
 	print := func(what string, ratio float64) string {
 		text := what + " " + times(ratio)
@@ -37,7 +37,7 @@ func ratios(ours, theirs measured, bar float64) string {
 	return "ratio " + print("wall", theirs.wall/ours.wall) + " " + print("CPU", theirs.cpu/ours.cpu)
 }
 
-// met says whether a bar is met.
+// met returns the word for a bar that is met or missed.
 func met(ok bool) string {
 	if ok {
 		return "met"

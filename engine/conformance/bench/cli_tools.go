@@ -63,7 +63,7 @@ func countKubeconform(stdout []byte) (valid, invalid int, err error) {
 	return s.Valid, s.Invalid + s.Errors + s.Skipped, err
 }
 
-// countKubectlValidate reads JSON that usage may follow.
+// countKubectlValidate reads the JSON of kubectl-validate. The usage text may follow it.
 func countKubectlValidate(stdout []byte) (valid, invalid int, err error) {
 	var result map[string][]struct{ Status, Message string }
 	err = json.NewDecoder(bytes.NewReader(stdout)).Decode(&result)

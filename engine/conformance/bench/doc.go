@@ -21,7 +21,7 @@
 //
 //   - register: the registration of a CRD, from the YAML of its manifest until its objects can be evaluated. Ours is
 //     engine.Compile: validation with the report (positions, costs, causes, lowest minors), the canonical manifest and its
-//     digest, the plans. Upstream's is YAMLToJSONStrict and a create as in createHandler: strict decoding, defaults,
+//     digest, and plans. Upstream's is YAMLToJSONStrict and a create as in createHandler: strict decoding, defaults,
 //     conversion, BeforeCreate with its strategy (PrepareForCreate, validation, warnings), encoding for storage, and then
 //     compile for all served versions. No registration reuses anything of an earlier one; only patterns are interned, and
 //     they are compiled when they first match a string. register/largest is the sum of the ten largest manifests of the

@@ -1,9 +1,9 @@
 package schema
 
-// Facts tells what a schema and all schemas below it contain.
+// Facts describes what a schema and all schemas below it contain.
 type Facts struct {
 	// Rules, Defaults and Sets report whether any schema has x-kubernetes-validations, a default (also null), and a list
-	// of type set.  Unsupported is that of the function.
+	// of type set. Unsupported is that of the function.
 	Rules, Defaults, Sets, Unsupported bool
 	// Formats are the distinct formats and their types.
 	Formats map[Format]struct{}

@@ -38,7 +38,7 @@ func (a *admission) register(ctx context.Context, list []*source) (reports []*cr
 		j := a.registerCRD(ctx, s, s.established())
 		reports = append(reports, j)
 		a.given = append(a.given, j)
-		// Of several CRDs for a kind, the first has it.
+		// If several CRDs define a kind, the first is used.
 		if of := (groupKind{s.crd.group, s.crd.kind}); j.Accepted && a.accepted[of] == "" {
 			a.accepted[of] = j.Name
 		}
@@ -142,8 +142,8 @@ func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, 
 	return outcomes, a.validateDecoded(ctx, strict)
 }
 
-// screen takes the verdicts of writes that are allowed without a warning, if only this is printed, and returns the other
-// outcomes. The verdict alone takes half the time of one with the object and its changes.
+// screen sets the verdicts of writes that are allowed without a warning, if the output needs nothing else. It returns
+// the other outcomes. The verdict alone takes half the time of one with the object and its changes.
 func (a *admission) screen(ctx context.Context, list []*outcome) (others []*outcome, _ error) {
 	c := a.command
 	if !slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output) || c.Explain || c.FieldValidation == "ignore" { // pruned fields are printed

@@ -20,8 +20,8 @@ const configName = ".crdeval.yaml"
 // pathFlags are flags with files. In a configuration file, they are relative to its directory.
 var pathFlags = []string{"crds", "old", "patch-file", "summary", "tls-ca", "tls-client-cert", "tls-client-key"}
 
-// needsTrust reports whether only a file of --config can have a setting. A file that is found in a repository comes
-// from its authors: it must not choose which server gets the token, or which file is written.
+// needsTrust reports whether only a file named with --config can have a setting. The authors of a repository write the
+// file that is found in it. It must not choose which server gets the token, or which file is written.
 func needsTrust(flag string) bool {
 	return flag == "server" || flag == "token" || flag == "summary" || strings.HasPrefix(flag, "tls-")
 }
@@ -146,8 +146,8 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 // Validate implements kong.Resolver. readConfig has validated the settings.
 func (c *configFile) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver. Environment variables take precedence over the file, and the settings of a command
-// over those for both.
+// Resolve implements kong.Resolver. Environment variables take precedence over the file. The settings of a command
+// take precedence over those for both commands.
 func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	value := c.settings[""][flag.Name]
 	if of := c.settings[ctx.Selected().Name][flag.Name]; of != nil {

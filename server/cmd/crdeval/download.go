@@ -118,7 +118,7 @@ func (d *downloader) cache() (string, error) {
 	return folder, os.MkdirAll(folder, 0o700)
 }
 
-// content returns the cached content with a SHA-256, or nil if it is missing or damaged.
+// content returns the cached content that has a SHA-256, or nil if it is missing or damaged.
 func (d *downloader) content(folder, sum string) []byte {
 	if len(sum) != 2*sha256.Size {
 		return nil
@@ -130,7 +130,7 @@ func (d *downloader) content(folder, sum string) []byte {
 	return content
 }
 
-// get sends a request. The content is nil if it still has the etag.
+// get sends a request. The content is nil if the etag has not changed.
 func (d *downloader) get(address, etag string, interrupted <-chan struct{}) (content []byte, newETag string, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

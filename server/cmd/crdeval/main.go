@@ -104,7 +104,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(err))
 		return exitError
 	}
-	if command.Selected().Name != "serve" { // which has its own pace
+	if command.Selected().Name != "serve" { // serve sets its own pace
 		pacing, stop := context.WithCancel(ctx)
 		defer stop()
 		go memory.Pace(pacing, heapFloor, heapGrowth)

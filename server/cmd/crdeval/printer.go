@@ -59,7 +59,7 @@ func withSummary(p printer, file, title string, summary func(*tally) string) pri
 	return printers{p, &summaryPrinter{file: file, title: title, root: root, summary: summary}}
 }
 
-// printers print everything several times.
+// printers prints each result with several printers.
 type printers []printer
 
 func (all printers) crd(j *crdReport) error {

@@ -133,7 +133,7 @@ func (p *sarifPrinter) result(of *problem) sarifResult {
 			r.Properties[name] = validText(value)
 		}
 	}
-	// Neither lines nor values, so that it remains the same after changes of other parts of the file.
+	// Lines and values are not included, so that changes of other parts of the file do not change the fingerprint.
 	hash := sha256.New()
 	for _, part := range []string{inRepository(p.root, of.File), of.document, r.RuleID, of.pointer, of.schemaPointer} {
 		fmt.Fprintf(hash, "%d %s\n", len(part), part)

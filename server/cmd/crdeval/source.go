@@ -62,7 +62,7 @@ func readCRD(m *manifests.Manifest) *crdFields {
 	} else {
 		root, err = d.ParseJSON(m.Document.JSON, l)
 	}
-	read := func(node uint32, into any) { _ = json.Unmarshal(d.Raw(node), into) } // what is wrong stays empty
+	read := func(node uint32, into any) { _ = json.Unmarshal(d.Raw(node), into) } // invalid fields stay empty
 	if err == nil {
 		spec := d.Field(root, "spec")
 		read(d.Field(spec, "group"), &f.group)
@@ -146,8 +146,8 @@ type reader struct {
 	urls      bool // crdsAndRules downloads https:// names
 }
 
-// each yields the manifests of files, of the files of directories, and of stdin ("-"), in this order. With an error, it
-// yields a source that only has a File. It reads some files ahead.
+// each yields the manifests of files, of the files of directories, and of stdin ("-"), in this order. If a file
+// has an error, it yields the error with a source that only has a File. It reads some files ahead.
 func (r reader) each(names ...string) iter.Seq2[*source, error] {
 	return func(yield func(*source, error) bool) {
 		for of := range inOrder(r.expand(names), r.read) {
@@ -379,7 +379,7 @@ func readAll(name string, stdin io.Reader, size int64) (content []byte, err erro
 		from = file
 	}
 	var b bytes.Buffer
-	b.Grow(int(min(size, maxFileBytes)) + bytes.MinRead) // so that it does not grow to find the end
+	b.Grow(int(min(size, maxFileBytes)) + bytes.MinRead) // the buffer need not grow to detect EOF
 	n, err := b.ReadFrom(io.LimitReader(from, maxFileBytes+1))
 	if err == nil && n > maxFileBytes {
 		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFileBytes>>20)

@@ -94,7 +94,7 @@ func (c *coverage) versions() (all []*versionCoverage) {
 	return all
 }
 
-// missing says which outcome the rule never had, "" if it had both.
+// missing returns the outcome that the rule never had, or "" if it had both.
 func (n *ruleCount) missing() string {
 	switch {
 	case n.Evaluated == 0:
@@ -107,7 +107,7 @@ func (n *ruleCount) missing() string {
 	return ""
 }
 
-// text returns lines about the rules that never had an outcome.
+// text returns a line for each version, and a line for each rule that lacks an outcome.
 func (c *coverage) text() string {
 	var lines []string
 	for _, v := range c.versions() {

@@ -1,5 +1,5 @@
-// Command echo is a gRPC server that does nothing but to read a message and to send another one of a requested size. The
-// cases unary of cmd/bench compare the server of crdeval with it.
+// Command echo is a gRPC server that reads a message and sends a message of the requested size. The cases unary of
+// cmd/bench compare the server of crdeval with it.
 //
 //	echo localhost:9090 unix:///tmp/echo
 package main

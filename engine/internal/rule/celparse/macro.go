@@ -64,7 +64,7 @@ func (h *helper) new() int64 {
 	return h.id(token{start: int(at.Start), end: int(at.Start)})
 }
 
-// Copy is a doubt: few macros copy.
+// Copy is a doubt: few macros copy expressions.
 func (h *helper) Copy(ast.Expr) ast.Expr { panic(doubt{}) }
 
 func (h *helper) NewLiteral(v ref.Val) ast.Expr           { return factory.NewLiteral(h.new(), v) }

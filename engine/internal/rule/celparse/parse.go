@@ -1,7 +1,7 @@
 // Package celparse parses ordinary CEL expressions. The result equals that of cel-go's parser, with its ids and
-// positions, and takes a tenth of the time. Everything rare is a doubt, and cel-go's parser decides: syntax errors,
-// text beyond ASCII, comments, optional fields and elements, messages, bytes, numbers other than decimal integers, and
-// deep nesting.
+// positions, and takes a tenth of the time. It leaves the following to cel-go's parser: syntax
+// errors, text beyond ASCII, comments, optional fields and elements, messages, bytes, numbers other than decimal
+// integers, and deep nesting. The code calls this a doubt.
 //
 // scan.go splits the text into tokens, parse.go has the grammar, and macro.go expands macros.
 package celparse
@@ -30,7 +30,7 @@ func New(macros []parser.Macro) *Parser {
 	return p
 }
 
-// Parse parses the text of a source. It returns nil in doubt.
+// Parse parses the text of a source. It returns nil if cel-go's parser must parse it.
 func (p *Parser) Parse(text string, source common.Source) (parsed *ast.AST) {
 	if len(text) > longestText || !isASCII(text) {
 		return nil
@@ -54,7 +54,7 @@ func (p *Parser) Parse(text string, source common.Source) (parsed *ast.AST) {
 // longestText is below the length that cel-go's parser accepts, 100,000 code points.
 const longestText = 50_000
 
-// doubt is the panic that ends a parse.
+// doubt is the panic value that ends a parse. cel-go's parser then parses the expression.
 type doubt struct{}
 
 // state is the state of one parse.
@@ -66,7 +66,7 @@ type state struct {
 	nested int   // an upper bound of the depth of cel-go's parser
 }
 
-// mostNested is below cel-go's limit of the depth.
+// mostNested is below cel-go's limit on the nesting depth.
 const mostNested = 200
 
 func (s *state) nest(levels int) {
