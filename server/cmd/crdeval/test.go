@@ -12,7 +12,7 @@ import (
 
 type testCommand struct {
 	Files     []string `arg:"" help:"Files or directories with suites; - for stdin." name:"file"`
-	CRDs      []string `name:"crds" help:"File or directory with CRDs, in addition to those of the suites. For suites in OpenShift's format: instead of those of the project." placeholder:"FILE" sep:"none"`
+	CRDs      []string `name:"crds" help:"File or directory with CRDs, in addition to those of the suites. For suites in OpenShift's format, they replace the CRDs of the project." placeholder:"FILE" sep:"none"`
 	Names     string   `name:"run" help:"Run only the tests whose names match this regular expression." placeholder:"REGEXP"`
 	Output    string   `short:"o" default:"text" enum:"text,json,junit" help:"text; json: a line for each test; junit: a test case for each test."`
 	Coverage  bool     `help:"Also print the rules of the CRDs that were never evaluated, never failed or never passed. With text and json."`
