@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
@@ -19,7 +20,20 @@ type Manifest struct {
 	Err error // why the document cannot be read, an *engine.Error; then the Identity is empty
 
 	at     start
-	source *value.YAMLSource // of the list in YAML that the item was converted from
+	source *listSource // of the list in YAML that the item was converted from
+}
+
+// listSource has the positions in a list in YAML. Its items can be used concurrently.
+type listSource struct {
+	mu     sync.Mutex
+	source *value.YAMLSource
+}
+
+// follow returns the position of a JSON pointer in an item.
+func (l *listSource) follow(item value.Path, pointer string) engine.Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.source.Follow(item, pointer)
 }
 
 // New returns the manifest of a document that is not part of a file.
@@ -46,7 +60,7 @@ func (m *Manifest) path() value.Path { return value.Path{value.Name("items"), va
 // Line returns the line of the file on which the manifest begins, from 1. Comments and markers before it do not count.
 func (m *Manifest) Line() int {
 	if m.source != nil {
-		return m.source.Position(m.path()).Line + m.at.lines
+		return m.source.follow(m.path(), "").Line + m.at.lines
 	}
 	line := m.at.lines
 	for text := range bytes.Lines(m.text()) {
@@ -71,7 +85,7 @@ func (m *Manifest) text() []byte {
 // position in the text of the manifest.
 func (m *Manifest) Position(pointer string, own engine.Position) engine.Position {
 	if m.source != nil {
-		own = m.source.Follow(m.path(), pointer)
+		own = m.source.follow(m.path(), pointer)
 	}
 	if own.Line == 1 && own.Column > 0 {
 		own.Column += m.at.columns

@@ -132,10 +132,10 @@ func (d Document) itemsOfYAML() []Manifest {
 	if !ok {
 		return nil
 	}
-	items := make([]Manifest, 0, len(spans))
+	items, list := make([]Manifest, 0, len(spans)), &listSource{source: source}
 	for i, s := range spans {
 		m := newManifest(engine.JSON(text[s.Begin:s.End]), d.at, i+1)
-		m.source = source
+		m.source = list
 		items = append(items, m)
 	}
 	return items

@@ -3,6 +3,7 @@ package manifests
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
@@ -101,6 +102,23 @@ func TestPositionsInJSON(t *testing.T) {
 		if next != 3 {
 			t.Errorf("%s: %d manifests", content, next)
 		}
+	}
+}
+
+// The items of a list in YAML, which share a source, can be used concurrently.
+func TestItemsConcurrently(t *testing.T) {
+	for _, head := range []string{"kind: List\nitems:\n", "kind: List\nx: [&a 1, *a]\nitems:\n"} {
+		content := head + strings.Repeat("- a: 1\n  b: 2\n", 200)
+		first := strings.Count(head, "\n")
+		var wg sync.WaitGroup
+		for _, m := range Split([]byte(content))[0].Manifests() {
+			wg.Go(func() {
+				if at := m.Position("/b", engine.Position{}); at.Line != first+2*m.Item || m.Line() != at.Line-1 {
+					t.Errorf("item %d is at line %d, and its field at %+v", m.Item, m.Line(), at)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
 
