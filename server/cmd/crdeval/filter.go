@@ -140,9 +140,9 @@ func (f *fileFilter) show(path string) string {
 	return path
 }
 
-// unreadableTemplate reports whether a file is a template: it contains {{, and cannot be read. A string of a manifest
-// can contain {{ too.
+// unreadableTemplate reports whether a file is a template: none of its documents can be read, and it contains {{. A file
+// with a readable document is checked, so that its errors are reported.
 func unreadableTemplate(content []byte, sources []*source) bool {
-	return bytes.Contains(content, []byte("{{")) &&
-		slices.ContainsFunc(sources, func(s *source) bool { return s.Err != nil })
+	readable := func(s *source) bool { return s.Err == nil }
+	return len(sources) > 0 && bytes.Contains(content, []byte("{{")) && !slices.ContainsFunc(sources, readable)
 }
