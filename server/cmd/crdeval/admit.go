@@ -94,7 +94,7 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 
 // Run checks every object of every file.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
-	filter, err := newFilter(c.Exclude)
+	filter, err := newFilter(&c.ciFlags)
 	if err != nil {
 		return err
 	}

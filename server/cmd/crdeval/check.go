@@ -55,7 +55,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	defer service.close()
-	filter, err := newFilter(c.Exclude)
+	filter, err := newFilter(&c.ciFlags)
 	if err != nil {
 		return err
 	}

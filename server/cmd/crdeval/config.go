@@ -101,7 +101,7 @@ func readConfig(name string, found bool, app *kong.Application) (*configFile, er
 		}
 	}
 	c := &configFile{name: name, found: found, settings: map[string]map[string]*yaml.Node{}}
-	if document.Kind == 0 { // empty
+	if document.Kind == 0 || document.Content[0].Tag == "!!null" { // empty
 		return c, nil
 	}
 	return c, errors.Join(c.add("", document.Content[0], flags)...)

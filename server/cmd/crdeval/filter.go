@@ -17,6 +17,7 @@ import (
 type fileFilter struct {
 	root, working string
 	exclude       []string
+	templates     bool            // skip other templates than those of charts
 	charts        map[string]bool // directories, whether they are charts
 	visited       map[string]bool // directories whose kustomization is in uses
 	uses          map[string]skippedFile
@@ -27,15 +28,15 @@ type fileFilter struct {
 // skippedFile is a file that a filter recognises. kind is for counts.
 type skippedFile struct{ name, kind, reason string }
 
-func newFilter(exclude []string) (*fileFilter, error) {
-	for _, pattern := range exclude {
+func newFilter(flags *ciFlags) (*fileFilter, error) {
+	for _, pattern := range flags.Exclude {
 		if !doublestar.ValidatePattern(pattern) {
 			return nil, fmt.Errorf("--exclude: %q is not a glob", pattern)
 		}
 	}
 	working, err := os.Getwd()
 	return &fileFilter{
-		root: repositoryRoot(), working: working, exclude: exclude,
+		root: repositoryRoot(), working: working, exclude: flags.Exclude, templates: flags.Repository,
 		charts: map[string]bool{}, visited: map[string]bool{}, uses: map[string]skippedFile{}, recorded: map[string]bool{},
 	}, err
 }

@@ -51,6 +51,10 @@ func (f *fileFilter) visit(dir string) {
 // readKustomization records a kustomization and the files that it uses, unless it is unreadable, or an object of Flux,
 // which has the same kind in another group.
 func (f *fileFilter) readKustomization(name string) {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return

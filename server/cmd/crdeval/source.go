@@ -200,7 +200,7 @@ func (r reader) read(f fileContent) fileContent {
 		return f
 	}
 	f.sources = sourcesOf(f.name, manifests.Split(content))
-	if r.filter != nil && unreadableTemplate(content, f.sources) {
+	if r.filter != nil && r.filter.templates && unreadableTemplate(content, f.sources) {
 		f.sources, f.skip = nil, skippedFile{kind: "template", reason: "a template: it contains {{ and is not YAML"}
 	}
 	return f
