@@ -42,7 +42,8 @@ import (
 func (m *migration) runCommand() {
 	folder := m.t.TempDir()
 	c := &command{t: m.t, binary: filepath.Join(folder, "crdeval")}
-	build := exec.CommandContext(m.t.Context(), "go", "build", "-o", c.binary, "github.com/crdeval/crdeval/server/cmd/crdeval")
+	build := exec.CommandContext(m.t.Context(), "go", "build", "-o", c.binary, "./server/cmd/crdeval")
+	build.Dir = filepath.Join("..", "..", "..") // the command's own module: this one does not have all its dependencies
 	if out, err := build.CombinedOutput(); err != nil {
 		m.t.Fatalf("%v\n%s", err, out)
 	}
