@@ -81,7 +81,7 @@ func (c *admitCommand) Validate() error {
 func (c *admitCommand) patching() bool { return c.Patch != nil || c.PatchFile != "" }
 
 func (c *admitCommand) printer(ctx context.Context, env environment, a *admission) printer {
-	p := newPrinter(env.stdout, c.Output, "crdeval admit", (*tally).writesSummary)
+	p := newPrinter(env.stdout, c.Output, "admit", (*tally).writesSummary)
 	if c.Output == "text" {
 		p = &textPrinter{w: env.stdout, command: c}
 	}
@@ -89,12 +89,12 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 		messages := &textPrinter{w: env.stderr, command: c}
 		p = &objectsPrinter{ctx: ctx, a: a, w: env.stdout, messages: messages, command: c}
 	}
-	return withSummary(p, c.Summary, "crdeval admit", (*tally).writesSummary)
+	return withSummary(p, c.Summary, "admit", (*tally).writesSummary)
 }
 
 // Run checks every object of every file.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
-	filter, err := newFilter(&c.ciFlags)
+	filter, err := c.filter()
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 		return out.object(o)
 	})
 	meter.end()
-	if total.files = filter.skipped; err == nil {
+	if total.files = filter.Skipped(); err == nil {
 		err = out.close(&total)
 	}
 	if err != nil {

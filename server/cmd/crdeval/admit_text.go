@@ -22,7 +22,7 @@ func (p jsonPrinter) close(t *tally) error {
 		line := struct {
 			location
 			Skipped string `json:"skipped"`
-		}{location{File: s.name}, s.reason}
+		}{location{File: s.Name}, s.Reason}
 		if err := json.NewEncoder(p.w).Encode(line); err != nil {
 			return err
 		}

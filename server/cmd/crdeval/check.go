@@ -55,7 +55,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	defer service.close()
-	filter, err := newFilter(&c.ciFlags)
+	filter, err := c.filter()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 			return err
 		}
 	}
-	total.files = filter.skipped
+	total.files = filter.Skipped()
 	if err := out.close(&total); err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 }
 
 func (c *checkCommand) printer(env environment) printer {
-	p := newPrinter(env.stdout, c.Output, "crdeval check", (*tally).crdSummary)
+	p := newPrinter(env.stdout, c.Output, "check", (*tally).crdSummary)
 	if c.Output == "text" {
 		p = &checkPrinter{w: env.stdout, verbose: c.Verbose}
 	}
-	return withSummary(p, c.Summary, "crdeval check", (*tally).crdSummary)
+	return withSummary(p, c.Summary, "check", (*tally).crdSummary)
 }
 
 // checkPrinter prints the reports of CRDs as text.

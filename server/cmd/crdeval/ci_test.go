@@ -18,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/crdeval/crdeval/engine/testenv"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 // TestCI runs the scripts in testdata/ci.
@@ -71,7 +72,19 @@ func sameFingerprints(ts *testscript.TestScript, _ bool, args []string) {
 
 // sarifResults prints a line for each result of a log, with the text of its file at its position: results LOG.
 func sarifResults(ts *testscript.TestScript, _ bool, args []string) {
-	var log sarifLog
+	var log struct {
+		Runs []struct {
+			Results []struct {
+				RuleID    string
+				Locations []struct {
+					Physical struct {
+						Artifact struct{ URI string } `json:"artifactLocation"`
+						Region   struct{ StartLine, StartColumn int }
+					} `json:"physicalLocation"`
+				}
+			}
+		}
+	}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &log))
 	for _, r := range log.Runs[0].Results {
 		at := r.Locations[0].Physical
@@ -147,14 +160,14 @@ func sarifSchemaOf(t *testing.T) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id := document.(map[string]any)["id"]; id != sarifSchema {
-		t.Fatalf("the schema has the id %v, but logs name %s", id, sarifSchema)
+	if id := document.(map[string]any)["id"]; id != report.SARIFSchema {
+		t.Fatalf("the schema has the id %v, but logs name %s", id, report.SARIFSchema)
 	}
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource(sarifSchema, document); err != nil {
+	if err := compiler.AddResource(report.SARIFSchema, document); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := compiler.Compile(sarifSchema)
+	schema, err := compiler.Compile(report.SARIFSchema)
 	if err != nil {
 		t.Fatal(err)
 	}

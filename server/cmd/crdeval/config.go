@@ -12,6 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // configName is the name of the configuration file of check and admit.
@@ -57,7 +59,7 @@ func (f *ciFlags) BeforeResolve(ctx *kong.Context) error {
 // findConfig returns the configuration file in the working directory or in the nearest parent that has one, up to the
 // root of the repository, or "".
 func findConfig() string {
-	root := repositoryRoot()
+	root := repository.Root()
 	working, err := os.Getwd()
 	if err != nil {
 		return ""
@@ -158,7 +160,7 @@ func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (
 		return nil, nil
 	}
 	text := func(n *yaml.Node) string {
-		if slices.Contains(pathFlags, flag.Name) && n.Value != "-" && !isURL(n.Value) && !filepath.IsAbs(n.Value) {
+		if slices.Contains(pathFlags, flag.Name) && n.Value != "-" && !repository.IsURL(n.Value) && !filepath.IsAbs(n.Value) {
 			return filepath.Join(filepath.Dir(c.name), n.Value)
 		}
 		return n.Value

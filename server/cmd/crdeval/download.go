@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // Limits of a downloaded file of CRDs, in bytes, and of the time for it.
@@ -23,12 +25,10 @@ const (
 	downloadTimeout  = 30 * time.Second
 )
 
-func isURL(name string) bool { return strings.HasPrefix(name, "https://") }
-
 // withoutSecrets returns a URL without its user, password and query, which can have a token. It returns other names as
 // they are.
 func withoutSecrets(name string) string {
-	if !isURL(name) {
+	if !repository.IsURL(name) {
 		return name
 	}
 	u, err := url.Parse(name)

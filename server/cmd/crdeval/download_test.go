@@ -89,3 +89,15 @@ func TestCRDsByHTTPS(t *testing.T) {
 	admit(url, exitError, "connection refused")
 	admit(url+"#sha256="+hash(crd), 0, "1 allowed")
 }
+
+// TestURLWithoutSecrets checks what of a URL is printed.
+func TestURLWithoutSecrets(t *testing.T) {
+	for name, want := range map[string]string{
+		"https://user:secret@host:1/a?token=b#sha256=c": "https://host:1/a#sha256=c", "https://host/a": "https://host/a",
+		"https://user:secret@%zz": "https://…", "a?b": "a?b",
+	} {
+		if got := withoutSecrets(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -75,6 +75,7 @@ func TestGolden(t *testing.T) {
 		{"test", "test suites/kites.yaml"},
 		{"test-json", "test suites/kites.yaml -o json"},
 		{"test-junit", "test suites/kites.yaml suites/invalid.yaml -o junit"},
+		{"test-github", "test suites/kites.yaml suites/invalid.yaml -o github"},
 		{"test-run", "test suites/kites.yaml -v --run size.is"},
 		{"test-run-none", "test suites/kites.yaml --run nothing"},
 		{"test-invalid", "test suites/invalid.yaml"},

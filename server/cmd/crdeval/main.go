@@ -2,10 +2,10 @@
 // a service.
 //
 // Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
-// admit_batches.go sends them, and admit_text.go, admit_junit.go and admit_objects.go print. problems.go has what sarif.go,
-// github.go and summary.go print. test_service.go evaluates the writes of tests, test_coverage.go counts the outcomes of
-// rules, test_output.go prints. source.go finds and reads files, local.go is the service in this process, service.go that
-// of --server.
+// admit_batches.go sends them, and admit_text.go and admit_objects.go print. results.go has the results that package
+// report prints. test_service.go evaluates the writes of tests, test_coverage.go counts the outcomes of rules,
+// test_output.go prints. source.go finds and reads files, local.go is the service in this process, service.go that of
+// --server.
 package main
 
 import (

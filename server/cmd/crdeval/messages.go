@@ -2,15 +2,14 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 // inREST is a message of the API. Its JSON is that of the REST API.
@@ -60,15 +59,8 @@ func toDocument(d engine.Document) *crdevalv1.Document {
 	return &crdevalv1.Document{Content: &crdevalv1.Document_Json{Json: d.JSON}}
 }
 
-var controls = regexp.MustCompile(`[^\P{Cc}\n\t]`)
-
 // printable replaces control characters, which come from manifests and could steer a terminal.
-func printable(text []byte) []byte {
-	return controls.ReplaceAllFunc(text, func(c []byte) []byte {
-		r, _ := utf8.DecodeRune(c)
-		return fmt.Appendf(nil, "\\x%02x", r)
-	})
-}
+func printable(text []byte) []byte { return report.Printable(text) }
 
 // counted returns the number with the noun in singular or plural.
 func counted(n int, noun string) string {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // ciFlags are the flags of check and admit for CI systems.
@@ -26,6 +29,11 @@ func (f *ciFlags) skipReason(s *source) string {
 	return ""
 }
 
+// filter returns the filter of the files of a run.
+func (f *ciFlags) filter() (*repository.Filter, error) {
+	return repository.NewFilter(f.Exclude, f.Repository)
+}
+
 // printer prints the results of a run in one format.
 type printer interface {
 	crd(*crdReport) error // of admit: only for a CRD with a message
@@ -33,30 +41,24 @@ type printer interface {
 	close(*tally) error
 }
 
-// newPrinter returns the printer of an output that check and admit share, or nil. title is the name of the command, and
-// summary returns its counts.
-func newPrinter(w io.Writer, output, title string, summary func(*tally) string) printer {
-	root := repositoryRoot()
-	switch output {
-	case "json":
+// newPrinter returns the printer of an output that check and admit share, or nil. counts returns the counts of the
+// command.
+func newPrinter(w io.Writer, output, command string, counts func(*tally) string) printer {
+	if output == "json" {
 		return jsonPrinter{w}
-	case "junit":
-		return &junitPrinter{w: w, title: title}
-	case "sarif":
-		return &sarifPrinter{w: w, root: root, seen: map[string]int{}}
-	case "github":
-		return &githubPrinter{w: w, root: root, summary: summary}
+	}
+	if p := report.New(w, output, program(command)); p != nil {
+		return reportPrinter{p, counts}
 	}
 	return nil
 }
 
 // withSummary returns a printer that also appends a summary to a file, unless its name is empty.
-func withSummary(p printer, file, title string, summary func(*tally) string) printer {
+func withSummary(p printer, file, command string, counts func(*tally) string) printer {
 	if file == "" {
 		return p
 	}
-	root := repositoryRoot()
-	return printers{p, &summaryPrinter{file: file, title: title, root: root, summary: summary}}
+	return printers{p, reportPrinter{report.NewSummary(file, program(command)), counts}}
 }
 
 // printers prints each result with several printers.

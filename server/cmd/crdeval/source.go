@@ -20,6 +20,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // location identifies a manifest of a file.
@@ -142,7 +143,7 @@ func (s *source) errorAt(line int) string {
 type reader struct {
 	env       environment
 	recursive bool // directories include their subdirectories
-	filter    *fileFilter
+	filter    *repository.Filter
 	urls      bool // crdsAndRules downloads https:// names
 }
 
@@ -154,8 +155,8 @@ func (r reader) each(names ...string) iter.Seq2[*source, error] {
 			if of.err != nil && !yield(&source{location: location{File: of.name}}, of.err) {
 				return
 			}
-			if of.skip.kind != "" {
-				r.filter.record(of.name, of.skip)
+			if of.skip.Kind != "" {
+				r.filter.Record(of.skip)
 			}
 			for _, s := range of.sources {
 				if !yield(s, nil) {
@@ -170,7 +171,7 @@ func (r reader) each(names ...string) iter.Seq2[*source, error] {
 type fileContent struct {
 	name    string
 	sources []*source
-	skip    skippedFile // if it is not a manifest
+	skip    repository.Skipped // if it is not a manifest
 	err     error
 }
 
@@ -185,12 +186,18 @@ func (r reader) expand(names []string) (all []fileContent) {
 			all = append(all, fileContent{name: file})
 		}
 	}
-	r.filter.mark(all)
+	var read []string
+	for i := range all {
+		read = append(read, all[i].name)
+	}
+	for i, skip := range r.filter.Recognise(read) {
+		all[i].skip = skip
+	}
 	return all
 }
 
 func (r reader) read(f fileContent) fileContent {
-	if f.err != nil || f.skip.kind != "" {
+	if f.err != nil || f.skip.Kind != "" {
 		return f
 	}
 	content, err := r.content(f.name)
@@ -200,15 +207,17 @@ func (r reader) read(f fileContent) fileContent {
 		return f
 	}
 	f.sources = sourcesOf(f.name, manifests.Split(content))
-	if r.filter != nil && r.filter.templates && unreadableTemplate(content, f.sources) {
-		f.sources, f.skip = nil, skippedFile{kind: "template", reason: "a template: it contains {{ and is not YAML"}
+	if readable := func(s *source) bool { return s.Err == nil }; !slices.ContainsFunc(f.sources, readable) {
+		if f.skip = r.filter.Template(f.name, content); f.skip.Kind != "" {
+			f.sources = nil
+		}
 	}
 	return f
 }
 
 // content returns the content of a file.
 func (r reader) content(name string) ([]byte, error) {
-	if r.urls && isURL(name) {
+	if r.urls && repository.IsURL(name) {
 		return downloads.read(name, r.env.interrupted)
 	}
 	return readFile(name, r.env)
@@ -252,7 +261,7 @@ func (r reader) crds(names ...string) (all []*source, _ error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(list) == 0 && !r.filter.skips(name) {
+		if len(list) == 0 && !r.filter.Skips(name) {
 			return nil, errNoCRDIn(name)
 		}
 		all = append(all, list...)
@@ -280,7 +289,7 @@ func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
 				crds = append(crds, s)
 			}
 		}
-		if len(crds)+len(rules) == before && !r.filter.skips(name) {
+		if len(crds)+len(rules) == before && !r.filter.Skips(name) {
 			return nil, nil, errNoCRDIn(name)
 		}
 	}

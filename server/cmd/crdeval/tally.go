@@ -6,13 +6,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // tally counts the results of a run.
 type tally struct {
 	crds, rules, objects counts         // rules are sets of conversion rules
 	skipped              map[string]int // documents, by kind
-	files                []skippedFile
+	files                []repository.Skipped
 	rejected             string // the word for a negative result; default: rejected
 	evaluated            string // the word for what is done with a document; default: checked
 }
@@ -64,7 +66,7 @@ func (t *tally) filesSummary() string {
 	}
 	kinds := map[string]int{}
 	for _, f := range t.files {
-		kinds[f.kind]++
+		kinds[f.Kind]++
 	}
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -83,7 +85,7 @@ func (t *tally) skippedLines(verbose bool) string {
 	var b strings.Builder
 	for _, f := range t.files {
 		if verbose {
-			fmt.Fprintf(&b, "%s: skipped: %s\n", f.name, f.reason)
+			fmt.Fprintf(&b, "%s: skipped: %s\n", f.Name, f.Reason)
 		}
 	}
 	return string(printable([]byte(b.String())))

@@ -8,13 +8,14 @@ import (
 	"regexp"
 
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 type testCommand struct {
 	Files     []string `arg:"" help:"Files or directories with suites; - for stdin." name:"file"`
 	CRDs      []string `name:"crds" help:"File or directory with CRDs, in addition to those of the suites. For suites in OpenShift's format, they replace the CRDs of the project." placeholder:"FILE" sep:"none"`
 	Names     string   `name:"run" help:"Run only the tests whose names match this regular expression." placeholder:"REGEXP"`
-	Output    string   `short:"o" default:"text" enum:"text,json,junit" help:"text; json: a line for each test; junit: a test case for each test."`
+	Output    string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each test; junit: a test case for each test; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
 	Coverage  bool     `help:"Also print the rules of the CRDs that were never evaluated, never failed or never passed. With text and json."`
 	Recursive bool     `short:"R" help:"Include subdirectories of directories."`
 	Verbose   bool     `short:"v" help:"With text output, also list the tests that passed and the files without suites."`
@@ -41,7 +42,7 @@ func (c *testCommand) Validate() (err error) {
 	if isStdinTwice(c.Files) {
 		return errStdinTwice
 	}
-	if c.Coverage && c.Output == "junit" {
+	if c.Coverage && c.Output != "text" && c.Output != "json" {
 		return errors.New("--coverage needs -o text or json")
 	}
 	if c.names, err = regexp.Compile(c.Names); err != nil {
@@ -60,10 +61,10 @@ func (c *testCommand) Run(ctx context.Context, env environment) error {
 	switch c.Output {
 	case "json":
 		run.out = &testJSON{w: env.stdout}
-	case "junit":
-		run.out = &testJUnit{junitPrinter{w: env.stdout}}
-	default:
+	case "text":
 		run.out = &testText{w: env.stdout, verbose: c.Verbose}
+	default:
+		run.out = testReport{report.New(env.stdout, c.Output, program("test"))}
 	}
 	files := reader{env: env, recursive: c.Recursive}
 	for _, name := range c.Files {

@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/suite"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 // testText prints the tests that failed as text.
@@ -48,7 +47,8 @@ func (p *testText) fail(file string, line int, message string) {
 
 func (p *testText) note(text string) { p.print("%s", text) }
 
-func (p *testText) close(r *testRun) error {
+// counts returns the numbers of tests by their result.
+func (r *testRun) counts() string {
 	text := fmt.Sprintf("%s, %s: %d passed, %d failed", counted(r.suites, "suite"), counted(r.total.Tests, "test"),
 		r.total.Passed, r.total.Failed)
 	if n := r.invalid + r.total.Errors; n > 0 {
@@ -57,10 +57,14 @@ func (p *testText) close(r *testRun) error {
 	if n := r.total.OlderTexts; n > 0 {
 		text += fmt.Sprintf("; %s with values in the text of an older Kubernetes", counted(n, "expected error"))
 	}
+	return text
+}
+
+func (p *testText) close(r *testRun) error {
 	if c := r.evaluators.coverage; c != nil && len(c.rules) > 0 {
 		p.print("%s", c.text())
 	}
-	p.print("%s", text)
+	p.print("%s", r.counts())
 	return nil
 }
 
@@ -86,32 +90,33 @@ func (p *testJSON) close(r *testRun) error {
 	return nil
 }
 
-// testJUnit prints a JUnit report: a suite for each file, a case for each test.
-type testJUnit struct{ junitPrinter }
+// testReport prints a report for a CI system: a result for each test.
+type testReport struct{ report.Printer }
 
-func (p *testJUnit) result(r *suite.Result) {
-	c := junitCase{Name: cmp.Or(r.Name, r.File), Class: r.CRD, File: r.File, Line: r.Line}
-	var failed *crdevalv1.Rejection
-	var lines []string
-	if !r.Passed && r.Error == "" {
-		failed = &crdevalv1.Rejection{Message: "expected " + r.Failures[0].Expected, Reason: "failed"}
-		lines = []string{r.Text()}
+func (p testReport) result(r *suite.Result) {
+	of := &report.Result{File: r.File, Line: r.Line, Name: cmp.Or(r.Name, r.File), Class: r.CRD, Error: r.Error}
+	add := func(line int, kind, text string) {
+		of.Problems = append(of.Problems, report.Problem{File: r.File, Line: cmp.Or(line, r.Line), Level: report.LevelError,
+			Kind: kind, Document: of.Name, Text: text})
 	}
-	p.add(c, "", r.Error, fmt.Sprintf("%s:%d", r.File, r.Line), failed, lines)
+	switch {
+	case r.Error != "":
+		add(r.Line, report.NotChecked, r.Error)
+	case !r.Passed:
+		of.Failed, of.Reason, of.Message, of.Details = true, "failed", "expected "+r.Failures[0].Expected, r.Text()
+		for _, f := range r.Failures {
+			add(f.Line, report.TestFailed, "expected "+f.Expected+", got "+f.Got)
+		}
+	}
+	_ = p.Add(of)
 }
 
-func (p *testJUnit) fail(file string, line int, message string) {
+func (p testReport) fail(file string, line int, message string) {
 	p.result(&suite.Result{File: file, Line: line, Error: message})
 }
 
-func (p *testJUnit) note(string) {}
+func (p testReport) note(string) {}
 
-func (p *testJUnit) close(*testRun) error {
-	p.report.XMLName.Local, p.report.Name = "testsuites", "crdeval test"
-	text, err := xml.MarshalIndent(p.report, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.w, "%s%s\n", xml.Header, text)
-	return err
+func (p testReport) close(r *testRun) error {
+	return p.Close(&report.Run{Counts: r.counts(), Errors: r.invalid + r.total.Errors})
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"crypto/sha256"
@@ -9,7 +9,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // Parts of a SARIF 2.1.0 log. The comments of the specification apply.
@@ -41,7 +42,7 @@ type (
 		Configuration    sarifSeverity `json:"defaultConfiguration"`
 	}
 	sarifSeverity struct {
-		Level level `json:"level"`
+		Level Level `json:"level"`
 	}
 	sarifMessage struct {
 		Text     string `json:"text"`
@@ -52,14 +53,14 @@ type (
 		Notifications       []sarifNotification `json:"toolExecutionNotifications,omitempty"`
 	}
 	sarifNotification struct {
-		Level     level           `json:"level"`
+		Level     Level           `json:"level"`
 		Message   sarifMessage    `json:"message"`
-		Locations []sarifLocation `json:"locations"`
+		Locations []sarifLocation `json:"locations,omitempty"`
 	}
 	sarifResult struct {
 		RuleID       string            `json:"ruleId"`
 		RuleIndex    int               `json:"ruleIndex"`
-		Level        level             `json:"level"`
+		Level        Level             `json:"level"`
 		Message      sarifMessage      `json:"message"`
 		Locations    []sarifLocation   `json:"locations"`
 		Fingerprints map[string]string `json:"partialFingerprints"`
@@ -82,52 +83,45 @@ type (
 	}
 )
 
-const (
-	sarifSchema     = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-	fingerprintName = "crdevalProblem/v1"
-)
+// SARIFSchema is the URL of the schema of logs.
+const SARIFSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+// fingerprintName is the name of the partial fingerprint.
+const fingerprintName = "crdevalProblem/v1"
 
 // sarifPrinter prints a SARIF log at the end of the run.
 type sarifPrinter struct {
-	w       io.Writer
-	root    string
-	results []sarifResult
-	skipped []sarifNotification
-	seen    map[string]int // results by their fingerprint
+	w             io.Writer
+	of            Program
+	results       []sarifResult
+	notifications []sarifNotification
+	seen          map[string]int // results by their fingerprint
 }
 
-func (p *sarifPrinter) crd(j *crdReport) error {
-	p.add(j.problems(), problem{location: j.location, line: j.source.Line()}, j.Skipped)
+// Add implements Printer.
+func (p *sarifPrinter) Add(r *Result) error {
+	if r.Skipped != "" {
+		p.skip(&Problem{File: r.File, Line: r.Line}, r.Skipped)
+		return nil
+	}
+	for i := range r.Problems {
+		p.results = append(p.results, p.result(&r.Problems[i]))
+	}
 	return nil
 }
 
-func (p *sarifPrinter) object(o *outcome) error {
-	p.add(o.problems(), problem{location: o.location, line: o.Line}, o.Skipped)
-	return nil
+func (p *sarifPrinter) skip(at *Problem, reason string) {
+	p.notifications = append(p.notifications, sarifNotification{LevelNote, text("skipped: " + reason), p.locations(at)})
 }
 
-func (p *sarifPrinter) add(list []problem, at problem, skipped string) {
-	if skipped != "" {
-		p.skip(at, skipped)
-		return
-	}
-	for i := range list {
-		p.results = append(p.results, p.result(&list[i]))
-	}
-}
-
-func (p *sarifPrinter) skip(at problem, reason string) {
-	p.skipped = append(p.skipped, sarifNotification{levelNote, text("skipped: " + reason), p.locations(&at)})
-}
-
-func (p *sarifPrinter) result(of *problem) sarifResult {
-	index := indexOfKind(of.kind)
+func (p *sarifPrinter) result(of *Problem) sarifResult {
+	index := indexOfKind(of.Kind)
 	r := sarifResult{
-		RuleID: problemKinds[index].id, RuleIndex: index, Level: of.level,
-		Message: text(of.document + ": " + of.message()), Locations: p.locations(of), Properties: map[string]string{},
+		RuleID: kinds[index].id, RuleIndex: index, Level: of.Level,
+		Message: text(of.Document + ": " + of.message()), Locations: p.locations(of), Properties: map[string]string{},
 	}
 	for name, value := range map[string]string{
-		"pointer": of.pointer, "schemaPointer": of.schemaPointer, "rule": of.rule, "hint": of.hint,
+		"pointer": of.Pointer, "schemaPointer": of.SchemaPointer, "rule": of.Rule, "hint": of.Hint,
 	} {
 		if value != "" {
 			r.Properties[name] = validText(value)
@@ -135,7 +129,7 @@ func (p *sarifPrinter) result(of *problem) sarifResult {
 	}
 	// Lines and values are not included, so that changes of other parts of the file do not change the fingerprint.
 	hash := sha256.New()
-	for _, part := range []string{inRepository(p.root, of.File), of.document, r.RuleID, of.pointer, of.schemaPointer} {
+	for _, part := range []string{repository.Relative(p.of.Root, of.File), of.Document, r.RuleID, of.Pointer, of.SchemaPointer} {
 		fmt.Fprintf(hash, "%d %s\n", len(part), part)
 	}
 	fingerprint := hex.EncodeToString(hash.Sum(nil)[:16])
@@ -144,51 +138,47 @@ func (p *sarifPrinter) result(of *problem) sarifResult {
 	return r
 }
 
-func (p *sarifPrinter) locations(of *problem) []sarifLocation {
-	file := inRepository(p.root, of.File)
+func (p *sarifPrinter) locations(of *Problem) []sarifLocation {
+	file := repository.Relative(p.of.Root, of.File)
 	artifact := sarifArtifact{(&url.URL{Path: file}).String(), "%SRCROOT%"}
-	if isURL(file) {
+	if repository.IsURL(file) {
 		artifact = sarifArtifact{file, ""}
 	} else if path.IsAbs(file) {
 		artifact = sarifArtifact{(&url.URL{Scheme: "file", Path: file}).String(), ""}
 	}
 	at := sarifPhysical{Artifact: artifact}
-	if of.line > 0 {
-		at.Region = &sarifRegion{of.line, of.column}
+	if of.Line > 0 {
+		at.Region = &sarifRegion{of.Line, of.Column}
 	}
 	return []sarifLocation{{at}}
 }
 
-// close prints the log.
-func (p *sarifPrinter) close(t *tally) error {
-	for _, s := range t.files {
-		p.skip(problem{location: location{File: s.name}}, s.reason)
+// Close prints the log.
+func (p *sarifPrinter) Close(of *Run) error {
+	for _, s := range of.Skipped {
+		p.skip(&Problem{File: s.Name}, s.Reason)
 	}
-	driver := sarifDriver{Name: "crdeval", Version: version, InformationURI: "https://github.com/crdeval/crdeval"}
-	for _, k := range problemKinds {
-		severity := levelError
-		if k.id == apiWarning || k.id == namesConflict {
-			severity = levelWarning
+	if of.Failure != nil {
+		p.notifications = append(p.notifications, sarifNotification{Level: LevelError, Message: text(of.Failure.Error())})
+	}
+	driver := sarifDriver{Name: "crdeval", Version: p.of.Version, InformationURI: "https://github.com/crdeval/crdeval"}
+	for _, k := range kinds {
+		severity := LevelError
+		if k.id == Warning || k.id == NamesNotAccepted {
+			severity = LevelWarning
 		}
 		help := sarifMessage{strings.ReplaceAll(k.help, "`", ""), k.help}
 		driver.Rules = append(driver.Rules, sarifRule{k.id, text(k.summary), help, sarifSeverity{severity}})
 	}
+	successful := of.Errors == 0 && of.Failure == nil
 	run := sarifRun{
 		Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: append([]sarifResult{}, p.results...),
-		Invocations: []sarifInvocation{{ExecutionSuccessful: t.errors() == 0, Notifications: p.skipped}},
+		Invocations: []sarifInvocation{{ExecutionSuccessful: successful, Notifications: p.notifications}},
 	}
 	encoder := json.NewEncoder(p.w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(sarifLog{sarifSchema, "2.1.0", []sarifRun{run}})
+	return encoder.Encode(sarifLog{SARIFSchema, "2.1.0", []sarifRun{run}})
 }
 
 func text(s string) sarifMessage { return sarifMessage{Text: validText(s)} }
-
-// validText replaces control characters and invalid UTF-8.
-func validText(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return string(printable([]byte(s)))
-}

@@ -1,10 +1,24 @@
-package main
+package report
 
-// problemKind describes a kind of problem. Its id is stable: users refer to it in filters and suppressions.
-type problemKind struct{ id, summary, help string }
+// Kinds of problems. The kind of another violation is its type, such as FieldValueRequired.
+const (
+	Rule             = "x-kubernetes-validations"
+	UnknownField     = "UnknownField"
+	DuplicateField   = "DuplicateField"
+	Rejected         = "Rejected"
+	NamesNotAccepted = "NamesNotAccepted"
+	ConversionRules  = "ConversionRules"
+	Warning          = "Warning"
+	NotChecked       = "NotChecked"
+	TestFailed       = "TestFailed"
+	InternalError    = "InternalError"
+)
 
-// problemKinds are all kinds of problems.
-var problemKinds = []problemKind{
+// kind describes a kind of problem. Its id is stable: users refer to it in filters and suppressions.
+type kind struct{ id, summary, help string }
+
+// kinds are all kinds of problems.
+var kinds = []kind{
 	{"FieldValueRequired", "A required field is missing.",
 		"The schema lists the field in `required`, or the API server needs it. Add the field."},
 	{"FieldValueInvalid", "A value is invalid.",
@@ -23,31 +37,33 @@ var problemKinds = []problemKind{
 	{"FieldValueTooShort", "A value is too short.", "Lengthen the value. The message contains the bound."},
 	{"FieldValueTooMany", "A list or map has too many items.", "The schema limits its size with `maxItems` or `maxProperties`."},
 	{"FieldValueTooFew", "A list or map has too few items.", "The schema needs more items. The message contains the bound."},
-	{otherViolation, "The API server cannot evaluate a value.", "The message has the cause."},
-	{celViolation, "A CEL rule of the CRD is violated.",
+	{InternalError, "The API server cannot evaluate a value.", "The message has the cause."},
+	{Rule, "A CEL rule of the CRD is violated.",
 		"The CRD has the rule in `x-kubernetes-validations`. Run `crdeval admit --explain` to print the values in the rule."},
-	{unknownField, "The schema does not declare a field.",
+	{UnknownField, "The schema does not declare a field.",
 		"`kubectl apply` rejects unknown fields, and API servers prune them. Correct the name, or remove the field. " +
 			"Use `--field-validation` to change how unknown fields are handled."},
-	{duplicateField, "A field occurs twice in the same object.", "Remove one of them. API servers use the last one."},
-	{rejectedDocument, "The API server rejects the document.", "The message is that of the API server."},
-	{namesConflict, "Names of a CRD conflict with those of another CRD.",
+	{DuplicateField, "A field occurs twice in the same object.", "Remove one of them. API servers use the last one."},
+	{Rejected, "The API server rejects the document.", "The message is that of the API server."},
+	{NamesNotAccepted, "Names of a CRD conflict with those of another CRD.",
 		"The API server stores the CRD, but does not serve it under these names. Change the names of one CRD."},
-	{brokenConversion, "Conversion rules do not fit their CRD.",
+	{ConversionRules, "Conversion rules do not fit their CRD.",
 		"The rules name fields that the schemas do not have, lose values, or break a law of conversions."},
-	{apiWarning, "The API server returns a warning.", "The write is allowed. kubectl prints the warning."},
-	{uncheckedFile, "A document could not be checked.",
+	{Warning, "The API server returns a warning.", "The write is allowed. kubectl prints the warning."},
+	{TestFailed, "A test of a CRD fails.",
+		"The answer of the API server differs from the expected one. Correct the CRD or the test."},
+	{NotChecked, "A document could not be checked.",
 		"The file is unreadable, or no CRD of the object is known. Use `--crds` to name the CRDs, `--skip-other-kinds` to " +
 			"skip objects without a CRD, and `--exclude` to skip files."},
 }
 
-// indexOfKind returns the index in problemKinds, and that of rejectedDocument for an unknown kind.
+// indexOfKind returns the index in kinds, and that of Rejected for an unknown kind.
 func indexOfKind(id string) (index int) {
-	for i, k := range problemKinds {
+	for i, k := range kinds {
 		switch k.id {
 		case id:
 			return i
-		case rejectedDocument:
+		case Rejected:
 			index = i
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package repository
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ type files struct {
 }
 
 // visit reads the kustomizations of a directory and of its parents up to the root of the repository.
-func (f *fileFilter) visit(dir string) {
+func (f *Filter) visit(dir string) {
 	for ; !f.visited[dir]; dir = filepath.Dir(dir) {
 		f.visited[dir] = true
 		for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
@@ -50,7 +50,7 @@ func (f *fileFilter) visit(dir string) {
 
 // readKustomization records a kustomization and the files that it uses, unless it is unreadable, or an object of Flux,
 // which has the same kind in another group.
-func (f *fileFilter) readKustomization(name string) {
+func (f *Filter) readKustomization(name string) {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return
@@ -62,15 +62,15 @@ func (f *fileFilter) readKustomization(name string) {
 	var k kustomization
 	var wrongType *yaml.TypeError // the other fields are decoded
 	if err := yaml.Unmarshal(text, &k); err != nil && !errors.As(err, &wrongType) ||
-		k.APIVersion != "" && groupOf(k.APIVersion) != "kustomize.config.k8s.io" {
+		k.APIVersion != "" && !strings.HasPrefix(k.APIVersion, "kustomize.config.k8s.io/") {
 		return
 	}
-	f.uses[name] = skippedFile{kind: "kustomization", reason: "a kustomization"}
+	f.uses[name] = Skipped{Kind: "kustomization", Reason: "a kustomization"}
 	use := func(kind, reason string, paths ...string) {
 		for _, path := range paths {
 			if path != "" && !strings.Contains(path, "\n") { // an inline patch
 				used := filepath.Join(filepath.Dir(name), path)
-				f.uses[used] = skippedFile{kind: kind, reason: reason + " of " + f.show(name)}
+				f.uses[used] = Skipped{Kind: kind, Reason: reason + " of " + f.show(name)}
 			}
 		}
 	}

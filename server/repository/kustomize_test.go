@@ -1,4 +1,4 @@
-package main
+package repository
 
 import (
 	"os"
@@ -13,26 +13,14 @@ func TestKustomizeResources(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := newFilter(&ciFlags{})
+	f, err := NewFilter(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.visit(dir)
 	for name, want := range map[string]string{"crd.yaml": "", "other.yaml": "kustomize file", "kustomization.yaml": "kustomization"} {
-		if got := f.recognise(filepath.Join(dir, name)).kind; got != want {
+		if got := f.recognise(filepath.Join(dir, name)).Kind; got != want {
 			t.Errorf("%s is skipped as %q, want %q", name, got, want)
-		}
-	}
-}
-
-// TestURLWithoutSecrets checks what of a URL is printed.
-func TestURLWithoutSecrets(t *testing.T) {
-	for name, want := range map[string]string{
-		"https://user:secret@host:1/a?token=b#sha256=c": "https://host:1/a#sha256=c", "https://host/a": "https://host/a",
-		"https://user:secret@%zz": "https://…", "a?b": "a?b",
-	} {
-		if got := withoutSecrets(name); got != want {
-			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

@@ -1,9 +1,11 @@
-package main
+package report
 
 import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // maxSummaryRows bounds the table of problems. GitHub rejects summaries of more than 1 MiB.
@@ -11,34 +13,38 @@ const maxSummaryRows = 500
 
 // summaryPrinter appends a summary in Markdown to a file at the end of the run.
 type summaryPrinter struct {
-	file, title, root string
-	summary           func(*tally) string
-	rows              []string
-	omitted           int
+	file    string
+	of      Program
+	rows    []string
+	omitted int
 }
 
-func (p *summaryPrinter) crd(j *crdReport) error  { return p.add(j.problems()) }
-func (p *summaryPrinter) object(o *outcome) error { return p.add(o.problems()) }
+// NewSummary returns a printer that appends a summary in Markdown to a file.
+func NewSummary(file string, of Program) Printer { return &summaryPrinter{file: file, of: of} }
 
-func (p *summaryPrinter) add(list []problem) error {
-	for i := range list {
-		of := list[i]
+// Add implements Printer.
+func (p *summaryPrinter) Add(r *Result) error {
+	for _, of := range r.Problems {
 		if len(p.rows) == maxSummaryRows {
 			p.omitted++
 			continue
 		}
-		of.File = inRepository(p.root, of.File)
-		p.rows = append(p.rows, fmt.Sprintf("| %s | %s | %s | %s |\n", of.level, markdownCode(of.at()),
-			markdownText(of.document), markdownText(truncated(of.message()))))
+		of.File = repository.Relative(p.of.Root, of.File)
+		p.rows = append(p.rows, fmt.Sprintf("| %s | %s | %s | %s |\n", of.Level, markdownCode(of.at()),
+			markdownText(of.Document), markdownText(truncated(of.message()))))
 	}
 	return nil
 }
 
-func (p *summaryPrinter) close(t *tally) error {
+// Close writes the summary.
+func (p *summaryPrinter) Close(of *Run) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n", p.title)
-	for line := range strings.Lines(p.summary(t)) {
+	fmt.Fprintf(&b, "### %s\n\n", p.of.Title)
+	for line := range strings.Lines(of.Counts) {
 		fmt.Fprintf(&b, "%s\n\n", markdownText(strings.TrimSpace(line)))
+	}
+	if of.Failure != nil {
+		fmt.Fprintf(&b, "Error: %s\n\n", markdownText(truncated(of.Failure.Error())))
 	}
 	if len(p.rows) > 0 {
 		b.WriteString("| level | position | document | problem |\n|---|---|---|---|\n")
