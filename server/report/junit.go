@@ -89,7 +89,7 @@ func (p *junitPrinter) Close(of *Run) error {
 		errs = append(errs, p.Add(&Result{File: s.Name, Name: s.Name, Class: s.Kind, Skipped: s.Reason}))
 	}
 	if of.Failure != nil {
-		errs = append(errs, p.Add(&Result{File: p.title, Name: p.title, Error: of.Failure.Error()}))
+		errs = append(errs, p.Add(&Result{File: p.title, Name: p.title, Class: p.title, Error: of.Failure.Error()}))
 	}
 	p.report.XMLName.Local, p.report.Name = "testsuites", p.title
 	text, err := xml.MarshalIndent(p.report, "", "  ")

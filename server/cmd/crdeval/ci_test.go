@@ -23,7 +23,8 @@ import (
 
 // TestCI runs the scripts in testdata/ci.
 func TestCI(t *testing.T) {
-	runScripts(t, "ci", scriptCommands{"exits": exits, "fingerprints": sameFingerprints, "results": sarifResults})
+	runScripts(t, "ci", scriptCommands{"exits": exits, "fingerprints": sameFingerprints, "results": sarifResults,
+		"failures": sarifFailures})
 }
 
 // TestConfigAndEnvironment: environment variables take precedence over the configuration file, and flags over both.
@@ -95,12 +96,43 @@ func sarifResults(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// sarifFailures prints the errors that ended the run of a log: failures LOG. It fails if the log says that the run was
+// successful.
+func sarifFailures(ts *testscript.TestScript, _ bool, args []string) {
+	var log struct {
+		Runs []struct {
+			Results     []any
+			Invocations []struct {
+				ExecutionSuccessful        bool
+				ToolExecutionNotifications []struct {
+					Level   string
+					Message struct{ Text string }
+				}
+			}
+		}
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &log))
+	run := log.Runs[0]
+	if run.Invocations[0].ExecutionSuccessful || run.Results == nil {
+		ts.Fatalf("%+v", run)
+	}
+	n := 0
+	for _, of := range run.Invocations[0].ToolExecutionNotifications {
+		if of.Level == "error" {
+			n++
+			fmt.Fprintln(ts.Stdout(), of.Message.Text)
+		}
+	}
+	fmt.Fprintf(ts.Stdout(), "%d failures\n", n)
+}
+
 // TestSARIFIsValid validates logs against the schema of SARIF 2.1.0.
 func TestSARIFIsValid(t *testing.T) {
 	testenv.E2E(t)
 	schema := sarifSchemaOf(t)
 	check := func(args string) {
-		_, stdout, stderr := invoke(t, "", append(strings.Fields(args), "-o", "sarif")...)
+		command, rest, _ := strings.Cut(args, " ")
+		_, stdout, stderr := invoke(t, "", append([]string{command, "-o", "sarif"}, strings.Fields(rest)...)...)
 		log, err := jsonschema.UnmarshalJSON(strings.NewReader(stdout))
 		if err != nil {
 			t.Fatalf("%s: %v %s", args, err, stderr)
@@ -129,6 +161,7 @@ func TestSARIFIsValid(t *testing.T) {
 		"admit --crds admit-crd.yaml --skip-other-kinds host.yaml",
 		"check --skip-other-kinds -R .",
 		"check again.yaml buoys.yaml rejected.yaml buoys.yaml absent.yaml",
+		"admit --crds absent.yaml host.yaml", "check --kubernetes-minor 3 buoys.yaml", "test suites",
 	} {
 		check(args)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,10 +34,11 @@ type configFile struct {
 	name     string
 	found    bool                             // without --config
 	settings map[string]map[string]*yaml.Node // by command, "" for both, and by flag
+	used     []*yaml.Node                     // keys of the settings that apply to the command
 }
 
-// BeforeResolve implements a hook of kong: it reads the configuration file.
-func (f *ciFlags) BeforeResolve(ctx *kong.Context) error {
+// BeforeResolve implements a hook of kong: it reads the configuration file into c.
+func (f *ciFlags) BeforeResolve(ctx *kong.Context, c *configFile) error {
 	name, found := "", false
 	for _, flag := range ctx.Flags() {
 		if flag.Name == "config" {
@@ -49,11 +51,12 @@ func (f *ciFlags) BeforeResolve(ctx *kong.Context) error {
 	if name == "" {
 		return nil
 	}
-	c, err := readConfig(name, found, ctx.Model)
-	if err == nil {
-		ctx.AddResolver(c)
+	c.name, c.found, c.settings = name, found, map[string]map[string]*yaml.Node{}
+	if err := c.read(ctx.Model); err != nil {
+		return err
 	}
-	return err
+	ctx.AddResolver(c)
+	return nil
 }
 
 // findConfig returns the configuration file in the working directory or in the nearest parent that has one, up to the
@@ -78,18 +81,18 @@ func findConfig() string {
 	}
 }
 
-// readConfig reads a configuration file: a mapping of flags to values, with mappings for single commands.
-func readConfig(name string, found bool, app *kong.Application) (*configFile, error) {
-	text, err := os.ReadFile(name)
+// read reads the file: a mapping of flags to values, with mappings for single commands.
+func (c *configFile) read(app *kong.Application) error {
+	text, err := os.ReadFile(c.name)
 	if err != nil {
-		return nil, err // it has the name
+		return err // it has the name
 	}
 	decoder, document := yaml.NewDecoder(bytes.NewReader(text)), yaml.Node{}
 	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: it has more than one document", name)
+		return fmt.Errorf("%s: it has more than one document", c.name)
 	}
 	flags := map[string]map[string]*kong.Flag{"": {}}
 	for _, command := range app.Children {
@@ -102,11 +105,18 @@ func readConfig(name string, found bool, app *kong.Application) (*configFile, er
 			}
 		}
 	}
-	c := &configFile{name: name, found: found, settings: map[string]map[string]*yaml.Node{}}
 	if document.Kind == 0 || document.Content[0].Tag == "!!null" { // empty
-		return c, nil
+		return nil
 	}
-	return c, errors.Join(c.add("", document.Content[0], flags)...)
+	return errors.Join(c.add("", document.Content[0], flags)...)
+}
+
+// target returns the node that an alias stands for, and other nodes as they are.
+func target(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }
 
 // add adds the settings of a mapping.
@@ -114,15 +124,17 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 	fail := func(n *yaml.Node, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s:%d: %s", c.name, n.Line, fmt.Sprintf(format, args...)))
 	}
-	if mapping.Kind != yaml.MappingNode {
+	if mapping = target(mapping); mapping.Kind != yaml.MappingNode {
 		fail(mapping, "the settings must be a mapping of flags to values")
 		return errs
 	}
 	c.settings[command] = map[string]*yaml.Node{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key, value := mapping.Content[i], mapping.Content[i+1]
+		key, value := target(mapping.Content[i]), target(mapping.Content[i+1])
 		flag := flags[command][key.Value]
 		switch {
+		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
+			fail(key, "a key must be the name of a flag or command, not a list, a mapping or <<")
 		case c.settings[command][key.Value] != nil || command == "" && c.settings[key.Value] != nil:
 			fail(key, "%s is set twice", key.Value)
 		case command == "" && flags[key.Value] != nil:
@@ -136,7 +148,7 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 		case value.Kind == yaml.SequenceNode && !flag.IsSlice():
 			fail(key, "%s must be a single value", key.Value)
 		case value.Kind != yaml.ScalarNode && value.Kind != yaml.SequenceNode, value.Tag == "!!null",
-			slices.ContainsFunc(value.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }):
+			slices.ContainsFunc(value.Content, func(n *yaml.Node) bool { return target(n).Kind != yaml.ScalarNode }):
 			fail(key, "%s must be a value or a list of values", key.Value)
 		default:
 			c.settings[command][key.Value] = value
@@ -159,6 +171,7 @@ func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (
 	if value == nil || slices.ContainsFunc(flag.Envs, isSet) {
 		return nil, nil
 	}
+	c.used = append(c.used, &yaml.Node{Value: flag.Name, Line: value.Line})
 	text := func(n *yaml.Node) string {
 		if slices.Contains(pathFlags, flag.Name) && n.Value != "-" && !repository.IsURL(n.Value) && !filepath.IsAbs(n.Value) {
 			return filepath.Join(filepath.Dir(c.name), n.Value)
@@ -173,7 +186,17 @@ func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (
 	}
 	values := []any{}
 	for _, n := range value.Content {
-		values = append(values, text(n))
+		values = append(values, text(target(n)))
 	}
 	return values, nil
+}
+
+// explain adds to an error about flags where the file sets them.
+func (c *configFile) explain(err error) error {
+	for _, n := range c.used {
+		if named := regexp.MustCompile("--" + n.Value + `([^-\w]|$)`); named.MatchString(err.Error()) {
+			err = fmt.Errorf("%w (%s:%d sets %s)", err, c.name, n.Line, n.Value)
+		}
+	}
+	return err
 }

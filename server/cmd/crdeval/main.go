@@ -21,6 +21,7 @@ import (
 
 	"github.com/crdeval/crdeval/server/app"
 	"github.com/crdeval/crdeval/server/memory"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 // Exit codes. The help of each command describes them.
@@ -60,6 +61,11 @@ type environment struct {
 // errRejected ends a command with exitRejected. The command has printed the reason.
 var errRejected = errors.New("rejected")
 
+// incompleteError ends a command with exitError after it printed all results, because some of them are errors.
+type incompleteError string
+
+func (e incompleteError) Error() string { return string(e) }
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -83,6 +89,8 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		}
 	}()
 	tolerant, unreadable := app.Tolerant()
+	config, out := &configFile{}, &countingWriter{Writer: env.stdout}
+	env.stdout = out
 	parser, err := kong.New(&cli{}, append(append(app.KongOptions(), tolerant...),
 		kong.Name("crdeval"), kong.Vars{"version": versionOfProgram()},
 		kong.Description("Evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does."),
@@ -90,7 +98,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(env),
+		kong.Bind(env, config),
 	)...)
 	if err != nil {
 		fmt.Fprintln(env.stderr, "crdeval:", err)
@@ -101,6 +109,11 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	}
 	command, err := parser.Parse(args)
 	if err = errors.Join(unreadable(), err); err != nil {
+		err = config.explain(err)
+		var usage *kong.ParseError
+		if errors.As(err, &usage) {
+			reportFailure(out, usage.Context, err)
+		}
 		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(err))
 		return exitError
 	}
@@ -115,8 +128,40 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	case errors.Is(err, errRejected):
 		return exitRejected
 	default:
+		err = config.explain(err)
+		reportFailure(out, command, err)
 		fmt.Fprintf(env.stderr, "crdeval: %s\n", printable([]byte(err.Error())))
 		return exitError
+	}
+}
+
+// countingWriter counts the bytes that it writes.
+type countingWriter struct {
+	io.Writer
+	n int
+}
+
+// Write implements io.Writer.
+func (w *countingWriter) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(text)
+	w.n += n
+	return n, err
+}
+
+// reportFailure prints the error that ended a command, if its output is a report without it.
+func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
+	if ctx == nil || ctx.Selected() == nil || errors.As(err, new(incompleteError)) {
+		return
+	}
+	format := ""
+	for _, flag := range ctx.Flags() {
+		if flag.Name == "output" {
+			format, _ = ctx.FlagValue(flag).(string)
+		}
+	}
+	p := report.New(out, format, program(ctx.Selected().Name))
+	if p != nil && (out.n == 0 || format == "github") { // else the report is complete
+		_ = p.Close(&report.Run{Failure: err})
 	}
 }
 

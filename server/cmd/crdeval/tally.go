@@ -126,7 +126,7 @@ func (t *tally) errors() int { return t.crds.errors + t.rules.errors + t.objects
 func (t *tally) result() error {
 	switch n := t.errors(); {
 	case n > 0:
-		return fmt.Errorf("%s could not be %s", counted(n, "document"), cmp.Or(t.evaluated, "checked"))
+		return incompleteError(fmt.Sprintf("%s could not be %s", counted(n, "document"), cmp.Or(t.evaluated, "checked")))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
 	}

@@ -92,7 +92,7 @@ func (c *testCommand) Run(ctx context.Context, env environment) error {
 	}
 	switch {
 	case run.invalid+run.total.Errors > 0:
-		return fmt.Errorf("%s: not all suites and tests ran", counted(run.invalid+run.total.Errors, "error"))
+		return incompleteError(counted(run.invalid+run.total.Errors, "error") + ": not all suites and tests ran")
 	case run.total.Failed > 0:
 		return errRejected
 	}
