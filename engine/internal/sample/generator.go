@@ -15,6 +15,8 @@ type Options struct {
 	Namespaced       bool
 	// Hints name fields and values besides those in the rules of the schema.
 	Hints []*Hint
+	// Plain asks for values that people read easily, instead of values that find errors.
+	Plain bool
 }
 
 // Generator generates objects of one version of a CRD. It is not safe for concurrent use.
@@ -22,8 +24,9 @@ type Generator struct {
 	root    *node
 	options Options
 
-	density int // percent of the optional members that are present
-	left    int // bytes that the current value may still take
+	density int  // percent of the optional members that are present
+	left    int  // bytes that the current value may still take
+	least   bool // only what is required, with plain values
 }
 
 // New returns a Generator. A nil schema declares nothing.
@@ -47,7 +50,9 @@ const maxDepth = 24
 
 // Object returns an object of about 10 kB at most. It probably follows the schema.
 func (g *Generator) Object(r Random) *Tree {
-	g.density, g.left = pick(r, densities), pick(r, sizes)
+	if g.density, g.left = pick(r, densities), pick(r, sizes); g.least {
+		g.density, g.left = 0, 0
+	}
 	o := g.value(r, g.root, 0)
 	if o.Kind != value.Object {
 		o = object()
@@ -61,6 +66,9 @@ func (g *Generator) Object(r Random) *Tree {
 	return head
 }
 
+// plain reports whether values are to be read easily.
+func (g *Generator) plain() bool { return g.options.Plain || g.least }
+
 // named sets the key of a new value.
 func (t *Tree) named(name string) *Tree {
 	t.Key = name
@@ -72,7 +80,7 @@ func (g *Generator) value(r Random, n *node, depth int) *Tree {
 	if n == nil {
 		return g.free(r, 2)
 	}
-	if n.Nullable && len(n.Enum) == 0 && r.chance(4) {
+	if n.Nullable && len(n.Enum) == 0 && !g.plain() && r.chance(4) {
 		return null()
 	}
 	if n = n.choose(r); len(n.Enum) > 0 {
@@ -149,14 +157,14 @@ func (g *Generator) object(r Random, n *node, depth int) *Tree {
 		switch {
 		case n.root && (name == "apiVersion" || name == "kind" || name == "metadata"),
 			n.XEmbeddedResource && o.index(name) >= 0, slices.Contains(n.forbidden, name), len(o.Items) >= most:
-		case len(o.Items) < least, n.root && r.chance(90),
+		case len(o.Items) < least, n.root && !g.least && r.chance(90),
 			g.left > 0 && depth < maxDepth && r.chance(g.density):
 			fill(name)
 		}
 	}
 	slices.SortStableFunc(o.Items, func(a, b *Tree) int { return cmp.Compare(a.Key, b.Key) })
 	g.entries(r, n, o, least, depth)
-	if r.chance(10) {
+	if !g.plain() && r.chance(10) {
 		r.Shuffle(len(o.Items), func(i, j int) { o.Items[i], o.Items[j] = o.Items[j], o.Items[i] })
 	}
 	return o
@@ -175,8 +183,8 @@ func (g *Generator) entries(r Random, n *node, o *Tree, least, depth int) {
 	}
 	count := g.count(r, int64(least), n.MaxProperties, depth)
 	for try := 0; len(o.Items) < count && try < 3*count; try++ {
-		name := pick(r, entryNames)
-		if try >= len(entryNames) {
+		name := pick(r, entryNames[:g.upTo(4, len(entryNames))])
+		if try >= len(entryNames) || g.plain() && try >= 4 {
 			name += strconv.Itoa(try)
 		} else if hinted, ok := n.hintedText(r); ok {
 			name = hinted
@@ -191,12 +199,22 @@ func (g *Generator) entries(r Random, n *node, o *Tree, least, depth int) {
 // entryNames are keys of maps.
 var entryNames = []string{"a", "b", "c", "name", "app.example.com/part", "x-y", "a.b", "A", "0", "key_1", "spec", "ü", "日本"}
 
+// upTo returns the number of elements of a list of values to choose from: the first few if values are to be plain.
+func (g *Generator) upTo(few, all int) int {
+	if g.plain() {
+		return few
+	}
+	return all
+}
+
 // count returns a number of elements or members. It is 0 or the least if no bytes are left.
 func (g *Generator) count(r Random, least int64, most *int64, depth int) int {
 	lo, hi := int(min(max(least, 0), 1<<10)), 4
 	switch {
 	case g.left <= 0 || depth >= maxDepth:
 		hi = 0
+	case g.plain():
+		hi = 2
 	case r.chance(5):
 		hi = 20
 	case g.density < 20:
@@ -206,7 +224,7 @@ func (g *Generator) count(r Random, least int64, most *int64, depth int) int {
 		hi = int(min(int64(hi), *most))
 	}
 	hi = max(lo, hi)
-	if most != nil && *most <= 16 && g.left > 0 && r.chance(5) {
+	if most != nil && *most <= 16 && g.left > 0 && !g.plain() && r.chance(5) {
 		return int(max(*most, 0))
 	}
 	return r.between(lo, hi)

@@ -11,7 +11,10 @@ func (g *Generator) metadata(r Random) *Tree {
 	m := object().named("metadata")
 	m.set("name", g.name(r))
 	if g.options.Namespaced {
-		m.set("namespace", text(pick(r, []string{"default", "ns-1"})))
+		m.set("namespace", text(pick(r, []string{"default", "ns-1"}[:g.upTo(1, 2)])))
+	}
+	if g.plain() {
+		return m
 	}
 	if r.chance(70) {
 		m.set("uid", text(fmt.Sprintf("%08x-0000-4000-8000-%012x", r.Uint32(), r.Uint32())))

@@ -28,7 +28,7 @@ func (g *Generator) number(r Random, n *node, integer bool) *Tree {
 		numberFits(n.Props, t.Text, lo, hi) {
 		return t
 	}
-	if !integer && r.chance(40) {
+	if !integer && !g.plain() && r.chance(40) {
 		for range 4 {
 			if text := pick(r, floats); numberFits(n.Props, text, lo, hi) {
 				return &Tree{Kind: value.Float, Text: text}
@@ -43,13 +43,17 @@ func (g *Generator) number(r Random, n *node, integer bool) *Tree {
 		return number(lo + (hi-lo)/2)
 	}
 	var v int64
-	switch k := r.IntN(10); {
+	k := r.IntN(10)
+	if g.plain() {
+		k = 4 + r.IntN(6)
+	}
+	switch {
 	case k < 2:
 		v = low
 	case k < 4:
 		v = high
 	case k < 6:
-		v = pick(r, integers)
+		v = pick(r, integers[:g.upTo(2, len(integers))])
 	default:
 		v = max(low, 0)
 		if width := high - v; width > 0 {
@@ -211,10 +215,10 @@ func (g *Generator) candidate(r Random, n *node, try int) string {
 	if n.format != format.None {
 		return pick(r, formatTexts[n.format.String()])
 	}
-	if lo == 0 && r.chance(8) {
+	if lo == 0 && !g.plain() && r.chance(8) {
 		return ""
 	}
-	s := pick(r, words)
+	s := pick(r, words[:g.upTo(5, len(words))])
 	if length := utf8.RuneCountInString(s); length >= lo && length <= hi {
 		return s
 	}

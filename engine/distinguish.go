@@ -1,0 +1,391 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/admission"
+	"github.com/crdeval/crdeval/engine/internal/compare"
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/search"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// DefaultTries is the default of DistinguishOptions.Tries.
+const DefaultTries = 1000
+
+// DistinguishOptions select the objects that Distinguish looks for.
+type DistinguishOptions struct {
+	// Version is the version of the objects. Default: the storage version of the first Definition.
+	Version string
+	// Tries bounds the writes that are evaluated until an object is found. 0 is DefaultTries.
+	Tries int
+	// Seed selects the generated objects. Equal seeds give equal results.
+	Seed uint64
+	// Either looks for any object that one Definition accepts and the other rejects. By default, the first accepts it.
+	Either bool
+	// Update looks for an update. The first Definition accepts the creation of the old object; with Either, one of the
+	// two does.
+	Update bool
+	// FieldValidation is how both handle unknown fields. With FieldValidationStrict, an unknown field rejects an object.
+	FieldValidation FieldValidation
+	// Pointers are JSON pointers of keywords in the schemas at which the search aims: one of the Definitions rejects the
+	// object because of one of them. Default: what Compare finds; then any reason counts.
+	Pointers []string
+}
+
+// Distinction is an object that two Definitions judge differently.
+type Distinction struct {
+	// Version is that of the object.
+	Version string
+	// Object is JSON, with few fields and short values. OldObject is that of an update, else nil.
+	Object, OldObject []byte
+	// A and B are the verdicts of the two Definitions. A version that is not served counts as a rejection with code 404.
+	A, B *Verdict
+	// Tries is the number of writes that were evaluated until the object was found.
+	Tries int
+}
+
+// Distinguish looks for the smallest object that tells two Definitions of a CRD apart: one accepts its write, and the
+// other rejects it. It aims at the differences between the schemas, with the rules and the values that rules read. The
+// result is nil if it found none, which does not prove that there is none. Both verdicts are those of Validate. The error
+// is an *Error for an unknown version, or if the context ends.
+func Distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (_ *Distinction, err error) {
+	defer recovered(&err)
+	found, _, err := distinguish(ctx, a, b, o, nil)
+	return found, err
+}
+
+// distinguish is Distinguish. aims are those of the pointers, or nil. It also returns the number of tries.
+func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions, counts func(*search.Aim, *reply) bool) (
+	*Distinction, int, error) {
+	o.Version, o.Tries = cmp.Or(o.Version, a.StorageVersion()), cmp.Or(o.Tries, DefaultTries)
+	if o.Tries < 0 {
+		return nil, 0, invalid("Tries is %d: evaluate at least 1 object", o.Tries)
+	}
+	first, err := newSubject(a, &o)
+	if err != nil {
+		return nil, 0, err
+	}
+	second, err := newSubject(b, &o)
+	if err != nil {
+		return nil, 0, err
+	}
+	if first.version == nil && (second.version == nil || !o.Either) {
+		return nil, 0, invalid("version %q is not a version of %s: it has %s", o.Version, a.Name(), versionNames(a))
+	}
+	aims, err := aimsAt(ctx, first, second, &o)
+	if err != nil {
+		return nil, 0, err
+	}
+	s := search.Search{Aims: aims, Update: o.Update, Tries: o.Tries, Seed: o.Seed}
+	hints := &sample.Hint{}
+	for _, aim := range aims {
+		for _, rule := range aim.Rules {
+			hints.AddExpression(rule)
+		}
+	}
+	for _, sub := range []*subject{first, second} {
+		if sub == first || o.Either {
+			s.Generators = append(s.Generators, sub.generator(hints))
+		}
+	}
+	if counts == nil && len(o.Pointers) > 0 {
+		counts = func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
+	}
+	goal := &goal{ctx: ctx, a: first, b: second, either: o.Either, aims: aims, counts: counts}
+	s.Goal = goal.answer
+	result, err := s.Run()
+	if err != nil {
+		return nil, result.Tries, err
+	}
+	if result.Pair.Object == nil {
+		return nil, result.Tries, nil
+	}
+	d := &Distinction{Version: o.Version, Object: result.Pair.Object.JSON(), Tries: result.Tries}
+	if result.Pair.Old != nil {
+		d.OldObject = result.Pair.Old.JSON()
+	}
+	if d.A, err = first.verdict(ctx, d); err == nil {
+		d.B, err = second.verdict(ctx, d)
+	}
+	return d, d.Tries, err
+}
+
+func versionNames(d *Definition) string {
+	names := make([]string, len(d.versions))
+	for i := range d.versions {
+		names[i] = d.versions[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// aimsAt returns the places of the schemas where the subjects differ, or those of the pointers.
+func aimsAt(ctx context.Context, a, b *subject, o *DistinguishOptions) (aims []search.Aim, err error) {
+	pointers := o.Pointers
+	if len(pointers) == 0 {
+		nowhere := func(value.Path) *value.Position { return nil }
+		found, err := compare.CRDs(ctx, a.crd, b.crd, compare.Options{Minor: LatestMinor, Most: MaxChanges,
+			OldPosition: nowhere, NewPosition: nowhere})
+		if err != nil {
+			return nil, failed(ReasonItemDeadline, "the call ended before the CRDs were compared", err)
+		}
+		for i := range found.Changes {
+			if c := &found.Changes[i]; c.Version == o.Version && c.SchemaPointer != "" && c.Kind != "DocumentationChanged" {
+				pointers = append(pointers, c.SchemaPointer)
+			}
+		}
+	}
+	for _, pointer := range pointers {
+		aims = append(aims, newAims(a.schema, b.schema, pointer)...)
+	}
+	return aims, nil
+}
+
+// newAims returns the aim at a pointer that is in one or both of two schemas. For a rule, all rules of its node in both
+// schemas are read.
+func newAims(a, b *schema.Props, pointer string) []search.Aim {
+	var aim search.Aim
+	for _, s := range []*schema.Props{b, a} {
+		if s == nil {
+			continue
+		}
+		p := sample.PlaceAt(s, pointer)
+		if p == nil {
+			continue
+		}
+		if aim.Place == nil {
+			aim.Place = p
+		}
+		aim.Also = append(aim.Also, p.Schema)
+		if rule := p.Rule(); rule != "" && !slices.Contains(aim.Rules, rule) {
+			aim.Rules = append(aim.Rules, rule)
+		}
+	}
+	if aim.Place == nil {
+		return nil
+	}
+	return []search.Aim{aim}
+}
+
+// subject is a Definition with what a search needs of a version.
+type subject struct {
+	*Definition
+	crd         *compare.CRD
+	name        string       // of the version
+	version     *VersionInfo // nil if the CRD does not serve it
+	schema      *schema.Props
+	validation  FieldValidation
+	oldVerdicts map[string]bool // whether the creation of an old object is accepted
+}
+
+func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
+	m, err := definition.Decode(d.manifest)
+	if err != nil {
+		return nil, failed(ReasonInternal, "CRD "+d.Name(), err)
+	}
+	s := &subject{Definition: d, crd: m.CRD, name: o.Version, validation: o.FieldValidation,
+		oldVerdicts: map[string]bool{}}
+	if v := schema.Find(m.CRD, o.Version); v != nil {
+		if s.schema = schema.Of(v); v.Served {
+			s.version = d.version(o.Version)
+		}
+	}
+	return s, nil
+}
+
+// generator returns a generator of objects of the version.
+func (s *subject) generator(hints ...*sample.Hint) *sample.Generator {
+	return sample.New(s.schema, sample.Options{APIVersion: s.Group() + "/" + s.name, Kind: s.Kind(),
+		Namespaced: s.Scope() == NamespaceScoped, Hints: hints, Plain: true})
+}
+
+// reply is what a subject answers to a write.
+type reply struct {
+	allowed bool
+	faults  []sample.Fault
+	// pointers are the schema pointers of the violations, in the order of faults. A fault that is no violation has
+	// none.
+	pointers []string
+	unknown  []string // the texts of errors of strict decoding
+}
+
+// isAt reports whether one of the violations has a schema pointer, or one below it.
+func (r *reply) isAt(pointer string) bool {
+	return slices.ContainsFunc(r.pointers, func(p string) bool {
+		rest, ok := strings.CutPrefix(p, pointer)
+		return ok && (rest == "" || rest[0] == '/')
+	})
+}
+
+// write evaluates a write, as an update of old unless that is nil.
+func (s *subject) write(ctx context.Context, object, old []byte) (*reply, error) {
+	if s.version == nil {
+		return &reply{faults: []sample.Fault{{}}, pointers: []string{""}}, nil
+	}
+	out, err := s.inner.Write(ctx, &admission.Request{Version: s.name, Body: object, Old: old, Limits: s.limits, Handler: true,
+		CompleteMetadata: old != nil, StrictApart: true, FieldValidation: map[bool]FieldValidation{
+			true: FieldValidationWarn, false: FieldValidationIgnore}[s.validation == FieldValidationStrict]})
+	if err != nil {
+		if fault := (*admission.Fault)(nil); errors.As(err, &fault) && fault.Code == admission.LimitExceeded {
+			return &reply{faults: []sample.Fault{{}}, pointers: []string{""}}, nil
+		}
+		return nil, faultError(err)
+	}
+	r := &reply{allowed: out.Rejection == nil && len(out.Strict) == 0, unknown: out.Strict}
+	for i := range out.Violations {
+		v := &out.Violations[i]
+		if v.Detail == admission.NotChecked {
+			continue // it says that there are others
+		}
+		f := sample.Fault{Path: v.Path}
+		if v.Rule != nil {
+			f.Rule = v.Rule.Text
+		}
+		r.faults, r.pointers = append(r.faults, f), append(r.pointers, v.Schema)
+	}
+	for range out.Strict {
+		r.faults, r.pointers = append(r.faults, sample.Fault{}), append(r.pointers, "")
+	}
+	if !r.allowed && len(r.faults) == 0 {
+		r.faults, r.pointers = []sample.Fault{{}}, []string{""}
+	}
+	return r, nil
+}
+
+// creates reports whether the creation of an old object is accepted.
+func (s *subject) creates(ctx context.Context, old []byte) (bool, error) {
+	allowed, known := s.oldVerdicts[string(old)]
+	if known {
+		return allowed, nil
+	}
+	r, err := s.write(ctx, old, nil)
+	if err != nil {
+		return false, err
+	}
+	if len(s.oldVerdicts) > 1<<10 {
+		clear(s.oldVerdicts)
+	}
+	s.oldVerdicts[string(old)] = r.allowed
+	return r.allowed, nil
+}
+
+// verdict returns the public verdict on an object.
+func (s *subject) verdict(ctx context.Context, d *Distinction) (*Verdict, error) {
+	if s.version == nil {
+		return &Verdict{Revision: s.revision, Rejection: &Rejection{
+			Code: http.StatusNotFound, Reason: string(metav1.StatusReasonNotFound),
+			Message: "the server could not find the requested resource", Cause: "the version " + d.Version + " is not served",
+		}}, nil
+	}
+	item := Item{Version: d.Version, Object: JSON(d.Object)}
+	if d.OldObject != nil {
+		item.OldObject = JSON(d.OldObject)
+	}
+	return s.Validate(ctx, item, EvaluationOptions{FieldValidation: s.validation, CompleteMetadata: d.OldObject != nil})
+}
+
+// goal is an object that one of two subjects accepts and the other rejects.
+type goal struct {
+	ctx    context.Context
+	a, b   *subject
+	either bool
+	aims   []search.Aim
+	// counts reports whether a rejection is for the reason that an aim is for. Nil accepts any reason.
+	counts func(*search.Aim, *reply) bool
+}
+
+func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
+	if err := g.ctx.Err(); err != nil {
+		return out, tooLate(err)
+	}
+	object := p.Object.JSON()
+	var old []byte
+	if p.Old != nil {
+		old = p.Old.JSON()
+		allowed, err := g.a.creates(g.ctx, old)
+		if err == nil && !allowed && g.either {
+			allowed, err = g.b.creates(g.ctx, old)
+		}
+		if err != nil || !allowed {
+			return search.Answer{}, err
+		}
+	}
+	a, err := g.a.write(g.ctx, object, old)
+	if err != nil {
+		return out, err
+	}
+	b, err := g.b.write(g.ctx, object, old)
+	if err != nil {
+		return out, err
+	}
+	switch {
+	case a.allowed && b.allowed:
+	case a.allowed:
+		out.Reached = g.isReason(b)
+	case b.allowed:
+		out.Reached = g.either && g.isReason(a)
+		if !g.either {
+			out.Faults = a.faults
+		}
+	default:
+		out.Faults, out.Near = g.common(a, b)
+	}
+	return out, nil
+}
+
+// isReason reports whether a rejection is for a reason that counts.
+func (g *goal) isReason(r *reply) bool {
+	if g.counts == nil {
+		return true
+	}
+	for i := range g.aims {
+		if g.counts(&g.aims[i], r) {
+			return true
+		}
+	}
+	return false
+}
+
+// common returns the faults that have to be repaired in an object that both reject, and whether the two reject it for
+// different reasons.
+func (g *goal) common(a, b *reply) (faults []sample.Fault, near bool) {
+	same := func(x, y *sample.Fault, p, q string) bool {
+		return x.Rule == y.Rule && (x.Rule != "" || p == q) && x.Path.Pointer() == y.Path.Pointer()
+	}
+	has := func(r *reply, f *sample.Fault, pointer string) bool {
+		for i := range r.faults {
+			if same(&r.faults[i], f, r.pointers[i], pointer) {
+				return true
+			}
+		}
+		return false
+	}
+	onlyB := false
+	for i := range b.faults {
+		onlyB = onlyB || !has(a, &b.faults[i], b.pointers[i])
+	}
+	if !g.either {
+		return a.faults, onlyB && g.isReason(b)
+	}
+	onlyA := false
+	for i := range a.faults {
+		if has(b, &a.faults[i], a.pointers[i]) {
+			faults = append(faults, a.faults[i])
+		} else {
+			onlyA = true
+		}
+	}
+	if len(faults) == 0 { // each has its own
+		faults = a.faults
+	}
+	return faults, onlyA || onlyB
+}

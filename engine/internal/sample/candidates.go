@@ -1,0 +1,392 @@
+package sample
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/format"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// mostElements bounds the lists, maps and, in characters, the strings among candidates.
+const mostElements = 1 << 12
+
+// Candidates returns values for a path of an object, at and beyond the limits of the schema there and of other schemas:
+// bounds and their neighbours, enum values, strings that match or do not match patterns, values of other types, equal
+// elements, unknown members. Nil stands for no value.
+func (g *Generator) Candidates(r Random, path value.Path, also ...*schema.Props) []*Tree {
+	defer g.small()()
+	g.density, g.left = 0, 0
+	n := g.schemaAt(r, path)
+	if n == nil {
+		n = newNode(&schema.Props{}, g.root.scope, nil)
+	}
+	c := candidates{g: g, r: r, n: n, seen: map[string]bool{}}
+	c.add(g.value(r, n, 1))
+	for _, s := range slices.Concat([]*schema.Props{n.Props}, also) {
+		c.of(s)
+	}
+	c.hinted()
+	for _, text := range []string{`"a"`, `""`, `"A !"`, "0", "1", "-1", "0.5", "true", "false", "{}", "[]", "null"} {
+		c.add(parsed([]byte(text)))
+	}
+	if len(path) > 0 {
+		c.list = append(c.list, nil)
+	}
+	return c.list
+}
+
+type candidates struct {
+	g    *Generator
+	r    Random
+	n    *node // of the value
+	list []*Tree
+	seen map[string]bool
+}
+
+func (c *candidates) add(t *Tree) {
+	if t == nil {
+		return
+	}
+	if text := string(t.JSON()); !c.seen[text] {
+		c.seen[text] = true
+		c.list = append(c.list, t)
+	}
+}
+
+// of adds the candidates at the limits of a schema.
+func (c *candidates) of(s *schema.Props) {
+	for _, e := range s.Enum {
+		c.add(parsed(e.Raw))
+	}
+	if schema.HasValue(s.Default) {
+		c.add(parsed(s.Default.Raw))
+	}
+	switch {
+	case c.n.Type == "object" || c.n.Type == "" && !c.n.intOrString():
+		c.object(s)
+	case c.n.Type == "array":
+		c.array(s)
+	case c.n.Type == "string" || c.n.intOrString():
+		c.strings(s)
+	}
+	if c.n.Type != "object" && c.n.Type != "array" && c.n.Type != "string" {
+		c.numbers(s)
+	}
+	for _, list := range [][]schema.Props{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range list {
+			c.of(&list[i])
+		}
+	}
+	if s.Not != nil {
+		c.of(s.Not)
+	}
+}
+
+func (c *candidates) numbers(s *schema.Props) {
+	c.bound(s.Minimum)
+	c.bound(s.Maximum)
+	if s.Format == "int32" {
+		c.around(math.MaxInt32)
+		c.around(math.MinInt32)
+	}
+	if m := s.MultipleOf; m != nil {
+		c.around(*m)
+		c.add(number(2 * *m))
+	}
+}
+
+func (c *candidates) bound(f *float64) {
+	if f != nil {
+		c.around(*f)
+	}
+}
+
+// around adds a number and its neighbours.
+func (c *candidates) around(f float64) {
+	for _, delta := range []float64{0, 1, -1} {
+		c.add(number(f + delta))
+	}
+	if c.n.Type == "number" {
+		c.add(number(f + 0.5))
+		c.add(number(f - 0.5))
+	}
+}
+
+func (c *candidates) strings(s *schema.Props) {
+	n := *c.n // without what other schemas demand
+	if s != c.n.Props {
+		n = *newNode(s, c.n.scope, c.n.hints)
+	}
+	c.add(c.g.text(c.r, &n))
+	for _, at := range []*int64{s.MinLength, s.MaxLength} {
+		if at == nil {
+			continue
+		}
+		for _, length := range []int64{*at, *at + 1, *at - 1} {
+			c.length(length)
+		}
+	}
+	for _, text := range formatTexts[format.Lookup(s.Format).String()] {
+		c.add(text0(text))
+	}
+}
+
+// length adds a string of a length that otherwise follows the schema, if there is one.
+func (c *candidates) length(length int64) {
+	if length < 0 || length > mostElements {
+		return
+	}
+	s := *c.n.Props
+	s.MinLength, s.MaxLength = &length, &length
+	n := *c.n
+	n.Props = &s
+	c.add(c.g.text(c.r, &n))
+	c.add(text0(strings.Repeat("a", int(length))))
+}
+
+// text0 is text, which a method of candidates hides.
+func text0(s string) *Tree { return text(s) }
+
+func (c *candidates) array(s *schema.Props) {
+	for _, at := range []*int64{s.MinItems, s.MaxItems} {
+		if at == nil {
+			continue
+		}
+		for _, length := range []int64{*at, *at + 1, *at - 1} {
+			c.items(length)
+		}
+	}
+	c.items(1)
+	c.items(2)
+	one := c.elements(1)
+	if len(one) == 0 {
+		return
+	}
+	c.add(array(one[0], one[0].Clone()))
+	for i, m := range one[0].Items { // elements that differ in one member
+		if below := c.n.element().member(m.Key); one[0].Kind == value.Object && below != nil {
+			other := one[0].Clone()
+			for range 4 {
+				other.Items[i] = c.g.value(c.r, below, 1).named(m.Key)
+			}
+			c.add(array(one[0], other))
+		}
+	}
+}
+
+func (c *candidates) items(length int64) {
+	if length >= 0 && length <= mostElements {
+		c.add(array(c.elements(int(length))...))
+	}
+}
+
+// elements returns elements for a list that are as different as it requires, if possible.
+func (c *candidates) elements(count int) []*Tree {
+	a := array()
+	for range count {
+		var v *Tree
+		for try := range 12 {
+			if v = c.g.value(c.r, c.n.element(), 1); c.g.fits(c.n, a, v) {
+				break
+			}
+			if c.n.isMapList() {
+				c.g.rekey(c.r, c.n, v)
+			}
+			if e := c.n.element(); try > 3 && e != nil { // small values are often equal
+				c.distinct(e, v, len(a.Items))
+			}
+			if c.g.fits(c.n, a, v) {
+				break
+			}
+		}
+		a.Items = append(a.Items, v)
+	}
+	return a.Items
+}
+
+// distinct gives an element of a set or of a list of type map a number.
+func (c *candidates) distinct(e *node, v *Tree, i int) {
+	set := func(t *Tree, n *node) {
+		switch {
+		case n == nil || len(n.Enum) > 0:
+		case t.Kind == value.String:
+			if s := fmt.Sprint("a", i); stringFits(n, s) {
+				t.Text = strconv.Quote(s)
+			}
+		case t.Kind == value.Int:
+			lo, _ := bounds(n.Props, true)
+			t.Text = strconv.FormatInt(ceil(max(lo, 0))+int64(i), 10)
+		}
+	}
+	set(v, e)
+	if c.n.isMapList() {
+		for _, key := range c.n.XListMapKeys {
+			if m := v.Get(key); m != nil {
+				set(m, e.property(key))
+			}
+		}
+	}
+}
+
+func (c *candidates) object(s *schema.Props) {
+	base := c.g.value(c.r, c.n, 1)
+	if base.Kind != value.Object {
+		base = object()
+	}
+	for _, name := range s.Required {
+		if i := base.index(name); i >= 0 {
+			without := base.Clone()
+			without.remove(i)
+			c.add(without)
+		}
+	}
+	for _, name := range c.n.names {
+		if base.index(name) < 0 {
+			c.add(base.Clone().with(name, c.g.value(c.r, c.n.property(name), 1)))
+		}
+	}
+	for _, at := range []*int64{s.MinProperties, s.MaxProperties} {
+		if at == nil {
+			continue
+		}
+		for _, count := range []int64{*at, *at + 1, *at - 1} {
+			c.members(base, count)
+		}
+	}
+	if values := schema.ValueSchema(c.n.Props); values != nil {
+		c.members(base, 1)
+		for _, key := range []string{"a", "A !", ""} {
+			c.add(object().with(key, c.g.value(c.r, c.n.member(key), 1)))
+		}
+		return
+	}
+	c.add(base.Clone().with(unknownName, text("a")))
+}
+
+// unknownName is a name that schemas hardly declare.
+const unknownName = "unknownField"
+
+// members adds an object with a number of members.
+func (c *candidates) members(base *Tree, count int64) {
+	if count < 0 || count > mostElements {
+		return
+	}
+	o := base.Clone()
+	for _, name := range c.n.names {
+		if int64(len(o.Items)) < count && o.index(name) < 0 {
+			o.set(name, c.g.value(c.r, c.n.property(name), 1))
+		}
+	}
+	for i := 0; int64(len(o.Items)) < count && i < mostElements; i++ {
+		if name := fmt.Sprint("a", i); o.index(name) < 0 {
+			if below := c.n.member(name); below != nil || c.n.open() {
+				o.set(name, c.g.value(c.r, below, 1))
+			}
+		}
+	}
+	for i := len(o.Items) - 1; i >= 0 && int64(len(o.Items)) > count; i-- {
+		if !slices.Contains(c.n.Required, o.Items[i].Key) {
+			o.remove(i)
+		}
+	}
+	c.add(o)
+}
+
+// hinted adds the values to which rules compare the value, and values of the lengths to which they compare its length.
+func (c *candidates) hinted() {
+	for _, h := range c.n.hints {
+		for _, s := range h.texts {
+			if c.n.Type == "string" || c.n.intOrString() || c.n.Type == "" {
+				c.add(text(s))
+				c.add(text("a" + s + "b"))
+				c.add(text(s + "b"))
+			}
+		}
+		for i := range h.numbers {
+			t := h.numbers[i]
+			switch c.n.Type {
+			case "integer", "number", "":
+				c.add(&t)
+			}
+			if length, err := strconv.ParseInt(t.Text, 10, 64); err == nil && length <= 300 {
+				switch c.n.Type {
+				case "string":
+					c.length(length)
+				case "array":
+					c.items(length)
+				case "object":
+					c.members(object(), length)
+				}
+			}
+		}
+		if h.pattern != "" && c.n.Type == "string" {
+			for try := range 3 {
+				c.add(text(newExpression(h.pattern).text(c.r, 0, 12, try)))
+			}
+		}
+	}
+	for i := range c.n.XValidations {
+		for _, known := range functionTexts {
+			if slices.ContainsFunc(known.names, func(name string) bool { return strings.Contains(c.n.XValidations[i].Rule, name) }) {
+				for _, s := range known.texts {
+					c.add(text(s))
+				}
+			}
+		}
+	}
+}
+
+// Vary changes one to three of the values that a rule on the value at a path mentions, or the value itself. also are
+// further schemas of the value.
+func (g *Generator) Vary(r Random, o *Tree, path value.Path, rule string, also ...*schema.Props) {
+	if !g.Plant(r, o, path) {
+		return
+	}
+	names := g.root.scope.hint(rule).names
+	for range r.between(1, 3) {
+		var found []value.Path
+		if n, t := g.schemaAt(r, path), o.Follow(path); t != nil {
+			mentioned(n, t, path, names, 0, &found)
+		}
+		found = slices.DeleteFunc(found, func(p value.Path) bool { return len(p) == 0 || isHead(p[0].Key()) && len(p) == 1 })
+		at := path
+		if len(found) > 0 && (len(path) == 0 || !r.chance(15)) {
+			at = pick(r, found)
+		}
+		if len(at) == 0 {
+			continue
+		}
+		switch k := r.IntN(20); {
+		case k < 3:
+			g.Put(r, o, at, nil)
+		case k < 9 && len(found) > 0: // the value of another field, or one next to it
+			if v := neighbour(r, o.Follow(pick(r, found))); v != nil {
+				g.Put(r, o, at, v)
+			}
+		case k < 11:
+			g.change(r, o, at, 20)
+		default:
+			if len(at) > len(path) {
+				also = nil
+			}
+			g.Put(r, o, at, pick(r, g.Candidates(r, at, also...)))
+		}
+	}
+}
+
+// neighbour returns a value that is equal to another one, or next to it.
+func neighbour(r Random, t *Tree) *Tree {
+	if t == nil {
+		return nil
+	}
+	v := t.Clone()
+	if i, err := strconv.ParseInt(v.Text, 10, 64); err == nil && v.Kind == value.Int {
+		v.Text = strconv.FormatInt(i+int64(r.IntN(3)-1), 10)
+	}
+	return v
+}
