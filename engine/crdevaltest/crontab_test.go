@@ -15,7 +15,7 @@ func TestCronTabs(t *testing.T) {
 		{Name: "at most 10 replicas", Object: cronTab("{image: a, replicas: 11}"),
 			Causes: []crdevaltest.Cause{{Field: "spec.replicas", Message: "less than or equal to 10"}}},
 		{Name: "too many replicas are kept", Old: cronTab("{image: a, replicas: 11}"),
-			Object: cronTab("{image: b, replicas: 11}")},
+			InvalidOld: true, Object: cronTab("{image: b, replicas: 11}")},
 	})
 }
 

@@ -31,7 +31,10 @@ type document struct {
 	file   string
 	before int // lines of the file before it
 	source *value.YAMLSource
+	json   []byte
 	errs   []error
+	// inTests counts the errors of tests.
+	inTests int
 }
 
 // node is a value in a document. The zero value is that of a missing field.
@@ -50,7 +53,7 @@ func parse(file string, d value.YAMLDocument) (node, error) {
 	if err != nil {
 		return node{}, syntaxError(file, d.Line-1, err)
 	}
-	root := node{&document{file: file, before: d.Line - 1, source: source}, "", text}
+	root := node{&document{file: file, before: d.Line - 1, source: source, json: text}, "", text}
 	if err := source.StrictError(); err != nil {
 		root.errs = append(root.errs, syntaxError(file, d.Line-1, err))
 	}
@@ -81,6 +84,29 @@ func (n node) lineOf(pointer string) int {
 	return n.line()
 }
 
+// depth returns how many tokens of a JSON pointer exist in a JSON value.
+func depth(at any, pointer string) (n int) {
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		switch of := at.(type) {
+		case map[string]any:
+			at = of[unescaped.Replace(token)]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(of) {
+				return n
+			}
+			at = of[i]
+		default:
+			return n
+		}
+		if at == nil {
+			return n
+		}
+		n++
+	}
+	return n
+}
+
 func (n node) present() bool { return n.raw != nil }
 
 func (n node) wrong(format string, args ...any) {
@@ -89,7 +115,10 @@ func (n node) wrong(format string, args ...any) {
 
 func (n *node) isKind(first byte) bool { return len(n.raw) > 0 && bytes.TrimSpace(n.raw)[0] == first }
 
-var escaped = strings.NewReplacer("~", "~0", "/", "~1")
+var (
+	escaped   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescaped = strings.NewReplacer("~1", "/", "~0", "~")
+)
 
 // fields returns the fields of a mapping that are not null, and the keys that are not valid. It is an error if the
 // value is not a mapping.

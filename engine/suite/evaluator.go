@@ -14,12 +14,25 @@ import (
 type CRDs struct {
 	File string
 	Text []byte
+
+	original []byte // the content of the file, if Text is a part of it
+}
+
+// Original returns the content of the file. Text can be one version of it.
+func (c *CRDs) Original() []byte {
+	if c.original != nil {
+		return c.original
+	}
+	return c.Text
 }
 
 // Evaluator evaluates writes with the CRDs of a suite.
 type Evaluator interface {
 	// Admit evaluates a write of an object of a kind. An error says why it could not be evaluated.
 	Admit(ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions) (*Answer, error)
+	// CheckStored returns why an API server would not have stored an object as it is, with its status. It is empty for a
+	// valid object.
+	CheckStored(ctx context.Context, apiVersion, kind string, object []byte) ([]Violation, error)
 }
 
 // Answer is the API server's answer to a write.
@@ -28,7 +41,22 @@ type Answer struct {
 	Message    string // of a rejection
 	Violations []Violation
 	Warnings   []string
-	Object     []byte // as the API server returns it, nil for a rejected write
+	Notes      []string // crdeval's own warnings, which an API server does not send
+	Object     []byte   // as the API server returns it, nil for a rejected write
+}
+
+// noticePrefix is the prefix of crdeval's own warnings.
+const noticePrefix = "crdeval: "
+
+// SetWarnings sets Warnings and Notes.
+func (a *Answer) SetWarnings(all []string) {
+	for _, text := range all {
+		if note, own := strings.CutPrefix(text, noticePrefix); own {
+			a.Notes = append(a.Notes, note)
+		} else {
+			a.Warnings = append(a.Warnings, text)
+		}
+	}
 }
 
 // Violation is a violation that rejects a write.
@@ -58,7 +86,24 @@ type groupKind struct{ group, kind string }
 
 // NewEvaluator returns an Evaluator for the CRDs of files. It is an error if an API server would reject one of them.
 func NewEvaluator(ctx context.Context, files []CRDs, o engine.Options) (Evaluator, error) {
+	definitions, err := Compile(ctx, files, o)
+	if err != nil {
+		return nil, err
+	}
+	return NewEvaluatorOf(definitions...), nil
+}
+
+// NewEvaluatorOf returns an Evaluator for compiled CRDs. Of CRDs with the same group and kind, it uses the last.
+func NewEvaluatorOf(definitions ...*engine.Definition) Evaluator {
 	l := local{map[groupKind]*engine.Definition{}}
+	for _, d := range definitions {
+		l.definitions[groupKind{d.Group(), d.Kind()}] = d
+	}
+	return &l
+}
+
+// Compile compiles the CRDs of files. It is an error if an API server would reject one of them.
+func Compile(ctx context.Context, files []CRDs, o engine.Options) (all []*engine.Definition, err error) {
 	for _, f := range files {
 		for d := range value.SplitYAML(f.Text) {
 			document := engine.YAML(d.Text)
@@ -76,10 +121,10 @@ func NewEvaluator(ctx context.Context, files []CRDs, o engine.Options) (Evaluato
 			if definition == nil {
 				return nil, rejectedCRD(f.File, d.Line-1, report)
 			}
-			l.definitions[groupKind{definition.Group(), definition.Kind()}] = definition
+			all = append(all, definition)
 		}
 	}
-	return &l, nil
+	return all, nil
 }
 
 func rejectedCRD(file string, before int, report *engine.Report) error {
@@ -90,9 +135,8 @@ func rejectedCRD(file string, before int, report *engine.Report) error {
 	return e
 }
 
-func (l *local) Admit(
-	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
-) (*Answer, error) {
+// definition returns the CRD of a kind.
+func (l *local) definition(apiVersion, kind string) (*engine.Definition, error) {
 	group, _, grouped := strings.Cut(apiVersion, "/")
 	if !grouped {
 		group = ""
@@ -101,18 +145,64 @@ func (l *local) Admit(
 	if d == nil {
 		return nil, fmt.Errorf("no CRD for %s (%s)", kind, apiVersion)
 	}
+	return d, nil
+}
+
+func (l *local) Admit(
+	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
+) (*Answer, error) {
+	d, err := l.definition(apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
 	v, err := d.Admit(ctx, item, o)
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Allowed: v.Allowed, Warnings: v.Warnings, Object: v.Object}
+	a := &Answer{Allowed: v.Allowed, Object: v.Object, Violations: violations(v.Violations)}
+	a.SetWarnings(v.Warnings)
 	if v.Rejection != nil {
 		a.Message = v.Rejection.Message
 	}
-	for i := range v.Violations {
-		of := &v.Violations[i]
-		a.Violations = append(a.Violations,
-			Violation{Type: of.Type, Field: of.Field, Message: of.Message, Pointer: of.Pointer})
-	}
 	return a, nil
+}
+
+func violations(list []engine.Violation) (all []Violation) {
+	for i := range list {
+		of := &list[i]
+		all = append(all, Violation{Type: of.Type, Field: of.Field, Message: of.Message, Pointer: of.Pointer})
+	}
+	return all
+}
+
+func (l *local) CheckStored(ctx context.Context, apiVersion, kind string, object []byte) ([]Violation, error) {
+	d, err := l.definition(apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
+	read, err := d.Read(ctx, engine.Item{Object: engine.JSON(object)}, engine.EvaluationOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var all []Violation
+	for i := range read.Pruned {
+		all = append(all, UnknownField(read.Pruned[i].Path, read.Pruned[i].Pointer))
+	}
+	v, err := d.Validate(ctx, engine.Item{Object: engine.JSON(read.Object)}, StoredOptions)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, violations(v.Violations)...)
+	if !v.Allowed && len(all) == 0 {
+		all = append(all, Violation{Message: v.Rejection.Message})
+	}
+	return all, nil
+}
+
+// StoredOptions are the options with which CheckStored validates an object that was read from the storage.
+var StoredOptions = engine.EvaluationOptions{AsGiven: true, CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore}
+
+// UnknownField returns the violation for a field that the schema does not have. An API server prunes such fields.
+func UnknownField(path, pointer string) Violation {
+	return Violation{Field: path, Message: "unknown field", Pointer: pointer}
 }

@@ -38,7 +38,7 @@ func readExpectation(of node, fields map[string]node) *expectation {
 	for _, n := range fields["causes"].list() {
 		e.causes = append(e.causes, readCause(n))
 	}
-	explains := e.errorText != "" || len(e.causes) > 0
+	explains := e.errorText != "" || e.hasCauses
 	expected := fields["expect"].oneOf("allowed", "rejected")
 	e.rejected = expected == "rejected" || explains
 	switch {
@@ -151,8 +151,11 @@ func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got st
 		at := slices.IndexFunc(others, func(v Violation) bool { return c.match(&v) })
 		if at < 0 {
 			got := "no such cause"
-			if len(a.Violations) == 0 {
+			switch {
+			case len(a.Violations) == 0:
 				got = "no causes, but the error: " + a.Message
+			case len(others) > 0:
+				got += "; other causes: " + listed(others)
 			}
 			add(c.line, "a cause "+c.String(), got)
 			continue
@@ -165,6 +168,21 @@ func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got st
 	for i := range others {
 		add(e.of.lineOf("/causes"), "no other cause", others[i].String())
 	}
+}
+
+// maxListed bounds the causes in a message.
+const maxListed = 5
+
+// listed returns the fields and types of violations.
+func listed(list []Violation) string {
+	var parts []string
+	for i := range list[:min(len(list), maxListed)] {
+		parts = append(parts, fmt.Sprintf("%s (%s)", list[i].Field, list[i].Type))
+	}
+	if more := len(list) - maxListed; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (e *expectation) checkWarnings(a *Answer, add func(line int, expected, got string)) {

@@ -16,9 +16,7 @@ func readNative(s *Suite, root node) {
 		s.CRDs = append(s.CRDs, s.relative(path))
 	}
 	n := native{base: fields["base"].mapping(), validation: validationOf(fields["fieldValidation"])}
-	for _, of := range fields["tests"].list() {
-		s.Tests = append(s.Tests, n.test(of))
-	}
+	s.Tests = root.tests(fields["tests"].list(), n.test)
 }
 
 // native has what the tests of a suite share.
@@ -38,7 +36,7 @@ func validationOf(n node) engine.FieldValidation {
 
 // test reads a test.
 func (n native) test(of node) *Test {
-	fields := of.strictFields("name", "object", "old", "patch", "subresource", "fieldValidation", "expect", "error",
+	fields := of.strictFields("name", "object", "old", "invalidOld", "patch", "subresource", "fieldValidation", "expect", "error",
 		"causes", "moreCauses", "warnings", "result", "wholeResult")
 	t := &Test{Name: fields["name"].text(), Line: of.line(), of: of}
 	w := step{title: "the write", fieldValidation: n.validation, subresource: fields["subresource"].oneOf("status", "scale")}
@@ -46,31 +44,40 @@ func (n native) test(of node) *Test {
 		w.fieldValidation = validationOf(fields["fieldValidation"])
 	}
 	object, old, patch := fields["object"], fields["old"], fields["patch"]
-	isUpdate := old.present() || patch.present()
+	isUpdate := old.present() || patch.present() || w.subresource != ""
 	switch {
 	case object.present() && patch.present():
 		patch.wrong("a test has an object or a patch, not both")
 	case !object.present() && !patch.present() && n.base == nil:
 		of.wrong("the test has no object and no patch")
-	case w.subresource != "" && !isUpdate:
-		fields["subresource"].wrong("a write to a subresource is an update: the test needs old or a patch")
+	case w.subresource != "" && !old.present() && n.base == nil:
+		fields["subresource"].wrong("a write to a subresource is an update: the test needs old")
+	case w.subresource == "scale" && !object.present() && !patch.present():
+		of.wrong("the test has no object and no patch: a write to scale needs a Scale, such as {spec: {replicas: 1}}")
+	case fields["invalidOld"].present() && !isUpdate:
+		fields["invalidOld"].wrong("invalidOld needs old")
 	case patch.present() && !old.present() && n.base == nil:
 		patch.wrong("a patch changes a stored object: the test needs old")
 	}
 	if isUpdate {
-		w.old = n.complete(old.mapping(), true)
+		w.old = withIdentity(n.merged(old.mapping()), nil)
+		w.check = &storedCheck{at: []string{"/old"}, invalid: fields["invalidOld"].boolean()}
 	}
 	if patch.present() {
-		w.patch, w.pointer = engine.MergePatch, "/patch"
+		w.patch, w.at = engine.MergePatch, []string{"/patch", "/old"}
 		if patch.isKind('[') {
-			w.patch = engine.JSONPatch
+			w.patch, w.at = engine.JSONPatch, []string{"/old"}
 		} else {
 			patch.mapping()
 		}
 		w.object = always(patch.raw)
 	} else {
-		w.pointer = "/object"
-		w.object = always(n.complete(object.mapping(), w.subresource != "scale"))
+		w.at = []string{"/object"}
+		if w.subresource == "scale" {
+			w.object = always(withIdentity(asScale(object.mapping()), w.old))
+		} else {
+			w.object = always(withIdentity(n.merged(object.mapping()), w.old))
+		}
 	}
 	w.expect = readExpectation(of, fields)
 	t.steps = []step{w}
@@ -81,31 +88,48 @@ func always(object []byte) func([]byte) ([]byte, error) {
 	return func([]byte) ([]byte, error) { return object, nil }
 }
 
-// complete returns an object merged into the base, if merge is true, and with a name.
-func (n native) complete(object []byte, merge bool) []byte {
-	switch {
-	case merge && n.base != nil && object == nil:
-		object = n.base
-	case merge && n.base != nil:
-		if merged, err := jsonpatch.MergePatch(n.base, object); err == nil {
-			object = merged
-		}
+// merged returns an object merged into the base.
+func (n native) merged(object []byte) []byte {
+	if n.base == nil {
+		return object
 	}
-	return withName(object)
+	if object == nil {
+		return n.base
+	}
+	if merged, err := jsonpatch.MergePatch(n.base, object); err == nil {
+		return merged
+	}
+	return object
+}
+
+// asScale adds apiVersion and kind to a Scale.
+func asScale(object []byte) []byte {
+	if scale, err := jsonpatch.MergePatch([]byte(`{"apiVersion":"autoscaling/v1","kind":"Scale"}`), object); err == nil {
+		return scale
+	}
+	return object
 }
 
 // testName is the name of objects without one.
 const testName = "test"
 
-// withName adds a name to an object without one.
-func withName(object []byte) []byte {
-	var o struct {
-		Metadata struct{ Name, GenerateName json.RawMessage }
+// withIdentity adds a name to an object without one: name and namespace of the old object, or else testName.
+func withIdentity(object, old []byte) []byte {
+	type identity struct {
+		Metadata struct{ Name, GenerateName, Namespace json.RawMessage }
 	}
-	if json.Unmarshal(object, &o) != nil || o.Metadata.Name != nil || o.Metadata.GenerateName != nil {
+	var own, of identity
+	if json.Unmarshal(object, &own) != nil || own.Metadata.Name != nil || own.Metadata.GenerateName != nil {
 		return object
 	}
-	return withMetadata(object, map[string]any{"name": testName})
+	fields := map[string]any{"name": testName}
+	if json.Unmarshal(old, &of) == nil && of.Metadata.Name != nil {
+		fields["name"] = of.Metadata.Name
+		if own.Metadata.Namespace == nil && of.Metadata.Namespace != nil {
+			fields["namespace"] = of.Metadata.Namespace
+		}
+	}
+	return withMetadata(object, fields)
 }
 
 // withMetadata sets fields of the metadata of an object, which are strings. nil removes a field.

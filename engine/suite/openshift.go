@@ -41,17 +41,17 @@ func readOpenShift(s *Suite, root node) {
 		crdNames:  append(fields["crdName"].texts(), fields["crdNames"].texts()...)}
 	tests, unknown := fields["tests"].fields("onCreate", "onUpdate")
 	ignored(fields["tests"], unknown)
-	for _, of := range tests["onCreate"].list() {
+	creations := root.tests(tests["onCreate"].list(), func(of node) *Test {
 		fields, unknown := of.fields("name", "initial", "expected", "expectedError")
 		ignored(of, unknown)
-		s.Tests = append(s.Tests, onCreate(of, fields))
-	}
-	for _, of := range tests["onUpdate"].list() {
+		return onCreate(of, fields)
+	})
+	s.Tests = append(creations, root.tests(tests["onUpdate"].list(), func(of node) *Test {
 		fields, unknown := of.fields("name", "initial", "updated", "expected", "expectedError", "expectedStatusError",
 			"initialCRDPatches")
 		ignored(of, unknown)
-		s.Tests = append(s.Tests, onUpdate(of, fields))
-	}
+		return onUpdate(of, fields)
+	})...)
 }
 
 // required returns the JSON of an object that a test must have.

@@ -239,7 +239,7 @@ func (o *openShift) patch(file string, operations []byte) (CRDs, error) {
 	if err != nil {
 		return CRDs{}, fmt.Errorf("initialCRDPatches: %w", err)
 	}
-	return o.cut(&CRDs{file, text})
+	return o.cut(&CRDs{File: file, Text: text, original: o.originals[file]})
 }
 
 // cut returns a CRD with only the version of the suite, which is served and stored.
@@ -270,5 +270,5 @@ func (o *openShift) cut(crd *CRDs) (CRDs, error) {
 	if err == nil {
 		text, err = applyPatch(text, patch)
 	}
-	return CRDs{crd.File, text}, err
+	return CRDs{File: crd.File, Text: text, original: crd.Original()}, err
 }

@@ -27,6 +27,8 @@ type Result struct {
 	Failures []Failure `json:"failures,omitempty"`
 	// Violations are all violations of the write, for a failed test.
 	Violations []Violation `json:"violations,omitempty"`
+	// Notes say more about a failed write, in crdeval's words.
+	Notes []string `json:"notes,omitempty"`
 	// Error says why the test could not be evaluated.
 	Error string `json:"error,omitempty"`
 }
@@ -37,14 +39,14 @@ type Open func(ctx context.Context, files []CRDs) (Evaluator, error)
 // Run runs the tests and calls report for each result. It calls open for each set of CRDs. crds are files and
 // directories in addition to those of the suite. The error says why the suite could not run.
 func (s *Suite) Run(ctx context.Context, open Open, crds []string, report func(*Result)) error {
-	sets, err := s.sets(crds)
+	sets, err := s.Sets(crds)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, files := range sets {
-		r := runner{suite: s, open: open, files: files}
-		if r.evaluator, err = open(ctx, files); err != nil {
+	for _, set := range sets {
+		evaluator, err := open(ctx, set.Files)
+		if err != nil {
 			errs = append(errs, s.of(err))
 			continue
 		}
@@ -52,14 +54,27 @@ func (s *Suite) Run(ctx context.Context, open Open, crds []string, report func(*
 			if ctx.Err() != nil {
 				return errors.New("interrupted")
 			}
-			result := r.run(ctx, t)
-			if s.openShift != nil {
-				result.CRD = files[0].File
-			}
-			report(result)
+			report(set.Run(ctx, t, evaluator, open))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Set is a suite with one of the sets of CRDs with which all its tests run in turn.
+type Set struct {
+	Suite *Suite
+	Files []CRDs
+}
+
+// Run runs a test of the suite with an Evaluator for the CRDs of the set. It calls open for changed CRDs, if the test
+// has patches of them.
+func (s *Set) Run(ctx context.Context, t *Test, evaluator Evaluator, open Open) *Result {
+	r := runner{suite: s.Suite, open: open, files: s.Files, evaluator: evaluator}
+	result := r.run(ctx, t)
+	if s.Suite.openShift != nil {
+		result.CRD = s.Files[0].File
+	}
+	return result
 }
 
 // of adds the suite that needs a CRD to an error about the CRD.
@@ -70,7 +85,16 @@ func (s *Suite) of(err error) error {
 	return err
 }
 
-// sets returns the sets of CRDs with which all tests run in turn.
+// Sets returns the sets of CRDs with which all tests run in turn. crds are files and directories in addition to those of
+// the suite.
+func (s *Suite) Sets(crds []string) (all []*Set, err error) {
+	sets, err := s.sets(crds)
+	for _, files := range sets {
+		all = append(all, &Set{s, files})
+	}
+	return all, err
+}
+
 func (s *Suite) sets(more []string) ([][]CRDs, error) {
 	if s.openShift != nil {
 		return s.openShift.sets(s, more)
@@ -114,7 +138,7 @@ func ReadCRDs(paths ...string) (files []CRDs, err error) {
 				}
 				continue
 			}
-			files = append(files, CRDs{name, text})
+			files = append(files, CRDs{File: name, Text: text})
 		}
 	}
 	return files, nil
@@ -136,6 +160,12 @@ func (r *runner) run(ctx context.Context, t *Test) *Result {
 		if w.skip != nil && w.skip(stored) {
 			continue
 		}
+		if done, err := r.checkOld(ctx, t, w, result); done || err != nil {
+			if err != nil {
+				result.Error = "old: " + err.Error()
+			}
+			return result
+		}
 		a, err := r.admit(ctx, w, stored)
 		if err != nil {
 			result.Error = w.title + ": " + err.Error()
@@ -149,8 +179,8 @@ func (r *runner) run(ctx context.Context, t *Test) *Result {
 			result.Failures, result.OlderText = w.expect.check(a)
 		}
 		if len(result.Failures) > 0 {
-			result.Violations = a.Violations
-			r.locate(t, w, result.Violations)
+			result.Violations, result.Notes = a.Violations, a.Notes
+			r.locate(t, w.at, result.Violations)
 			return result
 		}
 		if last && w.expect.rejected {
@@ -161,13 +191,55 @@ func (r *runner) run(ctx context.Context, t *Test) *Result {
 	return result
 }
 
-// locate sets the lines of violations.
-func (r *runner) locate(t *Test, w *step, list []Violation) {
-	if t.of.document == nil || w.pointer == "" || w.patch == engine.JSONPatch {
+// checkOld checks the old object of a step, and adds a failure if its validity is not the expected one.
+func (r *runner) checkOld(ctx context.Context, t *Test, w *step, result *Result) (failed bool, err error) {
+	if w.check == nil || w.old == nil {
+		return false, nil
+	}
+	apiVersion, kind, err := engine.TypeMetaOf(engine.JSON(w.old), limits)
+	switch {
+	case err != nil:
+		return false, err
+	case apiVersion == "" || kind == "":
+		return false, errors.New("the object needs apiVersion and kind to find its CRD")
+	}
+	found, err := r.evaluator.CheckStored(ctx, apiVersion, kind, withMetadata(w.old, map[string]any{"resourceVersion": nil}))
+	switch {
+	case err != nil:
+		return false, err
+	case len(found) > 0 == w.check.invalid:
+		return false, nil
+	case w.check.invalid:
+		result.Failures = []Failure{{t.of.lineOf("/invalidOld"), "an invalid old object", "a valid one: remove invalidOld"}}
+	default:
+		r.locate(t, w.check.at, found)
+		result.Violations = found
+		result.Failures = []Failure{{t.of.lineOf("/old"), "a valid old object",
+			"an invalid one: correct it, or set invalidOld: true for an object that was stored before the CRD became stricter"}}
+	}
+	return true, nil
+}
+
+// locate sets the lines of violations. pointers are those of the objects in the test: the line is that of the first that
+// has the field, or else that of the base.
+func (r *runner) locate(t *Test, pointers []string, list []Violation) {
+	if t.of.document == nil || len(pointers) == 0 || len(list) == 0 {
 		return
 	}
+	root, starts := decoded(t.of.json), []string{}
+	for _, pointer := range pointers {
+		starts = append(starts, t.of.pointer+pointer)
+	}
+	starts = append(starts, "/base")
 	for i := range list {
-		list[i].Line = t.of.lineOf(w.pointer + list[i].Pointer)
+		best, most := t.of, 0
+		for _, start := range starts {
+			below := depth(root, start+list[i].Pointer) - strings.Count(start, "/")
+			if below > most || below == 0 && best.pointer == t.of.pointer {
+				best, most = node{t.of.document, start, nil}, below
+			}
+		}
+		list[i].Line = best.lineOf(list[i].Pointer)
 	}
 }
 
@@ -256,6 +328,9 @@ func (r *Result) Text() string {
 	}
 	for _, f := range r.Failures {
 		lines = append(lines, r.position(f.Line)+"expected "+f.Expected, "  got "+f.Got)
+	}
+	for _, note := range r.Notes {
+		lines = append(lines, "note: "+note)
 	}
 	for i := range r.Violations {
 		lines = append(lines, "violation: "+r.position(r.Violations[i].Line)+r.Violations[i].String())

@@ -36,8 +36,9 @@ type Test struct {
 	// Line is the line of the test in the file of its suite, 0 for a test that is not from a file.
 	Line int
 
-	steps []step
-	of    node // the mapping of the test
+	steps   []step
+	of      node // the mapping of the test
+	invalid bool
 }
 
 // step is a write of a test. All writes but the last must be allowed.
@@ -55,12 +56,21 @@ type step struct {
 	subresource     string
 	fieldValidation engine.FieldValidation
 	skip            func(stored []byte) bool
-	pointer         string // of the object in the test, for positions
-	expect          *expectation
+	// at are the pointers of the object in the test, for positions. The values of the base come after them.
+	at     []string
+	check  *storedCheck // of old, nil for none
+	expect *expectation
+}
+
+// storedCheck is the check that an API server would have stored an object, or with invalid, that it would not.
+type storedCheck struct {
+	at      []string
+	invalid bool
 }
 
 // Read returns the suites of a file and the number of its other documents. Suites are documents that have tests or
-// CRDs, and no kind. The file name is the base of relative paths. The error joins an *Error for each error in a suite.
+// CRDs, and no kind. The file name is the base of relative paths. The error joins an *Error for each error in a suite. A
+// suite lacks the tests with errors. If the error is not in a test, the suite is missing.
 func Read(file string, text []byte) (suites []*Suite, others int, err error) {
 	if !bytes.Contains(text, []byte("tests")) && !bytes.Contains(text, []byte("crds")) { // not even a suite with errors
 		return nil, 1, nil
@@ -84,7 +94,7 @@ func Read(file string, text []byte) (suites []*Suite, others int, err error) {
 		}
 		checkNames(s, root)
 		slices.SortStableFunc(root.errs, func(a, b error) int { return lineOf(a) - lineOf(b) })
-		if errs = append(errs, root.errs...); len(root.errs) == 0 {
+		if errs = append(errs, root.errs...); len(root.errs) == root.inTests && len(s.Tests) > 0 {
 			suites = append(suites, s)
 		}
 	}
@@ -100,10 +110,22 @@ func lineOf(err error) int {
 	return 0
 }
 
-// checkNames adds an error for each test without a name or with the name of another.
+// tests reads tests, and marks those with errors.
+func (n node) tests(list []node, read func(node) *Test) (all []*Test) {
+	for _, of := range list {
+		before := len(n.errs)
+		t := read(of)
+		t.invalid = len(n.errs) > before
+		all = append(all, t)
+		n.inTests += len(n.errs) - before
+	}
+	return all
+}
+
+// checkNames removes the tests with errors. It adds an error for those without a name or with the name of another.
 func checkNames(s *Suite, root node) {
 	lines := map[string]int{}
-	for _, t := range s.Tests {
+	s.Tests = slices.DeleteFunc(s.Tests, func(t *Test) bool {
 		switch first := lines[t.Name]; {
 		case t.Name == "":
 			t.of.wrong("the test has no name")
@@ -111,8 +133,11 @@ func checkNames(s *Suite, root node) {
 			t.of.wrong("duplicate name: the test in line %d is also called %q", first, t.Name)
 		default:
 			lines[t.Name] = t.Line
+			return t.invalid
 		}
-	}
+		root.inTests++
+		return true
+	})
 	if len(s.Tests) == 0 && len(root.errs) == 0 {
 		root.wrong("the suite has no tests")
 	}

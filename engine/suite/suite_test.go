@@ -23,7 +23,7 @@ spec:
   - name: v1
     served: true
     storage: true
-    subresources: {status: {}}
+    subresources: {status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.height}}
     schema:
       openAPIV3Schema:
         type: object
@@ -71,7 +71,7 @@ func TestExpectations(t *testing.T) {
 		{`{object: {spec: {size: 11}}, causes: [spec.size]}`, ""},
 		{`{object: {spec: {size: 11}}, causes: [{field: spec.size, type: FieldValueInvalid, matches: "equal to \\d+$"}]}`, ""},
 		{`{object: {spec: {size: 11}}, causes: [{field: spec.size, type: FieldValueRequired}]}`,
-			"a cause at spec.size of type FieldValueRequired / no such cause|no other cause / spec.size: Invalid value: 11"},
+			"a cause at spec.size of type FieldValueRequired / no such cause; other causes: spec.size (FieldValueInvalid)|no other cause / spec.size: Invalid value: 11"},
 		{`{object: {spec: {size: 11}}, causes: [{matches: "equal to 1$"}]}`, "a cause with a message that matches|no other cause"},
 		{`{object: {spec: {size: 11, colour: Green}}, causes: [spec.size]}`, "no other cause / spec.colour: Unsupported value"},
 		{`{object: {spec: {size: 11, colour: Green}}, causes: [spec.size], moreCauses: true}`, ""},
@@ -93,8 +93,21 @@ func TestExpectations(t *testing.T) {
 		{`{object: {spec: {weight: 1}}, fieldValidation: warn, warnings: []}`, "no other warning / unknown field"},
 		{`{object: {spec: {weight: 1}}, fieldValidation: ignore, warnings: []}`, ""},
 		{`{object: {spec: {weight: 1}}, error: unknown field}`, ""},
-		{`{old: {spec: {size: 11}}, object: {spec: {size: 11}}}`, ""},
-		{`{old: {spec: {size: 11}}, object: {spec: {size: 12}}, causes: [spec.size]}`, ""},
+		{`{old: {spec: {size: 11}}, invalidOld: true, object: {spec: {size: 11}}}`, ""},
+		{`{old: {spec: {size: 11}}, invalidOld: true, object: {spec: {size: 12}}, causes: [spec.size]}`, ""},
+		{`{old: {spec: {size: 11}}, object: {spec: {size: 11}}}`, "a valid old object / an invalid one"},
+		{`{old: {spec: {weight: 1}}, object: {spec: {}}}`, "a valid old object / an invalid one"},
+		{`{old: {status: {height: x}}, object: {spec: {}}}`, "a valid old object / an invalid one"},
+		{`{old: {spec: {size: 1}}, invalidOld: true, object: {spec: {}}}`, "an invalid old object / a valid one"},
+		{`{old: {spec: {}}, patch: [{op: remove, path: /spec/size}], expect: rejected, warnings: []}`, ""},
+		{`{object: {spec: {}}, causes: []}`, "rejected / allowed"},
+		{`{object: {spec: {weight: 1}}, causes: []}`, ""},
+		{`{object: {spec: {size: 11, colour: Green}}, causes: [spec.size], moreCauses: true}`, ""},
+		{`{object: {spec: {size: 11}}, causes: [spec.weight], moreCauses: true}`,
+			"a cause at spec.weight / no such cause; other causes: spec.size (FieldValueInvalid)"},
+		{`{old: {spec: {size: 1}}, object: {spec: {replicas: 3}}, subresource: scale, result: {spec: {replicas: 3}}}`, ""},
+		{`{object: {spec: {replicas: 3}}, subresource: scale, result: {spec: {replicas: 3}}}`, ""},
+		{`{object: {metadata: {name: other}, spec: {replicas: 3}}, subresource: scale}`, "allowed / rejected"},
 		{`{old: {spec: {size: 1}}, patch: {spec: {size: 12}}, causes: [spec.size]}`, ""},
 		{`{old: {spec: {size: 1}}, patch: [{op: remove, path: /spec/size}], result: {spec: {size: null}}}`, ""},
 		{`{old: {spec: {size: 1}}, object: {status: {height: 2}}, subresource: status, result: {spec: {size: 1}, status: {height: 2}}}`, ""},
@@ -131,6 +144,9 @@ func TestPositions(t *testing.T) {
 	}{
 		{"tests:\n- name: a\n  object:\n    apiVersion: example.com/v1\n    kind: Kite\n    spec:\n      colour: Green\n      size: 11\n", 2, []int{7, 8}},
 		{"base: {apiVersion: example.com/v1, kind: Kite}\ntests:\n- name: a\n  old: {}\n  patch:\n    spec:\n      size: 11\n", 3, []int{7}},
+		{"base:\n  apiVersion: example.com/v1\n  kind: Kite\n  spec:\n    size: 11\ntests:\n- name: a\n  object:\n    spec:\n      colour: Green\n",
+			7, []int{5, 10}},
+		{"base: {apiVersion: example.com/v1, kind: Kite}\ntests:\n- name: a\n  invalidOld: false\n  old:\n    spec:\n      size: 11\n", 6, []int{7}},
 		{"base: {apiVersion: example.com/v1, kind: Kite}\ntests:\n- name: a\n  object: {spec: {}}\n  result:\n    spec:\n      colour: B\n", 7, nil},
 	} {
 		r := results(t, of.text)[0]
@@ -142,6 +158,31 @@ func TestPositions(t *testing.T) {
 		if len(r.Failures) != 1 || r.Failures[0].Line != of.failure || !slices.Equal(lines, of.violations) {
 			t.Errorf("%s: %+v %v", of.text, r.Failures, lines)
 		}
+	}
+}
+
+// TestNotes: a patch that cannot be applied gives the reason, which is no warning of the server.
+func TestNotes(t *testing.T) {
+	r := results(t, "base: {apiVersion: example.com/v1, kind: Kite}\n"+
+		"tests: [{name: a, old: {}, patch: [{op: remove, path: /spec}], warnings: [x]}]")[0]
+	if r.Passed || len(r.Failures) != 1 || !strings.Contains(r.Text(), "note: the patch was not applied: operation 0 (remove /spec)") {
+		t.Error(r.Text())
+	}
+}
+
+// TestInvalidTests: a test with an error does not drop the others of its suite.
+func TestInvalidTests(t *testing.T) {
+	suites, _, err := Read("s.yaml", []byte("tests:\n- {name: a, objct: {}}\n- {name: b, object: {}}\n- {name: b, object: {}}\n- object: {}\n"))
+	if len(suites) != 1 || len(suites[0].Tests) != 1 || suites[0].Tests[0].Line != 3 {
+		t.Errorf("%+v", suites)
+	}
+	for _, text := range []string{"s.yaml:2: unknown field objct", "s.yaml:4: duplicate name", "s.yaml:5: the test has no name"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v: no %q", err, text)
+		}
+	}
+	if suites, _, err = Read("s.yaml", []byte("crdz: x\ntests:\n- {name: b, object: {}}\n")); len(suites) != 0 || err == nil {
+		t.Error(suites, err)
 	}
 }
 

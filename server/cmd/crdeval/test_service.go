@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"google.golang.org/grpc/status"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
@@ -92,14 +95,24 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 	return nil
 }
 
+// item returns an item for an object of a kind.
+func (e *suiteEvaluator) item(apiVersion, kind string) (*crdevalv1.EvaluationItem, error) {
+	sent := &crdevalv1.EvaluationItem{Crd: e.names[groupKind{groupOf(apiVersion), kind}]}
+	if e.local != nil && sent.GetCrd() == "" {
+		return nil, fmt.Errorf("the suite has no CRD for %s (%s)", kind, apiVersion)
+	}
+	return sent, nil
+}
+
 // Admit evaluates a write.
 func (e *suiteEvaluator) Admit(
 	ctx context.Context, apiVersion, kind string, item engine.Item, o engine.EvaluationOptions,
 ) (*suite.Answer, error) {
-	sent := &crdevalv1.EvaluationItem{Crd: e.names[groupKind{groupOf(apiVersion), kind}], Subresource: item.Subresource}
-	if e.local != nil && sent.GetCrd() == "" {
-		return nil, fmt.Errorf("the suite has no CRD for %s (%s)", kind, apiVersion)
+	sent, err := e.item(apiVersion, kind)
+	if err != nil {
+		return nil, err
 	}
+	sent.Subresource = item.Subresource
 	if item.Patch != nil {
 		sent.Patch = &crdevalv1.ObjectPatch{Type: patchTypes[item.Patch.Type], Patch: toDocument(item.Patch.Document)}
 	} else {
@@ -108,8 +121,7 @@ func (e *suiteEvaluator) Admit(
 	if !item.OldObject.Absent() {
 		sent.OldObject = toDocument(item.OldObject)
 	}
-	options := crdeval.AdmitOptions{Evaluation: &crdevalv1.EvaluationOptions{
-		FieldValidation: fieldValidations[o.FieldValidation], CompleteMetadata: o.CompleteMetadata}}
+	options := crdeval.AdmitOptions{Evaluation: evaluationOptions(o)}
 	if e.coverage != nil {
 		options.Evaluation.Trace = crdevalv1.TraceMode_TRACE_MODE_ALL
 	}
@@ -124,13 +136,65 @@ func (e *suiteEvaluator) Admit(
 	if e.coverage != nil && sent.GetCrd() != "" {
 		e.coverage.add(sent.GetCrd(), versionOf(apiVersion), v.GetRuleTraces())
 	}
-	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Warnings: v.GetWarnings(),
-		Object: v.GetObject().GetJson()}
+	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Object: v.GetObject().GetJson(),
+		Violations: violationsOf(v)}
+	a.SetWarnings(v.GetWarnings())
+	return a, nil
+}
+
+func evaluationOptions(o engine.EvaluationOptions) *crdevalv1.EvaluationOptions {
+	return &crdevalv1.EvaluationOptions{FieldValidation: fieldValidations[o.FieldValidation],
+		CompleteMetadata: o.CompleteMetadata}
+}
+
+func violationsOf(v *crdevalv1.Verdict) (all []suite.Violation) {
 	for _, of := range v.GetViolations() {
-		a.Violations = append(a.Violations, suite.Violation{
+		all = append(all, suite.Violation{
 			Type: of.GetType(), Field: of.GetField(), Message: of.GetMessage(), Pointer: of.GetPointer()})
 	}
-	return a, nil
+	return all
+}
+
+// CheckStored reads an object as an API server reads it from its storage, and validates it.
+func (e *suiteEvaluator) CheckStored(
+	ctx context.Context, apiVersion, kind string, object []byte,
+) (all []suite.Violation, err error) {
+	sent, err := e.item(apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
+	sent.Object = crdeval.Document(object)
+	read, err := e.With(e.inline...).ReadItems(ctx, []*crdevalv1.EvaluationItem{sent}, crdeval.ReadOptions{})
+	if err == nil {
+		err = read[0].Err
+	}
+	if err != nil {
+		return nil, e.manifestError(err)
+	}
+	if rejection := read[0].GetRejection(); rejection != nil {
+		return nil, errors.New(rejection.GetMessage())
+	}
+	for _, of := range read[0].GetChanges().GetPruned() {
+		all = append(all, suite.UnknownField(of.GetPath(), of.GetPointer()))
+	}
+	sent.Object = read[0].GetObject()
+	request := &crdevalv1.ValidateRequest{Catalog: e.Catalog(), Items: []*crdevalv1.EvaluationItem{sent},
+		Options: evaluationOptions(suite.StoredOptions), AsGiven: suite.StoredOptions.AsGiven}
+	for _, manifest := range e.inline {
+		request.Crds = append(request.Crds, crdeval.Document(manifest))
+	}
+	answer, err := e.Evaluation().Validate(ctx, request)
+	if err == nil {
+		err = status.ErrorProto(answer.GetResults()[0].GetError())
+	}
+	if err != nil {
+		return nil, e.manifestError(err)
+	}
+	v := answer.GetResults()[0].GetVerdict()
+	if all = append(all, violationsOf(v)...); !v.GetAllowed() && len(all) == 0 {
+		all = append(all, suite.Violation{Message: v.GetRejection().GetMessage()})
+	}
+	return all, nil
 }
 
 var patchTypes = map[engine.PatchType]crdevalv1.PatchType{
