@@ -1,0 +1,324 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient, type Client as Stub, type Transport } from "@connectrpc/connect";
+import { EvaluationService, type EvaluationItem } from "./gen/crdeval/v1/evaluation_pb.js";
+import { PresentationService } from "./gen/crdeval/v1/presentation_pb.js";
+import { type Crd, type RegisterCrdsEntry, RegisterCrdsEntrySchema, RegistryService } from "./gen/crdeval/v1/registry_pb.js";
+import { ServerService, type ServerLimits } from "./gen/crdeval/v1/server_pb.js";
+import { type DocumentInput, textOf, toDocument, toItem, type Write } from "./document.js";
+import { CrdevalError } from "./error.js";
+import { type CallOptions, type EvaluationOptions, toEvaluationOptions } from "./options.js";
+import { type Registered, toRegistered, toTransformed, toVerdict, type Transformed, type Verdict } from "./results.js";
+import { Caller, remaining, type RetryOptions } from "./retry.js";
+import { itemBytes, Sender, type Source } from "./stream.js";
+import { Watch, type WatchEvent } from "./watch.js";
+
+/** CommonOptions are the options of a client over gRPC and over REST. */
+export interface CommonOptions {
+  /** The catalog. Default: "default". */
+  catalog?: string;
+  /** The bearer token, for a server with --auth-token-file or OpenID Connect. */
+  token?: string;
+  /** How calls are repeated that an overloaded server rejects. */
+  retries?: RetryOptions;
+  /** The default time limit of calls other than streams and watches, in milliseconds. Default: none. */
+  timeoutMs?: number;
+}
+
+/** CRDs in a call. Validating a large CRD takes some ten milliseconds, and a call should end within seconds. */
+const crdsAtOnce = 100;
+
+interface StubOptions {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+/** Request has the fields that all requests for objects share. */
+interface Request {
+  catalog: string;
+  items: EvaluationItem[];
+  options: ReturnType<typeof toEvaluationOptions>;
+  crds: ReturnType<typeof toDocument>[];
+  atLeast: string;
+}
+
+/**
+ * BaseClient calls a crdeval service for one catalog, over any transport. Calls throw a CrdevalError. Later calls see the
+ * registrations of this client, at any replica of the service.
+ */
+export class BaseClient {
+  /** The generated clients of the API. Their errors are ConnectErrors; CrdevalError.from decodes them. */
+  readonly evaluation: Stub<typeof EvaluationService>;
+  readonly registry: Stub<typeof RegistryService>;
+  readonly presentation: Stub<typeof PresentationService>;
+  readonly server: Stub<typeof ServerService>;
+  /** The name of the catalog. */
+  readonly catalog: string;
+  /** The token of the latest write of this client. Set it to see the write of another client. */
+  atLeast = "";
+
+  private readonly defaultTimeoutMs: number | undefined;
+  private knownLimits: ServerLimits | undefined;
+
+  protected constructor(
+    transport: Transport,
+    o: CommonOptions,
+    private readonly bidirectional: boolean,
+    private readonly closeTransport: () => void = () => undefined,
+  ) {
+    const caller = new Caller(transport, o.token, o.retries);
+    this.evaluation = createClient(EvaluationService, caller);
+    this.registry = createClient(RegistryService, caller);
+    this.presentation = createClient(PresentationService, caller);
+    this.server = createClient(ServerService, caller);
+    this.catalog = o.catalog ?? "default";
+    this.defaultTimeoutMs = o.timeoutMs;
+  }
+
+  /** close closes the connection. Calls in progress fail. */
+  close(): void {
+    this.closeTransport();
+  }
+
+  /** validate returns for each write or new object whether an API server would accept it. */
+  validate(items: readonly (DocumentInput | Write)[], o: EvaluationOptions = {}): Promise<Verdict[]> {
+    return this.evaluate(items, o, (r, s) => this.evaluation.validate(r, s), toVerdict);
+  }
+
+  /**
+   * admit runs each write through the whole write path of an API server. `object` is the object that the API server would
+   * return, `storedObject` the object that it would store. Nothing is stored.
+   */
+  admit(items: readonly (DocumentInput | Write)[], o: EvaluationOptions = {}): Promise<Verdict[]> {
+    return this.evaluate(items, o, (r, s) => this.evaluation.admit(r, s), toVerdict);
+  }
+
+  /** prune removes the fields that the schema does not know. */
+  prune(items: readonly DocumentInput[], o: EvaluationOptions = {}): Promise<Transformed[]> {
+    return this.evaluate(items, o, (r, s) => this.evaluation.prune(r, s), toTransformed);
+  }
+
+  /** default adds the defaults. */
+  default(items: readonly DocumentInput[], o: EvaluationOptions = {}): Promise<Transformed[]> {
+    return this.evaluate(items, o, (r, s) => this.evaluation.default(r, s), toTransformed);
+  }
+
+  /** read reads stored objects as an API server does, at a version of the CRD or, without one, at their own. */
+  read(items: readonly DocumentInput[], o: EvaluationOptions & { version?: string } = {}): Promise<Transformed[]> {
+    const targetVersion = o.version ?? "";
+    return this.evaluate(items, o, (r, s) => this.evaluation.read({ ...r, targetVersion }, s), toTransformed);
+  }
+
+  /** convert converts objects to a version of their CRD. */
+  async convert(version: string, items: readonly DocumentInput[], o: EvaluationOptions = {}): Promise<Transformed[]> {
+    if (version === "") {
+      throw new RangeError("the version to convert to is empty");
+    }
+    return this.evaluate(
+      items, o, (r, s) => this.evaluation.convert({ ...r, targetVersion: version }, s), toTransformed,
+    );
+  }
+
+  /** admitStream is admit for any number of writes, in bounded memory. The results have the order of the items. */
+  admitStream(items: Source, o: EvaluationOptions = {}): AsyncGenerator<Verdict, void, undefined> {
+    return this.stream(
+      items, o, (messages, s) => this.evaluation.admitStream(messages, s), (r, s) => this.evaluation.admit(r, s), {},
+      toVerdict,
+    );
+  }
+
+  /** readStream is read for any number of objects. */
+  readStream(
+    items: Source, o: EvaluationOptions & { version?: string } = {},
+  ): AsyncGenerator<Transformed, void, undefined> {
+    return this.stream(
+      items, o, (messages, s) => this.evaluation.readStream(messages, s), (r, s) => this.evaluation.read(r, s),
+      { targetVersion: o.version ?? "" }, toTransformed,
+    );
+  }
+
+  /** register registers CRDs, one after the other. A CRD that fails does not affect the others. */
+  async register(manifests: readonly DocumentInput[], o: CallOptions = {}): Promise<Registered[]> {
+    const entries = manifests.map((m) => create(RegisterCrdsEntrySchema, { manifest: toDocument(m) }));
+    const size = (e: RegisterCrdsEntry) => (e.manifest?.content.value?.length ?? 0) + 100;
+    const most = (l: ServerLimits) => Math.min(crdsAtOnce, l.maxRegisterCrds || crdsAtOnce);
+    return this.inBatches(entries, size, most, o, 0, async (part, s) => {
+      const response = await this.registry.registerCrds({ catalog: this.catalog, entries: part }, s);
+      this.atLeast = response.token || this.atLeast;
+      return response.results.map(toRegistered);
+    });
+  }
+
+  /** getCrd returns a registered CRD by its name, with its manifest. */
+  getCrd(name: string, o: CallOptions = {}): Promise<Crd> {
+    return this.call(o, async (s) => {
+      const { crd } = await this.registry.getCrd({ catalog: this.catalog, crd: name, atLeast: this.atLeast }, s());
+      if (crd === undefined) {
+        throw new ConnectError("the response has no CRD", Code.Internal);
+      }
+      return crd;
+    });
+  }
+
+  /** listCrds returns the CRDs of the catalog by name, without manifests. All come from the same snapshot. */
+  async *listCrds(o: CallOptions & { pageSize?: number } = {}): AsyncGenerator<Crd, void, undefined> {
+    let pageToken = "";
+    do {
+      const request = { catalog: this.catalog, pageSize: o.pageSize ?? 0, pageToken, atLeast: this.atLeast };
+      const page = await this.call(o, (s) => this.registry.listCrds(request, s()));
+      yield* page.crds;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  /** deleteCrd deletes a CRD by its name. */
+  deleteCrd(name: string, o: CallOptions = {}): Promise<void> {
+    return this.call(o, async (s) => {
+      const response = await this.registry.deleteCrd({ catalog: this.catalog, crd: name }, s());
+      this.atLeast = response.token || this.atLeast;
+    });
+  }
+
+  /**
+   * watch yields every CRD as ADDED, then SYNCED, then each change, until the loop or the signal ends. With `from`, the
+   * token of an event, it yields the changes since then. It reconnects if the connection is lost.
+   */
+  watch(o: { from?: string; signal?: AbortSignal } = {}): AsyncGenerator<WatchEvent, void, undefined> {
+    const open = (fromToken: string) =>
+      this.registry.watchCrds({ catalog: this.catalog, fromToken }, o.signal ? { signal: o.signal } : {});
+    return new Watch(open, o.from ?? "", o.signal).events();
+  }
+
+  /** limits returns the limits of the server. The client requests them once. */
+  async limits(o: CallOptions = {}): Promise<ServerLimits> {
+    if (this.knownLimits === undefined) {
+      const { limits } = await this.call(o, (s) => this.server.getServerInfo({}, s()));
+      if (limits === undefined) {
+        throw new TypeError("the server reports no limits");
+      }
+      this.knownLimits = limits;
+    }
+    return this.knownLimits;
+  }
+
+  private evaluate<R, T>(
+    items: readonly (DocumentInput | Write)[], o: EvaluationOptions,
+    method: (request: Request, s: StubOptions) => Promise<{ results: R[] }>, convert: (result: R) => T,
+  ): Promise<T[]> {
+    const request = this.request(o);
+    const overlay = request.crds.reduce((bytes, d) => bytes + (d.content.value?.length ?? 0), 0);
+    const most = (l: ServerLimits) => l.maxBatchItems;
+    return this.inBatches(items.map(toItem), itemBytes, most, o, overlay, async (part, s) => {
+      const { results } = await method({ ...request, atLeast: this.atLeast, items: part }, s);
+      return results.map(convert);
+    });
+  }
+
+  private request(o: EvaluationOptions): Request {
+    return {
+      catalog: this.catalog, items: [], options: toEvaluationOptions(o), crds: (o.crds ?? []).map(toDocument),
+      atLeast: this.atLeast,
+    };
+  }
+
+  /** inBatches sends elements in as many calls as the limits of the server require. */
+  private async inBatches<E, T>(
+    elements: E[], size: (element: E) => number, most: (limits: ServerLimits) => number, o: CallOptions,
+    overlay: number, send: (part: E[], s: StubOptions) => Promise<T[]>,
+  ): Promise<T[]> {
+    const all: T[] = [];
+    await this.call(o, async (s) => {
+      const limits = await this.limits(s());
+      // The answer can be larger than the request.
+      const capacity = Number(limits.maxMessageBytes) / 2 - overlay;
+      for (let start = 0; start < elements.length; ) {
+        const part = fitting(elements, start, most(limits), capacity, size);
+        const results = await send(part, s());
+        if (results.length !== part.length) {
+          throw new ConnectError(`the server sent ${results.length} results for ${part.length} items`, Code.Internal);
+        }
+        all.push(...results);
+        start += part.length;
+      }
+    });
+    return all;
+  }
+
+  /** call runs a call with a deadline. The function that it passes returns the options for the next request. */
+  private async call<T>(o: CallOptions, run: (options: () => StubOptions) => Promise<T>): Promise<T> {
+    const timeoutMs = o.timeoutMs ?? this.defaultTimeoutMs;
+    const deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
+    try {
+      return await run(() => ({
+        ...(o.signal && { signal: o.signal }),
+        ...(deadline !== undefined && { timeoutMs: remaining(deadline) }),
+      }));
+    } catch (error) {
+      throw CrdevalError.from(error);
+    }
+  }
+
+  private async *stream<R, T>(
+    source: Source, o: EvaluationOptions,
+    method: (messages: AsyncIterable<Partial<Request>>, s: StubOptions) => AsyncIterable<{ results: R[] }>,
+    unary: (request: Request, s: StubOptions) => Promise<{ results: R[] }>,
+    settings: { targetVersion?: string }, convert: (result: R) => T,
+  ): AsyncGenerator<T, void, undefined> {
+    const sender = new Sender(source);
+    const options: StubOptions = {
+      ...(o.signal && { signal: o.signal }),
+      ...(o.timeoutMs !== undefined && { timeoutMs: o.timeoutMs }),
+    };
+    const first = { ...this.request(o), ...settings };
+    const answers = this.bidirectional
+      ? method(messages(first, sender.batches()), options)
+      : oneByOne(first, sender.batches(), (request) => unary(request, options));
+    try {
+      for await (const answer of answers) {
+        yield* answer.results.map(convert);
+      }
+    } catch (error) {
+      throw sender.error ? sender.error.cause : CrdevalError.from(error);
+    }
+    if (sender.error) {
+      throw sender.error.cause;
+    }
+  }
+}
+
+/** messages returns the messages of a stream. Only the first one has settings. */
+async function* messages(first: Request, batches: AsyncIterable<EvaluationItem[]>): AsyncGenerator<Partial<Request>> {
+  let settings: Partial<Request> = first;
+  for await (const items of batches) {
+    yield { ...settings, items };
+    settings = {};
+  }
+  if (settings === first) {
+    yield first; // without items, the server still checks the settings
+  }
+}
+
+/** oneByOne sends each batch as a call of its own. */
+async function* oneByOne<A>(
+  first: Request, batches: AsyncIterable<EvaluationItem[]>, unary: (request: Request) => Promise<A>,
+): AsyncGenerator<A> {
+  for await (const items of batches) {
+    yield await unary({ ...first, items });
+  }
+}
+
+/** fitting returns the elements for the next call: at least one, at most `most`, of at most `capacity` bytes. */
+export function fitting<E>(elements: E[], start: number, most: number, capacity: number, size: (e: E) => number): E[] {
+  let end = start;
+  for (let bytes = 0; end < elements.length && end - start < most; end++) {
+    bytes += size(elements[end] as E);
+    if (end > start && bytes > capacity) {
+      break;
+    }
+  }
+  return elements.slice(start, end);
+}
+
+/** manifestOf returns the manifest of a CRD of getCrd as JSON, or undefined if it has none. */
+export function manifestOf(crd: Crd): string | undefined {
+  return textOf(crd.manifest);
+}

@@ -1,0 +1,298 @@
+import {
+  create, type DescMessage, type DescMethod, type DescMethodStreaming, type DescMethodUnary, getOption,
+  type JsonValue as Tree, type MessageInitShape, type MessageShape, toJson,
+} from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, type StreamResponse, type Transport, type UnaryResponse } from "@connectrpc/connect";
+import { http } from "../gen/google/api/annotations_pb.js";
+import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.js";
+import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.js";
+import { CrdevalError } from "../error.js";
+import { JsonSyntaxError } from "../json.js";
+import { BodyWriter, checkDocuments, type Format, formatsOf, isObject, textOf, embedded } from "./body.js";
+import { decode, decodeError, rebase } from "./decode.js";
+
+/** RestOptions are the options of a client over REST. */
+export interface RestOptions {
+  /** The base URL of the service: "https://crdeval.example:8080". In a browser it can be relative; "" is the same origin. */
+  url: string;
+  /** Replaces the global fetch, for example to set other headers. */
+  fetch?: typeof globalThis.fetch;
+}
+
+type Message = { [key: string]: Tree };
+
+/**
+ * RestTransport makes the calls of the generated clients over REST, with the paths that the protos declare. Browsers cannot
+ * send and receive at the same time. Therefore it has no bidirectional streams.
+ */
+export class RestTransport implements Transport {
+  private readonly base: string;
+  private readonly fetch: typeof globalThis.fetch;
+
+  constructor(options: RestOptions) {
+    this.base = options.url.replace(/\/+$/, "");
+    this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  }
+
+  async unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>, signal: AbortSignal | undefined, timeoutMs: number | undefined,
+    header: HeadersInit | undefined, input: MessageInitShape<I>,
+  ): Promise<UnaryResponse<I, O>> {
+    const limits = new Limits(signal, timeoutMs, header);
+    const message = toJson(method.input, create(method.input, input)) as Message;
+    const list = (["items", "entries"] as const).find((name) => method.input.field[name] !== undefined);
+    const response = list === undefined
+      ? await this.request(method, limits, message)
+      : await this.batch(method, limits, message, list);
+    return {
+      stream: false, service: method.parent, method, header: new Headers(), trailer: new Headers(), message: response,
+    };
+  }
+
+  async stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodStreaming<I, O>, signal: AbortSignal | undefined, timeoutMs: number | undefined,
+    header: HeadersInit | undefined, input: AsyncIterable<MessageInitShape<I>>,
+  ): Promise<StreamResponse<I, O>> {
+    if (method.methodKind !== "server_streaming") {
+      throw new ConnectError(`${method.name} is not possible over REST: use Admit or Read, or gRPC`, Code.Unimplemented);
+    }
+    const limits = new Limits(signal, timeoutMs, header);
+    let message: Message = {};
+    for await (const request of input) {
+      message = toJson(method.input, create(method.input, request)) as Message;
+    }
+    const response = await this.send(method, limits, message);
+    return {
+      stream: true, service: method.parent, method, header: response.headers, trailer: new Headers(),
+      message: events(method.output, response, limits),
+    };
+  }
+
+  /**
+   * batch sends the elements of a list in as few requests as possible. In a YAML body, JSON would be read as YAML, and
+   * 1.0 as 1. So JSON elements share requests, and each YAML element has its own. An element that cannot be part of a body
+   * gets its own error, as over gRPC.
+   */
+  private async batch<O extends DescMessage>(
+    method: DescMethodUnary<DescMessage, O>, limits: Limits, message: Message, list: "items" | "entries",
+  ): Promise<MessageShape<O>> {
+    const elements = (message[list] ?? []) as Tree[];
+    const groups: { format: Format; indexes: number[] }[] = [];
+    const results = new Array<unknown>(elements.length);
+    elements.forEach((element, i) => {
+      const format = [...formatsOf(element)].join(" and ") || "json";
+      const last = groups.find((g) => g.format === "json" && (list === "items" || g === groups.at(-1)));
+      const error = unreadable(element, format, list);
+      if (error !== undefined) {
+        results[i] = failed(method, error);
+      } else if (format === "json" && last !== undefined) {
+        last.indexes.push(i);
+      } else {
+        groups.push({ format: format as Format, indexes: [i] });
+      }
+    });
+    if (groups.length === 0) {
+      groups.push({ format: "json", indexes: [] }); // The server still checks the other fields.
+    }
+    let token: unknown;
+    for (const { format, indexes } of groups) {
+      try {
+        const part = { ...message, [list]: indexes.map((i) => elements[i] as Tree) };
+        const response = (await this.request(method, limits, part)) as Record<string, unknown>;
+        const partial = response["results"] as unknown[];
+        if (partial.length !== indexes.length) {
+          throw new ConnectError(`the server sent ${partial.length} results for ${indexes.length} items`, Code.Internal);
+        }
+        indexes.forEach((index, i) => (results[index] = partial[i]));
+        token = response["token"] || token;
+      } catch (error) {
+        const known = CrdevalError.from(error);
+        const [index] = indexes;
+        if (format !== "yaml" || !(known instanceof CrdevalError) || known.reason !== "MALFORMED_BODY" || index === undefined) {
+          throw error;
+        }
+        results[index] = failed(method, statusOf(list, known.message, known.metadata));
+      }
+    }
+    return Object.assign(create(method.output), { results, ...(token !== undefined && { token }) });
+  }
+
+  private async request<O extends DescMessage>(
+    method: DescMethodUnary<DescMessage, O>, limits: Limits, message: Message,
+  ): Promise<MessageShape<O>> {
+    const origins: BodyWriter["origins"] = new Map();
+    const response = await this.send(method, limits, message, origins);
+    const decoded = decode(method.output, await limits.run(() => response.text()));
+    const results = (decoded as { results?: unknown[] }).results;
+    results?.forEach((result, i) => {
+      rebase(result, origins.get(`items.${i}.object`) ?? origins.get(`entries.${i}.manifest`));
+    });
+    return decoded;
+  }
+
+  /** send sends a request and returns its response. Statuses other than 200 are errors. */
+  private async send(
+    method: DescMethod, limits: Limits, message: Message, origins?: BodyWriter["origins"],
+  ): Promise<Response> {
+    const rule = getOption(method, http);
+    const path = rule.pattern.value;
+    if (typeof path !== "string" || method.parent.name === "PresentationService") {
+      throw new ConnectError(`${method.name} is not possible over REST in this client: use gRPC`, Code.Unimplemented);
+    }
+    const rest = { ...message };
+    const url = this.base + path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const field = method.input.fields.find((f) => f.name === name)?.jsonName ?? name;
+      const value = rest[field];
+      delete rest[field];
+      if (typeof value !== "string" || value === "") {
+        throw new ConnectError(`${name} is empty: it is required`, Code.InvalidArgument);
+      }
+      return encodeURIComponent(value);
+    });
+    const init: RequestInit = { method: (rule.pattern.case ?? "get").toUpperCase(), headers: limits.headers };
+    let query: Message = rest;
+    if (rule.body === "*") {
+      query = {};
+      const used = only(formatsOf(rest));
+      const writer = new BodyWriter(used);
+      init.body = writer.write(rest);
+      writer.origins.forEach((origin, at) => origins?.set(at, origin));
+      limits.headers.set("content-type", `application/${used}`);
+    } else if (rule.body !== "") {
+      const document = embedded(rest[rule.body] ?? null);
+      delete query[rule.body];
+      init.body = document === undefined ? "null" : textOf(document);
+      limits.headers.set("content-type", `application/${document?.format ?? "json"}`);
+    } else {
+      limits.headers.delete("content-type");
+    }
+    return limits.run(async (signal) => {
+      const response = await this.fetch(url + queryOf(query), { ...init, signal });
+      if (!response.ok) {
+        throw decodeError(response.status, await response.text());
+      }
+      return response;
+    });
+  }
+}
+
+/** only returns the format of the documents of a request. */
+function only(formats: Set<Format>): Format {
+  if (formats.size > 1) {
+    throw new ConnectError("over REST, the documents of a call must be all JSON or all YAML: use gRPC, or convert them", Code.InvalidArgument);
+  }
+  return [...formats][0] ?? "json";
+}
+
+/** failed returns the result of an element with an error. */
+function failed(method: DescMethod, value: Status): unknown {
+  const results = method.output.field["results"];
+  const desc = results?.fieldKind === "list" && results.listKind === "message" ? results.message : StatusSchema;
+  return Object.assign(create(desc), { result: { case: "error", value } });
+}
+
+/** unreadable returns the error of an element that cannot be part of a body. */
+function unreadable(element: Tree, format: string, list: "items" | "entries"): Status | undefined {
+  if (format.includes(" ")) {
+    return statusOf(list, "over REST, the documents of an item must be all JSON or all YAML: use gRPC, or convert them", {});
+  }
+  try {
+    checkDocuments(element);
+    return undefined;
+  } catch (error) {
+    const at = error instanceof JsonSyntaxError ? { line: String(error.line), column: String(error.column) } : {};
+    return statusOf(list, `document: ${error instanceof Error ? error.message : String(error)}`, at);
+  }
+}
+
+function statusOf(list: "items" | "entries", message: string, metadata: Readonly<Record<string, string>>): Status {
+  const reason = list === "items" ? "OBJECT_UNREADABLE" : "MANIFEST_UNREADABLE";
+  const info = create(ErrorInfoSchema, { domain: "crdeval.dev", reason, metadata: { ...metadata } });
+  return create(StatusSchema, { code: Code.InvalidArgument, message, details: [anyPack(ErrorInfoSchema, info)] });
+}
+
+/** queryOf returns the query of the fields of a message. Nested fields have dots in their names. */
+function queryOf(message: Message): string {
+  const query = new URLSearchParams();
+  const add = (name: string, value: Tree): void => {
+    if (Array.isArray(value)) {
+      value.forEach((element) => add(name, element));
+    } else if (isObject(value)) {
+      Object.entries(value).forEach(([key, member]) => add(`${name}.${key}`, member));
+    } else {
+      query.append(name, String(value));
+    }
+  };
+  Object.entries(message).forEach(([name, value]) => add(name, value));
+  return query.size === 0 ? "" : `?${query.toString()}`;
+}
+
+/** events yields the messages of a response with one message per line. The last line can be an error. */
+async function* events<O extends DescMessage>(
+  output: O, response: Response, limits: Limits,
+): AsyncGenerator<MessageShape<O>, void, undefined> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) {
+    throw new ConnectError("the response has no body", Code.Internal);
+  }
+  try {
+    let rest = "";
+    for (;;) {
+      const { done, value } = await limits.run(() => reader.read());
+      const lines = (rest + (value ?? "")).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (/^\s*\{"error":/.test(line)) {
+          const { error } = JSON.parse(line) as { error: unknown };
+          throw decodeError(response.status, JSON.stringify(error));
+        }
+        if (line.trim() !== "") {
+          yield decode(output, line);
+        }
+      }
+      if (done) {
+        return;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Limits are the signal, the deadline and the headers of one call. */
+class Limits {
+  readonly headers: Headers;
+  private readonly timeout: AbortSignal | undefined;
+  private readonly signal: AbortSignal | undefined;
+
+  constructor(
+    private readonly given: AbortSignal | undefined, timeoutMs: number | undefined, header: HeadersInit | undefined,
+  ) {
+    this.headers = new Headers(header);
+    if (timeoutMs !== undefined) {
+      const ms = Math.min(Math.max(Math.ceil(timeoutMs), 1), 0x7fffffff);
+      this.timeout = AbortSignal.timeout(ms);
+      this.headers.set("grpc-timeout", ms < 1e8 ? `${ms}m` : `${Math.ceil(ms / 1000)}S`);
+    }
+    const signals = [given, this.timeout].filter((s) => s !== undefined);
+    this.signal = signals.length > 0 ? AbortSignal.any(signals) : undefined;
+  }
+
+  /** run runs a part of the call, and converts its errors. */
+  async run<T>(part: (signal: AbortSignal | null) => Promise<T>): Promise<T> {
+    try {
+      return await part(this.signal ?? null);
+    } catch (error) {
+      if (error instanceof ConnectError) {
+        throw error;
+      }
+      const [code, message] = this.given?.aborted
+        ? [Code.Canceled, "the call was cancelled"]
+        : this.timeout?.aborted
+          ? [Code.DeadlineExceeded, "the deadline of the call passed"]
+          : [Code.Unavailable, `the service cannot be reached: ${String((error as Error).cause ?? error)}`];
+      throw new ConnectError(message, code, undefined, undefined, error);
+    }
+  }
+}
