@@ -132,9 +132,23 @@ func (d Document) itemsOfYAML() []Manifest {
 	if !ok {
 		return nil
 	}
+	var duplicates map[int]repeated
+	if source.StrictError() != nil {
+		if duplicates, err = withDuplicates(d.text); err != nil {
+			return nil
+		}
+	}
 	items, list := make([]Manifest, 0, len(spans)), &listSource{source: source}
 	for i, s := range spans {
-		m := newManifest(engine.JSON(text[s.Begin:s.End]), d.at, i+1)
+		item := text[s.Begin:s.End]
+		of, repeats := duplicates[i]
+		if repeats && of.err == nil {
+			item = of.json
+		}
+		m := newManifest(engine.JSON(item), d.at, i+1)
+		if of.err != nil {
+			m.Err = &engine.Error{Reason: engine.ReasonManifestUnreadable, Message: of.err.Error(), Err: of.err}
+		}
 		m.source = list
 		items = append(items, m)
 	}

@@ -132,3 +132,22 @@ func TestErrorsInAFile(t *testing.T) {
 		}
 	}
 }
+
+// TestDuplicatesInLists checks that items of lists in YAML keep their duplicate keys.
+func TestDuplicatesInLists(t *testing.T) {
+	content := "kind: List\nitems:\n- a: 1\n- a: {b: 017, b: [on, {c: 1.0, \"c\": x}]}\n  1: x\n- a: &x 2\n- {a: *x, a: 2}\n"
+	var got []string
+	for _, m := range Split([]byte(content))[0].Manifests() {
+		if m.Err != nil {
+			text, line, _ := m.Describe(m.Err)
+			got = append(got, fmt.Sprintf("%d: %s", line, text))
+		} else {
+			got = append(got, string(m.JSON()))
+		}
+	}
+	want := []string{`{"a":1}`, `{"a":{"b":15,"b":[true,{"c":1,"c":"x"}]},"1":"x"}`, `{"a":2}`,
+		"7: line 7: remove duplicate keys, or aliases beside them: yaml: unknown anchor 'x' referenced"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
