@@ -1,0 +1,39 @@
+package report
+
+// Input is what the user of the playground has typed. The documents are YAML or JSON.
+type Input struct {
+	// CRD is the CustomResourceDefinition.
+	CRD string `json:"crd"`
+	// Object is the object to write. If it is empty, only the CRD is evaluated.
+	Object string `json:"object,omitempty"`
+	// OldObject is the stored object. If it is empty, the write is a creation.
+	OldObject string `json:"oldObject,omitempty"`
+	// FieldValidation is Strict (default), Warn or Ignore.
+	FieldValidation string `json:"fieldValidation,omitempty"`
+	// Subresource is empty, "status" or "scale". A subresource needs an OldObject.
+	Subresource string `json:"subresource,omitempty"`
+	// Version is the version of the endpoint. The default is the version of the object.
+	Version string `json:"version,omitempty"`
+	// Minor is the Kubernetes minor release whose CEL functions and formats the CRD may use. 0 is the default of 1.37.
+	Minor int `json:"minor,omitempty"`
+}
+
+// ExplainInput asks for the documentation of a field.
+type ExplainInput struct {
+	CRD string `json:"crd"`
+	// Path is the field: spec.schedule. An empty path explains the resource.
+	Path string `json:"path,omitempty"`
+	// Version is the version to explain. The default is the served version with the highest priority.
+	Version string `json:"version,omitempty"`
+	// Recursive lists all fields below the path.
+	Recursive bool `json:"recursive,omitempty"`
+	Minor     int  `json:"minor,omitempty"`
+}
+
+// Explanation is the answer to an ExplainInput.
+type Explanation struct {
+	// Text is what kubectl explain prints.
+	Text string `json:"text,omitempty"`
+	// Error says why there is no text.
+	Error *Error `json:"error,omitempty"`
+}
