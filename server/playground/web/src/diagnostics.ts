@@ -1,0 +1,47 @@
+import type { Diagnostic } from "@codemirror/lint"
+import type { DocumentName, Fix, Range, Report, Violation } from "./types"
+
+/** diagnosticsOf returns the marks of one document. Text is the document as it was evaluated. */
+export function diagnosticsOf(
+  report: Report, document: DocumentName, text: string, apply: (fix: Fix) => void,
+): Diagnostic[] {
+  const found: Diagnostic[] = []
+  const add = (severity: Diagnostic["severity"], range: Range | undefined, message: string, fixes: Fix[]) => {
+    if (!range) return
+    const [from, to] = mark(text, range)
+    const actions = fixes.map((fix) => ({ name: fix.title, apply: () => apply(fix) }))
+    found.push({ from, to, severity, message, actions, source: undefined })
+  }
+  const violations = (severity: Diagnostic["severity"], list: Violation[], prefix: string) => {
+    for (const { document: at, range, field, message, hint, fixes } of list) {
+      if (at === document) add(severity, range, [`${prefix}${field}: ${message}`, hint].filter(Boolean).join("\n"), fixes)
+    }
+  }
+  for (const error of report.errors) {
+    if (error.document === document) add("error", error.range, error.message, [])
+  }
+  violations("error", report.crd?.violations ?? [], "")
+  violations("error", report.object?.violations ?? [], "")
+  violations("info", report.object?.ratcheted ?? [], "Ratcheted: ")
+  if (document === "object") {
+    for (const { op, range, path, hint, fixes } of report.object?.changes ?? []) {
+      if (op === "pruned") add("warning", range, [`${path} is pruned.`, hint].filter(Boolean).join("\n"), fixes)
+    }
+  }
+  if (document === "crd") {
+    for (const rule of report.crd?.rules ?? []) {
+      for (const { range, hint, fixes } of rule.percent > 100 ? rule.bounds : []) add("warning", range, hint, fixes)
+    }
+  }
+  return found.sort((a, b) => a.from - b.from)
+}
+
+/** mark returns the part of a range that is marked: its first line, and at least one character where there is one. */
+function mark(text: string, range: Range): [number, number] {
+  const from = Math.min(range.start.offset, text.length)
+  const newline = text.indexOf("\n", from)
+  const line = newline < 0 ? text.length : newline
+  let to = Math.min(Math.max(range.end.offset, from), line)
+  if (to === from && from < line) to = from + 1
+  return [from, to]
+}

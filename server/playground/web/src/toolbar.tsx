@@ -1,0 +1,92 @@
+import { useState } from "preact/hooks"
+import { chooseTheme, chosenTheme } from "./theme"
+import type { CRD, Input } from "./types"
+
+interface ToolbarProps {
+  open: (dialog: "gallery" | "shortcuts") => void
+  share: () => void
+}
+
+/** Toolbar is the header of the page. */
+export function Toolbar({ open, share }: ToolbarProps) {
+  const [theme, setTheme] = useState(chosenTheme())
+  return (
+    <header class="toolbar">
+      <h1><span class="mark" aria-hidden="true">{"{✓}"}</span> crdeval <span class="sub">playground</span></h1>
+      <div class="actions">
+        <button type="button" onClick={() => open("gallery")}>Examples</button>
+        <button type="button" onClick={share}>Copy link</button>
+        <button type="button" class="keys" onClick={() => open("shortcuts")}>Shortcuts</button>
+        <label>
+          <span class="hidden">Theme</span>
+          <select
+            value={theme}
+            onChange={(event) => {
+              setTheme(event.currentTarget.value)
+              chooseTheme(event.currentTarget.value)
+            }}
+          >
+            <option value="">System theme</option>
+            <option value="light">Light</option>
+            <option value="dark">Dark</option>
+          </select>
+        </label>
+      </div>
+    </header>
+  )
+}
+
+interface OptionsProps {
+  input: Input
+  update: boolean
+  crd?: CRD
+  change: (fields: Partial<Input>) => void
+  setUpdate: (update: boolean) => void
+}
+
+/** Options are the options of the write. */
+export function Options({ input, update, crd, change, setUpdate }: OptionsProps) {
+  const start = (next: boolean) => {
+    if (next && input.oldObject === "") change({ oldObject: input.object })
+    setUpdate(next)
+  }
+  const subresources = [...new Set(crd?.versions.flatMap((version) => version.subresources) ?? [])]
+  if (input.subresource !== "" && !subresources.includes(input.subresource)) subresources.push(input.subresource)
+  const versions = crd?.versions.map((version) => version.name) ?? []
+  if (input.version !== "" && !versions.includes(input.version)) versions.push(input.version)
+  return (
+    <form class="options" aria-label="Options" onSubmit={(event) => event.preventDefault()}>
+      <Choice label="Operation" value={update ? "update" : ""} choose={(value) => start(value === "update")}
+        choices={[["", "Create"], ["update", "Update"]]} />
+      {update && (
+        <Choice label="Subresource" value={input.subresource} choose={(subresource) => change({ subresource })}
+          choices={[["", "None"], ...subresources.map((name): [string, string] => [name, name])]} />
+      )}
+      <Choice label="Field validation" value={input.fieldValidation}
+        choose={(fieldValidation) => change({ fieldValidation })}
+        choices={[["", "Strict"], ["Warn", "Warn"], ["Ignore", "Ignore"]]} />
+      {versions.length > 1 && (
+        <Choice label="Version" value={input.version} choose={(version) => change({ version })}
+          choices={[["", "of the object"], ...versions.map((name): [string, string] => [name, name])]} />
+      )}
+    </form>
+  )
+}
+
+interface ChoiceProps {
+  label: string
+  value: string
+  choices: [string, string][]
+  choose: (value: string) => void
+}
+
+function Choice({ label, value, choices, choose }: ChoiceProps) {
+  return (
+    <label>
+      <span>{label}</span>
+      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        {choices.map(([id, title]) => <option key={id} value={id}>{title}</option>)}
+      </select>
+    </label>
+  )
+}

@@ -1,0 +1,175 @@
+// The JSON types of package server/playground/report, which documents each field.
+
+export interface Input {
+  crd: string
+  object: string
+  oldObject: string
+  fieldValidation: string
+  subresource: string
+  version: string
+}
+
+export interface ExplainInput {
+  crd: string
+  path: string
+  version: string
+  recursive: boolean
+}
+
+export interface Explanation {
+  text?: string
+  error?: ReportError
+}
+
+export interface Report {
+  crd?: CRD
+  object?: ObjectVerdict
+  traces: Trace[]
+  omittedTraces?: number
+  table?: { text: string; wideText: string }
+  errors: ReportError[]
+}
+
+export type DocumentName = "crd" | "object" | "oldObject"
+
+export interface ReportError {
+  reason: string
+  message: string
+  document?: DocumentName | ""
+  range?: Range
+}
+
+export interface Position {
+  line: number
+  column: number
+  offset: number
+}
+
+export interface Range {
+  start: Position
+  end: Position
+}
+
+export interface CRD {
+  accepted: boolean
+  name: string
+  kind: string
+  message?: string
+  versions: Version[]
+  violations: Violation[]
+  warnings: string[]
+  rules: Rule[]
+  lowestMinor?: number
+  lowestMinorBecause?: string
+}
+
+export interface Version {
+  name: string
+  served: boolean
+  storage: boolean
+  cost: number
+  limit: number
+  percent: number
+  subresources: string[]
+}
+
+export interface Rule {
+  version: string
+  path: string
+  schemaPointer: string
+  rule: string
+  range?: Range
+  transition: boolean
+  cost: number
+  limit: number
+  percent: number
+  bounds: Bound[]
+}
+
+export interface Bound {
+  path: string
+  keyword: string
+  suggested?: number
+  range?: Range
+  hint: string
+  fixes: Fix[]
+}
+
+export interface ObjectVerdict {
+  allowed: boolean
+  operation: string
+  code: number
+  reason?: string
+  message?: string
+  violations: Violation[]
+  ratcheted: Violation[]
+  warnings: string[]
+  changes: Change[]
+  omittedChanges?: number
+  submitted: string
+  result?: string
+  version?: string
+}
+
+export interface Violation {
+  document: DocumentName
+  type: string
+  field: string
+  message: string
+  badValue?: unknown
+  rule?: string
+  ruleRange?: Range
+  range?: Range
+  hint?: string
+  fixes: Fix[]
+}
+
+export interface Fix {
+  title: string
+  edits: Edit[]
+}
+
+export interface Edit {
+  document: DocumentName
+  start: Position
+  end: Position
+  text: string
+}
+
+export interface Change {
+  path: string
+  op: "pruned" | "defaulted" | "dropped" | "set" | "changed"
+  before?: unknown
+  after?: unknown
+  range?: Range
+  hint?: string
+  fixes: Fix[]
+}
+
+export interface Trace {
+  path: string
+  pointer: string
+  rule: string
+  range?: Range
+  outcome: "passed" | "failed" | "error" | "skipped" | "ratcheted"
+  skipped?: string
+  message?: string
+  cost: number
+  tree?: Step
+  omittedSteps?: number
+}
+
+export interface Step {
+  expression: string
+  value?: unknown
+  error?: string
+  decisive?: boolean
+  children: Step[]
+}
+
+export interface Example {
+  id: string
+  title: string
+  description: string
+  input: Partial<Input>
+}

@@ -1,0 +1,64 @@
+import type { Answer, Call } from "./wasm"
+
+// The Web Worker of the static site. It runs the WebAssembly module of deploy/playground, which defines the global
+// crdeval: functions from JSON to JSON.
+
+declare function importScripts(...urls: string[]): void
+declare class Go {
+  importObject: WebAssembly.Imports
+  run(instance: WebAssembly.Instance): Promise<void>
+}
+declare const self: {
+  crdeval?: Record<Call["method"], (body: string) => string | Promise<string>>
+  onmessage: (event: MessageEvent<Call>) => void
+  postMessage(answer: Answer): void
+}
+
+let stopped: string | undefined
+const started = start()
+
+/** start loads the module and waits until it has defined its functions. */
+async function start(): Promise<void> {
+  importScripts("wasm_exec.js")
+  const go = new Go()
+  const response = await fetch("crdeval.wasm.gz")
+  if (!response.ok || !response.body) throw new Error(`crdeval.wasm.gz cannot be loaded: HTTP ${response.status}`)
+  // Some servers send .gz files with Content-Encoding: gzip. Then the browser has already decompressed the body.
+  const [head, body] = await peek(response.body)
+  const gzip = head[0] === 0x1f && head[1] === 0x8b
+  const stream = gzip ? body.pipeThrough(new DecompressionStream("gzip")) : body
+  const module = new Response(stream, { headers: { "Content-Type": "application/wasm" } })
+  const { instance } = await WebAssembly.instantiateStreaming(module, go.importObject)
+  go.run(instance).then(
+    () => (stopped = "The evaluator has stopped. Reload the page."),
+    (error) => (stopped = `The evaluator has stopped: ${error}. Reload the page.`),
+  )
+  for (let i = 0; !self.crdeval && !stopped && i < 1000; i++) await new Promise((resolve) => setTimeout(resolve, 1))
+  if (!self.crdeval) throw new Error(stopped ?? "crdeval.wasm.gz defines no functions")
+}
+
+/** peek returns the first chunk of a stream, and a stream with all chunks. */
+async function peek(stream: ReadableStream<Uint8Array>): Promise<[Uint8Array, ReadableStream<BufferSource>]> {
+  const reader = stream.getReader()
+  const first = await reader.read()
+  const head = first.value ?? new Uint8Array()
+  const whole = new ReadableStream<BufferSource>({
+    start: (controller) => controller.enqueue(head as BufferSource),
+    pull: async (controller) => {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value as BufferSource)
+    },
+  })
+  return [head, whole]
+}
+
+self.onmessage = async ({ data: { id, method, body } }) => {
+  try {
+    await started
+    if (stopped) throw new Error(stopped)
+    self.postMessage({ id, body: await self.crdeval![method](body) })
+  } catch (error) {
+    self.postMessage({ id, error: stopped ?? (error instanceof Error ? error.message : String(error)) })
+  }
+}
