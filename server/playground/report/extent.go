@@ -1,0 +1,133 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// This file finds where values and keys end in a text. It reads ordinary YAML and JSON. Rare styles, such as plain
+// scalars of several lines, can have a wrong end: that only shortens a range, because each fix is verified.
+
+// end returns the end of a value.
+func (d *document) end(p place) int {
+	if p.value >= len(d.text) {
+		return len(d.text)
+	}
+	switch c := d.text[p.value]; {
+	case c == '"' || c == '\'':
+		return quotedEnd(d.text, p.value)
+	case c == '{' || c == '[':
+		return bracketsEnd(d.text, p.value)
+	case !p.flow && (c == '|' || c == '>' || d.isCollection(p)):
+		return d.blockEnd(p)
+	}
+	return plainEnd(d.text, p.value, p.flow)
+}
+
+// keyEnd returns the end of the key of a member.
+func (d *document) keyEnd(p place) int {
+	if c := d.text[p.key]; c == '"' || c == '\'' {
+		return quotedEnd(d.text, p.key)
+	}
+	line := d.text[p.key:d.lineEnd(p.key)]
+	for i := range len(line) {
+		if line[i] == ':' && (i+1 == len(line) || line[i+1] == ' ' || line[i+1] == '\t') {
+			return p.key + len(strings.TrimRight(line[:i], " \t"))
+		}
+	}
+	return p.key + len(line)
+}
+
+// quotedEnd returns the end of a quoted text that begins at i.
+func quotedEnd(text string, i int) int {
+	quote := text[i]
+	for i++; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quote == '"':
+			i++
+		case text[i] == quote && quote == '\'' && i+1 < len(text) && text[i+1] == quote:
+			i++
+		case text[i] == quote:
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// bracketsEnd returns the end of the list or map in brackets that begins at i.
+func bracketsEnd(text string, i int) int {
+	for depth := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"', '\'':
+			if strings.IndexByte(" \t\r\n,:{[", text[i-1]) >= 0 { // else an apostrophe in a plain text
+				i = quotedEnd(text, i) - 1
+			}
+		case '#':
+			if text[i-1] == ' ' || text[i-1] == '\n' {
+				for i+1 < len(text) && text[i+1] != '\n' {
+					i++
+				}
+			}
+		}
+	}
+	return len(text)
+}
+
+// plainEnd returns the end of a scalar without quotes on its line.
+func plainEnd(text string, start int, flow bool) int {
+	i := start
+	for ; i < len(text) && text[i] != '\n'; i++ {
+		c := text[i]
+		if c == '#' && i > start && (text[i-1] == ' ' || text[i-1] == '\t') || flow && strings.IndexByte(",]}", c) >= 0 {
+			break
+		}
+	}
+	return start + len(strings.TrimRight(text[start:i], " \t\r"))
+}
+
+// blockEnd returns the end of a block collection or a block scalar: of the last line that is indented more than its
+// key, or, for a list, begins with a dash below the key.
+func (d *document) blockEnd(p place) int {
+	indent := -1 // of the root
+	if p.key >= 0 {
+		indent = d.indentOf(p.key)
+	} else if len(p.path) > 0 {
+		indent = d.indentOf(p.value) - 1 // an item of a list: deeper than its dash
+	}
+	list := d.tree.Nodes[p.node].Kind == value.Array
+	end := d.lineEnd(p.value)
+	for next := d.nextLine(p.value); next < len(d.text); next = d.nextLine(next) {
+		line := d.text[next:d.lineEnd(next)]
+		body := strings.TrimLeft(line, " ")
+		if body == "" || body[0] == '#' {
+			continue
+		}
+		at := len(line) - len(body)
+		dash := list && (body == "-" || strings.HasPrefix(body, "- "))
+		if at < indent || at == indent && !dash {
+			break
+		}
+		end = next + len(line)
+	}
+	return end
+}
+
+// indentOf returns the number of bytes between the start of its line and a byte.
+func (d *document) indentOf(offset int) int {
+	return offset - (strings.LastIndexByte(d.text[:offset], '\n') + 1)
+}
+
+// nextLine returns the start of the line after the one that contains a byte, or the length of the text.
+func (d *document) nextLine(offset int) int {
+	if i := strings.IndexByte(d.text[offset:], '\n'); i >= 0 {
+		return offset + i + 1
+	}
+	return len(d.text)
+}

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// write is the evaluation of the write of an object.
+type write struct {
+	*compiled
+	input   *Input
+	object  *document
+	version *engine.VersionInfo // of the request, nil if it is not known
+	budget  int                 // of fixes, see fixBudget
+
+	rootSchema *schema // of the version, see schemaOf
+	schemaRead bool
+}
+
+// admit evaluates the write and fills in the report.
+func (w *write) admit(ctx context.Context, r *Report) {
+	item := engine.Item{Version: w.input.Version, Subresource: w.input.Subresource, Object: w.object.source()}
+	var old *document
+	if !isBlank(w.input.OldObject) {
+		old = newDocument(DocumentOldObject, w.input.OldObject)
+		item.OldObject = old.source()
+	}
+	w.version = w.requested(old)
+	verdict, err := w.definition.Admit(ctx, item, engine.EvaluationOptions{
+		FieldValidation: fieldValidations[w.input.FieldValidation], CompleteMetadata: true, Trace: engine.TraceAll,
+	})
+	if err != nil {
+		d := w.object
+		if strings.HasPrefix(err.Error(), "old object") || strings.HasPrefix(err.Error(), "stored object") {
+			d = old
+		}
+		r.Errors = append(r.Errors, *failure(d, err))
+		return
+	}
+	r.Object = w.verdict(verdict, old != nil)
+	for i := range verdict.Traces {
+		r.Traces = append(r.Traces, w.trace(w.versionIndex(), &verdict.Traces[i]))
+	}
+	r.OmittedTraces = verdict.OmittedTraces
+	if verdict.Allowed && w.input.Subresource != "scale" {
+		r.Table, err = w.table(ctx, verdict.Object)
+		if err != nil {
+			e := failure(nil, err)
+			e.Message = "table: " + e.Message
+			r.Errors = append(r.Errors, *e)
+		}
+	}
+}
+
+// requested returns the version of the request, or nil.
+func (w *write) requested(old *document) *engine.VersionInfo {
+	name := w.input.Version
+	if name == "" {
+		d := w.object
+		if w.input.Subresource == "scale" && old != nil {
+			d = old // a Scale has a version of its own
+		}
+		apiVersion, _, _ := engine.TypeMetaOf(d.source(), limits)
+		_, name, _ = strings.Cut(apiVersion, "/")
+	}
+	i := slices.IndexFunc(w.report.Versions, func(v engine.VersionInfo) bool { return v.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &w.report.Versions[i]
+}
+
+func (w *write) versionIndex() int {
+	if w.version == nil {
+		return -1
+	}
+	return w.version.Index
+}
+
+func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
+	out := &Object{
+		Allowed: v.Allowed, Operation: "create", Code: codeCreated, Violations: []Violation{}, Ratcheted: []Violation{},
+		Warnings: nonNil(v.Warnings), Changes: w.changes(v), OmittedChanges: v.OmittedChanges,
+	}
+	if isUpdate {
+		out.Operation, out.Code = "update", codeOK
+	}
+	if v.Rejection != nil {
+		out.Code, out.Reason, out.Message = int(v.Rejection.Code), v.Rejection.Reason, v.Rejection.Message
+	}
+	if n := len(out.Changes) - maxChanges; n > 0 {
+		out.Changes, out.OmittedChanges = out.Changes[:maxChanges], out.OmittedChanges+n
+	}
+	if w.version != nil {
+		out.Version = w.version.Name
+	}
+	for i := range v.Violations {
+		out.Violations = append(out.Violations, w.violation(&v.Violations[i]))
+	}
+	for i := range v.Ratcheted {
+		out.Ratcheted = append(out.Ratcheted, w.violation(&v.Ratcheted[i]))
+	}
+	if !v.Allowed && len(v.Violations) == 0 {
+		out.Violations = append(out.Violations, w.strict(v)...)
+	}
+	if w.object.tree != nil {
+		out.Submitted = toYAML(w.object.tree.AppendJSON(nil, w.object.root))
+	}
+	if v.Allowed {
+		stored := v.StoredObject
+		if stored == nil {
+			stored = v.Object
+		}
+		out.Result = toYAML(stored)
+	}
+	return out
+}
+
+// Codes of allowed writes. Package net/http would make the WebAssembly module larger.
+const (
+	codeOK      = 200
+	codeCreated = 201
+)
+
+func (w *write) violation(v *engine.Violation) Violation {
+	out := newViolation(w.object, v)
+	if v.Rule != nil {
+		out.Rule = v.Rule.Text
+		if w.version != nil {
+			out.RuleRange = w.ruleRange(w.version.Index, v.SchemaPointer)
+		}
+	}
+	out.Fixes = w.fixes(v)
+	return out
+}
+
+// TypeStrict is the Type of violations of strict field validation, which Kubernetes reports in the message only.
+const TypeStrict = "StrictDecoding"
+
+// strict returns the unknown and duplicate fields of an object that strict field validation rejects.
+func (w *write) strict(v *engine.Verdict) (list []Violation) {
+	if !strings.Contains(v.Rejection.Message, "strict decoding error") {
+		return nil
+	}
+	for i := range v.Pruned {
+		p := &v.Pruned[i]
+		if !strings.Contains(v.Rejection.Message, `unknown field "`+p.Path+`"`) {
+			continue
+		}
+		out := Violation{
+			Document: DocumentObject, Type: TypeStrict, Field: p.Path, Message: "unknown field", Pointer: p.Pointer,
+			BadValue: validJSON(p.Value), Range: w.object.keyRange(p.Pointer),
+		}
+		out.Hint, out.Fixes = w.unknownField(p)
+		list = append(list, out)
+	}
+	return list
+}
+
+// table returns what kubectl get prints for the object.
+func (w *write) table(ctx context.Context, object []byte) (*Table, error) {
+	version := w.definition.StorageVersion()
+	if w.version != nil {
+		version = w.version.Name
+	}
+	t, err := w.definition.Table(ctx, version, []engine.Document{engine.JSON(object)}, engine.TableOptions{MaxBytes: maxTableBytes})
+	if err != nil {
+		return nil, err
+	}
+	text, err := t.Text(ctx, engine.TextOptions{MaxBytes: maxTableBytes})
+	if err != nil {
+		return nil, err
+	}
+	wide, err := t.Text(ctx, engine.TextOptions{Wide: true, MaxBytes: maxTableBytes})
+	if err != nil {
+		return nil, err
+	}
+	return &Table{Text: string(text), WideText: string(wide)}, nil
+}
+
+// toYAML returns JSON as YAML with sorted keys, or the JSON itself if that fails.
+func toYAML(text []byte) string {
+	out, err := yaml.JSONToYAML(text)
+	if err != nil {
+		return string(text)
+	}
+	return string(out)
+}
