@@ -37,6 +37,8 @@ type Config struct {
 	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is served at --http-address." placeholder:"ADDRESS" group:"Network"`
 	PprofAddress   string   `help:"Address of the profiles of Go (/debug/pprof/), without TLS and without tokens: localhost:port or unix:///path. Default: off." placeholder:"ADDRESS" group:"Network"`
 
+	Playground bool `help:"Serve the playground at /playground of --http-address: a page that evaluates CRDs and objects while you type. It does not read or change the registry. Anyone can load the page; its calls need the credentials of other calls." group:"Network"`
+
 	AllowedHosts []string `sep:"," help:"Comma-separated names that the header Host may have, besides localhost and loopback addresses. Applies to plaintext HTTP on loopback addresses. '*': any name." placeholder:"NAME" group:"Network"`
 
 	TLSCert       string `name:"tls-cert" help:"PEM file with the certificate of the server and its intermediates. Enables TLS on TCP. Reloaded when it changes." placeholder:"FILE" group:"Security"`
@@ -160,6 +162,9 @@ func (c *Config) Validate() error {
 		wrong("max-document-bytes", "%v exceeds --max-message-bytes=%v", c.MaxDocumentBytes, c.MaxMessageBytes)
 	}
 	c.checkMemory(wrong)
+	if c.Playground && len(c.httpAddresses()) == 0 {
+		wrong("playground", "the playground is served at --http-address, which is off")
+	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		wrong("log-format", "%q is neither text nor json", c.LogFormat)
 	}

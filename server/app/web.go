@@ -26,8 +26,12 @@ func (a *App) startWeb(ctx context.Context) error {
 	if a.config.MetricsAddress == "" {
 		pages["/metrics"] = metrics
 	}
+	calls, err := a.addPlayground(pages)
+	if err != nil {
+		return err
+	}
 	rest, err := gateway.New(ctx, a.inProcess, gateway.Options{
-		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Trouble: a.trouble,
+		MaxBodyBytes: int64(a.config.MaxMessageBytes), Bodies: bodies, Lists: a.config.limits().Lists(), Pages: pages, Calls: calls, Trouble: a.trouble,
 		Reviewed: a.telemetry.CountReviews(), Open: a.openLease,
 		Admit: a.admitRequest,
 		Limits: value.Limits{
@@ -38,7 +42,7 @@ func (a *App) startWeb(ctx context.Context) error {
 		return err
 	}
 	// Without http.ServeMux, which answers some paths with a redirect in HTML.
-	if err := a.addWeb(ctx, a.telemetry.HTTPHandler(rest), a.config.httpAddresses(), a.tls); err != nil {
+	if err := a.addWeb(ctx, a.telemetry.HTTPHandler(playgroundIndex(rest)), a.config.httpAddresses(), a.tls); err != nil {
 		return err
 	}
 	if a.config.MetricsAddress != "" {

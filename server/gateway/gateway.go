@@ -56,6 +56,8 @@ type Options struct {
 	Limits value.Limits
 	// Pages are further paths, each for GET and HEAD.
 	Pages map[string]http.Handler
+	// Calls are further paths, each for POST. Admit is called for them, and their bodies have the bounds of all bodies.
+	Calls map[string]Call
 	// Trouble returns what does not work although the server is ready, for /readyz; "" if everything works. Default: "".
 	Trouble func() string
 	// Reviewed is called for each review, with the webhook's name and a webhook.Outcome or "error". May be nil.
@@ -166,6 +168,9 @@ func (g *gateway) handlePaths() error {
 		post[webhookPrefix+"catalogs/{catalog}/"+name] = func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 			g.webhook(w, r, name, params["catalog"])
 		}
+	}
+	for path, call := range g.options.Calls {
+		post[path] = func(w http.ResponseWriter, r *http.Request, _ map[string]string) { g.serveCall(w, r, call) }
 	}
 	for path, serve := range ownPages {
 		get[path] = func(w http.ResponseWriter, r *http.Request, _ map[string]string) { serve(g, w, r) }

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/playground"
+)
+
+// playgroundPath is the path of the playground, and playgroundPage that of its page. The URLs in the page are relative,
+// so users see playgroundPath with a slash.
+const playgroundPath, playgroundPage = "/playground", "/playground/index.html"
+
+// addPlayground adds the files of the playground to pages, and returns its calls. It does nothing unless --playground
+// is set.
+func (a *App) addPlayground(pages map[string]http.Handler) (map[string]gateway.Call, error) {
+	if !a.config.Playground {
+		return nil, nil
+	}
+	p, err := playground.New()
+	if err != nil {
+		return nil, errors.Join(errors.New("--playground"), err)
+	}
+	for name, page := range p.Pages() {
+		if name != "" {
+			pages[playgroundPath+"/"+name] = page
+		}
+	}
+	pages[playgroundPath] = http.RedirectHandler(playgroundPath+"/", http.StatusFound)
+	calls := map[string]gateway.Call{}
+	for name, call := range p.Calls() {
+		calls[playgroundPath+"/"+name] = func(ctx context.Context, body []byte) ([]byte, error) {
+			return a.evaluateInput(ctx, call, body)
+		}
+	}
+	return calls, nil
+}
+
+// evaluateInput makes a call of the playground with a seat of the scheduler and the memory of the caller.
+func (a *App) evaluateInput(ctx context.Context, call playground.Call, body []byte) (answer []byte, err error) {
+	ctx = flow.WithKey(ctx, flow.Key{Tenant: a.gate.Caller(ctx), Flow: playgroundPath})
+	var lacking atomic.Pointer[error]
+	if lease := flow.LeaseOf(ctx); lease != nil {
+		ctx = engine.WithHooks(ctx, &engine.Hooks{Grow: func(n int64) error {
+			err := lease.TryGrow(flow.Tree, n)
+			if err != nil {
+				lacking.CompareAndSwap(nil, &err)
+			}
+			return err
+		}})
+	}
+	err = a.scheduler.Run(ctx, func(ctx context.Context) error {
+		answer, err = call(ctx, body)
+		return err
+	})
+	var malformed *playground.RequestError
+	switch failed := lacking.Load(); {
+	case failed != nil:
+		return nil, api.MemoryError(*failed)
+	case errors.As(err, &malformed):
+		return nil, gateway.Malformed(malformed.Error())
+	case err != nil:
+		return nil, api.MemoryError(err)
+	}
+	return answer, nil
+}
+
+// playgroundIndex serves the page at playgroundPath with a slash.
+func playgroundIndex(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path, ok := strings.CutSuffix(r.URL.Path, "/"); ok && path == playgroundPath {
+			r = r.Clone(r.Context())
+			r.URL.Path, r.URL.RawPath = playgroundPage, ""
+		}
+		h.ServeHTTP(w, r)
+	})
+}

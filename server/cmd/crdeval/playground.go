@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/crdeval/crdeval/server/playground"
+	"github.com/crdeval/crdeval/server/transport"
+)
+
+type playgroundCommand struct {
+	Address string `default:"127.0.0.1:8088" help:"Address of the page: host:port. The port 0 selects a free port. Everyone who can reach the address can use the playground." placeholder:"ADDRESS"`
+	Open    bool   `help:"Open the page in the default browser."`
+}
+
+func (*playgroundCommand) Help() string {
+	return `Serves a page on which you type a CRD and an object, and see what an API server would answer. Nothing is stored. The command runs until SIGTERM or SIGINT.
+
+Exit code 0: stopped by a signal. Exit code 2: the address cannot be used, or the binary was built without the page.`
+}
+
+// Validate rejects addresses that a browser cannot open.
+func (c *playgroundCommand) Validate() error {
+	if network, _, err := transport.ParseAddress(c.Address); err != nil {
+		return fmt.Errorf("--address: %w", err)
+	} else if network != "tcp" {
+		return fmt.Errorf("--address: %s is not host:port, and browsers open nothing else", c.Address)
+	}
+	return nil
+}
+
+// playgroundShutdown bounds the time for evaluations in progress after a signal.
+const playgroundShutdown = 6 * time.Second
+
+// Run serves the page until the command is interrupted.
+func (c *playgroundCommand) Run(ctx context.Context, env environment) error {
+	p, err := playground.New()
+	if err != nil {
+		return err
+	}
+	listener, err := transport.Listen(ctx, c.Address)
+	if err != nil {
+		return err
+	}
+	url := "http://" + listener.Addr().String() + "/"
+	server := transport.NewHTTPServer(sameOrigin(p.Handler(), listener.Addr()), slog.New(slog.NewTextHandler(env.stderr, nil)))
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	fmt.Fprintf(env.stdout, "The playground is at %s\n", url)
+	if c.Open {
+		if err := openBrowser(ctx, url); err != nil {
+			fmt.Fprintf(env.stderr, "crdeval: the browser cannot be opened: %v: open %s yourself\n", err, url)
+		}
+	}
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), playgroundShutdown)
+	defer cancel()
+	if err := server.Shutdown(stopping); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return server.Close()
+}
+
+// sameOrigin rejects requests of pages of other sites. At a loopback address, it also checks Host, because a site can
+// resolve its own name to it.
+func sameOrigin(h http.Handler, address net.Addr) http.Handler {
+	var sites transport.CrossSite
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		sites.Hosts = []string{"localhost"}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := sites.Check(r); err != nil {
+			http.Error(w, "open http://"+address.String()+"/: "+err.Error(), http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// openBrowser opens a URL in the default browser.
+func openBrowser(ctx context.Context, url string) error {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	return exec.CommandContext(ctx, command[0], append(command[1:], url)...).Start()
+}

@@ -1,0 +1,38 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+)
+
+// Call answers the JSON body of a request with JSON that ends in a line feed. Errors are statuses.
+type Call func(ctx context.Context, body []byte) ([]byte, error)
+
+// serveCall answers a request to one of Options.Calls.
+func (g *gateway) serveCall(w http.ResponseWriter, r *http.Request, call Call) {
+	ctx, release, err := g.options.Admit(r)
+	if err != nil {
+		g.reject(w, r, err)
+		return
+	}
+	defer release()
+	r = r.WithContext(ctx)
+	held := g.options.Bodies.reserve(ctx)
+	defer held.release()
+	body, err := g.readReview(w, r, held)
+	if err != nil {
+		held.release()
+		g.reject(w, r, err)
+		return
+	}
+	answer, err := call(ctx, body)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusOK, answer[:max(0, len(answer)-1)])
+}
+
+// Malformed returns the status of a body that a Call cannot decode.
+func Malformed(message string) error { return malformed(message, nil) }
