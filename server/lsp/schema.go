@@ -1,0 +1,256 @@
+package lsp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// schema is the schema of a field. That of a resource also has apiVersion, kind and metadata.
+type schema struct {
+	props    *apiextensionsv1.JSONSchemaProps
+	root     bool // a resource or an embedded resource
+	required bool // by its parent
+}
+
+// typeMeta and objectMeta are the fields of a resource that its CRD need not declare.
+var typeMeta = map[string]apiextensionsv1.JSONSchemaProps{
+	"apiVersion": {Type: "string", Description: "The group and version of the resource."},
+	"kind":       {Type: "string", Description: "The kind of the resource."},
+	"metadata":   objectMeta,
+}
+
+var objectMeta = apiextensionsv1.JSONSchemaProps{Type: "object", Description: "The metadata of the object.",
+	Properties: map[string]apiextensionsv1.JSONSchemaProps{
+		"name":            {Type: "string", Description: "The name of the object."},
+		"generateName":    {Type: "string", Description: "The prefix of a name that the API server generates."},
+		"namespace":       {Type: "string", Description: "The namespace of the object."},
+		"labels":          {Type: "object", Description: "Labels for selectors.", AdditionalProperties: anyString},
+		"annotations":     {Type: "object", Description: "Annotations: text for tools and people.", AdditionalProperties: anyString},
+		"finalizers":      {Type: "array", Description: "Finalizers that delay the deletion.", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: anyString.Schema}},
+		"ownerReferences": {Type: "array", Description: "The objects that own this object.", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &ownerReference}},
+	}}
+
+var anyString = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}
+
+var ownerReference = apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"apiVersion", "kind", "name", "uid"},
+	Properties: map[string]apiextensionsv1.JSONSchemaProps{
+		"apiVersion": {Type: "string"}, "kind": {Type: "string"}, "name": {Type: "string"}, "uid": {Type: "string"},
+		"controller": {Type: "boolean"}, "blockOwnerDeletion": {Type: "boolean"},
+	}}
+
+// step returns the schema of a member or an item, or nil.
+func (s *schema) step(name string) *schema {
+	if s == nil {
+		return nil
+	}
+	if _, err := strconv.Atoi(name); err == nil && s.props.Items != nil && s.props.Items.Schema != nil {
+		return below(s.props.Items.Schema, false)
+	}
+	if p, ok := s.property(name); ok {
+		return below(&p, slices.Contains(s.props.Required, name))
+	}
+	if p := s.props.AdditionalProperties; p != nil && p.Schema != nil {
+		return below(p.Schema, false)
+	}
+	return nil
+}
+
+func below(p *apiextensionsv1.JSONSchemaProps, required bool) *schema {
+	return &schema{props: p, root: p.XEmbeddedResource, required: required}
+}
+
+// property returns the schema of a declared field. The root's schema of metadata only restricts it.
+func (s *schema) property(name string) (p apiextensionsv1.JSONSchemaProps, ok bool) {
+	p, ok = s.props.Properties[name]
+	own, meta := typeMeta[name]
+	if s.root && meta && (!ok || name == "metadata" || p.Description == "") {
+		return own, true
+	}
+	return p, ok
+}
+
+// names returns the declared fields, required ones first.
+func (s *schema) names() []string {
+	all := slices.Collect(maps.Keys(s.props.Properties))
+	for name := range typeMeta {
+		if s.root && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		if x, y := s.rank(a), s.rank(b); x != y {
+			return x - y
+		}
+		return strings.Compare(a, b)
+	})
+	return all
+}
+
+// rank orders fields: apiVersion, kind and metadata, then required ones, then others, then the status.
+func (s *schema) rank(name string) int {
+	i := slices.Index([]string{"apiVersion", "kind", "metadata"}, name)
+	switch {
+	case s.root && i >= 0:
+		return i
+	case slices.Contains(s.props.Required, name):
+		return 3
+	case s.root && name == "status":
+		return 5
+	}
+	return 4
+}
+
+// at returns the schema at a path, and the declared fields on it, without indexes and keys of maps.
+func (s *schema) at(path []string) (_ *schema, fields []string) {
+	for _, name := range path {
+		if s == nil {
+			return nil, fields
+		}
+		if _, declared := s.property(name); declared {
+			fields = append(fields, name)
+		}
+		s = s.step(name)
+	}
+	return s, fields
+}
+
+// typeText returns the type as kubectl explain shows it.
+func (s *schema) typeText() string {
+	p := s.props
+	switch {
+	case p.XIntOrString:
+		return "IntOrString"
+	case p.Type == "array" && p.Items != nil && p.Items.Schema != nil:
+		return "[]" + below(p.Items.Schema, false).typeText()
+	case p.Type == "object" && p.AdditionalProperties != nil && p.AdditionalProperties.Schema != nil:
+		return "map[string]" + below(p.AdditionalProperties.Schema, false).typeText()
+	case p.Type == "":
+		return "any"
+	case p.Format != "":
+		return p.Type + " (" + p.Format + ")"
+	}
+	return p.Type
+}
+
+// details lists the default, the enum values, the bounds and the rules, one fact an item.
+func (s *schema) details() (list []string) {
+	p := s.props
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if s.required {
+		add("Required")
+	}
+	if p.Default != nil {
+		add("Default: `%s`", p.Default.Raw)
+	}
+	if len(p.Enum) > 0 {
+		add("Values: `%s`", strings.Join(enumTexts(p), "`, `"))
+	}
+	bound := func(name string, v any) { add("%s: `%v`", name, v) }
+	if p.Minimum != nil {
+		bound("Minimum", *p.Minimum)
+	}
+	if p.Maximum != nil {
+		bound("Maximum", *p.Maximum)
+	}
+	for _, b := range []struct {
+		name string
+		v    *int64
+	}{
+		{"Minimum length", p.MinLength}, {"Maximum length", p.MaxLength}, {"Minimum items", p.MinItems},
+		{"Maximum items", p.MaxItems}, {"Minimum properties", p.MinProperties}, {"Maximum properties", p.MaxProperties},
+	} {
+		if b.v != nil {
+			bound(b.name, *b.v)
+		}
+	}
+	if p.Pattern != "" {
+		bound("Pattern", p.Pattern)
+	}
+	if p.Nullable {
+		add("Can be null")
+	}
+	if p.XListType != nil {
+		add("List type: `%s` %s", *p.XListType, strings.Join(p.XListMapKeys, ", "))
+	}
+	for _, r := range p.XValidations {
+		text := "Rule: `" + strings.Join(strings.Fields(r.Rule), " ") + "`"
+		if r.Message != "" {
+			text += " (" + r.Message + ")"
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// enumTexts returns the values of an enum as JSON.
+func enumTexts(p *apiextensionsv1.JSONSchemaProps) (list []string) {
+	for _, v := range p.Enum {
+		list = append(list, string(v.Raw))
+	}
+	return list
+}
+
+// values returns the JSON values that a scalar can have, if the schema lists them.
+func (s *schema) values() []string {
+	switch {
+	case len(s.props.Enum) > 0:
+		return enumTexts(s.props)
+	case s.props.Type == "boolean":
+		return []string{"true", "false"}
+	case s.props.Default != nil && s.props.Type != "object" && s.props.Type != "array":
+		return []string{string(s.props.Default.Raw)}
+	}
+	return nil
+}
+
+// written returns a JSON scalar as it is written in a file.
+func written(value string, isJSON bool) string {
+	var text string
+	if isJSON || json.Unmarshal([]byte(value), &text) != nil || !isPlain(text) {
+		return value
+	}
+	return text
+}
+
+// isPlain reports whether YAML 1.1 and 1.2 read a plain scalar as this string.
+func isPlain(text string) bool {
+	switch strings.ToLower(text) {
+	case "", "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf":
+		return false
+	}
+	for i, c := range text {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789-_./", c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sample returns a value for a new required field as JSON. It is the default, the first enum value, or an empty value.
+func (s *schema) sample() string {
+	if list := s.values(); len(list) > 0 {
+		return list[0]
+	}
+	switch p := s.props; {
+	case p.XIntOrString, p.Type == "integer", p.Type == "number":
+		if p.Minimum != nil {
+			return strconv.FormatFloat(*p.Minimum, 'f', -1, 64)
+		}
+		return "0"
+	case p.Type == "array":
+		return "[]"
+	case p.Type == "object" || p.Type == "":
+		return "{}"
+	}
+	return `""`
+}
+
+// noFields is the schema of an object of an unknown kind.
+var noFields = apiextensionsv1.JSONSchemaProps{Type: "object"}

@@ -1,0 +1,369 @@
+package lsp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// Settings are those of a workspace.
+type Settings struct {
+	// CRDs are files with CRDs in addition to those of the workspace. They take precedence over them. A name that Read
+	// accepts can be a URL.
+	CRDs []string
+	// Read reads a file of CRDs. The default is os.ReadFile.
+	Read func(name string) ([]byte, error)
+	// Skip returns why a file is not read, such as a template, or "".
+	Skip func(file string) string
+	// SkipKind reports whether objects of a kind are not checked.
+	SkipKind func(apiVersion, kind string) bool
+	// FieldValidation is how unknown and duplicate fields are reported: as errors, as warnings, or not at all.
+	FieldValidation engine.FieldValidation
+	// KubernetesMinor is the minor version of Kubernetes, 0 for the latest.
+	KubernetesMinor int
+	// Namespace is that of objects without one.
+	Namespace string
+}
+
+// Bounds of the files of a workspace. Files beyond them are not searched for CRDs.
+const (
+	maxFiles     = 50_000   // directory entries
+	maxFileBytes = 16 << 20 // of one file
+)
+
+// crdSource is a CRD of a file. It is compiled when it is first used.
+type crdSource struct {
+	file     string
+	text     string // as JSON
+	whole    []byte // the text of the file
+	begin    int    // of the document in it
+	manifest manifests.Manifest
+	name     string
+	group    string
+	kind     string
+	versions []crdVersion
+
+	mu         sync.Mutex
+	compiled   bool
+	definition *engine.Definition // nil if the CRD is rejected
+	crd        *apiextensionsv1.CustomResourceDefinition
+	failure    string
+	lines      *lineIndex // of whole, with docs; nil: not needed yet
+	docs       []document
+}
+
+type crdVersion struct {
+	Name   string `json:"name"`
+	Served bool   `json:"served"`
+}
+
+// groupKind identifies a kind.
+type groupKind struct{ group, kind string }
+
+// workspace has the CRDs of all files. Its methods can be called concurrently.
+type workspace struct {
+	mu       sync.Mutex
+	settings Settings
+	explicit map[string]bool // files of Settings.CRDs
+	files    map[string][]*crdSource
+	kinds    map[groupKind][]*crdSource // nil: files has changed
+	problems []string                   // of reading files
+}
+
+// load reads the settings' CRDs and the files of the roots. open has the content of open files.
+func (w *workspace) load(ctx context.Context, roots []string, settings Settings, open map[string][]byte) {
+	w.mu.Lock()
+	w.settings, w.explicit, w.files, w.problems = settings, map[string]bool{}, map[string][]*crdSource{}, nil
+	w.mu.Unlock()
+	for _, name := range settings.CRDs {
+		w.mu.Lock()
+		w.explicit[name] = true
+		w.mu.Unlock()
+		if err := w.read(name, settings.Read); err != nil {
+			w.problem("%s: %v", name, err)
+		}
+	}
+	entries := 0
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if entries++; entries > maxFiles {
+				w.problem("the workspace has more than %d files: the CRDs of the others are unknown; name them with --crds", maxFiles)
+				return fs.SkipAll
+			}
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil && path == root:
+				return err
+			case err != nil:
+				w.problem("%v", err)
+				return nil
+			case e.IsDir() && path != root && (e.Name()[0] == '.' || e.Name() == "node_modules"):
+				return fs.SkipDir
+			case !e.IsDir() && manifests.IsFileName(e.Name()):
+				if err := w.read(path, nil); err != nil {
+					w.problem("%v", err)
+				}
+			}
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			w.problem("%v", err)
+		}
+	}
+	for path, text := range open {
+		w.update(path, text)
+	}
+}
+
+// config returns the settings.
+func (w *workspace) config() Settings {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.settings
+}
+
+// problem records a problem for the user.
+func (w *workspace) problem(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.problems) < 20 {
+		w.problems = append(w.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// takeProblems returns the problems since the last call.
+func (w *workspace) takeProblems() (all []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all, w.problems = w.problems, nil
+	return all
+}
+
+// read reads the CRDs of a file again. A file that does not exist, or is too large, has none.
+func (w *workspace) read(path string, read func(string) ([]byte, error)) error {
+	if read == nil {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || w.skip(path) != "" {
+			w.update(path, nil)
+			return nil
+		}
+		if info.Size() > maxFileBytes {
+			return fmt.Errorf("%s has more than %d MiB: its CRDs are unknown", path, maxFileBytes>>20)
+		}
+		read = os.ReadFile
+	}
+	text, err := read(path)
+	if err == nil {
+		w.update(path, text)
+	}
+	return err
+}
+
+// skip returns why a file is not read, or "".
+func (w *workspace) skip(path string) string {
+	w.mu.Lock()
+	skip, explicit := w.settings.Skip, w.explicit[path]
+	w.mu.Unlock()
+	if skip == nil || explicit {
+		return ""
+	}
+	return skip(path)
+}
+
+// reread reads a file again, with the reader that it came from.
+func (w *workspace) reread(path string) error {
+	w.mu.Lock()
+	read := w.settings.Read
+	if !w.explicit[path] {
+		read = nil
+	}
+	w.mu.Unlock()
+	return w.read(path, read)
+}
+
+// update replaces the CRDs of a file. It reports whether they changed. CRDs with the same text stay compiled.
+func (w *workspace) update(path string, text []byte) (changed bool) {
+	list := crdsOf(path, text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.files[path]
+	changed = len(old) != len(list)
+	for i, c := range list {
+		j := slices.IndexFunc(old, func(o *crdSource) bool { return o.text == c.text })
+		if j < 0 {
+			changed = true
+			continue
+		}
+		if o := old[j]; o.mu.TryLock() { // else it is being compiled
+			c.compiled, c.definition, c.crd, c.failure = o.compiled, o.definition, o.crd, o.failure
+			o.mu.Unlock()
+		}
+		list[i] = c
+	}
+	if len(old)+len(list) == 0 {
+		return false
+	}
+	w.kinds = nil
+	w.files[path] = list
+	if len(list) == 0 {
+		delete(w.files, path)
+	}
+	return changed
+}
+
+// crdsOf returns the CRDs of a file.
+func crdsOf(path string, text []byte) (list []*crdSource) {
+	if !bytes.Contains(text, []byte(manifests.CRDKind)) {
+		return nil
+	}
+	for _, d := range manifests.Split(text) {
+		for _, m := range d.Manifests() {
+			if m.Err != nil || m.Kind != manifests.CRDKind {
+				continue
+			}
+			var fields struct {
+				Spec struct {
+					Group string `json:"group"`
+					Names struct {
+						Kind string `json:"kind"`
+					} `json:"names"`
+					Version  string       `json:"version"` // v1beta1
+					Versions []crdVersion `json:"versions"`
+				} `json:"spec"`
+			}
+			manifest := m.JSON()
+			_ = json.Unmarshal(manifest, &fields) // invalid fields stay empty
+			c := &crdSource{
+				file: path, text: string(manifest), whole: text, begin: max(m.Position("", engine.Position{Line: 1}).Offset, 0), manifest: m, name: m.Name, group: fields.Spec.Group,
+				kind: fields.Spec.Names.Kind, versions: fields.Spec.Versions,
+			}
+			if fields.Spec.Version != "" && len(c.versions) == 0 {
+				c.versions = []crdVersion{{fields.Spec.Version, true}}
+			}
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// ofKind returns the CRD of a kind, or nil. Files of the settings come first, then those of the workspace by name.
+func (w *workspace) ofKind(group, kind string) *crdSource {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.index()
+	if all := w.kinds[groupKind{group, kind}]; len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// index makes kinds. The caller holds the lock.
+func (w *workspace) index() {
+	if w.kinds != nil {
+		return
+	}
+	w.kinds = map[groupKind][]*crdSource{}
+	for _, list := range w.files {
+		for _, c := range list {
+			key := groupKind{c.group, c.kind}
+			w.kinds[key] = append(w.kinds[key], c)
+		}
+	}
+	last := func(c *crdSource) int {
+		if w.explicit[c.file] {
+			return 0
+		}
+		return 1
+	}
+	for _, list := range w.kinds {
+		slices.SortStableFunc(list, func(a, b *crdSource) int {
+			return cmp.Or(cmp.Compare(last(a), last(b)), strings.Compare(a.file, b.file))
+		})
+	}
+}
+
+// all returns the CRDs, one for each kind, by group and kind.
+func (w *workspace) all() (list []*crdSource) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.index()
+	for _, c := range w.kinds {
+		list = append(list, c[0])
+	}
+	slices.SortFunc(list, func(a, b *crdSource) int {
+		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.kind, b.kind))
+	})
+	return list
+}
+
+// compile compiles the CRD once. A CRD of a cluster, with the condition Established, is not checked.
+func (c *crdSource) compile(ctx context.Context, minor int) (*engine.Definition, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.compiled {
+		return c.definition, c.failure
+	}
+	o := engine.Options{KubernetesMinor: minor}
+	d, report, err := engine.Compile(ctx, c.manifest.Document, o)
+	if err == nil && d == nil && c.established() {
+		d, _, err = engine.CompileAsStored(ctx, c.manifest.Document, o)
+	}
+	if ctx.Err() != nil {
+		return nil, "the CRD was not compiled in time"
+	}
+	c.compiled, c.definition = true, d
+	switch {
+	case err != nil:
+		c.failure, _, _ = c.manifest.Describe(err)
+	case d == nil && len(report.Violations) > 0:
+		c.failure = report.Violations[0].Error()
+	case d == nil && report.Rejection != nil:
+		c.failure = report.Rejection.Message
+	case d != nil:
+		c.crd = &apiextensionsv1.CustomResourceDefinition{}
+		if err := json.Unmarshal(d.Manifest(), c.crd); err != nil {
+			c.failure = err.Error()
+		}
+	}
+	return c.definition, c.failure
+}
+
+// established reports whether the CRD has the condition Established.
+func (c *crdSource) established() bool {
+	var crd struct {
+		Status engine.Status `json:"status"`
+	}
+	_ = json.Unmarshal([]byte(c.text), &crd)
+	return slices.ContainsFunc(crd.Status.Conditions, func(c engine.Condition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// schema returns the schema of a version of an accepted CRD, or nil.
+func (c *crdSource) schema(version string) *schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.crd == nil {
+		return nil
+	}
+	for i := range c.crd.Spec.Versions {
+		if v := &c.crd.Spec.Versions[i]; v.Name == version && v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+			return &schema{props: v.Schema.OpenAPIV3Schema, root: true}
+		}
+	}
+	return nil
+}
