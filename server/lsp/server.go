@@ -47,8 +47,8 @@ const (
 	codeRequestCanceled = -32800
 )
 
-// errExit ends Serve after the notification exit without a preceding request shutdown.
-var errExit = errors.New("the client sent exit without shutdown")
+// ErrExit is returned by Serve after the notification exit without a preceding request shutdown.
+var ErrExit = errors.New("the client sent exit without shutdown")
 
 // server is the state of a connection.
 type server struct {
@@ -159,7 +159,7 @@ func (s *server) handle(ctx context.Context, r *jsonrpc2.Request) {
 	s.mu.Unlock()
 	switch {
 	case r.Method == "exit":
-		err := errExit
+		err := ErrExit
 		if shutdown {
 			err = nil
 		}

@@ -55,17 +55,17 @@ func TestLifecycle(t *testing.T) {
 			c.call("shutdown", nil, nil)
 			c.notify("exit", nil)
 		}, ""},
-		"exit without shutdown": {func(c *client) { c.notify("exit", nil) }, errExit.Error()},
+		"exit without shutdown": {func(c *client) { c.notify("exit", nil) }, ErrExit.Error()},
 		"the input ends":        {func(c *client) { _ = c.in.Close() }, "without the notification exit"},
 		"a request before initialize": {func(c *client) {
 			expect(c, c.request("textDocument/hover", nil), codeNotInitialized)
 			c.notify("exit", nil)
-		}, errExit.Error()},
+		}, ErrExit.Error()},
 		"initialize twice": {func(c *client) {
 			c.call("initialize", map[string]any{}, nil)
 			expect(c, c.request("initialize", map[string]any{}), jsonrpc2.CodeInvalidRequest)
 			c.notify("exit", nil)
-		}, errExit.Error()},
+		}, ErrExit.Error()},
 		"a request after shutdown": {func(c *client) {
 			c.call("initialize", map[string]any{}, nil)
 			c.call("shutdown", nil, nil)

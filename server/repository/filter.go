@@ -27,19 +27,18 @@ type Filter struct {
 // Skipped is a file that a filter recognises. Kind is for counts.
 type Skipped struct{ Name, Kind, Reason string }
 
-// NewFilter returns a filter for the repository of the working directory. exclude has globs. If templates is true, files
-// that are templates without a chart are recognised too.
-func NewFilter(exclude []string, templates bool) (*Filter, error) {
+// NewFilter returns a filter for the repository that contains a directory, an absolute path. exclude has globs, which are
+// relative to either. If templates is true, files that are templates without a chart are recognised too.
+func NewFilter(working string, exclude []string, templates bool) (*Filter, error) {
 	for _, pattern := range exclude {
 		if !doublestar.ValidatePattern(pattern) {
 			return nil, fmt.Errorf("--exclude: %q is not a glob", pattern)
 		}
 	}
-	working, err := os.Getwd()
 	return &Filter{
-		root: Root(), working: working, exclude: exclude, templates: templates, charts: map[string]bool{},
+		root: RootOf(working), working: working, exclude: exclude, templates: templates, charts: map[string]bool{},
 		visited: map[string]bool{}, uses: map[string]Skipped{}, recorded: map[string]bool{},
-	}, err
+	}, nil
 }
 
 // Recognise returns for each file why it is not a manifest. The Kind is "" if it may be one.

@@ -13,7 +13,7 @@ func TestKustomizeResources(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := NewFilter(nil, false)
+	f, err := NewFilter(dir, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

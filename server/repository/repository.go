@@ -14,6 +14,11 @@ func Root() string {
 	if err != nil {
 		return "."
 	}
+	return RootOf(working)
+}
+
+// RootOf returns the directory with .git that contains a directory, or else the directory. working is absolute.
+func RootOf(working string) string {
 	for dir := working; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
 			return dir

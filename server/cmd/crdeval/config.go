@@ -17,8 +17,11 @@ import (
 	"github.com/crdeval/crdeval/server/repository"
 )
 
-// configName is the name of the configuration file of check and admit.
+// configName is the name of the configuration file of check, admit and lsp.
 const configName = ".crdeval.yaml"
+
+// configured are the commands with settings in the file.
+var configured = []string{"check", "admit", "lsp"}
 
 // pathFlags are flags with files. In a configuration file, they are relative to its directory.
 var pathFlags = []string{"crds", "old", "patch-file", "summary", "tls-ca", "tls-client-cert", "tls-client-key"}
@@ -51,7 +54,7 @@ func (f *ciFlags) BeforeResolve(ctx *kong.Context, c *configFile) error {
 	if name == "" {
 		return nil
 	}
-	c.name, c.found, c.settings = name, found, map[string]map[string]*yaml.Node{}
+	c.name, c.found = name, found
 	if err := c.read(ctx.Model); err != nil {
 		return err
 	}
@@ -62,16 +65,23 @@ func (f *ciFlags) BeforeResolve(ctx *kong.Context, c *configFile) error {
 // findConfig returns the configuration file in the working directory or in the nearest parent that has one, up to the
 // root of the repository, or "".
 func findConfig() string {
-	root := repository.Root()
 	working, err := os.Getwd()
 	if err != nil {
 		return ""
 	}
+	return findConfigAt(working)
+}
+
+// findConfigAt is findConfig for another directory.
+func findConfigAt(working string) string {
+	root := repository.RootOf(working)
 	for dir := working; ; dir = filepath.Dir(dir) {
 		name := filepath.Join(dir, configName)
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			if relative, err := filepath.Rel(working, name); err == nil {
-				return relative
+			if current, err := os.Getwd(); err == nil {
+				if relative, err := filepath.Rel(current, name); err == nil {
+					return relative
+				}
 			}
 			return name
 		}
@@ -81,8 +91,9 @@ func findConfig() string {
 	}
 }
 
-// read reads the file: a mapping of flags to values, with mappings for single commands.
+// read reads the file c.name: a mapping of flags to values, with mappings for single commands.
 func (c *configFile) read(app *kong.Application) error {
+	c.settings = map[string]map[string]*yaml.Node{}
 	text, err := os.ReadFile(c.name)
 	if err != nil {
 		return err // it has the name
@@ -96,10 +107,10 @@ func (c *configFile) read(app *kong.Application) error {
 	}
 	flags := map[string]map[string]*kong.Flag{"": {}}
 	for _, command := range app.Children {
-		if command.Name == "check" || command.Name == "admit" {
+		if slices.Contains(configured, command.Name) {
 			flags[command.Name] = map[string]*kong.Flag{}
 			for _, flag := range command.Flags {
-				if flag.Name != "help" && flag.Name != "config" {
+				if flag.Name != "help" && flag.Name != "config" && !flag.Hidden {
 					flags[command.Name][flag.Name], flags[""][flag.Name] = flag, flag
 				}
 			}
@@ -142,7 +153,7 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 		case flag == nil && command != "":
 			fail(key, "unknown setting %q: crdeval %s has no such flag", key.Value, command)
 		case flag == nil:
-			fail(key, "unknown setting %q: neither check nor admit has such a flag", key.Value)
+			fail(key, "unknown setting %q: no command with settings has such a flag", key.Value)
 		case c.found && needsTrust(key.Value):
 			fail(key, "%s can only be set by a flag, a variable or a file of --config", key.Value)
 		case value.Kind == yaml.SequenceNode && !flag.IsSlice():
@@ -172,21 +183,13 @@ func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (
 		return nil, nil
 	}
 	c.used = append(c.used, &yaml.Node{Value: flag.Name, Line: value.Line})
-	text := func(n *yaml.Node) string {
-		if slices.Contains(pathFlags, flag.Name) && n.Value != "-" && !repository.IsURL(n.Value) && !filepath.IsAbs(n.Value) {
-			return filepath.Join(filepath.Dir(c.name), n.Value)
-		}
-		return n.Value
-	}
+	texts := c.texts(flag.Name, value)
 	if !flag.IsSlice() {
-		return text(value), nil
+		return texts[0], nil
 	}
-	if value.Kind == yaml.ScalarNode {
-		return []any{text(value)}, nil
-	}
-	values := []any{}
-	for _, n := range value.Content {
-		values = append(values, text(target(n)))
+	values := make([]any, len(texts))
+	for i := range texts {
+		values[i] = texts[i]
 	}
 	return values, nil
 }
@@ -199,4 +202,20 @@ func (c *configFile) explain(err error) error {
 		}
 	}
 	return err
+}
+
+// texts returns the values of a setting. Paths are relative to the working directory.
+func (c *configFile) texts(flag string, value *yaml.Node) (all []string) {
+	nodes := []*yaml.Node{value}
+	if value.Kind != yaml.ScalarNode {
+		nodes = value.Content
+	}
+	for _, n := range nodes {
+		text := target(n).Value
+		if slices.Contains(pathFlags, flag) && text != "-" && !repository.IsURL(text) && !filepath.IsAbs(text) {
+			text = filepath.Join(filepath.Dir(c.name), text)
+		}
+		all = append(all, text)
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/crdeval/crdeval/server/report"
@@ -31,7 +32,11 @@ func (f *ciFlags) skipReason(s *source) string {
 
 // filter returns the filter of the files of a run.
 func (f *ciFlags) filter() (*repository.Filter, error) {
-	return repository.NewFilter(f.Exclude, f.Repository)
+	working, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return repository.NewFilter(working, f.Exclude, f.Repository)
 }
 
 // printer prints the results of a run in one format.

@@ -31,9 +31,14 @@ func (f *serviceFlags) validate() error {
 		return errors.New("--catalog, --token and the TLS flags need --server")
 	case f.Server != "" && f.KubernetesMinor != 0:
 		return errors.New("--kubernetes-minor cannot be used with --server: the catalog determines the version")
-	case f.KubernetesMinor != 0 && (f.KubernetesMinor < engine.OldestMinor || f.KubernetesMinor > engine.LatestMinor):
-		return fmt.Errorf("--kubernetes-minor is %d: it must be from %d to %d",
-			f.KubernetesMinor, engine.OldestMinor, engine.LatestMinor)
+	}
+	return validateMinor(f.KubernetesMinor)
+}
+
+// validateMinor checks --kubernetes-minor.
+func validateMinor(minor int) error {
+	if minor != 0 && (minor < engine.OldestMinor || minor > engine.LatestMinor) {
+		return fmt.Errorf("--kubernetes-minor is %d: it must be from %d to %d", minor, engine.OldestMinor, engine.LatestMinor)
 	}
 	return nil
 }

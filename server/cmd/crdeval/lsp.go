@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/lsp"
+	"github.com/crdeval/crdeval/server/repository"
+)
+
+type lspCommand struct {
+	CRDs            []string `name:"crds" help:"File, directory or https:// URL with CRDs, in addition to those of the workspace. Directories include their subdirectories." placeholder:"FILE" sep:"none"`
+	Exclude         []string `help:"Skip files and directories that match this glob. Repeatable." placeholder:"GLOB" sep:"none"`
+	SkipKind        []string `help:"Skip objects of this kind. Repeatable." placeholder:"KIND[.GROUP]"`
+	FieldValidation string   `default:"" enum:",strict,warn,ignore" help:"Report unknown and duplicate fields as errors (strict), warnings (warn) or notes (ignore). Default: strict." placeholder:"MODE"`
+	Namespace       string   `short:"n" help:"Namespace of objects without one. Default: default." placeholder:"NAME"`
+	KubernetesMinor int      `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
+	Config          string   `env:"-" help:"File with settings. Default: .crdeval.yaml in the first folder of the workspace, or in the nearest parent within the repository." placeholder:"FILE"`
+	Stdio           bool     `env:"-" hidden:"" help:"Ignored: the server always uses stdin and stdout."`
+
+	model *kong.Application
+}
+
+func (*lspCommand) Help() string {
+	return `Runs a language server on stdin and stdout. Editors start it. It checks objects and CRDs in YAML and JSON files as an API server does, and offers documentation, completion and quick fixes.
+
+The CRDs are those of the workspace's files and of --crds. Helm templates, kustomizations and their patches are skipped. Settings come from flags, or else from .crdeval.yaml: its section lsp, its section admit, or its top level.
+
+Exit code 0: the client ended the server. Exit code 1: the client ended it without the request shutdown. Exit code 2: the connection broke, or the usage is wrong. docs/editors.md describes how to configure editors.`
+}
+
+func (c *lspCommand) Validate() error { return validateMinor(c.KubernetesMinor) }
+
+// AfterApply implements a hook of kong. The model has the names of settings.
+func (c *lspCommand) AfterApply(ctx *kong.Context) error {
+	c.model = ctx.Model
+	return nil
+}
+
+// Run serves until the client ends the server.
+func (c *lspCommand) Run(ctx context.Context, env environment) error {
+	err := lsp.Serve(ctx, env.stdin, env.stdout, lsp.Options{
+		Settings: c.settings, Version: versionOfProgram(), Log: env.stderr,
+		Reload: func(file string) bool {
+			names := []string{configName, "Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization"}
+			return slices.Contains(names, filepath.Base(file)) || c.Config != "" && filepath.Base(file) == filepath.Base(c.Config)
+		},
+	})
+	switch {
+	case errors.Is(err, lsp.ErrExit):
+		return errRejected
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted")
+	}
+	return err
+}
+
+// settings returns the settings of a workspace. After an error, the flags are used without the file.
+func (c *lspCommand) settings(root string) (lsp.Settings, error) {
+	working, err := filepath.Abs(root)
+	if err != nil {
+		return lsp.Settings{}, err
+	}
+	merged, invalid := c.withConfig(working)
+	if minor := validateMinor(merged.KubernetesMinor); minor != nil {
+		invalid, merged.KubernetesMinor = errors.Join(invalid, minor), 0
+	}
+	filter, err := repository.NewFilter(working, merged.Exclude, false)
+	if err != nil {
+		filter, _ = repository.NewFilter(working, nil, false)
+		invalid = errors.Join(invalid, err)
+	}
+	settings := lsp.Settings{
+		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.KubernetesMinor, Namespace: "default",
+		Skip: skipIn(filter), SkipKind: func(apiVersion, kind string) bool {
+			s := &source{}
+			s.APIVersion, s.Kind = apiVersion, kind
+			return (&ciFlags{SkipKind: merged.SkipKind}).skipReason(s) != ""
+		},
+	}
+	if merged.Namespace != "" {
+		settings.Namespace = merged.Namespace
+	}
+	switch merged.FieldValidation {
+	case "warn":
+		settings.FieldValidation = engine.FieldValidationWarn
+	case "ignore":
+		settings.FieldValidation = engine.FieldValidationIgnore
+	}
+	files := reader{recursive: true, urls: true}
+	names := map[string]string{} // by the name without secrets
+	for _, name := range merged.CRDs {
+		list := []string{name}
+		if !repository.IsURL(name) {
+			if list, err = files.files(name); err != nil {
+				invalid = errors.Join(invalid, fmt.Errorf("%s: %w", name, err))
+				continue
+			}
+		}
+		for _, file := range list {
+			if absolute, err := filepath.Abs(file); err == nil && !repository.IsURL(file) {
+				file = absolute
+			}
+			shown := withoutSecrets(file)
+			names[shown] = file
+			settings.CRDs = append(settings.CRDs, shown)
+		}
+	}
+	settings.Read = func(name string) ([]byte, error) { return files.content(names[name]) }
+	return settings, invalid
+}
+
+// skipIn returns the function that says why a filter skips a file. It can be called concurrently.
+func skipIn(filter *repository.Filter) func(string) string {
+	var mu sync.Mutex
+	return func(file string) string {
+		if !filepath.IsAbs(file) { // a document that is not a file
+			return ""
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return filter.Recognise([]string{file})[0].Reason
+	}
+}
+
+// withConfig returns the flags, with those that are not set taken from the configuration file.
+func (c *lspCommand) withConfig(working string) (lspCommand, error) {
+	merged, name := *c, c.Config
+	if name == "" {
+		if name = findConfigAt(working); name == "" {
+			return merged, nil
+		}
+	}
+	config := &configFile{name: name, found: c.Config == ""}
+	err := config.read(c.model)
+	if err != nil {
+		return merged, err
+	}
+	setting := func(flag string) []string {
+		for _, section := range []string{"lsp", "admit", ""} {
+			if value := config.settings[section][flag]; value != nil {
+				return config.texts(flag, value)
+			}
+		}
+		return nil
+	}
+	for flag, list := range map[string]*[]string{"crds": &merged.CRDs, "exclude": &merged.Exclude, "skip-kind": &merged.SkipKind} {
+		if len(*list) == 0 {
+			*list = setting(flag)
+		}
+	}
+	for flag, text := range map[string]*string{"field-validation": &merged.FieldValidation, "namespace": &merged.Namespace} {
+		if values := setting(flag); *text == "" && len(values) > 0 {
+			*text = values[0]
+		}
+	}
+	if !slices.Contains([]string{"", "strict", "warn", "ignore"}, merged.FieldValidation) {
+		return merged, fmt.Errorf("%s: field-validation is %q: it must be strict, warn or ignore", name, merged.FieldValidation)
+	}
+	if values := setting("kubernetes-minor"); merged.KubernetesMinor == 0 && len(values) > 0 {
+		if merged.KubernetesMinor, err = strconv.Atoi(values[0]); err != nil {
+			return merged, fmt.Errorf("%s: kubernetes-minor is %q: it must be a number", name, values[0])
+		}
+	}
+	return merged, nil
+}
