@@ -15,8 +15,8 @@ var (
 	oldSelf  = regexp.MustCompile(`\boldSelf\b`)
 )
 
-// isTransition reports whether a rule uses oldSelf.
-func isTransition(r *rule) bool {
+// IsTransition reports whether a rule uses oldSelf.
+func IsTransition(r *rule) bool {
 	return oldSelf.MatchString(r.Rule) && oldSelf.MatchString(literals.ReplaceAllString(r.Rule, `""`))
 }
 
@@ -29,7 +29,7 @@ func (w *walk) rules(old, new *Props, at node) {
 	for j := range taken {
 		if o := &old.XValidations[j]; !taken[j] {
 			impact := harmless
-			if isTransition(o) {
+			if IsTransition(o) {
 				impact = careForReaders
 			}
 			w.reportMoved("RuleRemoved", impact, keyword.With(value.At(j)), keyword, o, nil,
@@ -97,7 +97,7 @@ func (w *walk) ruleAdded(n *rule, at node, oldAt, newAt value.Path) {
 	case optional(n):
 		impact.Stored = NeedsCare
 		message = "objects that violate it are rejected, also by updates that do not change them, unless the rule allows that"
-	case isTransition(n):
+	case IsTransition(n):
 		impact.Stored = NeedsCare
 		message = "updates that violate it are rejected"
 	case at.root:

@@ -265,11 +265,36 @@ func (c *candidates) object(s *schema.Props) {
 		}
 		return
 	}
-	c.add(base.Clone().with(unknownName, text("a")))
+	c.add(base.Clone().with(UnknownName, text("a")))
 }
 
-// unknownName is a name that schemas hardly declare.
-const unknownName = "unknownField"
+// UnknownName is a name that schemas hardly declare.
+const UnknownName = "unknownField"
+
+// within adds strings that follow the patterns and the format of the schema and begin with, end with or contain a text.
+func (c *candidates) within(part string) {
+	if part == "" || len(c.n.patterns) == 0 && c.n.format == format.None && len(c.n.Enum) == 0 {
+		return
+	}
+	for range 3 {
+		whole := []rune(c.g.candidate(c.r, c.n, 0))
+		if len(whole) > 64 {
+			continue
+		}
+		for _, join := range []func(i int) string{
+			func(i int) string { return part + string(whole[i:]) },
+			func(i int) string { return string(whole[:i]) + part },
+			func(i int) string { return string(whole[:i]) + part + string(whole[i:]) },
+		} {
+			for i := range len(whole) + 1 {
+				if s := join(i); stringFits(c.n, s) {
+					c.add(text(s))
+					break
+				}
+			}
+		}
+	}
+}
 
 // members adds an object with a number of members.
 func (c *candidates) members(base *Tree, count int64) {
@@ -305,6 +330,7 @@ func (c *candidates) hinted() {
 				c.add(text(s))
 				c.add(text("a" + s + "b"))
 				c.add(text(s + "b"))
+				c.within(s)
 			}
 		}
 		for i := range h.numbers {
@@ -326,7 +352,7 @@ func (c *candidates) hinted() {
 		}
 		if h.pattern != "" && c.n.Type == "string" {
 			for try := range 3 {
-				c.add(text(newExpression(h.pattern).text(c.r, 0, 12, try)))
+				c.add(text(newExpression(h.pattern).text(c.r, 0, 12, try, true)))
 			}
 		}
 	}
@@ -341,14 +367,14 @@ func (c *candidates) hinted() {
 	}
 }
 
-// Vary changes one to three of the values that a rule on the value at a path mentions, or the value itself. also are
+// Vary changes one to four of the values that a rule on the value at a path mentions, or the value itself. also are
 // further schemas of the value.
 func (g *Generator) Vary(r Random, o *Tree, path value.Path, rule string, also ...*schema.Props) {
 	if !g.Plant(r, o, path) {
 		return
 	}
 	names := g.root.scope.hint(rule).names
-	for range r.between(1, 3) {
+	for range r.between(1, 4) {
 		var found []value.Path
 		if n, t := g.schemaAt(r, path), o.Follow(path); t != nil {
 			mentioned(n, t, path, names, 0, &found)
@@ -356,26 +382,56 @@ func (g *Generator) Vary(r Random, o *Tree, path value.Path, rule string, also .
 		found = slices.DeleteFunc(found, func(p value.Path) bool { return len(p) == 0 || isHead(p[0].Key()) && len(p) == 1 })
 		at := path
 		if len(found) > 0 && (len(path) == 0 || !r.chance(15)) {
-			at = pick(r, found)
+			at = shallow(r, found)
 		}
-		if len(at) == 0 {
-			continue
+		if len(at) > 0 {
+			g.varyValue(r, o, at, path, found, rule, also)
 		}
-		switch k := r.IntN(20); {
-		case k < 3:
-			g.Put(r, o, at, nil)
-		case k < 9 && len(found) > 0: // the value of another field, or one next to it
-			if v := neighbour(r, o.Follow(pick(r, found))); v != nil {
-				g.Put(r, o, at, v)
+	}
+}
+
+// shallow returns one of the paths, more often a short one.
+func shallow(r Random, paths []value.Path) value.Path {
+	p := pick(r, paths)
+	for range 2 {
+		if other := pick(r, paths); len(other) < len(p) {
+			p = other
+		}
+	}
+	return p
+}
+
+// varyValue changes the value at a path. found are the paths that the rule of the value at the path top mentions.
+func (g *Generator) varyValue(r Random, o *Tree, at, top value.Path, found []value.Path, rule string, also []*schema.Props) {
+	if len(at) > len(top) {
+		also = nil
+	}
+	now := o.Follow(at)
+	if now != nil && now.Kind == value.Array && len(now.Items) > 0 && r.chance(50) { // an element, or one more
+		i := r.IntN(len(now.Items))
+		if r.chance(40) {
+			now.Items = append(now.Items, now.Items[i].Clone())
+			return
+		}
+		at, also = at.With(value.At(i)), nil
+	}
+	switch k := r.IntN(20); {
+	case k < 3:
+		g.Put(r, o, at, nil)
+	case k < 8 && len(found) > 0: // the value of another field, or one next to it
+		if v := neighbour(r, o.Follow(pick(r, found))); v != nil {
+			g.Put(r, o, at, v)
+		}
+	case k < 10:
+		g.change(r, o, at, 20)
+	case k < 12:
+		for _, known := range functionTexts {
+			if slices.ContainsFunc(known.names, func(name string) bool { return strings.Contains(rule, name) }) {
+				g.Put(r, o, at, text(pick(r, known.texts)))
 			}
-		case k < 11:
-			g.change(r, o, at, 20)
-		default:
-			if len(at) > len(path) {
-				also = nil
-			}
-			g.Put(r, o, at, pick(r, g.Candidates(r, at, also...)))
 		}
+	default:
+		g.Put(r, o, at, pick(r, g.Candidates(r, at, also...)))
 	}
 }
 

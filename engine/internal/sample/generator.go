@@ -27,6 +27,7 @@ type Generator struct {
 	density int  // percent of the optional members that are present
 	left    int  // bytes that the current value may still take
 	least   bool // only what is required, with plain values
+	full    bool // all fields
 }
 
 // New returns a Generator. A nil schema declares nothing.
@@ -50,8 +51,12 @@ const maxDepth = 24
 
 // Object returns an object of about 10 kB at most. It probably follows the schema.
 func (g *Generator) Object(r Random) *Tree {
-	if g.density, g.left = pick(r, densities), pick(r, sizes); g.least {
+	g.density, g.left = pick(r, densities), pick(r, sizes)
+	switch {
+	case g.least:
 		g.density, g.left = 0, 0
+	case g.full:
+		g.density, g.left = 100, 10000
 	}
 	o := g.value(r, g.root, 0)
 	if o.Kind != value.Object {

@@ -24,6 +24,17 @@ func Minimize(holds func() bool, budget int, values ...*Tree) {
 	}
 }
 
+// Reduce removes parts of values while holds is true for them. It calls holds at most budget times.
+func Reduce(holds func() bool, budget int, values ...*Tree) {
+	s := shrinker{fails: holds, budget: budget}
+	for again := true; again && s.budget > 0; {
+		again = false
+		for _, v := range values {
+			again = s.container(v) || again
+		}
+	}
+}
+
 // Body returns the members of an object without apiVersion, kind and metadata. join puts changed members back.
 func (t *Tree) Body() (body *Tree, join func()) {
 	var head []*Tree

@@ -24,14 +24,14 @@ const (
 
 // text returns a string that probably matches, or "" for a pattern whose strings take long to make or to match. It
 // ignores anchors, so the caller checks the string. lo and hi are the wanted bounds of its length.
-func (e *expression) text(r Random, lo, hi, try int) string {
+func (e *expression) text(r Random, lo, hi, try int, readable bool) string {
 	if e.syntax == nil {
 		var err error
 		if e.syntax, err = syntax.Parse(e.Source, syntax.Perl); err != nil {
 			e.syntax = &syntax.Regexp{Op: syntax.OpEmptyMatch}
 		}
 	}
-	w := patternWriter{r: r, lo: lo, hi: hi, plain: try > 2 || r.chance(80), short: try%3 == 2}
+	w := patternWriter{r: r, lo: lo, hi: hi, plain: try > 2 || r.chance(80), short: try%3 == 2, readable: readable}
 	w.left = int(min(mostSteps, mostMatchWork/e.Work()))
 	if w.write(e.syntax); w.left < 0 {
 		return ""
@@ -46,6 +46,8 @@ type patternWriter struct {
 	plain  bool // prefers letters and digits
 	short  bool // repeats as little as possible
 	left   int  // steps
+	// readable: no control characters
+	readable bool
 }
 
 func (w *patternWriter) write(re *syntax.Regexp) {
@@ -107,9 +109,14 @@ func (w *patternWriter) repeat(sub *syntax.Regexp, least, most int) {
 
 // class returns a rune of a character class.
 func (w *patternWriter) class(ranges []rune) rune {
-	if w.plain {
+	if w.plain || w.readable {
 		if c, ok := w.alphanumeric(ranges); ok {
 			return c
+		}
+	}
+	for i := 0; w.readable && i+1 < len(ranges); i += 2 {
+		if ranges[i] <= ' ' && ' ' <= ranges[i+1] {
+			return ' '
 		}
 	}
 	i := w.r.IntN(len(ranges)/2) * 2

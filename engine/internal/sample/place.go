@@ -118,8 +118,15 @@ func (p *Place) below(tokens []string) (next *schema.Props, used int, step *valu
 // Least returns an object with the required fields only. It probably follows the schema.
 func (g *Generator) Least(r Random) *Tree {
 	defer g.small()()
-	o := g.Object(r)
-	return o
+	return g.Object(r)
+}
+
+// Full returns an object with most of the fields that can be present together.
+func (g *Generator) Full(r Random) *Tree {
+	before := g.full
+	g.full = true
+	defer func() { g.full = before }()
+	return g.Object(r)
 }
 
 // small makes the generator generate small values until the result is called.
@@ -134,8 +141,9 @@ func (g *Generator) small() (end func()) {
 func (g *Generator) Plant(r Random, o *Tree, path value.Path) bool {
 	defer g.small()()
 	g.density, g.left = 0, 0
-	n, t := g.root.choose(r), o
+	whole, t := g.root, o
 	for _, s := range path {
+		n := whole.choose(r)
 		below := n.at(s)
 		if below == nil {
 			return false
@@ -152,11 +160,32 @@ func (g *Generator) Plant(r Random, o *Tree, path value.Path) bool {
 				t.Items = append(t.Items, v)
 			} else {
 				t.set(s.Key(), v)
+				makeRoom(whole, t, s.Key())
 			}
 		}
-		t, n = t.Items[t.child(s)], below.choose(r)
+		t, whole = t.Items[t.child(s)], below
 	}
 	return true
+}
+
+// makeRoom removes members of an object that has too many, and those that exclude a member, except for required ones.
+func makeRoom(n *node, t *Tree, keep string) {
+	alternatives := map[string]bool{} // that clauses of oneOf require instead of keep
+	for i := range n.OneOf {
+		if !slices.Contains(n.OneOf[i].Required, keep) {
+			for _, name := range n.OneOf[i].Required {
+				alternatives[name] = true
+			}
+		}
+	}
+	isAlternative := slices.ContainsFunc(n.OneOf, func(s schema.Props) bool { return slices.Contains(s.Required, keep) })
+	for i := len(t.Items) - 1; i >= 0; i-- {
+		name := t.Items[i].Key
+		tooMany := n.MaxProperties != nil && int64(len(t.Items)) > *n.MaxProperties
+		if name != keep && !slices.Contains(n.Props.Required, name) && (tooMany || isAlternative && alternatives[name]) {
+			t.remove(i)
+		}
+	}
 }
 
 // Put sets the value at a path of an object, or removes it if v is nil. It plants the way to it.

@@ -30,8 +30,19 @@ const (
 // Valid returns a valid object, or nil if it found none. It generates an object and repairs its faults. The error is
 // that of the judge.
 func (g *Generator) Valid(r Random, judge Judge) (*Tree, error) {
-	for range mostObjects {
-		o := g.Object(r)
+	o, faults, err := g.ValidFrom(r, judge, mostObjects, g.Object)
+	if len(faults) > 0 {
+		return nil, err
+	}
+	return o, err
+}
+
+// ValidFrom is Valid for objects that a function makes, with a number of them. If none becomes valid, it returns the one
+// with the fewest faults, and its faults.
+func (g *Generator) ValidFrom(r Random, judge Judge, objects int, object func(Random) *Tree) (
+	best *Tree, fewest []Fault, err error) {
+	for range objects {
+		o := object(r)
 		faults, err := judge(o.JSON())
 		for try := 0; err == nil && len(faults) > 0 && try < mostRepairs; try++ {
 			next := o.Clone()
@@ -44,14 +55,16 @@ func (g *Generator) Valid(r Random, judge Judge) (*Tree, error) {
 				o, faults = next, after
 			}
 		}
-		if err != nil {
-			return nil, err
-		}
-		if len(faults) == 0 {
-			return o, nil
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case len(faults) == 0:
+			return o, nil, nil
+		case best == nil || len(faults) < len(fewest):
+			best, fewest = o, faults
 		}
 	}
-	return nil, nil
+	return best, fewest, nil
 }
 
 // Repair changes an object at a fault, so that the fault may be gone.

@@ -210,7 +210,7 @@ func (g *Generator) candidate(r Random, n *node, try int) string {
 		hi = int(min(int64(hi), *n.MaxLength))
 	}
 	if len(n.patterns) > 0 {
-		return pick(r, n.patterns).text(r, lo, hi, try)
+		return pick(r, n.patterns).text(r, lo, hi, try, g.plain())
 	}
 	if n.format != format.None {
 		return pick(r, formatTexts[n.format.String()])

@@ -53,6 +53,8 @@ type Search struct {
 	Goal       Goal
 	// Aims are the places to change. If there are none, the whole object is changed.
 	Aims []Aim
+	// Bases are valid objects to start from, besides generated ones.
+	Bases []*sample.Tree
 	// Update says that the pair needs an old object.
 	Update bool
 	// Tries bounds the pairs that are evaluated before one is found.
@@ -140,7 +142,10 @@ func (s *run) ask(p Pair) (Answer, error) {
 // fields.
 func (s *run) base(r sample.Random, g *sample.Generator, aim *Aim, round int) (*sample.Tree, error) {
 	o := g.Least(r)
-	if round%3 == 2 {
+	switch {
+	case round%3 == 1 && len(s.Bases) > 0:
+		o = s.Bases[round/3%len(s.Bases)].Clone()
+	case round%3 == 2:
 		o = g.Object(r)
 	}
 	if aim != nil && !g.Plant(r, o, aim.Path) && len(aim.Path) > 0 {

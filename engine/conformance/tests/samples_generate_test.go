@@ -1,0 +1,66 @@
+package tests
+
+import (
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/conformance/corpus"
+	"github.com/crdeval/crdeval/engine/testenv"
+)
+
+// TestGeneratedSamples generates samples of the corpus' CRDs: each CRD has valid ones, and at least nine of ten
+// constraints are violated alone. Package engine checks the violations of the samples of other CRDs.
+func TestGeneratedSamples(t *testing.T) {
+	c, err := corpus.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict := engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true}
+	versions, invalid, unbroken, rules, unbrokenRules := 0, 0, 0, 0, 0
+	for i, crd := range c.CRDs {
+		if !testenv.Sampled(i) {
+			continue
+		}
+		d, _, err := engine.Compile(t.Context(), engine.JSON(crd.Doc), engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d == nil {
+			continue // an API server rejects it
+		}
+		s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 3, Invalid: 40, Seed: 1})
+		if err != nil {
+			t.Errorf("%s: %v", crd.Name, err)
+			continue
+		}
+		if versions++; len(s.Valid) == 0 {
+			t.Errorf("%s: no valid object: %v", crd.Name, s.Unsatisfied)
+		}
+		for _, list := range [][]engine.Sample{s.Valid, s.Invalid} {
+			for _, x := range list {
+				item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object)}
+				if x.OldObject != nil {
+					item.OldObject = engine.JSON(x.OldObject)
+				}
+				v, err := d.Validate(t.Context(), item, strict)
+				if err != nil || v.Allowed != (x.Constraint == nil) {
+					t.Errorf("%s: %v: %s: %+v, %v", crd.Name, x.Constraint, x.Object, v, err)
+				}
+				if x.Constraint != nil && x.Constraint.Kind == "rule" {
+					rules++
+				}
+			}
+		}
+		for _, x := range s.Unbroken {
+			if x.Kind == "rule" {
+				unbrokenRules++
+			}
+		}
+		invalid, unbroken = invalid+len(s.Invalid), unbroken+len(s.Unbroken)
+	}
+	t.Logf("%d CRDs: %d constraints violated alone, %d not; of them %d rules, and %d not",
+		versions, invalid, unbroken, rules, unbrokenRules)
+	if versions == 0 || unbroken > invalid/10 || unbrokenRules > rules/2 {
+		t.Error("too few constraints are violated alone")
+	}
+}

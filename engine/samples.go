@@ -1,0 +1,381 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine/internal/compare"
+	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/internal/search"
+)
+
+// SampleOptions select the objects that Samples generates.
+type SampleOptions struct {
+	// Version is the version of the objects. Default: the storage version if it is served, else the served version with
+	// the highest priority.
+	Version string
+	// Valid and Invalid are the maximum numbers of valid and of invalid objects.
+	Valid, Invalid int
+	// Seed selects the generated values. Equal seeds give equal results.
+	Seed uint64
+	// Tries bounds the writes that are evaluated for each invalid object. 0 is DefaultSampleTries.
+	Tries int
+}
+
+// DefaultSampleTries is the default of SampleOptions.Tries.
+const DefaultSampleTries = 400
+
+// Samples are generated objects of one version of a CRD.
+type Samples struct {
+	Version string
+	// Valid are accepted by strict field validation. The first has few fields, the second has all that are possible.
+	Valid []Sample
+	// Invalid are rejected. Each violates exactly one constraint.
+	Invalid []Sample
+	// Unbroken are constraints for which no such object was found: a constraint may imply another one, so that no object
+	// violates only one of them.
+	Unbroken []Constraint
+	// Unsatisfied are the violations of the best object if no valid one was found, else nil. Closest is that object.
+	Unsatisfied []Violation
+	Closest     []byte
+}
+
+// Sample is a generated object with the answer of the API server.
+type Sample struct {
+	// Object is JSON. OldObject is that of an update, else nil: a rule that reads oldSelf needs an update.
+	Object, OldObject []byte
+	// Verdict is that of Validate with strict field validation.
+	Verdict *Verdict
+	// Constraint is the one that an invalid object violates, nil for a valid one.
+	Constraint *Constraint
+}
+
+// Constraint is something that a schema demands of objects.
+type Constraint struct {
+	// Kind is the keyword of the schema; "rule" for a rule; "unknown field" for members that the schema does not declare.
+	Kind string
+	// Field is the path of the values: spec.jobs[0].name. [0] stands for the elements of a list, [a] for the values of a
+	// map.
+	Field string
+	// SchemaPointer is the JSON pointer of the keyword in the version's openAPIV3Schema, or that of the schema for an
+	// unknown field.
+	SchemaPointer string
+	// Name is the field that required demands. Rule is the text of a rule.
+	Name, Rule string
+}
+
+// String describes the constraint in a few words.
+func (c Constraint) String() string {
+	field := cmp.Or(c.Field, "the object")
+	switch {
+	case c.Name != "":
+		return fmt.Sprintf("%s: required %s", field, c.Name)
+	case c.Rule != "":
+		return fmt.Sprintf("%s: rule %s", field, c.Rule)
+	}
+	return fmt.Sprintf("%s: %s", field, c.Kind)
+}
+
+// Samples generates valid objects, and invalid objects that each violate one constraint of the schema. Every object was
+// evaluated by Validate. Equal options give equal results. The error is an *Error for an unknown version, or if the
+// context ends.
+func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, err error) {
+	defer recovered(&err)
+	o.Tries = cmp.Or(o.Tries, DefaultSampleTries)
+	if o.Version == "" {
+		o.Version = d.sampleVersion()
+	}
+	if o.Tries < 0 || o.Valid < 0 || o.Invalid < 0 {
+		return nil, invalid("Valid, Invalid and Tries must not be negative")
+	}
+	if _, err := d.served(o.Version); err != nil {
+		return nil, err
+	}
+	sub, err := newSubject(d, &DistinguishOptions{Version: o.Version, FieldValidation: FieldValidationStrict})
+	if err != nil {
+		return nil, err
+	}
+	s := &sampler{ctx: ctx, subject: sub, options: &o, objects: sub.generator(), out: &Samples{Version: o.Version}}
+	if err := s.valid(); err != nil {
+		return nil, err
+	}
+	if err := s.invalid(); err != nil {
+		return nil, err
+	}
+	return s.out, nil
+}
+
+// sampleVersion returns the default version of samples.
+func (d *Definition) sampleVersion() string {
+	if v := d.version(d.StorageVersion()); v != nil && v.Served {
+		return v.Name
+	}
+	for i := range d.versions {
+		if d.versions[i].Served {
+			return d.versions[i].Name
+		}
+	}
+	return d.StorageVersion()
+}
+
+// sampler generates the samples of a version.
+type sampler struct {
+	*subject
+	ctx     context.Context
+	options *SampleOptions
+	out     *Samples
+	objects *sample.Generator
+	bases   []*sample.Tree
+}
+
+// faults returns the faults of an object that is created. The error is that of the context, or another *Error.
+func (s *sampler) faults(object []byte) ([]sample.Fault, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, tooLate(err)
+	}
+	r, err := s.write(s.ctx, object, nil)
+	if err != nil || r.allowed {
+		return nil, err
+	}
+	return r.faults, nil
+}
+
+// Bounds of the search for one valid object.
+const (
+	mostAttempts = 24 // objects
+	mostReduced  = 500
+)
+
+// valid adds the valid objects.
+func (s *sampler) valid() error {
+	g, seen := s.objects, map[string]bool{}
+	count := max(s.options.Valid, 1) // the invalid ones need one
+	for n := 0; len(s.out.Valid) < count && n < 4*count; n++ {
+		r := sample.NewRandom(s.options.Seed, uint64(n))
+		generate := []func(sample.Random) *sample.Tree{g.Least, g.Full}[min(n, 1)]
+		if n > 1 {
+			generate = g.Object
+		}
+		attempts := mostAttempts
+		if n > 0 && len(s.out.Valid) == 0 {
+			attempts *= 4
+		}
+		o, faults, err := g.ValidFrom(r, s.faults, attempts, generate)
+		switch {
+		case err != nil:
+			return err
+		case len(faults) > 0:
+			if len(s.out.Valid) == 0 && (s.out.Closest == nil || len(faults) < len(s.out.Unsatisfied)) {
+				if err := s.closest(o); err != nil {
+					return err
+				}
+			}
+			continue
+		case n == 0:
+			if err := s.reduce(o); err != nil {
+				return err
+			}
+		}
+		if err := s.rename(o, fmt.Sprintf("valid-%d", len(s.out.Valid)+1)); err != nil {
+			return err
+		}
+		body, _ := o.Body()
+		if text := string(body.JSON()); seen[text] {
+			continue
+		} else {
+			seen[text] = true
+		}
+		s.bases = append(s.bases, o)
+		if err := s.add(&s.out.Valid, o, nil, nil); err != nil {
+			return err
+		}
+	}
+	if len(s.out.Valid) > 0 {
+		s.out.Unsatisfied, s.out.Closest = nil, nil
+	}
+	s.out.Valid = s.out.Valid[:min(s.options.Valid, len(s.out.Valid))]
+	return nil
+}
+
+// closest records an object with violations.
+func (s *sampler) closest(o *sample.Tree) error {
+	var list []Sample
+	if err := s.add(&list, o, nil, nil); err != nil {
+		return err
+	}
+	s.out.Closest, s.out.Unsatisfied = list[0].Object, list[0].Verdict.Violations
+	return nil
+}
+
+// reduce removes what a valid object does not need.
+func (s *sampler) reduce(o *sample.Tree) (err error) {
+	body, join := o.Body()
+	sample.Reduce(func() bool {
+		join()
+		var faults []sample.Fault
+		if err == nil {
+			faults, err = s.faults(o.JSON())
+		}
+		return err == nil && len(faults) == 0
+	}, mostReduced, body)
+	join()
+	return err
+}
+
+// rename gives an object a name that ends in a suffix, unless that changes whether it is valid.
+func (s *sampler) rename(o *sample.Tree, suffix string) error {
+	name, now := o.Get("metadata").Get("name"), strings.ToLower(s.Kind())+"-"+suffix
+	before := name.Text
+	name.Text = `"` + now + `"`
+	faults, err := s.faults(o.JSON())
+	if err == nil && len(faults) > 0 {
+		name.Text = before
+	}
+	return err
+}
+
+// renamePair is rename for a pair that violates a constraint.
+func (s *sampler) renamePair(c *search.Constraint, p search.Pair, suffix string) error {
+	name := `"` + strings.ToLower(s.Kind()) + "-" + suffix + `"`
+	objects := []*sample.Tree{p.Object, p.Old}
+	before := p.Object.Get("metadata").Get("name").Text
+	set := func(text string) {
+		for _, o := range objects {
+			if o != nil {
+				o.Get("metadata").Get("name").Text = text
+			}
+		}
+	}
+	set(name)
+	a, err := s.violates(c, p)
+	if err == nil && !a.Reached {
+		set(before)
+	}
+	return err
+}
+
+// add adds an object to a list, with its verdict.
+func (s *sampler) add(list *[]Sample, o, old *sample.Tree, c *Constraint) (err error) {
+	one := Sample{Object: o.JSON(), Constraint: c}
+	if old != nil {
+		one.OldObject = old.JSON()
+	}
+	one.Verdict, err = s.verdict(s.ctx, &Distinction{Version: s.name, Object: one.Object, OldObject: one.OldObject})
+	if err == nil {
+		*list = append(*list, one)
+	}
+	return err
+}
+
+// invalid adds the invalid objects.
+func (s *sampler) invalid() error {
+	if s.options.Invalid == 0 || len(s.bases) == 0 || s.schema == nil {
+		return nil
+	}
+	skip := []string{"apiVersion", "kind", "metadata"}
+	if s.version.HasStatus {
+		skip = append(skip, "status") // dropped from creations
+	}
+	list := search.Constraints(s.schema, skip...)
+	for i := range list {
+		if len(s.out.Invalid) == s.options.Invalid {
+			break
+		}
+		c := &list[i]
+		public := Constraint{Kind: c.Kind, Field: fieldText(c), SchemaPointer: c.Pointer(), Name: c.Name, Rule: c.Rule()}
+		pair, err := s.breaking(c)
+		switch {
+		case err != nil:
+			return err
+		case pair.Object == nil:
+			s.out.Unbroken = append(s.out.Unbroken, public)
+			continue
+		}
+		if err := s.renamePair(c, pair, fmt.Sprintf("invalid-%d", len(s.out.Invalid)+1)); err != nil {
+			return err
+		}
+		if err := s.add(&s.out.Invalid, pair.Object, pair.Old, &public); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fieldText returns upstream's text of the path of a constraint.
+func fieldText(c *search.Constraint) string {
+	text := ""
+	for _, step := range c.Path {
+		switch {
+		case step.IsIndex():
+			text += "[0]"
+		case text == "":
+			text = step.Key()
+		default:
+			text += "." + step.Key()
+		}
+	}
+	return text
+}
+
+// breaking returns a pair that violates only a constraint, or no object.
+func (s *sampler) breaking(c *search.Constraint) (search.Pair, error) {
+	run := search.Search{
+		Generators: []*sample.Generator{s.objects}, Aims: []search.Aim{c.Aim}, Bases: s.bases,
+		Tries: s.options.Tries, Seed: s.options.Seed,
+		Goal: func(p search.Pair) (search.Answer, error) { return s.violates(c, p) },
+	}
+	for i := range c.Schema.XValidations {
+		rule := &c.Schema.XValidations[i]
+		run.Update = run.Update || rule.Rule == c.Rule() && compare.IsTransition(rule) &&
+			(rule.OptionalOldSelf == nil || !*rule.OptionalOldSelf)
+	}
+	result, err := run.Run()
+	return result.Pair, err
+}
+
+// violates reports whether a pair violates only a constraint.
+func (s *sampler) violates(c *search.Constraint, p search.Pair) (out search.Answer, err error) {
+	if err := s.ctx.Err(); err != nil {
+		return out, tooLate(err)
+	}
+	var old []byte
+	if p.Old != nil {
+		old = p.Old.JSON()
+		if allowed, err := s.creates(s.ctx, old); err != nil || !allowed {
+			return out, err
+		}
+	}
+	r, err := s.write(s.ctx, p.Object.JSON(), old)
+	if err != nil || r.allowed {
+		return out, err
+	}
+	hits := 0
+	for i := range r.faults {
+		switch {
+		case s.isOf(c, r, i, p.Object):
+			hits++
+		case !c.Implies(r.pointers[i]):
+			out.Faults = append(out.Faults, r.faults[i])
+		}
+	}
+	out.Near = hits > 0
+	out.Reached = hits == 1 && len(out.Faults) == 0
+	return out, nil
+}
+
+// isOf reports whether a fault of an object is the violation of a constraint.
+func (s *sampler) isOf(c *search.Constraint, r *reply, i int, object *sample.Tree) bool {
+	f := &r.faults[i]
+	switch {
+	case c.Kind == search.Unknown:
+		n := len(r.faults) - len(r.unknown) // the unknown fields come last
+		return i >= n && r.unknown[i-n] == `unknown field "`+fieldText(c)+map[bool]string{true: ".", false: ""}[len(c.Path) > 0]+sample.UnknownName+`"`
+	case r.pointers[i] != c.Pointer():
+		return false
+	case c.Name != "":
+		return len(f.Path) > 0 && f.Path[len(f.Path)-1].Key() == c.Name
+	}
+	return true
+}

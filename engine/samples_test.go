@@ -1,0 +1,158 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// samplesOf generates the samples of a definition, and checks each with another evaluation.
+func samplesOf(t *testing.T, d *engine.Definition, o engine.SampleOptions) *engine.Samples {
+	t.Helper()
+	s, err := d.Samples(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict := engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true}
+	for _, x := range s.Valid {
+		v, err := d.Validate(t.Context(), engine.Item{Version: s.Version, Object: engine.JSON(x.Object)}, strict)
+		if err != nil || !v.Allowed || !x.Verdict.Allowed || x.Constraint != nil {
+			t.Errorf("%s: a valid object is rejected: %s: %+v, %v", d.Name(), x.Object, v, err)
+		}
+	}
+	for _, x := range s.Invalid {
+		item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object)}
+		if x.OldObject != nil {
+			item.OldObject = engine.JSON(x.OldObject)
+		}
+		v, err := d.Validate(t.Context(), item, strict)
+		if err != nil || v.Allowed || x.Verdict.Allowed {
+			t.Errorf("%s: an invalid object is allowed: %s: %s: %v", d.Name(), x.Constraint, x.Object, err)
+			continue
+		}
+		checkViolations(t, d.Name(), &x, v)
+	}
+	return s
+}
+
+// checkViolations checks that a verdict has the violation of one constraint only.
+func checkViolations(t *testing.T, name string, x *engine.Sample, v *engine.Verdict) {
+	t.Helper()
+	c := x.Constraint
+	if c.Kind == "unknown field" {
+		if len(v.Violations) > 0 || strings.Count(v.Rejection.Message, `unknown field "`) != 1 {
+			t.Errorf("%s: %s: %s has %s", name, c, x.Object, v.Rejection.Message)
+		}
+		return
+	}
+	hits := 0
+	for _, found := range v.Violations {
+		p := found.SchemaPointer
+		operator := slices.ContainsFunc([]string{"/allOf", "/anyOf", "/oneOf", "/not"}, func(s string) bool {
+			above := strings.TrimSuffix(p, s)
+			return above != p && strings.HasPrefix(c.SchemaPointer, above+"/") || strings.HasPrefix(p, c.SchemaPointer[:strings.LastIndex(c.SchemaPointer, "/")]+s+"/")
+		})
+		switch {
+		case p == c.SchemaPointer:
+			if hits++; c.Name != "" && !strings.HasSuffix(found.Pointer, "/"+c.Name) {
+				t.Errorf("%s: %s: %s lacks %s", name, c, x.Object, found.Pointer)
+			}
+		case strings.HasPrefix(found.Detail, "some validation rules were not checked"), operator:
+		default:
+			t.Errorf("%s: %s: %s also violates %s", name, c, x.Object, p)
+		}
+	}
+	if hits != 1 {
+		t.Errorf("%s: %s: %s has %d violations of it", name, c, x.Object, hits)
+	}
+}
+
+// TestSamples: each constraint of the sample CRDs is broken alone, except for the listed ones, which imply others.
+func TestSamples(t *testing.T) {
+	unbroken := map[string][]string{
+		"crontabs":  {"spec: type", "spec.replicas: type"},
+		"databases": {"spec.maxReplicas: minimum", "spec.engine: type", "spec.backup.startAfter: type"},
+	}
+	files, err := filepath.Glob("../deploy/samples/crds/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _, err := engine.Compile(t.Context(), engine.YAML(text), engine.Options{})
+		if err != nil || d == nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(3) {
+			s := samplesOf(t, d, engine.SampleOptions{Valid: 3, Invalid: 1000, Seed: seed})
+			if len(s.Valid) != 3 || s.Unsatisfied != nil || s.Closest != nil {
+				t.Errorf("%s: %d valid objects, %v", file, len(s.Valid), s.Unsatisfied)
+			}
+			var left []string
+			for _, c := range s.Unbroken {
+				left = append(left, c.String())
+			}
+			if want := unbroken[d.Plural()]; d.Plural() != "pipelines" && !slices.Equal(left, want) {
+				t.Errorf("%s, seed %d: not broken: %q, want %q", file, seed, left, want)
+			}
+		}
+	}
+}
+
+func TestSamplesAreDeterministic(t *testing.T) {
+	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: string, minLength: 1, pattern: "^[a-z]+$"}, b: {type: integer, maximum: 7}}, x-kubernetes-validations: [{rule: "!has(self.b) || self.b != 3"}]}`)
+	texts := map[string]bool{}
+	for _, seed := range []uint64{1, 1, 2} {
+		s := samplesOf(t, d, engine.SampleOptions{Valid: 4, Invalid: 20, Seed: seed})
+		text := ""
+		for _, x := range slices.Concat(s.Valid, s.Invalid) {
+			text += string(x.Object) + "\n"
+		}
+		texts[text] = true
+		if len(s.Unbroken) > 0 {
+			t.Errorf("seed %d: not broken: %v", seed, s.Unbroken)
+		}
+	}
+	if len(texts) != 2 {
+		t.Errorf("%d different results for two seeds", len(texts))
+	}
+}
+
+// TestSamplesOfContradiction: a schema that no object satisfies has no samples, and the result says why.
+func TestSamplesOfContradiction(t *testing.T) {
+	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: integer}}, x-kubernetes-validations: [{rule: "self.a > 3"}, {rule: "self.a < 2"}]}`)
+	s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 2, Invalid: 2})
+	if err != nil || len(s.Valid)+len(s.Invalid) > 0 {
+		// Objects without spec are valid: the rules are on spec.
+		for _, x := range s.Valid {
+			if strings.Contains(string(x.Object), "spec") {
+				t.Errorf("%s", x.Object)
+			}
+		}
+	}
+	manifest := strings.Replace(string(d.Manifest()), `"openAPIV3Schema":{`, `"openAPIV3Schema":{"required":["spec"],`, 1)
+	d, _, err = engine.Compile(t.Context(), engine.JSON([]byte(manifest)), engine.Options{})
+	if err != nil || d == nil {
+		t.Fatal(err)
+	}
+	s, err = d.Samples(t.Context(), engine.SampleOptions{Valid: 2, Invalid: 2})
+	if err != nil || len(s.Valid)+len(s.Invalid) > 0 || len(s.Unsatisfied) != 1 || s.Unsatisfied[0].Rule == nil || s.Closest == nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, o := range []engine.SampleOptions{{Valid: -1}, {Invalid: -1}, {Tries: -1}} {
+		if _, err := d.Samples(t.Context(), o); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+			t.Error(fmt.Sprint(o), err)
+		}
+	}
+	if _, err := d.Samples(t.Context(), engine.SampleOptions{Version: "v9"}); engine.ReasonOf(err) != engine.ReasonVersionNotFound {
+		t.Error(err)
+	}
+}
