@@ -1,5 +1,6 @@
 import { forEachDiagnostic } from "@codemirror/lint"
 import { EditorView } from "@codemirror/view"
+import type { ComponentChildren } from "preact"
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { Costs } from "./costs"
 import { diagnosticsOf } from "./diagnostics"
@@ -15,7 +16,8 @@ import { type Tab, Tabs } from "./tabs"
 import { Options, Toolbar } from "./toolbar"
 import { Traces } from "./traces"
 import type { DocumentName, Example, Fix, Input } from "./types"
-import { verdictOf } from "./verdict"
+import { count as quantity, verdictOf } from "./verdict"
+import { unreadable } from "./yamlerror"
 
 const empty: Input = { crd: "", object: "", oldObject: "", fieldValidation: "", subresource: "", version: "" }
 
@@ -45,8 +47,9 @@ export function App({ source }: { source: Source }) {
     setInput({ ...shared.input, crd: lines(crd), object: lines(object), oldObject: lines(oldObject) })
     setUpdate(shared.update)
   }
+  const openDocuments = ({ input }: Example) => open({ input: { ...empty, ...input }, update: Boolean(input.oldObject) })
   const openExample = (example: Example) => {
-    open({ input: { ...empty, ...example.input }, update: Boolean(example.input.oldObject) })
+    openDocuments(example)
     setDialog("")
     setNotice({ text: `Example: ${example.title}. ${example.description}`, bad: false })
   }
@@ -55,24 +58,26 @@ export function App({ source }: { source: Source }) {
     const start = async () => {
       const loading = source.examples()
       loading.then(setExamples, (error: Error) => setExamplesFailure(error.message))
-      if (await openLink()) return
+      const linked = await openLink()
+      if (linked === "opened") return
       const [first] = await loading.catch(() => [])
-      if (first) openExample(first)
-      else setInput(empty)
+      if (!first) setInput(empty)
+      else if (linked === "damaged") openDocuments(first) // The notice says what is wrong with the link.
+      else openExample(first)
     }
     const openLink = async () => {
       const fragment = location.hash.slice(1)
-      if (fragment === "") return false
+      if (fragment === "") return "none"
       try {
         const shared = await decodeShared(fragment)
         open(shared)
         if (tabs.some(({ id }) => id === shared.tab)) setTab(shared.tab)
         setPath(shared.path)
         setNotice({ text: "Opened from a link.", bad: false })
-        return true
+        return "opened"
       } catch (error) {
         setNotice({ text: (error as Error).message, bad: true })
-        return false
+        return "damaged"
       }
     }
     const changed = () => void openLink()
@@ -113,7 +118,7 @@ export function App({ source }: { source: Source }) {
   }), [])
   const diagnostics = useMemo(() => {
     const of = (document: DocumentName) =>
-      answer ? diagnosticsOf(answer.report, document, answer.input[document], actions.apply) : []
+      answer ? diagnosticsOf(answer, document, actions.apply) : []
     return { crd: of("crd"), object: of("object"), oldObject: of("oldObject") }
   }, [answer])
 
@@ -135,8 +140,8 @@ export function App({ source }: { source: Source }) {
 
   const count = (number: number | undefined) => number || undefined
   const object = report?.object
-  const problems = report && report.errors.length + (report.crd?.violations.length ?? 0) +
-    (object?.violations.length ?? 0)
+  const problems = answer && unreadable(answer.report, answer.input).length +
+    (report?.crd?.violations.length ?? 0) + (object?.violations.length ?? 0)
   const tabs: Tab[] = [
     { id: "problems", title: "Problems", count: count(problems), bad: true },
     { id: "stored", title: "Stored object", count: count(object?.changes.length) },
@@ -175,17 +180,26 @@ export function App({ source }: { source: Source }) {
         <div class={update ? "editors three" : "editors"}>
           {input && documents.map((document) => (
             <section key={document} class="pane" aria-labelledby={`title-${document}`}>
-              <h2 id={`title-${document}`}>{documentTitles[document]}</h2>
+              <header>
+                <h2 id={`title-${document}`}>{documentTitles[document]}</h2>
+                <PaneState number={diagnostics[document].filter(({ severity }) => severity === "error").length}>
+                  {document === "crd" && report?.crd?.accepted && report.crd.name}
+                </PaneState>
+              </header>
               <Editor
                 id={document} label={documentTitles[document]} text={input[document]}
-                diagnostics={diagnostics[document]} register={register}
-                onChange={(text) => change({ [document]: text })}
+                diagnostics={diagnostics[document]} evaluated={answer?.input[document] ?? ""} register={register}
+                onChange={(text) => {
+                  if (text === input[document]) return // The page has set it: an example or a link.
+                  change({ [document]: text })
+                  setNotice(undefined)
+                }}
               />
             </section>
           ))}
         </div>
         <Tabs tabs={tabs} selected={tab} select={setTab}>
-          {report && tab === "problems" && <Problems report={report} actions={actions} />}
+          {answer && tab === "problems" && <Problems answer={answer} actions={actions} />}
           {report && tab === "stored" && <Stored report={report} actions={actions} />}
           {report && tab === "traces" && <Traces report={report} actions={actions} />}
           {report && tab === "costs" && <Costs report={report} actions={actions} />}
@@ -204,6 +218,11 @@ export function App({ source }: { source: Source }) {
       {dialog === "shortcuts" && <Shortcuts close={() => setDialog("")} />}
     </>
   )
+}
+
+/** PaneState is what the head of an editor says beside its title. */
+function PaneState({ number, children }: { number: number; children: ComponentChildren }) {
+  return number > 0 ? <span class="state bad">{quantity(number, "problem")}</span> : <span class="state">{children}</span>
 }
 
 /** applyFix edits the documents, unless they have changed since they were evaluated: then the positions are wrong. */

@@ -54,7 +54,8 @@ function VersionCosts({ version, rules, actions }: { version: Version; rules: Ru
 /** Bar draws a cost in percent of its limit. A cost over the limit fills the bar. */
 function Bar({ label, cost, limit, percent }: { label: string; cost: number; limit: number; percent: number }) {
   const state = percent > 100 ? "over" : percent > 70 ? "near" : "fits"
-  const text = `${compact(percent)}% of the limit: ${compact(cost)} of ${compact(limit)}`
+  const ratio = percent > 1000 ? `${compact(percent / 100)} times the limit` : `${compact(percent)}% of the limit`
+  const text = `${ratio}: ${compact(cost)} of ${compact(limit)}`
   return (
     <div class="meter">
       <div

@@ -1,23 +1,27 @@
 import type { Diagnostic } from "@codemirror/lint"
-import type { DocumentName, Fix, Range, Report, Violation } from "./types"
+import type { Answer } from "./session"
+import type { DocumentName, Fix, Range, Violation } from "./types"
+import { unreadable } from "./yamlerror"
 
-/** diagnosticsOf returns the marks of one document. Text is the document as it was evaluated. */
+/** diagnosticsOf returns the marks of one document. */
 export function diagnosticsOf(
-  report: Report, document: DocumentName, text: string, apply: (fix: Fix) => void,
+  { report, input }: Answer, document: DocumentName, apply: (fix: Fix) => void,
 ): Diagnostic[] {
+  const text = input[document]
   const found: Diagnostic[] = []
   const add = (severity: Diagnostic["severity"], range: Range | undefined, message: string, fixes: Fix[]) => {
     if (!range) return
     const [from, to] = mark(text, range)
     const actions = fixes.map((fix) => ({ name: fix.title, apply: () => apply(fix) }))
-    found.push({ from, to, severity, message, actions, source: undefined })
+    found.push({ from, to, severity, message, actions })
   }
   const violations = (severity: Diagnostic["severity"], list: Violation[], prefix: string) => {
     for (const { document: at, range, field, message, hint, fixes } of list) {
-      if (at === document) add(severity, range, [`${prefix}${field}: ${message}`, hint].filter(Boolean).join("\n"), fixes)
+      // Kubernetes reports that rules were not checked for the field "<nil>". It concerns no line of the document.
+      if (at === document && field !== "<nil>") add(severity, range, [`${prefix}${field}: ${message}`, hint].filter(Boolean).join("\n"), fixes)
     }
   }
-  for (const error of report.errors) {
+  for (const error of unreadable(report, input)) {
     if (error.document === document) add("error", error.range, error.message, [])
   }
   violations("error", report.crd?.violations ?? [], "")

@@ -11,7 +11,6 @@ import { colours, look } from "./look"
 
 const common: Extension = [
   look, syntaxHighlighting(colours), yaml(), lineNumbers(), foldGutter(), codeFolding(), search({ top: true }),
-  EditorView.lineWrapping,
 ]
 
 /** mount creates an editor in a shadow root: there CodeMirror uses constructable style sheets, which a CSP allows. */
@@ -25,14 +24,16 @@ interface EditorProps {
   id: string
   label: string
   text: string
+  /** diagnostics are marks in the text evaluated. They are dropped if the editor has another text by now. */
   diagnostics: Diagnostic[]
+  evaluated: string
   onChange: (text: string) => void
   /** register passes the view to the page, which moves the cursor and applies fixes. */
   register: (id: string, view: EditorView | undefined) => void
 }
 
 /** Editor edits one document. Tab moves the focus on, as in a form. */
-export function Editor({ id, label, text, diagnostics, onChange, register }: EditorProps) {
+export function Editor({ id, label, text, diagnostics, evaluated, onChange, register }: EditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
   const known = useRef(text)
@@ -46,7 +47,7 @@ export function Editor({ id, label, text, diagnostics, onChange, register }: Edi
         common, history(), bracketMatching(), highlightActiveLine(), highlightActiveLineGutter(), lintGutter(),
         highlightSelectionMatches(), indentUnit.of("  "), EditorState.tabSize.of(2),
         keymap.of([...lintKeymap, ...searchKeymap, ...foldKeymap, ...historyKeymap, ...defaultKeymap]),
-        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return
           known.current = update.state.doc.toString()
@@ -69,6 +70,7 @@ export function Editor({ id, label, text, diagnostics, onChange, register }: Edi
   }, [text])
 
   useEffect(() => {
+    if (known.current !== evaluated) return
     view.current!.dispatch(setDiagnostics(view.current!.state, diagnostics))
   }, [diagnostics])
 
@@ -84,7 +86,7 @@ export function Diff({ label, before, after }: { label: string; before: string; 
       extensions: [
         common, keymap.of([...searchKeymap, ...foldKeymap, ...defaultKeymap]),
         EditorState.readOnly.of(true),
-        EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true" }),
+        EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true", tabindex: "0" }),
         unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged: { margin: 4, minSize: 12 } }),
       ],
     })

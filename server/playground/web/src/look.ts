@@ -52,8 +52,10 @@ export const look = EditorView.theme({
   },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)", borderColor: "var(--line)" },
   ".cm-panels.cm-panels-top": { borderBottomColor: "var(--line)" },
-  ".cm-panel.cm-search": { fontFamily: "var(--sans)" },
-  ".cm-panel label": { fontSize: "12px" },
+  ".cm-panel.cm-search": { padding: "5px 28px 5px 8px", fontFamily: "var(--sans)" },
+  ".cm-panel.cm-search input, .cm-panel.cm-search button, .cm-panel.cm-search label": {
+    font: "12px var(--sans)", margin: "2px 6px 2px 0",
+  },
   ".cm-textfield": { backgroundColor: "var(--surface)", color: "var(--text)", borderColor: "var(--line-strong)" },
   ".cm-button": {
     backgroundImage: "none", backgroundColor: "var(--surface)", color: "var(--text)",

@@ -1,5 +1,7 @@
-import type { DocumentName, Fix, Range, Report, ReportError, Violation } from "./types"
+import type { Answer } from "./session"
+import type { DocumentName, Fix, Range, Violation } from "./types"
 import { count } from "./verdict"
+import { type Unreadable, unreadable } from "./yamlerror"
 
 /** Actions are what the views can do to the page. */
 export interface Actions {
@@ -10,25 +12,23 @@ export interface Actions {
 export const documentTitles = { crd: "CRD", object: "Object", oldObject: "Old object" } as const
 
 /** Problems lists everything that the report objects to, with positions and quick fixes. */
-export function Problems({ report, actions }: { report: Report; actions: Actions }) {
-  const { crd, object, errors } = report
+export function Problems({ answer, actions }: { answer: Answer; actions: Actions }) {
+  const { crd, object } = answer.report
+  const errors = unreadable(answer.report, answer.input)
   const violations = [...(crd?.violations ?? []), ...(object?.violations ?? [])]
   const warnings = [...(crd?.warnings ?? []), ...(object?.warnings ?? [])]
   const ratcheted = object?.ratcheted ?? []
-  const message = violations.length === 0 ? [crd?.message, object && !object.allowed ? object.message : undefined] : []
-  const messages = message.filter((text) => text !== undefined && text !== "")
-  const empty = errors.length + violations.length + warnings.length + ratcheted.length + messages.length === 0
+  const message = crd && !crd.accepted && violations.length === 0 ? crd.message : undefined
+  const empty = errors.length + violations.length + warnings.length + ratcheted.length === 0 && !message
   return (
     <div class="problems">
       {empty && <p class="empty">No problems.</p>}
       {errors.length > 0 && (
-        <Section title={`Not evaluated (${errors.length})`}>
+        <Section title={`Errors (${errors.length})`}>
           {errors.map((error) => <ErrorItem error={error} actions={actions} />)}
         </Section>
       )}
-      {messages.length > 0 && (
-        <Section title="Rejected">{messages.map((text) => <li class="item bad"><p>{text}</p></li>)}</Section>
-      )}
+      {message && <Section title="CRD rejected"><li class="item bad"><p>{message}</p></li></Section>}
       {violations.length > 0 && (
         <Section title={`Violations (${violations.length})`}>
           {violations.map((violation) => <Item kind="bad" violation={violation} actions={actions} />)}
@@ -80,7 +80,7 @@ function Item({ kind, violation, actions }: { kind: string; violation: Violation
   )
 }
 
-function ErrorItem({ error, actions }: { error: ReportError; actions: Actions }) {
+function ErrorItem({ error, actions }: { error: Unreadable; actions: Actions }) {
   return (
     <li class="item bad">
       <p>

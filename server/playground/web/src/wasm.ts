@@ -13,6 +13,8 @@ export interface Answer {
   id: number
   body?: string
   error?: string
+  /** fatal is set if the worker can answer no further calls. */
+  fatal?: boolean
 }
 
 interface Waiting {
@@ -66,7 +68,8 @@ export class WasmSource implements Source {
         continue
       }
       this.running = waiting
-      this.timer = setTimeout(() => this.fail(`The evaluation took more than ${timeout / 1000} s and was stopped.`), timeout)
+      const late = `The evaluator did not answer within ${timeout / 1000} s and was stopped.`
+      this.timer = setTimeout(() => this.fail(late), timeout)
       this.start().postMessage(waiting.call)
     }
   }
@@ -75,7 +78,7 @@ export class WasmSource implements Source {
     if (!this.worker) {
       this.worker = new Worker("worker.js")
       this.worker.onmessage = (event: MessageEvent<Answer>) => this.answered(event.data)
-      this.worker.onerror = (event) => this.fail(`The evaluator has stopped: ${event.message || "worker.js not found"}.`)
+      this.worker.onerror = ({ message }) => this.fail(`The evaluator has stopped: ${message || "worker.js not found"}`)
     }
     return this.worker
   }
@@ -83,6 +86,7 @@ export class WasmSource implements Source {
   private answered(answer: Answer): void {
     const waiting = this.running
     if (waiting?.call.id !== answer.id) return
+    if (answer.fatal) return this.fail(answer.error ?? "The evaluator has failed.")
     clearTimeout(this.timer)
     this.running = undefined
     if (waiting.signal?.aborted) waiting.reject(waiting.signal.reason)

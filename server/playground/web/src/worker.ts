@@ -14,8 +14,11 @@ declare const self: {
   postMessage(answer: Answer): void
 }
 
+/** stopped says why the module can be called no longer. */
 let stopped: string | undefined
-const started = start()
+const started = start().catch((error) => {
+  stopped = error instanceof Error ? error.message : String(error)
+})
 
 /** start loads the module and waits until it has defined its functions. */
 async function start(): Promise<void> {
@@ -30,8 +33,8 @@ async function start(): Promise<void> {
   const module = new Response(stream, { headers: { "Content-Type": "application/wasm" } })
   const { instance } = await WebAssembly.instantiateStreaming(module, go.importObject)
   go.run(instance).then(
-    () => (stopped = "The evaluator has stopped. Reload the page."),
-    (error) => (stopped = `The evaluator has stopped: ${error}. Reload the page.`),
+    () => (stopped = "The evaluator has stopped."),
+    (error) => (stopped = `The evaluator has stopped: ${error}`),
   )
   for (let i = 0; !self.crdeval && !stopped && i < 1000; i++) await new Promise((resolve) => setTimeout(resolve, 1))
   if (!self.crdeval) throw new Error(stopped ?? "crdeval.wasm.gz defines no functions")
@@ -54,11 +57,14 @@ async function peek(stream: ReadableStream<Uint8Array>): Promise<[Uint8Array, Re
 }
 
 self.onmessage = async ({ data: { id, method, body } }) => {
-  try {
-    await started
-    if (stopped) throw new Error(stopped)
-    self.postMessage({ id, body: await self.crdeval![method](body) })
-  } catch (error) {
-    self.postMessage({ id, error: stopped ?? (error instanceof Error ? error.message : String(error)) })
+  await started
+  if (stopped === undefined) {
+    try {
+      self.postMessage({ id, body: await self.crdeval![method](body) })
+      return
+    } catch (error) {
+      stopped ??= `The evaluator has failed: ${error}`
+    }
   }
+  self.postMessage({ id, error: stopped, fatal: true })
 }

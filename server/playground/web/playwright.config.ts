@@ -1,0 +1,46 @@
+import { defineConfig } from "@playwright/test"
+
+/** required returns a variable that .ci/playground sets. */
+function required(name: string): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is not set: run .ci/playground, which builds what the tests need`)
+  return value
+}
+
+const server = `127.0.0.1:${process.env.PLAYGROUND_PORT ?? "18471"}`
+const site = `127.0.0.1:${process.env.PLAYGROUND_SITE_PORT ?? "18472"}`
+
+export default defineConfig({
+  testDir: "test",
+  outputDir: "test-results",
+  reporter: "list",
+  timeout: 30_000,
+  expect: { timeout: 10_000 },
+  workers: 1,
+  retries: 0,
+  forbidOnly: true,
+  use: {
+    baseURL: `http://${server}/`,
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: [
+        "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync",
+      ],
+    },
+    viewport: { width: 1440, height: 900 },
+    colorScheme: "light",
+    permissions: ["clipboard-read", "clipboard-write"],
+  },
+  metadata: { site: `http://${site}/` },
+  webServer: [
+    {
+      command: `exec ${required("CRDEVAL")} playground --address ${server}`,
+      url: `http://${server}/`, timeout: 20_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM", timeout: 5000 },
+    },
+    {
+      command: `exec python3 -m http.server --bind ${site.replace(":", " ")} --directory ${required("PLAYGROUND_SITE")}`,
+      url: `http://${site}/`, timeout: 20_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM", timeout: 5000 },
+    },
+  ],
+})
