@@ -1,0 +1,193 @@
+package io.crdeval.client;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.Duration;
+import com.google.rpc.BadRequest;
+import com.google.rpc.Code;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import com.google.rpc.Status;
+import io.crdeval.v1.AdmitStreamRequest;
+import io.crdeval.v1.AdmitStreamResponse;
+import io.crdeval.v1.DeleteCrdRequest;
+import io.crdeval.v1.DeleteCrdResponse;
+import io.crdeval.v1.EvaluationItem;
+import io.crdeval.v1.EvaluationServiceGrpc;
+import io.crdeval.v1.GetServerInfoRequest;
+import io.crdeval.v1.GetServerInfoResponse;
+import io.crdeval.v1.RegistryServiceGrpc;
+import io.crdeval.v1.ServerLimits;
+import io.crdeval.v1.ServerServiceGrpc;
+import io.crdeval.v1.ValidateRequest;
+import io.crdeval.v1.ValidateResponse;
+import io.crdeval.v1.Verdict;
+import io.crdeval.v1.VerdictResult;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A server in the process of the test. Each verdict has the object as its revision. */
+final class FakeServer implements AutoCloseable {
+    final List<ValidateRequest> requests = Collections.synchronizedList(new ArrayList<>());
+    final List<Integer> streamed = Collections.synchronizedList(new ArrayList<>());
+    final List<String> authorization = Collections.synchronizedList(new ArrayList<>());
+    final AtomicInteger failures = new AtomicInteger();
+    volatile Status failure = overloaded(700);
+    volatile ServerLimits limits = ServerLimits.newBuilder()
+            .setMaxBatchItems(2)
+            .setMaxMessageBytes(64 << 20)
+            .build();
+
+    private final Server server;
+    private final ManagedChannel channel;
+
+    FakeServer(String name) throws IOException {
+        server = InProcessServerBuilder.forName(name)
+                .addService(new Evaluation())
+                .addService(new Registry())
+                .addService(new Info())
+                .intercept(new Headers())
+                .build()
+                .start();
+        channel = InProcessChannelBuilder.forName(name).build();
+    }
+
+    CrdevalClient client(CrdevalClientBuilder builder) {
+        return builder.build(channel, null);
+    }
+
+    /** Returns a client that records its pauses instead of sleeping. */
+    CrdevalClient client(RetryPolicy retries, List<java.time.Duration> pauses) {
+        return new CrdevalClient(
+                new Connection(channel, "default", retries, pauses::add), null, java.time.Duration.ofSeconds(20));
+    }
+
+    static Status overloaded(int millis) {
+        Duration delay = Duration.newBuilder()
+                .setSeconds(millis / 1000)
+                .setNanos(millis % 1000 * 1_000_000)
+                .build();
+        return status(Code.UNAVAILABLE, "OVERLOADED")
+                .addDetails(Any.pack(RetryInfo.newBuilder().setRetryDelay(delay).build()))
+                .build();
+    }
+
+    static Status.Builder status(Code code, String reason) {
+        return Status.newBuilder()
+                .setCode(code.getNumber())
+                .setMessage("text")
+                .addDetails(Any.pack(ErrorInfo.newBuilder()
+                        .setDomain("crdeval.dev")
+                        .setReason(reason)
+                        .putMetadata("limit", "max_document_bytes")
+                        .build()))
+                .addDetails(Any.pack(BadRequest.newBuilder()
+                        .addFieldViolations(BadRequest.FieldViolation.newBuilder().setField("items[0]"))
+                        .build()));
+    }
+
+    private boolean fails(StreamObserver<?> observer) {
+        if (failures.getAndDecrement() <= 0) {
+            return false;
+        }
+        observer.onError(StatusProto.toStatusRuntimeException(failure));
+        return true;
+    }
+
+    private static VerdictResult result(EvaluationItem item) {
+        String text = item.getObject().getJson().toStringUtf8();
+        if (text.contains("error")) {
+            return VerdictResult.newBuilder()
+                    .setError(status(Code.NOT_FOUND, "CRD_NOT_FOUND"))
+                    .build();
+        }
+        return VerdictResult.newBuilder()
+                .setVerdict(Verdict.newBuilder().setAllowed(true).setRevision(text))
+                .build();
+    }
+
+    private final class Evaluation extends EvaluationServiceGrpc.EvaluationServiceImplBase {
+        @Override
+        public void validate(ValidateRequest request, StreamObserver<ValidateResponse> observer) {
+            requests.add(request);
+            if (fails(observer)) {
+                return;
+            }
+            ValidateResponse.Builder response = ValidateResponse.newBuilder();
+            request.getItemsList().forEach(item -> response.addResults(result(item)));
+            observer.onNext(response.build());
+            observer.onCompleted();
+        }
+
+        @Override
+        public StreamObserver<AdmitStreamRequest> admitStream(StreamObserver<AdmitStreamResponse> observer) {
+            return new StreamObserver<>() {
+                @Override
+                public void onNext(AdmitStreamRequest request) {
+                    if (request.getItemsCount() == 0) {
+                        return;
+                    }
+                    streamed.add(request.getItemsCount());
+                    if (fails(observer)) {
+                        return;
+                    }
+                    AdmitStreamResponse.Builder response = AdmitStreamResponse.newBuilder();
+                    request.getItemsList().forEach(item -> response.addResults(result(item)));
+                    observer.onNext(response.build());
+                }
+
+                @Override
+                public void onError(Throwable error) {}
+
+                @Override
+                public void onCompleted() {
+                    observer.onCompleted();
+                }
+            };
+        }
+    }
+
+    private static final class Registry extends RegistryServiceGrpc.RegistryServiceImplBase {
+        @Override
+        public void deleteCrd(DeleteCrdRequest request, StreamObserver<DeleteCrdResponse> observer) {
+            observer.onNext(DeleteCrdResponse.newBuilder().setToken("token of a write").build());
+            observer.onCompleted();
+        }
+    }
+
+    private final class Info extends ServerServiceGrpc.ServerServiceImplBase {
+        @Override
+        public void getServerInfo(GetServerInfoRequest request, StreamObserver<GetServerInfoResponse> observer) {
+            observer.onNext(GetServerInfoResponse.newBuilder().setLimits(limits).build());
+            observer.onCompleted();
+        }
+    }
+
+    private final class Headers implements ServerInterceptor {
+        @Override
+        public <Q, P> ServerCall.Listener<Q> interceptCall(
+                ServerCall<Q, P> call, Metadata headers, ServerCallHandler<Q, P> next) {
+            authorization.add(
+                    String.valueOf(headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER))));
+            return next.startCall(call, headers);
+        }
+    }
+
+    @Override
+    public void close() {
+        channel.shutdownNow();
+        server.shutdownNow();
+    }
+}
