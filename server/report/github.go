@@ -43,6 +43,15 @@ func (p *githubPrinter) Close(of *Run) error {
 		_, err := fmt.Fprintf(p.w, "::error title=%s::%s\n", githubProperty(p.of.Title), githubData(of.Failure.Error()))
 		return err
 	}
+	for _, s := range of.Skipped {
+		if s.Kind == repository.Template {
+			at := &Result{Problems: []Problem{{File: s.Name, Level: LevelNote, Document: s.Name, Kind: NotChecked,
+				Text: "skipped: " + s.Reason}}}
+			if err := p.Add(at); err != nil {
+				return err
+			}
+		}
+	}
 	for line := range strings.Lines(of.Counts) {
 		if _, err := fmt.Fprintln(p.w, strings.TrimLeft(validText(strings.TrimSpace(line)), ":")); err != nil {
 			return err

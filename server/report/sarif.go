@@ -141,7 +141,9 @@ func (p *sarifPrinter) result(of *Problem) sarifResult {
 func (p *sarifPrinter) locations(of *Problem) []sarifLocation {
 	file := repository.Relative(p.of.Root, of.File)
 	artifact := sarifArtifact{(&url.URL{Path: file}).String(), "%SRCROOT%"}
-	if repository.IsURL(file) {
+	if context, found := strings.CutPrefix(file, repository.Cluster); found {
+		artifact = sarifArtifact{repository.Cluster + url.PathEscape(context), ""}
+	} else if repository.IsURL(file) {
 		artifact = sarifArtifact{file, ""}
 	} else if path.IsAbs(file) {
 		artifact = sarifArtifact{(&url.URL{Scheme: "file", Path: file}).String(), ""}

@@ -1,11 +1,11 @@
 package repository
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -147,10 +147,18 @@ func (f *Filter) show(path string) string {
 	return path
 }
 
-// Template returns why a file whose documents are unreadable is skipped. The Kind is "" unless it is a template.
-func (f *Filter) Template(name string, content []byte) Skipped {
-	if f == nil || !f.templates || !bytes.Contains(content, []byte("{{")) {
+// Template is the kind of files without a chart that are probably templates. They are always listed, because they could
+// also be invalid manifests.
+const Template = "template"
+
+// action finds {{ before which the line has no quote and no comment.
+var action = regexp.MustCompile(`(?m)^[^"'#\n]*\{\{`)
+
+// Template returns why a file whose documents are unreadable is skipped. err is the error of the first one. The Kind is ""
+// unless the file is a template.
+func (f *Filter) Template(name string, content []byte, err error) Skipped {
+	if f == nil || !f.templates || !action.Match(content) {
 		return Skipped{}
 	}
-	return Skipped{Name: name, Kind: "template", Reason: "a template: it contains {{ and is not YAML"}
+	return Skipped{Name: name, Kind: Template, Reason: "probably a template: it contains {{, and " + err.Error()}
 }

@@ -29,8 +29,13 @@ func RootOf(working string) string {
 	}
 }
 
-// IsURL reports whether a name is not that of a file, but an https:// URL.
-func IsURL(name string) bool { return strings.HasPrefix(name, "https://") }
+// Cluster begins the name of the CRDs of a cluster. The context of the kubeconfig file follows.
+const Cluster = "kube://"
+
+// IsURL reports whether a name is not that of a file, but an https:// URL or a cluster.
+func IsURL(name string) bool {
+	return strings.HasPrefix(name, "https://") || strings.HasPrefix(name, Cluster)
+}
 
 // Relative returns the path of a file relative to root, with slashes. For a file outside it returns the absolute path. A
 // URL stays as it is. Stdin is "stdin".

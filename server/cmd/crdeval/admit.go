@@ -10,7 +10,7 @@ import (
 
 type admitCommand struct {
 	Files []string `arg:"" help:"Files or directories with objects, and optionally their CRDs; - for stdin." name:"file"`
-	CRDs  []string `name:"crds" help:"File, directory or https:// URL with CRDs. A URL can end with #sha256=HEX." placeholder:"FILE" sep:"none"`
+	CRDs  []string `name:"crds" help:"File, directory or https:// URL with CRDs. A URL can end with #sha256=HEX. kube://CONTEXT: the CRDs of the cluster of a kubeconfig context; kube:// is the current one." placeholder:"FILE" sep:"none"`
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 
@@ -99,9 +99,7 @@ func (c *admitCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	files := reader{env: env, recursive: c.Recursive, filter: filter}
-	remote := files
-	remote.urls = true
-	crds, rules, err := remote.crdsAndRules(c.CRDs...)
+	crds, rules, err := files.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ type inputFlags struct {
 type checkCommand struct {
 	Files  []string `arg:"" help:"Files or directories with CRDs; - for stdin." name:"file"`
 	Output string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
-	Old    []string `help:"File or directory with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
+	Old    []string `help:"File, directory, https:// URL or kube://CONTEXT with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 	ciFlags
 	serviceFlags
@@ -59,7 +59,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	files := reader{env: env, recursive: c.Recursive, filter: filter}
+	files := reader{env: env, recursive: c.Recursive, filter: filter, urls: true}
 	old, err := files.crds(c.Old...)
 	if err != nil {
 		return err

@@ -32,6 +32,12 @@ func needsTrust(flag string) bool {
 	return flag == "server" || flag == "token" || flag == "summary" || strings.HasPrefix(flag, "tls-")
 }
 
+// namesCluster reports whether a value or an item of a list is a cluster. Reading its CRDs sends credentials.
+func namesCluster(value *yaml.Node) bool {
+	return strings.HasPrefix(value.Value, repository.Cluster) ||
+		slices.ContainsFunc(value.Content, func(n *yaml.Node) bool { return namesCluster(target(n)) })
+}
+
 // configFile is a kong.Resolver of the values in a configuration file.
 type configFile struct {
 	name     string
@@ -154,6 +160,8 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 			fail(key, "unknown setting %q: crdeval %s has no such flag", key.Value, command)
 		case flag == nil:
 			fail(key, "unknown setting %q: no command with settings has such a flag", key.Value)
+		case c.found && namesCluster(value):
+			fail(key, "a cluster can only be chosen by a flag, a variable or a file of --config")
 		case c.found && needsTrust(key.Value):
 			fail(key, "%s can only be set by a flag, a variable or a file of --config", key.Value)
 		case value.Kind == yaml.SequenceNode && !flag.IsSlice():

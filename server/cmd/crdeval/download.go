@@ -28,7 +28,7 @@ const (
 // withoutSecrets returns a URL without its user, password and query, which can have a token. It returns other names as
 // they are.
 func withoutSecrets(name string) string {
-	if !repository.IsURL(name) {
+	if !strings.HasPrefix(name, "https://") {
 		return name
 	}
 	u, err := url.Parse(name)
@@ -64,20 +64,42 @@ var downloads = downloader{client: &http.Client{
 // downloaded is the last response of a URL.
 type downloaded struct{ ETag, SHA256 string }
 
+// read returns the content of a URL, or the CRDs of a cluster.
 func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-interrupted:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	folder, err := d.cache()
+	if err != nil {
+		return nil, err
+	}
+	if of, found := strings.CutPrefix(name, repository.Cluster); found {
+		return d.readCluster(ctx, folder, of)
+	}
 	address, fragment, _ := strings.Cut(name, "#")
 	pin, pinned := strings.CutPrefix(fragment, "sha256=")
 	if fragment != "" && (!pinned || len(pin) != 2*sha256.Size) {
 		return nil, fmt.Errorf("the fragment #%s is not sha256= with %d hexadecimal digits", fragment, 2*sha256.Size)
 	}
-	folder, err := d.cache()
-	if err != nil {
-		return nil, err
-	}
 	pin = strings.ToLower(pin)
 	if content := d.content(folder, pin); content != nil {
 		return content, nil
 	}
+	content, err := d.cached(folder, address, func(etag string) ([]byte, string, error) { return d.get(ctx, address, etag) })
+	if sum := hash(content); err == nil && pinned && sum != pin {
+		return nil, fmt.Errorf("the content has the SHA-256 %s, not that of the URL", sum)
+	}
+	return content, err
+}
+
+// cached returns the content for an address. get returns nil instead of the content if it still has the etag.
+func (d *downloader) cached(folder, address string, get func(etag string) ([]byte, string, error)) ([]byte, error) {
 	entry := filepath.Join(folder, "url-"+hash([]byte(address)))
 	var last downloaded
 	if text, err := os.ReadFile(entry); err == nil {
@@ -87,7 +109,7 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 	if cached == nil {
 		last.ETag = ""
 	}
-	content, etag, err := d.get(address, last.ETag, interrupted)
+	content, etag, err := get(last.ETag)
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +117,6 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 		content = cached
 	}
 	sum := hash(content)
-	if pinned && sum != pin {
-		return nil, fmt.Errorf("the content has the SHA-256 %s, not that of the URL", sum)
-	}
 	text, err := json.Marshal(downloaded{ETag: cmp.Or(etag, last.ETag), SHA256: sum})
 	if err == nil {
 		err = errors.Join(writeCache(filepath.Join(folder, sum), content), writeCache(entry, text))
@@ -131,16 +150,7 @@ func (d *downloader) content(folder, sum string) []byte {
 }
 
 // get sends a request. The content is nil if the etag has not changed.
-func (d *downloader) get(address, etag string, interrupted <-chan struct{}) (content []byte, newETag string, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		select {
-		case <-interrupted:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+func (d *downloader) get(ctx context.Context, address, etag string) (content []byte, newETag string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, "", err

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -79,12 +81,34 @@ func (c *clusterCRD) storage() (storage, served string) {
 
 // newCluster connects to the cluster of a kubeconfig and reads the CRD.
 func (c *migrateCommand) newCluster(ctx context.Context) (*cluster, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
+	client, host, err := connectCluster(c.Kubeconfig, c.Context)
 	if err != nil {
 		return nil, err
+	}
+	cl := &cluster{client: client, host: host, name: c.CRD}
+	return cl, cl.readCRD(ctx)
+}
+
+// connectCluster returns a client for the cluster of a context, and its address. An empty kubeconfig or context is that
+// of kubectl.
+func connectCluster(kubeconfig, context string) (client *rest.RESTClient, host string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	known, err := rules.Load()
+	if err != nil {
+		return nil, "", err
+	}
+	if context != "" && known.Contexts[context] == nil {
+		return nil, "", fmt.Errorf("the kubeconfig has no context %q: it has %s", context,
+			cmp.Or(strings.Join(slices.Sorted(maps.Keys(known.Contexts)), ", "), "none (is KUBECONFIG set?)"))
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, "", errors.New("no kubeconfig with a current context was found: set KUBECONFIG, or name a context")
+	case err != nil:
+		return nil, "", err
 	}
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // for Status
@@ -94,15 +118,10 @@ func (c *migrateCommand) newCluster(ctx context.Context) (*cluster, error) {
 		config.Timeout = requestTimeout
 	}
 	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		client, err = rest.UnversionedRESTClientForConfigAndClient(config, h)
 	}
-	client, err := rest.UnversionedRESTClientForConfigAndClient(config, h)
-	if err != nil {
-		return nil, err
-	}
-	cl := &cluster{client: client, host: config.Host, name: c.CRD}
-	return cl, cl.readCRD(ctx)
+	return client, config.Host, err
 }
 
 // crdPath is the path of CRDs.

@@ -53,14 +53,10 @@ func (o *outcome) take(v *crdevalv1.Verdict) {
 		for _, c := range slices.Concat(v.GetChanges().GetPruned(), v.GetChanges().GetDefaulted()) {
 			c.Position = o.write.locate(c.GetPointer(), c.GetPosition())
 		}
-		if o.write.Document.YAML != nil {
-			v.Warnings = slices.Clone(v.GetWarnings()) // the engine's own slice
-			for i, warning := range v.GetWarnings() {
-				v.Warnings[i], _ = o.write.FileLines(warning)
-			}
-			if r := v.GetRejection(); r != nil {
-				r.Message, _ = o.write.FileLines(r.GetMessage())
-			}
+		v.Warnings = o.write.fileLines(v.GetWarnings())
+		if r := v.GetRejection(); r != nil {
+			texts := o.write.fileLines([]string{r.GetMessage(), r.GetCause()})
+			r.Message, r.Cause = texts[0], texts[1]
 		}
 	}
 	if o.Namespace == "" {

@@ -45,6 +45,9 @@ func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crd
 	}
 	j.Name, j.Accepted, j.Report.message = crd.Name, answer.GetAccepted(), answer.GetReport()
 	crd.locateAll(j.Report.message.GetViolations())
+	if j.Report.message != nil {
+		j.Report.message.Warnings = crd.fileLines(j.Report.message.GetWarnings())
+	}
 	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
 			c.LastTransitionTime = nil // without meaning for a file

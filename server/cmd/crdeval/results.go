@@ -93,7 +93,7 @@ func (j *crdReport) problems(line int) (list problems) {
 		list.add(p.with(report.LevelWarning, report.NamesNotAccepted, c.GetReason()+": "+c.GetMessage()))
 	}
 	for _, warning := range answer.GetWarnings() {
-		list.add(p.with(report.LevelWarning, report.Warning, warning))
+		list.add(p.warning(warning))
 	}
 	for _, v := range answer.GetConversion().GetViolations() {
 		list.add(p.with(report.LevelWarning, report.ConversionRules, unfitRules+violationText(v)))
@@ -163,15 +163,19 @@ func (o *outcome) problems() (list problems) {
 		p.rejection(&list, r.GetMessage(), len(verdict.GetChanges().GetPruned()) > 0)
 	}
 	for _, warning := range verdict.GetWarnings() {
-		switch {
-		case isUnknownField(warning) && unknown == report.LevelWarning:
-		case isDuplicateField(warning):
-			list.add(p.atLineOf(warning).with(report.LevelWarning, report.DuplicateField, warning))
-		default:
-			list.add(p.with(report.LevelWarning, report.Warning, warning))
+		if !isUnknownField(warning) || unknown != report.LevelWarning { // unknown fields are in the list
+			list.add(p.warning(warning))
 		}
 	}
 	return list
+}
+
+// warning returns p with a warning of the API server.
+func (p problem) warning(text string) problem {
+	if isDuplicateField(text) {
+		return p.atLineOf(text).with(report.LevelWarning, report.DuplicateField, text)
+	}
+	return p.with(report.LevelWarning, report.Warning, text)
 }
 
 // rejection adds the problems of a rejection without violations. If known is true, the unknown fields are known.
@@ -181,7 +185,7 @@ func (p problem) rejection(list *problems, message string, known bool) {
 		list.add(p.atLineOf(message).with(report.LevelError, report.DuplicateField, message))
 	case known && strings.Contains(message, "strict decoding error"):
 	default:
-		list.add(p.atLineOf(message).with(report.LevelError, report.Rejected, message))
+		list.add(p.with(report.LevelError, report.Rejected, message))
 	}
 }
 

@@ -144,7 +144,7 @@ type reader struct {
 	env       environment
 	recursive bool // directories include their subdirectories
 	filter    *repository.Filter
-	urls      bool // crdsAndRules downloads https:// names
+	urls      bool // names can also be https:// URLs and clusters
 }
 
 // each yields the manifests of files, of the files of directories, and of stdin ("-"), in this order. If a file
@@ -207,8 +207,10 @@ func (r reader) read(f fileContent) fileContent {
 		return f
 	}
 	f.sources = sourcesOf(f.name, manifests.Split(content))
-	if readable := func(s *source) bool { return s.Err == nil }; !slices.ContainsFunc(f.sources, readable) {
-		if f.skip = r.filter.Template(f.name, content); f.skip.Kind != "" {
+	readable := func(s *source) bool { return s.Err == nil }
+	if len(f.sources) > 0 && !slices.ContainsFunc(f.sources, readable) {
+		text, _, _ := f.sources[0].Describe(f.sources[0].Err)
+		if f.skip = r.filter.Template(f.name, content, errors.New(text)); f.skip.Kind != "" {
 			f.sources = nil
 		}
 	}
@@ -217,8 +219,13 @@ func (r reader) read(f fileContent) fileContent {
 
 // content returns the content of a file.
 func (r reader) content(name string) ([]byte, error) {
-	if r.urls && repository.IsURL(name) {
+	switch isURL := repository.IsURL(name); {
+	case isURL && r.urls:
 		return downloads.read(name, r.env.interrupted)
+	case isURL:
+		return nil, errors.New("only CRDs can be read from a URL or a cluster: save the objects in a file")
+	case strings.HasPrefix(name, "http://"):
+		return nil, errors.New("http:// is not supported: use https://, or save the document in a file")
 	}
 	return readFile(name, r.env)
 }
@@ -254,7 +261,7 @@ func (r reader) manifests(names ...string) (all []*source, _ error) {
 	return all, nil
 }
 
-// crds reads the CRDs of files or directories. It skips other kinds and conversion rules.
+// crds reads the CRDs of files, directories, URLs or clusters. It skips other kinds and conversion rules.
 func (r reader) crds(names ...string) (all []*source, _ error) {
 	for _, name := range names {
 		list, _, err := r.crdsAndRules(name)
@@ -269,8 +276,9 @@ func (r reader) crds(names ...string) (all []*source, _ error) {
 	return all, nil
 }
 
-// crdsAndRules reads the CRDs and the conversion rules of files or directories. It skips other kinds.
+// crdsAndRules reads the CRDs and the conversion rules of files, directories, URLs or clusters. It skips other kinds.
 func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
+	r.urls = true
 	for _, name := range names {
 		list, err := r.manifests(name)
 		if err != nil {

@@ -80,11 +80,11 @@ func (t *tally) filesSummary() string {
 	return fmt.Sprintf("\nskipped %s: %s", counted(len(t.files), "file"), strings.Join(parts, ", "))
 }
 
-// skippedLines returns a line for each skipped file, if verbose is true.
+// skippedLines returns a line for each skipped file. If verbose is false, only templates without a chart are listed.
 func (t *tally) skippedLines(verbose bool) string {
 	var b strings.Builder
 	for _, f := range t.files {
-		if verbose {
+		if verbose || f.Kind == repository.Template {
 			fmt.Fprintf(&b, "%s: skipped: %s\n", f.Name, f.Reason)
 		}
 	}
