@@ -75,6 +75,38 @@ func closePeers(list []*runningPeer) (err error) {
 	return err
 }
 
+// contest has the sides that judge an object: ours, upstream, and the selected peers in their own processes.
+type contest struct {
+	us    *ours
+	them  *upstream
+	in    peerInput
+	peers []*runningPeer
+}
+
+// newContest prepares the sides for an object. The caller closes it.
+func (o Options) newContest(obj *object) (c contest, err error) {
+	peers, err := o.selected()
+	if err != nil {
+		return c, err
+	}
+	if c.us, err = newOurs(obj); err != nil {
+		return c, err
+	}
+	if c.them, err = newUpstream(obj); err != nil {
+		return c, err
+	}
+	if c.in, err = newInput(obj); err != nil {
+		return c, err
+	}
+	if c.peers, err = o.startPeers(peers, c.in); err != nil {
+		err = errors.Join(err, os.RemoveAll(c.in.folder))
+	}
+	return c, err
+}
+
+// close ends the peers and removes their files.
+func (c contest) close() error { return errors.Join(closePeers(c.peers), os.RemoveAll(c.in.folder)) }
+
 // prepare checks the verdicts on both objects, and finds out how many validations fit into a turn.
 func (p *runningPeer) prepare(o Options, in peerInput, findsFaults bool) error {
 	valid, _, err := p.process.judge(in.faulty)
@@ -136,42 +168,25 @@ func beside(o Options, in peerInput, peers []*runningPeer, findFaults bool, ours
 // defaults, pruning and the new bytes. Upstream is the API server's library in this process. .tools/peers documents
 // what the others do.
 func validated(o Options, name string, obj *object) (line string, err error) {
-	peers, err := o.selected()
+	c, err := o.newContest(obj)
 	if err != nil {
 		return "", err
 	}
-	us, err := newOurs(obj)
-	if err != nil {
-		return "", err
-	}
-	them, err := newUpstream(obj)
-	if err != nil {
-		return "", err
-	}
-	in, err := newInput(obj)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(in.folder)) }()
-	running, err := o.startPeers(peers, in)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, closePeers(running)) }()
+	defer func() { err = errors.Join(err, c.close()) }()
 	for _, faulty := range []func() error{
-		func() error { _, err := us.create(obj.faulty); return err },
-		func() error { _, err := them.create(obj.faulty); return err },
+		func() error { _, err := c.us.create(obj.faulty); return err },
+		func() error { _, err := c.them.create(obj.faulty); return err },
 	} {
 		if faulty() == nil {
 			return "", errors.New("the faulty object is accepted")
 		}
 	}
-	ours, upstream, err := beside(o, in, running, true,
-		func() error { _, err := us.create(obj.body); return err },
-		func() error { _, err := them.create(obj.body); return err })
+	ours, upstream, err := beside(o, c.in, c.peers, true,
+		func() error { _, err := c.us.create(obj.body); return err },
+		func() error { _, err := c.them.create(obj.body); return err })
 	const about = "JSON parser, pruning, defaults, schema, CEL"
 	lines := []string{peerLine(name, "upstream", ours.seconds, upstream.seconds, about)}
-	for _, p := range running {
+	for _, p := range c.peers {
 		lines = append(lines, peerLine(name, p.name, ours.seconds, median(p.seconds), p.about))
 	}
 	return strings.Join(lines, "\n"), err

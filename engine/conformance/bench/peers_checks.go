@@ -38,34 +38,17 @@ func (c check) old() []byte { return []byte(storedHead + strings.TrimPrefix(c.Ol
 // checkVerdicts prints for each check whether upstream accepts the object, and which peers return another verdict. Ours
 // must be upstream's. Peers do not know the stored object of an update.
 func checkVerdicts(o Options, name string, _ *object) (line string, err error) {
-	peers, err := o.selected()
-	if err != nil {
-		return "", err
-	}
 	list, obj, err := loadChecks(o.Folder)
 	if err != nil {
 		return "", err
 	}
-	us, err := newOurs(obj)
+	of, err := o.newContest(obj)
 	if err != nil {
 		return "", err
 	}
-	them, err := newUpstream(obj)
-	if err != nil {
-		return "", err
-	}
-	in, err := newInput(obj)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(in.folder)) }()
-	running, err := o.startPeers(peers, in)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, closePeers(running)) }()
-	for _, p := range running {
-		valid, reason, err := p.process.judge(in.object)
+	defer func() { err = errors.Join(err, of.close()) }()
+	for _, p := range of.peers {
+		valid, reason, err := p.process.judge(of.in.object)
 		if err == nil && !valid {
 			err = fmt.Errorf("it rejects the valid object: %s", reason)
 		}
@@ -75,17 +58,17 @@ func checkVerdicts(o Options, name string, _ *object) (line string, err error) {
 	}
 	var lines []string
 	for _, c := range list {
-		ours, upstream := c.judge(us, them)
+		ours, upstream := c.judge(of.us, of.them)
 		if (ours == nil) != (upstream == nil) {
 			return "", fmt.Errorf("%s: ours %v, upstream %v", c.Name, ours, upstream) //nolint:errorlint // one is nil
 		}
 		o.progress("%s: upstream: %v", c.Name, upstream)
-		if err := os.WriteFile(in.object, c.body(), 0o600); err != nil {
+		if err := os.WriteFile(of.in.object, c.body(), 0o600); err != nil {
 			return "", err
 		}
 		line := fmt.Sprintf("%s  %s: upstream and ours %s it", name, c.Name, verb(upstream == nil))
-		for _, p := range running {
-			valid, reason, err := p.process.judge(in.object)
+		for _, p := range of.peers {
+			valid, reason, err := p.process.judge(of.in.object)
 			if err != nil {
 				return "", p.named(err)
 			}
