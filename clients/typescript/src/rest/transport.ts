@@ -282,6 +282,7 @@ class Limits {
   /** run runs a part of the call, and converts its errors. */
   async run<T>(part: (signal: AbortSignal | null) => Promise<T>): Promise<T> {
     try {
+      this.signal?.throwIfAborted();
       return await part(this.signal ?? null);
     } catch (error) {
       if (error instanceof ConnectError) {

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Code, ConnectError, type ConnectRouter, createRouterTransport } from "@connectrpc/connect";
+import { BaseClient, type CommonOptions, CrdevalError, type DocumentInput, updateObject } from "../../src/node.js";
+import { fitting } from "../../src/client.js";
+import { textOf } from "../../src/document.js";
+import { EvaluationService, type EvaluationItem } from "../../src/gen/crdeval/v1/evaluation_pb.js";
+import { RegistryService, WatchEventType } from "../../src/gen/crdeval/v1/registry_pb.js";
+import { ServerService } from "../../src/gen/crdeval/v1/server_pb.js";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.js";
+
+class TestClient extends BaseClient {
+  constructor(routes: (router: ConnectRouter) => void, options: CommonOptions = {}) {
+    super(createRouterTransport(routes), options, true);
+  }
+}
+
+function limits(router: ConnectRouter, maxBatchItems = 3, maxMessageBytes = 1n << 20n): void {
+  router.service(ServerService, {
+    getServerInfo: () => ({ limits: { maxBatchItems, maxMessageBytes, maxRegisterCrds: 2 } }),
+  });
+}
+
+function overloaded(delayMs: number): ConnectError {
+  return new ConnectError("busy", Code.Unavailable, undefined, [
+    { desc: ErrorInfoSchema, value: { domain: "crdeval.dev", reason: "OVERLOADED", metadata: { limit: "a" } } },
+    { desc: RetryInfoSchema, value: { retryDelay: { seconds: 0n, nanos: delayMs * 1e6 } } },
+  ]);
+}
+
+/** echo answers each item with its name as the revision. */
+function echo(items: EvaluationItem[]) {
+  const revision = (i: EvaluationItem) => (JSON.parse(textOf(i.object) ?? "{}") as { n: number }).n.toString();
+  return { results: items.map((i) => ({ result: { case: "verdict" as const, value: { allowed: true, revision: revision(i) } } })) };
+}
+
+function numbered(count: number): DocumentInput[] {
+  return Array.from({ length: count }, (_, n) => ({ n }));
+}
+
+test("items are sent within the limits of the server, in order", async () => {
+  const sizes: number[] = [];
+  const client = new TestClient((router) => {
+    limits(router);
+    router.service(EvaluationService, { validate: (r) => (sizes.push(r.items.length), echo(r.items)) });
+  });
+  const verdicts = await client.validate(numbered(8));
+  assert.deepEqual(sizes, [3, 3, 2]);
+  assert.deepEqual(verdicts.map((v) => v.revision), ["0", "1", "2", "3", "4", "5", "6", "7"]);
+  assert.deepEqual(fitting([4, 4, 4, 20, 1], 0, 9, 9, (n) => n), [4, 4]);
+  assert.deepEqual(fitting([4, 4, 4, 20, 1], 3, 9, 9, (n) => n), [20]);
+});
+
+test("a wrong number of results is an error", async () => {
+  const client = new TestClient((router) => {
+    limits(router);
+    router.service(EvaluationService, { validate: () => ({ results: [] }) });
+  });
+  await assert.rejects(client.validate(numbered(1)), (e) => e instanceof CrdevalError && e.code === "INTERNAL");
+});
+
+test("an overloaded call is repeated after the delay of the server", async () => {
+  const times: number[] = [];
+  const client = new TestClient(
+    (router) => {
+      limits(router);
+      router.service(EvaluationService, {
+        validate: (r) => {
+          times.push(performance.now());
+          if (times.length < 3) {
+            throw overloaded(50);
+          }
+          return echo(r.items);
+        },
+      });
+    },
+    { retries: { firstPauseMs: 1 } },
+  );
+  await client.validate(numbered(1));
+  assert.equal(times.length, 3);
+  assert.ok(times[1]! - times[0]! >= 49 && times[2]! - times[1]! >= 49, String(times));
+});
+
+test("retries end with the attempts, with the deadline, and with the signal", async () => {
+  let calls = 0;
+  const client = (options: CommonOptions) =>
+    new TestClient((router) => {
+      limits(router);
+      router.service(EvaluationService, { validate: () => (calls++, Promise.reject(overloaded(40))) });
+    }, options);
+  const rejected = (e: unknown) => e instanceof CrdevalError && e.reason === "OVERLOADED" && e.retryDelayMs === 40;
+  await assert.rejects(client({ retries: { maxAttempts: 2, firstPauseMs: 1 } }).validate(numbered(1)), rejected);
+  assert.equal(calls, 2);
+  await assert.rejects(client({}).validate(numbered(1), { timeoutMs: 20 }), rejected);
+  assert.equal(calls, 3);
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 5);
+  await assert.rejects(
+    client({}).validate(numbered(1), { signal: stop.signal }), (e) => e instanceof CrdevalError && e.code === "CANCELLED",
+  );
+  assert.equal(calls, 4);
+  assert.throws(() => client({ retries: { maxAttempts: 0 } }), RangeError);
+});
+
+test("errors are decoded", async () => {
+  const client = new TestClient((router) => {
+    limits(router);
+    router.service(RegistryService, {
+      deleteCrd() {
+        throw new ConnectError("bad", Code.FailedPrecondition, undefined, [
+          { desc: ErrorInfoSchema, value: { domain: "crdeval.dev", reason: "QUOTA_EXCEEDED", metadata: { quota: "crds" } } },
+          { desc: BadRequestSchema, value: { fieldViolations: [{ field: "crd", description: "too long" }] } },
+        ]);
+      },
+    });
+  });
+  await assert.rejects(client.deleteCrd("a"), (e) => {
+    assert.ok(e instanceof CrdevalError);
+    assert.deepEqual(
+      { code: e.code, reason: e.reason, metadata: e.metadata, message: e.message, field: e.badRequest?.fieldViolations[0]?.field },
+      { code: "FAILED_PRECONDITION", reason: "QUOTA_EXCEEDED", metadata: { quota: "crds" }, message: "bad", field: "crd" },
+    );
+    return true;
+  });
+});
+
+test("streams have any number of items and end with their source", async () => {
+  const sizes: number[] = [];
+  const client = new TestClient((router) => {
+    router.service(EvaluationService, {
+      async *admitStream(messages) {
+        let catalog = "default";
+        for await (const m of messages) {
+          assert.equal(m.catalog, catalog);
+          catalog = "";
+          sizes.push(m.items.length);
+          yield echo(m.items);
+        }
+      },
+    });
+  });
+  const all: string[] = [];
+  for await (const v of client.admitStream(numbered(250))) {
+    all.push(v.revision);
+  }
+  assert.deepEqual(all, Array.from({ length: 250 }, (_, n) => String(n)));
+  assert.deepEqual(sizes, [100, 100, 50]);
+  await assert.rejects(async () => {
+    for await (const _ of client.admitStream((function* () { yield { n: 1 }; throw new Error("source"); })())) {
+      void _;
+    }
+  }, /source/);
+  let closed = false;
+  const endless = (function* () { try { for (let n = 0; ; n++) yield { n }; } finally { closed = true; } })();
+  for await (const _ of client.admitStream(endless)) {
+    void _;
+    break;
+  }
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(closed, "the source is closed when the loop ends");
+});
+
+test("a slow source does not delay items that are ready", async () => {
+  const client = new TestClient((router) => {
+    router.service(EvaluationService, {
+      async *admitStream(messages) {
+        for await (const m of messages) yield echo(m.items);
+      },
+    });
+  });
+  let release = () => undefined as void;
+  const stream = client.admitStream((async function* () {
+    yield { n: 0 };
+    await new Promise<void>((resolve) => (release = resolve));
+    yield { n: 1 };
+  })());
+  assert.equal((await stream.next()).value?.revision, "0");
+  release();
+  assert.equal((await stream.next()).value?.revision, "1");
+  assert.ok((await stream.next()).done);
+});
+
+test("a watch reconnects, and yields the differences if its token has expired", async () => {
+  const crd = (name: string, etag: string) => ({ name, etag });
+  const sessions = [
+    [
+      { type: WatchEventType.ADDED, crd: crd("a", "1") }, { type: WatchEventType.ADDED, crd: crd("b", "1") },
+      { type: WatchEventType.SYNCED, token: "t1" },
+    ],
+    "expired",
+    [
+      { type: WatchEventType.ADDED, crd: crd("b", "2") }, { type: WatchEventType.ADDED, crd: crd("c", "1") },
+      { type: WatchEventType.SYNCED, token: "t2" },
+    ],
+  ];
+  const tokens: string[] = [];
+  const client = new TestClient((router) => {
+    router.service(RegistryService, {
+      async *watchCrds(r) {
+        tokens.push(r.fromToken);
+        const session = sessions.shift();
+        if (session === "expired") {
+          throw new ConnectError("gone", Code.OutOfRange, undefined, [
+            { desc: ErrorInfoSchema, value: { domain: "crdeval.dev", reason: "WATCH_EXPIRED" } },
+          ]);
+        }
+        yield* session as { type: WatchEventType }[];
+        throw new ConnectError("lost", Code.Unavailable);
+      },
+    });
+  });
+  const events: string[] = [];
+  for await (const e of client.watch()) {
+    events.push(`${e.type} ${e.crd?.name ?? ""}`.trim());
+    if (events.length === 7) break;
+  }
+  assert.deepEqual(events, ["ADDED a", "ADDED b", "SYNCED", "MODIFIED b", "ADDED c", "DELETED a", "SYNCED"]);
+  assert.deepEqual(tokens, ["", "t1", ""]);
+});
+
+test("arguments of a wrong type or range are errors", async () => {
+  const client = new TestClient((router) => limits(router));
+  await assert.rejects(async () => client.validate([null as unknown as string]), TypeError);
+  await assert.rejects(async () => client.validate([], { fieldValidation: "strict" as "STRICT" }), RangeError);
+  await assert.rejects(async () => client.validate([], { itemTimeoutMs: NaN }), RangeError);
+  await assert.rejects(client.convert("", []), RangeError);
+  assert.equal(textOf(updateObject({ a: 9007199254740993n }, "b: 1").item.oldObject), '{"a":9007199254740993}');
+});

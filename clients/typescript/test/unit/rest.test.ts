@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Client, CrdevalError, updateObject } from "../../src/node.js";
+import { Client as BrowserClient } from "../../src/browser.js";
+
+const info = JSON.stringify({ limits: { maxBatchItems: 1000, maxMessageBytes: "67108864", maxRegisterCrds: 1000 } });
+
+interface Sent {
+  url: string;
+  type: string | null;
+  body: string;
+  headers: Headers;
+}
+
+/** served returns a client and the requests that it sends. answer returns the body of a response and its status. */
+function served(answer: (sent: Sent) => [string, number?]) {
+  const sent: Sent[] = [];
+  const client = new BrowserClient({
+    url: "/base/",
+    token: "t",
+    fetch: async (url, init) => {
+      const headers = new Headers(init?.headers);
+      const request = { url: String(url), type: headers.get("content-type"), body: String(init?.body ?? ""), headers };
+      if (request.url.endsWith("/serverInfo")) {
+        return new Response(info);
+      }
+      sent.push(request);
+      const [body, status] = answer(request);
+      return new Response(body, { status: status ?? 200 });
+    },
+  });
+  return { client, sent };
+}
+
+const allowed = { verdict: { allowed: true } };
+
+test("documents keep their text in requests and responses", async () => {
+  const { client, sent } = served(() => [
+    '{"results":[{"transformed":{"object":{"a": 1.0,"b":9007199254740993},"changed":true}},{"transformed":{"object":null}}]}',
+  ]);
+  const results = await client.prune(['{"a": 1.0, "json":"YQ=="}', { json: "YQ==", b: 9007199254740993n }]);
+  assert.equal(results[0]?.object?.text, '{"a": 1.0,"b":9007199254740993}');
+  assert.equal(results[1]?.object?.text, "null");
+  const [request] = sent;
+  assert.equal(request?.url, "/base/v1/catalogs/default:prune");
+  assert.equal(request.headers.get("authorization"), "Bearer t");
+  assert.ok(request.body.includes('{"a": 1.0, "json":"YQ=="}') && request.body.includes('{"json":"YQ==","b":9007199254740993}'));
+});
+
+test("positions refer to the document", async () => {
+  const object = '{"a":\n "b"}';
+  const { client } = served(({ body, type }) => {
+    const before = body.slice(0, body.lastIndexOf('"b"'));
+    const line = before.split("\n").length;
+    const column = before.length - before.lastIndexOf("\n");
+    const position = { line, column, offset: String(before.length) };
+    return [JSON.stringify({ results: (type === "application/json" ? [1, 2] : [1]).map(() => ({ verdict: { violations: [{ position }] } })) })];
+  });
+  const [, json] = await client.validate([{ x: 1 }, object]);
+  assert.deepEqual(json?.violations[0]?.position, { line: 2, column: 2, offset: 7 });
+  const [yaml] = await client.validate(['a:\n  "b"\n']);
+  assert.deepEqual(yaml?.violations[0]?.position, { line: 2, column: 3, offset: 5 });
+});
+
+test("each YAML document has a request of its own", async () => {
+  const { client, sent } = served(({ body }) => [
+    JSON.stringify({ results: body.startsWith("{") ? [allowed, allowed] : [{ verdict: { allowed: false } }] }),
+  ]);
+  const verdicts = await client.validate(["{}", "--- \na: n\n", "[]"]);
+  assert.deepEqual(verdicts.map((v) => v.allowed), [true, false, true]);
+  assert.deepEqual(sent.map((s) => s.type), ["application/json", "application/yaml"]);
+  assert.equal(sent[1]?.body, '\n"items":\n  -\n    "object":\n      #\n      a: n\n      \n"options": {}\n');
+});
+
+test("a document that cannot be part of a body has its own error", async () => {
+  const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
+  const verdicts = await client.validate([
+    '{"a":1}},{"object":{}', "{}", new Uint8Array([0x7b, 0xff, 0x7d]), "a: 1\n---\nb: 2\n", "%YAML 1.1\n---\na: 1", updateObject("{}", "a: 1"),
+  ]);
+  assert.deepEqual(verdicts.map((v) => v.error?.reason), ["OBJECT_UNREADABLE", undefined, ...Array<string>(4).fill("OBJECT_UNREADABLE")]);
+  assert.equal(verdicts[0]?.error?.metadata["column"], "8");
+  assert.equal(verdicts[1]?.allowed, true);
+  assert.equal(sent.length, 1);
+});
+
+test("errors are decoded, also those of proxies", async () => {
+  const status = {
+    code: 14, message: "busy", details: [
+      { "@type": "type.googleapis.com/google.rpc.ErrorInfo", domain: "crdeval.dev", reason: "STORE_UNAVAILABLE", metadata: { a: "b" } },
+    ],
+  };
+  const { client } = served(() => [JSON.stringify(status), 503]);
+  await assert.rejects(client.deleteCrd("a/b"), (e) =>
+    e instanceof CrdevalError && e.code === "UNAVAILABLE" && e.reason === "STORE_UNAVAILABLE" && e.metadata["a"] === "b");
+  for (const [text, code] of [["<html>", 502], ["", 404], ["not json", 200]] as const) {
+    const { client } = served(() => [text, code]);
+    await assert.rejects(client.getCrd("a"), (e) => e instanceof CrdevalError && e.reason === undefined);
+  }
+});
+
+test("paths and queries are escaped", async () => {
+  const { client, sent } = served(() => ["{}"]);
+  await client.deleteCrd("a/b?c");
+  assert.equal(sent[0]?.url, "/base/v1/catalogs/default/crds/a%2Fb%3Fc");
+  client.atLeast = "x&y";
+  for await (const _ of client.listCrds({ pageSize: 2 })) assert.fail(String(_));
+  assert.equal(sent[1]?.url, "/base/v1/catalogs/default/crds?pageSize=2&atLeast=x%26y");
+  await assert.rejects(client.deleteCrd(""), (e) => e instanceof CrdevalError && e.code === "INVALID_ARGUMENT");
+});
+
+test("a watch reads lines in pieces", async () => {
+  const lines = '{"type":"WATCH_EVENT_TYPE_ADDED","crd":{"name":"é"}}\n  {"type":"WATCH_EVENT_TYPE_SYNCED","token":"t"}\n';
+  const bytes = new TextEncoder().encode(lines);
+  const client = new BrowserClient({
+    url: "",
+    fetch: () => Promise.resolve(new Response(new ReadableStream({
+      start(c) {
+        bytes.forEach((b) => c.enqueue(new Uint8Array([b])));
+      },
+    }))),
+  });
+  const events: string[] = [];
+  for await (const e of client.watch()) {
+    events.push(`${e.type} ${e.crd?.name ?? ""}`);
+    if (e.type === "SYNCED") break;
+  }
+  assert.deepEqual(events, ["ADDED é", "SYNCED "]);
+});
+
+test("deadlines and signals abort requests", async () => {
+  const hanging = new BrowserClient({
+    url: "http://127.0.0.1",
+    fetch: (_, init) => new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error))),
+  });
+  const alive = setInterval(() => undefined, 1000); // the timer of a deadline does not keep Node.js running
+  await assert.rejects(hanging.deleteCrd("a", { timeoutMs: 5 }), (e) => e instanceof CrdevalError && e.code === "DEADLINE_EXCEEDED");
+  await assert.rejects(hanging.deleteCrd("a", { signal: AbortSignal.abort() }), (e) => e instanceof CrdevalError);
+  clearInterval(alive);
+  const lost = new BrowserClient({ url: "http://127.0.0.1:1" });
+  await assert.rejects(lost.deleteCrd("a"), (e) => e instanceof CrdevalError && e.code === "UNAVAILABLE");
+});
+
+test("wrong addresses are errors", () => {
+  for (const address of ["", "http://localhost:1", "a b", "localhost:1/x"]) {
+    assert.throws(() => new Client({ address }), TypeError, address);
+  }
+  assert.throws(() => new Client({ address: "example.com:1", token: "t" }), /plain text/);
+  assert.throws(() => new Client({ address: "unix:/a", tls: true }), TypeError);
+  new Client({ address: "example.com:1", token: "t", tls: true }).close();
+});
