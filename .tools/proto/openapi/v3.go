@@ -16,6 +16,8 @@ func convert(doc map[string]any) map[string]any {
 			parameters[name] = parameter(p)
 		}
 	}
+	license := at(doc, "info", "license")
+	license["identifier"] = license["name"] // a key of 3.1 that generators require
 	return map[string]any{
 		"openapi": "3.1.0", "info": doc["info"], "tags": doc["tags"], "security": doc["security"], "paths": doc["paths"],
 		"servers": []any{map[string]any{"url": "/"}},
