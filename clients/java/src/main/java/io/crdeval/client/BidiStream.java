@@ -13,8 +13,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Function;
 
 /**
- * A stream that also sends items. A thread reads them from an iterator. Each message has the items that are ready, so a single
- * item is answered at once. At most two messages are unanswered: the server evaluates one, and the other is on its way.
+ * A stream that also sends items. A thread reads them from an iterator. Each message has the items that are ready, so a
+ * single item is answered at once. At most two messages are unanswered: the server evaluates one, and the other is on
+ * its way.
  */
 final class BidiStream<Q, R> extends ResultStream<R> {
     private static final int ITEMS_AT_ONCE = 100; // the limit of the server

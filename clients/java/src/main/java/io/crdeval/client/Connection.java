@@ -17,7 +17,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** The state that the views of a client share: the channel, the token of the latest write, and the limits of the server. */
+/**
+ * The state that the views of a client share: the channel, the token of the latest write, and the limits of the
+ * server.
+ */
 final class Connection {
     /** Waits between attempts. Tests replace it. */
     interface Sleeper {

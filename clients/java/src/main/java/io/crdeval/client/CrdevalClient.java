@@ -60,13 +60,17 @@ import java.util.function.Function;
  * }
  * }</pre>
  *
- * <p>Calls with many objects are sent in as many requests as the limits of the server need. Result i belongs to object i. If a
- * request fails, the method throws a {@link CrdevalException}, and returns no results of earlier requests.
+ * <p>Calls with many objects are sent in as many requests as the limits of the server need. Result i belongs to object
+ * i. If a request fails, the method throws a {@link CrdevalException}, and returns no results of earlier requests.
  *
- * <p>The {@code with…} methods return a view with another setting. Views share the connection: close only the first client.
+ * <p>The {@code with…} methods return a view with another setting. Views share the connection: close only the first
+ * client.
  */
 public final class CrdevalClient implements AutoCloseable {
-    /** CRDs in one request. Validating a large CRD takes some ten milliseconds, and a request should end within seconds. */
+    /**
+     * CRDs in one request. Validating a large CRD takes some ten milliseconds, and a request should end within
+     * seconds.
+     */
     private static final int ENTRIES_AT_ONCE = 100;
 
     private static final int PAGE_SIZE = 1_000;
@@ -100,15 +104,16 @@ public final class CrdevalClient implements AutoCloseable {
     /**
      * Returns a builder.
      *
-     * @param target the address of the service: {@code localhost:9090}, or {@code unix:///run/crdeval/grpc.sock} on Linux
+     * @param target the address of the service: {@code localhost:9090}, or {@code unix:///run/crdeval/grpc.sock} on
+     * Linux
      */
     public static CrdevalClientBuilder builder(String target) {
         return new CrdevalClientBuilder(target);
     }
 
     /**
-     * Returns a view whose methods must end within a time, including all requests and retries. It also applies to streams and
-     * watches, which otherwise have no limit.
+     * Returns a view whose methods must end within a time, including all requests and retries. It also applies to
+     * streams and watches, which otherwise have no limit.
      */
     public CrdevalClient withTimeout(Duration timeout) {
         return new CrdevalClient(connection, owned, positive(timeout), timeout, options, crds);
@@ -127,8 +132,8 @@ public final class CrdevalClient implements AutoCloseable {
     }
 
     /**
-     * Returns a view that sends inline CRDs with each evaluation, in addition to the CRDs of the catalog. They are never
-     * registered. At most 16. The inline CRDs of this client come first.
+     * Returns a view that sends inline CRDs with each evaluation, in addition to the CRDs of the catalog. They are
+     * never registered. At most 16. The inline CRDs of this client come first.
      */
     public CrdevalClient withCrds(Document... manifests) {
         List<io.crdeval.v1.Document> all = new ArrayList<>(crds);
@@ -189,8 +194,8 @@ public final class CrdevalClient implements AutoCloseable {
     }
 
     /**
-     * Runs any number of writes through the whole write path, in bounded memory. A thread reads the writes, and stops reading
-     * while the caller does not read results. Results come in the order of the writes.
+     * Runs any number of writes through the whole write path, in bounded memory. A thread reads the writes, and stops
+     * reading while the caller does not read results. Results come in the order of the writes.
      */
     public ResultStream<Result<Verdict>> admitStream(Iterator<Write> writes) {
         return BidiStream.open(
@@ -349,9 +354,9 @@ public final class CrdevalClient implements AutoCloseable {
     }
 
     /**
-     * Watches the CRDs of the catalog: first each CRD as ADDED, then SYNCED, then each change. With a token, only the changes
-     * since that token. The stream ends with an exception, for example if the server shuts down. Then watch again from the
-     * token of the last event, or without a token if the reason is WATCH_EXPIRED.
+     * Watches the CRDs of the catalog: first each CRD as ADDED, then SYNCED, then each change. With a token, only the
+     * changes since that token. The stream ends with an exception, for example if the server shuts down. Then watch
+     * again from the token of the last event, or without a token if the reason is WATCH_EXPIRED.
      *
      * @param fromToken the token of an event or a write. "" begins with every CRD.
      */
@@ -386,7 +391,8 @@ public final class CrdevalClient implements AutoCloseable {
         return connection.channel.newCall(method, call);
     }
 
-    private <Q extends Message, P extends Message> P unary(MethodDescriptor<Q, P> method, Q request, Deadline deadline) {
+    private <Q extends Message, P extends Message> P unary(
+            MethodDescriptor<Q, P> method, Q request, Deadline deadline) {
         return connection.call(method, complete(request), deadline);
     }
 
@@ -394,7 +400,10 @@ public final class CrdevalClient implements AutoCloseable {
         return Protos.list(Arrays.asList(objects), Write::create);
     }
 
-    /** Returns the request with the catalog, the token, the options and the inline CRDs, if its message has these fields. */
+    /**
+     * Returns the request with the catalog, the token, the options and the inline CRDs, if its message has these
+     * fields.
+     */
     private <Q extends Message> Q complete(Q request) {
         Message.Builder builder = request.toBuilder();
         set(builder, "catalog", connection.catalog);
@@ -423,7 +432,10 @@ public final class CrdevalClient implements AutoCloseable {
         return batches(method, request, "items", items, results, convert);
     }
 
-    /** Sends elements in a field of as many requests as needed, one after the other. Returns a result for each element. */
+    /**
+     * Sends elements in a field of as many requests as needed, one after the other. Returns a result for each
+     * element.
+     */
     private <Q extends Message, P extends Message, A, R> List<R> batches(
             MethodDescriptor<Q, P> method,
             Q request,
@@ -456,7 +468,8 @@ public final class CrdevalClient implements AutoCloseable {
         ServerLimits limits = connection.limits(deadline);
         int most = limits.getMaxBatchItems();
         if (field.equals("entries")) {
-            most = limits.getMaxRegisterCrds() > 0 ? Math.min(ENTRIES_AT_ONCE, limits.getMaxRegisterCrds()) : ENTRIES_AT_ONCE;
+            int limit = limits.getMaxRegisterCrds();
+            most = limit > 0 ? Math.min(ENTRIES_AT_ONCE, limit) : ENTRIES_AT_ONCE;
         }
         // Half of a message, because the response can be larger than the request.
         long capacity = limits.getMaxMessageBytes() / 2 - head.getSerializedSize();

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 
 /** Builds a {@link CrdevalClient}. */
 public final class CrdevalClientBuilder {
-    private static final int MAX_MESSAGE_BYTES = 64 << 20; // the default limit of a server; the default of gRPC is 4 MiB
+    private static final int MAX_MESSAGE_BYTES = 64 << 20; // the default limit of a server
 
     private final String target;
     private String catalog = "default";
@@ -43,13 +43,18 @@ public final class CrdevalClientBuilder {
         return tls(TlsChannelCredentials.create());
     }
 
-    /** Connects with these credentials, for example TlsChannelCredentials with a trust manager or a client certificate. */
+    /**
+     * Connects with these credentials, for example TlsChannelCredentials with a trust manager or a client
+     * certificate.
+     */
     public CrdevalClientBuilder tls(ChannelCredentials credentials) {
         tls = Objects.requireNonNull(credentials, "credentials");
         return this;
     }
 
-    /** Sends a bearer token with every call. {@link #build} fails if the token would cross the network in plain text. */
+    /**
+     * Sends a bearer token with every call. {@link #build} fails if the token would cross the network in plain text.
+     */
     public CrdevalClientBuilder token(String bearer) {
         token = Objects.requireNonNull(bearer, "token");
         return this;
@@ -92,7 +97,8 @@ public final class CrdevalClientBuilder {
         ManagedChannelBuilder<?> builder =
                 Grpc.newChannelBuilder(target, tls != null ? tls : InsecureChannelCredentials.create())
                         .maxInboundMessageSize(maxMessageBytes)
-                        .keepAliveTime(1, TimeUnit.MINUTES) // detects a lost server on an idle connection, such as a watch
+                        // Detects a lost server on an idle connection, such as that of a watch.
+                        .keepAliveTime(1, TimeUnit.MINUTES)
                         .keepAliveTimeout(20, TimeUnit.SECONDS);
         configure.accept(builder);
         ManagedChannel owned = builder.build();
@@ -118,9 +124,10 @@ public final class CrdevalClientBuilder {
         }
         String host = target.startsWith("dns:///") ? target.substring("dns:///".length()) : target;
         int port = host.lastIndexOf(':');
-        if (port >= 0 && !host.endsWith("]") && host.indexOf(':') == port || host.startsWith("[") && port > host.indexOf(']')) {
+        boolean bracketed = host.startsWith("[");
+        if (bracketed ? port > host.indexOf(']') : port >= 0 && host.indexOf(':') == port) {
             host = host.substring(0, port);
         }
-        return host.equals("localhost") || host.matches("127(\\.\\d{1,3}){3}") || host.equals("[::1]") || host.equals("::1");
+        return host.matches("localhost|127(\\.\\d{1,3}){3}|\\[::1]|::1");
     }
 }

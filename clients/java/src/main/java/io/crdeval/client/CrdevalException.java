@@ -66,8 +66,8 @@ public class CrdevalException extends RuntimeException {
     }
 
     /**
-     * Returns the reason: a name of {@link io.crdeval.v1.ErrorReason} without its prefix, for example {@code CRD_NOT_FOUND}. It is
-     * empty if the error is not from crdeval, for example for a lost connection.
+     * Returns the reason: a name of {@link io.crdeval.v1.ErrorReason} without its prefix, for example {@code
+     * CRD_NOT_FOUND}. It is empty if the error is not from crdeval, for example for a lost connection.
      */
     public String reason() {
         return info().map(ErrorInfo::getReason).orElse("");

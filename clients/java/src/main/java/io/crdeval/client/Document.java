@@ -57,9 +57,10 @@ public record Document(ByteString bytes) {
     }
 
     /**
-     * Parses the text as JSON without loss: objects become a {@code Map<String, Object>} in the order of the text, arrays a
-     * {@code List<Object>}, integers a {@link BigInteger}, and other numbers a {@link BigDecimal} with the same digits, so that
-     * 1.0 stays 1.0. The other values are {@link String}, {@link Boolean} and null. Maps and lists cannot be changed.
+     * Parses the text as JSON without loss: objects become a {@code Map<String, Object>} in the order of the text,
+     * arrays a {@code List<Object>}, integers a {@link BigInteger}, and other numbers a {@link BigDecimal} with the
+     * same digits, so that 1.0 stays 1.0. The other values are {@link String}, {@link Boolean} and null. Maps and lists
+     * cannot be changed.
      *
      * @throws IllegalArgumentException if the text is not one JSON value, for example because it is YAML
      */
@@ -69,7 +70,7 @@ public record Document(ByteString bytes) {
             reader.setNestingLimit(MAX_NESTING);
             Object value = read(reader);
             if (reader.peek() != JsonToken.END_DOCUMENT) {
-                throw new IllegalArgumentException("the document has text after its JSON value, at " + reader.getPath());
+                throw new IllegalArgumentException("the document has text after its JSON value");
             }
             return value;
         } catch (IOException | NumberFormatException e) {

@@ -36,10 +36,12 @@ public record Registration(
     }
 
     static Registration of(io.crdeval.v1.RegisterCrdResponse r) {
-        return of(r.getAccepted(), r.getOutcome(), r.getReport(), Protos.optional(r.hasCrd(), r::getCrd, Crd::fromProto));
+        Optional<Crd> crd = Protos.optional(r.hasCrd(), r::getCrd, Crd::fromProto);
+        return of(r.getAccepted(), r.getOutcome(), r.getReport(), crd);
     }
 
     static Registration of(io.crdeval.v1.CheckCrdResponse r) {
-        return of(r.getAccepted(), r.getOutcome(), r.getReport(), Protos.optional(r.hasCrd(), r::getCrd, Crd::fromProto));
+        Optional<Crd> crd = Protos.optional(r.hasCrd(), r::getCrd, Crd::fromProto);
+        return of(r.getAccepted(), r.getOutcome(), r.getReport(), crd);
     }
 }

@@ -13,7 +13,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Function;
 
 /**
- * The results of a stream, in order. The next message is requested when the caller has read all results of the last one.
+ * The results of a stream, in order. The next message is requested when the caller has read all results of the last
+ * one.
  *
  * <p>An error that ends the stream is thrown by {@link #hasNext} and {@link #next} after the earlier results, as a
  * {@link CrdevalException}. Close the stream if you do not read it to its end. One thread at a time may read it.

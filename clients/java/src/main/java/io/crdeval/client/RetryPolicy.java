@@ -3,9 +3,9 @@ package io.crdeval.client;
 import java.time.Duration;
 
 /**
- * How a client repeats calls that the server rejects with OVERLOADED. Such calls had no effect. The client waits at least for
- * the delay that the server gives. If the pause would exceed the timeout of the call, the call fails with the last error.
- * Other errors and streams are not repeated.
+ * How a client repeats calls that the server rejects with OVERLOADED. Such calls had no effect. The client waits at
+ * least for the delay that the server gives. If the pause would exceed the timeout of the call, the call fails with the
+ * last error. Other errors and streams are not repeated.
  *
  * @param maxAttempts the attempts of a call, including the first. 1 disables retries.
  * @param firstPause the pause before the second attempt. It doubles with each attempt, and half of it is random.

@@ -61,7 +61,8 @@ class CrdevalClientTest {
             assertTrue(request.getSerializedSize() <= 60 || request.getItemsCount() == 1, batches().toString());
         }
         server.requests.clear();
-        server.client(CrdevalClient.builder("x")).validate(Document.of("{\"a\":\"" + "b".repeat(200) + "\"}"), objects(1)[0]);
+        Document large = Document.of("{\"a\":\"" + "b".repeat(200) + "\"}");
+        server.client(CrdevalClient.builder("x")).validate(large, objects(1)[0]);
         assertEquals(List.of(1, 1), batches());
     }
 

@@ -20,7 +20,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DocumentTest {
     @Test
     void parsesWithoutLoss() {
-        Object parsed = Document.of("{\"a\":9007199254740993,\"b\":1.0,\"c\":[1e2,-0,null,true,\"ü\"],\"d\":{}}").parse();
+        String text = "{\"a\":9007199254740993,\"b\":1.0,\"c\":[1e2,-0,null,true,\"ü\"],\"d\":{}}";
+        Object parsed = Document.of(text).parse();
         assertEquals(
                 Map.of(
                         "a",
@@ -56,7 +57,8 @@ class DocumentTest {
     void sendsBytesUnchanged() {
         String json = " \n\t{\"a\": 1.0}";
         byte[] bytes = json.getBytes(StandardCharsets.UTF_8);
-        for (Document document : List.of(Document.of(json), Document.of(bytes), Document.of(ByteString.copyFrom(bytes)))) {
+        ByteString string = ByteString.copyFrom(bytes);
+        for (Document document : List.of(Document.of(json), Document.of(bytes), Document.of(string))) {
             assertTrue(document.toProto().hasJson());
             assertEquals(json, document.toProto().getJson().toStringUtf8());
         }

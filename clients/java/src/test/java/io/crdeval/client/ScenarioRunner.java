@@ -21,7 +21,8 @@ final class ScenarioRunner implements AutoCloseable {
     private static final Set<String> STEP_KEYS = Set.of(
             "call", "manifests", "items", "options", "version", "group", "crd", "repeat", "catalog", "token", "retries",
             "timeoutMs", "releaseAfterMs", "expect");
-    private static final Set<String> ITEM_KEYS = Set.of("object", "oldObject", "mergePatch", "jsonPatch", "subresource");
+    private static final Set<String> ITEM_KEYS =
+            Set.of("object", "oldObject", "mergePatch", "jsonPatch", "subresource");
     private static final Set<String> OPTION_KEYS = Set.of("fieldValidation", "itemTimeoutNs");
 
     private final String address;
@@ -101,10 +102,12 @@ final class ScenarioRunner implements AutoCloseable {
         known(map, ITEM_KEYS);
         io.crdeval.v1.EvaluationItem.Builder builder = io.crdeval.v1.EvaluationItem.newBuilder();
         if (map.containsKey("mergePatch")) {
-            builder = Write.mergePatch(Document.of("{}"), document(map.get("mergePatch"))).item().toBuilder().clearOldObject();
+            Write patch = Write.mergePatch(Document.of("{}"), document(map.get("mergePatch")));
+            builder = patch.item().toBuilder().clearOldObject();
         }
         if (map.containsKey("jsonPatch")) {
-            builder = Write.jsonPatch(Document.of("{}"), document(map.get("jsonPatch"))).item().toBuilder().clearOldObject();
+            Write patch = Write.jsonPatch(Document.of("{}"), document(map.get("jsonPatch")));
+            builder = patch.item().toBuilder().clearOldObject();
         }
         if (map.containsKey("object")) {
             builder.setObject(document(map.get("object")).toProto());
