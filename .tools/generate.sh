@@ -79,8 +79,8 @@ generate() {
 	(cd "$tools" && GOWORK=off go run ./openapi "$openapi/crdeval.swagger.json" "$openapi/openapi.json" "$openapi/openapi3.json")
 	rm "$openapi/crdeval.swagger.json"
 	find "$python_out" -name '*_pb2*.py' -o -name '*_pb2*.pyi' | xargs -r rm -f
-	"$cache/python/bin/python" -m grpc_tools.protoc -I proto -I proto/third_party \
-		--python_out="$python_out" --pyi_out="$python_out" --grpc_python_out="$python_out" \
+	PATH=$cache/python/bin:$PATH "$cache/python/bin/python" -m grpc_tools.protoc -I proto -I proto/third_party \
+		--python_out="$python_out" --pyi_out="$python_out" --grpc_python_out="$python_out" --mypy_grpc_out=quiet:"$python_out" \
 		$(cd proto && find crdeval -name '*.proto' | sort)
 	static
 }

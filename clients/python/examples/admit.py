@@ -39,7 +39,7 @@ def main() -> int:
         return run()
     except grpc.RpcError as error:
         name = error.code().name.lower().replace("_", " ")
-        print(f"{sys.argv[1]}: {name}: {' '.join(error.details().split())}", file=sys.stderr)
+        print(f"{sys.argv[1]}: {name}: {' '.join((error.details() or '').split())}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
     except OSError as error:
@@ -67,9 +67,12 @@ def run() -> int:
             print(f"write {i}: {'allowed' if verdict.allowed else 'rejected: ' + verdict.rejection.message}")
             for warning in verdict.warnings:
                 print(f"  warning: {warning}")
-            for v in [*verdict.violations, *verdict.changes.pruned]:
+            for v in verdict.violations:
                 if v.HasField("hint"):
                     print(f"  {v.pointer}: {v.hint.text}")
+            for change in verdict.changes.pruned:
+                if change.HasField("hint"):
+                    print(f"  {change.pointer}: {change.hint.text}")
             if verdict.allowed:
                 print(f"  stored: {writes.stored(result).decode()}")
             else:

@@ -136,7 +136,7 @@ def main() -> int:
         return run()
     except grpc.RpcError as error:
         name = error.code().name.lower().replace("_", " ")
-        print(f"{sys.argv[1]}: {name}: {' '.join(error.details().split())}", file=sys.stderr)
+        print(f"{sys.argv[1]}: {name}: {' '.join((error.details() or '').split())}", file=sys.stderr)
     except KeyboardInterrupt:
         return 130
     except OSError as error:

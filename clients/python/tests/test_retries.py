@@ -24,7 +24,7 @@ class Server(server_pb2_grpc.ServerServiceServicer):
             return server_pb2.GetServerInfoResponse(version="test")
         status = status_pb2.Status(code=grpc.StatusCode.UNAVAILABLE.value[0], message="text")
         for detail in (
-            error_details_pb2.ErrorInfo(reason=self.reason),
+            error_details_pb2.ErrorInfo(domain="crdeval.dev", reason=self.reason),
             error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=self.delay // 1000, nanos=self.delay % 1000 * 1000000)),
         ):
             packed = any_pb2.Any()

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
 
+from crdeval.errors import CrdevalError
 from crdeval.retries import retry_delay
 from crdeval.v1 import document_pb2, registry_pb2, registry_pb2_grpc
 
@@ -30,6 +30,11 @@ _KIND = re.compile(rb"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.M)
 _TYPED = re.compile(rb"""^["']?(?:kind|apiVersion)["']?\s*:""", re.M)
 _CRD = re.compile(rb"""^["']?crd["']?\s*:\s*["']?([^\s"'#]*)""", re.M)
 _MARKER = re.compile(rb"^---(?:[ \t].*)?\r?$", re.M)
+
+
+def sent(metadata: Metadata | None) -> tuple[tuple[str, str], ...] | None:
+    """Returns the metadata as gRPC takes it."""
+    return None if metadata is None else tuple(metadata)
 
 
 def document(text: bytes) -> document_pb2.Document:
@@ -118,7 +123,7 @@ def register_all(
     def send() -> None:
         nonlocal token, size
         answer = stub.RegisterCrds(
-            registry_pb2.RegisterCrdsRequest(catalog=catalog, entries=batch), timeout=timeout, metadata=metadata
+            registry_pb2.RegisterCrdsRequest(catalog=catalog, entries=batch), timeout=timeout, metadata=sent(metadata)
         )
         results.extend(answer.results)
         token = answer.token or token
@@ -155,7 +160,7 @@ def set_conversions(
             catalog=catalog, crd=_crd_of_rules(text) or "", rules=document(text)
         )
         try:
-            results.append(stub.SetConversion(request, timeout=timeout, metadata=metadata))
+            results.append(stub.SetConversion(request, timeout=timeout, metadata=sent(metadata)))
         except grpc.RpcError as error:
             if error.code() not in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND):
                 raise
@@ -168,7 +173,7 @@ def watch(
     *,
     catalog: str = "default",
     from_token: str = "",
-    view: "registry_pb2.CrdView | int" = registry_pb2.CRD_VIEW_BASIC,
+    view: "registry_pb2.CrdView" = registry_pb2.CRD_VIEW_BASIC,
     metadata: Metadata | None = None,
 ) -> Iterator[registry_pb2.WatchCrdsResponse]:
     """Yields the events of the CRDs of a catalog until the caller stops.
@@ -180,34 +185,57 @@ def watch(
     permanent error.
     """
     stub = registry_pb2_grpc.RegistryServiceStub(channel)
-    known: dict[str, registry_pb2.Crd] | None = None if from_token else {}
-    token, pause = from_token, _FIRST_PAUSE
+    state = WatchState(from_token)
     while True:
-        call = stub.WatchCrds(
-            registry_pb2.WatchCrdsRequest(catalog=catalog, from_token=token, view=view), metadata=metadata
-        )
+        request = registry_pb2.WatchCrdsRequest(catalog=catalog, from_token=state.begin(), view=view)
+        call = stub.WatchCrds(request, metadata=sent(metadata))
         delay = 0.0
-        anew: set[str] | None = set() if known is not None and not token else None
         try:
             for event in call:
-                pause = _FIRST_PAUSE
-                for e in _news(event, known, anew):
-                    token = e.token or token
-                    yield e
-                token = event.token or token
-                if event.type == registry_pb2.WATCH_EVENT_TYPE_SYNCED:
-                    anew = None
+                yield from state.news(event)
         except grpc.RpcError as error:
-            if error.code() == grpc.StatusCode.UNAVAILABLE:
-                delay = retry_delay(error) or 0.0
-            elif known is not None and reason(error) in ("WATCH_EXPIRED", "TOKEN_INVALID"):
-                token = ""
-            else:
+            if not state.resumes(error.code(), reason(error)):
                 raise
+            delay = retry_delay(error) or 0.0
         finally:
             call.cancel()
-        time.sleep(max(pause / 2 + random.random() * pause / 2, delay))
-        pause = min(2 * pause, _LONG_PAUSE)
+        time.sleep(max(state.pause * (1 + random.random()) / 2, delay))
+
+
+class WatchState:
+    """The state of a watch across its calls."""
+
+    def __init__(self, token: str):
+        self.pause = _FIRST_PAUSE
+        """Seconds before the next call. Half of them are random."""
+        self._token, self._next_pause = token, _FIRST_PAUSE
+        self._known: dict[str, registry_pb2.Crd] | None = None if token else {}
+        self._anew: set[str] | None = None
+
+    def begin(self) -> str:
+        """Returns the token of the next call."""
+        self._anew = set() if self._known is not None and not self._token else None
+        self.pause, self._next_pause = self._next_pause, min(2 * self._next_pause, _LONG_PAUSE)
+        return self._token
+
+    def news(self, event: registry_pb2.WatchCrdsResponse) -> Iterator[registry_pb2.WatchCrdsResponse]:
+        """Yields the events of the caller for an event of the server."""
+        self.pause, self._next_pause = _FIRST_PAUSE, 2 * _FIRST_PAUSE
+        for e in _news(event, self._known, self._anew):
+            self._token = e.token or self._token
+            yield e
+        self._token = event.token or self._token
+        if event.type == registry_pb2.WATCH_EVENT_TYPE_SYNCED:
+            self._anew = None
+
+    def resumes(self, code: grpc.StatusCode, reason_of_error: str) -> bool:
+        """Returns whether the watch continues after an error. If its token expired, it begins with every CRD again."""
+        if code == grpc.StatusCode.UNAVAILABLE:
+            return True
+        if self._known is not None and reason_of_error in ("WATCH_EXPIRED", "TOKEN_INVALID"):
+            self._token = ""
+            return True
+        return False
 
 
 def _news(
@@ -241,11 +269,4 @@ def _news(
 
 def reason(error: grpc.RpcError) -> str:
     """Returns the reason of an error: a name of crdeval.v1.ErrorReason without its prefix. Empty if there is none."""
-    for key, value in error.trailing_metadata() or ():
-        if key != "grpc-status-details-bin":
-            continue
-        for detail in status_pb2.Status.FromString(value).details:
-            info = error_details_pb2.ErrorInfo()
-            if detail.Is(info.DESCRIPTOR) and detail.Unpack(info):
-                return info.reason
-    return ""
+    return CrdevalError.of(error).reason

@@ -11,9 +11,11 @@ A call that is rejected with OVERLOADED had no effect, so every unary call can b
 import random
 import time
 from collections import namedtuple
+from typing import Any
 
 import grpc
-from google.rpc import error_details_pb2, status_pb2
+
+from crdeval.errors import CrdevalError
 
 MAX_ATTEMPTS = 5
 """Attempts of a call, including the first."""
@@ -40,21 +42,10 @@ def with_retries(
     return grpc.intercept_channel(channel, _Retries(max_attempts, first_pause, max_pause))
 
 
-def retry_delay(error: grpc.Call) -> float | None:
+def retry_delay(error: Any) -> float | None:
     """Returns the seconds after which an OVERLOADED call can be repeated. None for another error."""
-    if error.code() != grpc.StatusCode.UNAVAILABLE:
-        return None
-    overloaded, delay = False, 0.0
-    for key, value in error.trailing_metadata() or ():
-        if key != "grpc-status-details-bin":
-            continue
-        for detail in status_pb2.Status.FromString(value).details:
-            info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-            if detail.Is(info.DESCRIPTOR) and detail.Unpack(info):
-                overloaded = info.reason == "OVERLOADED"
-            elif detail.Is(retry.DESCRIPTOR) and detail.Unpack(retry):
-                delay = retry.retry_delay.ToTimedelta().total_seconds()
-    return delay if overloaded else None
+    found = CrdevalError.of(error)
+    return (found.retry_delay or 0.0) if found.overloaded else None
 
 
 class _Details(
@@ -68,7 +59,7 @@ class _Retries(grpc.UnaryUnaryClientInterceptor):
     def __init__(self, max_attempts: int, first_pause: float, max_pause: float):
         self._max_attempts, self._first_pause, self._max_pause = max_attempts, first_pause, max_pause
 
-    def intercept_unary_unary(self, continuation, client_call_details, request):
+    def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         end = None if client_call_details.timeout is None else time.monotonic() + client_call_details.timeout
         details, pause = client_call_details, self._first_pause
         for attempt in range(1, self._max_attempts + 1):

@@ -12,10 +12,11 @@ the stream is raised as grpc.RpcError after the results of the earlier items.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 import grpc
 
-from crdeval.registry import Metadata
+from crdeval.registry import Metadata, sent
 from crdeval.v1 import document_pb2, evaluation_pb2, evaluation_pb2_grpc
 
 ITEMS_AT_ONCE = 100
@@ -31,22 +32,25 @@ def admit(
     *,
     catalog: str = "default",
     options: evaluation_pb2.EvaluationOptions | None = None,
-    stage: int = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
+    stage: "evaluation_pb2.AdmissionStage" = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
     include: evaluation_pb2.PresentationOptions | None = None,
     crds: Sequence[document_pb2.Document] = (),
     at_once: int = ITEMS_AT_ONCE,
     timeout: float | None = None,
     metadata: Metadata | None = None,
+    at_least: str = "",
 ) -> Iterator[evaluation_pb2.VerdictResult]:
     """Yields the verdict of each write.
 
     A message has `at_once` items. Use 1 if items arrive slowly and each needs an immediate result.
     """
-    _check(at_once)
-    first = evaluation_pb2.AdmitStreamRequest(catalog=catalog, options=options, crds=crds, stage=stage, include=include)
+    check_at_once(at_once)
+    first = evaluation_pb2.AdmitStreamRequest(
+        catalog=catalog, options=options, crds=crds, stage=stage, include=include, at_least=at_least
+    )
     messages = (evaluation_pb2.AdmitStreamRequest(items=some) for some in _messages(items, at_once))
     call = evaluation_pb2_grpc.EvaluationServiceStub(channel).AdmitStream(
-        chain([first], messages), timeout=timeout, metadata=metadata
+        chain([first], messages), timeout=timeout, metadata=sent(metadata)
     )
     return _results(call)
 
@@ -63,20 +67,22 @@ def read(
     at_once: int = ITEMS_AT_ONCE,
     timeout: float | None = None,
     metadata: Metadata | None = None,
+    at_least: str = "",
 ) -> Iterator[evaluation_pb2.TransformResult]:
     """Yields each object as an API server reads it from storage, at target_version or at its own version."""
-    _check(at_once)
+    check_at_once(at_once)
     first = evaluation_pb2.ReadStreamRequest(
-        catalog=catalog, options=options, crds=crds, target_version=target_version, include=include
+        catalog=catalog, options=options, crds=crds, target_version=target_version, include=include, at_least=at_least
     )
     messages = (evaluation_pb2.ReadStreamRequest(items=some) for some in _messages(items, at_once))
     call = evaluation_pb2_grpc.EvaluationServiceStub(channel).ReadStream(
-        chain([first], messages), timeout=timeout, metadata=metadata
+        chain([first], messages), timeout=timeout, metadata=sent(metadata)
     )
     return _results(call)
 
 
-def _check(at_once: int) -> None:
+def check_at_once(at_once: int) -> None:
+    """Raises ValueError if a message cannot have so many items."""
     if not 1 <= at_once <= ITEMS_AT_ONCE:
         raise ValueError(f"at_once is {at_once}: it is 1 to {ITEMS_AT_ONCE}")
 
@@ -94,7 +100,7 @@ def _messages(items: Iterable[evaluation_pb2.EvaluationItem], at_once: int) -> I
         yield some
 
 
-def _results(call) -> Iterator:
+def _results(call: Any) -> Iterator[Any]:
     try:
         for message in call:
             yield from message.results

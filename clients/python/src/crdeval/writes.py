@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import grpc
 
-from crdeval.registry import Metadata, document
+from crdeval.registry import Metadata, document, sent
 from crdeval.v1 import document_pb2, evaluation_pb2, evaluation_pb2_grpc, presentation_pb2, presentation_pb2_grpc
 
 ITEMS_AT_ONCE = 1000
@@ -57,7 +57,7 @@ def admit(
     *,
     catalog: str = "default",
     options: evaluation_pb2.EvaluationOptions | None = None,
-    stage: "evaluation_pb2.AdmissionStage | int" = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
+    stage: "evaluation_pb2.AdmissionStage" = evaluation_pb2.ADMISSION_STAGE_UNSPECIFIED,
     include: evaluation_pb2.PresentationOptions | None = None,
     crds: Sequence[document_pb2.Document] = (),
     timeout: float | None = 60,
@@ -78,7 +78,7 @@ def admit(
         request = evaluation_pb2.AdmitRequest(
             catalog=catalog, items=batch, options=options, crds=crds, stage=stage, include=include
         )
-        results.extend(stub.Admit(request, timeout=timeout, metadata=metadata).results)
+        results.extend(stub.Admit(request, timeout=timeout, metadata=sent(metadata)).results)
         batch.clear()
 
     for item in items:
@@ -118,7 +118,7 @@ def table(
         objects=[document(o) for o in objects],
         text=text or presentation_pb2.TableText(),
     )
-    answer = presentation_pb2_grpc.PresentationServiceStub(channel).Table(request, timeout=timeout, metadata=metadata)
+    answer = presentation_pb2_grpc.PresentationServiceStub(channel).Table(request, timeout=timeout, metadata=sent(metadata))
     if answer.HasField("rejection"):
         raise ValueError(answer.rejection.message)
     return answer.text

@@ -1,0 +1,145 @@
+"""Texts of objects, manifests and patches, without loss of digits."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NoReturn, Union
+
+from crdeval.v1 import document_pb2, evaluation_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON text of a result. It can be sent again."""
+
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The text as str."""
+        return self.data.decode()
+
+    def parse(self) -> Any:
+        """Parses the text without loss: integers become int, other numbers Decimal. So 1.0 stays 1.0.
+
+        `Client` accepts the parsed value again.
+        """
+        return json.loads(self.data, parse_float=Decimal, parse_constant=_reject_constant)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Text = Union[str, bytes, Document, Mapping[str, Any]]
+"""A document to send. A str or bytes is JSON or YAML and is sent unchanged. A mapping is sent as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """One write of an object, as a client sends it to an API server.
+
+    `old` is the stored object. Without it, the write creates `object`. `merge_patch` (RFC 7386) or `json_patch` (RFC
+    6902) replaces `object`. `subresource` is "", "status" or "scale". The other fields are those of the URL.
+    """
+
+    object: Text | None = None
+    old: Text | None = None
+    merge_patch: Text | None = None
+    json_patch: Text | list[Any] | None = None
+    subresource: str = ""
+    crd: str = ""
+    version: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    def item(self) -> evaluation_pb2.EvaluationItem:
+        """Returns the message that is sent."""
+        if (self.object, self.merge_patch, self.json_patch).count(None) != 2:
+            raise ValueError("a write needs exactly one of object, merge_patch and json_patch")
+        item = evaluation_pb2.EvaluationItem(
+            crd=self.crd,
+            version=self.version,
+            namespace=self.namespace,
+            name=self.name,
+            subresource=self.subresource,
+        )
+        if self.object is not None:
+            item.object.CopyFrom(to_proto(self.object))
+        if self.old is not None:
+            item.old_object.CopyFrom(to_proto(self.old))
+        if self.merge_patch is not None:
+            item.patch.type = evaluation_pb2.PATCH_TYPE_MERGE
+            item.patch.patch.CopyFrom(to_proto(self.merge_patch))
+        if self.json_patch is not None:
+            item.patch.type = evaluation_pb2.PATCH_TYPE_JSON
+            item.patch.patch.CopyFrom(to_proto(self.json_patch))
+        return item
+
+
+def to_proto(value: Text | list[Any]) -> document_pb2.Document:
+    """Returns the message of a document: JSON if its first character is a brace or a bracket, otherwise YAML."""
+    if isinstance(value, Document):
+        text = value.data
+    elif isinstance(value, str):
+        text = value.encode()
+    elif isinstance(value, bytes):
+        text = value
+    else:
+        text = encode(value)
+    if text.lstrip(b" \t\r\n").startswith((b"{", b"[")):
+        return document_pb2.Document(json=text)
+    return document_pb2.Document(yaml=text)
+
+
+def encode(value: Any) -> bytes:
+    """Returns the JSON of a mapping or a list. Integers and Decimal keep all digits.
+
+    Raises TypeError for a value without a JSON form, and ValueError for NaN, infinity and too many levels.
+    """
+    if not isinstance(value, (Mapping, list)):
+        raise TypeError(f"a document is str, bytes, Document or a mapping, not {type(value).__name__}")
+    parts: list[str] = []
+    try:
+        _encode(value, parts, "")
+    except RecursionError:
+        raise ValueError("the document has too many levels, or contains itself: send it as str or bytes") from None
+    return "".join(parts).encode()
+
+
+def _encode(value: Any, parts: list[str], path: str) -> None:
+    if value is None or value is True or value is False:
+        parts.append({None: "null", True: "true", False: "false"}[value])
+    elif isinstance(value, str):
+        parts.append(json.dumps(str(value), ensure_ascii=False))
+    elif isinstance(value, int):
+        parts.append(int.__repr__(value))
+    elif isinstance(value, (float, Decimal)):
+        if not math.isfinite(value):
+            raise ValueError(f"{path}: {value} is not a JSON number")
+        parts.append(float.__repr__(value) if isinstance(value, float) else str(value))
+    elif isinstance(value, Mapping):
+        before = "{"
+        for key, element in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"{path or 'the document'} has the key {key!r}, which is not a str")
+            parts.append(f"{before}{json.dumps(str(key), ensure_ascii=False)}:")
+            _encode(element, parts, f"{path}.{key}" if path else key)
+            before = ","
+        parts.append("{}" if before == "{" else "}")
+    elif isinstance(value, (list, tuple)):
+        before = "["
+        for i, element in enumerate(value):
+            parts.append(before)
+            _encode(element, parts, f"{path}[{i}]")
+            before = ","
+        parts.append("[]" if before == "[" else "]")
+    else:
+        raise TypeError(f"{path}: {type(value).__name__} has no JSON form")
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
