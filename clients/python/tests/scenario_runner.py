@@ -27,7 +27,8 @@ from crdeval.v1 import evaluation_pb2
 
 FILE_KEYS = {"token", "documents", "scenarios"}
 STEP_KEYS = set(
-    "call manifests items options version group crd repeat catalog token retries timeoutMs releaseAfterMs expect".split()
+    "call manifests items options version group crd repeat catalog token retries timeoutMs releaseAfterMs "
+    "expect".split()
 )
 ITEM_KEYS = {"object": "object", "oldObject": "old", "mergePatch": "merge_patch", "jsonPatch": "json_patch"}
 OPTION_KEYS = {"fieldValidation", "itemTimeoutNs"}

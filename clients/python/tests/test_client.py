@@ -32,7 +32,9 @@ class RpcError(grpc.RpcError):
 OVERLOADED = RpcError(grpc.StatusCode.UNAVAILABLE, "OVERLOADED", 0.7)
 
 
-def drive(steps: Any, limits: dict[str, int], errors: list[RpcError] | None = None) -> tuple[Any, list[Any], list[float]]:
+def drive(
+    steps: Any, limits: dict[str, int], errors: list[RpcError] | None = None
+) -> tuple[Any, list[Any], list[float]]:
     """Performs the steps of a method. Returns its result, the requests and the pauses."""
     requests, pauses, remaining = [], [], list(errors or [])
     try:

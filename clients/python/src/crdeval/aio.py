@@ -12,7 +12,7 @@ import grpc
 import grpc.aio
 
 from crdeval import registry, results, streams
-from crdeval.calls import CHANNEL_OPTIONS, Call, Calls, RetryPolicy, Steps, item, metadata, several
+from crdeval.calls import CHANNEL_OPTIONS, Call, Calls, RetryPolicy, Source, Steps, item, metadata, several
 from crdeval.documents import Text, Write
 from crdeval.errors import CrdevalError
 from crdeval.results import Crd, CrdEvent, Registered, Registration, Result, Transformed, Verdict
@@ -129,9 +129,10 @@ class AsyncClient:
         first = evaluation_pb2.AdmitStreamRequest(
             catalog=self._calls.catalog, options=options, at_least=self._calls.token
         )
-        requests = _requests(first, writes, at_once)
+        source = Source()
+        requests = _requests(first, writes, at_once, source)
         call = self._stubs["Evaluation"].AdmitStream(requests, timeout=timeout, metadata=self._metadata)
-        async for message in _messages(call):
+        async for message in _messages(call, source):
             for result in message.results:
                 yield results.verdict(result)
 
@@ -147,9 +148,10 @@ class AsyncClient:
         first = evaluation_pb2.ReadStreamRequest(
             catalog=self._calls.catalog, target_version=version, at_least=self._calls.token
         )
-        requests = _requests(first, objects, at_once)
+        source = Source()
+        requests = _requests(first, objects, at_once, source)
         call = self._stubs["Evaluation"].ReadStream(requests, timeout=timeout, metadata=self._metadata)
-        async for message in _messages(call):
+        async for message in _messages(call, source):
             for result in message.results:
                 yield results.transformed(result)
 
@@ -185,7 +187,7 @@ class AsyncClient:
             call = self._stubs["Registry"].WatchCrds(request, metadata=self._metadata)
             delay = 0.0
             try:
-                async for message in _messages(call):
+                async for message in _messages(call, Source()):
                     for e in state.news(message):
                         yield results.event(e)
             except CrdevalError as error:
@@ -240,19 +242,37 @@ class AsyncClient:
             return value
 
 
-async def _messages(call: Any) -> AsyncIterator[Any]:
-    """Yields the messages of a stream, and cancels it at the end. Raises a CrdevalError for an error of gRPC."""
+async def _messages(call: Any, source: Source) -> AsyncIterator[Any]:
+    """Yields the messages of a stream, and cancels it at the end.
+
+    Raises the error of the source, or a CrdevalError for an error of gRPC.
+    """
     try:
         async for message in call:
             yield message
+    except asyncio.CancelledError:
+        if source.error is not None:  # gRPC has cancelled the call
+            raise source.error from None
+        raise
     except grpc.RpcError as error:
+        if source.error is not None:
+            raise source.error from None
         raise CrdevalError.of(error) from error
     finally:
         call.cancel()  # no effect on a call that has ended
 
 
-async def _requests(first: Any, writes: Writes, at_once: int) -> AsyncIterator[Any]:
+async def _requests(first: Any, writes: Writes, at_once: int, source: Source) -> AsyncIterator[Any]:
     """Yields the first message of a stream, and messages with at most `at_once` items."""
+    try:
+        async for message in _batches(first, writes, at_once):
+            yield message
+    except Exception as error:
+        source.error = error
+        raise
+
+
+async def _batches(first: Any, writes: Writes, at_once: int) -> AsyncIterator[Any]:
     streams.check_at_once(at_once)
     yield first
     some: list[evaluation_pb2.EvaluationItem] = []

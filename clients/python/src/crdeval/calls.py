@@ -1,14 +1,14 @@
 """The requests of Client and AsyncClient.
 
-A method is a generator: it yields a Call or a Pause, gets the response, and returns its result. The clients differ only in
-how they perform these steps.
+A method is a generator: it yields a Call or a Pause, gets the response, and returns its result. The clients differ only
+in how they perform these steps.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -116,12 +116,16 @@ class Calls:
             self._limits = info.limits
         return self._limits
 
-    def validate(self, writes: Iterable[Text | Write], timeout: float | None, **fields: Any) -> Steps[list[Result[Verdict]]]:
+    def validate(
+        self, writes: Iterable[Text | Write], timeout: float | None, **fields: Any
+    ) -> Steps[list[Result[Verdict]]]:
         """Calls Validate."""
         request = evaluation_pb2.ValidateRequest(**self.common(fields))
         return self._batches("Evaluation", "Validate", request, "items", items(writes), results.verdict, timeout)
 
-    def admit(self, writes: Iterable[Text | Write], timeout: float | None, **fields: Any) -> Steps[list[Result[Verdict]]]:
+    def admit(
+        self, writes: Iterable[Text | Write], timeout: float | None, **fields: Any
+    ) -> Steps[list[Result[Verdict]]]:
         """Calls Admit."""
         request = evaluation_pb2.AdmitRequest(**self.common(fields))
         return self._batches("Evaluation", "Admit", request, "items", items(writes), results.verdict, timeout)
@@ -219,7 +223,8 @@ class Calls:
             part.MergeFrom(head)
             response = yield from self.call(service, method, part, end)
             if len(response.results) != stop - sent:
-                raise RuntimeError(f"{method}: the server sent {len(response.results)} results for {stop - sent} objects")
+                got = len(response.results)
+                raise RuntimeError(f"{method}: the server sent {got} results for {stop - sent} objects")
             all_results += [convert(r) for r in response.results]
             sent = stop
         return all_results
@@ -240,6 +245,22 @@ def items(writes: Iterable[Text | Write]) -> list[evaluation_pb2.EvaluationItem]
 def item(write: Text | Write) -> evaluation_pb2.EvaluationItem:
     """Returns the item of a write."""
     return write.item() if isinstance(write, Write) else evaluation_pb2.EvaluationItem(object=to_proto(write))
+
+
+class Source:
+    """The items of a stream. `error` is the error that ended the iterator. gRPC replaces it by an error of its own."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def items(self, writes: Iterable[Text | Write]) -> Iterator[evaluation_pb2.EvaluationItem]:
+        """Yields the items of writes."""
+        try:
+            for write in writes:
+                yield item(write)
+        except Exception as error:
+            self.error = error
+            raise
 
 
 def batch_end(elements: Sequence[Message], start: int, most: int, capacity: int) -> int:

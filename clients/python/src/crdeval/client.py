@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import grpc
 
 from crdeval import registry, results, streams
-from crdeval.calls import CHANNEL_OPTIONS, Call, Calls, RetryPolicy, Steps, item, metadata, several
+from crdeval.calls import CHANNEL_OPTIONS, Call, Calls, RetryPolicy, Source, Steps, metadata, several
 from crdeval.documents import Text, Write
 from crdeval.errors import CrdevalError
 from crdeval.results import Crd, CrdEvent, Registered, Registration, Result, Transformed, Verdict
@@ -125,9 +125,10 @@ class Client:
 
         A message has `at_once` writes. Use 1 if writes arrive slowly and each needs an immediate result.
         """
+        source = Source()
         call = streams.admit(
             self.channel,
-            map(item, several(writes)),
+            source.items(several(writes)),
             catalog=self._calls.catalog,
             options=options,
             at_once=at_once,
@@ -135,7 +136,7 @@ class Client:
             metadata=self._metadata,
             at_least=self._calls.token,
         )
-        return map(results.verdict, _errors(call))
+        return map(results.verdict, _errors(call, source))
 
     def read_stream(
         self,
@@ -146,9 +147,10 @@ class Client:
         timeout: float | None = None,
     ) -> Iterator[Result[Transformed]]:
         """Reads any number of stored objects, as `admit_stream` admits writes."""
+        source = Source()
         call = streams.read(
             self.channel,
-            map(item, several(objects)),
+            source.items(several(objects)),
             catalog=self._calls.catalog,
             target_version=version,
             at_once=at_once,
@@ -156,7 +158,7 @@ class Client:
             metadata=self._metadata,
             at_least=self._calls.token,
         )
-        return map(results.transformed, _errors(call))
+        return map(results.transformed, _errors(call, source))
 
     def register(self, manifest: Text, *, timeout: float | None = None) -> Registration:
         """Registers a CRD. Later calls of this client see it. Raises CrdRejectedError if it would be rejected."""
@@ -187,7 +189,7 @@ class Client:
         events = registry.watch(
             self.channel, catalog=self._calls.catalog, from_token=from_token, metadata=self._metadata
         )
-        return map(results.event, _errors(events))
+        return map(results.event, _errors(events, Source()))
 
     def limits(self, *, timeout: float | None = None) -> server_pb2.ServerLimits:
         """Returns the limits of the server. Requests them once."""
@@ -235,9 +237,11 @@ class Client:
             return value
 
 
-def _errors(values: Iterator[R]) -> Iterator[R]:
-    """Yields the values. Raises a CrdevalError for an error of gRPC."""
+def _errors(values: Iterator[R], source: Source) -> Iterator[R]:
+    """Yields the values. Raises the error of the source, or a CrdevalError for an error of gRPC."""
     try:
         yield from values
     except grpc.RpcError as error:
+        if source.error is not None:
+            raise source.error from None
         raise CrdevalError.of(error) from error

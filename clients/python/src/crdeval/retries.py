@@ -21,7 +21,7 @@ MAX_ATTEMPTS = 5
 """Attempts of a call, including the first."""
 
 FIRST_PAUSE, MAX_PAUSE = 0.1, 10.0
-"""Seconds before the second attempt, and at most before any. The pause doubles with each attempt. Half of it is random."""
+"""Seconds before the second attempt, and at most before any. The pause doubles each time. Half of it is random."""
 
 
 def with_retries(

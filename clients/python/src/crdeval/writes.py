@@ -118,7 +118,8 @@ def table(
         objects=[document(o) for o in objects],
         text=text or presentation_pb2.TableText(),
     )
-    answer = presentation_pb2_grpc.PresentationServiceStub(channel).Table(request, timeout=timeout, metadata=sent(metadata))
+    stub = presentation_pb2_grpc.PresentationServiceStub(channel)
+    answer = stub.Table(request, timeout=timeout, metadata=sent(metadata))
     if answer.HasField("rejection"):
         raise ValueError(answer.rejection.message)
     return answer.text
