@@ -31,7 +31,7 @@ final class Connection {
     final String catalog;
     final AtomicReference<String> token = new AtomicReference<>("");
     private final RetryPolicy retries;
-    private final Sleeper sleeper;
+    final Sleeper sleeper;
     private final AtomicReference<ServerLimits> limits = new AtomicReference<>();
 
     Connection(Channel channel, String catalog, RetryPolicy retries, Sleeper sleeper) {

@@ -355,12 +355,15 @@ public final class CrdevalClient implements AutoCloseable {
 
     /**
      * Watches the CRDs of the catalog: first each CRD as ADDED, then SYNCED, then each change. With a token, only the
-     * changes since that token. The stream ends with an exception, for example if the server shuts down. Then watch
-     * again from the token of the last event, or without a token if the reason is WATCH_EXPIRED.
+     * changes since that token. Close the watch to end it.
      *
      * @param fromToken the token of an event or a write. "" begins with every CRD.
      */
-    public ResultStream<CrdEvent> watch(String fromToken) {
+    public CrdWatch watch(String fromToken) {
+        return new CrdWatch(fromToken, this::watchOnce, connection.sleeper);
+    }
+
+    private ResultStream<CrdEvent> watchOnce(String fromToken) {
         WatchCrdsRequest request = WatchCrdsRequest.newBuilder()
                 .setFromToken(fromToken)
                 .setView(CrdView.CRD_VIEW_BASIC)

@@ -22,6 +22,8 @@ import io.crdeval.v1.ValidateRequest;
 import io.crdeval.v1.ValidateResponse;
 import io.crdeval.v1.Verdict;
 import io.crdeval.v1.VerdictResult;
+import io.crdeval.v1.WatchCrdsRequest;
+import io.crdeval.v1.WatchCrdsResponse;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Server;
@@ -36,6 +38,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A server in the process of the test. Each verdict has the object as its revision. */
@@ -43,12 +47,17 @@ final class FakeServer implements AutoCloseable {
     final List<ValidateRequest> requests = Collections.synchronizedList(new ArrayList<>());
     final List<Integer> streamed = Collections.synchronizedList(new ArrayList<>());
     final List<String> authorization = Collections.synchronizedList(new ArrayList<>());
+    final List<String> watchedFrom = Collections.synchronizedList(new ArrayList<>());
+    final Queue<Watched> watches = new ConcurrentLinkedQueue<>();
     final AtomicInteger failures = new AtomicInteger();
     volatile Status failure = overloaded(700);
     volatile ServerLimits limits = ServerLimits.newBuilder()
             .setMaxBatchItems(2)
             .setMaxMessageBytes(64 << 20)
             .build();
+
+    /** One call of WatchCrds: its events, and the error that ends it. */
+    record Watched(List<WatchCrdsResponse> events, Status error) {}
 
     private final Server server;
     private final ManagedChannel channel;
@@ -159,7 +168,16 @@ final class FakeServer implements AutoCloseable {
         }
     }
 
-    private static final class Registry extends RegistryServiceGrpc.RegistryServiceImplBase {
+    private final class Registry extends RegistryServiceGrpc.RegistryServiceImplBase {
+        /** Sends the events of the next watch, and then its error. */
+        @Override
+        public void watchCrds(WatchCrdsRequest request, StreamObserver<WatchCrdsResponse> observer) {
+            watchedFrom.add(request.getFromToken());
+            Watched watched = watches.remove();
+            watched.events().forEach(observer::onNext);
+            observer.onError(StatusProto.toStatusRuntimeException(watched.error()));
+        }
+
         @Override
         public void deleteCrd(DeleteCrdRequest request, StreamObserver<DeleteCrdResponse> observer) {
             observer.onNext(DeleteCrdResponse.newBuilder().setToken("token of a write").build());

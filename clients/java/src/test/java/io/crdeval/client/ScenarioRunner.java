@@ -191,7 +191,7 @@ final class ScenarioRunner implements AutoCloseable {
 
     private static List<String> watch(CrdevalClient client, String group) {
         List<String> events = new ArrayList<>();
-        try (ResultStream<CrdEvent> stream = client.watch("")) {
+        try (CrdWatch stream = client.watch("")) {
             while (true) {
                 CrdEvent event = stream.next();
                 String type = event.type().name().replace("WATCH_EVENT_TYPE_", "");

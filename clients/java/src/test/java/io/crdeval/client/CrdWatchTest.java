@@ -1,0 +1,119 @@
+package io.crdeval.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.google.rpc.Code;
+import com.google.rpc.Status;
+import io.crdeval.v1.WatchCrdsResponse;
+import io.crdeval.v1.WatchEventType;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of watches. */
+@Timeout(60)
+class CrdWatchTest {
+    private static final Status LOST = FakeServer.overloaded(700);
+    private static final Status EXPIRED = FakeServer.status(Code.OUT_OF_RANGE, "WATCH_EXPIRED").build();
+    private static final Status DENIED = FakeServer.status(Code.PERMISSION_DENIED, "PERMISSION_DENIED").build();
+
+    private final List<Duration> pauses = new ArrayList<>();
+    private FakeServer server;
+
+    @BeforeEach
+    void start() throws IOException {
+        server = new FakeServer(UUID.randomUUID().toString());
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+    }
+
+    /** Adds a call with events such as {@code ADDED a 1}: type, name and etag. */
+    private void serve(Status error, String token, String... events) {
+        List<WatchCrdsResponse> all = new ArrayList<>();
+        for (String event : events) {
+            String[] parts = event.split(" ");
+            WatchCrdsResponse.Builder message = WatchCrdsResponse.newBuilder()
+                    .setType(WatchEventType.valueOf("WATCH_EVENT_TYPE_" + parts[0]));
+            if (parts.length > 1) {
+                message.getCrdBuilder().setName(parts[1]).setEtag(parts[2]);
+            } else {
+                message.setToken(token);
+            }
+            all.add(message.build());
+        }
+        server.watches.add(new FakeServer.Watched(all, error));
+    }
+
+    /** Returns the events up to the permanent error. */
+    private List<String> watch(String from) {
+        List<String> all = new ArrayList<>();
+        try (CrdWatch watch = server.client(RetryPolicy.DEFAULT, pauses).watch(from)) {
+            CrdevalException error = assertThrows(CrdevalException.class, () -> {
+                while (watch.hasNext()) {
+                    CrdEvent event = watch.next();
+                    String type = event.type().name().replace("WATCH_EVENT_TYPE_", "");
+                    all.add(type + event.crd().map(c -> " " + c.name() + " " + c.etag()).orElse(""));
+                }
+            });
+            all.add(error.reason());
+        }
+        return all;
+    }
+
+    @Test
+    void resumesFromTheLastToken() {
+        serve(LOST, "t1", "ADDED a 1", "SYNCED");
+        serve(LOST, "t2", "MODIFIED a 2", "SYNCED");
+        serve(DENIED, "");
+        assertEquals(List.of("ADDED a 1", "SYNCED", "MODIFIED a 2", "SYNCED", "PERMISSION_DENIED"), watch(""));
+        assertEquals(List.of("", "t1", "t2"), server.watchedFrom);
+        assertEquals(List.of(Duration.ofMillis(700), Duration.ofMillis(700)), pauses);
+    }
+
+    @Test
+    void returnsTheDifferenceIfTheTokenExpired() {
+        serve(EXPIRED, "t1", "ADDED a 1", "ADDED b 1", "ADDED c 1", "SYNCED");
+        serve(DENIED, "t2", "ADDED a 1", "ADDED b 2", "ADDED d 1", "SYNCED");
+        assertEquals(
+                List.of(
+                        "ADDED a 1", "ADDED b 1", "ADDED c 1", "SYNCED", "MODIFIED b 2", "ADDED d 1", "DELETED c 1",
+                        "SYNCED", "PERMISSION_DENIED"),
+                watch(""));
+        assertEquals(List.of("", ""), server.watchedFrom);
+    }
+
+    @Test
+    void readsAllAgainIfTheFirstListBreaks() {
+        serve(LOST, "", "ADDED a 1");
+        serve(DENIED, "t", "ADDED a 1", "ADDED b 1", "SYNCED");
+        assertEquals(List.of("ADDED a 1", "ADDED b 1", "SYNCED", "PERMISSION_DENIED"), watch(""));
+    }
+
+    @Test
+    void throwsExpiryOfTheTokenOfTheCaller() {
+        serve(EXPIRED, "");
+        assertEquals(List.of("WATCH_EXPIRED"), watch("t0"));
+        assertEquals(List.of("t0"), server.watchedFrom);
+    }
+
+    @Test
+    void backsOff() {
+        Status lost = FakeServer.overloaded(0);
+        serve(lost, "");
+        serve(lost, "");
+        serve(DENIED, "");
+        watch("");
+        assertEquals(2, pauses.size());
+        assertEquals(true, pauses.get(0).toMillis() <= 100 && pauses.get(1).toMillis() >= 100, pauses.toString());
+    }
+}
