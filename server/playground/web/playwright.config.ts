@@ -10,6 +10,10 @@ function required(name: string): string {
 const server = `127.0.0.1:${process.env.PLAYGROUND_PORT ?? "18471"}`
 const site = `127.0.0.1:${process.env.PLAYGROUND_SITE_PORT ?? "18472"}`
 
+const once = {
+  timeout: 20_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM" as const, timeout: 5000 },
+}
+
 export default defineConfig({
   testDir: "test",
   outputDir: "test-results",
@@ -36,11 +40,11 @@ export default defineConfig({
   webServer: [
     {
       command: `exec ${required("CRDEVAL")} playground --address ${server}`,
-      url: `http://${server}/`, timeout: 20_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM", timeout: 5000 },
+      url: `http://${server}/`, ...once,
     },
     {
       command: `exec python3 -m http.server --bind ${site.replace(":", " ")} --directory ${required("PLAYGROUND_SITE")}`,
-      url: `http://${site}/`, timeout: 20_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM", timeout: 5000 },
+      url: `http://${site}/`, ...once, stderr: "ignore",
     },
   ],
 })

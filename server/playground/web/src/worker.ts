@@ -14,8 +14,10 @@ declare const self: {
   postMessage(answer: Answer): void
 }
 
-/** stopped says why the module can be called no longer. */
+/** stopped says why the module can be called no longer. exited settles when that happens. */
 let stopped: string | undefined
+let exit: () => void
+const exited = new Promise<void>((resolve) => (exit = resolve))
 const started = start().catch((error) => {
   stopped = error instanceof Error ? error.message : String(error)
 })
@@ -32,10 +34,11 @@ async function start(): Promise<void> {
   const stream = gzip ? body.pipeThrough(new DecompressionStream("gzip")) : body
   const module = new Response(stream, { headers: { "Content-Type": "application/wasm" } })
   const { instance } = await WebAssembly.instantiateStreaming(module, go.importObject)
-  go.run(instance).then(
-    () => (stopped = "The evaluator has stopped."),
-    (error) => (stopped = `The evaluator has stopped: ${error}`),
-  )
+  const end = (error?: unknown) => {
+    stopped = error === undefined ? "The evaluator has stopped." : `The evaluator has stopped: ${error}`
+    exit()
+  }
+  go.run(instance).then(() => end(), end)
   for (let i = 0; !self.crdeval && !stopped && i < 1000; i++) await new Promise((resolve) => setTimeout(resolve, 1))
   if (!self.crdeval) throw new Error(stopped ?? "crdeval.wasm.gz defines no functions")
 }
@@ -58,13 +61,11 @@ async function peek(stream: ReadableStream<Uint8Array>): Promise<[Uint8Array, Re
 
 self.onmessage = async ({ data: { id, method, body } }) => {
   await started
-  if (stopped === undefined) {
-    try {
-      self.postMessage({ id, body: await self.crdeval![method](body) })
-      return
-    } catch (error) {
-      stopped ??= `The evaluator has failed: ${error}`
-    }
+  try {
+    const answer = stopped === undefined ? await Promise.race([self.crdeval![method](body), exited]) : undefined
+    if (typeof answer === "string") self.postMessage({ id, body: answer })
+    else self.postMessage({ id, error: stopped, fatal: true })
+  } catch (error) {
+    self.postMessage({ id, error: `The evaluator has failed: ${error instanceof Error ? error.message : error}` })
   }
-  self.postMessage({ id, error: stopped, fatal: true })
 }
