@@ -1,0 +1,73 @@
+// Evaluates the gallery in the WebAssembly module with Node.js, and a CRD whose patterns need more time than the limit.
+// Usage: node verify.mjs DIR, with the directory of the static site. It fails if a result is wrong or late.
+import { createRequire } from "node:module"
+import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { gunzipSync } from "node:zlib"
+
+const dir = resolve(process.argv[2])
+const firstVerdict = 3000 // milliseconds
+const deadline = 5000 // milliseconds, report.DefaultTime
+const grace = 3000 // milliseconds
+
+function expect(condition, text) {
+  if (condition) return
+  console.error(`verify.mjs: ${text}`)
+  process.exit(1)
+}
+
+createRequire(import.meta.url)(resolve(dir, "wasm_exec.js"))
+const start = performance.now()
+const go = new Go()
+const module = gunzipSync(readFileSync(resolve(dir, "crdeval.wasm.gz")))
+const { instance } = await WebAssembly.instantiate(module, go.importObject)
+go.run(instance)
+while (!globalThis.crdeval) await new Promise((done) => setTimeout(done, 1))
+const call = async (name, input) => JSON.parse(await crdeval[name](JSON.stringify(input)))
+
+const examples = await call("examples", {})
+const allowed = { defaults: true, ratcheting: true, cost: undefined }
+for (const [i, { id, input }] of examples.entries()) {
+  const report = await call("evaluate", input)
+  if (i === 0) {
+    const took = performance.now() - start
+    console.log(`first verdict after ${took.toFixed(0)} ms`)
+    expect(took <= firstVerdict, `the first verdict took more than ${firstVerdict} ms`)
+  }
+  const want = id in allowed ? allowed[id] : false
+  expect(report.errors.length === 0 && report.object?.allowed === want, `${id}: ${JSON.stringify(report)}`)
+}
+expect(examples.length === 8, `${examples.length} examples`)
+const warm = performance.now()
+await call("evaluate", { ...examples[1].input, object: examples[1].input.object + "# changed\n" })
+console.log(`warm verdict after ${(performance.now() - warm).toFixed(1)} ms`)
+const { text } = await call("explain", { crd: examples[0].input.crd, path: "spec.fuel" })
+expect(text.includes("What heats the oven"), text)
+await crdeval.evaluate("{").then(() => expect(false, "broken JSON is accepted"), () => {})
+
+const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: slows.a.example.com}
+spec:
+  group: a.example.com
+  scope: Cluster
+  names: {plural: slows, singular: slow, kind: Slow}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          list:
+            type: array
+            items: {type: string, pattern: "^(x|[ab]{1,90}c?){1,9}([ab]{1,90}d?){1,9}e$"}
+`
+const object = "apiVersion: a.example.com/v1\nkind: Slow\nmetadata: {name: a}\nlist:\n" + `- ${"ab".repeat(4000)}\n`.repeat(120)
+const slow = performance.now()
+const late = await call("evaluate", { crd, object })
+const took = performance.now() - slow
+console.log(`slow patterns ended after ${took.toFixed(0)} ms`)
+expect(late.errors[0]?.reason === "ITEM_DEADLINE" && took <= deadline + grace, JSON.stringify(late).slice(0, 1000))
+process.exit(0)
