@@ -1,0 +1,168 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+const boatObject = "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec:\n  oars: 4\n"
+
+// TestErrors checks what is in Report.Errors, and the document that it names.
+func TestErrors(t *testing.T) {
+	crd := crdOf(boat)
+	for name, c := range map[string]struct {
+		in                        Input
+		document, reason, message string
+	}{
+		"no CRD":             {Input{CRD: " \n# x\n---\n"}, "crd", "INVALID_ARGUMENT", "there is no CRD"},
+		"not a CRD":          {Input{CRD: "apiVersion: v1\nkind: Pod"}, "crd", "NOT_A_CRD", ""},
+		"broken CRD":         {Input{CRD: "a: [\n"}, "crd", "MANIFEST_UNREADABLE", "yaml"},
+		"large CRD":          {Input{CRD: strings.Repeat("a", MaxDocumentBytes+1)}, "crd", "LIMIT_EXCEEDED", "exceed the limit of 1048576 bytes"},
+		"large old object":   {Input{CRD: crd, OldObject: strings.Repeat("a", MaxDocumentBytes+1)}, "oldObject", "LIMIT_EXCEEDED", ""},
+		"deep object":        {Input{CRD: crd, Object: strings.Repeat("[", 2000) + strings.Repeat("]", 2000)}, "object", "LIMIT_EXCEEDED", "nesting depth"},
+		"unknown validation": {Input{CRD: crd, FieldValidation: "strict"}, "", "INVALID_ARGUMENT", "use Strict, Warn or Ignore"},
+		"unknown minor":      {Input{CRD: crd, Minor: 3}, "crd", "INVALID_ARGUMENT", "Kubernetes minor 3 is not supported"},
+		"unknown subresource": {Input{CRD: crd, Object: boatObject, OldObject: boatObject, Subresource: "x"}, "object", "INVALID_ARGUMENT",
+			"no subresource x"},
+		"no old object":         {Input{CRD: crd, Object: boatObject, Subresource: "status"}, "object", "INVALID_ARGUMENT", "no old object"},
+		"broken old object":     {Input{CRD: crd, Object: boatObject, OldObject: "a: ["}, "oldObject", "", ""},
+		"old object of no kind": {Input{CRD: crd, Object: boatObject, OldObject: "a: b"}, "oldObject", "", ""},
+	} {
+		r := Evaluate(context.Background(), c.in)
+		if len(r.Errors) != 1 {
+			t.Errorf("%s: %s", name, encode(r))
+			continue
+		}
+		e := r.Errors[0]
+		if e.Document != c.document || !strings.Contains(e.Message, c.message) || c.reason != "" && e.Reason != c.reason {
+			t.Errorf("%s: %s", name, encode(e))
+		}
+	}
+}
+
+// TestVerdictOfBrokenObject: an API server answers 400 to an object that it cannot decode.
+func TestVerdictOfBrokenObject(t *testing.T) {
+	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: "a: b\n - c: ["})
+	if r.Object == nil && len(r.Errors) == 0 || r.Object != nil && (r.Object.Allowed || r.Object.Code != 400) {
+		t.Errorf("%s", encode(r))
+	}
+}
+
+// TestDeadline checks that an evaluation ends at its time limit.
+func TestDeadline(t *testing.T) {
+	e := &Evaluator{Time: time.Nanosecond}
+	r := e.Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: boatObject})
+	if len(r.Errors) != 1 || r.Errors[0].Reason != "ITEM_DEADLINE" {
+		t.Errorf("%s", encode(r.Errors))
+	}
+	if got := e.Explain(context.Background(), ExplainInput{CRD: crdOf(boat)}); got.Error == nil || got.Error.Reason != "ITEM_DEADLINE" {
+		t.Errorf("%s", encode(got))
+	}
+}
+
+// TestChanges checks what differs between the submitted and the stored object.
+func TestChanges(t *testing.T) {
+	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), FieldValidation: "Ignore", Object: boatObject + "  x: 1\nstatus: {oars: 3}\n"})
+	if r.Object == nil || !r.Object.Allowed || !has(r.Object.Changes, OpPruned, "spec.x") || !has(r.Object.Changes, OpDropped, "status") ||
+		!has(r.Object.Changes, OpSet, "metadata.generation") {
+		t.Fatalf("%s", encode(r))
+	}
+	if strings.Contains(r.Object.Result, "status") || !strings.Contains(r.Object.Submitted, "status:\n  oars: 3\n") {
+		t.Errorf("submitted %q, stored %q", r.Object.Submitted, r.Object.Result)
+	}
+}
+
+// TestSubresources checks writes of the status and of the scale.
+func TestSubresources(t *testing.T) {
+	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: boatObject + "status: {oars: 2}\n", OldObject: boatObject, Subresource: "status"})
+	if r.Object == nil || !r.Object.Allowed || !strings.Contains(r.Object.Result, "status:\n  oars: 2\n") {
+		t.Errorf("%s", encode(r))
+	}
+	scale := "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: a}\nspec: {replicas: 9}\n"
+	r = Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: scale, OldObject: boatObject, Subresource: "scale"})
+	if r.Object == nil || r.Object.Allowed || r.Object.Version != "v1" || r.Table != nil {
+		t.Errorf("%s", encode(r))
+	}
+}
+
+// TestCompiledOnce checks that a CRD is compiled again only if it or the minor release changes.
+func TestCompiledOnce(t *testing.T) {
+	e := new(Evaluator)
+	in := Input{CRD: crdOf(boat), Object: boatObject}
+	first := e.Evaluate(context.Background(), in).CRD
+	if again := e.Evaluate(context.Background(), in).CRD; again != first {
+		t.Error("compiled twice")
+	}
+	in.Minor = 30
+	if other := e.Evaluate(context.Background(), in).CRD; other == first {
+		t.Error("the minor release is ignored")
+	}
+}
+
+func TestExplain(t *testing.T) {
+	e := new(Evaluator)
+	for path, want := range map[string]string{"": "KIND:       Boat", "spec.crew.role": "role", ".spec": "FIELD: spec"} {
+		if got := e.Explain(context.Background(), ExplainInput{CRD: crdOf(boat), Path: path}); !strings.Contains(got.Text, want) {
+			t.Errorf("%q: %s", path, encode(got))
+		}
+	}
+	for want, in := range map[string]ExplainInput{
+		`field "x" does not exist`: {CRD: crdOf(boat), Path: "spec.x"}, "no such version": {CRD: crdOf(boat), Version: "v9"},
+		"not accepted": {CRD: strings.Replace(crdOf(boat), "plural: boats", "plural: b", 1)},
+		"the limit of": {CRD: crdOf(boat), Path: strings.Repeat("a", maxPathBytes+1)}, "there is no CRD": {},
+	} {
+		if got := e.Explain(context.Background(), in); got.Error == nil || !strings.Contains(got.Error.Message, want) {
+			t.Errorf("%s: %s", want, encode(got))
+		}
+	}
+}
+
+// FuzzEvaluate checks that no input panics, and that all ranges and edits are in the documents.
+func FuzzEvaluate(f *testing.F) {
+	for _, e := range Examples() {
+		f.Add(e.Input.CRD, e.Input.Object, e.Input.OldObject)
+	}
+	f.Add(crdOf(boat), "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec:\n  nam: \"\U0001f6a2\"\n  crew: [{x: 1}]\n", "")
+	f.Fuzz(func(t *testing.T, crd, object, old string) {
+		if len(crd)+len(object)+len(old) > 1<<16 {
+			t.Skip()
+		}
+		r := (&Evaluator{Time: 30 * time.Second}).Evaluate(context.Background(), Input{CRD: crd, Object: object, OldObject: old})
+		for _, e := range r.Errors {
+			if e.Reason == "INTERNAL" {
+				t.Fatalf("%s", e.Message)
+			}
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), `"fixes":null`) || strings.Contains(string(text), `"children":null`) {
+			t.Errorf("a list is null: %s", text)
+		}
+		if r.Object == nil {
+			return
+		}
+		units := 0
+		for _, c := range object {
+			if units++; c >= 1<<16 {
+				units++
+			}
+		}
+		for _, v := range r.Object.Violations {
+			if v.Range != nil && (v.Range.Start.Offset > v.Range.End.Offset || v.Range.End.Offset > units && strings.ToValidUTF8(object, "") == object) {
+				t.Errorf("range %+v of %d units", v.Range, units)
+			}
+			for _, fix := range v.Fixes {
+				for i, e := range fix.Edits {
+					if e.Start.Offset > e.End.Offset || i > 0 && e.Start.Offset < fix.Edits[i-1].End.Offset {
+						t.Errorf("edits of %q: %+v", fix.Title, fix.Edits)
+					}
+				}
+			}
+		}
+	})
+}
