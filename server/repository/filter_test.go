@@ -7,7 +7,7 @@ import (
 
 // TestTemplate checks which unreadable files count as templates: those with {{ outside of strings and comments.
 func TestTemplate(t *testing.T) {
-	f, err := NewFilter(nil, true)
+	f, err := NewFilter(t.TempDir(), nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
