@@ -57,6 +57,8 @@ var forbidden = []struct{ from, to, why string }{
 	{"engine", "google.golang.org/grpc", "the engine is a library: Go users must not pay for gRPC"},
 	{"engine", "go.etcd.io", "the engine stores nothing"},
 	{"engine", "go.opentelemetry.io/otel", "telemetry reaches the engine through its Observer"},
+	{"server/playground/report", "google.golang.org/grpc", "it runs as WebAssembly, whose size is bounded"},
+	{"server/playground/report", module + "proto", "it runs as WebAssembly, whose size is bounded"},
 	{"cache", module + "engine", "the cache is generic"},
 	{"cache", module + "proto", "the cache is generic"},
 	{"cache", module + "server", "the cache is generic"},

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -18,15 +19,18 @@ import (
 // so users see playgroundPath with a slash.
 const playgroundPath, playgroundPage = "/playground", "/playground/index.html"
 
+// openPlayground is a variable for tests, which must not depend on the page that npm builds.
+var openPlayground = playground.New
+
 // addPlayground adds the files of the playground to pages, and returns its calls. It does nothing unless --playground
 // is set.
 func (a *App) addPlayground(pages map[string]http.Handler) (map[string]gateway.Call, error) {
 	if !a.config.Playground {
 		return nil, nil
 	}
-	p, err := playground.New()
+	p, err := openPlayground()
 	if err != nil {
-		return nil, errors.Join(errors.New("--playground"), err)
+		return nil, fmt.Errorf("--playground: %w", err)
 	}
 	for name, page := range p.Pages() {
 		if name != "" {

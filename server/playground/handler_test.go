@@ -17,7 +17,7 @@ import (
 // page is a small page, because npm builds the real one.
 func page(t *testing.T) *Playground {
 	t.Helper()
-	files, err := readFiles(fstest.MapFS{
+	p, err := From(fstest.MapFS{
 		"web/dist/index.html": {Data: []byte("<!doctype html><title>t</title>")},
 		"web/dist/app.js":     {Data: []byte(strings.Repeat("var a = 1\n", 1000))},
 		"web/dist/.keep":      {},
@@ -25,12 +25,12 @@ func page(t *testing.T) *Playground {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Playground{files: files}
+	return p
 }
 
 // TestNotBuilt checks that a binary without the page says how to build it.
 func TestNotBuilt(t *testing.T) {
-	if _, err := readFiles(fstest.MapFS{"web/dist/.keep": {}}); !errors.Is(err, ErrNotBuilt) {
+	if _, err := From(fstest.MapFS{"web/dist/.keep": {}}); !errors.Is(err, ErrNotBuilt) {
 		t.Errorf("error %v", err)
 	}
 }

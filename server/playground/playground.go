@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/crdeval/crdeval/server/playground/report"
 )
@@ -25,8 +26,11 @@ type Playground struct {
 var ErrNotBuilt = errors.New("this binary has no playground page: run make playground in the repository, which builds the page and crdeval")
 
 // New returns the playground, or ErrNotBuilt.
-func New() (*Playground, error) {
-	files, err := readFiles(dist)
+func New() (*Playground, error) { return From(dist) }
+
+// From returns a playground with the page in the folder web/dist of a file system, or ErrNotBuilt.
+func From(from fs.FS) (*Playground, error) {
+	files, err := readFiles(from)
 	if err != nil {
 		return nil, err
 	}

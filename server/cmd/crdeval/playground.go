@@ -45,6 +45,10 @@ func (c *playgroundCommand) Run(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
+	return c.serve(ctx, env, p)
+}
+
+func (c *playgroundCommand) serve(ctx context.Context, env environment, p *playground.Playground) error {
 	listener, err := transport.Listen(ctx, c.Address)
 	if err != nil {
 		return err
