@@ -5,16 +5,19 @@
 // admit_batches.go sends them, and admit_text.go and admit_objects.go print. results.go has the results that package
 // report prints. test_service.go evaluates the writes of tests, test_coverage.go counts the outcomes of rules,
 // test_output.go prints. source.go finds and reads files, local.go is the service in this process, service.go that of
-// --server.
+// --server. watch.go repeats commands, lsp.go has the settings of the language server.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -46,6 +49,9 @@ type cli struct {
 	LSP         lspCommand         `cmd:"" name:"lsp" help:"Run a language server for editors, on stdin and stdout."`
 	Playground  playgroundCommand  `cmd:"" help:"Serve a page that evaluates CRDs and objects while you type."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Report whether a service is serving."`
+	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
+	Man         manCommand         `cmd:"" help:"Print a manual page."`
+	Candidates  candidatesCommand  `cmd:"" name:"__complete" hidden:"" help:"Print what can follow the words of a command line."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
@@ -58,6 +64,15 @@ type environment struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	interrupted    <-chan struct{} // closed on SIGINT and SIGTERM; nil: never
+	program        string          // how users call the program; "": crdeval
+	opened         func(string)    // receives the names of files and directories that are read; nil: nobody needs them
+}
+
+// open reports that a file or a directory is read.
+func (e *environment) open(name string) {
+	if e.opened != nil {
+		e.opened(name)
+	}
 }
 
 // errRejected ends a command with exitRejected. The command has printed the reason.
@@ -71,10 +86,19 @@ func (e incompleteError) Error() string { return string(e) }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	env := environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, interrupted: ctx.Done()}
+	env := environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, interrupted: ctx.Done(), program: programOf(os.Args[0])}
 	code := run(ctx, os.Args[1:], env)
 	stop()
 	os.Exit(code)
+}
+
+// programOf returns how users call a program: kubectl runs kubectl-crdeval as its plugin.
+func programOf(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".exe")
+	if name == "kubectl-crdeval" {
+		return "kubectl crdeval"
+	}
+	return "crdeval"
 }
 
 // exited carries the exit code of kong, as after --help, out of the parser.
@@ -90,11 +114,12 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 			code = int(e)
 		}
 	}()
+	program := cmp.Or(env.program, "crdeval")
 	tolerant, unreadable := app.Tolerant()
 	config, out := &configFile{}, &countingWriter{Writer: env.stdout}
 	env.stdout = out
 	parser, err := kong.New(&cli{}, append(append(app.KongOptions(), tolerant...),
-		kong.Name("crdeval"), kong.Vars{"version": versionOfProgram()},
+		kong.Name(program), kong.Vars{"version": versionOfProgram()},
 		kong.Description("Evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does."),
 		kong.Writers(env.stdout, env.stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
@@ -116,7 +141,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		if errors.As(err, &usage) {
 			reportFailure(out, usage.Context, err)
 		}
-		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(err))
+		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(program, err))
 		return exitError
 	}
 	if command.Selected().Name != "serve" { // serve sets its own pace
@@ -168,10 +193,10 @@ func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
 }
 
 // commandOf returns the command whose arguments could not be parsed.
-func commandOf(err error) string {
+func commandOf(program string, err error) string {
 	var e *kong.ParseError
 	if errors.As(err, &e) && e.Context.Command() != "" {
-		return "crdeval " + e.Context.Selected().Name
+		return program + " " + e.Context.Selected().Name
 	}
-	return "crdeval"
+	return program
 }

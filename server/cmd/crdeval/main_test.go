@@ -18,7 +18,7 @@ import (
 // TestMain runs the tests, or the command if a script started this binary as crdeval-process.
 func TestMain(m *testing.M) {
 	testedObjects = 20
-	testscript.Main(leakChecked{m}, map[string]func(){"crdeval-process": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"crdeval-process": main, "kubectl-crdeval": main})
 }
 
 // leakChecked fails if the tests leave goroutines.
