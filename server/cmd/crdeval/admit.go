@@ -30,6 +30,7 @@ type admitCommand struct {
 
 	ItemTimeout time.Duration `default:"10s" help:"Maximum time for one object." placeholder:"DURATION"`
 	ciFlags
+	watchFlags
 	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`
 	serviceFlags
 
@@ -54,6 +55,8 @@ func (c *admitCommand) Validate() error {
 	switch {
 	case isStdinTwice(c.Files, c.CRDs, c.Old, []string{c.PatchFile}):
 		return errStdinTwice
+	case c.readsStdin(c.Files, c.CRDs, c.Old, []string{c.PatchFile}):
+		return errWatchStdin
 	case c.patching() && len(c.Old) > 0:
 		return errors.New("--old cannot be used with a patch: the patch applies to the objects of the files")
 	case c.Subresource != "" && len(c.Old) == 0 && !c.patching():
@@ -67,7 +70,6 @@ func (c *admitCommand) Validate() error {
 	case c.ItemTimeout <= 0:
 		return errors.New("--item-timeout must be more than 0")
 	}
-	c.now = time.Now()
 	if c.Now != "" {
 		now, err := time.Parse(time.RFC3339, c.Now)
 		if err != nil {
@@ -92,8 +94,16 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 	return withSummary(p, c.Summary, "admit", (*tally).writesSummary)
 }
 
-// Run checks every object of every file.
+// Run checks every object of every file, with --watch again after changes.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
+	return c.repeat(ctx, env, func(env environment) error { return c.admit(ctx, env) })
+}
+
+// admit checks every object of every file once.
+func (c *admitCommand) admit(ctx context.Context, env environment) error {
+	if c.Now == "" {
+		c.now = time.Now()
+	}
 	filter, err := c.filter()
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type checkCommand struct {
 	Old    []string `help:"File, directory, https:// URL or kube://CONTEXT with existing CRDs. A CRD with the same name is checked as an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 	ciFlags
+	watchFlags
 	serviceFlags
 }
 
@@ -44,12 +45,19 @@ func (c *checkCommand) Validate() error {
 		return errors.New("--old cannot be used with --server: the service has the existing CRDs")
 	case isStdinTwice(c.Files, c.Old):
 		return errStdinTwice
+	case c.readsStdin(c.Files, c.Old):
+		return errWatchStdin
 	}
 	return c.validate()
 }
 
-// Run checks every document.
+// Run checks every document, with --watch again after changes.
 func (c *checkCommand) Run(ctx context.Context, env environment) error {
+	return c.repeat(ctx, env, func(env environment) error { return c.check(ctx, env) })
+}
+
+// check checks every document once.
+func (c *checkCommand) check(ctx context.Context, env environment) error {
 	service, err := c.connect()
 	if err != nil {
 		return err
@@ -86,7 +94,7 @@ func (c *checkCommand) Run(ctx context.Context, env environment) error {
 			rules = append(rules, s)
 			continue
 		default:
-			j = c.check(ctx, service, s, accepted)
+			j = c.document(ctx, service, s, accepted)
 		}
 		if err := report(j); err != nil {
 			return err
@@ -131,7 +139,7 @@ func (p *checkPrinter) close(t *tally) error {
 	return err
 }
 
-func (c *checkCommand) check(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
+func (c *checkCommand) document(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
 	j, name := newReport(s), s.Name
 	switch other := s.Err == nil && s.Kind != manifests.CRDKind; {
 	case c.skipReason(s) != "":

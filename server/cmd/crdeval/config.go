@@ -116,7 +116,7 @@ func (c *configFile) read(app *kong.Application) error {
 		if slices.Contains(configured, command.Name) {
 			flags[command.Name] = map[string]*kong.Flag{}
 			for _, flag := range command.Flags {
-				if flag.Name != "help" && flag.Name != "config" && !flag.Hidden {
+				if flag.Name != "help" && flag.Name != "config" && flag.Name != "watch" && !flag.Hidden {
 					flags[command.Name][flag.Name], flags[""][flag.Name] = flag, flag
 				}
 			}

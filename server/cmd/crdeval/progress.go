@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -20,12 +19,7 @@ const progressDelay, progressInterval = 2 * time.Second, 500 * time.Millisecond
 
 func newMeter(mode string, w io.Writer, all int) *meter {
 	m := &meter{all: all, next: time.Now().Add(progressDelay)}
-	terminal := false
-	if f, is := w.(*os.File); is {
-		info, err := f.Stat()
-		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
-	if mode == "always" || mode == "auto" && terminal {
+	if mode == "always" || mode == "auto" && isTerminal(w) {
 		m.w = w
 	}
 	return m

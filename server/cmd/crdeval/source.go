@@ -337,8 +337,11 @@ func (r reader) files(name string) (files []string, err error) {
 		case err != nil:
 			return err
 		case path == name:
+			r.env.open(path)
 		case e.IsDir() && (!r.recursive || e.Name()[0] == '.'):
 			return fs.SkipDir
+		case e.IsDir():
+			r.env.open(path)
 		case e.Type()&^fs.ModeSymlink == 0 && manifests.IsFileName(e.Name()):
 			files = append(files, path)
 		}
@@ -358,6 +361,7 @@ const maxFileBytes = 512 << 20
 
 // readFile reads a file, or stdin for "-". Opening and reading a pipe ends when the command is interrupted.
 func readFile(name string, env environment) ([]byte, error) {
+	env.open(name)
 	info, err := os.Stat(name)
 	if name != "-" && err == nil && info.Mode().IsRegular() {
 		return readAll(name, nil, info.Size())

@@ -19,6 +19,7 @@ type testCommand struct {
 	Coverage  bool     `help:"Also print the rules of the CRDs that were never evaluated, never failed or never passed. With text and json."`
 	Recursive bool     `short:"R" help:"Include subdirectories of directories."`
 	Verbose   bool     `short:"v" help:"With text output, also list the tests that passed and the files without suites."`
+	watchFlags
 	serviceFlags
 
 	names *regexp.Regexp
@@ -42,6 +43,9 @@ func (c *testCommand) Validate() (err error) {
 	if isStdinTwice(c.Files) {
 		return errStdinTwice
 	}
+	if c.readsStdin(c.Files) {
+		return errWatchStdin
+	}
 	if c.Coverage && c.Output != "text" && c.Output != "json" {
 		return errors.New("--coverage needs -o text or json")
 	}
@@ -51,9 +55,14 @@ func (c *testCommand) Validate() (err error) {
 	return c.validate()
 }
 
-// Run runs the suites of all files.
+// Run runs the suites of all files, with --watch again after changes.
 func (c *testCommand) Run(ctx context.Context, env environment) error {
-	run := &testRun{command: c, evaluators: evaluators{flags: &c.serviceFlags}}
+	return c.repeat(ctx, env, func(env environment) error { return c.run(ctx, env) })
+}
+
+// run runs the suites of all files once.
+func (c *testCommand) run(ctx context.Context, env environment) error {
+	run := &testRun{command: c, evaluators: evaluators{flags: &c.serviceFlags, opened: env.open}}
 	if c.Coverage {
 		run.evaluators.coverage = &coverage{rules: map[ruleKey]*ruleCount{}}
 	}

@@ -19,6 +19,7 @@ type evaluators struct {
 	flags    *serviceFlags
 	kept     map[string]*suiteEvaluator
 	coverage *coverage // nil: rules are not traced
+	opened   func(file string)
 }
 
 // maxEvaluators bounds the services that are kept between suites.
@@ -42,6 +43,7 @@ func (e *evaluators) close() {
 func (e *evaluators) open(ctx context.Context, files []suite.CRDs) (suite.Evaluator, error) {
 	var key string
 	for _, f := range files {
+		e.opened(f.File)
 		key += f.File + "\x00" + string(f.Text) + "\x00"
 	}
 	if known := e.kept[key]; known != nil {
