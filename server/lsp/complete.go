@@ -108,7 +108,7 @@ func placeOf(text []byte, root *node, offset int) (place, bool) {
 		return at, true
 	case n.kind == scalar && offset >= n.begin:
 		at.value, at.begin, at.end = n, n.begin, n.end
-		return at, n.parent != nil || ownLine(text, n.begin) || true
+		return at, true
 	}
 	leaf := n.last(offset)
 	if leaf.kind == empty && leaf.parent != nil && !bytes.Contains(text[leaf.keyEnd:offset], []byte{'\n'}) {
@@ -118,7 +118,6 @@ func placeOf(text []byte, root *node, offset int) (place, bool) {
 		at.value, at.space = leaf, offset > 0 && text[offset-1] == ':'
 		if leaf.index >= 0 {
 			at.container = leaf
-			return at, true
 		}
 		return at, true
 	}
@@ -178,19 +177,17 @@ func (s *server) typeItems(text []byte, root *node, field string, at *place) (it
 	apiVersion, kind := root.child("apiVersion").scalarText(text), root.child("kind").scalarText(text)
 	seen := map[string]bool{}
 	all := s.workspace.all()
-	known := func(key string) bool { // of the other field
-		return slices.ContainsFunc(all, func(c *crdSource) bool { return c.kind == kind || c.group == key })
-	}
+	group, _, _ := strings.Cut(apiVersion, "/")
+	has := func(fits func(*crdSource) bool) bool { return slices.ContainsFunc(all, fits) }
+	byKind := field == "apiVersion" && has(func(c *crdSource) bool { return c.kind == kind })
+	byGroup := field == "kind" && has(func(c *crdSource) bool { return c.group == group })
 	for _, c := range all {
 		for _, v := range c.versions {
 			value, other := c.group+"/"+v.Name, c.kind
 			if field == "kind" {
 				value, other = c.kind, c.group+"/"+v.Name
 			}
-			group, _, _ := strings.Cut(apiVersion, "/")
-			if !v.Served || seen[value] ||
-				field == "apiVersion" && kind != "" && known("") && c.kind != kind ||
-				field == "kind" && apiVersion != "" && known(group) && c.group != group {
+			if !v.Served || seen[value] || byKind && c.kind != kind || byGroup && c.group != group {
 				continue
 			}
 			seen[value] = true

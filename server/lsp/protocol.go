@@ -1,7 +1,5 @@
 package lsp
 
-import "encoding/json"
-
 // The parts of the Language Server Protocol 3.17 that the server uses, with the names of the specification.
 
 type (
@@ -74,7 +72,6 @@ type (
 		} `json:"context"`
 	}
 	initializeParams struct {
-		ProcessID        *int               `json:"processId"`
 		RootURI          string             `json:"rootUri"`
 		RootPath         string             `json:"rootPath"`
 		WorkspaceFolders []textDocument     `json:"workspaceFolders"`
@@ -91,9 +88,6 @@ type (
 				RelatedInformation bool `json:"relatedInformation"`
 				VersionSupport     bool `json:"versionSupport"`
 			} `json:"publishDiagnostics"`
-			CodeAction struct {
-				CodeActionLiteralSupport json.RawMessage `json:"codeActionLiteralSupport"`
-			} `json:"codeAction"`
 		} `json:"textDocument"`
 	}
 	publishDiagnosticsParams struct {

@@ -227,7 +227,7 @@ func (s *server) notified(ctx context.Context, method string, params json.RawMes
 		if err := json.Unmarshal(params, &p); err != nil {
 			return err
 		}
-		return s.changeText(ctx, method, &p)
+		return s.changeText(method, &p)
 	case "workspace/didChangeWatchedFiles":
 		var p watchedFilesParams
 		if err := json.Unmarshal(params, &p); err != nil {
@@ -261,7 +261,7 @@ func (s *server) register(ctx context.Context) {
 }
 
 // changeText updates an open document.
-func (s *server) changeText(_ context.Context, method string, p *documentParams) error {
+func (s *server) changeText(method string, p *documentParams) error {
 	uri := p.TextDocument.URI
 	s.mu.Lock()
 	f := s.open[uri]
