@@ -124,9 +124,8 @@ class Runner:
         writes = [self._write(item) for item in step.get("items", [])] * step.get("repeat", 1)
         options = evaluation_pb2.EvaluationOptions()
         if "fieldValidation" in step.get("options", {}):
-            options.field_validation = evaluation_pb2.FieldValidation.Value(
-                f"FIELD_VALIDATION_{step['options']['fieldValidation']}"
-            )
+            name = f"FIELD_VALIDATION_{step['options']['fieldValidation']}"
+            options = evaluation_pb2.EvaluationOptions(field_validation=name)
         if "itemTimeoutNs" in step.get("options", {}):
             options.item_timeout.CopyFrom(duration_pb2.Duration(nanos=step["options"]["itemTimeoutNs"]))
         group = step.get("group")
@@ -152,7 +151,7 @@ class Runner:
         if call == "list":
             return {"crds": [c.name for c in client.list_crds(timeout=timeout) if c.group == group]}
         if call == "watch":
-            events = []
+            events: list[str] = []
             for event in client.watch():
                 if event.crd is None:
                     return {"events": [*events, event.type]}
