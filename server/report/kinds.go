@@ -11,6 +11,8 @@ const (
 	Warning          = "Warning"
 	NotChecked       = "NotChecked"
 	TestFailed       = "TestFailed"
+	CRDChange        = "CRDChange"
+	ReplayedObject   = "ReplayedObject"
 	InternalError    = "InternalError"
 )
 
@@ -52,6 +54,11 @@ var kinds = []kind{
 	{Warning, "The API server returns a warning.", "The write is allowed. kubectl prints the warning."},
 	{TestFailed, "A test of a CRD fails.",
 		"The answer of the API server differs from the expected one. Correct the CRD or the test."},
+	{CRDChange, "A change of a CRD is breaking, or needs care.",
+		"The message names whom the change affects: stored objects, clients that write, or clients that read. Use " +
+			"`--fail-on` to choose which changes are errors."},
+	{ReplayedObject, "An object has another result under the new CRD.",
+		"The object is rejected by the new CRD, or is pruned, defaulted or converted differently. The message has the result."},
 	{NotChecked, "A document could not be checked.",
 		"The file is unreadable, or no CRD of the object is known. Use `--crds` to name the CRDs, `--skip-other-kinds` to " +
 			"skip objects without a CRD, and `--exclude` to skip files."},

@@ -133,6 +133,8 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		return err
 	}
 	reports = append(reports, a.register(ctx, slices.Concat(in.crds, rules, in.rules))...)
+	meter := newMeter(c.Progress, env.stderr, len(in.writes))
+	env.stdout = meter.above(env.stdout)
 	out := c.printer(ctx, env, a)
 	total := tally{skipped: map[string]int{}}
 	for _, j := range reports {
@@ -142,7 +144,6 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 			}
 		}
 	}
-	meter := newMeter(c.Progress, env.stderr, len(in.writes))
 	err = a.run(ctx, in.writes, func(o *outcome) error {
 		total.object(o)
 		meter.step(total.objects.rejected, total.objects.errors)

@@ -162,6 +162,7 @@ func TestSARIFIsValid(t *testing.T) {
 		"check --skip-other-kinds -R .",
 		"check again.yaml buoys.yaml rejected.yaml buoys.yaml absent.yaml",
 		"admit --crds absent.yaml host.yaml", "check --kubernetes-minor 3 buoys.yaml", "test suites",
+		"diff old.yaml new.yaml --objects objects.yaml", "convert --check convert-lossy.yaml --crds convert-crd.yaml -n 100",
 	} {
 		check(args)
 	}

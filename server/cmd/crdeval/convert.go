@@ -25,7 +25,7 @@ type convertCommand struct {
 	inputFlags
 	lawFlags
 
-	Output string `short:"o" default:"" enum:",yaml,json,text" help:"yaml (default): the objects as YAML documents; json: one object per line. With --check: text (default), or json: one line per CRD."`
+	Output string `short:"o" default:"" enum:",yaml,json,text,junit,sarif,github" help:"yaml (default): the objects as YAML documents; json: one object per line. With --check: text (default); json: one line per CRD; junit, sarif, github: reports for CI systems."`
 	serviceFlags
 }
 
@@ -50,8 +50,8 @@ func (c *convertCommand) Validate() error {
 		return errors.New("missing flag: --to=VERSION")
 	case strings.Contains(c.To, "/"):
 		return fmt.Errorf("--to is %q: use the version without its group: %s", c.To, versionOf(c.To))
-	case c.Output == "text":
-		return errors.New("-o text needs --check")
+	case slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output):
+		return fmt.Errorf("-o %s needs --check", c.Output)
 	case isStdinTwice(c.Files, c.CRDs):
 		return errStdinTwice
 	}

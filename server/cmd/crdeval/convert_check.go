@@ -15,6 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 // lawFlags say how --check tests the laws.
@@ -33,7 +34,7 @@ func (c *convertCommand) validateCheck() error {
 	case c.Server != "":
 		return errors.New("--check cannot be used with --server")
 	case c.Output == "yaml":
-		return errors.New("--check needs -o text or json")
+		return errors.New("--check does not print objects: use -o text, json, junit, sarif or github")
 	case c.Objects < 1 || c.Objects > maxLawObjects:
 		return fmt.Errorf("-n is %d: it must be from 1 to %d", c.Objects, maxLawObjects)
 	case isStdinTwice([]string{c.Check}, c.CRDs):
@@ -148,6 +149,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		}
 	}
 	failed, broken := 0, false
+	out := report.New(env.stdout, c.Output, program("convert"))
 	for _, s := range rules {
 		r := &rulesReport{location: s.location, Line: s.Line(), Name: s.CRD, source: s}
 		switch crd := local.local.crds[r.Name]; {
@@ -167,18 +169,26 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 			failed++
 		}
 		broken = broken || !r.Accepted
-		if c.Output == "json" {
+		switch {
+		case c.Output == "json":
 			err = json.NewEncoder(env.stdout).Encode(r)
-		} else {
+		case out != nil:
+			err = out.Add(r.result())
+		default:
 			err = r.print(env.stdout)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	if out != nil {
+		if err := out.Close(&report.Run{Counts: "conversion rules of " + counted(len(rules), "CRD"), Errors: failed}); err != nil {
+			return err
+		}
+	}
 	switch {
 	case failed > 0:
-		return errors.New(counted(failed, "document") + " could not be checked")
+		return incompleteError(counted(failed, "document") + " could not be checked")
 	case broken:
 		return errRejected
 	}
@@ -231,6 +241,29 @@ func (r *rulesReport) take(report *engine.ConversionReport) {
 	for _, c := range report.Coverage {
 		r.Coverage = append(r.Coverage, coverageLine{c.Between[0], c.Between[1], c.Carried, c.Read, c.Stashed, c.Dropped})
 	}
+}
+
+// result returns the result for reports of CI systems.
+func (r *rulesReport) result() *report.Result {
+	of := &report.Result{File: r.File, Line: r.Line, Name: r.Name, Class: report.ConversionRules, Error: r.Error,
+		Failed: !r.Accepted, Message: "the conversion rules of " + r.Name + " are rejected", Reason: "Invalid"}
+	add := func(line, column int, kind, pointer, text string) {
+		of.Problems = append(of.Problems, report.Problem{File: r.File, Line: cmp.Or(line, r.Line), Column: column,
+			Level: report.LevelError, Kind: kind, Document: r.Name, Text: text, Pointer: pointer})
+	}
+	if r.Error != "" {
+		add(r.Line, 0, report.NotChecked, "", r.Error)
+	}
+	for _, v := range r.Violations {
+		add(v.Line, v.Column, report.ConversionRules, v.Pointer, v.Field+": "+v.Message)
+	}
+	for i := range r.Laws {
+		if l := &r.Laws[i]; l.Counterexample != nil && !l.Excepted {
+			add(r.Line, 0, report.ConversionRules, "", fmt.Sprintf("the law %q does not hold from %s to %s. %s Object: %s",
+				l.Law, l.From, l.To, l.Counterexample.Text, l.Counterexample.Object))
+		}
+	}
+	return of
 }
 
 // print prints the report as text.

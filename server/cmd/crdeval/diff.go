@@ -8,12 +8,13 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 type diffCommand struct {
 	Files    []string `arg:"" name:"file" help:"OLD and NEW: files or directories with CRDs; - for stdin. With --server, only NEW."`
 	Objects  []string `help:"File or directory with objects to replay under both CRDs." placeholder:"FILE" sep:"none"`
-	Output   string   `short:"o" default:"text" enum:"text,json" help:"text, or json: a line for each CRD."`
+	Output   string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each CRD; junit: a test case for each CRD; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
 	FailOn   string   `default:"breaking" enum:"breaking,care,never" help:"Exit with 1 for changes of this class or worse: breaking, care, never."`
 	Partial  bool     `help:"NEW has only some of the CRDs. Default: CRDs that NEW lacks count as deleted, which is breaking."`
 	Show     string   `default:"compatible" enum:"breaking,care,compatible" help:"With text output, print changes of this class or worse: breaking, care, compatible."`
@@ -56,10 +57,14 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 		return err
 	}
 	worst, failed := compatible, 0
+	out := report.New(env.stdout, c.Output, program("diff"))
 	for _, d := range compared {
-		if c.Output == "json" {
+		switch {
+		case c.Output == "json":
 			err = json.NewEncoder(env.stdout).Encode(d)
-		} else {
+		case out != nil:
+			err = out.Add(d.result(c.FailOn))
+		default:
 			err = d.print(env.stdout, classOf(c.Show))
 		}
 		if err != nil {
@@ -75,9 +80,14 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 		}
 		worst = max(worst, d.worst())
 	}
+	if out != nil {
+		if err := out.Close(&report.Run{Counts: counted(len(compared), "CRD") + ": " + classNames[worst], Errors: failed}); err != nil {
+			return err
+		}
+	}
 	switch {
 	case failed > 0:
-		return errors.New(counted(failed, "document") + " could not be compared")
+		return incompleteError(counted(failed, "document") + " could not be compared")
 	case c.FailOn != "never" && worst >= classOf(c.FailOn):
 		return errRejected
 	}

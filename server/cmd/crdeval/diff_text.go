@@ -99,10 +99,15 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 	}
 }
 
-// positionText returns the position of a change: in OLD if something was removed, else in NEW.
-func (d *difference) positionText(c *crdevalv1.CrdChange) string {
+// isRemoval reports whether a change removes something from OLD. Its position is in OLD.
+func (d *difference) isRemoval(c *crdevalv1.CrdChange) bool {
 	removed := c.GetNewValue() == nil && (c.GetOldValue() != nil || strings.HasSuffix(c.GetKind(), "Removed"))
-	if removed && c.GetOldPosition() != nil {
+	return removed && c.GetOldPosition() != nil && d.old != nil
+}
+
+// positionText returns the position of a change.
+func (d *difference) positionText(c *crdevalv1.CrdChange) string {
+	if d.isRemoval(c) {
 		return positionText(d.old.File, c.GetOldPosition())
 	}
 	return positionText(d.new.File, c.GetNewPosition())

@@ -144,6 +144,11 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(program, err))
 		return exitError
 	}
+	if outputOf(command) == "text" && colored(out.Writer, os.Getenv) {
+		colors := &colorWriter{w: out.Writer}
+		out.Writer = colors
+		defer colors.flush()
+	}
 	if command.Selected().Name != "serve" { // serve sets its own pace
 		pacing, stop := context.WithCancel(ctx)
 		defer stop()
@@ -175,17 +180,22 @@ func (w *countingWriter) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// reportFailure prints the error that ended a command, if its output is a report without it.
-func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
-	if ctx == nil || ctx.Selected() == nil || errors.As(err, new(incompleteError)) {
-		return
-	}
-	format := ""
+// outputOf returns the value of --output, or "" if the command has no such flag.
+func outputOf(ctx *kong.Context) (format string) {
 	for _, flag := range ctx.Flags() {
 		if flag.Name == "output" {
 			format, _ = ctx.FlagValue(flag).(string)
 		}
 	}
+	return format
+}
+
+// reportFailure prints the error that ended a command, if its output is a report without it.
+func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
+	if ctx == nil || ctx.Selected() == nil || errors.As(err, new(incompleteError)) {
+		return
+	}
+	format := outputOf(ctx)
 	p := report.New(out, format, program(ctx.Selected().Name))
 	if p != nil && (out.n == 0 || format == "github") { // else the report is complete
 		_ = p.Close(&report.Run{Failure: err})

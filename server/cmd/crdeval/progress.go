@@ -3,14 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 )
 
-// meter prints the progress of a long run on a line of a terminal, and removes the line at the end.
+// meter prints the progress of a long run: on a terminal on one line that it removes at the end, elsewhere on several
+// lines.
 type meter struct {
 	w         io.Writer // nil: prints nothing
 	all, done int
 	next      time.Time
+	terminal  bool
 	printed   bool
 }
 
@@ -19,10 +22,25 @@ const progressDelay, progressInterval = 2 * time.Second, 500 * time.Millisecond
 
 func newMeter(mode string, w io.Writer, all int) *meter {
 	m := &meter{all: all, next: time.Now().Add(progressDelay)}
-	if mode == "always" || mode == "auto" && isTerminal(w) {
+	m.terminal = isTerminal(w) && os.Getenv("TERM") != "dumb"
+	if mode == "always" || mode == "auto" && m.terminal {
 		m.w = w
 	}
 	return m
+}
+
+// above returns a writer that removes the line before it writes, because both can be the same terminal.
+func (m *meter) above(w io.Writer) io.Writer { return aboveMeter{m, w} }
+
+type aboveMeter struct {
+	*meter
+	w io.Writer
+}
+
+// Write implements io.Writer.
+func (a aboveMeter) Write(text []byte) (int, error) {
+	a.end()
+	return a.w.Write(text)
 }
 
 // step counts an object.
@@ -38,12 +56,19 @@ func (m *meter) update(line func() string) {
 	if m.w == nil || time.Now().Before(m.next) {
 		return
 	}
-	m.next, m.printed = time.Now().Add(progressInterval), true
-	fmt.Fprintf(m.w, "\r%s", line())
+	m.next = time.Now().Add(progressInterval)
+	if !m.terminal {
+		fmt.Fprintln(m.w, line())
+		return
+	}
+	m.printed = true
+	fmt.Fprintf(m.w, "\r%s\033[K", line())
 }
 
+// end removes the line.
 func (m *meter) end() {
 	if m.printed {
+		m.printed = false
 		fmt.Fprint(m.w, "\r\033[K")
 	}
 }

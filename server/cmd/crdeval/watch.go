@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,19 +63,6 @@ func (w *watchFlags) repeat(ctx context.Context, env environment, once func(envi
 			return err
 		}
 	}
-}
-
-// isTerminal reports whether an output is a terminal.
-func isTerminal(w io.Writer) bool {
-	if counting, is := w.(*countingWriter); is {
-		w = counting.Writer
-	}
-	f, is := w.(*os.File)
-	if !is {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // watchedFiles are the files that a run reads. Their directories are watched, because editors replace files, and because
