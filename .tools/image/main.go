@@ -34,9 +34,14 @@ func main() {
 	commit := flag.String("commit", "", "commit of crdeval")
 	created := flag.Int64("created", 0, "time of the commit, in seconds since 1970")
 	output := flag.String("output", "crdeval-image.tar", "file to write")
+	sbom := flag.String("sbom", "", "write only the SBOM of the binary to this file")
 	flag.Parse()
 	b := builder{version: *version, commit: *commit, created: time.Unix(*created, 0).UTC()}
-	if err := b.write(*output, flag.Args()); err != nil {
+	write := func() error { return b.write(*output, flag.Args()) }
+	if *sbom != "" {
+		write = func() error { return writeSBOM(flag.Arg(0), *version, *sbom) }
+	}
+	if err := write(); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
@@ -93,6 +98,19 @@ func (b builder) write(output string, binaries []string) error {
 		single[tag] = image
 	}
 	return b.archive(output, index, single)
+}
+
+// writeSBOM writes the SBOM of a binary.
+func writeSBOM(binary, version, output string) error {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return err
+	}
+	bom, err := billOfMaterials(info, version)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(output, bom, 0o644)
 }
 
 func platformOf(info *debug.BuildInfo) (p v1.Platform) {
