@@ -41,7 +41,8 @@ var rank = map[string]int{
 	"engine/internal/admission":  9,
 	"engine":                     11,
 	"engine/suite":               12,
-	"engine/crdevaltest":         13,
+	"engine/mutation":            13,
+	"engine/crdevaltest":         14,
 
 	"engine/internal/rule/celenv":    2,
 	"engine/internal/rule/celparse":  1,

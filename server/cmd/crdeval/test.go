@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/server/report"
 )
@@ -20,6 +21,7 @@ type testCommand struct {
 	Recursive bool     `short:"R" help:"Include subdirectories of directories."`
 	Verbose   bool     `short:"v" help:"With text output, also list the tests that passed and the files without suites."`
 	watchFlags
+	mutateFlags
 	serviceFlags
 
 	names *regexp.Regexp
@@ -36,7 +38,7 @@ func (*testCommand) Help() string {
 
 docs/testing.md describes all fields. Suites in the format of OpenShift's projects (onCreate and onUpdate) run too. With --server, the given CRDs take precedence over registered ones, for this run only.
 
-Exit code 0: all tests pass. Exit code 1: a test fails. Exit code 2: a suite has errors, or a test could not be evaluated, or the usage is wrong. All suites run, even after errors.`
+Exit code 0: all tests pass. Exit code 1: a test fails, or the score of mutants is less than --min-score. Exit code 2: a suite has errors, or a test could not be evaluated, or the usage is wrong. All suites run, even after errors.`
 }
 
 func (c *testCommand) Validate() (err error) {
@@ -52,7 +54,10 @@ func (c *testCommand) Validate() (err error) {
 	if c.names, err = regexp.Compile(c.Names); err != nil {
 		return fmt.Errorf("--run: %w", err)
 	}
-	return c.validate()
+	if err := c.mutateFlags.validate(c); err != nil {
+		return err
+	}
+	return c.serviceFlags.validate()
 }
 
 // Run runs the suites of all files, with --watch again after changes.
@@ -96,12 +101,20 @@ func (c *testCommand) run(ctx context.Context, env environment) error {
 		}
 		run.fail(&suite.Error{File: c.Files[0], Message: what})
 	}
+	if c.Mutate && len(run.kept) > 0 {
+		if err := run.mutate(ctx, env); err != nil {
+			return err
+		}
+	}
 	if err := run.out.close(run); err != nil {
 		return err
 	}
 	switch {
 	case run.invalid+run.total.Errors > 0:
 		return incompleteError(counted(run.invalid+run.total.Errors, "error") + ": not all suites and tests ran")
+	case run.lowScore() != "":
+		fmt.Fprintln(env.stderr, "crdeval: "+run.lowScore())
+		return errRejected
 	case run.total.Failed > 0:
 		return errRejected
 	}
@@ -124,6 +137,8 @@ type testRun struct {
 	suites     int
 	invalid    int // errors in suites
 	total      suite.Summary
+	kept       []*suite.Suite   // for mutants
+	mutants    *mutation.Report // nil without --mutate
 }
 
 // file runs the suites of a file. The error ends the run.
@@ -160,6 +175,9 @@ func (r *testRun) file(ctx context.Context, name string, ofDirectory bool, env e
 			r.fail(failed)
 		}
 		r.evaluators.trim()
+		if r.command.Mutate {
+			r.kept = append(r.kept, s)
+		}
 	}
 	return nil
 }

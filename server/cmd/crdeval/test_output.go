@@ -64,11 +64,15 @@ func (p *testText) close(r *testRun) error {
 	if c := r.evaluators.coverage; c != nil && len(c.rules) > 0 {
 		p.print("%s", c.text())
 	}
+	if r.mutants != nil {
+		p.print("%s", strings.TrimSuffix(r.mutants.Text(p.verbose), "\n"))
+	}
 	p.print("%s", r.counts())
 	return nil
 }
 
-// testJSON prints a line for each test, for each error in a suite, and for the coverage of each version of a CRD.
+// testJSON prints a line for each test, for each error in a suite, for the coverage of each version of a CRD, and for
+// each mutant.
 type testJSON struct{ w io.Writer }
 
 func (p *testJSON) result(r *suite.Result) { _ = json.NewEncoder(p.w).Encode(r) }
@@ -86,6 +90,9 @@ func (p *testJSON) close(r *testRun) error {
 				return err
 			}
 		}
+	}
+	if r.mutants != nil {
+		return mutantsJSON(p.w, r.mutants)
 	}
 	return nil
 }

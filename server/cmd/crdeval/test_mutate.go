@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/mutation"
+)
+
+// mutateFlags are the flags of mutation testing.
+type mutateFlags struct {
+	Mutate      bool          `help:"Also change rules and bounds of the CRDs, one at a time, and list the changes with which all tests pass. With text and json."`
+	MutateSeed  uint64        `help:"Seed of the selected mutants and the generated objects. Needs --mutate." placeholder:"N"`
+	MutateLimit int           `help:"Run at most N mutants, chosen at random. Default: all. Needs --mutate." placeholder:"N"`
+	MutateTime  time.Duration `help:"Stop after this time. The remaining mutants are reported as not run. Default: no limit. Needs --mutate." placeholder:"DURATION"`
+	MutateTries int           `default:"1000" help:"Evaluate at most N objects to tell a mutant from the CRD. Needs --mutate." placeholder:"N"`
+	MinScore    float64       `help:"Fail if less than this percentage of the mutants is killed. Needs --mutate." placeholder:"PERCENT"`
+	Summary     string        `help:"Append a summary of the mutants in Markdown to this file, for example to \"$GITHUB_STEP_SUMMARY\". Needs --mutate." placeholder:"FILE"`
+}
+
+func (f *mutateFlags) validate(c *testCommand) error {
+	switch {
+	case !f.Mutate && (f.MutateSeed != 0 || f.MutateLimit != 0 || f.MutateTime != 0 || f.MinScore != 0 || f.Summary != ""):
+		return errors.New("--mutate-seed, --mutate-limit, --mutate-time, --min-score and --summary need --mutate")
+	case !f.Mutate:
+		return nil
+	case c.Output != "text" && c.Output != "json":
+		return errors.New("--mutate needs -o text or json")
+	case c.Server != "":
+		return errors.New("--mutate cannot be used with --server: mutants run in this process")
+	case f.MutateLimit < 0 || f.MutateTime < 0 || f.MutateTries < 1:
+		return errors.New("--mutate-limit and --mutate-time must not be negative, --mutate-tries must be at least 1")
+	case f.MinScore < 0 || f.MinScore > 100:
+		return fmt.Errorf("--min-score is %g: it must be from 0 to 100", f.MinScore)
+	}
+	return nil
+}
+
+// mutate runs the mutants of the CRDs of all suites.
+func (r *testRun) mutate(ctx context.Context, env environment) error {
+	c := r.command
+	var progress *meter
+	report, err := mutation.Run(ctx, r.kept, c.CRDs, mutation.Options{
+		Engine: engine.Options{KubernetesMinor: c.KubernetesMinor}, Seed: c.MutateSeed, Limit: c.MutateLimit,
+		Time: c.MutateTime, Tries: c.MutateTries,
+		Progress: func(done, all int) {
+			if progress == nil {
+				progress = newMeter("auto", env.stderr, all)
+			}
+			progress.update(func() string { return fmt.Sprintf("%d of %d mutants", done, all) })
+		}})
+	if progress != nil {
+		progress.end()
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	if err != nil {
+		return err
+	}
+	r.mutants = report
+	if c.Summary == "" {
+		return nil
+	}
+	file, err := os.OpenFile(c.Summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fmt.Errorf("--summary: %w", err)
+	}
+	_, err = file.Write(printable([]byte(report.Markdown())))
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// lowScore returns the message for a score that is too low, "" otherwise.
+func (r *testRun) lowScore() string {
+	if r.mutants == nil || r.mutants.Score.Percent() >= r.command.MinScore {
+		return ""
+	}
+	return fmt.Sprintf("the mutation score is %.1f%%, less than --min-score %g", r.mutants.Score.Percent(), r.command.MinScore)
+}
+
+// mutantsJSON prints a line for each mutant, and one for the score.
+func mutantsJSON(w io.Writer, report *mutation.Report) error {
+	encoder := json.NewEncoder(w)
+	for _, m := range report.Mutants {
+		if err := encoder.Encode(map[string]any{"mutant": m}); err != nil {
+			return err
+		}
+	}
+	return encoder.Encode(map[string]any{"mutation": struct {
+		mutation.Score
+		Percent float64 `json:"percent"`
+		Tests   int     `json:"tests"`
+		Unused  int     `json:"unusedTests"`
+	}{report.Score, report.Score.Percent(), report.Tests, report.Unused}})
+}
