@@ -27,6 +27,8 @@ type version struct {
 	name   string
 	schema *schemaNode
 	nodes  int
+
+	subresources map[string]any
 }
 
 // schemaNode is a schema in a version.
@@ -73,6 +75,7 @@ func newCRD(file string, d *engine.Definition) (*crd, error) {
 			continue
 		}
 		v := &version{name: name}
+		v.subresources, _ = fields["subresources"].(map[string]any)
 		v.schema = v.read(props, "", "")
 		c.versions = append(c.versions, v)
 	}
@@ -110,6 +113,12 @@ func (v *version) read(keys map[string]any, pointer, field string) *schemaNode {
 		n.branches = append(n.branches, not)
 	}
 	return n
+}
+
+// hasStatus reports whether a version has the subresource status.
+func (v *version) hasStatus() bool {
+	_, ok := v.subresources["status"]
+	return ok
 }
 
 // children returns the schemas below the schema, in a fixed order.
