@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/crdevaltest"
+	"github.com/crdeval/crdeval/engine/mutation"
 )
 
 // Case is a case of the table of failing tests.
@@ -27,6 +28,8 @@ var failing = map[string]struct {
 		"testdata/failing.yaml:3: expected allowed\n" +
 			"got rejected: CronTab.stable.example.com \"test\" is invalid: spec.image: Required value\n" +
 			"violation: testdata/failing.yaml:7: spec.image: Required value"},
+	"score": {func(t *testing.T) { crdevaltest.Mutate(t, "testdata/suite.yaml", 100, mutation.Options{}) },
+		"less than 100%"},
 	"no suite":   {func(t *testing.T) { crdevaltest.Run(t, crds) }, "has no suite"},
 	"no file":    {func(t *testing.T) { crdevaltest.Run(t, "testdata/missing.yaml") }, "no such file"},
 	"no CRD":     {func(t *testing.T) { crdevaltest.Load(t, "testdata/missing.yaml") }, "no such file"},

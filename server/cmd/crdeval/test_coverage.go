@@ -7,12 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/mutation"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
-// coverage counts the outcomes of the rules of all CRDs of a run. A nil coverage counts nothing.
+// coverage counts the outcomes of the rules of all CRDs of a run, and the uses of their schemas. A nil coverage counts
+// nothing.
 type coverage struct {
 	rules   map[ruleKey]*ruleCount
+	schemas mutation.Coverage
 	omitted int // traces
 }
 
@@ -75,9 +78,11 @@ type versionCoverage struct {
 	CRD     string       `json:"crd"`
 	Version string       `json:"version"`
 	Rules   []*ruleCount `json:"rules"`
+	// Schema are the defaults, enum values and branches of anyOf and oneOf.
+	Schema []*mutation.Use `json:"schema"`
 }
 
-// versions returns the coverage of each version with rules.
+// versions returns the coverage of each version with rules, defaults, enum values or branches.
 func (c *coverage) versions() (all []*versionCoverage) {
 	keys := slices.SortedFunc(maps.Keys(c.rules), func(a, b ruleKey) int {
 		return cmp.Or(cmp.Compare(a.crd, b.crd), cmp.Compare(a.version, b.version),
@@ -91,6 +96,17 @@ func (c *coverage) versions() (all []*versionCoverage) {
 		}
 		all[last].Rules = append(all[last].Rules, c.rules[key])
 	}
+	for _, of := range c.schemas.Versions {
+		at := slices.IndexFunc(all, func(v *versionCoverage) bool { return v.CRD == of.CRD && v.Version == of.Version })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &versionCoverage{CRD: of.CRD, Version: of.Version, Rules: []*ruleCount{}})
+		}
+		all[at].Schema = of.Uses
+	}
+	slices.SortStableFunc(all, func(a, b *versionCoverage) int {
+		return cmp.Or(cmp.Compare(a.CRD, b.CRD), cmp.Compare(a.Version, b.Version))
+	})
 	return all
 }
 
@@ -107,6 +123,29 @@ func (n *ruleCount) missing() string {
 	return ""
 }
 
+// schemaLines returns a line with the uses of a schema, and a line for each part that was never used.
+func schemaLines(v *versionCoverage) (lines []string) {
+	total, used := map[string]int{}, map[string]int{}
+	for _, u := range v.Schema {
+		kind := u.Kind
+		if kind == "anyOf" || kind == "oneOf" {
+			kind = "branch"
+		}
+		if total[kind]++; u.Count > 0 {
+			used[kind]++
+			continue
+		}
+		line := fmt.Sprintf("  %s: %s", u.SchemaPointer, u.Missing())
+		if u.Value != "" {
+			line += ": " + u.Value
+		}
+		lines = append(lines, line)
+	}
+	head := fmt.Sprintf("coverage of %s %s: %d of %d defaults applied, %d of %d enum values used, %d of %d branches of anyOf and oneOf reached",
+		v.CRD, v.Version, used["default"], total["default"], used["enum"], total["enum"], used["branch"], total["branch"])
+	return append([]string{head}, lines...)
+}
+
 // text returns a line for each version, and a line for each rule that lacks an outcome.
 func (c *coverage) text() string {
 	var lines []string
@@ -119,10 +158,15 @@ func (c *coverage) text() string {
 				rules = append(rules, fmt.Sprintf("  %s: %s: %s", n.SchemaPointer, missing, strings.Join(strings.Fields(n.Rule), " ")))
 			}
 		}
-		lines = append(lines, fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
-			v.CRD, v.Version, counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
-			counts["never passed"]))
+		if len(v.Rules) > 0 {
+			lines = append(lines, fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
+				v.CRD, v.Version, counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
+				counts["never passed"]))
+		}
 		lines = append(lines, rules...)
+		if len(v.Schema) > 0 {
+			lines = append(lines, schemaLines(v)...)
+		}
 	}
 	if c.omitted > 0 {
 		lines = append(lines, fmt.Sprintf("coverage: %s of rules were not counted: too many values in an object",

@@ -61,7 +61,7 @@ func (r *testRun) counts() string {
 }
 
 func (p *testText) close(r *testRun) error {
-	if c := r.evaluators.coverage; c != nil && len(c.rules) > 0 {
+	if c := r.evaluators.coverage; c != nil && len(c.versions()) > 0 {
 		p.print("%s", c.text())
 	}
 	if r.mutants != nil {

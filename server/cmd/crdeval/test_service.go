@@ -9,6 +9,7 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/manifests"
@@ -53,9 +54,15 @@ func (e *evaluators) open(ctx context.Context, files []suite.CRDs) (suite.Evalua
 	if err != nil {
 		return nil, err
 	}
-	of := &suiteEvaluator{service: s, names: map[groupKind]string{}, coverage: e.coverage}
+	of := &suiteEvaluator{service: s, names: map[groupKind]string{}, coverage: e.coverage, schemas: map[groupKind]*mutation.CoverageOf{}}
 	for _, f := range files {
 		if err := of.register(ctx, f); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	if e.coverage != nil {
+		if err := of.cover(ctx, files, engine.Options{KubernetesMinor: e.flags.KubernetesMinor}); err != nil {
 			s.close()
 			return nil, err
 		}
@@ -72,6 +79,21 @@ type suiteEvaluator struct {
 	*service
 	names    map[groupKind]string // of the CRDs of the suite
 	coverage *coverage
+	schemas  map[groupKind]*mutation.CoverageOf // empty without coverage
+}
+
+// cover adds the schemas of the CRDs of files to the coverage.
+func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine.Options) error {
+	definitions, err := suite.Compile(ctx, files, o)
+	if err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		if e.schemas[groupKind{d.Group(), d.Kind()}], err = e.coverage.schemas.Of(d, o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // register registers the CRDs of a file.
@@ -141,6 +163,11 @@ func (e *suiteEvaluator) Admit(
 	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Object: v.GetObject().GetJson(),
 		Violations: violationsOf(v)}
 	a.SetWarnings(v.GetWarnings())
+	if of := e.schemas[groupKind{groupOf(apiVersion), kind}]; of != nil {
+		if err := of.Add(ctx, apiVersion, item, a); err != nil {
+			return nil, fmt.Errorf("coverage: %w", err)
+		}
+	}
 	return a, nil
 }
 
