@@ -326,9 +326,9 @@ func errorMap(err error) map[string]any {
 
 // codeName returns the name of a code as the documentation of gRPC spells it.
 func codeName(c codes.Code) string {
-	for name := range strings.FieldsSeq("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS " +
-		"PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE " +
-		"DATA_LOSS UNAUTHENTICATED") {
+	for name := range strings.FieldsSeq("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND " +
+		"ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED " +
+		"INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED") {
 		var named codes.Code
 		if named.UnmarshalJSON([]byte(`"`+name+`"`)) == nil && named == c {
 			return name
@@ -435,8 +435,8 @@ func anyList(texts []string) []any {
 	return all
 }
 
-// difference returns the path of the first difference between a step's `expect` and its outcome, or "". README.md of the
-// scenarios defines the comparison.
+// difference returns the path of the first difference between a step's `expect` and its outcome, or "". README.md of
+// the scenarios defines the comparison.
 func difference(expected, got any) string {
 	switch want := expected.(type) {
 	case map[string]any:
@@ -478,7 +478,8 @@ func prefixed(prefix, at string) string {
 	return prefix + at
 }
 
-// repeats returns the path of the first difference between a list and the expected elements, repeated to count elements.
+// repeats returns the path of the first difference between a list and the expected elements, repeated to count
+// elements.
 func repeats(expected, got any, count int) string {
 	want, _ := expected.([]any)
 	have, ok := got.([]any)

@@ -2,8 +2,8 @@
 //
 //   node validate.js ADDRESS CRD OBJECT…
 //
-// ADDRESS is HOST:PORT or unix:PATH for gRPC, or a URL for REST. CRDEVAL_TOKEN is the bearer token, if the server needs one.
-// The exit code is 1 if an object is rejected, and 2 after an error.
+// ADDRESS is HOST:PORT or unix:PATH for gRPC, or a URL for REST. CRDEVAL_TOKEN is the bearer token, if the server
+// needs one. The exit code is 1 if an object is rejected, and 2 after an error.
 import { readFile } from "node:fs/promises";
 import { Client, CrdevalError } from "@crdeval/client";
 
@@ -13,7 +13,10 @@ async function main([address, manifest, ...files]: string[]): Promise<number> {
     return 2;
   }
   const token = process.env["CRDEVAL_TOKEN"] ?? "";
-  const client = new Client({ ...(address.includes("://") && !address.startsWith("unix:") ? { url: address } : { address }), token });
+  const client = new Client({
+    ...(address.includes("://") && !address.startsWith("unix:") ? { url: address } : { address }),
+    token,
+  });
   try {
     const [crd] = await client.register([await readFile(manifest)]);
     if (!crd?.accepted) {

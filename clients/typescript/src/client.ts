@@ -2,7 +2,12 @@ import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Client as Stub, type Transport } from "@connectrpc/connect";
 import { EvaluationService, type EvaluationItem } from "./gen/crdeval/v1/evaluation_pb.js";
 import { PresentationService } from "./gen/crdeval/v1/presentation_pb.js";
-import { type Crd, type RegisterCrdsEntry, RegisterCrdsEntrySchema, RegistryService } from "./gen/crdeval/v1/registry_pb.js";
+import {
+  type Crd,
+  type RegisterCrdsEntry,
+  RegisterCrdsEntrySchema,
+  RegistryService,
+} from "./gen/crdeval/v1/registry_pb.js";
 import { ServerService, type ServerLimits } from "./gen/crdeval/v1/server_pb.js";
 import { type DocumentInput, textOf, toDocument, toItem, type Write } from "./document.js";
 import { CrdevalError } from "./error.js";
@@ -42,8 +47,8 @@ interface Request {
 }
 
 /**
- * BaseClient calls a crdeval service for one catalog, over any transport. Calls throw a CrdevalError. Later calls see the
- * registrations of this client, at any replica of the service.
+ * BaseClient calls a crdeval service for one catalog, over any transport. Calls throw a CrdevalError. Later calls see
+ * the registrations of this client, at any replica of the service.
  */
 export class BaseClient {
   /** The generated clients of the API. Their errors are ConnectErrors; CrdevalError.from decodes them. */
@@ -85,8 +90,8 @@ export class BaseClient {
   }
 
   /**
-   * admit runs each write through the whole write path of an API server. `object` is the object that the API server would
-   * return, `storedObject` the object that it would store. Nothing is stored.
+   * admit runs each write through the whole write path of an API server. `object` is the object that the API server
+   * would return, `storedObject` the object that it would store. Nothing is stored.
    */
   admit(items: readonly (DocumentInput | Write)[], o: EvaluationOptions = {}): Promise<Verdict[]> {
     return this.evaluate(items, o, (r, s) => this.evaluation.admit(r, s), toVerdict);
@@ -114,25 +119,37 @@ export class BaseClient {
       throw new RangeError("the version to convert to is empty");
     }
     return this.evaluate(
-      items, o, (r, s) => this.evaluation.convert({ ...r, targetVersion: version }, s), toTransformed,
+      items,
+      o,
+      (r, s) => this.evaluation.convert({ ...r, targetVersion: version }, s),
+      toTransformed,
     );
   }
 
   /** admitStream is admit for any number of writes, in bounded memory. The results have the order of the items. */
   admitStream(items: Source, o: EvaluationOptions = {}): AsyncGenerator<Verdict, void, undefined> {
     return this.stream(
-      items, o, (messages, s) => this.evaluation.admitStream(messages, s), (r, s) => this.evaluation.admit(r, s), {},
+      items,
+      o,
+      (messages, s) => this.evaluation.admitStream(messages, s),
+      (r, s) => this.evaluation.admit(r, s),
+      {},
       toVerdict,
     );
   }
 
   /** readStream is read for any number of objects. */
   readStream(
-    items: Source, o: EvaluationOptions & { version?: string } = {},
+    items: Source,
+    o: EvaluationOptions & { version?: string } = {},
   ): AsyncGenerator<Transformed, void, undefined> {
     return this.stream(
-      items, o, (messages, s) => this.evaluation.readStream(messages, s), (r, s) => this.evaluation.read(r, s),
-      { targetVersion: o.version ?? "" }, toTransformed,
+      items,
+      o,
+      (messages, s) => this.evaluation.readStream(messages, s),
+      (r, s) => this.evaluation.read(r, s),
+      { targetVersion: o.version ?? "" },
+      toTransformed,
     );
   }
 
@@ -201,8 +218,10 @@ export class BaseClient {
   }
 
   private evaluate<R, T>(
-    items: readonly (DocumentInput | Write)[], o: EvaluationOptions,
-    method: (request: Request, s: StubOptions) => Promise<{ results: R[] }>, convert: (result: R) => T,
+    items: readonly (DocumentInput | Write)[],
+    o: EvaluationOptions,
+    method: (request: Request, s: StubOptions) => Promise<{ results: R[] }>,
+    convert: (result: R) => T,
   ): Promise<T[]> {
     const request = this.request(o);
     const overlay = request.crds.reduce((bytes, d) => bytes + (d.content.value?.length ?? 0), 0);
@@ -215,23 +234,30 @@ export class BaseClient {
 
   private request(o: EvaluationOptions): Request {
     return {
-      catalog: this.catalog, items: [], options: toEvaluationOptions(o), crds: (o.crds ?? []).map(toDocument),
+      catalog: this.catalog,
+      items: [],
+      options: toEvaluationOptions(o),
+      crds: (o.crds ?? []).map(toDocument),
       atLeast: this.atLeast,
     };
   }
 
   /** inBatches sends elements in as many calls as the limits of the server require. */
   private async inBatches<E, T>(
-    elements: E[], size: (element: E) => number, most: (limits: ServerLimits) => number, o: CallOptions,
-    overlay: number, send: (part: E[], s: StubOptions) => Promise<T[]>,
+    elements: E[],
+    size: (element: E) => number,
+    most: (limits: ServerLimits) => number,
+    o: CallOptions,
+    overlay: number,
+    send: (part: E[], s: StubOptions) => Promise<T[]>,
   ): Promise<T[]> {
     const all: T[] = [];
     await this.call(o, async (s) => {
       const limits = await this.limits(s());
       // The answer can be larger than the request.
       const capacity = Number(limits.maxMessageBytes) / 2 - overlay;
-      for (let start = 0; start < elements.length; ) {
-        const part = fitting(elements, start, most(limits), capacity, size);
+      for (let start = 0; start < elements.length;) {
+        const part = fitting(elements, start, most(limits) || Infinity, capacity, size);
         const results = await send(part, s());
         if (results.length !== part.length) {
           throw new ConnectError(`the server sent ${results.length} results for ${part.length} items`, Code.Internal);
@@ -258,10 +284,12 @@ export class BaseClient {
   }
 
   private async *stream<R, T>(
-    source: Source, o: EvaluationOptions,
+    source: Source,
+    o: EvaluationOptions,
     method: (messages: AsyncIterable<Partial<Request>>, s: StubOptions) => AsyncIterable<{ results: R[] }>,
     unary: (request: Request, s: StubOptions) => Promise<{ results: R[] }>,
-    settings: { targetVersion?: string }, convert: (result: R) => T,
+    settings: { targetVersion?: string },
+    convert: (result: R) => T,
   ): AsyncGenerator<T, void, undefined> {
     const sender = new Sender(source);
     const options: StubOptions = {
@@ -299,7 +327,9 @@ async function* messages(first: Request, batches: AsyncIterable<EvaluationItem[]
 
 /** oneByOne sends each batch as a call of its own. */
 async function* oneByOne<A>(
-  first: Request, batches: AsyncIterable<EvaluationItem[]>, unary: (request: Request) => Promise<A>,
+  first: Request,
+  batches: AsyncIterable<EvaluationItem[]>,
+  unary: (request: Request) => Promise<A>,
 ): AsyncGenerator<A> {
   for await (const items of batches) {
     yield await unary({ ...first, items });

@@ -1,12 +1,17 @@
 import { create } from "@bufbuild/protobuf";
 import { type Document, DocumentSchema } from "./gen/crdeval/v1/document_pb.js";
-import { type EvaluationItem, EvaluationItemSchema, ObjectPatchSchema, PatchType } from "./gen/crdeval/v1/evaluation_pb.js";
+import {
+  type EvaluationItem,
+  EvaluationItemSchema,
+  ObjectPatchSchema,
+  PatchType,
+} from "./gen/crdeval/v1/evaluation_pb.js";
 import { JsonText, stringifyJson } from "./json.js";
 
 /**
- * DocumentInput is an object, a CRD or a patch: JSON or YAML as text or as bytes in UTF-8, or a JavaScript object. A text is
- * JSON if it begins with a brace or a bracket, otherwise YAML. Its numbers keep all digits. In a JavaScript object, use
- * bigint for integers beyond 2^53.
+ * DocumentInput is an object, a CRD or a patch: JSON or YAML as text or as bytes in UTF-8, or a JavaScript object. A
+ * text is JSON if it begins with a brace or a bracket, otherwise YAML. Its numbers keep all digits. In a JavaScript
+ * object, use bigint for integers beyond 2^53.
  */
 export type DocumentInput = string | Uint8Array | object;
 
@@ -78,7 +83,9 @@ export function toDocument(input: DocumentInput): Document {
     return create(DocumentSchema, { content: { case: "json", value: encoder.encode(stringifyJson(input)) } });
   }
   if (typeof input !== "string" && !(input instanceof Uint8Array)) {
-    throw new TypeError(`a document is a string, a Uint8Array or an object, not ${input === null ? "null" : typeof input}`);
+    throw new TypeError(
+      `a document is a string, a Uint8Array or an object, not ${input === null ? "null" : typeof input}`,
+    );
   }
   const value = typeof input === "string" ? encoder.encode(input) : input;
   const first = value.find((byte) => !" \t\r\n".includes(String.fromCharCode(byte)));

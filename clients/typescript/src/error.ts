@@ -3,7 +3,12 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type CrdReport, CrdReportSchema } from "./gen/crdeval/v1/report_pb.js";
 import { ErrorReason } from "./gen/crdeval/v1/error_reason_pb.js";
-import { type BadRequest, BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.js";
+import {
+  type BadRequest,
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "./gen/google/rpc/error_details_pb.js";
 import type { Status } from "./gen/google/rpc/status_pb.js";
 
 /** details has the types of the details of errors. */
@@ -11,9 +16,22 @@ export const details = createRegistry(ErrorInfoSchema, RetryInfoSchema, BadReque
 
 /** StatusCode is the name of a code of gRPC. */
 export type StatusCode =
-  | "CANCELLED" | "UNKNOWN" | "INVALID_ARGUMENT" | "DEADLINE_EXCEEDED" | "NOT_FOUND" | "ALREADY_EXISTS"
-  | "PERMISSION_DENIED" | "RESOURCE_EXHAUSTED" | "FAILED_PRECONDITION" | "ABORTED" | "OUT_OF_RANGE" | "UNIMPLEMENTED"
-  | "INTERNAL" | "UNAVAILABLE" | "DATA_LOSS" | "UNAUTHENTICATED";
+  | "CANCELLED"
+  | "UNKNOWN"
+  | "INVALID_ARGUMENT"
+  | "DEADLINE_EXCEEDED"
+  | "NOT_FOUND"
+  | "ALREADY_EXISTS"
+  | "PERMISSION_DENIED"
+  | "RESOURCE_EXHAUSTED"
+  | "FAILED_PRECONDITION"
+  | "ABORTED"
+  | "OUT_OF_RANGE"
+  | "UNIMPLEMENTED"
+  | "INTERNAL"
+  | "UNAVAILABLE"
+  | "DATA_LOSS"
+  | "UNAUTHENTICATED";
 
 /** Reason is the reason of an error, as docs/api.md lists them. */
 export type Reason = Exclude<keyof typeof ErrorReason, "UNSPECIFIED">;
@@ -29,7 +47,9 @@ export class CrdevalError extends Error {
   readonly metadata: Readonly<Record<string, string>>;
   /** The pause after which a rejected call can be repeated. It is undefined unless the server gives one. */
   readonly retryDelayMs: number | undefined;
-  /** The invalid fields of the request, if the error has a google.rpc.BadRequest. crdeval itself uses metadata.field. */
+  /**
+   * The invalid fields of the request, if the error has a google.rpc.BadRequest. crdeval itself uses metadata.field.
+   */
   readonly badRequest: BadRequest | undefined;
   /** The report about an inline CRD that an API server would reject (CRD_REJECTED). */
   readonly report: CrdReport | undefined;

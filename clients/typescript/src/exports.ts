@@ -1,6 +1,14 @@
 // What both entry points export, apart from Client.
 export { BaseClient, type CommonOptions, manifestOf } from "./client.js";
-export { createObject, type DocumentInput, jsonPatch, mergePatch, updateObject, Write, type WriteOptions } from "./document.js";
+export {
+  createObject,
+  type DocumentInput,
+  jsonPatch,
+  mergePatch,
+  updateObject,
+  Write,
+  type WriteOptions,
+} from "./document.js";
 export { CrdevalError, type Reason, type StatusCode } from "./error.js";
 export { JsonSyntaxError, JsonText, type JsonValue, parseJson, stringifyJson } from "./json.js";
 export type { CallOptions, EvaluationOptions } from "./options.js";

@@ -1,14 +1,7 @@
 // JSON without loss of integers: JSON.parse and JSON.stringify know only float64 numbers.
 
 /** JsonValue is a parsed JSON value. Integers that a number cannot represent exactly are bigint. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | JsonValue[]
-  | { [key: string]: JsonValue };
+export type JsonValue = null | boolean | number | bigint | string | JsonValue[] | { [key: string]: JsonValue };
 
 /** JsonSyntaxError is the error of a text that is not one JSON value. */
 export class JsonSyntaxError extends SyntaxError {
@@ -25,8 +18,8 @@ export class JsonSyntaxError extends SyntaxError {
 }
 
 /**
- * parseJson parses a JSON text. Integers beyond 2^53 become bigint, other numbers become number. Therefore 1.0 becomes 1:
- * if the difference matters, use the text. Of duplicate keys, the last one counts.
+ * parseJson parses a JSON text. Integers beyond 2^53 become bigint, other numbers become number. Therefore 1.0
+ * becomes 1: if the difference matters, use the text. Of duplicate keys, the last one counts.
  */
 export function parseJson(text: string): JsonValue {
   const reader = new JsonReader(text);
@@ -36,8 +29,8 @@ export function parseJson(text: string): JsonValue {
 }
 
 /**
- * stringifyJson returns a value as JSON. A bigint becomes an integer. Properties with the value undefined are left out, and
- * toJSON methods are called, as JSON.stringify does. Other values without a JSON form are a TypeError.
+ * stringifyJson returns a value as JSON. A bigint becomes an integer. Properties with the value undefined are left
+ * out, and toJSON methods are called, as JSON.stringify does. Other values without a JSON form are a TypeError.
  */
 export function stringifyJson(value: unknown): string {
   const text = write(value);
@@ -194,7 +187,9 @@ export class JsonReader {
       const value = Number(text);
       return /^-?[0-9]+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
     }
-    return JSON.parse(this.match(literal, first === "" ? "the text ends too early" : "a value is expected")) as JsonValue;
+    return JSON.parse(
+      this.match(literal, first === "" ? "the text ends too early" : "a value is expected"),
+    ) as JsonValue;
   }
 
   private match(pattern: RegExp, message: string): string {

@@ -13,8 +13,8 @@ export interface GrpcOptions extends CommonOptions {
   /** The address of the service: "localhost:9090" or "unix:///run/crdeval/grpc.sock". */
   address: string;
   /**
-   * Connects with TLS. `true` uses the certificate authorities of Node.js; the options are those of node:tls, such as `ca`,
-   * `cert` and `key`. Default: plain text, which is only safe on this host.
+   * Connects with TLS. `true` uses the certificate authorities of Node.js; the options are those of node:tls, such as
+   * `ca`, `cert` and `key`. Default: plain text, which is only safe on this host.
    */
   tls?: true | SecureClientSessionOptions;
 }
@@ -32,7 +32,10 @@ export class Client extends BaseClient {
     const { url, session } = target(options);
     const manager = new Http2SessionManager(url, { pingIntervalMs: 60_000, pingTimeoutMs: 20_000 }, session);
     const transport = createGrpcTransport({
-      baseUrl: url, sessionManager: manager, acceptCompression: [], readMaxBytes: maxMessageBytes,
+      baseUrl: url,
+      sessionManager: manager,
+      acceptCompression: [],
+      readMaxBytes: maxMessageBytes,
     });
     super(transport, options, true, () => manager.abort());
   }
@@ -55,7 +58,9 @@ function target(o: GrpcOptions): { url: string; session: SecureClientSessionOpti
     throw new TypeError(`the address ${JSON.stringify(o.address)} is not HOST:PORT or unix:PATH`);
   }
   if (url.pathname !== "/" || url.host === "" || o.address.includes("://")) {
-    throw new TypeError(`the address ${JSON.stringify(o.address)} is not HOST:PORT or unix:PATH; for REST, use the option url`);
+    throw new TypeError(
+      `the address ${JSON.stringify(o.address)} is not HOST:PORT or unix:PATH; for REST, use the option url`,
+    );
   }
   if (o.token && o.tls === undefined && !onThisHost(url.hostname)) {
     throw new TypeError(`${o.address}: the token would cross the network in plain text: use the option tls`);

@@ -1,7 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
-  type EvaluationOptions as EvaluationOptionsMessage, EvaluationOptionsSchema, FieldValidation, ObjectView, TraceMode,
+  type EvaluationOptions as EvaluationOptionsMessage,
+  EvaluationOptionsSchema,
+  FieldValidation,
+  ObjectView,
+  TraceMode,
 } from "./gen/crdeval/v1/evaluation_pb.js";
 import type { DocumentInput } from "./document.js";
 
@@ -47,7 +51,9 @@ export function toEvaluationOptions(o: EvaluationOptions): EvaluationOptionsMess
 }
 
 function enumValue<E extends Record<string, string | number>>(
-  names: E, option: string, value: keyof E | undefined,
+  names: E,
+  option: string,
+  value: keyof E | undefined,
 ): number {
   if (value === undefined) {
     return 0;

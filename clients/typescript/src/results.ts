@@ -1,11 +1,18 @@
 import type { Document } from "./gen/crdeval/v1/document_pb.js";
 import type {
-  ObjectChanges, RuleTraces, TransformedObject, TransformResult, Verdict as VerdictMessage, VerdictResult,
+  ObjectChanges,
+  RuleTraces,
+  TransformedObject,
+  TransformResult,
+  Verdict as VerdictMessage,
+  VerdictResult,
 } from "./gen/crdeval/v1/evaluation_pb.js";
 import { type RegisterCrdsResult, RegistrationOutcome, type Crd } from "./gen/crdeval/v1/registry_pb.js";
 import type { CrdReport } from "./gen/crdeval/v1/report_pb.js";
 import {
-  type FieldChange as FieldChangeMessage, PipelineStep, type Rejection as RejectionMessage,
+  type FieldChange as FieldChangeMessage,
+  PipelineStep,
+  type Rejection as RejectionMessage,
   type Violation as ViolationMessage,
 } from "./gen/crdeval/v1/violation_pb.js";
 import { jsonOf } from "./document.js";
@@ -46,8 +53,7 @@ export interface Violation {
   readonly rule: { readonly rule: string; readonly index: number; readonly reason: string } | undefined;
   /** A suggested correction. Undefined if none is likely. */
   readonly hint:
-    | { readonly text: string; readonly pointer: string; readonly replacement: JsonText | undefined }
-    | undefined;
+    { readonly text: string; readonly pointer: string; readonly replacement: JsonText | undefined } | undefined;
 }
 
 /** FieldChange is a field that was removed from or added to an object. */
@@ -215,7 +221,9 @@ function toPosition(p: ViolationMessage["position"]): Position | undefined {
   return p && { line: p.line, column: p.column, offset: Number(p.offset) };
 }
 
-/** enumName returns the name of a value. UNSPECIFIED stands for values that this version of the client does not know. */
+/**
+ * enumName returns the name of a value. UNSPECIFIED stands for values that this version of the client does not know.
+ */
 export function enumName<E extends Record<string, string | number>>(names: E, value: number): keyof E {
   return (names[value] as keyof E | undefined) ?? ("UNSPECIFIED" as keyof E);
 }

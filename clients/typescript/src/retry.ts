@@ -34,8 +34,11 @@ export class Caller implements Transport {
   }
 
   async unary<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>, signal: AbortSignal | undefined, timeoutMs: number | undefined,
-    header: HeadersInit | undefined, input: MessageInitShape<I>,
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
+    input: MessageInitShape<I>,
   ): Promise<UnaryResponse<I, O>> {
     const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
     let pause = this.firstPauseMs;
@@ -56,8 +59,11 @@ export class Caller implements Transport {
   }
 
   stream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodStreaming<I, O>, signal: AbortSignal | undefined, timeoutMs: number | undefined,
-    header: HeadersInit | undefined, input: AsyncIterable<MessageInitShape<I>>,
+    method: DescMethodStreaming<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
+    input: AsyncIterable<MessageInitShape<I>>,
   ): Promise<StreamResponse<I, O>> {
     return this.transport.stream(method, signal, timeoutMs, this.headers(header), input);
   }
@@ -75,7 +81,10 @@ export class Caller implements Transport {
 export function remaining(deadline: number): number {
   const left = deadline - Date.now();
   if (left <= 0) {
-    throw new ConnectError("the deadline of the call passed: allow more time, or send fewer objects", Code.DeadlineExceeded);
+    throw new ConnectError(
+      "the deadline of the call passed: allow more time, or send fewer objects",
+      Code.DeadlineExceeded,
+    );
   }
   return left;
 }

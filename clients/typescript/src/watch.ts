@@ -17,8 +17,8 @@ const firstPauseMs = 100;
 const longPauseMs = 10_000;
 
 /**
- * Watch yields events and reconnects. If the server no longer knows the token, a watch that began with every CRD reads all
- * CRDs again, and yields the differences. A watch that began from a token then fails.
+ * Watch yields events and reconnects. If the server no longer knows the token, a watch that began with every CRD
+ * reads all CRDs again, and yields the differences. A watch that began from a token then fails.
  */
 export class Watch {
   private readonly known: Map<string, Crd> | undefined;

@@ -43,8 +43,8 @@ export function formatsOf(tree: Tree): Set<Format> {
 }
 
 /**
- * checkDocuments fails with a SyntaxError if a document of a message cannot be part of a body: JSON that is not one value,
- * YAML with directives or several documents. In a body, such a text would change other items.
+ * checkDocuments fails with a SyntaxError if a document of a message cannot be part of a body: JSON that is not one
+ * value, YAML with directives or several documents. In a body, such a text would change other items.
  */
 export function checkDocuments(tree: Tree): void {
   const document = embedded(tree);

@@ -1,4 +1,11 @@
-import { createRegistry, type DescMessage, fromJson, type JsonValue as Tree, type Message, type MessageShape } from "@bufbuild/protobuf";
+import {
+  createRegistry,
+  type DescMessage,
+  fromJson,
+  type JsonValue as Tree,
+  type Message,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DocumentSchema } from "../gen/crdeval/v1/document_pb.js";
@@ -22,7 +29,13 @@ export function decode<D extends DescMessage>(desc: D, text: string): MessageSha
     if (error instanceof ConnectError) {
       throw error;
     }
-    throw new ConnectError(`the response is not ${desc.typeName}: ${String(error)}`, Code.Internal, undefined, undefined, error);
+    throw new ConnectError(
+      `the response is not ${desc.typeName}: ${String(error)}`,
+      Code.Internal,
+      undefined,
+      undefined,
+      error,
+    );
   }
 }
 
@@ -84,9 +97,18 @@ export function decodeError(status: number, text: string): ConnectError {
 }
 
 const codes: { [status: number]: Code } = {
-  400: Code.InvalidArgument, 401: Code.Unauthenticated, 403: Code.PermissionDenied, 404: Code.NotFound,
-  409: Code.AlreadyExists, 413: Code.ResourceExhausted, 422: Code.InvalidArgument, 429: Code.ResourceExhausted,
-  500: Code.Internal, 502: Code.Unavailable, 503: Code.Unavailable, 504: Code.DeadlineExceeded,
+  400: Code.InvalidArgument,
+  401: Code.Unauthenticated,
+  403: Code.PermissionDenied,
+  404: Code.NotFound,
+  409: Code.AlreadyExists,
+  413: Code.ResourceExhausted,
+  422: Code.InvalidArgument,
+  429: Code.ResourceExhausted,
+  500: Code.Internal,
+  502: Code.Unavailable,
+  503: Code.Unavailable,
+  504: Code.DeadlineExceeded,
 };
 
 /** rebase converts the positions in a message from positions in the body to positions in a document. */
@@ -105,4 +127,3 @@ export function rebase(message: unknown, origin: Origin | undefined): void {
     rebase(part, origin);
   }
 }
-

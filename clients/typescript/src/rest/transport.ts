@@ -1,6 +1,14 @@
 import {
-  create, type DescMessage, type DescMethod, type DescMethodStreaming, type DescMethodUnary, getOption,
-  type JsonValue as Tree, type MessageInitShape, type MessageShape, toJson,
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescMethodStreaming,
+  type DescMethodUnary,
+  getOption,
+  type JsonValue as Tree,
+  type MessageInitShape,
+  type MessageShape,
+  toJson,
 } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type StreamResponse, type Transport, type UnaryResponse } from "@connectrpc/connect";
@@ -14,7 +22,10 @@ import { decode, decodeError, rebase } from "./decode.js";
 
 /** RestOptions are the options of a client over REST. */
 export interface RestOptions {
-  /** The base URL of the service: "https://crdeval.example:8080". In a browser it can be relative; "" is the same origin. */
+  /**
+   * The base URL of the service: "https://crdeval.example:8080". In a browser it can be relative; "" is the same
+   * origin.
+   */
   url: string;
   /** Replaces the global fetch, for example to set other headers. */
   fetch?: typeof globalThis.fetch;
@@ -23,8 +34,8 @@ export interface RestOptions {
 type Message = { [key: string]: Tree };
 
 /**
- * RestTransport makes the calls of the generated clients over REST, with the paths that the protos declare. Browsers cannot
- * send and receive at the same time. Therefore it has no bidirectional streams.
+ * RestTransport makes the calls of the generated clients over REST, with the paths that the protos declare. Browsers
+ * cannot send and receive at the same time. Therefore it has no bidirectional streams.
  */
 export class RestTransport implements Transport {
   private readonly base: string;
@@ -36,26 +47,41 @@ export class RestTransport implements Transport {
   }
 
   async unary<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>, signal: AbortSignal | undefined, timeoutMs: number | undefined,
-    header: HeadersInit | undefined, input: MessageInitShape<I>,
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
+    input: MessageInitShape<I>,
   ): Promise<UnaryResponse<I, O>> {
     const limits = new Limits(signal, timeoutMs, header);
     const message = toJson(method.input, create(method.input, input)) as Message;
     const list = (["items", "entries"] as const).find((name) => method.input.field[name] !== undefined);
-    const response = list === undefined
-      ? await this.request(method, limits, message)
-      : await this.batch(method, limits, message, list);
+    const response =
+      list === undefined
+        ? await this.request(method, limits, message)
+        : await this.batch(method, limits, message, list);
     return {
-      stream: false, service: method.parent, method, header: new Headers(), trailer: new Headers(), message: response,
+      stream: false,
+      service: method.parent,
+      method,
+      header: new Headers(),
+      trailer: new Headers(),
+      message: response,
     };
   }
 
   async stream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodStreaming<I, O>, signal: AbortSignal | undefined, timeoutMs: number | undefined,
-    header: HeadersInit | undefined, input: AsyncIterable<MessageInitShape<I>>,
+    method: DescMethodStreaming<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
+    input: AsyncIterable<MessageInitShape<I>>,
   ): Promise<StreamResponse<I, O>> {
     if (method.methodKind !== "server_streaming") {
-      throw new ConnectError(`${method.name} is not possible over REST: use Admit or Read, or gRPC`, Code.Unimplemented);
+      throw new ConnectError(
+        `${method.name} is not possible over REST: use Admit or Read, or gRPC`,
+        Code.Unimplemented,
+      );
     }
     const limits = new Limits(signal, timeoutMs, header);
     let message: Message = {};
@@ -64,18 +90,25 @@ export class RestTransport implements Transport {
     }
     const response = await this.send(method, limits, message);
     return {
-      stream: true, service: method.parent, method, header: response.headers, trailer: new Headers(),
+      stream: true,
+      service: method.parent,
+      method,
+      header: response.headers,
+      trailer: new Headers(),
       message: events(method.output, response, limits),
     };
   }
 
   /**
-   * batch sends the elements of a list in as few requests as possible. In a YAML body, JSON would be read as YAML, and
-   * 1.0 as 1. So JSON elements share requests, and each YAML element has its own. An element that cannot be part of a body
-   * gets its own error, as over gRPC.
+   * batch sends the elements of a list in as few requests as possible. In a YAML body, JSON would be read as YAML,
+   * and 1.0 as 1. So JSON elements share requests, and each YAML element has its own. An element that cannot be part
+   * of a body gets its own error, as over gRPC.
    */
   private async batch<O extends DescMessage>(
-    method: DescMethodUnary<DescMessage, O>, limits: Limits, message: Message, list: "items" | "entries",
+    method: DescMethodUnary<DescMessage, O>,
+    limits: Limits,
+    message: Message,
+    list: "items" | "entries",
   ): Promise<MessageShape<O>> {
     const elements = (message[list] ?? []) as Tree[];
     const groups: { format: Format; indexes: number[] }[] = [];
@@ -102,14 +135,22 @@ export class RestTransport implements Transport {
         const response = (await this.request(method, limits, part)) as Record<string, unknown>;
         const partial = response["results"] as unknown[];
         if (partial.length !== indexes.length) {
-          throw new ConnectError(`the server sent ${partial.length} results for ${indexes.length} items`, Code.Internal);
+          throw new ConnectError(
+            `the server sent ${partial.length} results for ${indexes.length} items`,
+            Code.Internal,
+          );
         }
         indexes.forEach((index, i) => (results[index] = partial[i]));
         token = response["token"] || token;
       } catch (error) {
         const known = CrdevalError.from(error);
         const [index] = indexes;
-        if (format !== "yaml" || !(known instanceof CrdevalError) || known.reason !== "MALFORMED_BODY" || index === undefined) {
+        if (
+          format !== "yaml" ||
+          !(known instanceof CrdevalError) ||
+          known.reason !== "MALFORMED_BODY" ||
+          index === undefined
+        ) {
           throw error;
         }
         results[index] = failed(method, statusOf(list, known.message, known.metadata));
@@ -119,7 +160,9 @@ export class RestTransport implements Transport {
   }
 
   private async request<O extends DescMessage>(
-    method: DescMethodUnary<DescMessage, O>, limits: Limits, message: Message,
+    method: DescMethodUnary<DescMessage, O>,
+    limits: Limits,
+    message: Message,
   ): Promise<MessageShape<O>> {
     const origins: BodyWriter["origins"] = new Map();
     const response = await this.send(method, limits, message, origins);
@@ -133,7 +176,10 @@ export class RestTransport implements Transport {
 
   /** send sends a request and returns its response. Statuses other than 200 are errors. */
   private async send(
-    method: DescMethod, limits: Limits, message: Message, origins?: BodyWriter["origins"],
+    method: DescMethod,
+    limits: Limits,
+    message: Message,
+    origins?: BodyWriter["origins"],
   ): Promise<Response> {
     const rule = getOption(method, http);
     const path = rule.pattern.value;
@@ -141,15 +187,17 @@ export class RestTransport implements Transport {
       throw new ConnectError(`${method.name} is not possible over REST in this client: use gRPC`, Code.Unimplemented);
     }
     const rest = { ...message };
-    const url = this.base + path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const field = method.input.fields.find((f) => f.name === name)?.jsonName ?? name;
-      const value = rest[field];
-      delete rest[field];
-      if (typeof value !== "string" || value === "") {
-        throw new ConnectError(`${name} is empty: it is required`, Code.InvalidArgument);
-      }
-      return encodeURIComponent(value);
-    });
+    const url =
+      this.base +
+      path.replace(/\{(\w+)\}/g, (_, name: string) => {
+        const field = method.input.fields.find((f) => f.name === name)?.jsonName ?? name;
+        const value = rest[field];
+        delete rest[field];
+        if (typeof value !== "string" || value === "") {
+          throw new ConnectError(`${name} is empty: it is required`, Code.InvalidArgument);
+        }
+        return encodeURIComponent(value);
+      });
     const init: RequestInit = { method: (rule.pattern.case ?? "get").toUpperCase(), headers: limits.headers };
     let query: Message = rest;
     if (rule.body === "*") {
@@ -180,7 +228,10 @@ export class RestTransport implements Transport {
 /** only returns the format of the documents of a request. */
 function only(formats: Set<Format>): Format {
   if (formats.size > 1) {
-    throw new ConnectError("over REST, the documents of a call must be all JSON or all YAML: use gRPC, or convert them", Code.InvalidArgument);
+    throw new ConnectError(
+      "over REST, the documents of a call must be all JSON or all YAML: use gRPC, or convert them",
+      Code.InvalidArgument,
+    );
   }
   return [...formats][0] ?? "json";
 }
@@ -195,7 +246,11 @@ function failed(method: DescMethod, value: Status): unknown {
 /** unreadable returns the error of an element that cannot be part of a body. */
 function unreadable(element: Tree, format: string, list: "items" | "entries"): Status | undefined {
   if (format.includes(" ")) {
-    return statusOf(list, "over REST, the documents of an item must be all JSON or all YAML: use gRPC, or convert them", {});
+    return statusOf(
+      list,
+      "over REST, the documents of an item must be all JSON or all YAML: use gRPC, or convert them",
+      {},
+    );
   }
   try {
     checkDocuments(element);
@@ -230,7 +285,9 @@ function queryOf(message: Message): string {
 
 /** events yields the messages of a response with one message per line. The last line can be an error. */
 async function* events<O extends DescMessage>(
-  output: O, response: Response, limits: Limits,
+  output: O,
+  response: Response,
+  limits: Limits,
 ): AsyncGenerator<MessageShape<O>, void, undefined> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) {
@@ -267,7 +324,9 @@ class Limits {
   private readonly signal: AbortSignal | undefined;
 
   constructor(
-    private readonly given: AbortSignal | undefined, timeoutMs: number | undefined, header: HeadersInit | undefined,
+    private readonly given: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
   ) {
     this.headers = new Headers(header);
     if (timeoutMs !== undefined) {

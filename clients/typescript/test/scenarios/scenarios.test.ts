@@ -5,8 +5,20 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { parse } from "yaml";
 import {
-  Client, CrdevalError, createObject, type EvaluationOptions, type FieldChange, jsonPatch, mergePatch, type Registered,
-  type Rejection, type Transformed, updateObject, type Verdict, type Violation, type Write,
+  Client,
+  CrdevalError,
+  createObject,
+  type EvaluationOptions,
+  type FieldChange,
+  jsonPatch,
+  mergePatch,
+  type Registered,
+  type Rejection,
+  type Transformed,
+  updateObject,
+  type Verdict,
+  type Violation,
+  type Write,
 } from "../../src/node.js";
 import { difference } from "./difference.js";
 
@@ -36,8 +48,20 @@ interface Step {
 }
 
 const keys = [
-  "call", "items", "repeat", "manifests", "version", "crd", "group", "options", "catalog", "token", "retries", "timeoutMs",
-  "releaseAfterMs", "expect",
+  "call",
+  "items",
+  "repeat",
+  "manifests",
+  "version",
+  "crd",
+  "group",
+  "options",
+  "catalog",
+  "token",
+  "retries",
+  "timeoutMs",
+  "releaseAfterMs",
+  "expect",
 ];
 
 interface Scenarios {
@@ -185,10 +209,13 @@ function writeOf(item: string | Item): Write {
   const o = subresource === undefined ? {} : { subresource };
   const old = oldObject === undefined ? undefined : document(oldObject);
   const write =
-    merge !== undefined ? mergePatch(old ?? "{}", document(merge), o)
-    : json !== undefined ? jsonPatch(old ?? "{}", document(json), o)
-    : old !== undefined ? updateObject(old, document(object ?? ""), o)
-    : createObject(document(object ?? ""));
+    merge !== undefined
+      ? mergePatch(old ?? "{}", document(merge), o)
+      : json !== undefined
+        ? jsonPatch(old ?? "{}", document(json), o)
+        : old !== undefined
+          ? updateObject(old, document(object ?? ""), o)
+          : createObject(document(object ?? ""));
   if (old === undefined) {
     delete write.item.oldObject;
   }
@@ -215,7 +242,9 @@ function results<R>(list: R[], outcome: (result: R) => unknown): unknown {
 
 function errorOf(e: CrdevalError): unknown {
   return {
-    code: e.code, message: e.message, metadata: e.metadata,
+    code: e.code,
+    message: e.message,
+    metadata: e.metadata,
     ...(e.reason !== undefined && { reason: e.reason }),
     ...(e.retryDelayMs !== undefined && { retryDelay: e.retryDelayMs > 0 }),
   };
@@ -226,7 +255,10 @@ function registered(r: Registered): unknown {
     return { name: r.name, error: errorOf(r.error) };
   }
   return defined({
-    name: r.name, accepted: r.accepted, outcome: r.outcome, violations: r.violations.map(violation),
+    name: r.name,
+    accepted: r.accepted,
+    outcome: r.outcome,
+    violations: r.violations.map(violation),
     rejection: rejection(r.rejection),
   });
 }
@@ -237,9 +269,15 @@ function verdict(v: Verdict): unknown {
     return { error: errorOf(v.error) };
   }
   return defined({
-    allowed: v.allowed, violations: v.violations.map(violation), ratcheted: v.ratcheted.map(violation),
-    warnings: v.warnings, pruned: v.pruned.map(change), defaulted: v.defaulted.map(change),
-    rejection: rejection(v.rejection), object: v.object?.text, storedObject: v.storedObject?.text,
+    allowed: v.allowed,
+    violations: v.violations.map(violation),
+    ratcheted: v.ratcheted.map(violation),
+    warnings: v.warnings,
+    pruned: v.pruned.map(change),
+    defaulted: v.defaulted.map(change),
+    rejection: rejection(v.rejection),
+    object: v.object?.text,
+    storedObject: v.storedObject?.text,
   });
 }
 
@@ -248,8 +286,12 @@ function transformed(t: Transformed): unknown {
     return { error: errorOf(t.error) };
   }
   return defined({
-    changed: t.changed, warnings: t.warnings, pruned: t.pruned.map(change), defaulted: t.defaulted.map(change),
-    rejection: rejection(t.rejection), object: t.object?.text,
+    changed: t.changed,
+    warnings: t.warnings,
+    pruned: t.pruned.map(change),
+    defaulted: t.defaulted.map(change),
+    rejection: rejection(t.rejection),
+    object: t.object?.text,
   });
 }
 

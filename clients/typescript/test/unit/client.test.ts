@@ -31,7 +31,11 @@ function overloaded(delayMs: number): ConnectError {
 /** echo answers each item with its name as the revision. */
 function echo(items: EvaluationItem[]) {
   const revision = (i: EvaluationItem) => (JSON.parse(textOf(i.object) ?? "{}") as { n: number }).n.toString();
-  return { results: items.map((i) => ({ result: { case: "verdict" as const, value: { allowed: true, revision: revision(i) } } })) };
+  return {
+    results: items.map((i) => ({
+      result: { case: "verdict" as const, value: { allowed: true, revision: revision(i) } },
+    })),
+  };
 }
 
 function numbered(count: number): DocumentInput[] {
@@ -46,9 +50,28 @@ test("items are sent within the limits of the server, in order", async () => {
   });
   const verdicts = await client.validate(numbered(8));
   assert.deepEqual(sizes, [3, 3, 2]);
-  assert.deepEqual(verdicts.map((v) => v.revision), ["0", "1", "2", "3", "4", "5", "6", "7"]);
-  assert.deepEqual(fitting([4, 4, 4, 20, 1], 0, 9, 9, (n) => n), [4, 4]);
-  assert.deepEqual(fitting([4, 4, 4, 20, 1], 3, 9, 9, (n) => n), [20]);
+  assert.deepEqual(
+    verdicts.map((v) => v.revision),
+    ["0", "1", "2", "3", "4", "5", "6", "7"],
+  );
+  assert.deepEqual(
+    fitting([4, 4, 4, 20, 1], 0, 9, 9, (n) => n),
+    [4, 4],
+  );
+  assert.deepEqual(
+    fitting([4, 4, 4, 20, 1], 3, 9, 9, (n) => n),
+    [20],
+  );
+});
+
+test("a server without a limit of items gets all items in one call", { timeout: 10_000 }, async () => {
+  const sizes: number[] = [];
+  const client = new TestClient((router) => {
+    limits(router, 0);
+    router.service(EvaluationService, { validate: (r) => (sizes.push(r.items.length), echo(r.items)) });
+  });
+  await client.validate(numbered(5));
+  assert.deepEqual(sizes, [5]);
 });
 
 test("a wrong number of results is an error", async () => {
@@ -96,7 +119,8 @@ test("retries end with the attempts, with the deadline, and with the signal", as
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 5);
   await assert.rejects(
-    client({}).validate(numbered(1), { signal: stop.signal }), (e) => e instanceof CrdevalError && e.code === "CANCELLED",
+    client({}).validate(numbered(1), { signal: stop.signal }),
+    (e) => e instanceof CrdevalError && e.code === "CANCELLED",
   );
   assert.equal(calls, 4);
   assert.throws(() => client({ retries: { maxAttempts: 0 } }), RangeError);
@@ -108,7 +132,10 @@ test("errors are decoded", async () => {
     router.service(RegistryService, {
       deleteCrd() {
         throw new ConnectError("bad", Code.FailedPrecondition, undefined, [
-          { desc: ErrorInfoSchema, value: { domain: "crdeval.dev", reason: "QUOTA_EXCEEDED", metadata: { quota: "crds" } } },
+          {
+            desc: ErrorInfoSchema,
+            value: { domain: "crdeval.dev", reason: "QUOTA_EXCEEDED", metadata: { quota: "crds" } },
+          },
           { desc: BadRequestSchema, value: { fieldViolations: [{ field: "crd", description: "too long" }] } },
         ]);
       },
@@ -117,8 +144,20 @@ test("errors are decoded", async () => {
   await assert.rejects(client.deleteCrd("a"), (e) => {
     assert.ok(e instanceof CrdevalError);
     assert.deepEqual(
-      { code: e.code, reason: e.reason, metadata: e.metadata, message: e.message, field: e.badRequest?.fieldViolations[0]?.field },
-      { code: "FAILED_PRECONDITION", reason: "QUOTA_EXCEEDED", metadata: { quota: "crds" }, message: "bad", field: "crd" },
+      {
+        code: e.code,
+        reason: e.reason,
+        metadata: e.metadata,
+        message: e.message,
+        field: e.badRequest?.fieldViolations[0]?.field,
+      },
+      {
+        code: "FAILED_PRECONDITION",
+        reason: "QUOTA_EXCEEDED",
+        metadata: { quota: "crds" },
+        message: "bad",
+        field: "crd",
+      },
     );
     return true;
   });
@@ -143,15 +182,29 @@ test("streams have any number of items and end with their source", async () => {
   for await (const v of client.admitStream(numbered(250))) {
     all.push(v.revision);
   }
-  assert.deepEqual(all, Array.from({ length: 250 }, (_, n) => String(n)));
+  assert.deepEqual(
+    all,
+    Array.from({ length: 250 }, (_, n) => String(n)),
+  );
   assert.deepEqual(sizes, [100, 100, 50]);
   await assert.rejects(async () => {
-    for await (const _ of client.admitStream((function* () { yield { n: 1 }; throw new Error("source"); })())) {
+    for await (const _ of client.admitStream(
+      (function* () {
+        yield { n: 1 };
+        throw new Error("source");
+      })(),
+    )) {
       void _;
     }
   }, /source/);
   let closed = false;
-  const endless = (function* () { try { for (let n = 0; ; n++) yield { n }; } finally { closed = true; } })();
+  const endless = (function* () {
+    try {
+      for (let n = 0; ; n++) yield { n };
+    } finally {
+      closed = true;
+    }
+  })();
   for await (const _ of client.admitStream(endless)) {
     void _;
     break;
@@ -169,11 +222,13 @@ test("a slow source does not delay items that are ready", async () => {
     });
   });
   let release = () => undefined as void;
-  const stream = client.admitStream((async function* () {
-    yield { n: 0 };
-    await new Promise<void>((resolve) => (release = resolve));
-    yield { n: 1 };
-  })());
+  const stream = client.admitStream(
+    (async function* () {
+      yield { n: 0 };
+      await new Promise<void>((resolve) => (release = resolve));
+      yield { n: 1 };
+    })(),
+  );
   assert.equal((await stream.next()).value?.revision, "0");
   release();
   assert.equal((await stream.next()).value?.revision, "1");
@@ -184,12 +239,14 @@ test("a watch reconnects, and yields the differences if its token has expired", 
   const crd = (name: string, etag: string) => ({ name, etag });
   const sessions = [
     [
-      { type: WatchEventType.ADDED, crd: crd("a", "1") }, { type: WatchEventType.ADDED, crd: crd("b", "1") },
+      { type: WatchEventType.ADDED, crd: crd("a", "1") },
+      { type: WatchEventType.ADDED, crd: crd("b", "1") },
       { type: WatchEventType.SYNCED, token: "t1" },
     ],
     "expired",
     [
-      { type: WatchEventType.ADDED, crd: crd("b", "2") }, { type: WatchEventType.ADDED, crd: crd("c", "1") },
+      { type: WatchEventType.ADDED, crd: crd("b", "2") },
+      { type: WatchEventType.ADDED, crd: crd("c", "1") },
       { type: WatchEventType.SYNCED, token: "t2" },
     ],
   ];

@@ -44,7 +44,9 @@ test("documents keep their text in requests and responses", async () => {
   const [request] = sent;
   assert.equal(request?.url, "/base/v1/catalogs/default:prune");
   assert.equal(request.headers.get("authorization"), "Bearer t");
-  assert.ok(request.body.includes('{"a": 1.0, "json":"YQ=="}') && request.body.includes('{"json":"YQ==","b":9007199254740993}'));
+  assert.ok(
+    request.body.includes('{"a": 1.0, "json":"YQ=="}') && request.body.includes('{"json":"YQ==","b":9007199254740993}'),
+  );
 });
 
 test("positions refer to the document", async () => {
@@ -54,7 +56,11 @@ test("positions refer to the document", async () => {
     const line = before.split("\n").length;
     const column = before.length - before.lastIndexOf("\n");
     const position = { line, column, offset: String(before.length) };
-    return [JSON.stringify({ results: (type === "application/json" ? [1, 2] : [1]).map(() => ({ verdict: { violations: [{ position }] } })) })];
+    return [
+      JSON.stringify({
+        results: (type === "application/json" ? [1, 2] : [1]).map(() => ({ verdict: { violations: [{ position }] } })),
+      }),
+    ];
   });
   const [, json] = await client.validate([{ x: 1 }, object]);
   assert.deepEqual(json?.violations[0]?.position, { line: 2, column: 2, offset: 7 });
@@ -67,17 +73,31 @@ test("each YAML document has a request of its own", async () => {
     JSON.stringify({ results: body.startsWith("{") ? [allowed, allowed] : [{ verdict: { allowed: false } }] }),
   ]);
   const verdicts = await client.validate(["{}", "--- \na: n\n", "[]"]);
-  assert.deepEqual(verdicts.map((v) => v.allowed), [true, false, true]);
-  assert.deepEqual(sent.map((s) => s.type), ["application/json", "application/yaml"]);
+  assert.deepEqual(
+    verdicts.map((v) => v.allowed),
+    [true, false, true],
+  );
+  assert.deepEqual(
+    sent.map((s) => s.type),
+    ["application/json", "application/yaml"],
+  );
   assert.equal(sent[1]?.body, '\n"items":\n  -\n    "object":\n      #\n      a: n\n      \n"options": {}\n');
 });
 
 test("a document that cannot be part of a body has its own error", async () => {
   const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
   const verdicts = await client.validate([
-    '{"a":1}},{"object":{}', "{}", new Uint8Array([0x7b, 0xff, 0x7d]), "a: 1\n---\nb: 2\n", "%YAML 1.1\n---\na: 1", updateObject("{}", "a: 1"),
+    '{"a":1}},{"object":{}',
+    "{}",
+    new Uint8Array([0x7b, 0xff, 0x7d]),
+    "a: 1\n---\nb: 2\n",
+    "%YAML 1.1\n---\na: 1",
+    updateObject("{}", "a: 1"),
   ]);
-  assert.deepEqual(verdicts.map((v) => v.error?.reason), ["OBJECT_UNREADABLE", undefined, ...Array<string>(4).fill("OBJECT_UNREADABLE")]);
+  assert.deepEqual(
+    verdicts.map((v) => v.error?.reason),
+    ["OBJECT_UNREADABLE", undefined, ...Array<string>(4).fill("OBJECT_UNREADABLE")],
+  );
   assert.equal(verdicts[0]?.error?.metadata["column"], "8");
   assert.equal(verdicts[1]?.allowed, true);
   assert.equal(sent.length, 1);
@@ -85,14 +105,31 @@ test("a document that cannot be part of a body has its own error", async () => {
 
 test("errors are decoded, also those of proxies", async () => {
   const status = {
-    code: 14, message: "busy", details: [
-      { "@type": "type.googleapis.com/google.rpc.ErrorInfo", domain: "crdeval.dev", reason: "STORE_UNAVAILABLE", metadata: { a: "b" } },
+    code: 14,
+    message: "busy",
+    details: [
+      {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        domain: "crdeval.dev",
+        reason: "STORE_UNAVAILABLE",
+        metadata: { a: "b" },
+      },
     ],
   };
   const { client } = served(() => [JSON.stringify(status), 503]);
-  await assert.rejects(client.deleteCrd("a/b"), (e) =>
-    e instanceof CrdevalError && e.code === "UNAVAILABLE" && e.reason === "STORE_UNAVAILABLE" && e.metadata["a"] === "b");
-  for (const [text, code] of [["<html>", 502], ["", 404], ["not json", 200]] as const) {
+  await assert.rejects(
+    client.deleteCrd("a/b"),
+    (e) =>
+      e instanceof CrdevalError &&
+      e.code === "UNAVAILABLE" &&
+      e.reason === "STORE_UNAVAILABLE" &&
+      e.metadata["a"] === "b",
+  );
+  for (const [text, code] of [
+    ["<html>", 502],
+    ["", 404],
+    ["not json", 200],
+  ] as const) {
     const { client } = served(() => [text, code]);
     await assert.rejects(client.getCrd("a"), (e) => e instanceof CrdevalError && e.reason === undefined);
   }
@@ -109,15 +146,21 @@ test("paths and queries are escaped", async () => {
 });
 
 test("a watch reads lines in pieces", async () => {
-  const lines = '{"type":"WATCH_EVENT_TYPE_ADDED","crd":{"name":"é"}}\n  {"type":"WATCH_EVENT_TYPE_SYNCED","token":"t"}\n';
+  const lines =
+    '{"type":"WATCH_EVENT_TYPE_ADDED","crd":{"name":"é"}}\n  {"type":"WATCH_EVENT_TYPE_SYNCED","token":"t"}\n';
   const bytes = new TextEncoder().encode(lines);
   const client = new BrowserClient({
     url: "",
-    fetch: () => Promise.resolve(new Response(new ReadableStream({
-      start(c) {
-        bytes.forEach((b) => c.enqueue(new Uint8Array([b])));
-      },
-    }))),
+    fetch: () =>
+      Promise.resolve(
+        new Response(
+          new ReadableStream({
+            start(c) {
+              bytes.forEach((b) => c.enqueue(new Uint8Array([b])));
+            },
+          }),
+        ),
+      ),
   });
   const events: string[] = [];
   for await (const e of client.watch()) {
@@ -130,10 +173,14 @@ test("a watch reads lines in pieces", async () => {
 test("deadlines and signals abort requests", async () => {
   const hanging = new BrowserClient({
     url: "http://127.0.0.1",
-    fetch: (_, init) => new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error))),
+    fetch: (_, init) =>
+      new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error))),
   });
   const alive = setInterval(() => undefined, 1000); // the timer of a deadline does not keep Node.js running
-  await assert.rejects(hanging.deleteCrd("a", { timeoutMs: 5 }), (e) => e instanceof CrdevalError && e.code === "DEADLINE_EXCEEDED");
+  await assert.rejects(
+    hanging.deleteCrd("a", { timeoutMs: 5 }),
+    (e) => e instanceof CrdevalError && e.code === "DEADLINE_EXCEEDED",
+  );
   await assert.rejects(hanging.deleteCrd("a", { signal: AbortSignal.abort() }), (e) => e instanceof CrdevalError);
   clearInterval(alive);
   const lost = new BrowserClient({ url: "http://127.0.0.1:1" });
