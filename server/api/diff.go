@@ -25,6 +25,10 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 		ChangeClass: changeClasses[done.Diff.Class], Changes: convertAll(done.Diff.Changes, crdChange),
 		OmittedChanges: int32(done.Diff.OmittedChanges), Identical: done.Diff.Identical, Base: crd(done.Base, false),
 	}
+	for i := range done.Counterexamples {
+		c := &done.Counterexamples[i]
+		m.Changes[c.Change].Counterexample = changeCounterexample(c)
+	}
 	if done.Diff.Report != nil {
 		m.Accepted, m.Report = done.Diff.Report.Accepted, report(done.Diff.Report)
 	}
@@ -42,11 +46,15 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 
 // comparison checks and converts the manifests and objects of a request.
 func comparison(r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) {
-	c = registry.Comparison{New: given(r.GetManifest()), Base: given(r.GetBase()), Name: r.GetCrd(), Revision: r.GetRevision()}
+	c = registry.Comparison{New: given(r.GetManifest()), Base: given(r.GetBase()), Name: r.GetCrd(), Revision: r.GetRevision(),
+		Tries: int(r.GetCounterexampleTries())}
 	const exclude = "%s and base exclude each other: compare with a registered CRD or with a manifest"
 	switch hasBase := r.GetBase() != nil; {
 	case c.New.Absent():
 		return c, invalid("manifest", "manifest is required: the new CustomResourceDefinition")
+	case c.Tries < 0 || c.Tries > maxCounterexampleTries:
+		return c, invalid("counterexample_tries", "counterexample_tries is %d: it must be from 0 to %d", c.Tries,
+			maxCounterexampleTries)
 	case hasBase && c.Base.Absent():
 		return c, invalid("base", "base is empty: set it to JSON or YAML, or leave it out to compare with a registered CRD")
 	case hasBase && c.Name != "":
@@ -56,6 +64,18 @@ func comparison(r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) 
 	}
 	c.Objects, err = givenList("objects", r.GetObjects())
 	return c, err
+}
+
+// maxCounterexampleTries bounds DiffCrdRequest.counterexample_tries.
+const maxCounterexampleTries = 100_000
+
+func changeCounterexample(c *engine.ChangeCounterexample) *crdevalv1.ChangeCounterexample {
+	m := &crdevalv1.ChangeCounterexample{Tries: int32(c.Tries)}
+	if c.Found != nil {
+		m.Object, m.OldObject = JSON(c.Found.Object), JSON(c.Found.OldObject)
+		m.Rejection, m.Violations = rejection(c.Found.B.Rejection), violations(c.Found.B.Violations)
+	}
+	return m
 }
 
 var changeClasses = map[engine.ChangeClass]crdevalv1.ChangeClass{

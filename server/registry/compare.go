@@ -14,6 +14,8 @@ type Comparison struct {
 	New, Base      engine.Document
 	Name, Revision string
 	Objects        []engine.Document // stored objects to evaluate under both CRDs
+	// Tries bounds the search of a counterexample for each change. 0: no search.
+	Tries int
 }
 
 // Compared is the result of a Comparison.
@@ -23,10 +25,12 @@ type Compared struct {
 	Base *CRD
 	// Replayed has a result for each of the objects; nil if the new CRD is rejected.
 	Replayed []engine.ReplayResult
+	// Counterexamples are those of changes; nil without a search.
+	Counterexamples []engine.ChangeCounterexample
 }
 
 // Compare returns the changes from the old CRD to the new one, and their effect on the objects. It stores nothing. If
-// there are objects, a rejected Base is an *Error with CRDRejected and its report.
+// there are objects or tries, a rejected Base is an *Error with CRDRejected and its report.
 func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, atLeast string) (*Compared, error) {
 	_, in, err := r.catalogAt(ctx, catalog, atLeast)
 	if err != nil {
@@ -40,6 +44,15 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	})
 	if err != nil || fresh == nil {
 		return out, err
+	}
+	if c.Tries > 0 {
+		err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
+			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff.Changes, engine.CounterexampleOptions{Tries: c.Tries})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	out.Replayed, err = r.replay(ctx, old, fresh, c.Objects)
 	if err != nil {
@@ -68,7 +81,7 @@ func (r *Registry) replay(
 	return results, cmp.Or(errs...)
 }
 
-// compare is Compare without the replay. fresh is nil if there is nothing to replay.
+// compare is Compare without the search and the replay. fresh is nil if there is neither.
 func (r *Registry) compare(
 	ctx context.Context, in *catalog, c Comparison,
 ) (out *Compared, old, fresh *engine.Definition, err error) {
@@ -97,7 +110,7 @@ func (r *Registry) compare(
 		}
 	}
 	out.Diff.Report.Conversion = withoutPositions(out.Diff.Report.Conversion)
-	if len(c.Objects) == 0 || !out.Diff.Report.Accepted {
+	if len(c.Objects) == 0 && c.Tries == 0 || !out.Diff.Report.Accepted {
 		return out, nil, nil, nil
 	}
 	if d != nil {

@@ -248,9 +248,11 @@ type CrdChange struct {
 	OldPosition *Position `protobuf:"bytes,13,opt,name=old_position,json=oldPosition,proto3" json:"old_position,omitempty"`
 	// The position of the value in the new manifest as it was sent, or of its nearest parent if the value is missing.
 	// Absent if unknown.
-	NewPosition   *Position `protobuf:"bytes,14,opt,name=new_position,json=newPosition,proto3" json:"new_position,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NewPosition *Position `protobuf:"bytes,14,opt,name=new_position,json=newPosition,proto3" json:"new_position,omitempty"`
+	// An object that shows the effect. Absent if no search was requested, or if the change cannot reject a write.
+	Counterexample *ChangeCounterexample `protobuf:"bytes,15,opt,name=counterexample,proto3" json:"counterexample,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CrdChange) Reset() {
@@ -381,6 +383,96 @@ func (x *CrdChange) GetNewPosition() *Position {
 	return nil
 }
 
+func (x *CrdChange) GetCounterexample() *ChangeCounterexample {
+	if x != nil {
+		return x.Counterexample
+	}
+	return nil
+}
+
+// The result of the search for an object that the old revision accepts and the new one rejects because of a change. Both
+// revisions evaluated it with strict field validation, so an unknown field counts as rejected.
+type ChangeCounterexample struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object, with few fields and short values. Absent if none was found, which proves nothing.
+	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
+	// The stored object, if `object` is an update. Absent for a creation.
+	OldObject *Document `protobuf:"bytes,2,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
+	// What an API server with the new revision answers. Absent without `object`.
+	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
+	// The violations under the new revision. Empty for an unknown field, and for a version that is not served.
+	Violations []*Violation `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
+	// The number of writes that were evaluated. 0 if no time was left for the change.
+	Tries         int32 `protobuf:"varint,5,opt,name=tries,proto3" json:"tries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeCounterexample) Reset() {
+	*x = ChangeCounterexample{}
+	mi := &file_crdeval_v1_diff_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeCounterexample) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeCounterexample) ProtoMessage() {}
+
+func (x *ChangeCounterexample) ProtoReflect() protoreflect.Message {
+	mi := &file_crdeval_v1_diff_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeCounterexample.ProtoReflect.Descriptor instead.
+func (*ChangeCounterexample) Descriptor() ([]byte, []int) {
+	return file_crdeval_v1_diff_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ChangeCounterexample) GetObject() *Document {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+func (x *ChangeCounterexample) GetOldObject() *Document {
+	if x != nil {
+		return x.OldObject
+	}
+	return nil
+}
+
+func (x *ChangeCounterexample) GetRejection() *Rejection {
+	if x != nil {
+		return x.Rejection
+	}
+	return nil
+}
+
+func (x *ChangeCounterexample) GetViolations() []*Violation {
+	if x != nil {
+		return x.Violations
+	}
+	return nil
+}
+
+func (x *ChangeCounterexample) GetTries() int32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
 // A field of an object that the two revisions handle differently.
 type FieldDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -402,7 +494,7 @@ type FieldDifference struct {
 
 func (x *FieldDifference) Reset() {
 	*x = FieldDifference{}
-	mi := &file_crdeval_v1_diff_proto_msgTypes[1]
+	mi := &file_crdeval_v1_diff_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +506,7 @@ func (x *FieldDifference) String() string {
 func (*FieldDifference) ProtoMessage() {}
 
 func (x *FieldDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_diff_proto_msgTypes[1]
+	mi := &file_crdeval_v1_diff_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +519,7 @@ func (x *FieldDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FieldDifference.ProtoReflect.Descriptor instead.
 func (*FieldDifference) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_diff_proto_rawDescGZIP(), []int{1}
+	return file_crdeval_v1_diff_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *FieldDifference) GetOutcome() ReplayOutcome {
@@ -502,7 +594,7 @@ type ReplayResult struct {
 
 func (x *ReplayResult) Reset() {
 	*x = ReplayResult{}
-	mi := &file_crdeval_v1_diff_proto_msgTypes[2]
+	mi := &file_crdeval_v1_diff_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +606,7 @@ func (x *ReplayResult) String() string {
 func (*ReplayResult) ProtoMessage() {}
 
 func (x *ReplayResult) ProtoReflect() protoreflect.Message {
-	mi := &file_crdeval_v1_diff_proto_msgTypes[2]
+	mi := &file_crdeval_v1_diff_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +619,7 @@ func (x *ReplayResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayResult.ProtoReflect.Descriptor instead.
 func (*ReplayResult) Descriptor() ([]byte, []int) {
-	return file_crdeval_v1_diff_proto_rawDescGZIP(), []int{2}
+	return file_crdeval_v1_diff_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ReplayResult) GetOutcomes() []ReplayOutcome {
@@ -598,7 +690,7 @@ var File_crdeval_v1_diff_proto protoreflect.FileDescriptor
 const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\n" +
 	"\x15crdeval/v1/diff.proto\x12\n" +
-	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x17google/rpc/status.proto\"\xfc\x04\n" +
+	"crdeval.v1\x1a\x19crdeval/v1/document.proto\x1a\x1acrdeval/v1/violation.proto\x1a\x17google/rpc/status.proto\"\xc6\x05\n" +
 	"\tCrdChange\x12:\n" +
 	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\vchangeClass\x12*\n" +
 	"\x04side\x18\x02 \x01(\x0e2\x16.crdeval.v1.ChangeSideR\x04side\x12/\n" +
@@ -614,7 +706,17 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\told_value\x18\v \x01(\v2\x14.crdeval.v1.DocumentR\boldValue\x121\n" +
 	"\tnew_value\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\bnewValue\x127\n" +
 	"\fold_position\x18\r \x01(\v2\x14.crdeval.v1.PositionR\voldPosition\x127\n" +
-	"\fnew_position\x18\x0e \x01(\v2\x14.crdeval.v1.PositionR\vnewPosition\"\xf4\x01\n" +
+	"\fnew_position\x18\x0e \x01(\v2\x14.crdeval.v1.PositionR\vnewPosition\x12H\n" +
+	"\x0ecounterexample\x18\x0f \x01(\v2 .crdeval.v1.ChangeCounterexampleR\x0ecounterexample\"\xfb\x01\n" +
+	"\x14ChangeCounterexample\x12,\n" +
+	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
+	"\n" +
+	"old_object\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\toldObject\x123\n" +
+	"\trejection\x18\x03 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
+	"\n" +
+	"violations\x18\x04 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
+	"violations\x12\x14\n" +
+	"\x05tries\x18\x05 \x01(\x05R\x05tries\"\xf4\x01\n" +
 	"\x0fFieldDifference\x123\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x19.crdeval.v1.ReplayOutcomeR\aoutcome\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
@@ -669,19 +771,20 @@ func file_crdeval_v1_diff_proto_rawDescGZIP() []byte {
 }
 
 var file_crdeval_v1_diff_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_crdeval_v1_diff_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_crdeval_v1_diff_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_crdeval_v1_diff_proto_goTypes = []any{
-	(ChangeClass)(0),        // 0: crdeval.v1.ChangeClass
-	(ChangeSide)(0),         // 1: crdeval.v1.ChangeSide
-	(ReplayOutcome)(0),      // 2: crdeval.v1.ReplayOutcome
-	(*CrdChange)(nil),       // 3: crdeval.v1.CrdChange
-	(*FieldDifference)(nil), // 4: crdeval.v1.FieldDifference
-	(*ReplayResult)(nil),    // 5: crdeval.v1.ReplayResult
-	(*Document)(nil),        // 6: crdeval.v1.Document
-	(*Position)(nil),        // 7: crdeval.v1.Position
-	(*Violation)(nil),       // 8: crdeval.v1.Violation
-	(*Rejection)(nil),       // 9: crdeval.v1.Rejection
-	(*status.Status)(nil),   // 10: google.rpc.Status
+	(ChangeClass)(0),             // 0: crdeval.v1.ChangeClass
+	(ChangeSide)(0),              // 1: crdeval.v1.ChangeSide
+	(ReplayOutcome)(0),           // 2: crdeval.v1.ReplayOutcome
+	(*CrdChange)(nil),            // 3: crdeval.v1.CrdChange
+	(*ChangeCounterexample)(nil), // 4: crdeval.v1.ChangeCounterexample
+	(*FieldDifference)(nil),      // 5: crdeval.v1.FieldDifference
+	(*ReplayResult)(nil),         // 6: crdeval.v1.ReplayResult
+	(*Document)(nil),             // 7: crdeval.v1.Document
+	(*Position)(nil),             // 8: crdeval.v1.Position
+	(*Rejection)(nil),            // 9: crdeval.v1.Rejection
+	(*Violation)(nil),            // 10: crdeval.v1.Violation
+	(*status.Status)(nil),        // 11: google.rpc.Status
 }
 var file_crdeval_v1_diff_proto_depIdxs = []int32{
 	0,  // 0: crdeval.v1.CrdChange.change_class:type_name -> crdeval.v1.ChangeClass
@@ -689,24 +792,29 @@ var file_crdeval_v1_diff_proto_depIdxs = []int32{
 	0,  // 2: crdeval.v1.CrdChange.stored:type_name -> crdeval.v1.ChangeClass
 	0,  // 3: crdeval.v1.CrdChange.writers:type_name -> crdeval.v1.ChangeClass
 	0,  // 4: crdeval.v1.CrdChange.readers:type_name -> crdeval.v1.ChangeClass
-	6,  // 5: crdeval.v1.CrdChange.old_value:type_name -> crdeval.v1.Document
-	6,  // 6: crdeval.v1.CrdChange.new_value:type_name -> crdeval.v1.Document
-	7,  // 7: crdeval.v1.CrdChange.old_position:type_name -> crdeval.v1.Position
-	7,  // 8: crdeval.v1.CrdChange.new_position:type_name -> crdeval.v1.Position
-	2,  // 9: crdeval.v1.FieldDifference.outcome:type_name -> crdeval.v1.ReplayOutcome
-	6,  // 10: crdeval.v1.FieldDifference.old_value:type_name -> crdeval.v1.Document
-	6,  // 11: crdeval.v1.FieldDifference.new_value:type_name -> crdeval.v1.Document
-	2,  // 12: crdeval.v1.ReplayResult.outcomes:type_name -> crdeval.v1.ReplayOutcome
-	8,  // 13: crdeval.v1.ReplayResult.old_violations:type_name -> crdeval.v1.Violation
-	8,  // 14: crdeval.v1.ReplayResult.new_violations:type_name -> crdeval.v1.Violation
-	9,  // 15: crdeval.v1.ReplayResult.new_rejection:type_name -> crdeval.v1.Rejection
-	4,  // 16: crdeval.v1.ReplayResult.differences:type_name -> crdeval.v1.FieldDifference
-	10, // 17: crdeval.v1.ReplayResult.error:type_name -> google.rpc.Status
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	7,  // 5: crdeval.v1.CrdChange.old_value:type_name -> crdeval.v1.Document
+	7,  // 6: crdeval.v1.CrdChange.new_value:type_name -> crdeval.v1.Document
+	8,  // 7: crdeval.v1.CrdChange.old_position:type_name -> crdeval.v1.Position
+	8,  // 8: crdeval.v1.CrdChange.new_position:type_name -> crdeval.v1.Position
+	4,  // 9: crdeval.v1.CrdChange.counterexample:type_name -> crdeval.v1.ChangeCounterexample
+	7,  // 10: crdeval.v1.ChangeCounterexample.object:type_name -> crdeval.v1.Document
+	7,  // 11: crdeval.v1.ChangeCounterexample.old_object:type_name -> crdeval.v1.Document
+	9,  // 12: crdeval.v1.ChangeCounterexample.rejection:type_name -> crdeval.v1.Rejection
+	10, // 13: crdeval.v1.ChangeCounterexample.violations:type_name -> crdeval.v1.Violation
+	2,  // 14: crdeval.v1.FieldDifference.outcome:type_name -> crdeval.v1.ReplayOutcome
+	7,  // 15: crdeval.v1.FieldDifference.old_value:type_name -> crdeval.v1.Document
+	7,  // 16: crdeval.v1.FieldDifference.new_value:type_name -> crdeval.v1.Document
+	2,  // 17: crdeval.v1.ReplayResult.outcomes:type_name -> crdeval.v1.ReplayOutcome
+	10, // 18: crdeval.v1.ReplayResult.old_violations:type_name -> crdeval.v1.Violation
+	10, // 19: crdeval.v1.ReplayResult.new_violations:type_name -> crdeval.v1.Violation
+	9,  // 20: crdeval.v1.ReplayResult.new_rejection:type_name -> crdeval.v1.Rejection
+	5,  // 21: crdeval.v1.ReplayResult.differences:type_name -> crdeval.v1.FieldDifference
+	11, // 22: crdeval.v1.ReplayResult.error:type_name -> google.rpc.Status
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_diff_proto_init() }
@@ -722,7 +830,7 @@ func file_crdeval_v1_diff_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_crdeval_v1_diff_proto_rawDesc), len(file_crdeval_v1_diff_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2409,9 +2409,13 @@ type DiffCrdRequest struct {
 	Objects []*Document `protobuf:"bytes,6,rep,name=objects,proto3" json:"objects,omitempty"`
 	// The token of a write. The response comes from a state that includes this write; the call waits for it until its
 	// deadline. Default: the state that the replica has. Errors: REPLICA_BEHIND, TOKEN_INVALID.
-	AtLeast       string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	AtLeast string `protobuf:"bytes,7,opt,name=at_least,json=atLeast,proto3" json:"at_least,omitempty"`
+	// Search a counterexample for each change that can reject a write, with at most this number of evaluated writes for
+	// each change. At most 100,000. The search ends after half of the time until the deadline of the call. If `manifest`
+	// is rejected, there is no search. Default: 0, no search.
+	CounterexampleTries int32 `protobuf:"varint,8,opt,name=counterexample_tries,json=counterexampleTries,proto3" json:"counterexample_tries,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *DiffCrdRequest) Reset() {
@@ -2491,6 +2495,13 @@ func (x *DiffCrdRequest) GetAtLeast() string {
 		return x.AtLeast
 	}
 	return ""
+}
+
+func (x *DiffCrdRequest) GetCounterexampleTries() int32 {
+	if x != nil {
+		return x.CounterexampleTries
+	}
+	return 0
 }
 
 // Response of DiffCrd.
@@ -3247,7 +3258,7 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x11WatchCrdsResponse\x12.\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1a.crdeval.v1.WatchEventTypeR\x04type\x12!\n" +
 	"\x03crd\x18\x02 \x01(\v2\x0f.crdeval.v1.CrdR\x03crd\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\tR\x05token\"\xff\x01\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\"\xb2\x02\n" +
 	"\x0eDiffCrdRequest\x12\x18\n" +
 	"\acatalog\x18\x01 \x01(\tR\acatalog\x120\n" +
 	"\bmanifest\x18\x02 \x01(\v2\x14.crdeval.v1.DocumentR\bmanifest\x12(\n" +
@@ -3255,7 +3266,8 @@ const file_crdeval_v1_registry_proto_rawDesc = "" +
 	"\x03crd\x18\x04 \x01(\tR\x03crd\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\tR\brevision\x12.\n" +
 	"\aobjects\x18\x06 \x03(\v2\x14.crdeval.v1.DocumentR\aobjects\x12\x19\n" +
-	"\bat_least\x18\a \x01(\tR\aatLeast\"\xf6\x02\n" +
+	"\bat_least\x18\a \x01(\tR\aatLeast\x121\n" +
+	"\x14counterexample_tries\x18\b \x01(\x05R\x13counterexampleTries\"\xf6\x02\n" +
 	"\x0fDiffCrdResponse\x12:\n" +
 	"\fchange_class\x18\x01 \x01(\x0e2\x17.crdeval.v1.ChangeClassR\vchangeClass\x12/\n" +
 	"\achanges\x18\x02 \x03(\v2\x15.crdeval.v1.CrdChangeR\achanges\x12'\n" +

@@ -134,7 +134,7 @@ func (r *localRegistry) Compare(
 ) (*registry.Compared, error) {
 	options := engine.Options{KubernetesMinor: r.minor}
 	diff, err := engine.Compare(ctx, c.Base, c.New, options)
-	if err != nil || len(c.Objects) == 0 || !diff.Report.Accepted {
+	if err != nil || len(c.Objects) == 0 && c.Tries == 0 || !diff.Report.Accepted {
 		return &registry.Compared{Diff: diff}, err
 	}
 	base, existing, err := engine.ExistingFrom(c.Base, engine.Limits{})
@@ -154,8 +154,15 @@ func (r *localRegistry) Compare(
 	for i, object := range c.Objects {
 		items[i].Object = object
 	}
-	replayed, err := engine.Replay(ctx, old, d, items, engine.EvaluationOptions{})
-	return &registry.Compared{Diff: diff, Replayed: replayed}, err
+	done := &registry.Compared{Diff: diff}
+	if c.Tries > 0 {
+		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff.Changes, engine.CounterexampleOptions{Tries: c.Tries})
+		if err != nil {
+			return nil, err
+		}
+	}
+	done.Replayed, err = engine.Replay(ctx, old, d, items, engine.EvaluationOptions{})
+	return done, err
 }
 
 func (r *localRegistry) View(context.Context, string, string) (registry.View, error) {

@@ -52,7 +52,7 @@ REPLAY_OUTCOME_DEFAULTED_DIFFERENTLY: ReplayOutcome
 REPLAY_OUTCOME_CONVERTED_DIFFERENTLY: ReplayOutcome
 
 class CrdChange(_message.Message):
-    __slots__ = ("change_class", "side", "stored", "writers", "readers", "kind", "version", "schema_pointer", "manifest_pointer", "message", "old_value", "new_value", "old_position", "new_position")
+    __slots__ = ("change_class", "side", "stored", "writers", "readers", "kind", "version", "schema_pointer", "manifest_pointer", "message", "old_value", "new_value", "old_position", "new_position", "counterexample")
     CHANGE_CLASS_FIELD_NUMBER: _ClassVar[int]
     SIDE_FIELD_NUMBER: _ClassVar[int]
     STORED_FIELD_NUMBER: _ClassVar[int]
@@ -67,6 +67,7 @@ class CrdChange(_message.Message):
     NEW_VALUE_FIELD_NUMBER: _ClassVar[int]
     OLD_POSITION_FIELD_NUMBER: _ClassVar[int]
     NEW_POSITION_FIELD_NUMBER: _ClassVar[int]
+    COUNTEREXAMPLE_FIELD_NUMBER: _ClassVar[int]
     change_class: ChangeClass
     side: ChangeSide
     stored: ChangeClass
@@ -81,7 +82,22 @@ class CrdChange(_message.Message):
     new_value: _document_pb2.Document
     old_position: _violation_pb2.Position
     new_position: _violation_pb2.Position
-    def __init__(self, change_class: _Optional[_Union[ChangeClass, str]] = ..., side: _Optional[_Union[ChangeSide, str]] = ..., stored: _Optional[_Union[ChangeClass, str]] = ..., writers: _Optional[_Union[ChangeClass, str]] = ..., readers: _Optional[_Union[ChangeClass, str]] = ..., kind: _Optional[str] = ..., version: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., manifest_pointer: _Optional[str] = ..., message: _Optional[str] = ..., old_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., new_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., new_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ...) -> None: ...
+    counterexample: ChangeCounterexample
+    def __init__(self, change_class: _Optional[_Union[ChangeClass, str]] = ..., side: _Optional[_Union[ChangeSide, str]] = ..., stored: _Optional[_Union[ChangeClass, str]] = ..., writers: _Optional[_Union[ChangeClass, str]] = ..., readers: _Optional[_Union[ChangeClass, str]] = ..., kind: _Optional[str] = ..., version: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., manifest_pointer: _Optional[str] = ..., message: _Optional[str] = ..., old_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., new_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., new_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., counterexample: _Optional[_Union[ChangeCounterexample, _Mapping]] = ...) -> None: ...
+
+class ChangeCounterexample(_message.Message):
+    __slots__ = ("object", "old_object", "rejection", "violations", "tries")
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
+    REJECTION_FIELD_NUMBER: _ClassVar[int]
+    VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
+    TRIES_FIELD_NUMBER: _ClassVar[int]
+    object: _document_pb2.Document
+    old_object: _document_pb2.Document
+    rejection: _violation_pb2.Rejection
+    violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    tries: int
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., tries: _Optional[int] = ...) -> None: ...
 
 class FieldDifference(_message.Message):
     __slots__ = ("outcome", "version", "path", "pointer", "old_value", "new_value")

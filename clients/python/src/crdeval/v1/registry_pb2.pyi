@@ -408,7 +408,7 @@ class WatchCrdsResponse(_message.Message):
     def __init__(self, type: _Optional[_Union[WatchEventType, str]] = ..., crd: _Optional[_Union[Crd, _Mapping]] = ..., token: _Optional[str] = ...) -> None: ...
 
 class DiffCrdRequest(_message.Message):
-    __slots__ = ("catalog", "manifest", "base", "crd", "revision", "objects", "at_least")
+    __slots__ = ("catalog", "manifest", "base", "crd", "revision", "objects", "at_least", "counterexample_tries")
     CATALOG_FIELD_NUMBER: _ClassVar[int]
     MANIFEST_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
@@ -416,6 +416,7 @@ class DiffCrdRequest(_message.Message):
     REVISION_FIELD_NUMBER: _ClassVar[int]
     OBJECTS_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    COUNTEREXAMPLE_TRIES_FIELD_NUMBER: _ClassVar[int]
     catalog: str
     manifest: _document_pb2.Document
     base: _document_pb2.Document
@@ -423,7 +424,8 @@ class DiffCrdRequest(_message.Message):
     revision: str
     objects: _containers.RepeatedCompositeFieldContainer[_document_pb2.Document]
     at_least: str
-    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., base: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ...) -> None: ...
+    counterexample_tries: int
+    def __init__(self, catalog: _Optional[str] = ..., manifest: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., base: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., crd: _Optional[str] = ..., revision: _Optional[str] = ..., objects: _Optional[_Iterable[_Union[_document_pb2.Document, _Mapping]]] = ..., at_least: _Optional[str] = ..., counterexample_tries: _Optional[int] = ...) -> None: ...
 
 class DiffCrdResponse(_message.Message):
     __slots__ = ("change_class", "changes", "omitted_changes", "accepted", "report", "identical", "replay_results", "base")

@@ -1,0 +1,167 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// thing returns a CRD with a schema for spec, and a further version if second is not "".
+func thing(spec, second string) []byte {
+	if second != "" {
+		second = fmt.Sprintf(`
+  - {name: v2, served: %s, storage: false, schema: {openAPIV3Schema: {type: object}}}`, second)
+	}
+	return fmt.Appendf(nil, `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: %s}}}}%s
+`, spec, second)
+}
+
+// fields returns the schema of an object with properties.
+func fields(properties string) string { return "{type: object, properties: {" + properties + "}}" }
+
+// counterexamples compares two CRDs and searches counterexamples. It checks each with both definitions.
+func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.ChangeCounterexample) {
+	t.Helper()
+	diff := compareYAML(t, old, new, engine.Options{})
+	var both []*engine.Definition
+	for _, manifest := range [][]byte{old, new} {
+		d, report, err := engine.Compile(t.Context(), engine.YAML(manifest), engine.Options{})
+		if err != nil || d == nil {
+			t.Fatal(err, report)
+		}
+		both = append(both, d)
+	}
+	list, err := engine.Counterexamples(t.Context(), both[0], both[1], diff.Changes, engine.CounterexampleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list {
+		if c.Found == nil {
+			continue
+		}
+		item := engine.Item{Version: c.Found.Version, Object: engine.JSON(c.Found.Object)}
+		if c.Found.OldObject != nil {
+			item.OldObject = engine.JSON(c.Found.OldObject)
+		}
+		for i, d := range both {
+			v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
+			if allowed := err == nil && v.Allowed; allowed != (i == 0) {
+				t.Errorf("%s: the CRD %d answers %+v, %v to %s", diff.Changes[c.Change].Kind, i, v, err, c.Found.Object)
+			}
+		}
+	}
+	return diff, list
+}
+
+func TestCounterexamples(t *testing.T) {
+	const replicas = "min: {type: integer}, max: {type: integer}"
+	ruled := func(rules string) string {
+		return "{type: object, required: [min, max], properties: {" + replicas + "}, x-kubernetes-validations: [" + rules + "]}"
+	}
+	for _, tc := range []struct{ kind, old, new, want, cause string }{
+		{"BoundTightened", fields("i: {type: integer, maximum: 10}"), fields("i: {type: integer, maximum: 5}"), `{"i":6}`, "less than or equal to 5"},
+		{"BoundTightened", fields("i: {type: integer}"), fields("i: {type: integer, minimum: -3}"), `{"i":-4}`, "greater than or equal to -3"},
+		{"BoundTightened", fields("i: {type: number, maximum: 2}"), fields("i: {type: number, maximum: 2, exclusiveMaximum: true}"), `{"i":2}`, "less than 2"},
+		{"BoundTightened", fields("s: {type: string}"), fields("s: {type: string, maxLength: 2}"), `{"s":"aaa"}`, "Too long"},
+		{"BoundTightened", fields("s: {type: string}"), fields("s: {type: string, minLength: 1}"), `{"s":""}`, "at least 1"},
+		{"BoundTightened", fields("l: {type: array, items: {type: string}}"), fields("l: {type: array, maxItems: 3, items: {type: string}}"), `{"l":["","","",""]}`, "Too many"},
+		{"BoundTightened", fields("m: {type: object, additionalProperties: {type: string}}"), fields("m: {type: object, maxProperties: 1, additionalProperties: {type: string}}"), ``, "Too many"},
+		{"RequiredAdded", fields("a: {type: string}, b: {type: string}"), "{type: object, required: [b], properties: {a: {type: string}, b: {type: string}}}", `{}`, "spec.b: Required value"},
+		{"EnumValueRemoved", fields("e: {type: string, enum: [alpha, beta]}"), fields("e: {type: string, enum: [alpha]}"), `{"e":"beta"}`, "Unsupported value"},
+		{"EnumAdded", fields("e: {type: string}"), fields("e: {type: string, enum: [alpha]}"), `{"e":""}`, "Unsupported value"},
+		{"PatternChanged", fields("p: {type: string, pattern: '^[a-z]+$'}"), fields("p: {type: string, pattern: '^[a-m]+$'}"), ``, "should match '^[a-m]+$'"},
+		{"PatternAdded", fields("p: {type: string, minLength: 1}"), fields("p: {type: string, minLength: 1, pattern: '^x'}"), `{"p":"a"}`, "should match"},
+		{"FormatAdded", fields("f: {type: string}"), fields("f: {type: string, format: ipv4}"), `{"f":""}`, "ipv4"},
+		{"RuleAdded", "{type: object, required: [min, max], properties: {" + replicas + "}}", ruled("{rule: self.min <= self.max}"), `{"max":0,"min":1}`, "failed rule"},
+		{"RuleChanged", ruled("{rule: self.min <= self.max}"), ruled("{rule: self.min < self.max}"), `{"max":0,"min":0}`, "failed rule"},
+		{"RuleAdded", fields("a: {type: string}"), fields("a: {type: string, x-kubernetes-validations: [{rule: self == oldSelf, message: fixed}]}"), `{"a":""}`, "fixed"},
+		{"TypeChanged", fields("t: {type: integer}"), fields("t: {type: string}"), `{"t":0}`, "must be of type string"},
+		{"ListTypeChanged", fields("l: {type: array, items: {type: string}}"), fields("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), `{"l":["",""]}`, "Duplicate value"},
+		{"PreserveUnknownRemoved", "{type: object, x-kubernetes-preserve-unknown-fields: true}", "{type: object, properties: {a: {type: string}}}", `{"unknownField":""}`, `unknown field "spec.unknownField"`},
+		{"PropertyRemoved", fields("a: {type: string}, b: {type: string}"), fields("a: {type: string}"), `{"b":""}`, `unknown field "spec.b"`},
+		{"LogicalOperatorTightened", fields("a: {type: string}, b: {type: string}"), "{type: object, properties: {a: {type: string}, b: {type: string}}, allOf: [{required: [b]}]}", `{}`, "Required value"},
+		{"NullableRemoved", fields("l: {type: array, items: {type: string, nullable: true}}"), fields("l: {type: array, items: {type: string}}"), `{"l":[null]}`, "null"},
+		{"MapValuesRemoved", fields("m: {type: object, additionalProperties: {type: string}}"), fields("m: {type: object, properties: {b: {type: string}}}"), ``, "unknown field"},
+	} {
+		diff, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
+		var found *engine.Distinction
+		for _, c := range list {
+			if diff.Changes[c.Change].Kind == tc.kind {
+				found = c.Found
+			}
+		}
+		switch {
+		case found == nil:
+			t.Errorf("%s: no counterexample: %+v%s", tc.kind, list, diffText(diff))
+		case tc.want != "" && bodyOf(found.Object) != tc.want:
+			t.Errorf("%s to %s: %s, want %s", tc.kind, tc.new, bodyOf(found.Object), tc.want)
+		case !strings.Contains(found.B.Rejection.Message, tc.cause):
+			t.Errorf("%s to %s: %s", tc.kind, tc.new, found.B.Rejection.Message)
+		}
+	}
+}
+
+// TestCounterexampleOfVersions: any object of a version that is removed or no longer served is a counterexample.
+func TestCounterexampleOfVersions(t *testing.T) {
+	for kind, second := range map[string]string{"VersionRemoved": "", "VersionUnserved": "false"} {
+		diff, list := counterexamples(t, thing("{type: object}", "true"), thing("{type: object}", second))
+		if len(list) != 1 || diff.Changes[list[0].Change].Kind != kind || list[0].Found == nil || list[0].Found.Version != "v2" || list[0].Found.B.Rejection.Code != 404 {
+			t.Errorf("%s: %+v%s", kind, list, diffText(diff))
+		}
+	}
+}
+
+// TestCounterexampleOfTheRightChange: each of several changes has an object that violates it, and not another one.
+func TestCounterexampleOfTheRightChange(t *testing.T) {
+	diff, list := counterexamples(t, thing(fields("a: {type: integer}, b: {type: string}, c: {type: string}"), ""),
+		thing("{type: object, required: [c], properties: {a: {type: integer, maximum: 3}, b: {type: string, enum: [x]}, c: {type: string, pattern: '^y'}}}", ""))
+	if len(list) != 4 {
+		t.Fatalf("%+v%s", list, diffText(diff))
+	}
+	for _, c := range list {
+		change := diff.Changes[c.Change]
+		if c.Found == nil {
+			t.Errorf("%s: none", change.Kind)
+			continue
+		}
+		hit := false
+		for _, v := range c.Found.B.Violations {
+			hit = hit || strings.HasPrefix(change.SchemaPointer, v.SchemaPointer) && v.SchemaPointer != ""
+		}
+		if !hit {
+			t.Errorf("%s at %s: %s", change.Kind, change.SchemaPointer, c.Found.B.Rejection.Message)
+		}
+	}
+}
+
+func TestCounterexamplesFindNothing(t *testing.T) {
+	// The rule is true for each object of the schema.
+	old, new := thing(fields("i: {type: integer, minimum: 0}"), ""), thing("{type: object, properties: {i: {type: integer, minimum: 0}}, x-kubernetes-validations: [{rule: '!has(self.i) || self.i > -5'}]}", "")
+	diff, list := counterexamples(t, old, new)
+	if len(list) != 1 || diff.Changes[list[0].Change].Kind != "RuleAdded" || list[0].Found != nil || list[0].Tries != engine.DefaultTries {
+		t.Errorf("%+v%s", list, diffText(diff))
+	}
+	d, _, err := engine.Compile(t.Context(), engine.YAML(old), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := engine.Counterexamples(ended, d, d, diff.Changes, engine.CounterexampleOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+		t.Error(err)
+	}
+	if _, err := engine.Counterexamples(t.Context(), d, d, diff.Changes, engine.CounterexampleOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+		t.Error(err)
+	}
+}
