@@ -18,6 +18,7 @@ type diffCommand struct {
 	FailOn   string   `default:"breaking" enum:"breaking,care,never" help:"Exit with 1 for changes of this class or worse: breaking, care, never."`
 	Partial  bool     `help:"NEW has only some of the CRDs. Default: CRDs that NEW lacks count as deleted, which is breaking."`
 	Show     string   `default:"compatible" enum:"breaking,care,compatible" help:"With text output, print changes of this class or worse: breaking, care, compatible."`
+	Tries    tries    `name:"counterexamples" help:"Print for each breaking change the smallest object that OLD accepts and NEW rejects, with strict field validation. =N: evaluate at most N writes for each change. Default of N: 1000." placeholder:"N"`
 	CRD      string   `name:"crd" help:"Name of the registered CRD. Needs --server. Default: the name in NEW." placeholder:"NAME"`
 	Revision string   `help:"Revision of the registered CRD. Needs --server. Default: the current one." placeholder:"REVISION"`
 	serviceFlags
@@ -170,7 +171,7 @@ func (c *diffCommand) pair(
 ) (*difference, error) {
 	d := &difference{Name: n.Name, New: n.where(), old: o, new: n, kind: n.crd.kind}
 	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
-		Revision: c.Revision}
+		Revision: c.Revision, CounterexampleTries: int32(c.Tries)}
 	crd := n
 	if o != nil {
 		d.Old, d.kind, crd = o.where(), o.crd.kind, o
@@ -207,6 +208,7 @@ func (c *diffCommand) pair(
 		}
 		if first {
 			d.take(answer)
+			request.CounterexampleTries = 0
 		}
 	}
 	return d, nil

@@ -40,6 +40,7 @@ type cli struct {
 	Check       checkCommand       `cmd:"" help:"Check CRDs in files as an API server does."`
 	Admit       admitCommand       `cmd:"" help:"Check writes of objects in files as an API server does."`
 	Test        testCommand        `cmd:"" help:"Run test suites of CRDs."`
+	Generate    generateCommand    `cmd:"" help:"Generate valid and invalid objects of CRDs."`
 	Convert     convertCommand     `cmd:"" help:"Convert objects in files to another version, or check conversion rules."`
 	Migrate     migrateCommand     `cmd:"" help:"Migrate stored objects to the storage version of their CRD."`
 	Diff        diffCommand        `cmd:"" help:"Report the changes between CRDs, and what they break."`

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// tries is the value of --counterexamples: 0 without the flag, engine.DefaultTries for the flag without a number.
+type tries int32
+
+// maxTries is the limit of the API.
+const maxTries = 100_000
+
+// IsBool makes the number optional.
+func (*tries) IsBool() bool { return true }
+
+// Decode reads the value of the flag.
+func (t *tries) Decode(c *kong.DecodeContext) error {
+	if c.Scan.Peek().Type != kong.FlagValueToken {
+		*t = engine.DefaultTries
+		return nil
+	}
+	text := fmt.Sprint(c.Scan.Pop().Value)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxTries {
+		return fmt.Errorf("%q is not a number of tries: it must be from 1 to %d", text, maxTries)
+	}
+	*t = tries(n)
+	return nil
+}
+
+// printCounterexample prints the counterexample of a change, if there was a search. A change that need not reject writes
+// has a line only if an object was found.
+func printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
+	switch e := c.GetCounterexample(); {
+	case e == nil:
+	case e.GetObject() != nil:
+		if old := e.GetOldObject(); old != nil {
+			fmt.Fprintf(b, "    old object: %s\n", old.GetJson())
+		}
+		fmt.Fprintf(b, "    counterexample: %s\n", e.GetObject().GetJson())
+		for _, v := range e.GetViolations() {
+			if v.GetDetail() != notChecked {
+				fmt.Fprintf(b, "      %s\n", violationText(v))
+			}
+		}
+		if len(e.GetViolations()) == 0 {
+			fmt.Fprintf(b, "      %s\n", e.GetRejection().GetMessage())
+		}
+	case c.GetChangeClass() != breaking:
+	case e.GetTries() == 0:
+		fmt.Fprintf(b, "    counterexample: not searched, because no time was left\n")
+	default:
+		fmt.Fprintf(b, "    counterexample: none found in %d tries\n", e.GetTries())
+	}
+}
+
+// notChecked is Kubernetes' note in place of rules that it did not evaluate.
+const notChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+type generateCommand struct {
+	CRDs            []string `name:"crds" required:"" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" sep:"none"`
+	CRD             string   `name:"crd" help:"Name of the CRD. Default: all." placeholder:"NAME"`
+	Version         string   `name:"crd-version" help:"Version of the objects. Default: the storage version." placeholder:"VERSION"`
+	Valid           int      `default:"3" help:"Maximum number of valid objects for each CRD." placeholder:"N"`
+	Invalid         int      `default:"10" help:"Maximum number of invalid objects for each CRD. Each violates one constraint." placeholder:"N"`
+	Seed            uint64   `default:"0" help:"Selects the values. Equal seeds give equal objects." placeholder:"N"`
+	Output          string   `short:"o" default:"yaml" enum:"yaml,suite" help:"yaml: a document for each object, with a comment; suite: a suite for crdeval test."`
+	OutputDir       string   `help:"Write files to this directory: one for each object, or a suite for each CRD. Default: print to stdout." placeholder:"DIRECTORY"`
+	KubernetesMinor int      `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
+}
+
+func (*generateCommand) Help() string {
+	return `Generates valid objects of CRDs, and invalid objects that each violate exactly one constraint: a keyword of the schema, a rule, or an unknown field. The answer of an API server to each object is checked before it is printed, with strict field validation. For a rule with oldSelf, the invalid object is an update; the old object is printed before it. Constraints of the status are not violated if it is a subresource. Constraints that no object violates alone are listed on stderr.
+
+Exit code 0: success. Exit code 1: a CRD is rejected, or no valid object was found: the violations of the closest object are printed on stderr. Exit code 2: a document could not be read, or the usage is wrong.`
+}
+
+func (c *generateCommand) Validate() error {
+	flags := c.service()
+	switch {
+	case c.Valid < 0 || c.Invalid < 0:
+		return errors.New("--valid and --invalid must be 0 or more")
+	case c.Valid+c.Invalid == 0:
+		return errors.New("--valid and --invalid are 0: nothing is generated")
+	case c.Output == "suite" && slices.Contains(c.CRDs, "-"):
+		return errors.New("-o suite needs files with CRDs, because the suite names them: stdin cannot be used")
+	}
+	return flags.validate()
+}
+
+func (c *generateCommand) service() *serviceFlags {
+	return &serviceFlags{KubernetesMinor: c.KubernetesMinor, Catalog: "default"}
+}
+
+// Run registers the CRDs and generates their objects.
+func (c *generateCommand) Run(ctx context.Context, env environment) error {
+	failed := false
+	err := c.service().registerAndPrint(ctx, env, c.CRDs, func(s *service) error {
+		found := false
+		for _, name := range slices.Sorted(maps.Keys(s.local.crds)) {
+			if c.CRD != "" && c.CRD != name {
+				continue
+			}
+			found = true
+			complete, err := c.generate(ctx, env, s.local.crds[name].definition)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			failed = failed || !complete
+		}
+		if !found && c.CRD != "" {
+			return fmt.Errorf("--crd: the files have no accepted CRD %s", c.CRD)
+		}
+		return nil
+	})
+	if err == nil && failed {
+		err = errRejected
+	}
+	return err
+}
+
+// generate writes the objects of a CRD. It returns false if there is no valid object.
+func (c *generateCommand) generate(ctx context.Context, env environment, d *engine.Definition) (bool, error) {
+	samples, err := d.Samples(ctx, engine.SampleOptions{Version: c.Version, Valid: c.Valid, Invalid: c.Invalid, Seed: c.Seed})
+	if err != nil {
+		return false, err
+	}
+	where := d.Name() + " " + samples.Version
+	for _, constraint := range samples.Unbroken {
+		fmt.Fprintf(env.stderr, "%s: no object found that violates only this: %s\n", where, printable([]byte(constraint.String())))
+	}
+	if samples.Closest != nil {
+		fmt.Fprintf(env.stderr, "%s: no valid object found. The closest one has these violations:\n", where)
+		for _, v := range samples.Unsatisfied {
+			fmt.Fprintf(env.stderr, "  %s\n", printable([]byte(v.Error())))
+		}
+		return false, nil
+	}
+	if c.Output == "suite" {
+		return true, c.writeSuite(env, d, samples)
+	}
+	return true, c.writeObjects(env, samples)
+}
+
+// write writes a file of the output directory, or prints its content to stdout.
+func (c *generateCommand) write(w io.Writer, name string, content []byte) error {
+	if c.OutputDir == "" {
+		_, err := w.Write(content)
+		return err
+	}
+	path := filepath.Join(c.OutputDir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o666)
+}
