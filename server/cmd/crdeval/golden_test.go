@@ -24,6 +24,8 @@ func TestGolden(t *testing.T) {
 		{"diff-junit", "diff old.yaml new.yaml --objects objects.yaml -o junit"},
 		{"diff-github-unreadable", "diff objects.yaml new.yaml -o github"},
 		{"diff-identical", "diff old.yaml old.yaml --fail-on care"},
+		{"diff-counterexamples", "diff old.yaml new.yaml --counterexamples --show breaking"},
+		{"generate", "generate --crds buoys.yaml --valid 1 --invalid 4"},
 		{"diff-one", "diff buoys.yaml rejected.yaml"},
 		{"diff-other-kinds", "diff buoys.yaml buoys.yaml --objects objects.yaml"},
 		{"diff-unreadable", "diff objects.yaml new.yaml"},
