@@ -144,7 +144,7 @@ func (s *scanner) value(n *node, parent int, nested bool) {
 		s.at += length
 		if !s.restOfLine() {
 			nested = true
-			if column = s.skip(); column <= parent && !(column == parent && s.isDash()) {
+			if column = s.skip(); column < parent || column == parent && !s.isDash() {
 				return
 			}
 		} else if s.depth == 0 {

@@ -213,7 +213,7 @@ func (s *script) print(name string) {
 		fmt.Fprintln(&s.out, "no diagnostics")
 	}
 	for _, d := range list {
-		text := string(s.texts[name])
+		text := s.texts[name]
 		lines := newLineIndex([]byte(text))
 		fmt.Fprintf(&s.out, "%s %d %s: %s\n", show(d.Range), d.Severity, d.Code, d.Message)
 		fmt.Fprintf(&s.out, "  %q", text[lines.offset(d.Range.Start):lines.offset(d.Range.End)])

@@ -78,7 +78,7 @@ type candidatesCommand struct {
 }
 
 // AfterApply implements a hook of kong.
-func (c *candidatesCommand) AfterApply(ctx *kong.Context) error {
+func (c *candidatesCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // kong needs the result
 	c.model = ctx.Model
 	return nil
 }

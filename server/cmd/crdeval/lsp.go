@@ -40,7 +40,7 @@ Exit code 0: the client ended the server. Exit code 1: the client ended it witho
 func (c *lspCommand) Validate() error { return validateMinor(c.KubernetesMinor) }
 
 // AfterApply implements a hook of kong. The model has the names of settings.
-func (c *lspCommand) AfterApply(ctx *kong.Context) error {
+func (c *lspCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // kong needs the result
 	c.model = ctx.Model
 	return nil
 }

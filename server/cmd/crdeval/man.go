@@ -17,7 +17,7 @@ func (*manCommand) Help() string {
 }
 
 // AfterApply implements a hook of kong.
-func (c *manCommand) AfterApply(ctx *kong.Context) error {
+func (c *manCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // kong needs the result
 	c.model = ctx.Model
 	return nil
 }
