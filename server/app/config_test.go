@@ -57,7 +57,7 @@ func TestParity(t *testing.T) {
 		"etcd-key": "c", "etcd-user": "d", "etcd-password-file": "e",
 		"conversion-webhooks": "a.example,in-cluster", "conversion-services": "ns/x=127.0.0.1:1", "conversion-cert": "f", "conversion-key": "g", "conversion-timeout": "9s",
 		"allowed-hosts": "x.example,y", "audit-log": "q", "access-file": "h", "oidc-issuer": "https://i", "oidc-audience": "j,k", "oidc-username-claim": "email", "oidc-username-prefix": "p-", "oidc-groups-claim": "l",
-		"oidc-groups-prefix": "m-", "oidc-jwks-file": "n", "oidc-ca": "o",
+		"oidc-groups-prefix": "m-", "oidc-jwks-file": "n", "oidc-ca": "o", "playground": "true",
 	}
 	defaults, err := Defaults()
 	if err != nil {
@@ -88,6 +88,9 @@ func TestParity(t *testing.T) {
 			byFlag, _ := parse(t, "--"+f.Name+"="+value)
 			byFile, errFile := parse(t, "--config", path)
 			other := values[f.Name] + "0" // the flag goes before the environment
+			if f.IsBool() {
+				other = "false"
+			}
 			t.Setenv(f.Envs[0], value)
 			byEnvironment, _ := parse(t)
 			t.Setenv("CRDEVAL_CONFIG", write(t, f.Name+": "+other+"\n"))
