@@ -49,6 +49,12 @@ run: build ## Start the server with sample CRDs, evaluate sample objects, keep s
 build: ## Build the static binary bin/crdeval
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/crdeval ./server/cmd/crdeval
 
+.PHONY: playground
+playground: ## Build bin/crdeval with the page of the playground, and start it; needs Node.js with npm
+	@cd server/playground/web && npm ci --silent --no-audit --no-fund && npm run --silent build
+	@$(MAKE) build
+	@$(BIN)/crdeval playground
+
 .PHONY: test
 test: ## Run the tests of both modules; TESTFLAGS=…
 	$(GOTEST) ./...
@@ -148,6 +154,25 @@ fuzz: ## Run each fuzz target for FUZZTIME
 .PHONY: e2e
 e2e: build image ## Test the real server: Go and Python clients, the image, replicas, kill -9, power loss, a thousand CRDs
 	@.ci/e2e
+
+.PHONY: clients
+clients: ## Test the clients in Java, Python and TypeScript, and generated REST clients; needs JDK, Maven, Node.js with npm
+	@.ci/java
+	@.ci/python
+	@.ci/typescript
+	@.ci/openapi-clients
+
+.PHONY: playground-e2e
+playground-e2e: ## Test the playground in headless Chromium, with a server and as WebAssembly; OUT=… (of screenshots)
+	@.ci/playground $(OUT)
+
+.PHONY: editors
+editors: ## Test crdeval lsp in Neovim, and completion and man pages with other programs
+	@.ci/editors
+
+.PHONY: release
+release: ## Build the archives of a release without publishing them, and check them
+	@.ci/release
 
 .PHONY: scale
 scale: ## Register CRDS (10,000) CRDs, restart, evaluate objects of all; print times and memory; CACHE_BYTES=…
