@@ -50,10 +50,12 @@ build: ## Build the static binary bin/crdeval
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/crdeval ./server/cmd/crdeval
 
 .PHONY: playground
-playground: ## Build bin/crdeval with the page of the playground, and start it; needs Node.js with npm
-	@cd server/playground/web && npm ci --silent --no-audit --no-fund && npm run --silent build
-	@$(MAKE) build
+playground: page build ## Build bin/crdeval with the page of the playground, and start it; needs Node.js with npm
 	@$(BIN)/crdeval playground
+
+.PHONY: page
+page: ## Build the page of the playground, which later builds of crdeval contain; needs Node.js with npm
+	@cd server/playground/web && npm ci --silent --no-audit --no-fund && npm run --silent build
 
 .PHONY: test
 test: ## Run the tests of both modules; TESTFLAGS=…
@@ -204,4 +206,5 @@ chart: ## Render the Helm chart without an installed Helm; FLAGS='--values=FILE'
 
 .PHONY: clean
 clean: ## Remove all build results and installed tools
-	rm -rf $(BIN) $(CACHE) engine/conformance/out
+	rm -rf $(BIN) $(CACHE) dist engine/conformance/out
+	git clean -qdfX clients server/playground/web # packages of npm and Maven, and what they build
