@@ -354,7 +354,7 @@ func (s *sampler) violates(c *search.Constraint, p search.Pair) (out search.Answ
 	hits := 0
 	for i := range r.faults {
 		switch {
-		case s.isOf(c, r, i, p.Object):
+		case isOf(c, r, i):
 			hits++
 		case !c.Implies(r.pointers[i]):
 			out.Faults = append(out.Faults, r.faults[i])
@@ -365,8 +365,8 @@ func (s *sampler) violates(c *search.Constraint, p search.Pair) (out search.Answ
 	return out, nil
 }
 
-// isOf reports whether a fault of an object is the violation of a constraint.
-func (s *sampler) isOf(c *search.Constraint, r *reply, i int, object *sample.Tree) bool {
+// isOf reports whether a fault of a reply is the violation of a constraint.
+func isOf(c *search.Constraint, r *reply, i int) bool {
 	f := &r.faults[i]
 	switch {
 	case c.Kind == search.Unknown:

@@ -47,8 +47,8 @@ func (a *adder) add(kind, keyword string, value any, before, after string) *muta
 }
 
 // remove adds the mutant without a keyword.
-func (a *adder) remove(keyword string) *mutant {
-	return a.add(keyword+" removed", keyword, nil, keyword+": "+shown(a.node.keys[keyword]), "")
+func (a *adder) remove(keyword string) {
+	a.add(keyword+" removed", keyword, nil, keyword+": "+shown(a.node.keys[keyword]), "")
 }
 
 // shown returns a value as JSON.

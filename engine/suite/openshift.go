@@ -41,12 +41,12 @@ func readOpenShift(s *Suite, root node) {
 		crdNames:  append(fields["crdName"].texts(), fields["crdNames"].texts()...)}
 	tests, unknown := fields["tests"].fields("onCreate", "onUpdate")
 	ignored(fields["tests"], unknown)
-	creations := root.tests(tests["onCreate"].list(), func(of node) *Test {
+	s.Tests = root.tests(tests["onCreate"].list(), func(of node) *Test {
 		fields, unknown := of.fields("name", "initial", "expected", "expectedError")
 		ignored(of, unknown)
 		return onCreate(of, fields)
 	})
-	s.Tests = append(creations, root.tests(tests["onUpdate"].list(), func(of node) *Test {
+	s.Tests = append(s.Tests, root.tests(tests["onUpdate"].list(), func(of node) *Test {
 		fields, unknown := of.fields("name", "initial", "updated", "expected", "expectedError", "expectedStatusError",
 			"initialCRDPatches")
 		ignored(of, unknown)

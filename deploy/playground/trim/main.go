@@ -9,6 +9,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -82,7 +83,7 @@ func main() {
 			fail(err)
 			copies[module] = filepath.Join(dir, "modules", module)
 			fail(os.CopyFS(copies[module], os.DirFS(source)))
-			fail(exec.Command("go", "mod", "edit", "-replace="+module+"="+copies[module], modfile).Run())
+			fail(command("mod", "edit", "-replace="+module+"="+copies[module], modfile).Run())
 		}
 		file := filepath.Join(copies[module], strings.TrimPrefix(c.file, module))
 		text, err := c.apply(file)
@@ -98,9 +99,14 @@ func fail(err error) {
 	}
 }
 
+// command returns a command of go.
+func command(arguments ...string) *exec.Cmd {
+	return exec.CommandContext(context.Background(), "go", arguments...)
+}
+
 // list returns what go list prints about a package.
 func list(format, of string) (string, error) {
-	out, err := exec.Command("go", "list", "-f", format, of).Output()
+	out, err := command("list", "-f", format, of).Output()
 	if err != nil {
 		return "", fmt.Errorf("go list %s: %w", of, err)
 	}

@@ -182,7 +182,7 @@ func makeRoom(n *node, t *Tree, keep string) {
 	for i := len(t.Items) - 1; i >= 0; i-- {
 		name := t.Items[i].Key
 		tooMany := n.MaxProperties != nil && int64(len(t.Items)) > *n.MaxProperties
-		if name != keep && !slices.Contains(n.Props.Required, name) && (tooMany || isAlternative && alternatives[name]) {
+		if name != keep && !slices.Contains(n.Required, name) && (tooMany || isAlternative && alternatives[name]) {
 			t.remove(i)
 		}
 	}

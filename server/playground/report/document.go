@@ -43,7 +43,8 @@ func newDocument(name, text string) *document {
 		d.blocks = append(d.blocks, c)
 		c.add(text[at:min(at+blockSize, len(text))])
 	}
-	tree, err := new(value.Doc), error(nil)
+	var err error
+	tree := new(value.Doc)
 	if d.isJSON {
 		d.root, err = tree.ParseJSON([]byte(text), limits)
 	} else {

@@ -46,12 +46,12 @@ func (w *write) readSchema() *schema {
 	if w.version == nil {
 		return nil
 	}
-	p, ok := w.compiled.document.find(w.schema(w.version.Index))
+	p, ok := w.document.find(w.schema(w.version.Index))
 	if !ok {
 		return nil
 	}
 	s := new(schema)
-	if json.Unmarshal(w.compiled.document.tree.AppendJSON(nil, p.node), s) != nil {
+	if json.Unmarshal(w.document.tree.AppendJSON(nil, p.node), s) != nil {
 		return nil
 	}
 	return s
