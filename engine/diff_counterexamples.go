@@ -96,13 +96,21 @@ func canReject(c *Change) bool {
 // updatesOf returns whether to search updates, for each search of a change.
 func updatesOf(c *Change) []bool {
 	var rule apiextensionsv1.ValidationRule
-	if (c.Kind == "RuleAdded" || c.Kind == "RuleChanged") && json.Unmarshal(c.New, &rule) == nil && compare.IsTransition(&rule) {
-		if rule.OptionalOldSelf != nil && *rule.OptionalOldSelf {
-			return []bool{false, true}
-		}
-		return []bool{true}
+	if (c.Kind == "RuleAdded" || c.Kind == "RuleChanged") && json.Unmarshal(c.New, &rule) == nil {
+		return needsUpdate(&rule)
 	}
 	return []bool{false}
+}
+
+// needsUpdate returns whether to search updates for violations of a rule: creations first if both are possible.
+func needsUpdate(rule *apiextensionsv1.ValidationRule) []bool {
+	switch {
+	case !compare.IsTransition(rule):
+		return []bool{false}
+	case rule.OptionalOldSelf != nil && *rule.OptionalOldSelf:
+		return []bool{false, true}
+	}
+	return []bool{true}
 }
 
 // reasonFor returns a function that reports whether a write is rejected because of a change.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/crdeval/crdeval/engine/internal/compare"
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
 )
@@ -20,7 +19,8 @@ type SampleOptions struct {
 	Valid, Invalid int
 	// Seed selects the generated values. Equal seeds give equal results.
 	Seed uint64
-	// Tries bounds the writes that are evaluated for each invalid object. 0 is DefaultSampleTries.
+	// Tries bounds the writes that are evaluated for each invalid object. 0 is DefaultSampleTries. A rule with
+	// optionalOldSelf gets as many again for updates.
 	Tries int
 }
 
@@ -321,18 +321,24 @@ func fieldText(c *search.Constraint) string {
 
 // breaking returns a pair that violates only a constraint, or no object.
 func (s *sampler) breaking(c *search.Constraint) (search.Pair, error) {
-	run := search.Search{
-		Generators: []*sample.Generator{s.objects}, Aims: []search.Aim{c.Aim}, Bases: s.bases,
-		Tries: s.options.Tries, Seed: s.options.Seed,
-		Goal: func(p search.Pair) (search.Answer, error) { return s.violates(c, p) },
-	}
+	updates := []bool{false}
 	for i := range c.Schema.XValidations {
-		rule := &c.Schema.XValidations[i]
-		run.Update = run.Update || rule.Rule == c.Rule() && compare.IsTransition(rule) &&
-			(rule.OptionalOldSelf == nil || !*rule.OptionalOldSelf)
+		if rule := &c.Schema.XValidations[i]; rule.Rule == c.Rule() {
+			updates = needsUpdate(rule)
+		}
 	}
-	result, err := run.Run()
-	return result.Pair, err
+	for _, update := range updates {
+		run := search.Search{
+			Generators: []*sample.Generator{s.objects}, Aims: []search.Aim{c.Aim}, Bases: s.bases, Update: update,
+			Tries: s.options.Tries, Seed: s.options.Seed,
+			Goal: func(p search.Pair) (search.Answer, error) { return s.violates(c, p) },
+		}
+		result, err := run.Run()
+		if err != nil || result.Pair.Object != nil {
+			return result.Pair, err
+		}
+	}
+	return search.Pair{}, nil
 }
 
 // violates reports whether a pair violates only a constraint.
