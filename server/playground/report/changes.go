@@ -17,81 +17,121 @@ import (
 const maxChanges = 1000
 
 // changes lists what the engine pruned and defaulted, and then what else differs between the submitted and the stored
-// object.
-func (w *write) changes(v *engine.Verdict) (list []Change) {
-	d := w.object
+// object. It also returns how many changes are left out.
+func (w *write) changes(v *engine.Verdict) (list []Change, omitted int) {
+	d, omitted := w.object, v.OmittedChanges
 	list = []Change{}
-	known := map[string]bool{}
+	known, pruned := map[string]bool{}, map[string]*engine.FieldChange{}
 	for i := range v.Pruned {
 		p := &v.Pruned[i]
-		known[p.Pointer] = true
-		c := Change{Path: p.Path, Pointer: p.Pointer, Op: OpPruned, Before: validJSON(p.Value), Range: d.keyRange(p.Pointer)}
-		c.Hint, c.Fixes = w.unknownField(p)
-		list = append(list, c)
+		known[p.Pointer], pruned[p.Pointer] = true, p
+		list = append(list, Change{Path: p.Path, Pointer: p.Pointer, Op: OpPruned, Before: validJSON(p.Value)})
 	}
 	for i := range v.Defaulted {
 		p := &v.Defaulted[i]
 		known[p.Pointer] = true
-		list = append(list, Change{Path: p.Path, Pointer: p.Pointer, Op: OpDefaulted, After: validJSON(p.Value), Fixes: []Fix{}})
+		list = append(list, Change{Path: p.Path, Pointer: p.Pointer, Op: OpDefaulted, After: validJSON(p.Value)})
 	}
 	if v.Object != nil && d.tree != nil && w.input.Subresource != "scale" {
 		found := differences{known: known}
-		found.compare("", d.decoded(), decode(v.Object))
-		for _, c := range found.list {
-			c.Range, c.Fixes = d.keyRange(c.Pointer), []Fix{}
-			list = append(list, c)
-		}
+		found.compare(d.decoded(), decode(v.Object))
+		list, omitted = append(list, found.list...), found.omitted // the engine's omitted changes are among them
 	}
 	slices.SortStableFunc(list, func(a, b Change) int { return cmp.Compare(a.Pointer, b.Pointer) })
-	return list
-}
-
-// differences finds where two JSON values differ, except at known pointers.
-type differences struct {
-	known map[string]bool
-	list  []Change
-}
-
-func (f *differences) compare(pointer string, before, after any) {
-	if f.known[pointer] || reflect.DeepEqual(before, after) {
-		return
+	if n := len(list) - maxChanges; n > 0 {
+		list, omitted = list[:maxChanges], omitted+n
 	}
+	for i := range list {
+		c := &list[i]
+		c.Fixes = []Fix{}
+		if c.Op != OpDefaulted {
+			c.Range = d.keyRange(c.Pointer)
+		}
+		if c.Op == OpPruned {
+			c.Hint, c.Fixes = w.unknownField(pruned[c.Pointer])
+		}
+	}
+	return list, omitted
+}
+
+// differences finds where two JSON values differ, except at known pointers. It visits each value once, and makes pointers
+// only of differences.
+type differences struct {
+	known   map[string]bool
+	list    []Change
+	bytes   int // of the paths of list, at most maxChangeBytes
+	omitted int
+	tokens  []string // of the pointer of the values that are being compared, escaped
+}
+
+// maxChangeBytes bounds the paths of the differences, which can have all keys of the object each.
+const maxChangeBytes = 1 << 20
+
+func (f *differences) compare(before, after any) {
 	switch a := before.(type) {
 	case map[string]any:
 		if b, ok := after.(map[string]any); ok {
-			f.objects(pointer, a, b)
+			f.objects(a, b)
 			return
 		}
 	case []any:
 		if b, ok := after.([]any); ok && len(a) == len(b) {
 			for i := range a {
-				f.compare(pointer+"/"+strconv.Itoa(i), a[i], b[i])
+				f.at(strconv.Itoa(i), func() { f.compare(a[i], b[i]) })
 			}
 			return
 		}
 	}
-	f.add(pointer, OpChanged, encode(before), encode(after))
+	if !reflect.DeepEqual(before, after) {
+		f.add(OpChanged, before, after)
+	}
 }
 
-func (f *differences) objects(pointer string, a, b map[string]any) {
+// at calls a function with a further token of the pointer.
+func (f *differences) at(token string, do func()) {
+	f.tokens = append(f.tokens, token)
+	do()
+	f.tokens = f.tokens[:len(f.tokens)-1]
+}
+
+func (f *differences) objects(a, b map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(a)) {
-		at := pointer + "/" + escape(key)
-		if _, kept := b[key]; kept {
-			f.compare(at, a[key], b[key])
-		} else if !f.known[at] {
-			f.add(at, OpDropped, encode(a[key]), nil)
-		}
+		f.at(escape(key), func() {
+			if _, kept := b[key]; kept {
+				f.compare(a[key], b[key])
+			} else {
+				f.add(OpDropped, a[key], nil)
+			}
+		})
 	}
 	for _, key := range slices.Sorted(maps.Keys(b)) {
-		at := pointer + "/" + escape(key)
-		if _, had := a[key]; !had && !f.known[at] {
-			f.add(at, OpSet, nil, encode(b[key]))
+		if _, had := a[key]; !had {
+			f.at(escape(key), func() { f.add(OpSet, nil, b[key]) })
 		}
 	}
 }
 
-func (f *differences) add(pointer, op string, before, after json.RawMessage) {
-	f.list = append(f.list, Change{Path: dotted(pointer), Pointer: pointer, Op: op, Before: before, After: after})
+func (f *differences) add(op string, before, after any) {
+	var pointer strings.Builder
+	for _, token := range f.tokens {
+		pointer.WriteString("/" + token)
+	}
+	c := Change{Pointer: pointer.String(), Op: op}
+	if f.known[c.Pointer] {
+		return
+	}
+	if f.bytes += len(c.Pointer); f.bytes > maxChangeBytes {
+		f.omitted++
+		return
+	}
+	c.Path = dotted(c.Pointer)
+	if op != OpSet {
+		c.Before = encode(before)
+	}
+	if op != OpDropped {
+		c.After = encode(after)
+	}
+	f.list = append(f.list, c)
 }
 
 func encode(v any) json.RawMessage {

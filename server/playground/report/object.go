@@ -85,16 +85,14 @@ func (w *write) versionIndex() int {
 func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	out := &Object{
 		Allowed: v.Allowed, Operation: "create", Code: codeCreated, Violations: []Violation{}, Ratcheted: []Violation{},
-		Warnings: nonNil(v.Warnings), Changes: w.changes(v), OmittedChanges: v.OmittedChanges,
+		Warnings: nonNil(v.Warnings),
 	}
+	out.Changes, out.OmittedChanges = w.changes(v)
 	if isUpdate {
 		out.Operation, out.Code = "update", codeOK
 	}
 	if v.Rejection != nil {
 		out.Code, out.Reason, out.Message = int(v.Rejection.Code), v.Rejection.Reason, v.Rejection.Message
-	}
-	if n := len(out.Changes) - maxChanges; n > 0 {
-		out.Changes, out.OmittedChanges = out.Changes[:maxChanges], out.OmittedChanges+n
 	}
 	if w.version != nil {
 		out.Version = w.version.Name
@@ -183,11 +181,45 @@ func (w *write) table(ctx context.Context, object []byte) (*Table, error) {
 	return &Table{Text: string(text), WideText: string(wide)}, nil
 }
 
-// toYAML returns JSON as YAML with sorted keys, or the JSON itself if that fails.
+// maxYAMLBytes bounds an object as YAML, which is longer than its JSON by the indentation of each line.
+const maxYAMLBytes = 16 << 20
+
+// toYAML returns JSON as YAML with sorted keys, or the JSON itself if that fails or the YAML can exceed maxYAMLBytes.
 func toYAML(text []byte) string {
+	if indented(text) > maxYAMLBytes {
+		return string(text)
+	}
 	out, err := yaml.JSONToYAML(text)
 	if err != nil {
 		return string(text)
 	}
 	return string(out)
+}
+
+// indented returns an upper bound for the length of valid JSON as YAML: each member and item has a line, as has each word
+// of a text.
+func indented(text []byte) (length int) {
+	depth, isText := 0, false
+	for i := 0; i < len(text); i++ {
+		length++
+		switch c := text[i]; {
+		case c == '\\':
+			if i++; text[i] == 'n' {
+				length += 2 * depth
+			}
+		case c == '"':
+			isText = !isText
+		case c == ' ' && isText:
+			length += 2 * depth
+		case isText:
+		case c == '{' || c == '[':
+			depth++
+			length += 2 * depth
+		case c == '}' || c == ']':
+			depth--
+		case c == ',':
+			length += 2 * depth
+		}
+	}
+	return length
 }
