@@ -32,10 +32,11 @@ func needsTrust(flag string) bool {
 	return flag == "server" || flag == "token" || flag == "summary" || strings.HasPrefix(flag, "tls-")
 }
 
-// namesCluster reports whether a value or an item of a list is a cluster. Reading its CRDs sends credentials.
+// namesCluster reports whether a value or an item of a list is a cluster. Reading its CRDs sends credentials. It does not
+// look at items of items, which an alias can repeat without end, and which no setting has.
 func namesCluster(value *yaml.Node) bool {
-	return strings.HasPrefix(value.Value, repository.Cluster) ||
-		slices.ContainsFunc(value.Content, func(n *yaml.Node) bool { return namesCluster(target(n)) })
+	names := func(n *yaml.Node) bool { return strings.HasPrefix(target(n).Value, repository.Cluster) }
+	return names(value) || slices.ContainsFunc(value.Content, names)
 }
 
 // configFile is a kong.Resolver of the values in a configuration file.
