@@ -51,6 +51,7 @@ var downloads = downloader{client: &http.Client{
 	Timeout:   downloadTimeout,
 	Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 	CheckRedirect: func(to *http.Request, via []*http.Request) error {
+		to.Header.Del("Referer") // the query of the URL can have a token
 		if to.URL.Scheme != "https" {
 			return fmt.Errorf("a redirect leads to %s, which is not https", to.URL.Redacted())
 		}
@@ -153,17 +154,14 @@ func (d *downloader) content(folder, sum string) []byte {
 func (d *downloader) get(ctx context.Context, address, etag string) (content []byte, newETag string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, "", err
+		return nil, "", withoutURL(err)
 	}
 	if etag != "" {
 		request.Header.Set("If-None-Match", etag)
 	}
 	answer, err := d.client.Do(request)
-	if failed := (*url.Error)(nil); errors.As(err, &failed) {
-		err = failed.Err // the caller adds the URL
-	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", withoutURL(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	switch {
@@ -180,6 +178,14 @@ func (d *downloader) get(ctx context.Context, address, etag string) (content []b
 		err = errors.New("the file is empty")
 	}
 	return content, answer.Header.Get("ETag"), err
+}
+
+// withoutURL returns an error without the URL that it is about. The caller adds the URL without secrets.
+func withoutURL(err error) error {
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
 }
 
 // writeCache writes a file, so that other processes see all of it or nothing.

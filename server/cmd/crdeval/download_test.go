@@ -26,6 +26,15 @@ func TestCRDsByHTTPS(t *testing.T) {
 		case r.URL.Path == "/insecure":
 			http.Redirect(w, r, "http://"+r.Host+"/crd.yaml", http.StatusFound)
 			return
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "/crd.yaml", http.StatusFound)
+			return
+		case r.URL.Path == "/pod":
+			_, _ = w.Write([]byte("apiVersion: v1\nkind: Pod\n"))
+			return
+		case r.Header.Get("Referer") != "":
+			t.Errorf("%s has the referer %s", r.URL, r.Header.Get("Referer"))
+			return
 		case r.URL.Path == "/large":
 			_, _ = w.Write(bytes.Repeat([]byte("#"), maxDownloadBytes+1))
 			return
@@ -76,6 +85,12 @@ func TestCRDsByHTTPS(t *testing.T) {
 	admit(url, 0, "1 allowed")
 	responses("map[200:2 304:1]")
 
+	admit(server.URL+"/moved?token=secret", 0, "1 allowed")
+	for _, crds := range []string{server.URL + "/pod?token=secret", "https://user:secret@a host/a"} {
+		if code, _, stderr := invoke(t, "", "admit", "--crds", crds, "-"); code != exitError || strings.Contains(stderr, "secret") {
+			t.Errorf("%s: %d %s", crds, code, stderr)
+		}
+	}
 	other := hash(nil)
 	admit(url+"#sha256="+other, exitError, url+"#sha256="+other+": the content has the SHA-256 "+hash(crd)+", not that of the URL")
 	admit(url+"#sha256=1", exitError, "the fragment #sha256=1 is not sha256= with 64 hexadecimal digits")

@@ -304,7 +304,9 @@ func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
 	return crds, rules, nil
 }
 
-func errNoCRDIn(name string) error { return fmt.Errorf("%s has no CustomResourceDefinition", name) }
+func errNoCRDIn(name string) error {
+	return fmt.Errorf("%s has no CustomResourceDefinition", withoutSecrets(name))
+}
 
 // sourcesOf returns the manifests of the documents of a file.
 func sourcesOf(name string, documents []manifests.Document) (all []*source) {
