@@ -37,7 +37,7 @@ type Config struct {
 	MetricsAddress string   `help:"Address of /metrics, /healthz and /readyz, without TLS. Default: /metrics is served at --http-address." placeholder:"ADDRESS" group:"Network"`
 	PprofAddress   string   `help:"Address of the profiles of Go (/debug/pprof/), without TLS and without tokens: localhost:port or unix:///path. Default: off." placeholder:"ADDRESS" group:"Network"`
 
-	Playground bool `help:"Serve the playground at /playground of --http-address: a page that evaluates CRDs and objects while you type. It does not read or change the registry. Anyone can load the page; its calls need the credentials of other calls." group:"Network"`
+	Playground bool `help:"Serve the playground at /playground of --http-address: a page that evaluates CRDs and objects while you type. It does not read or change the registry. Anyone can load the page. Its calls need the same credentials as other calls." group:"Network"`
 
 	AllowedHosts []string `sep:"," help:"Comma-separated names that the header Host may have, besides localhost and loopback addresses. Applies to plaintext HTTP on loopback addresses. '*': any name." placeholder:"NAME" group:"Network"`
 
