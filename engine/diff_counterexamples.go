@@ -37,11 +37,11 @@ type ChangeCounterexample struct {
 const MaxCounterexamples = 200
 
 // Counterexamples searches an object for each change of a Diff that can reject writes: one that the old CRD accepts and
-// the new one rejects because of this change, with few fields and short values. Unknown fields count as rejected, as with
-// strict field validation. A change that adds or changes a rule with oldSelf gets an update.
+// the new one rejects because of this change, with few fields and short values. Unknown fields count as rejected, as
+// with strict field validation. A change that adds or changes a rule with oldSelf gets an update.
 //
-// The search uses at most half of the time until the deadline of the context. Changes of which nothing was searched then
-// have no tries. old and new are the compiled CRDs of the Diff. The error is an *Error.
+// The search uses at most half of the time until the deadline of the context. Changes of which nothing was searched
+// then have no tries. old and new are the compiled CRDs of the Diff. The error is an *Error.
 func Counterexamples(ctx context.Context, old, new *Definition, changes []Change, o CounterexampleOptions) (
 	list []ChangeCounterexample, err error) {
 	defer recovered(&err)
@@ -55,7 +55,8 @@ func Counterexamples(ctx context.Context, old, new *Definition, changes []Change
 	defer cancel()
 	for i := range changes {
 		c := &changes[i]
-		if !canReject(c) || old.version(c.Version) == nil || !old.version(c.Version).Served || len(list) >= MaxCounterexamples {
+		if !canReject(c) || old.version(c.Version) == nil || !old.version(c.Version).Served ||
+			len(list) >= MaxCounterexamples {
 			continue
 		}
 		one := ChangeCounterexample{Change: i}

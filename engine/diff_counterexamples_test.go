@@ -55,7 +55,8 @@ func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.Chan
 			item.OldObject = engine.JSON(c.Found.OldObject)
 		}
 		for i, d := range both {
-			v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict, CompleteMetadata: true})
+			v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict,
+				CompleteMetadata: true})
 			if allowed := err == nil && v.Allowed; allowed != (i == 0) {
 				t.Errorf("%s: the CRD %d answers %+v, %v to %s", diff.Changes[c.Change].Kind, i, v, err, c.Found.Object)
 			}
@@ -67,32 +68,54 @@ func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.Chan
 func TestCounterexamples(t *testing.T) {
 	const replicas = "min: {type: integer}, max: {type: integer}"
 	ruled := func(rules string) string {
-		return "{type: object, required: [min, max], properties: {" + replicas + "}, x-kubernetes-validations: [" + rules + "]}"
+		return "{type: object, required: [min, max], properties: {" + replicas + "}, x-kubernetes-validations: [" + rules +
+			"]}"
 	}
 	for _, tc := range []struct{ kind, old, new, want, cause string }{
-		{"BoundTightened", fields("i: {type: integer, maximum: 10}"), fields("i: {type: integer, maximum: 5}"), `{"i":6}`, "less than or equal to 5"},
-		{"BoundTightened", fields("i: {type: integer}"), fields("i: {type: integer, minimum: -3}"), `{"i":-4}`, "greater than or equal to -3"},
-		{"BoundTightened", fields("i: {type: number, maximum: 2}"), fields("i: {type: number, maximum: 2, exclusiveMaximum: true}"), `{"i":2}`, "less than 2"},
+		{"BoundTightened", fields("i: {type: integer, maximum: 10}"), fields("i: {type: integer, maximum: 5}"), `{"i":6}`,
+			"less than or equal to 5"},
+		{"BoundTightened", fields("i: {type: integer}"), fields("i: {type: integer, minimum: -3}"), `{"i":-4}`,
+			"greater than or equal to -3"},
+		{"BoundTightened", fields("i: {type: number, maximum: 2}"),
+			fields("i: {type: number, maximum: 2, exclusiveMaximum: true}"), `{"i":2}`, "less than 2"},
 		{"BoundTightened", fields("s: {type: string}"), fields("s: {type: string, maxLength: 2}"), `{"s":"aaa"}`, "Too long"},
 		{"BoundTightened", fields("s: {type: string}"), fields("s: {type: string, minLength: 1}"), `{"s":""}`, "at least 1"},
-		{"BoundTightened", fields("l: {type: array, items: {type: string}}"), fields("l: {type: array, maxItems: 3, items: {type: string}}"), `{"l":["","","",""]}`, "Too many"},
-		{"BoundTightened", fields("m: {type: object, additionalProperties: {type: string}}"), fields("m: {type: object, maxProperties: 1, additionalProperties: {type: string}}"), ``, "Too many"},
-		{"RequiredAdded", fields("a: {type: string}, b: {type: string}"), "{type: object, required: [b], properties: {a: {type: string}, b: {type: string}}}", `{}`, "spec.b: Required value"},
-		{"EnumValueRemoved", fields("e: {type: string, enum: [alpha, beta]}"), fields("e: {type: string, enum: [alpha]}"), `{"e":"beta"}`, "Unsupported value"},
-		{"EnumAdded", fields("e: {type: string}"), fields("e: {type: string, enum: [alpha]}"), `{"e":""}`, "Unsupported value"},
-		{"PatternChanged", fields("p: {type: string, pattern: '^[a-z]+$'}"), fields("p: {type: string, pattern: '^[a-m]+$'}"), ``, "should match '^[a-m]+$'"},
-		{"PatternAdded", fields("p: {type: string, minLength: 1}"), fields("p: {type: string, minLength: 1, pattern: '^x'}"), `{"p":"a"}`, "should match"},
+		{"BoundTightened", fields("l: {type: array, items: {type: string}}"),
+			fields("l: {type: array, maxItems: 3, items: {type: string}}"), `{"l":["","","",""]}`, "Too many"},
+		{"BoundTightened", fields("m: {type: object, additionalProperties: {type: string}}"),
+			fields("m: {type: object, maxProperties: 1, additionalProperties: {type: string}}"), ``, "Too many"},
+		{"RequiredAdded", fields("a: {type: string}, b: {type: string}"),
+			"{type: object, required: [b], properties: {a: {type: string}, b: {type: string}}}", `{}`, "spec.b: Required value"},
+		{"EnumValueRemoved", fields("e: {type: string, enum: [alpha, beta]}"), fields("e: {type: string, enum: [alpha]}"),
+			`{"e":"beta"}`, "Unsupported value"},
+		{"EnumAdded", fields("e: {type: string}"), fields("e: {type: string, enum: [alpha]}"), `{"e":""}`,
+			"Unsupported value"},
+		{"PatternChanged", fields("p: {type: string, pattern: '^[a-z]+$'}"), fields("p: {type: string, pattern: '^[a-m]+$'}"),
+			``, "should match '^[a-m]+$'"},
+		{"PatternAdded", fields("p: {type: string, minLength: 1}"), fields("p: {type: string, minLength: 1, pattern: '^x'}"),
+			`{"p":"a"}`, "should match"},
 		{"FormatAdded", fields("f: {type: string}"), fields("f: {type: string, format: ipv4}"), `{"f":""}`, "ipv4"},
-		{"RuleAdded", "{type: object, required: [min, max], properties: {" + replicas + "}}", ruled("{rule: self.min <= self.max}"), `{"max":0,"min":1}`, "failed rule"},
-		{"RuleChanged", ruled("{rule: self.min <= self.max}"), ruled("{rule: self.min < self.max}"), `{"max":0,"min":0}`, "failed rule"},
-		{"RuleAdded", fields("a: {type: string}"), fields("a: {type: string, x-kubernetes-validations: [{rule: self == oldSelf, message: fixed}]}"), `{"a":""}`, "fixed"},
+		{"RuleAdded", "{type: object, required: [min, max], properties: {" + replicas + "}}",
+			ruled("{rule: self.min <= self.max}"), `{"max":0,"min":1}`, "failed rule"},
+		{"RuleChanged", ruled("{rule: self.min <= self.max}"), ruled("{rule: self.min < self.max}"), `{"max":0,"min":0}`,
+			"failed rule"},
+		{"RuleAdded", fields("a: {type: string}"),
+			fields("a: {type: string, x-kubernetes-validations: [{rule: self == oldSelf, message: fixed}]}"), `{"a":""}`,
+			"fixed"},
 		{"TypeChanged", fields("t: {type: integer}"), fields("t: {type: string}"), `{"t":0}`, "must be of type string"},
-		{"ListTypeChanged", fields("l: {type: array, items: {type: string}}"), fields("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), `{"l":["",""]}`, "Duplicate value"},
-		{"PreserveUnknownRemoved", "{type: object, x-kubernetes-preserve-unknown-fields: true}", "{type: object, properties: {a: {type: string}}}", `{"unknownField":""}`, `unknown field "spec.unknownField"`},
-		{"PropertyRemoved", fields("a: {type: string}, b: {type: string}"), fields("a: {type: string}"), `{"b":""}`, `unknown field "spec.b"`},
-		{"LogicalOperatorTightened", fields("a: {type: string}, b: {type: string}"), "{type: object, properties: {a: {type: string}, b: {type: string}}, allOf: [{required: [b]}]}", `{}`, "Required value"},
-		{"NullableRemoved", fields("l: {type: array, items: {type: string, nullable: true}}"), fields("l: {type: array, items: {type: string}}"), `{"l":[null]}`, "null"},
-		{"MapValuesRemoved", fields("m: {type: object, additionalProperties: {type: string}}"), fields("m: {type: object, properties: {b: {type: string}}}"), ``, "unknown field"},
+		{"ListTypeChanged", fields("l: {type: array, items: {type: string}}"),
+			fields("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), `{"l":["",""]}`, "Duplicate value"},
+		{"PreserveUnknownRemoved", "{type: object, x-kubernetes-preserve-unknown-fields: true}",
+			"{type: object, properties: {a: {type: string}}}", `{"unknownField":""}`, `unknown field "spec.unknownField"`},
+		{"PropertyRemoved", fields("a: {type: string}, b: {type: string}"), fields("a: {type: string}"), `{"b":""}`,
+			`unknown field "spec.b"`},
+		{"LogicalOperatorTightened", fields("a: {type: string}, b: {type: string}"),
+			"{type: object, properties: {a: {type: string}, b: {type: string}}, allOf: [{required: [b]}]}", `{}`,
+			"Required value"},
+		{"NullableRemoved", fields("l: {type: array, items: {type: string, nullable: true}}"),
+			fields("l: {type: array, items: {type: string}}"), `{"l":[null]}`, "null"},
+		{"MapValuesRemoved", fields("m: {type: object, additionalProperties: {type: string}}"),
+			fields("m: {type: object, properties: {b: {type: string}}}"), ``, "unknown field"},
 	} {
 		diff, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
 		var found *engine.Distinction
@@ -116,7 +139,8 @@ func TestCounterexamples(t *testing.T) {
 func TestCounterexampleOfVersions(t *testing.T) {
 	for kind, second := range map[string]string{"VersionRemoved": "", "VersionUnserved": "false"} {
 		diff, list := counterexamples(t, thing("{type: object}", "true"), thing("{type: object}", second))
-		if len(list) != 1 || diff.Changes[list[0].Change].Kind != kind || list[0].Found == nil || list[0].Found.Version != "v2" || list[0].Found.B.Rejection.Code != 404 {
+		if len(list) != 1 || diff.Changes[list[0].Change].Kind != kind || list[0].Found == nil ||
+			list[0].Found.Version != "v2" || list[0].Found.B.Rejection.Code != 404 {
 			t.Errorf("%s: %+v%s", kind, list, diffText(diff))
 		}
 	}
@@ -149,7 +173,8 @@ func TestCounterexamplesFindNothing(t *testing.T) {
 	// The rule is true for each object of the schema.
 	old, new := thing(fields("i: {type: integer, minimum: 0}"), ""), thing("{type: object, properties: {i: {type: integer, minimum: 0}}, x-kubernetes-validations: [{rule: '!has(self.i) || self.i > -5'}]}", "")
 	diff, list := counterexamples(t, old, new)
-	if len(list) != 1 || diff.Changes[list[0].Change].Kind != "RuleAdded" || list[0].Found != nil || list[0].Tries != engine.DefaultTries {
+	if len(list) != 1 || diff.Changes[list[0].Change].Kind != "RuleAdded" || list[0].Found != nil ||
+		list[0].Tries != engine.DefaultTries {
 		t.Errorf("%+v%s", list, diffText(diff))
 	}
 	d, _, err := engine.Compile(t.Context(), engine.YAML(old), engine.Options{})
@@ -158,10 +183,12 @@ func TestCounterexamplesFindNothing(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.Counterexamples(ended, d, d, diff.Changes, engine.CounterexampleOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if _, err := engine.Counterexamples(ended, d, d, diff.Changes,
+		engine.CounterexampleOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
-	if _, err := engine.Counterexamples(t.Context(), d, d, diff.Changes, engine.CounterexampleOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := engine.Counterexamples(t.Context(), d, d, diff.Changes,
+		engine.CounterexampleOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 }

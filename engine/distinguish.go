@@ -56,8 +56,8 @@ type Distinction struct {
 
 // Distinguish looks for the smallest object that tells two Definitions of a CRD apart: one accepts its write, and the
 // other rejects it. It aims at the differences between the schemas, with the rules and the values that rules read. The
-// result is nil if it found none, which does not prove that there is none. Both verdicts are those of Validate. The error
-// is an *Error for an unknown version, or if the context ends.
+// result is nil if it found none, which does not prove that there is none. Both verdicts are those of Validate. The
+// error is an *Error for an unknown version, or if the context ends.
 func Distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (_ *Distinction, err error) {
 	defer recovered(&err)
 	found, _, err := distinguish(ctx, a, b, o, nil)
@@ -231,8 +231,8 @@ func (s *subject) write(ctx context.Context, object, old []byte) (*reply, error)
 	if s.version == nil {
 		return &reply{faults: []sample.Fault{{}}, pointers: []string{""}}, nil
 	}
-	out, err := s.inner.Write(ctx, &admission.Request{Version: s.name, Body: object, Old: old, Limits: s.limits, Handler: true,
-		CompleteMetadata: old != nil, StrictApart: true, FieldValidation: map[bool]FieldValidation{
+	out, err := s.inner.Write(ctx, &admission.Request{Version: s.name, Body: object, Old: old, Limits: s.limits,
+		Handler: true, CompleteMetadata: old != nil, StrictApart: true, FieldValidation: map[bool]FieldValidation{
 			true: FieldValidationWarn, false: FieldValidationIgnore}[s.validation == FieldValidationStrict]})
 	if err != nil {
 		if fault := (*admission.Fault)(nil); errors.As(err, &fault) && fault.Code == admission.LimitExceeded {

@@ -34,14 +34,17 @@ func TestDistinguish(t *testing.T) {
 		o          engine.DistinguishOptions
 		want, old  string // of spec
 	}{
-		{name: "maximum", a: `{type: object, properties: {i: {type: integer, maximum: 10}}}`, b: `{type: object, properties: {i: {type: integer, maximum: 5}}}`, want: `{"i":6}`},
+		{name: "maximum", a: `{type: object, properties: {i: {type: integer, maximum: 10}}}`,
+			b: `{type: object, properties: {i: {type: integer, maximum: 5}}}`, want: `{"i":6}`},
 		{name: "rule <= to <", a: `{type: object, properties: {minReplicas: {type: integer}, maxReplicas: {type: integer}}, required: [minReplicas, maxReplicas], x-kubernetes-validations: [{rule: "self.minReplicas <= self.maxReplicas"}]}`,
 			b: `{type: object, properties: {minReplicas: {type: integer}, maxReplicas: {type: integer}}, required: [minReplicas, maxReplicas], x-kubernetes-validations: [{rule: "self.minReplicas < self.maxReplicas"}]}`, want: `{"maxReplicas":0,"minReplicas":0}`},
 		{name: "dropped clause", a: `{type: object, properties: {a: {type: string, maxLength: 100}, b: {type: boolean}}, x-kubernetes-validations: [{rule: "!has(self.a) || self.a.startsWith('x-')"}]}`,
 			b: `{type: object, properties: {a: {type: string, maxLength: 100}, b: {type: boolean}}, x-kubernetes-validations: [{rule: "!has(self.a) || self.a.startsWith('x-') && has(self.b)"}]}`, want: `{"a":"x-"}`},
 		{name: "immutable", o: engine.DistinguishOptions{Update: true}, a: `{type: object, properties: {a: {type: string}}}`,
 			b: `{type: object, properties: {a: {type: string, x-kubernetes-validations: [{rule: "self == oldSelf"}]}}}`, want: `{"a":""}`, old: `{"a":"a"}`},
-		{name: "either", o: engine.DistinguishOptions{Either: true}, a: `{type: object, properties: {i: {type: integer, maximum: 5}}}`, b: `{type: object, properties: {i: {type: integer, maximum: 10}}}`, want: `{"i":6}`},
+		{name: "either", o: engine.DistinguishOptions{Either: true},
+			a: `{type: object, properties: {i: {type: integer, maximum: 5}}}`,
+			b: `{type: object, properties: {i: {type: integer, maximum: 10}}}`, want: `{"i":6}`},
 	} {
 		a, b := definitionOf(t, tc.a), definitionOf(t, tc.b)
 		d, err := engine.Distinguish(t.Context(), a, b, tc.o)
@@ -74,18 +77,22 @@ func TestDistinguishFindsNothing(t *testing.T) {
 			t.Errorf("a looser bound: %+v, %v", d, err)
 		}
 	}
-	if d, err := engine.Distinguish(t.Context(), a, a, engine.DistinguishOptions{Either: true, Tries: 50}); d != nil || err != nil {
+	if d, err := engine.Distinguish(t.Context(), a, a, engine.DistinguishOptions{Either: true, Tries: 50}); d != nil ||
+		err != nil {
 		t.Errorf("the same: %+v, %v", d, err)
 	}
-	if _, err := engine.Distinguish(t.Context(), a, b, engine.DistinguishOptions{Version: "v2"}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := engine.Distinguish(t.Context(), a, b,
+		engine.DistinguishOptions{Version: "v2"}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
-	if _, err := engine.Distinguish(t.Context(), a, b, engine.DistinguishOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
+	if _, err := engine.Distinguish(t.Context(), a, b,
+		engine.DistinguishOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.Distinguish(ended, a, b, engine.DistinguishOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+	if _, err := engine.Distinguish(ended, a, b,
+		engine.DistinguishOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
 	}
 }

@@ -377,7 +377,11 @@ func isOf(c *search.Constraint, r *reply, i int) bool {
 	switch {
 	case c.Kind == search.Unknown:
 		n := len(r.faults) - len(r.unknown) // the unknown fields come last
-		return i >= n && r.unknown[i-n] == `unknown field "`+fieldText(c)+map[bool]string{true: ".", false: ""}[len(c.Path) > 0]+sample.UnknownName+`"`
+		name := fieldText(c)
+		if name != "" {
+			name += "."
+		}
+		return i >= n && r.unknown[i-n] == `unknown field "`+name+sample.UnknownName+`"`
 	case r.pointers[i] != c.Pointer():
 		return false
 	case c.Name != "":

@@ -55,7 +55,8 @@ func checkViolations(t *testing.T, name string, x *engine.Sample, v *engine.Verd
 		p := found.SchemaPointer
 		operator := slices.ContainsFunc([]string{"/allOf", "/anyOf", "/oneOf", "/not"}, func(s string) bool {
 			above := strings.TrimSuffix(p, s)
-			return above != p && strings.HasPrefix(c.SchemaPointer, above+"/") || strings.HasPrefix(p, c.SchemaPointer[:strings.LastIndex(c.SchemaPointer, "/")]+s+"/")
+			return above != p && strings.HasPrefix(c.SchemaPointer, above+"/") ||
+				strings.HasPrefix(p, c.SchemaPointer[:strings.LastIndex(c.SchemaPointer, "/")]+s+"/")
 		})
 		switch {
 		case p == c.SchemaPointer:
@@ -144,7 +145,8 @@ func TestSamplesOfContradiction(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err = d.Samples(t.Context(), engine.SampleOptions{Valid: 2, Invalid: 2})
-	if err != nil || len(s.Valid)+len(s.Invalid) > 0 || len(s.Unsatisfied) != 1 || s.Unsatisfied[0].Rule == nil || s.Closest == nil {
+	if err != nil || len(s.Valid)+len(s.Invalid) > 0 || len(s.Unsatisfied) != 1 || s.Unsatisfied[0].Rule == nil ||
+		s.Closest == nil {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, o := range []engine.SampleOptions{{Valid: -1}, {Invalid: -1}, {Tries: -1}} {
@@ -152,7 +154,8 @@ func TestSamplesOfContradiction(t *testing.T) {
 			t.Error(fmt.Sprint(o), err)
 		}
 	}
-	if _, err := d.Samples(t.Context(), engine.SampleOptions{Version: "v9"}); engine.ReasonOf(err) != engine.ReasonVersionNotFound {
+	if _, err := d.Samples(t.Context(),
+		engine.SampleOptions{Version: "v9"}); engine.ReasonOf(err) != engine.ReasonVersionNotFound {
 		t.Error(err)
 	}
 }

@@ -134,9 +134,11 @@ func (e *ruleEditor) replaceOldSelf() {
 
 // swaps are the operators and methods that replace others.
 var swaps = map[string][]string{
-	operators.Less: {operators.LessEquals, operators.GreaterEquals}, operators.LessEquals: {operators.Less, operators.Greater},
-	operators.Greater: {operators.GreaterEquals, operators.LessEquals}, operators.GreaterEquals: {operators.Greater, operators.Less},
-	operators.Equals: {operators.NotEquals}, operators.NotEquals: {operators.Equals},
+	operators.Less:          {operators.LessEquals, operators.GreaterEquals},
+	operators.LessEquals:    {operators.Less, operators.Greater},
+	operators.Greater:       {operators.GreaterEquals, operators.LessEquals},
+	operators.GreaterEquals: {operators.Greater, operators.Less},
+	operators.Equals:        {operators.NotEquals}, operators.NotEquals: {operators.Equals},
 	operators.Add: {operators.Subtract}, operators.Subtract: {operators.Add},
 	operators.Multiply: {operators.Divide}, operators.Divide: {operators.Multiply},
 	operators.All: {operators.Exists}, operators.Exists: {operators.All}, operators.ExistsOne: {operators.Exists},

@@ -161,7 +161,8 @@ func (c *CoverageOf) count(ctx context.Context, v *version, n *schemaNode, in, o
 		return nil
 	}
 	if _, ok := n.keys["enum"]; ok {
-		if values, _ := n.keys["enum"].([]any); slices.ContainsFunc(values, func(x any) bool { return shown(x) == shown(out) }) {
+		if values, _ := n.keys["enum"].([]any); slices.ContainsFunc(values,
+			func(x any) bool { return shown(x) == shown(out) }) {
 			c.use(v, n, "enum", "", shown(out)).Count++
 		}
 	}
@@ -215,7 +216,8 @@ func (c *CoverageOf) count(ctx context.Context, v *version, n *schemaNode, in, o
 }
 
 // reached reports whether a value is valid for a branch. It is validated with a CRD that has the schema and the branch.
-func (c *CoverageOf) reached(ctx context.Context, v *version, n *schemaNode, keyword string, i int, value any) (bool, error) {
+func (c *CoverageOf) reached(ctx context.Context, v *version, n *schemaNode, keyword string, i int,
+	value any) (bool, error) {
 	key := fmt.Sprintf("%s%s/%s/%d", v.name, n.pointer, keyword, i)
 	d, known := c.branches[key]
 	if !known {

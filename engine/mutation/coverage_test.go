@@ -73,7 +73,8 @@ func TestCoverage(t *testing.T) {
 		if tc.old != "" {
 			item.OldObject = whole(tc.old)
 		}
-		answer, err := suite.NewEvaluatorOf(d...).Admit(t.Context(), "example.com/v1", "Kite", item, engine.EvaluationOptions{CompleteMetadata: true})
+		answer, err := suite.NewEvaluatorOf(d...).Admit(t.Context(), "example.com/v1", "Kite", item,
+			engine.EvaluationOptions{CompleteMetadata: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,8 @@
-// Package mutation tests test suites of CRDs: it changes a rule or a bound of a CRD, and runs the suites with the changed
-// CRD. A mutant is a CRD with one such change. A test that passes with the CRD and fails with the mutant kills it.
-// Mutants that no test kills show what the suites do not test. docs/testing.md describes the mutants and the report.
+// Package mutation tests test suites of CRDs: it changes a rule or a bound of a CRD, and runs the suites with the
+// changed CRD. A mutant is a CRD with one such change. A test that passes with the CRD and fails with the mutant kills
+// it. Mutants that no test kills show what the suites do not test. docs/testing.md describes the mutants and the
+// report.
 //
-// Run makes the mutants of all CRDs of the suites and runs them. crd.go reads CRDs, keywords.go and cel.go make mutants,
-// reach.go finds the tests that a mutant can affect, run.go runs them, report.go and text.go have the results.
+// Run makes the mutants of all CRDs of the suites and runs them. crd.go reads CRDs, keywords.go and cel.go make
+// mutants, reach.go finds the tests that a mutant can affect, run.go runs them, report.go and text.go have the results.
 package mutation

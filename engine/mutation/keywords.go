@@ -78,8 +78,10 @@ func (a *adder) bounds() {
 	// For integers, an exclusive bound is a moved bound.
 	for _, bound := range []string{"Minimum", "Maximum"} {
 		keyword, bound := "exclusive"+bound, strings.ToLower(bound)
-		if exclusive, _ := a.node.keys[keyword].(bool); a.node.keys[bound] != nil && (exclusive || a.node.keys["type"] != "integer") {
-			a.add(keyword+" toggled", keyword, !exclusive, fmt.Sprintf("%s: %t", keyword, exclusive), fmt.Sprintf("%s: %t", keyword, !exclusive))
+		if exclusive, _ := a.node.keys[keyword].(bool); a.node.keys[bound] != nil &&
+			(exclusive || a.node.keys["type"] != "integer") {
+			a.add(keyword+" toggled", keyword, !exclusive, fmt.Sprintf("%s: %t", keyword, exclusive),
+				fmt.Sprintf("%s: %t", keyword, !exclusive))
 		}
 	}
 	if _, ok := a.node.keys["multipleOf"]; ok {
@@ -130,7 +132,8 @@ func (a *adder) enum() {
 			a.add("enum value removed", "enum", without(values, i), shown(value), "").pointer += fmt.Sprintf("/%d", i)
 		}
 	}
-	if other := another(values[0]); other != nil && !slices.ContainsFunc(values, func(v any) bool { return shown(v) == shown(other) }) {
+	if other := another(values[0]); other != nil && !slices.ContainsFunc(values,
+		func(v any) bool { return shown(v) == shown(other) }) {
 		a.add("enum value added", "enum", append(slices.Clone(values), other), "", shown(other))
 	}
 }

@@ -89,7 +89,8 @@ func (s *survivor) generated(ctx context.Context, o Options, result *Mutant) (*E
 
 // searched returns the CRD and the mutant for which objects are generated. For a mutant of the status, they lack the
 // subresource, because a creation drops the status.
-func (s *survivor) searched(ctx context.Context, o Options) (original, changed *engine.Definition, isStatus bool, err error) {
+func (s *survivor) searched(
+	ctx context.Context, o Options) (original, changed *engine.Definition, isStatus bool, err error) {
 	isStatus = (s.mutant.field == "status" || strings.HasPrefix(s.mutant.field, "status.")) && s.mutant.version.hasStatus()
 	if !isStatus {
 		return s.crd.definition, s.changed, false, nil

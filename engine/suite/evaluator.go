@@ -200,7 +200,8 @@ func (l *local) CheckStored(ctx context.Context, apiVersion, kind string, object
 }
 
 // StoredOptions are the options with which CheckStored validates an object that was read from the storage.
-var StoredOptions = engine.EvaluationOptions{AsGiven: true, CompleteMetadata: true, FieldValidation: engine.FieldValidationIgnore}
+var StoredOptions = engine.EvaluationOptions{AsGiven: true, CompleteMetadata: true,
+	FieldValidation: engine.FieldValidationIgnore}
 
 // UnknownField returns the violation for a field that the schema does not have. An API server prunes such fields.
 func UnknownField(path, pointer string) Violation {

@@ -36,8 +36,8 @@ func validationOf(n node) engine.FieldValidation {
 
 // test reads a test.
 func (n native) test(of node) *Test {
-	fields := of.strictFields("name", "object", "old", "invalidOld", "patch", "subresource", "fieldValidation", "expect", "error",
-		"causes", "moreCauses", "warnings", "result", "wholeResult")
+	fields := of.strictFields("name", "object", "old", "invalidOld", "patch", "subresource", "fieldValidation", "expect",
+		"error", "causes", "moreCauses", "warnings", "result", "wholeResult")
 	t := &Test{Name: fields["name"].text(), Line: of.line(), of: of}
 	w := step{title: "the write", fieldValidation: n.validation, subresource: fields["subresource"].oneOf("status", "scale")}
 	if fields["fieldValidation"].present() {

@@ -85,8 +85,8 @@ func (s *Suite) of(err error) error {
 	return err
 }
 
-// Sets returns the sets of CRDs with which all tests run in turn. crds are files and directories in addition to those of
-// the suite.
+// Sets returns the sets of CRDs with which all tests run in turn. crds are files and directories in addition to those
+// of the suite.
 func (s *Suite) Sets(crds []string) (all []*Set, err error) {
 	sets, err := s.sets(crds)
 	for _, files := range sets {
@@ -203,7 +203,8 @@ func (r *runner) checkOld(ctx context.Context, t *Test, w *step, result *Result)
 	case apiVersion == "" || kind == "":
 		return false, errors.New("the object needs apiVersion and kind to find its CRD")
 	}
-	found, err := r.evaluator.CheckStored(ctx, apiVersion, kind, withMetadata(w.old, map[string]any{"resourceVersion": nil}))
+	found, err := r.evaluator.CheckStored(ctx, apiVersion, kind,
+		withMetadata(w.old, map[string]any{"resourceVersion": nil}))
 	switch {
 	case err != nil:
 		return false, err
@@ -220,8 +221,8 @@ func (r *runner) checkOld(ctx context.Context, t *Test, w *step, result *Result)
 	return true, nil
 }
 
-// locate sets the lines of violations. pointers are those of the objects in the test: the line is that of the first that
-// has the field, or else that of the base.
+// locate sets the lines of violations. pointers are those of the objects in the test: the line is that of the first
+// that has the field, or else that of the base.
 func (r *runner) locate(t *Test, pointers []string, list []Violation) {
 	if t.of.document == nil || len(pointers) == 0 || len(list) == 0 {
 		return

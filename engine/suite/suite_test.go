@@ -165,23 +165,27 @@ func TestPositions(t *testing.T) {
 func TestNotes(t *testing.T) {
 	r := results(t, "base: {apiVersion: example.com/v1, kind: Kite}\n"+
 		"tests: [{name: a, old: {}, patch: [{op: remove, path: /spec}], warnings: [x]}]")[0]
-	if r.Passed || len(r.Failures) != 1 || !strings.Contains(r.Text(), "note: the patch was not applied: operation 0 (remove /spec)") {
+	if r.Passed || len(r.Failures) != 1 || !strings.Contains(r.Text(),
+		"note: the patch was not applied: operation 0 (remove /spec)") {
 		t.Error(r.Text())
 	}
 }
 
 // TestInvalidTests: a test with an error does not drop the others of its suite.
 func TestInvalidTests(t *testing.T) {
-	suites, _, err := Read("s.yaml", []byte("tests:\n- {name: a, objct: {}}\n- {name: b, object: {}}\n- {name: b, object: {}}\n- object: {}\n"))
+	suites, _, err := Read("s.yaml",
+		[]byte("tests:\n- {name: a, objct: {}}\n- {name: b, object: {}}\n- {name: b, object: {}}\n- object: {}\n"))
 	if len(suites) != 1 || len(suites[0].Tests) != 1 || suites[0].Tests[0].Line != 3 {
 		t.Errorf("%+v", suites)
 	}
-	for _, text := range []string{"s.yaml:2: unknown field objct", "s.yaml:4: duplicate name", "s.yaml:5: the test has no name"} {
+	for _, text := range []string{"s.yaml:2: unknown field objct", "s.yaml:4: duplicate name",
+		"s.yaml:5: the test has no name"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v: no %q", err, text)
 		}
 	}
-	if suites, _, err = Read("s.yaml", []byte("crdz: x\ntests:\n- {name: b, object: {}}\n")); len(suites) != 0 || err == nil {
+	if suites, _, err = Read("s.yaml", []byte("crdz: x\ntests:\n- {name: b, object: {}}\n")); len(suites) != 0 ||
+		err == nil {
 		t.Error(suites, err)
 	}
 }

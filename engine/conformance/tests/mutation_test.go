@@ -21,8 +21,8 @@ const mutatedModule = "github.com/openshift/hypershift@v0.1.82"
 // mutatedCRDs are the directories of suites of three CRDs of the corpus.
 var mutatedCRDs = []string{"hcpetcdbackups", "nodepools", "awsendpointservices"}
 
-// TestSurvivors checks with Kubernetes' code that the example of each surviving mutant of three CRDs tells the mutant from
-// the CRD: one accepts the write and the other rejects it, or they store different objects.
+// TestSurvivors checks with Kubernetes' code that the example of each surviving mutant of three CRDs tells the mutant
+// from the CRD: one accepts the write and the other rejects it, or they store different objects.
 func TestSurvivors(t *testing.T) {
 	root := filepath.Join(moduleDirectory(t, mutatedModule), "cmd/install/assets/crds/hypershift-operator/tests")
 	for _, name := range mutatedCRDs {
@@ -55,8 +55,8 @@ func TestSurvivors(t *testing.T) {
 				original, mutant := answered(t, m, m.Example.OriginalCRD), answered(t, m, m.Example.MutantCRD)
 				differs := original.Accepted() != mutant.Accepted() || !bytes.Equal(original.Object, mutant.Object)
 				if allowed := m.Example.Original == "allowed"; !differs || allowed && !original.Accepted() {
-					t.Errorf("%s:%d: %s: %s old %s\nCRD: %s, upstream %+v %+v\nmutant: %s, upstream %+v %+v", m.File, m.Line, m.Change(),
-						m.Example.Object, m.Example.OldObject, m.Example.Original, original.Rejection, original.Errors,
+					t.Errorf("%s:%d: %s: %s old %s\nCRD: %s, upstream %+v %+v\nmutant: %s, upstream %+v %+v", m.File, m.Line,
+						m.Change(), m.Example.Object, m.Example.OldObject, m.Example.Original, original.Rejection, original.Errors,
 						m.Example.Mutant, mutant.Rejection, mutant.Errors)
 					continue
 				}

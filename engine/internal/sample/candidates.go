@@ -358,7 +358,8 @@ func (c *candidates) hinted() {
 	}
 	for i := range c.n.XValidations {
 		for _, known := range functionTexts {
-			if slices.ContainsFunc(known.names, func(name string) bool { return strings.Contains(c.n.XValidations[i].Rule, name) }) {
+			if slices.ContainsFunc(known.names,
+				func(name string) bool { return strings.Contains(c.n.XValidations[i].Rule, name) }) {
 				for _, s := range known.texts {
 					c.add(text(s))
 				}
@@ -402,7 +403,8 @@ func shallow(r Random, paths []value.Path) value.Path {
 }
 
 // varyValue changes the value at a path. found are the paths that the rule of the value at the path top mentions.
-func (g *Generator) varyValue(r Random, o *Tree, at, top value.Path, found []value.Path, rule string, also []*schema.Props) {
+func (g *Generator) varyValue(r Random, o *Tree, at, top value.Path, found []value.Path, rule string,
+	also []*schema.Props) {
 	if len(at) > len(top) {
 		also = nil
 	}

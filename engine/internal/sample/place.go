@@ -136,8 +136,8 @@ func (g *Generator) small() (end func()) {
 	return func() { g.least = before }
 }
 
-// Plant adds small values on a path to an object, so that the path leads to a value. It returns false if the schema does
-// not declare the path.
+// Plant adds small values on a path to an object, so that the path leads to a value. It returns false if the schema
+// does not declare the path.
 func (g *Generator) Plant(r Random, o *Tree, path value.Path) bool {
 	defer g.small()()
 	g.density, g.left = 0, 0

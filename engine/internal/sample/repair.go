@@ -37,8 +37,8 @@ func (g *Generator) Valid(r Random, judge Judge) (*Tree, error) {
 	return o, err
 }
 
-// ValidFrom is Valid for objects that a function makes, with a number of them. If none becomes valid, it returns the one
-// with the fewest faults, and its faults.
+// ValidFrom is Valid for objects that a function makes, with a number of them. If none becomes valid, it returns the
+// one with the fewest faults, and its faults.
 func (g *Generator) ValidFrom(r Random, judge Judge, objects int, object func(Random) *Tree) (
 	best *Tree, fewest []Fault, err error) {
 	for range objects {

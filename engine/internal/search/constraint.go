@@ -30,8 +30,8 @@ type Constraint struct {
 // mostConstraints bounds the list of constraints.
 const mostConstraints = 1 << 14
 
-// Constraints returns the constraints of a schema, without those of the members of the root that skip names. The first of
-// each kind come first, and shallow ones before deep ones.
+// Constraints returns the constraints of a schema, without those of the members of the root that skip names. The first
+// of each kind come first, and shallow ones before deep ones.
 func Constraints(s *schema.Props, skip ...string) []Constraint {
 	w := walk{skip: skip}
 	w.visit(s, sample.Place{Schema: s}, "")
@@ -80,8 +80,10 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 		holds   bool
 	}{
 		{"enum", len(s.Enum) > 0}, {"minimum", s.Minimum != nil}, {"maximum", s.Maximum != nil},
-		{"multipleOf", s.MultipleOf != nil}, {"pattern", s.Pattern != ""}, {"minLength", s.MinLength != nil && *s.MinLength > 0},
-		{"maxLength", s.MaxLength != nil}, {"format", format.Lookup(s.Format) != format.None}, {"minItems", s.MinItems != nil && *s.MinItems > 0},
+		{"multipleOf", s.MultipleOf != nil}, {"pattern", s.Pattern != ""},
+		{"minLength", s.MinLength != nil && *s.MinLength > 0},
+		{"maxLength", s.MaxLength != nil}, {"format", format.Lookup(s.Format) != format.None},
+		{"minItems", s.MinItems != nil && *s.MinItems > 0},
 		{"maxItems", s.MaxItems != nil}, {"uniqueItems", s.UniqueItems},
 		{"x-kubernetes-list-type", s.XListType != nil && *s.XListType != "atomic"},
 		{"minProperties", s.MinProperties != nil && *s.MinProperties > 0}, {"maxProperties", s.MaxProperties != nil},
@@ -93,7 +95,8 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 			add(k.keyword, k.keyword)
 		}
 	}
-	if s.Type == "object" && len(s.Properties) > 0 && s.AdditionalProperties == nil && !schema.Preserves(s) && !s.XEmbeddedResource {
+	if s.Type == "object" && len(s.Properties) > 0 && s.AdditionalProperties == nil && !schema.Preserves(s) &&
+		!s.XEmbeddedResource {
 		add("", Unknown)
 	}
 	for i := range s.AllOf {
@@ -117,8 +120,8 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 	w.visit(schema.ValueSchema(s), below, node+"/additionalProperties")
 }
 
-// Implies reports whether a violation with a schema pointer goes with that of the constraint: allOf, anyOf, oneOf or not
-// above it, or a clause below it.
+// Implies reports whether a violation with a schema pointer goes with that of the constraint: allOf, anyOf, oneOf or
+// not above it, or a clause below it.
 func (c *Constraint) Implies(pointer string) bool {
 	own := c.Pointer()
 	switch c.Kind {

@@ -1,9 +1,9 @@
 // Package search finds small objects that get a wanted verdict: an object that one CRD accepts and another one rejects,
 // or an object that violates one constraint of a schema only.
 //
-// A search aims at places of a schema. It makes small valid objects, puts values at the limits of the schema at a place,
-// varies the values that a rule mentions, repairs what else is wrong, and minimizes the object that it finds. Equal seeds
-// give equal results.
+// A search aims at places of a schema. It makes small valid objects, puts values at the limits of the schema at a
+// place, varies the values that a rule mentions, repairs what else is wrong, and minimizes the object that it finds.
+// Equal seeds give equal results.
 package search
 
 import (
