@@ -46,8 +46,8 @@ func (s *registryService) DiffCrd(ctx context.Context, r *crdevalv1.DiffCrdReque
 
 // comparison checks and converts the manifests and objects of a request.
 func comparison(r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) {
-	c = registry.Comparison{New: given(r.GetManifest()), Base: given(r.GetBase()), Name: r.GetCrd(), Revision: r.GetRevision(),
-		Tries: int(r.GetCounterexampleTries())}
+	c = registry.Comparison{New: given(r.GetManifest()), Base: given(r.GetBase()), Name: r.GetCrd(),
+		Revision: r.GetRevision(), Tries: int(r.GetCounterexampleTries())}
 	const exclude = "%s and base exclude each other: compare with a registered CRD or with a manifest"
 	switch hasBase := r.GetBase() != nil; {
 	case c.New.Absent():

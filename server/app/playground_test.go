@@ -37,11 +37,14 @@ func TestPlayground(t *testing.T) {
 		{method: "GET", path: "/playground/examples", code: 200, want: `"id":"ratcheting"`},
 		{method: "GET", path: "/playground/none", code: 404},
 		{method: "POST", path: "/playground/evaluate", body: `{"crd":"kind: Pod"}`, code: 401},
-		{method: "POST", path: "/playground/evaluate", body: `{"crd":"kind: Pod"}`, token: "token-a", code: 200, want: "NOT_A_CRD"},
-		{method: "POST", path: "/playground/explain", body: `{"crd":""}`, token: "token-a", code: 200, want: "there is no CRD"},
+		{method: "POST", path: "/playground/evaluate", body: `{"crd":"kind: Pod"}`, token: "token-a", code: 200,
+			want: "NOT_A_CRD"},
+		{method: "POST", path: "/playground/explain", body: `{"crd":""}`, token: "token-a", code: 200,
+			want: "there is no CRD"},
 		{method: "POST", path: "/playground/evaluate", body: `{"x":1}`, token: "token-a", code: 400, want: "MALFORMED_BODY"},
 		{method: "GET", path: "/playground/evaluate", token: "token-a", code: 405},
-		{method: "POST", path: "/playground/evaluate", body: `{}`, token: "token-a", code: 403, header: []string{"Origin", "http://evil.example.com"}},
+		{method: "POST", path: "/playground/evaluate", body: `{}`, token: "token-a", code: 403,
+			header: []string{"Origin", "http://evil.example.com"}},
 		{method: "GET", path: "/playground/", code: 403, header: []string{"Sec-Fetch-Site", "cross-site"}},
 	} {
 		headers := c.header

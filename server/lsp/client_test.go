@@ -80,7 +80,8 @@ func connect(t *testing.T, root string, o Options) *client {
 	t.Helper()
 	c := start(t, root, o)
 	c.call("initialize", map[string]any{"rootUri": uriOf(root), "capabilities": map[string]any{
-		"textDocument": map[string]any{"publishDiagnostics": map[string]any{"relatedInformation": true, "versionSupport": true}},
+		"textDocument": map[string]any{"publishDiagnostics": map[string]any{"relatedInformation": true,
+			"versionSupport": true}},
 	}}, nil)
 	c.notify("initialized", map[string]any{})
 	return c

@@ -38,7 +38,8 @@ func (s *server) diagnose(ctx context.Context, f *file) ([]Diagnostic, map[strin
 		list = append(list, d.list[i].diagnostic)
 	}
 	slices.SortStableFunc(list, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Range.Start.Line, b.Range.Start.Line), cmp.Compare(a.Range.Start.Character, b.Range.Start.Character))
+		return cmp.Or(cmp.Compare(a.Range.Start.Line, b.Range.Start.Line),
+			cmp.Compare(a.Range.Start.Character, b.Range.Start.Character))
 	})
 	return list, results
 }
@@ -51,7 +52,8 @@ func (s *server) examine(ctx context.Context, f *file) (*diagnosed, map[string]*
 	}
 	documents, results := s.workspace.examine(ctx, f.text, f.results)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		late := &finding{severity: severityError, code: codeUnchecked, message: "the file was not checked within " + itemTimeout.String()}
+		late := &finding{severity: severityError, code: codeUnchecked,
+			message: "the file was not checked within " + itemTimeout.String()}
 		d.list = append(d.list, diagnosedFinding{late, Diagnostic{
 			Severity: late.severity, Code: late.code, Source: "crdeval", Message: late.message,
 		}, 0})

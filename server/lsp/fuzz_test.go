@@ -74,8 +74,8 @@ func FuzzEdits(f *testing.F) {
 	})
 }
 
-// FuzzOutline checks that the outline of any text is a tree whose nodes are inside of their parents and in order, that it
-// has all fields of a valid document, and that completion, fixes and symbols do not panic.
+// FuzzOutline checks that the outline of any text is a tree whose nodes are inside of their parents and in order, that
+// it has all fields of a valid document, and that completion, fixes and symbols do not panic.
 func FuzzOutline(f *testing.F) {
 	for _, text := range []string{
 		"a: 1\nb:\n- c: {d: [e, f]}\n  g: |\n    h\n", object, "{\"a\": {\"b\": [1, 2,]}", "- - a\n  - b\n- c", "a: 'x\nb: \"y",

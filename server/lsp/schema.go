@@ -27,19 +27,23 @@ var typeMeta = map[string]apiextensionsv1.JSONSchemaProps{
 
 var objectMeta = apiextensionsv1.JSONSchemaProps{Type: "object", Description: "The metadata of the object.",
 	Properties: map[string]apiextensionsv1.JSONSchemaProps{
-		"name":            {Type: "string", Description: "The name of the object."},
-		"generateName":    {Type: "string", Description: "The prefix of a name that the API server generates."},
-		"namespace":       {Type: "string", Description: "The namespace of the object."},
-		"labels":          {Type: "object", Description: "Labels for selectors.", AdditionalProperties: anyString},
-		"annotations":     {Type: "object", Description: "Annotations: text for tools and people.", AdditionalProperties: anyString},
-		"finalizers":      {Type: "array", Description: "Finalizers that delay the deletion.", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: anyString.Schema}},
-		"ownerReferences": {Type: "array", Description: "The objects that own this object.", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &ownerReference}},
+		"name":         {Type: "string", Description: "The name of the object."},
+		"generateName": {Type: "string", Description: "The prefix of a name that the API server generates."},
+		"namespace":    {Type: "string", Description: "The namespace of the object."},
+		"labels":       {Type: "object", Description: "Labels for selectors.", AdditionalProperties: anyString},
+		"annotations": {Type: "object", Description: "Annotations: text for tools and people.",
+			AdditionalProperties: anyString},
+		"finalizers": {Type: "array", Description: "Finalizers that delay the deletion.",
+			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: anyString.Schema}},
+		"ownerReferences": {Type: "array", Description: "The objects that own this object.",
+			Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &ownerReference}},
 	}}
 
-var anyString = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}
+var anyString = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true,
+	Schema: &apiextensionsv1.JSONSchemaProps{Type: "string"}}
 
-var ownerReference = apiextensionsv1.JSONSchemaProps{Type: "object", Required: []string{"apiVersion", "kind", "name", "uid"},
-	Properties: map[string]apiextensionsv1.JSONSchemaProps{
+var ownerReference = apiextensionsv1.JSONSchemaProps{Type: "object",
+	Required: []string{"apiVersion", "kind", "name", "uid"}, Properties: map[string]apiextensionsv1.JSONSchemaProps{
 		"apiVersion": {Type: "string"}, "kind": {Type: "string"}, "name": {Type: "string"}, "uid": {Type: "string"},
 		"controller": {Type: "boolean"}, "blockOwnerDeletion": {Type: "boolean"},
 	}}

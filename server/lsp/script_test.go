@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "update the expected outputs in testdata; review the changes before the commit")
 
-// TestScripts runs the scripts in testdata. A script is a txtar archive: its comment has the commands, its files are the
-// workspace, and the file "want" has the output. Commands, with | at the cursor of a text of the file:
+// TestScripts runs the scripts in testdata. A script is a txtar archive: its comment has the commands, its files are
+// the workspace, and the file "want" has the output. Commands, with | at the cursor of a text of the file:
 //
 //	open FILE               prints the diagnostics
 //	change FILE OLD => NEW  replaces the first occurrence, and prints the diagnostics
@@ -129,7 +129,8 @@ func (s *script) run(line string) {
 			s.t.Fatal(err)
 		}
 		s.forget()
-		s.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": s.uri(name), "type": 2}}})
+		s.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": s.uri(name),
+			"type": 2}}})
 	case "diagnostics":
 		s.print(name)
 	case "hover":

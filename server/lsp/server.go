@@ -513,7 +513,8 @@ func (s *server) load(ctx context.Context) {
 
 // show shows an error to the user.
 func (s *server) show(message string) {
-	_ = s.conn.Notify(context.Background(), "window/showMessage", messageParams{severityError, message}) // else it is closed
+	_ = s.conn.Notify(context.Background(), "window/showMessage",
+		messageParams{severityError, message}) // else it is closed
 }
 
 // reread reads files again that are not open.

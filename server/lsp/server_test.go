@@ -89,7 +89,8 @@ func TestLifecycle(t *testing.T) {
 		"a file that is not open": {func(c *client) {
 			c.call("initialize", map[string]any{}, nil)
 			c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///x"}})
-			expect(c, c.request("textDocument/hover", map[string]any{"textDocument": map[string]any{"uri": "file:///x"}}), codeRequestFailed)
+			expect(c, c.request("textDocument/hover", map[string]any{"textDocument": map[string]any{"uri": "file:///x"}}),
+				codeRequestFailed)
 			c.call("shutdown", nil, nil)
 			c.notify("exit", nil)
 		}, ""},
@@ -167,7 +168,8 @@ func TestPanicOfTheWorker(t *testing.T) {
 	}, Reload: func(file string) bool { return filepath.Base(file) == "settings" }})
 	c.open("a.yaml")
 	c.diagnostics("a.yaml")
-	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": c.uri("settings"), "type": 2}}})
+	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": c.uri("settings"),
+		"type": 2}}})
 	c.change("a.yaml", "replicas: x", "replicas: 1")
 	if list := c.diagnostics("a.yaml"); len(list) != 0 {
 		t.Error(list)
@@ -357,13 +359,15 @@ func latencyCases() []latencyCase {
 	one.WriteString("apiVersion: load.example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  items:\n")
 	asJSON.WriteString("{\n\"apiVersion\": \"load.example.com/v1\",\n\"kind\": \"Thing\",\n\"metadata\": {\"name\": \"a\"},\n\"spec\": {\"items\": [\n")
 	item := func(b *strings.Builder, indent string, i, replicas int) {
-		fmt.Fprintf(b, "%s- name: item-%d\n%s  replicas: %d\n%s  mode: A\n%s  labels: {a: b, c: d}\n", indent, i, indent, replicas, indent, indent)
+		fmt.Fprintf(b, "%s- name: item-%d\n%s  replicas: %d\n%s  mode: A\n%s  labels: {a: b, c: d}\n", indent, i, indent,
+			replicas, indent, indent)
 	}
 	for i := range 100 {
 		for _, b := range []*strings.Builder{&stream, &invalid} {
 			fmt.Fprintf(b, "---\napiVersion: load.example.com/v1\nkind: Thing\nmetadata: {name: a%d}\nspec:\n  items:\n", i)
 		}
-		fmt.Fprintf(&list, "- apiVersion: load.example.com/v1\n  kind: Thing\n  metadata: {name: a%d}\n  spec:\n    items:\n", i)
+		fmt.Fprintf(&list, "- apiVersion: load.example.com/v1\n  kind: Thing\n  metadata: {name: a%d}\n  spec:\n    items:\n",
+			i)
 		for j := range 11 {
 			item(&stream, "  ", j, 1)
 			item(&invalid, "  ", j, map[bool]int{true: 99, false: 1}[j == 5])

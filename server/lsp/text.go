@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// lineIndex maps offsets of a text to positions of the protocol: lines from 0, and columns in UTF-16 code units. Lines end
-// with \n, \r\n or \r, as in the protocol.
+// lineIndex maps offsets of a text to positions of the protocol: lines from 0, and columns in UTF-16 code units. Lines
+// end with \n, \r\n or \r, as in the protocol.
 type lineIndex struct {
 	text  []byte
 	begin []int // offsets of lines

@@ -100,7 +100,8 @@ func (w *workspace) load(ctx context.Context, roots []string, settings Settings,
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if entries++; entries > maxFiles {
-				w.problem("the workspace has more than %d files: the CRDs of the others are unknown; name them with --crds", maxFiles)
+				w.problem("the workspace has more than %d files: the CRDs of the others are unknown; name them with --crds",
+					maxFiles)
 				return fs.SkipAll
 			}
 			switch {
@@ -248,7 +249,8 @@ func crdsOf(path string, text []byte) (list []*crdSource) {
 			manifest := m.JSON()
 			_ = json.Unmarshal(manifest, &fields) // invalid fields stay empty
 			c := &crdSource{
-				file: path, text: string(manifest), whole: text, begin: max(m.Position("", engine.Position{Line: 1}).Offset, 0), manifest: m, name: m.Name, group: fields.Spec.Group,
+				file: path, text: string(manifest), whole: text, begin: max(m.Position("", engine.Position{Line: 1}).Offset,
+					0), manifest: m, name: m.Name, group: fields.Spec.Group,
 				kind: fields.Spec.Names.Kind, versions: fields.Spec.Versions,
 			}
 			if fields.Spec.Version != "" && len(c.versions) == 0 {

@@ -55,7 +55,8 @@ func TestFiles(t *testing.T) {
 		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != kind {
 			t.Errorf("%s: %d %v", path, r.StatusCode, r.Header)
 		}
-		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "ETag"} {
+		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Cross-Origin-Resource-Policy",
+			"ETag"} {
 			if r.Header.Get(name) == "" {
 				t.Errorf("%s has no header %s", path, name)
 			}
@@ -63,13 +64,15 @@ func TestFiles(t *testing.T) {
 		if strings.Contains(r.Header.Get("Content-Security-Policy"), "unsafe") {
 			t.Errorf("%s: the policy is %s", path, r.Header.Get("Content-Security-Policy"))
 		}
-		if r := send(h, http.MethodGet, path, "", "If-None-Match", r.Header.Get("ETag")); r.StatusCode != http.StatusNotModified {
+		if r := send(h, http.MethodGet, path, "", "If-None-Match",
+			r.Header.Get("ETag")); r.StatusCode != http.StatusNotModified {
 			t.Errorf("%s with its ETag: %d", path, r.StatusCode)
 		}
 	}
 	plain := send(h, http.MethodGet, "/app.js", "", "Accept-Encoding", "gzip;q=0, br")
 	packed := send(h, http.MethodGet, "/app.js", "", "Accept-Encoding", "br, gzip")
-	if plain.Header.Get("Content-Encoding") != "" || packed.Header.Get("Content-Encoding") != "gzip" || packed.ContentLength >= plain.ContentLength {
+	if plain.Header.Get("Content-Encoding") != "" || packed.Header.Get("Content-Encoding") != "gzip" ||
+		packed.ContentLength >= plain.ContentLength {
 		t.Fatalf("encodings %v and %v", plain.Header, packed.Header)
 	}
 	unpacked, err := gzip.NewReader(packed.Body)

@@ -47,7 +47,8 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 	}
 	if c.Tries > 0 {
 		err = r.Scheduler.Do(ctx, func(ctx context.Context) (err error) {
-			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff.Changes, engine.CounterexampleOptions{Tries: c.Tries})
+			out.Counterexamples, err = engine.Counterexamples(ctx, old, fresh, out.Diff.Changes,
+				engine.CounterexampleOptions{Tries: c.Tries})
 			return err
 		})
 		if err != nil {

@@ -129,7 +129,8 @@ func (p *sarifPrinter) result(of *Problem) sarifResult {
 	}
 	// Lines and values are not included, so that changes of other parts of the file do not change the fingerprint.
 	hash := sha256.New()
-	for _, part := range []string{repository.Relative(p.of.Root, of.File), of.Document, r.RuleID, of.Pointer, of.SchemaPointer} {
+	for _, part := range []string{repository.Relative(p.of.Root, of.File), of.Document, r.RuleID, of.Pointer,
+		of.SchemaPointer} {
 		fmt.Fprintf(hash, "%d %s\n", len(part), part)
 	}
 	fingerprint := hex.EncodeToString(hash.Sum(nil)[:16])

@@ -27,8 +27,8 @@ type Filter struct {
 // Skipped is a file that a filter recognises. Kind is for counts.
 type Skipped struct{ Name, Kind, Reason string }
 
-// NewFilter returns a filter for the repository that contains a directory, an absolute path. exclude has globs, which are
-// relative to either. If templates is true, files that are templates without a chart are recognised too.
+// NewFilter returns a filter for the repository that contains a directory, an absolute path. exclude has globs, which
+// are relative to either. If templates is true, files that are templates without a chart are recognised too.
 func NewFilter(working string, exclude []string, templates bool) (*Filter, error) {
 	for _, pattern := range exclude {
 		if !doublestar.ValidatePattern(pattern) {
@@ -154,8 +154,8 @@ const Template = "template"
 // action finds {{ before which the line has no quote and no comment.
 var action = regexp.MustCompile(`(?m)^[^"'#\n]*\{\{`)
 
-// Template returns why a file whose documents are unreadable is skipped. err is the error of the first one. The Kind is ""
-// unless the file is a template.
+// Template returns why a file whose documents are unreadable is skipped. err is the error of the first one. The Kind is
+// "" unless the file is a template.
 func (f *Filter) Template(name string, content []byte, err error) Skipped {
 	if f == nil || !f.templates || !action.Match(content) {
 		return Skipped{}

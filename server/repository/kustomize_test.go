@@ -18,7 +18,8 @@ func TestKustomizeResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.visit(dir)
-	for name, want := range map[string]string{"crd.yaml": "", "other.yaml": "kustomize file", "kustomization.yaml": "kustomization"} {
+	for name, want := range map[string]string{"crd.yaml": "", "other.yaml": "kustomize file",
+		"kustomization.yaml": "kustomization"} {
 		if got := f.recognise(filepath.Join(dir, name)).Kind; got != want {
 			t.Errorf("%s is skipped as %q, want %q", name, got, want)
 		}

@@ -1,5 +1,5 @@
-// Package repository recognises files of a repository that are not manifests, such as Helm templates and kustomizations,
-// and returns the paths of files relative to the root of the repository.
+// Package repository recognises files of a repository that are not manifests, such as Helm templates and
+// kustomizations, and returns the paths of files relative to the root of the repository.
 package repository
 
 import (
@@ -37,8 +37,8 @@ func IsURL(name string) bool {
 	return strings.HasPrefix(name, "https://") || strings.HasPrefix(name, Cluster)
 }
 
-// Relative returns the path of a file relative to root, with slashes. For a file outside it returns the absolute path. A
-// URL stays as it is. Stdin is "stdin".
+// Relative returns the path of a file relative to root, with slashes. For a file outside it returns the absolute path.
+// A URL stays as it is. Stdin is "stdin".
 func Relative(root, file string) string {
 	if file == "-" {
 		return "stdin"

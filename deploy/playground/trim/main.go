@@ -47,7 +47,8 @@ var cuts = []cut{
 	{file: "k8s.io/api/core/v1/register.go", names: scheme},
 	{file: "k8s.io/api/authentication/v1/register.go", names: append([]string{"localSchemeBuilder"}, scheme...)},
 	{file: "k8s.io/api/apidiscovery/v2/register.go", names: scheme},
-	{file: "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct/direct.go", names: []string{"Marshal", "Unmarshal", "Diagnose"}, stub: true},
+	{file: "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct/direct.go",
+		names: []string{"Marshal", "Unmarshal", "Diagnose"}, stub: true},
 	{file: "k8s.io/apimachinery/pkg/apis/meta/v1/generated.pb.go", names: protobuf, stub: true},
 	{file: "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/generated.pb.go", names: protobuf, stub: true},
 	{file: "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/generated.pb.go", names: protobuf, stub: true},
@@ -130,7 +131,8 @@ func (c *cut) apply(source string) ([]byte, error) {
 		case *ast.FuncDecl:
 			if cuts(d.Name.Name) && c.stub {
 				d.Body.List = []ast.Stmt{&ast.ExprStmt{X: &ast.CallExpr{
-					Fun: ast.NewIdent("panic"), Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: strconv.Quote(d.Name.Name + " is not linked")}},
+					Fun: ast.NewIdent("panic"), Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING,
+						Value: strconv.Quote(d.Name.Name + " is not linked")}},
 				}}}
 				return false
 			}

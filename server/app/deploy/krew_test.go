@@ -38,8 +38,8 @@ type krewManifest struct {
 // TestKrew renders the manifest for a release and decodes it.
 func TestKrew(t *testing.T) {
 	var sums strings.Builder
-	for i, system := range []string{"linux_amd64.tar.gz", "linux_arm64.tar.gz", "darwin_amd64.tar.gz", "darwin_arm64.tar.gz",
-		"windows_amd64.zip", "windows_arm64.zip"} {
+	for i, system := range []string{"linux_amd64.tar.gz", "linux_arm64.tar.gz", "darwin_amd64.tar.gz",
+		"darwin_arm64.tar.gz", "windows_amd64.zip", "windows_arm64.zip"} {
 		fmt.Fprintf(&sums, "%064x  crdeval_1.2.3_%s\n", i+1, system)
 	}
 	render := func(sums string) ([]byte, error) {
@@ -57,8 +57,8 @@ func TestKrew(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &m); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if m.Kind != "Plugin" || m.Metadata.Name != "crdeval" || m.Spec.Version != "v1.2.3" || len(m.Spec.ShortDescription) > 50 ||
-		len(m.Spec.Platforms) != 6 || strings.Contains(string(text), "VERSION") {
+	if m.Kind != "Plugin" || m.Metadata.Name != "crdeval" || m.Spec.Version != "v1.2.3" ||
+		len(m.Spec.ShortDescription) > 50 || len(m.Spec.Platforms) != 6 || strings.Contains(string(text), "VERSION") {
 		t.Errorf("%s", text)
 	}
 	seen := map[string]bool{}
@@ -68,8 +68,8 @@ func TestKrew(t *testing.T) {
 		if p.Selector.MatchLabels["os"] == "windows" {
 			archive, binary = regexp.QuoteMeta("crdeval_1.2.3_"+system)+`\.zip$`, "crdeval.exe"
 		}
-		if !regexp.MustCompile(`/v1\.2\.3/`+archive).MatchString(p.URI) || p.Bin != binary || len(p.SHA256) != 64 || seen[system+p.SHA256] ||
-			!strings.Contains(sums.String(), p.SHA256+"  "+p.URI[strings.LastIndex(p.URI, "/")+1:]) {
+		if !regexp.MustCompile(`/v1\.2\.3/`+archive).MatchString(p.URI) || p.Bin != binary || len(p.SHA256) != 64 ||
+			seen[system+p.SHA256] || !strings.Contains(sums.String(), p.SHA256+"  "+p.URI[strings.LastIndex(p.URI, "/")+1:]) {
 			t.Errorf("%+v", p)
 		}
 		seen[system] = true

@@ -215,7 +215,8 @@ func (d *document) insert(object place, name string, v json.RawMessage) []textEd
 		return nil
 	}
 	indent := strings.Repeat(" ", d.indentOf(at))
-	block, err := yaml.JSONToYAML(append(append(append([]byte("{"), value.AppendString(nil, name)...), ':'), append(slices.Clone(v), '}')...))
+	block, err := yaml.JSONToYAML(append(append(append([]byte("{"), value.AppendString(nil, name)...), ':'),
+		append(slices.Clone(v), '}')...))
 	if err != nil {
 		return nil
 	}

@@ -79,7 +79,8 @@ func (e *Evaluator) compile(ctx context.Context, text string, minor int) (*compi
 	}
 	c := &compiled{text: text, minor: minor, document: newDocument(DocumentCRD, text)}
 	var err error
-	c.definition, c.report, err = engine.Compile(ctx, c.document.source(), engine.Options{KubernetesMinor: minor, Limits: limits})
+	c.definition, c.report, err = engine.Compile(ctx, c.document.source(),
+		engine.Options{KubernetesMinor: minor, Limits: limits})
 	if err != nil {
 		return nil, failure(c.document, err)
 	}

@@ -17,17 +17,22 @@ func TestErrors(t *testing.T) {
 		in                        Input
 		document, reason, message string
 	}{
-		"no CRD":             {Input{CRD: " \n# x\n---\n"}, "crd", "INVALID_ARGUMENT", "there is no CRD"},
-		"not a CRD":          {Input{CRD: "apiVersion: v1\nkind: Pod"}, "crd", "NOT_A_CRD", ""},
-		"broken CRD":         {Input{CRD: "a: [\n"}, "crd", "MANIFEST_UNREADABLE", "yaml"},
-		"large CRD":          {Input{CRD: strings.Repeat("a", MaxDocumentBytes+1)}, "crd", "LIMIT_EXCEEDED", "exceed the limit of 1048576 bytes"},
-		"large old object":   {Input{CRD: crd, OldObject: strings.Repeat("a", MaxDocumentBytes+1)}, "oldObject", "LIMIT_EXCEEDED", ""},
-		"deep object":        {Input{CRD: crd, Object: strings.Repeat("[", 2000) + strings.Repeat("]", 2000)}, "object", "LIMIT_EXCEEDED", "nesting depth"},
-		"unknown validation": {Input{CRD: crd, FieldValidation: "strict"}, "", "INVALID_ARGUMENT", "use Strict, Warn or Ignore"},
-		"unknown minor":      {Input{CRD: crd, Minor: 3}, "crd", "INVALID_ARGUMENT", "Kubernetes minor 3 is not supported"},
-		"unknown subresource": {Input{CRD: crd, Object: boatObject, OldObject: boatObject, Subresource: "x"}, "object", "INVALID_ARGUMENT",
-			"no subresource x"},
-		"no old object":         {Input{CRD: crd, Object: boatObject, Subresource: "status"}, "object", "INVALID_ARGUMENT", "no old object"},
+		"no CRD":     {Input{CRD: " \n# x\n---\n"}, "crd", "INVALID_ARGUMENT", "there is no CRD"},
+		"not a CRD":  {Input{CRD: "apiVersion: v1\nkind: Pod"}, "crd", "NOT_A_CRD", ""},
+		"broken CRD": {Input{CRD: "a: [\n"}, "crd", "MANIFEST_UNREADABLE", "yaml"},
+		"large CRD": {Input{CRD: strings.Repeat("a", MaxDocumentBytes+1)}, "crd", "LIMIT_EXCEEDED",
+			"exceed the limit of 1048576 bytes"},
+		"large old object": {Input{CRD: crd, OldObject: strings.Repeat("a", MaxDocumentBytes+1)}, "oldObject",
+			"LIMIT_EXCEEDED", ""},
+		"deep object": {Input{CRD: crd, Object: strings.Repeat("[", 2000) + strings.Repeat("]", 2000)}, "object",
+			"LIMIT_EXCEEDED", "nesting depth"},
+		"unknown validation": {Input{CRD: crd, FieldValidation: "strict"}, "", "INVALID_ARGUMENT",
+			"use Strict, Warn or Ignore"},
+		"unknown minor": {Input{CRD: crd, Minor: 3}, "crd", "INVALID_ARGUMENT", "Kubernetes minor 3 is not supported"},
+		"unknown subresource": {Input{CRD: crd, Object: boatObject, OldObject: boatObject, Subresource: "x"}, "object",
+			"INVALID_ARGUMENT", "no subresource x"},
+		"no old object": {Input{CRD: crd, Object: boatObject, Subresource: "status"}, "object", "INVALID_ARGUMENT",
+			"no old object"},
 		"broken old object":     {Input{CRD: crd, Object: boatObject, OldObject: "a: ["}, "oldObject", "", ""},
 		"old object of no kind": {Input{CRD: crd, Object: boatObject, OldObject: "a: b"}, "oldObject", "", ""},
 	} {
@@ -58,16 +63,18 @@ func TestDeadline(t *testing.T) {
 	if len(r.Errors) != 1 || r.Errors[0].Reason != "ITEM_DEADLINE" {
 		t.Errorf("%s", encode(r.Errors))
 	}
-	if got := e.Explain(context.Background(), ExplainInput{CRD: crdOf(boat)}); got.Error == nil || got.Error.Reason != "ITEM_DEADLINE" {
+	if got := e.Explain(context.Background(), ExplainInput{CRD: crdOf(boat)}); got.Error == nil ||
+		got.Error.Reason != "ITEM_DEADLINE" {
 		t.Errorf("%s", encode(got))
 	}
 }
 
 // TestChanges checks what differs between the submitted and the stored object.
 func TestChanges(t *testing.T) {
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), FieldValidation: "Ignore", Object: boatObject + "  x: 1\nstatus: {oars: 3}\n"})
-	if r.Object == nil || !r.Object.Allowed || !has(r.Object.Changes, OpPruned, "spec.x") || !has(r.Object.Changes, OpDropped, "status") ||
-		!has(r.Object.Changes, OpSet, "metadata.generation") {
+	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), FieldValidation: "Ignore",
+		Object: boatObject + "  x: 1\nstatus: {oars: 3}\n"})
+	if r.Object == nil || !r.Object.Allowed || !has(r.Object.Changes, OpPruned, "spec.x") ||
+		!has(r.Object.Changes, OpDropped, "status") || !has(r.Object.Changes, OpSet, "metadata.generation") {
 		t.Fatalf("%s", encode(r))
 	}
 	if strings.Contains(r.Object.Result, "status") || !strings.Contains(r.Object.Submitted, "status:\n  oars: 3\n") {
@@ -77,7 +84,8 @@ func TestChanges(t *testing.T) {
 
 // TestSubresources checks writes of the status and of the scale.
 func TestSubresources(t *testing.T) {
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: boatObject + "status: {oars: 2}\n", OldObject: boatObject, Subresource: "status"})
+	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: boatObject + "status: {oars: 2}\n",
+		OldObject: boatObject, Subresource: "status"})
 	if r.Object == nil || !r.Object.Allowed || !strings.Contains(r.Object.Result, "status:\n  oars: 2\n") {
 		t.Errorf("%s", encode(r))
 	}
@@ -105,7 +113,8 @@ func TestCompiledOnce(t *testing.T) {
 func TestExplain(t *testing.T) {
 	e := new(Evaluator)
 	for path, want := range map[string]string{"": "KIND:       Boat", "spec.crew.role": "role", ".spec": "FIELD: spec"} {
-		if got := e.Explain(context.Background(), ExplainInput{CRD: crdOf(boat), Path: path}); !strings.Contains(got.Text, want) {
+		if got := e.Explain(context.Background(), ExplainInput{CRD: crdOf(boat), Path: path}); !strings.Contains(got.Text,
+			want) {
 			t.Errorf("%q: %s", path, encode(got))
 		}
 	}
@@ -130,7 +139,8 @@ func FuzzEvaluate(f *testing.F) {
 		if len(crd)+len(object)+len(old) > 1<<16 {
 			t.Skip()
 		}
-		r := (&Evaluator{Time: 30 * time.Second}).Evaluate(context.Background(), Input{CRD: crd, Object: object, OldObject: old})
+		r := (&Evaluator{Time: 30 * time.Second}).Evaluate(context.Background(),
+			Input{CRD: crd, Object: object, OldObject: old})
 		for _, e := range r.Errors {
 			if e.Reason == "INTERNAL" {
 				t.Fatalf("%s", e.Message)
@@ -153,7 +163,8 @@ func FuzzEvaluate(f *testing.F) {
 			}
 		}
 		for _, v := range r.Object.Violations {
-			if v.Range != nil && (v.Range.Start.Offset > v.Range.End.Offset || v.Range.End.Offset > units && strings.ToValidUTF8(object, "") == object) {
+			if v.Range != nil && (v.Range.Start.Offset > v.Range.End.Offset ||
+				v.Range.End.Offset > units && strings.ToValidUTF8(object, "") == object) {
 				t.Errorf("range %+v of %d units", v.Range, units)
 			}
 			for _, fix := range v.Fixes {

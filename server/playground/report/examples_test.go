@@ -10,19 +10,21 @@ import (
 func TestExamples(t *testing.T) {
 	want := map[string]func(r *Report) bool{
 		"defaults": func(r *Report) bool {
-			return r.Object.Allowed && has(r.Object.Changes, OpDefaulted, "spec.fuel") && has(r.Object.Changes, OpDefaulted, "spec.decks") &&
+			return r.Object.Allowed && has(r.Object.Changes, OpDefaulted, "spec.fuel") &&
+				has(r.Object.Changes, OpDefaulted, "spec.decks") &&
 				has(r.Object.Changes, OpPruned, "spec.temprature") && r.Table.Text == "NAME   FUEL   DEGREES\nbig    wood   \n"
 		},
 		"ratcheting": func(r *Report) bool {
-			return r.Object.Allowed && r.Object.Operation == "update" && len(r.Object.Ratcheted) == 2 && r.Traces[0].Outcome == "ratcheted"
+			return r.Object.Allowed && r.Object.Operation == "update" && len(r.Object.Ratcheted) == 2 &&
+				r.Traces[0].Outcome == "ratcheted"
 		},
 		"transition": func(r *Report) bool {
 			return !r.Object.Allowed && len(r.Object.Violations) == 1 && r.Object.Violations[0].Rule == "self >= oldSelf"
 		},
 		"cost": func(r *Report) bool {
 			rule := r.CRD.Rules[0]
-			return !r.CRD.Accepted && r.Object == nil && rule.Percent > 100 && len(rule.Bounds) == 2 && rule.Bounds[0].Suggested > 0 &&
-				len(rule.Bounds[0].Fixes) == 1
+			return !r.CRD.Accepted && r.Object == nil && rule.Percent > 100 && len(rule.Bounds) == 2 &&
+				rule.Bounds[0].Suggested > 0 && len(rule.Bounds[0].Fixes) == 1
 		},
 		"map-list": func(r *Report) bool {
 			return !r.Object.Allowed && r.Object.Violations[0].Type == "FieldValueDuplicate" &&

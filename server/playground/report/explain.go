@@ -21,7 +21,8 @@ func (e *Evaluator) Explain(ctx context.Context, in ExplainInput) (out Explanati
 		return Explanation{Error: err}
 	}
 	if len(in.Path) > maxPathBytes {
-		return Explanation{Error: invalid("the path has %d bytes and exceeds the limit of %d bytes", len(in.Path), maxPathBytes)}
+		return Explanation{Error: invalid("the path has %d bytes and exceeds the limit of %d bytes", len(in.Path),
+			maxPathBytes)}
 	}
 	ctx, cancel := e.bound(ctx)
 	defer cancel()

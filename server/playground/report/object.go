@@ -166,7 +166,8 @@ func (w *write) table(ctx context.Context, object []byte) (*Table, error) {
 	if w.version != nil {
 		version = w.version.Name
 	}
-	t, err := w.definition.Table(ctx, version, []engine.Document{engine.JSON(object)}, engine.TableOptions{MaxBytes: maxTableBytes})
+	t, err := w.definition.Table(ctx, version, []engine.Document{engine.JSON(object)},
+		engine.TableOptions{MaxBytes: maxTableBytes})
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,8 @@ func (s *schema) child(key string) *schema {
 		return s.Items
 	}
 	one := new(schema)
-	if len(s.AdditionalProperties) == 0 || s.AdditionalProperties[0] != '{' || json.Unmarshal(s.AdditionalProperties, one) != nil {
+	if len(s.AdditionalProperties) == 0 || s.AdditionalProperties[0] != '{' ||
+		json.Unmarshal(s.AdditionalProperties, one) != nil {
 		return nil
 	}
 	return one
@@ -81,8 +82,8 @@ var formats = map[string]string{
 // deepest is the depth to which samples have required fields.
 const deepest = 8
 
-// sample returns a value that fits the schema as far as its default, enum, type, format and bounds say. It does not look
-// at patterns and rules.
+// sample returns a value that fits the schema as far as its default, enum, type, format and bounds say. It does not
+// look at patterns and rules.
 func (s *schema) sample(depth int) any {
 	switch {
 	case len(s.Default) > 0:

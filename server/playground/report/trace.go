@@ -26,8 +26,9 @@ func (c *compiled) trace(version int, t *engine.RuleTrace) Trace {
 	return out
 }
 
-// stepTree makes a tree of steps, which are in the order of evaluation: operands before the expression that has them. It
-// returns the last step. Steps without a place in the rule, and those before steps that are left out, are its children.
+// stepTree makes a tree of steps, which are in the order of evaluation: operands before the expression that has them.
+// It returns the last step. Steps without a place in the rule, and those before steps that are left out, are its
+// children.
 func stepTree(steps []engine.TraceStep) *Step {
 	type open struct {
 		step     Step
@@ -37,7 +38,8 @@ func stepTree(steps []engine.TraceStep) *Step {
 	for i := range steps {
 		s := &steps[i]
 		next := open{from: s.Offset, to: s.Offset + utf8.RuneCountInString(s.Expression)}
-		next.step = Step{Expression: s.Expression, Value: validJSON(s.Value), Error: s.Error, Decisive: s.Decisive, Children: []Step{}}
+		next.step = Step{Expression: s.Expression, Value: validJSON(s.Value), Error: s.Error, Decisive: s.Decisive,
+			Children: []Step{}}
 		first := len(stack)
 		for first > 0 && (i == len(steps)-1 || contains(next.from, next.to, stack[first-1].from, stack[first-1].to)) {
 			first--
