@@ -4,9 +4,7 @@ package testenv
 import (
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // Volume returns n times CRDEVAL_VOLUME, a positive integer, by default 1. Tests use it for their number of cases.
@@ -40,13 +38,3 @@ func Sampled(i int) bool { return i%stride() == 0 }
 func Portion(n int) int { return n / stride() }
 
 func stride() int { return max(1, fullVolume/Volume(1)) }
-
-// CPUTime returns the CPU time that this process has used. Tests bound it instead of elapsed time, which depends
-// on other processes.
-func CPUTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}

@@ -4,16 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // Reading from a pipe without a writer ends when the command is interrupted.
 func TestInterruptedWhileReading(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Pipe(t, pipe)
 	interrupted := make(chan struct{})
 	close(interrupted)
 	_, err := readFile(pipe, environment{interrupted: interrupted})
@@ -31,9 +30,7 @@ func TestInterruptedWhileReading(t *testing.T) {
 // Pipes in a directory are not manifests.
 func TestDirectoriesWithPipes(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Pipe(t, filepath.Join(dir, "pipe.yaml"))
 	if files, err := (reader{}).files(dir); err == nil || len(files) > 0 {
 		t.Errorf("%v, %v", files, err)
 	}

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -104,9 +104,7 @@ func TestOtherFiles(t *testing.T) {
 	link(t, "loop.yaml", filepath.Join(dir, "loop.yaml"))
 	link(t, dir, filepath.Join(dir, "up.yaml"))
 	link(t, "nowhere.yaml", filepath.Join(dir, ".#a.yaml")) // as Emacs locks a file
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Pipe(t, filepath.Join(dir, "pipe.yaml"))
 	put(t, filepath.Join(dir, "long.yaml"), crd("ds", strings.Repeat("x", 2<<20)))
 	w := watch(t, newBackend(t), dir)
 	w.eventually("as:1")
