@@ -139,7 +139,8 @@ func (p *checkPrinter) close(t *tally) error {
 	return err
 }
 
-func (c *checkCommand) document(ctx context.Context, service *service, s *source, accepted map[string]string) *crdReport {
+func (c *checkCommand) document(ctx context.Context, service *service, s *source,
+	accepted map[string]string) *crdReport {
 	j, name := newReport(s), s.Name
 	switch other := s.Err == nil && s.Kind != manifests.CRDKind; {
 	case c.skipReason(s) != "":

@@ -16,8 +16,8 @@ import (
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// clusterTimeout bounds the time for all requests for the CRDs of a cluster. crdPageSize is the number of CRDs of a page:
-// a large CRD has a megabyte.
+// clusterTimeout bounds the time for all requests for the CRDs of a cluster. crdPageSize is the number of CRDs of a
+// page: a large CRD has a megabyte.
 var clusterTimeout, crdPageSize = time.Minute, 50
 
 // onlyMetadata asks for a list without specs.
@@ -55,8 +55,8 @@ func (d *downloader) readCluster(ctx context.Context, folder, of string) ([]byte
 	return nil, fmt.Errorf("the CRDs of %s cannot be read: %w", host, err)
 }
 
-// listCRDs returns the CRDs of a cluster as a List, and a digest of their versions. If the list expires while it is read,
-// it starts again.
+// listCRDs returns the CRDs of a cluster as a List, and a digest of their versions. If the list expires while it is
+// read, it starts again.
 func listCRDs(ctx context.Context, client *rest.RESTClient, accept string) (list []byte, version string, err error) {
 	for range maxAttempts {
 		if list, version, err = listCRDPages(ctx, client, accept); !isExpired(err) {
@@ -66,7 +66,8 @@ func listCRDs(ctx context.Context, client *rest.RESTClient, accept string) (list
 	return nil, "", err
 }
 
-func listCRDPages(ctx context.Context, client *rest.RESTClient, accept string) (list []byte, version string, err error) {
+func listCRDPages(
+	ctx context.Context, client *rest.RESTClient, accept string) (list []byte, version string, err error) {
 	var all, versions bytes.Buffer
 	all.WriteString(`{"apiVersion":"v1","kind":"List","items":[`)
 	separator := ""

@@ -53,7 +53,8 @@ func (c *crdCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		metadata["continue"] = strconv.Itoa(at + limit)
 	}
 	c.requests = append(c.requests, fmt.Sprint(of, " ", at))
-	answerJSON(w, http.StatusOK, map[string]any{"kind": "CustomResourceDefinitionList", "metadata": metadata, "items": items})
+	answerJSON(w, http.StatusOK, map[string]any{"kind": "CustomResourceDefinitionList", "metadata": metadata,
+		"items": items})
 }
 
 func answerJSON(w http.ResponseWriter, code int, body any) {
@@ -62,8 +63,8 @@ func answerJSON(w http.ResponseWriter, code int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// TestCRDsOfCluster checks that --crds kube://CONTEXT reads the CRDs of a cluster in pages, caches them by their versions,
-// and reports errors.
+// TestCRDsOfCluster checks that --crds kube://CONTEXT reads the CRDs of a cluster in pages, caches them by their
+// versions, and reports errors.
 func TestCRDsOfCluster(t *testing.T) {
 	c := &crdCluster{t: t}
 	for _, name := range []string{"admit-crd.yaml", "buoys.yaml", "convert-none.yaml"} {
@@ -126,8 +127,8 @@ users: [{name: u, user: {token: secret}}]}`, server.URL, base64.StdEncoding.Enco
 	}
 	admit("kube://", 0, "1 allowed", "[metadata 0 metadata 0 metadata 2]")
 	c.fail = func(w http.ResponseWriter, _ *http.Request) bool {
-		answerJSON(w, http.StatusForbidden, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403,
-			"reason": "Forbidden", "message": "u cannot list resource"})
+		answerJSON(w, http.StatusForbidden, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure",
+			"code": 403, "reason": "Forbidden", "message": "u cannot list resource"})
 		return true
 	}
 	admit("kube://", exitError, "crdeval: kube://: the CRDs of "+server.URL+" cannot be read: u cannot list resource: "+

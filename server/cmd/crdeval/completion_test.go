@@ -93,7 +93,8 @@ func TestMan(t *testing.T) {
 			t.Errorf("unknown macro in %q", line)
 		}
 	}
-	for _, want := range []string{".SS check\n", ".SS serve\n", `.B \-\-field\-validation="strict"`, `.B \-\-watch`, ".SH EXIT STATUS\n"} {
+	for _, want := range []string{".SS check\n", ".SS serve\n", `.B \-\-field\-validation="strict"`, `.B \-\-watch`,
+		".SH EXIT STATUS\n"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}

@@ -182,7 +182,8 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		}
 	}
 	if out != nil {
-		if err := out.Close(&report.Run{Counts: "conversion rules of " + counted(len(rules), "CRD"), Errors: failed}); err != nil {
+		if err := out.Close(&report.Run{Counts: "conversion rules of " + counted(len(rules), "CRD"),
+			Errors: failed}); err != nil {
 			return err
 		}
 	}

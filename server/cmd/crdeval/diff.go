@@ -82,7 +82,8 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 		worst = max(worst, d.worst())
 	}
 	if out != nil {
-		if err := out.Close(&report.Run{Counts: counted(len(compared), "CRD") + ": " + classNames[worst], Errors: failed}); err != nil {
+		if err := out.Close(&report.Run{Counts: counted(len(compared), "CRD") + ": " + classNames[worst],
+			Errors: failed}); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,8 @@ func (t *tries) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// printCounterexample prints the counterexample of a change, if there was a search. A change that need not reject writes
-// has a line only if an object was found.
+// printCounterexample prints the counterexample of a change, if there was a search. A change that need not reject
+// writes has a line only if an object was found.
 func printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
 	switch e := c.GetCounterexample(); {
 	case e == nil:

@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/server/report"
 )
 
-// result returns the result for reports of CI systems. Changes of the class failOn or worse are errors, other changes that
-// are not compatible are warnings.
+// result returns the result for reports of CI systems. Changes of the class failOn or worse are errors, other changes
+// that are not compatible are warnings.
 func (d *difference) result(failOn string) *report.Result {
 	of := d.new
 	if of == nil {

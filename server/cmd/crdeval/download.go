@@ -92,7 +92,9 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 	if content := d.content(folder, pin); content != nil {
 		return content, nil
 	}
-	content, err := d.cached(folder, address, func(etag string) ([]byte, string, error) { return d.get(ctx, address, etag) })
+	content, err := d.cached(folder, address, func(etag string) ([]byte, string, error) {
+		return d.get(ctx, address, etag)
+	})
 	if sum := hash(content); err == nil && pinned && sum != pin {
 		return nil, fmt.Errorf("the content has the SHA-256 %s, not that of the URL", sum)
 	}

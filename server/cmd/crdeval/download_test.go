@@ -98,15 +98,16 @@ func TestCRDsByHTTPS(t *testing.T) {
 	admit(server.URL+"/empty", exitError, "the file is empty")
 	admit(server.URL+"/large", exitError, "the file is larger than 64 MiB")
 	admit(server.URL+"/insecure", exitError, "which is not https")
-	admit("http://example.invalid/crd.yaml", exitError, "http://example.invalid/crd.yaml: http:// is not supported: use https://")
+	admit("http://example.invalid/crd.yaml", exitError,
+		"http://example.invalid/crd.yaml: http:// is not supported: use https://")
 	for _, name := range []string{url, repository.Cluster} {
 		if code, _, stderr := invoke(t, "", "admit", name); code != exitError ||
 			!strings.Contains(stderr, name+": only CRDs can be read from a URL or a cluster: save the objects in a file") {
 			t.Errorf("objects from a URL: %d %s", code, stderr)
 		}
 	}
-	for _, args := range []string{"check --old URL testdata/admit-crd.yaml", "check URL", "diff URL testdata/admit-crd.yaml",
-		"discover URL", "explain --crds URL kites"} {
+	for _, args := range []string{"check --old URL testdata/admit-crd.yaml", "check URL",
+		"diff URL testdata/admit-crd.yaml", "discover URL", "explain --crds URL kites"} {
 		if code, _, stderr := invoke(t, "", strings.Fields(strings.ReplaceAll(args, "URL", url))...); code != 0 {
 			t.Errorf("%s: %d %s", args, code, stderr)
 		}

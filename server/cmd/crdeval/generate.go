@@ -77,13 +77,15 @@ func (c *generateCommand) Run(ctx context.Context, env environment) error {
 
 // generate writes the objects of a CRD. It returns false if there is no valid object.
 func (c *generateCommand) generate(ctx context.Context, env environment, d *engine.Definition) (bool, error) {
-	samples, err := d.Samples(ctx, engine.SampleOptions{Version: c.Version, Valid: c.Valid, Invalid: c.Invalid, Seed: c.Seed})
+	samples, err := d.Samples(ctx, engine.SampleOptions{Version: c.Version, Valid: c.Valid, Invalid: c.Invalid,
+		Seed: c.Seed})
 	if err != nil {
 		return false, err
 	}
 	where := d.Name() + " " + samples.Version
 	for _, constraint := range samples.Unbroken {
-		fmt.Fprintf(env.stderr, "%s: no object found that violates only this: %s\n", where, printable([]byte(constraint.String())))
+		fmt.Fprintf(env.stderr, "%s: no object found that violates only this: %s\n", where,
+			printable([]byte(constraint.String())))
 	}
 	if samples.Closest != nil {
 		fmt.Fprintf(env.stderr, "%s: no valid object found. The closest one has these violations:\n", where)

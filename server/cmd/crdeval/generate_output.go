@@ -113,7 +113,8 @@ func (c *generateCommand) writeSuite(env environment, d *engine.Definition, s *e
 		f.Tests = append(f.Tests, suiteTest{Name: fmt.Sprintf("valid %d", i+1), Object: x.Object, Expect: "allowed"})
 	}
 	for i, x := range s.Invalid {
-		test := suiteTest{Name: fmt.Sprintf("invalid %d: %s", i+1, x.Constraint), Old: x.OldObject, Object: x.Object, Expect: "rejected"}
+		test := suiteTest{Name: fmt.Sprintf("invalid %d: %s", i+1, x.Constraint), Old: x.OldObject, Object: x.Object,
+			Expect: "rejected"}
 		for _, v := range x.Verdict.Violations {
 			test.Causes = append(test.Causes, suiteCause{v.Field, v.Type, v.Message})
 		}

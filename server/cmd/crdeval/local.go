@@ -156,7 +156,8 @@ func (r *localRegistry) Compare(
 	}
 	done := &registry.Compared{Diff: diff}
 	if c.Tries > 0 {
-		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff.Changes, engine.CounterexampleOptions{Tries: c.Tries})
+		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff.Changes,
+			engine.CounterexampleOptions{Tries: c.Tries})
 		if err != nil {
 			return nil, err
 		}

@@ -51,7 +51,8 @@ func (c *lspCommand) Run(ctx context.Context, env environment) error {
 		Settings: c.settings, Version: versionOfProgram(), Log: env.stderr,
 		Reload: func(file string) bool {
 			names := []string{configName, "Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization"}
-			return slices.Contains(names, filepath.Base(file)) || c.Config != "" && filepath.Base(file) == filepath.Base(c.Config)
+			return slices.Contains(names, filepath.Base(file)) || c.Config != "" &&
+				filepath.Base(file) == filepath.Base(c.Config)
 		},
 	})
 	switch {
@@ -152,18 +153,21 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 		}
 		return nil
 	}
-	for flag, list := range map[string]*[]string{"crds": &merged.CRDs, "exclude": &merged.Exclude, "skip-kind": &merged.SkipKind} {
+	for flag, list := range map[string]*[]string{"crds": &merged.CRDs, "exclude": &merged.Exclude,
+		"skip-kind": &merged.SkipKind} {
 		if len(*list) == 0 {
 			*list = setting(flag)
 		}
 	}
-	for flag, text := range map[string]*string{"field-validation": &merged.FieldValidation, "namespace": &merged.Namespace} {
+	for flag, text := range map[string]*string{"field-validation": &merged.FieldValidation,
+		"namespace": &merged.Namespace} {
 		if values := setting(flag); *text == "" && len(values) > 0 {
 			*text = values[0]
 		}
 	}
 	if !slices.Contains([]string{"", "strict", "warn", "ignore"}, merged.FieldValidation) {
-		return merged, fmt.Errorf("%s: field-validation is %q: it must be strict, warn or ignore", name, merged.FieldValidation)
+		return merged, fmt.Errorf("%s: field-validation is %q: it must be strict, warn or ignore", name,
+			merged.FieldValidation)
 	}
 	if values := setting("kubernetes-minor"); merged.KubernetesMinor == 0 && len(values) > 0 {
 		if merged.KubernetesMinor, err = strconv.Atoi(values[0]); err != nil {

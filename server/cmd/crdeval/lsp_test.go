@@ -24,25 +24,30 @@ func TestLSP(t *testing.T) {
 		file  string
 		want  string // part of the diagnostics or of a message; "": no diagnostics
 	}{
-		"a CRD of the workspace": {map[string]string{"crd.yaml": strict, "a.yaml": thing}, nil, "a.yaml", `"severity":1,"code":"UnknownField"`},
-		"--crds":                 {map[string]string{"hidden/.crds/crd.yaml": strict, "a.yaml": thing}, []string{"--crds=ROOT/hidden/.crds"}, "a.yaml", "UnknownField"},
+		"a CRD of the workspace": {map[string]string{"crd.yaml": strict, "a.yaml": thing}, nil, "a.yaml",
+			`"severity":1,"code":"UnknownField"`},
+		"--crds": {map[string]string{"hidden/.crds/crd.yaml": strict, "a.yaml": thing},
+			[]string{"--crds=ROOT/hidden/.crds"}, "a.yaml", "UnknownField"},
 		"crds in the configuration": {map[string]string{".crds/crd.yaml": strict, "a.yaml": thing,
 			".crdeval.yaml": "crds: .crds\nfield-validation: warn\n"}, nil, "a.yaml", `"severity":2,"code":"UnknownField"`},
-		"flags take precedence": {map[string]string{"crd.yaml": strict, "a.yaml": thing, ".crdeval.yaml": "lsp: {field-validation: warn}\n"},
+		"flags take precedence": {map[string]string{"crd.yaml": strict, "a.yaml": thing,
+			".crdeval.yaml": "lsp: {field-validation: warn}\n"},
 			[]string{"--field-validation=ignore"}, "a.yaml", `"severity":3,"code":"UnknownField"`},
 		"a section for lsp": {map[string]string{"crd.yaml": strict, "a.yaml": thing,
 			".crdeval.yaml": "field-validation: ignore\nlsp: {field-validation: warn}\n"}, nil, "a.yaml", `"severity":2,"code":"UnknownField"`},
-		"an invalid configuration": {map[string]string{"crd.yaml": strict, "a.yaml": thing, ".crdeval.yaml": "fieldvalidation: warn\n"},
-			nil, "a.yaml", `unknown setting \"fieldvalidation\"`},
+		"an invalid configuration": {map[string]string{"crd.yaml": strict, "a.yaml": thing,
+			".crdeval.yaml": "fieldvalidation: warn\n"}, nil, "a.yaml", `unknown setting \"fieldvalidation\"`},
 		"an invalid minor": {map[string]string{"crd.yaml": strict, "a.yaml": thing, ".crdeval.yaml": "kubernetes-minor: 3\n"},
 			nil, "a.yaml", "it must be from 25"},
-		"missing CRDs": {map[string]string{"a.yaml": thing}, []string{"--crds=ROOT/missing.yaml"}, "a.yaml", "missing.yaml: no such file"},
-		"a Helm template": {map[string]string{"crd.yaml": strict, "chart/Chart.yaml": "name: a\n", "chart/templates/a.yaml": thing},
-			nil, "chart/templates/a.yaml", ""},
-		"a kustomize patch": {map[string]string{"crd.yaml": strict, "kustomization.yaml": "patches: [{path: a.yaml}]\n", "a.yaml": thing},
-			nil, "a.yaml", ""},
-		"--exclude":   {map[string]string{"crd.yaml": strict, "a.yaml": thing}, []string{"--exclude=a.*"}, "a.yaml", ""},
-		"--skip-kind": {map[string]string{"crd.yaml": strict, "a.yaml": other}, []string{"--skip-kind=Bad.example.com"}, "a.yaml", ""},
+		"missing CRDs": {map[string]string{"a.yaml": thing}, []string{"--crds=ROOT/missing.yaml"}, "a.yaml",
+			"missing.yaml: no such file"},
+		"a Helm template": {map[string]string{"crd.yaml": strict, "chart/Chart.yaml": "name: a\n",
+			"chart/templates/a.yaml": thing}, nil, "chart/templates/a.yaml", ""},
+		"a kustomize patch": {map[string]string{"crd.yaml": strict, "kustomization.yaml": "patches: [{path: a.yaml}]\n",
+			"a.yaml": thing}, nil, "a.yaml", ""},
+		"--exclude": {map[string]string{"crd.yaml": strict, "a.yaml": thing}, []string{"--exclude=a.*"}, "a.yaml", ""},
+		"--skip-kind": {map[string]string{"crd.yaml": strict, "a.yaml": other}, []string{"--skip-kind=Bad.example.com"},
+			"a.yaml", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -65,7 +70,8 @@ func TestLSP(t *testing.T) {
 				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"rootUri":"` + uri + `","capabilities":{}}}`,
 				`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"` + uri + "/" + tc.file +
 					`","languageId":"yaml","version":1,"text":` + string(text) + `}}}`,
-				`{"jsonrpc":"2.0","id":2,"method":"textDocument/documentSymbol","params":{"textDocument":{"uri":"` + uri + "/" + tc.file + `"}}}`,
+				`{"jsonrpc":"2.0","id":2,"method":"textDocument/documentSymbol","params":{"textDocument":{"uri":"` + uri + "/" +
+					tc.file + `"}}}`,
 			} {
 				fmt.Fprintf(&in, "Content-Length: %d\r\n\r\n%s", len(m), m)
 			}
@@ -74,8 +80,8 @@ func TestLSP(t *testing.T) {
 				args = append(args, strings.ReplaceAll(a, "ROOT", root))
 			}
 			out := runLSP(t, &in, args)
-			if i := strings.Index(out, `"diagnostics":`); i < 0 || tc.want == "" && !strings.HasPrefix(out[i:], `"diagnostics":[]`) ||
-				!strings.Contains(out, tc.want) {
+			if i := strings.Index(out, `"diagnostics":`); i < 0 || tc.want == "" &&
+				!strings.HasPrefix(out[i:], `"diagnostics":[]`) || !strings.Contains(out, tc.want) {
 				t.Errorf("%s", out)
 			}
 		})

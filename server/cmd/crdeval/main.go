@@ -87,7 +87,8 @@ func (e incompleteError) Error() string { return string(e) }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	env := environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, interrupted: ctx.Done(), program: programOf(os.Args[0])}
+	env := environment{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, interrupted: ctx.Done(),
+		program: programOf(os.Args[0])}
 	code := run(ctx, os.Args[1:], env)
 	stop()
 	os.Exit(code)
@@ -142,7 +143,8 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		if errors.As(err, &usage) {
 			reportFailure(out, usage.Context, err)
 		}
-		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())), commandOf(program, err))
+		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())),
+			commandOf(program, err))
 		return exitError
 	}
 	if outputOf(command) == "text" && colored(out.Writer, os.Getenv) {

@@ -44,8 +44,8 @@ func (s *source) locateAll(lists ...[]*crdevalv1.Violation) {
 	}
 }
 
-// fileLines returns messages with line numbers of the file. Only messages about duplicate keys in YAML have lines. Other
-// messages are texts of the CRD, which can contain lines of something else.
+// fileLines returns messages with line numbers of the file. Only messages about duplicate keys in YAML have lines.
+// Other messages are texts of the CRD, which can contain lines of something else.
 func (s *source) fileLines(messages []string) []string {
 	messages = slices.Clone(messages) // the engine's own slice
 	for i, text := range messages {

@@ -54,7 +54,8 @@ func (c *playgroundCommand) serve(ctx context.Context, env environment, p *playg
 		return err
 	}
 	url := "http://" + listener.Addr().String() + "/"
-	server := transport.NewHTTPServer(sameOrigin(p.Handler(), listener.Addr()), slog.New(slog.NewTextHandler(env.stderr, nil)))
+	server := transport.NewHTTPServer(sameOrigin(p.Handler(), listener.Addr()),
+		slog.New(slog.NewTextHandler(env.stderr, nil)))
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	fmt.Fprintf(env.stdout, "The playground is at %s\n", url)

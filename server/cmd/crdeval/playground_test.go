@@ -35,7 +35,8 @@ func TestPlayground(t *testing.T) {
 		code              int
 	}{
 		{code: 200}, {host: "localhost", code: 200}, {host: "evil.example.com", code: 403},
-		{name: "Origin", value: "http://evil.example.com", code: 403}, {name: "Sec-Fetch-Site", value: "cross-site", code: 403},
+		{name: "Origin", value: "http://evil.example.com", code: 403}, {name: "Sec-Fetch-Site", value: "cross-site",
+			code: 403},
 	} {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
@@ -61,7 +62,8 @@ func TestPlayground(t *testing.T) {
 }
 
 func TestPlaygroundAddress(t *testing.T) {
-	for address, valid := range map[string]bool{"127.0.0.1:0": true, "[::1]:80": true, "8088": false, "unix:///tmp/x": false} {
+	for address, valid := range map[string]bool{"127.0.0.1:0": true, "[::1]:80": true, "8088": false,
+		"unix:///tmp/x": false} {
 		if err := (&playgroundCommand{Address: address}).Validate(); (err == nil) != valid {
 			t.Errorf("%s: %v", address, err)
 		}

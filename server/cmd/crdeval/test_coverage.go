@@ -159,9 +159,10 @@ func (c *coverage) text() string {
 			}
 		}
 		if len(v.Rules) > 0 {
-			lines = append(lines, fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
-				v.CRD, v.Version, counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
-				counts["never passed"]))
+			lines = append(lines,
+				fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
+					v.CRD, v.Version, counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
+					counts["never passed"]))
 		}
 		lines = append(lines, rules...)
 		if len(v.Schema) > 0 {

@@ -84,7 +84,8 @@ func (r *testRun) lowScore() string {
 	if r.mutants == nil || r.mutants.Score.Percent() >= r.command.MinScore {
 		return ""
 	}
-	return fmt.Sprintf("the mutation score is %.1f%%, less than --min-score %g", r.mutants.Score.Percent(), r.command.MinScore)
+	return fmt.Sprintf("the mutation score is %.1f%%, less than --min-score %g", r.mutants.Score.Percent(),
+		r.command.MinScore)
 }
 
 // mutantsJSON prints a line for each mutant, and one for the score.

@@ -54,7 +54,8 @@ func (e *evaluators) open(ctx context.Context, files []suite.CRDs) (suite.Evalua
 	if err != nil {
 		return nil, err
 	}
-	of := &suiteEvaluator{service: s, names: map[groupKind]string{}, coverage: e.coverage, schemas: map[groupKind]*mutation.CoverageOf{}}
+	of := &suiteEvaluator{service: s, names: map[groupKind]string{}, coverage: e.coverage,
+		schemas: map[groupKind]*mutation.CoverageOf{}}
 	for _, f := range files {
 		if err := of.register(ctx, f); err != nil {
 			s.close()

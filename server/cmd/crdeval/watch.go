@@ -31,8 +31,8 @@ func (w *watchFlags) readsStdin(lists ...[]string) bool {
 // Changes within watchQuiet of each other cause one run. A run waits at most watchMost for further changes.
 const watchQuiet, watchMost = 100 * time.Millisecond, time.Second
 
-// repeat calls a function, and with --watch again after each change until the context ends. Results and errors of single
-// runs do not end it.
+// repeat calls a function, and with --watch again after each change until the context ends. Results and errors of
+// single runs do not end it.
 func (w *watchFlags) repeat(ctx context.Context, env environment, once func(environment) error) error {
 	if !w.Watch {
 		return once(env)
@@ -65,8 +65,8 @@ func (w *watchFlags) repeat(ctx context.Context, env environment, once func(envi
 	}
 }
 
-// watchedFiles are the files that a run reads. Their directories are watched, because editors replace files, and because
-// new files appear there.
+// watchedFiles are the files that a run reads. Their directories are watched, because editors replace files, and
+// because new files appear there.
 type watchedFiles struct {
 	watcher *fsnotify.Watcher
 

@@ -66,17 +66,23 @@ func TestWatch(t *testing.T) {
 		before string
 		after  string // in the output of the second run
 	}{
-		"a file":              {"admit DIR/a.yaml --crds DIR/crd.yaml", func(d string) { write(d, "a.yaml", wrong) }, "1 allowed", "1 rejected"},
-		"a file is replaced":  {"admit DIR/a.yaml --crds DIR/crd.yaml", func(d string) { replace(d, "a.yaml", wrong) }, "1 allowed", "1 rejected"},
-		"the CRD is replaced": {"admit DIR/a.yaml --crds DIR/crd.yaml", func(d string) { replace(d, "crd.yaml", bad) }, "1 allowed", "bads.example.com: rejected"},
-		"a new file":          {"admit DIR --skip-other-kinds", func(d string) { write(d, "b.yaml", wrong) }, "1 object", "2 objects"},
-		"a file in a new directory": {"admit DIR -R --skip-other-kinds", func(d string) { write(d, "c/d/b.yaml", wrong) }, "1 object",
+		"a file": {"admit DIR/a.yaml --crds DIR/crd.yaml", func(d string) { write(d, "a.yaml", wrong) },
+			"1 allowed", "1 rejected"},
+		"a file is replaced": {"admit DIR/a.yaml --crds DIR/crd.yaml", func(d string) { replace(d, "a.yaml", wrong) },
+			"1 allowed", "1 rejected"},
+		"the CRD is replaced": {"admit DIR/a.yaml --crds DIR/crd.yaml", func(d string) { replace(d, "crd.yaml", bad) },
+			"1 allowed", "bads.example.com: rejected"},
+		"a new file": {"admit DIR --skip-other-kinds", func(d string) { write(d, "b.yaml", wrong) }, "1 object",
 			"2 objects"},
-		"a file is removed": {"admit DIR --skip-other-kinds", func(d string) { _ = os.Remove(filepath.Join(d, "a.yaml")) }, "1 object",
-			"0 objects"},
-		"a missing file": {"admit DIR/x/b.yaml --crds DIR/crd.yaml", func(d string) { write(d, "x/b.yaml", kite) }, "no such file", "1 allowed"},
-		"check":          {"check DIR/crd.yaml", func(d string) { write(d, "crd.yaml", bad) }, "1 accepted", "1 rejected"},
-		"test":           {"test DIR/suite.yaml -v", func(d string) { replace(d, "crd.yaml", bad) }, "one", "the CRD is rejected"},
+		"a file in a new directory": {"admit DIR -R --skip-other-kinds", func(d string) { write(d, "c/d/b.yaml", wrong) },
+			"1 object", "2 objects"},
+		"a file is removed": {"admit DIR --skip-other-kinds", func(d string) { _ = os.Remove(filepath.Join(d, "a.yaml")) },
+			"1 object", "0 objects"},
+		"a missing file": {"admit DIR/x/b.yaml --crds DIR/crd.yaml", func(d string) { write(d, "x/b.yaml", kite) },
+			"no such file", "1 allowed"},
+		"check": {"check DIR/crd.yaml", func(d string) { write(d, "crd.yaml", bad) }, "1 accepted", "1 rejected"},
+		"test": {"test DIR/suite.yaml -v", func(d string) { replace(d, "crd.yaml", bad) }, "one",
+			"the CRD is rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -90,7 +96,8 @@ func TestWatch(t *testing.T) {
 			code := make(chan int, 1)
 			go func() {
 				args := strings.Fields(strings.ReplaceAll(tc.args, "DIR", dir) + " --watch")
-				code <- run(ctx, args, environment{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, interrupted: ctx.Done()})
+				code <- run(ctx, args, environment{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+					interrupted: ctx.Done()})
 			}()
 			errs.await(t, waiting, 1)
 			first := out.String()
@@ -110,7 +117,8 @@ func TestWatch(t *testing.T) {
 			}
 		})
 	}
-	if code, _, stderr := invoke(t, "", "check", "--watch", "-"); code != exitError || !strings.Contains(stderr, errWatchStdin.Error()) {
+	if code, _, stderr := invoke(t, "", "check", "--watch", "-"); code != exitError ||
+		!strings.Contains(stderr, errWatchStdin.Error()) {
 		t.Errorf("%d %s", code, stderr)
 	}
 }
