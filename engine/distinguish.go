@@ -46,7 +46,8 @@ type DistinguishOptions struct {
 type Distinction struct {
 	// Version is that of the object.
 	Version string
-	// Object is JSON, with few fields and short values. OldObject is that of an update, else nil.
+	// Object is JSON, with few fields and short values. OldObject is that of an update, as it
+	// is stored with defaults, else nil.
 	Object, OldObject []byte
 	// A and B are the verdicts of the two Definitions. A version that is not served counts as a rejection with code 404.
 	A, B *Verdict
@@ -112,7 +113,9 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions, co
 	}
 	d := &Distinction{Version: o.Version, Object: result.Pair.Object.JSON(), Tries: result.Tries}
 	if result.Pair.Old != nil {
-		d.OldObject = result.Pair.Old.JSON()
+		if d.OldObject, err = goal.old(result.Pair.Old); err != nil {
+			return nil, result.Tries, err
+		}
 	}
 	if d.A, err = first.verdict(ctx, d); err == nil {
 		d.B, err = second.verdict(ctx, d)
@@ -179,12 +182,12 @@ func newAims(a, b *schema.Props, pointer string) []search.Aim {
 // subject is a Definition with what a search needs of a version.
 type subject struct {
 	*Definition
-	crd         *compare.CRD
-	name        string       // of the version
-	version     *VersionInfo // nil if the CRD does not serve it
-	schema      *schema.Props
-	validation  FieldValidation
-	oldVerdicts map[string]bool // whether the creation of an old object is accepted
+	crd        *compare.CRD
+	name       string       // of the version
+	version    *VersionInfo // nil if the CRD does not serve it
+	schema     *schema.Props
+	validation FieldValidation
+	stored     map[string][]byte // what the creation of an old object stores, nil if it is rejected
 }
 
 func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
@@ -193,7 +196,7 @@ func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
 		return nil, failed(ReasonInternal, "CRD "+d.Name(), err)
 	}
 	s := &subject{Definition: d, crd: m.CRD, name: o.Version, validation: o.FieldValidation,
-		oldVerdicts: map[string]bool{}}
+		stored: map[string][]byte{}}
 	if v := schema.Find(m.CRD, o.Version); v != nil {
 		if s.schema = schema.Of(v); v.Served {
 			s.version = d.version(o.Version)
@@ -216,6 +219,7 @@ type reply struct {
 	// none.
 	pointers []string
 	unknown  []string // the texts of errors of strict decoding
+	object   []byte   // what an allowed write stores, in the version of the request
 }
 
 // isAt reports whether one of the violations has a schema pointer, or one below it.
@@ -228,11 +232,17 @@ func (r *reply) isAt(pointer string) bool {
 
 // write evaluates a write, as an update of old unless that is nil.
 func (s *subject) write(ctx context.Context, object, old []byte) (*reply, error) {
+	return s.evaluate(ctx, object, old, false)
+}
+
+// evaluate is write. The reply has the stored object if wanted is true.
+func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool) (*reply, error) {
 	if s.version == nil {
 		return &reply{faults: []sample.Fault{{}}, pointers: []string{""}}, nil
 	}
 	out, err := s.inner.Write(ctx, &admission.Request{Version: s.name, Body: object, Old: old, Limits: s.limits,
-		Handler: true, CompleteMetadata: old != nil, StrictApart: true, FieldValidation: map[bool]FieldValidation{
+		Handler: true, CompleteMetadata: old != nil, StrictApart: true, WantObject: wanted,
+		FieldValidation: map[bool]FieldValidation{
 			true: FieldValidationWarn, false: FieldValidationIgnore}[s.validation == FieldValidationStrict]})
 	if err != nil {
 		if fault := (*admission.Fault)(nil); errors.As(err, &fault) && fault.Code == admission.LimitExceeded {
@@ -240,7 +250,7 @@ func (s *subject) write(ctx context.Context, object, old []byte) (*reply, error)
 		}
 		return nil, faultError(err)
 	}
-	r := &reply{allowed: out.Rejection == nil && len(out.Strict) == 0, unknown: out.Strict}
+	r := &reply{allowed: out.Rejection == nil && len(out.Strict) == 0, unknown: out.Strict, object: out.Object}
 	for i := range out.Violations {
 		v := &out.Violations[i]
 		if v.Detail == admission.NotChecked {
@@ -261,21 +271,32 @@ func (s *subject) write(ctx context.Context, object, old []byte) (*reply, error)
 	return r, nil
 }
 
-// creates reports whether the creation of an old object is accepted.
-func (s *subject) creates(ctx context.Context, old []byte) (bool, error) {
-	allowed, known := s.oldVerdicts[string(old)]
+// create returns what the creation of an old object stores, with defaults and without a status that is a subresource. It
+// returns nil if the creation is rejected.
+func (s *subject) create(ctx context.Context, old []byte) ([]byte, error) {
+	stored, known := s.stored[string(old)]
 	if known {
-		return allowed, nil
+		return stored, nil
 	}
-	r, err := s.write(ctx, old, nil)
+	r, err := s.evaluate(ctx, old, nil, true)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if len(s.oldVerdicts) > 1<<10 {
-		clear(s.oldVerdicts)
+	if r.allowed {
+		tree, err := sample.Parse(r.object)
+		if err != nil {
+			return nil, failed(ReasonInternal, "a stored object", err)
+		}
+		if m := tree.Get("metadata"); m != nil { // the generation is that of every new object
+			m.Items = slices.DeleteFunc(m.Items, func(t *sample.Tree) bool { return t.Key == "generation" })
+		}
+		stored = tree.JSON()
 	}
-	s.oldVerdicts[string(old)] = r.allowed
-	return r.allowed, nil
+	if len(s.stored) > 1<<10 {
+		clear(s.stored)
+	}
+	s.stored[string(old)] = stored
+	return stored, nil
 }
 
 // verdict returns the public verdict on an object.
@@ -310,13 +331,8 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	object := p.Object.JSON()
 	var old []byte
 	if p.Old != nil {
-		old = p.Old.JSON()
-		allowed, err := g.a.creates(g.ctx, old)
-		if err == nil && !allowed && g.either {
-			allowed, err = g.b.creates(g.ctx, old)
-		}
-		if err != nil || !allowed {
-			return search.Answer{}, err
+		if old, err = g.old(p.Old); err != nil || old == nil {
+			return out, err
 		}
 	}
 	a, err := g.a.write(g.ctx, object, old)
@@ -340,6 +356,15 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 		out.Faults, out.Near = g.common(a, b)
 	}
 	return out, nil
+}
+
+// old returns the stored form of an old object, or nil if its creation is rejected.
+func (g *goal) old(o *sample.Tree) ([]byte, error) {
+	stored, err := g.a.create(g.ctx, o.JSON())
+	if err == nil && stored == nil && g.either {
+		stored, err = g.b.create(g.ctx, o.JSON())
+	}
+	return stored, err
 }
 
 // isReason reports whether a rejection is for a reason that counts.

@@ -44,7 +44,8 @@ type Samples struct {
 
 // Sample is a generated object with the answer of the API server.
 type Sample struct {
-	// Object is JSON. OldObject is that of an update, else nil: a rule that reads oldSelf needs an update.
+	// Object is JSON. OldObject is that of an update as it is stored, else nil: a rule that reads oldSelf needs an
+	// update.
 	Object, OldObject []byte
 	// Verdict is that of Validate with strict field validation.
 	Verdict *Verdict
@@ -260,7 +261,9 @@ func (s *sampler) renamePair(c *search.Constraint, p search.Pair, suffix string)
 func (s *sampler) add(list *[]Sample, o, old *sample.Tree, c *Constraint) (err error) {
 	one := Sample{Object: o.JSON(), Constraint: c}
 	if old != nil {
-		one.OldObject = old.JSON()
+		if one.OldObject, err = s.create(s.ctx, old.JSON()); err != nil {
+			return err
+		}
 	}
 	one.Verdict, err = s.verdict(s.ctx, &Distinction{Version: s.name, Object: one.Object, OldObject: one.OldObject})
 	if err == nil {
@@ -348,8 +351,7 @@ func (s *sampler) violates(c *search.Constraint, p search.Pair) (out search.Answ
 	}
 	var old []byte
 	if p.Old != nil {
-		old = p.Old.JSON()
-		if allowed, err := s.creates(s.ctx, old); err != nil || !allowed {
+		if old, err = s.create(s.ctx, p.Old.JSON()); err != nil || old == nil {
 			return out, err
 		}
 	}
