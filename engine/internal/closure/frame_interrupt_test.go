@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/interrupt"
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -63,11 +63,11 @@ func TestInterruption(t *testing.T) {
 			interrupted := make(chan time.Duration, 1)
 			timer := time.AfterFunc(5*time.Millisecond, func() {
 				close(done)
-				interrupted <- processorTime(t)
+				interrupted <- testenv.CPUTime()
 			})
 			f.Limit, f.Stop = limit, interrupt.On(done)
 			outcome := c.closure.Eval(f)
-			end, used := processorTime(t), time.Duration(0)
+			end, used := testenv.CPUTime(), time.Duration(0)
 			if !timer.Stop() {
 				used = end - <-interrupted
 			}
@@ -82,16 +82,6 @@ func TestInterruption(t *testing.T) {
 // allowedTime bounds the CPU time of an evaluation after its interruption. Some milliseconds are needed. Without
 // interruption it takes seconds.
 const allowedTime = time.Second
-
-// processorTime returns the CPU time of the process.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Error(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // largeObject returns an object of 3 MB with the lists and maps of the rules.
 func largeObject() string {

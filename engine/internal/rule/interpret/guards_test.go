@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -224,13 +223,6 @@ func TestGuardsChangeNothing(t *testing.T) {
 	t.Log(evaluated, "evaluations")
 }
 
-// processorTime returns the CPU time of the process.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // TestInterruption: evaluations that would take minutes, hours or all memory end when they are interrupted, or at a bound.
 // The test bounds the CPU time between the interruption and the end, not the elapsed time.
 func TestInterruption(t *testing.T) {
@@ -292,12 +284,12 @@ func TestInterruption(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		vars := activation{evaluation: evaluation(ctx.Done(), celconfig.PerCallLimit, true)}
 		interrupted := make(chan time.Duration, 1)
-		timer := time.AfterFunc(50*time.Millisecond, func() { cancel(); interrupted <- processorTime() })
+		timer := time.AfterFunc(50*time.Millisecond, func() { cancel(); interrupted <- testenv.CPUTime() })
 		vars.self = common.UnstructuredToVal(c.data, celcheck.PolledSchemaOf(r.scope.Type(), vars.evaluation.poll))
 		v, details, err := program.ContextEval(ctx, &vars)
 		work := time.Duration(0)
 		if !timer.Stop() {
-			work = processorTime() - <-interrupted
+			work = testenv.CPUTime() - <-interrupted
 		}
 		cancel()
 		why := fmt.Sprint(textOf(v, details, err))
