@@ -28,7 +28,13 @@ type Generator struct {
 	left    int  // bytes that the current value may still take
 	least   bool // only what is required, with plain values
 	full    bool // all fields
+
+	nesting, values int // of the value that is being generated
 }
+
+// maxValues bounds the values in a value, whatever the schema requires: nested lists with minItems have an exponential
+// number.
+const maxValues = 1 << 15
 
 // New returns a Generator. A nil schema declares nothing.
 func New(s *schema.Props, o Options) *Generator {
@@ -82,6 +88,14 @@ func (t *Tree) named(name string) *Tree {
 
 // value returns a value for a schema, which may be nil.
 func (g *Generator) value(r Random, n *node, depth int) *Tree {
+	if g.nesting == 0 {
+		g.values = 0
+	}
+	if g.values++; g.values > maxValues {
+		return null()
+	}
+	g.nesting++
+	defer func() { g.nesting-- }()
 	if n == nil {
 		return g.free(r, 2)
 	}

@@ -341,3 +341,12 @@ func TestShrink(t *testing.T) {
 		t.Error("the budget was exceeded")
 	}
 }
+
+// TestRequiredValuesAreBounded checks that nested lists with minItems do not take memory without end.
+func TestRequiredValuesAreBounded(t *testing.T) {
+	list := strings.Repeat(`{"type":"array","minItems":60,"items":`, 7) + `{"type":"string"}` + strings.Repeat("}", 7)
+	s := schemaOf(t, `{"type":"object","required":["a"],"properties":{"a":`+list+`}}`)
+	if n := len(sample.New(s, options).Object(sample.NewRandom(1, 1)).JSON()); n > 1<<20 {
+		t.Errorf("the object has %d bytes", n)
+	}
+}
