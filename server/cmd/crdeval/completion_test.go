@@ -87,6 +87,9 @@ func TestMan(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(page, ".TH CRDEVAL 1 ") {
 		t.Fatalf("%d %s %s", code, page, stderr)
 	}
+	if !strings.HasPrefix(page, `.TH CRDEVAL 1 "" "crdeval devel" "User Commands"`+"\n") {
+		t.Errorf("the title is wrong: %.200s", page)
+	}
 	for _, line := range manLine.FindAllString(page, -1) {
 		name, _, _ := strings.Cut(line[1:], " ")
 		if !slices.Contains([]string{"TH", "SH", "SS", "B", "BR", "I", "RI", "PP", "TP", "nf", "fi"}, name) {

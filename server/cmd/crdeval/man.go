@@ -25,7 +25,7 @@ func (c *manCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // k
 // Run prints the page.
 func (c *manCommand) Run(env environment) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, ".TH CRDEVAL 1 \"\" \"crdeval %s\" \"User Commands\"\n", roff(versionOfProgram()))
+	fmt.Fprintf(&b, ".TH CRDEVAL 1 \"\" \"crdeval %s\" \"User Commands\"\n", roff(version))
 	fmt.Fprintf(&b, ".SH NAME\ncrdeval \\- evaluate CustomResourceDefinitions and their objects as a Kubernetes API server does\n")
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B crdeval\n.I command\n.RI [ flags ]\n")
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n.PP\nEach command prints its usage with\n.BR \\-\\-help .\n", roff(c.model.Help))
