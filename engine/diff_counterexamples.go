@@ -62,7 +62,7 @@ func Counterexamples(ctx context.Context, old, new *Definition, changes []Change
 		one := ChangeCounterexample{Change: i}
 		for _, update := range updatesOf(c) {
 			o := DistinguishOptions{Version: c.Version, Tries: cmp.Or(o.Tries, DefaultTries), Seed: o.Seed, Update: update,
-				FieldValidation: FieldValidationStrict}
+				FieldValidation: FieldValidationStrict, defaults: strings.HasPrefix(c.Kind, "Default")}
 			if c.SchemaPointer != "" {
 				o.Pointers = []string{c.SchemaPointer}
 			}
@@ -119,6 +119,8 @@ func reasonFor(c *Change) func(*search.Aim, *reply) bool {
 	switch c.Kind {
 	case "VersionRemoved", "VersionUnserved":
 		return nil
+	case "DefaultAdded", "DefaultChanged", "DefaultRemoved": // a default is valid: violations are those of parents
+		return func(*search.Aim, *reply) bool { return true }
 	case "RequiredAdded":
 		var name string
 		if json.Unmarshal(c.New, &name) == nil {

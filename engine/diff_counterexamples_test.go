@@ -71,6 +71,10 @@ func TestCounterexamples(t *testing.T) {
 		return "{type: object, required: [min, max], properties: {" + replicas + "}, x-kubernetes-validations: [" + rules +
 			"]}"
 	}
+	defaulted := func(min int) string {
+		return fmt.Sprintf("{type: object, required: [max], properties: {min: {type: integer, default: %d}, "+
+			"max: {type: integer}}, x-kubernetes-validations: [{rule: self.min <= self.max}]}", min)
+	}
 	for _, tc := range []struct{ kind, old, new, want, cause string }{
 		{"BoundTightened", fields("i: {type: integer, maximum: 10}"), fields("i: {type: integer, maximum: 5}"), `{"i":6}`,
 			"less than or equal to 5"},
@@ -114,6 +118,9 @@ func TestCounterexamples(t *testing.T) {
 			"Required value"},
 		{"NullableRemoved", fields("l: {type: array, items: {type: string, nullable: true}}"),
 			fields("l: {type: array, items: {type: string}}"), `{"l":[null]}`, "null"},
+		{"DefaultRemoved", "{type: object, required: [a], properties: {a: {type: string, default: x}}}",
+			"{type: object, required: [a], properties: {a: {type: string}}}", `{}`, "spec.a: Required value"},
+		{"DefaultChanged", defaulted(1), defaulted(9), `{"max":1}`, "failed rule"},
 		{"MapValuesRemoved", fields("m: {type: object, additionalProperties: {type: string}}"),
 			fields("m: {type: object, properties: {b: {type: string}}}"), ``, "unknown field"},
 	} {
@@ -190,5 +197,19 @@ func TestCounterexamplesFindNothing(t *testing.T) {
 	if _, err := engine.Counterexamples(t.Context(), d, d, diff.Changes,
 		engine.CounterexampleOptions{Tries: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
+	}
+}
+
+// TestCounterexampleOfDefault: an object that the new CRD rejects with the old default too does not count.
+func TestCounterexampleOfDefault(t *testing.T) {
+	diff, list := counterexamples(t, thing(fields("a: {type: integer, maximum: 10, default: 1}"), ""),
+		thing(fields("a: {type: integer, maximum: 2, default: 2}"), ""))
+	for _, c := range list {
+		if kind := diff.Changes[c.Change].Kind; (c.Found != nil) != (kind == "BoundTightened") {
+			t.Errorf("%s: %+v", kind, c.Found)
+		}
+	}
+	if len(list) != 2 {
+		t.Errorf("%+v%s", list, diffText(diff))
 	}
 }

@@ -40,6 +40,9 @@ type DistinguishOptions struct {
 	// Pointers are JSON pointers of keywords in the schemas at which the search aims: one of the Definitions rejects the
 	// object because of one of them. Default: what Compare finds; then any reason counts.
 	Pointers []string
+	// defaults requires that the second Definition accepts the result of the first one: it rejects the object because the
+	// two fill in different defaults.
+	defaults bool
 }
 
 // Distinction is an object that two Definitions judge differently.
@@ -102,7 +105,8 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions, co
 	if counts == nil && len(o.Pointers) > 0 {
 		counts = func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
 	}
-	goal := &goal{ctx: ctx, a: first, b: second, either: o.Either, aims: aims, counts: counts}
+	goal := &goal{ctx: ctx, a: first, b: second, either: o.Either, defaults: o.defaults, aims: aims,
+		counts: counts}
 	s.Goal = goal.answer
 	result, err := s.Run()
 	if err != nil {
@@ -320,6 +324,8 @@ type goal struct {
 	a, b   *subject
 	either bool
 	aims   []search.Aim
+	// defaults is that of DistinguishOptions.
+	defaults bool
 	// counts reports whether a rejection is for the reason that an aim is for. Nil accepts any reason.
 	counts func(*search.Aim, *reply) bool
 }
@@ -335,7 +341,7 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 			return out, err
 		}
 	}
-	a, err := g.a.write(g.ctx, object, old)
+	a, err := g.a.evaluate(g.ctx, object, old, g.defaults)
 	if err != nil {
 		return out, err
 	}
@@ -346,7 +352,11 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	switch {
 	case a.allowed && b.allowed:
 	case a.allowed:
-		out.Reached = g.isReason(b)
+		if out.Reached = g.isReason(b); out.Reached && g.defaults {
+			defaulted, err := g.b.write(g.ctx, a.object, old)
+			out.Reached = err == nil && defaulted.allowed
+			return out, err
+		}
 	case b.allowed:
 		out.Reached = g.either && g.isReason(a)
 		if !g.either {
