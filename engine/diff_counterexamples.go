@@ -27,7 +27,8 @@ type ChangeCounterexample struct {
 	// Change is the index in Diff.Changes.
 	Change int
 	// Found is an object that the old CRD accepts and the new one rejects because of the change. A is the verdict of the
-	// old CRD, and B that of the new one. It is nil if none was found, which proves nothing.
+	// old CRD, and B the verdict of the new one. If no object was found, Found is nil. This does not prove that there is
+	// no such object.
 	Found *Distinction
 	// Tries is the number of writes that were evaluated. It is 0 if no time was left for the change.
 	Tries int
@@ -36,12 +37,12 @@ type ChangeCounterexample struct {
 // MaxCounterexamples is the maximum number of changes for which Counterexamples searches.
 const MaxCounterexamples = 200
 
-// Counterexamples searches an object for each change of a Diff that can reject writes: one that the old CRD accepts and
-// the new one rejects because of this change, with few fields and short values. Unknown fields count as rejected, as
-// with strict field validation. A change that adds or changes a rule with oldSelf gets an update.
+// Counterexamples searches for an object for each change of a Diff that can reject writes. The old CRD accepts the
+// object, and the new one rejects it because of the change. The object has few fields and short values. It is evaluated
+// with strict field validation. If a change adds or changes a rule with oldSelf, the search is for an update.
 //
-// The search uses at most half of the time until the deadline of the context. Changes of which nothing was searched
-// then have no tries. old and new are the compiled CRDs of the Diff. The error is an *Error.
+// The search uses at most half of the time until the deadline of the context. If no time is left for a change, its
+// number of tries is 0. old and new are the compiled CRDs of the Diff. The error is an *Error.
 func Counterexamples(ctx context.Context, old, new *Definition, changes []Change, o CounterexampleOptions) (
 	list []ChangeCounterexample, err error) {
 	defer recovered(&err)
@@ -94,7 +95,7 @@ func canReject(c *Change) bool {
 	return max(c.Stored, c.Writers) >= NeedsCare
 }
 
-// updatesOf returns whether to search updates, for each search of a change.
+// updatesOf returns the searches for a change: true is a search for an update, false for a creation.
 func updatesOf(c *Change) []bool {
 	var rule apiextensionsv1.ValidationRule
 	if (c.Kind == "RuleAdded" || c.Kind == "RuleChanged") && json.Unmarshal(c.New, &rule) == nil {

@@ -30,27 +30,26 @@ type DistinguishOptions struct {
 	Tries int
 	// Seed selects the generated objects. Equal seeds give equal results.
 	Seed uint64
-	// Either looks for any object that one Definition accepts and the other rejects. By default, the first accepts it.
+	// Either says that any of the two Definitions can be the one that accepts the object. By default, it is the first.
 	Either bool
 	// Update looks for an update. The first Definition accepts the creation of the old object; with Either, one of the
 	// two does.
 	Update bool
 	// FieldValidation is how both handle unknown fields. With FieldValidationStrict, an unknown field rejects an object.
 	FieldValidation FieldValidation
-	// Pointers are JSON pointers of keywords in the schemas at which the search aims: one of the Definitions rejects the
-	// object because of one of them. Default: what Compare finds; then any reason counts.
+	// Pointers are JSON pointers of keywords in the schemas. One of the Definitions rejects the object because of one of
+	// them. Default: the differences that Compare finds. In this case, the object can be rejected for any reason.
 	Pointers []string
 	// defaults requires that the second Definition accepts the result of the first one: it rejects the object because the
 	// two fill in different defaults.
 	defaults bool
 }
 
-// Distinction is an object that two Definitions judge differently.
+// Distinction is an object that one Definition accepts and another rejects.
 type Distinction struct {
-	// Version is that of the object.
+	// Version is the version of the object.
 	Version string
-	// Object is JSON, with few fields and short values. OldObject is that of an update, as it
-	// is stored with defaults, else nil.
+	// Object is JSON, with few fields and short values. OldObject is the stored old object of an update, nil for a creation.
 	Object, OldObject []byte
 	// A and B are the verdicts of the two Definitions. A version that is not served counts as a rejection with code 404.
 	A, B *Verdict
@@ -58,17 +57,17 @@ type Distinction struct {
 	Tries int
 }
 
-// Distinguish looks for the smallest object that tells two Definitions of a CRD apart: one accepts its write, and the
-// other rejects it. It aims at the differences between the schemas, with the rules and the values that rules read. The
-// result is nil if it found none, which does not prove that there is none. Both verdicts are those of Validate. The
-// error is an *Error for an unknown version, or if the context ends.
+// Distinguish looks for a small object that one of two Definitions of a CRD accepts and the other rejects. It changes
+// values at the differences between the schemas, and values that rules read. If no object is found, the result is nil.
+// This does not prove that there is no such object. Validate returns both verdicts. The error is an *Error for an
+// unknown version, or if the context ends.
 func Distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (_ *Distinction, err error) {
 	defer recovered(&err)
 	found, _, err := distinguish(ctx, a, b, o, nil)
 	return found, err
 }
 
-// distinguish is Distinguish. aims are those of the pointers, or nil. It also returns the number of tries.
+// distinguish implements Distinguish, and also returns the number of tries. aims are the aims at the pointers, or nil.
 func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions, counts func(*search.Aim, *reply) bool) (
 	*Distinction, int, error) {
 	o.Version, o.Tries = cmp.Or(o.Version, a.StorageVersion()), cmp.Or(o.Tries, DefaultTries)
@@ -135,7 +134,7 @@ func versionNames(d *Definition) string {
 	return strings.Join(names, ", ")
 }
 
-// aimsAt returns the places of the schemas where the subjects differ, or those of the pointers.
+// aimsAt returns aims at the pointers. Without pointers, it returns aims at the differences of the subjects.
 func aimsAt(ctx context.Context, a, b *subject, o *DistinguishOptions) (aims []search.Aim, err error) {
 	pointers := o.Pointers
 	if len(pointers) == 0 {
@@ -215,12 +214,12 @@ func (s *subject) generator(hints ...*sample.Hint) *sample.Generator {
 		Namespaced: s.Scope() == NamespaceScoped, Hints: hints, Plain: true})
 }
 
-// reply is what a subject answers to a write.
+// reply is the result of a write with a subject.
 type reply struct {
 	allowed bool
 	faults  []sample.Fault
-	// pointers are the schema pointers of the violations, in the order of faults. A fault that is no violation has
-	// none.
+	// pointers are the schema pointers of the violations, in the order of faults. They are empty for faults that are not
+	// violations.
 	pointers []string
 	unknown  []string // the texts of errors of strict decoding
 	object   []byte   // what an allowed write stores, in the version of the request
@@ -390,8 +389,8 @@ func (g *goal) isReason(r *reply) bool {
 	return false
 }
 
-// common returns the faults that have to be repaired in an object that both reject, and whether the two reject it for
-// different reasons.
+// common returns the faults to repair in an object that both subjects reject, and whether they reject it for different
+// reasons.
 func (g *goal) common(a, b *reply) (faults []sample.Fault, near bool) {
 	same := func(x, y *sample.Fault, p, q string) bool {
 		return x.Rule == y.Rule && (x.Rule != "" || p == q) && x.Path.Pointer() == y.Path.Pointer()

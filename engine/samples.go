@@ -30,30 +30,32 @@ const DefaultSampleTries = 400
 // Samples are generated objects of one version of a CRD.
 type Samples struct {
 	Version string
-	// Valid are accepted by strict field validation. The first has few fields, the second has all that are possible.
+	// Valid are accepted with strict field validation. The first object has few fields, the second has as many fields as
+	// possible.
 	Valid []Sample
 	// Invalid are rejected. Each violates exactly one constraint.
 	Invalid []Sample
-	// Unbroken are constraints for which no such object was found: a constraint may imply another one, so that no object
-	// violates only one of them.
+	// Unbroken are constraints for which no invalid object was found. For example, if a constraint implies another one, no
+	// object violates only the implied one.
 	Unbroken []Constraint
-	// Unsatisfied are the violations of the best object if no valid one was found, else nil. Closest is that object.
+	// Closest is the object with the fewest violations if no valid object was found, else nil. Unsatisfied are its
+	// violations.
 	Unsatisfied []Violation
 	Closest     []byte
 }
 
-// Sample is a generated object with the answer of the API server.
+// Sample is a generated object with its verdict.
 type Sample struct {
-	// Object is JSON. OldObject is that of an update as it is stored, else nil: a rule that reads oldSelf needs an
-	// update.
+	// Object is JSON. OldObject is the stored old object of an update, nil for a creation. To violate a rule that reads oldSelf,
+	// an update is necessary.
 	Object, OldObject []byte
-	// Verdict is that of Validate with strict field validation.
+	// Verdict is the result of Validate with strict field validation.
 	Verdict *Verdict
-	// Constraint is the one that an invalid object violates, nil for a valid one.
+	// Constraint is the constraint that an invalid object violates, nil for a valid object.
 	Constraint *Constraint
 }
 
-// Constraint is something that a schema demands of objects.
+// Constraint is a requirement of a schema: a keyword, a rule, or that there are no unknown fields.
 type Constraint struct {
 	// Kind is the keyword of the schema; "rule" for a rule; "unknown field" for members that the schema does not declare.
 	Kind string
@@ -210,7 +212,7 @@ func (s *sampler) closest(o *sample.Tree) error {
 	return nil
 }
 
-// reduce removes what a valid object does not need.
+// reduce removes fields that a valid object does not need.
 func (s *sampler) reduce(o *sample.Tree) (err error) {
 	body, join := o.Body()
 	sample.Reduce(func() bool {
@@ -306,7 +308,7 @@ func (s *sampler) invalid() error {
 	return nil
 }
 
-// fieldText returns upstream's text of the path of a constraint.
+// fieldText returns the path of a constraint as in Kubernetes' field errors.
 func fieldText(c *search.Constraint) string {
 	text := ""
 	for _, step := range c.Path {

@@ -146,7 +146,8 @@ var swaps = map[string][]string{
 	"startsWith": {"endsWith"}, "endsWith": {"startsWith"},
 }
 
-// visit adds the mutations of an expression and its parts. chained says that it is an operand of the same && or ||.
+// visit adds the mutations of an expression and its parts. chained is true for an operand of a chain of the same
+// operator, && or ||.
 func (e *ruleEditor) visit(x ast.Expr, chained bool) {
 	switch x.Kind() {
 	case ast.CallKind:

@@ -22,7 +22,7 @@ type Use struct {
 	Count int    `json:"count"`
 }
 
-// Missing says what never happened, "" if the part was used.
+// Missing describes an unused part, such as "never applied". It returns "" if the part was used.
 func (u *Use) Missing() string {
 	switch {
 	case u.Count > 0:

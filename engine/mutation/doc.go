@@ -1,8 +1,9 @@
-// Package mutation tests test suites of CRDs: it changes a rule or a bound of a CRD, and runs the suites with the
-// changed CRD. A mutant is a CRD with one such change. A test that passes with the CRD and fails with the mutant kills
-// it. Mutants that no test kills show what the suites do not test. docs/testing.md describes the mutants and the
+// Package mutation tests the test suites of CRDs: it changes a rule or a bound of a CRD, and runs the suites with the
+// changed CRD. A mutant is a CRD with one such change. A test kills a mutant if it passes with the CRD and fails with
+// the mutant. Mutants that survive show what the suites do not test. docs/testing.md describes the mutants and the
 // report.
 //
 // Run makes the mutants of all CRDs of the suites and runs them. crd.go reads CRDs, keywords.go and cel.go make
-// mutants, reach.go finds the tests that a mutant can affect, run.go runs them, report.go and text.go have the results.
+// mutants, reach.go finds the tests that a mutant can affect, run.go runs them, and report.go and text.go contain the
+// results.
 package mutation

@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/suite"
 )
 
-// reach is the set of schemas of a version that apply to a value of a test. nil: it is not known, all do.
+// reach is the set of schemas of a version that apply to a value of a test. nil means all schemas.
 type reach = *big.Int
 
 // write is a write of a test.

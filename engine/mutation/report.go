@@ -12,13 +12,14 @@ type Status string
 const (
 	// Killed: a test failed with the mutant.
 	Killed Status = "killed"
-	// Survived: no test failed, and Mutant.Example tells the mutant from the CRD.
+	// Survived: no test failed, and Mutant.Example shows a difference between the mutant and the CRD.
 	Survived Status = "survived"
-	// Equivalent: no test failed, and no object was found that tells the mutant from the CRD. It can be equivalent.
+	// Equivalent: no test failed, and no object was found that shows a difference. The mutant can be equivalent to the
+	// CRD.
 	Equivalent Status = "possibly equivalent"
 	// Invalid: an API server rejects the changed CRD.
 	Invalid Status = "invalid"
-	// NotRun: the limit of mutants or of time was reached before.
+	// NotRun: the limit of mutants or of time was reached.
 	NotRun Status = "not run"
 )
 
@@ -44,20 +45,21 @@ type Mutant struct {
 	// Tests is the number of tests that the mutant can affect. KilledBy is the first one that failed.
 	Tests    int    `json:"tests"`
 	KilledBy string `json:"killedBy,omitempty"`
-	// Reason is, for an invalid mutant, why the CRD is rejected.
+	// Reason is the reason why the CRD of an invalid mutant is rejected.
 	Reason string `json:"reason,omitempty"`
 	// Example tells a mutant that survived from the CRD. Tries is the number of objects that were evaluated for it.
 	Example *Example `json:"example,omitempty"`
 	Tries   int      `json:"tries,omitempty"`
 }
 
-// Example is a write to which the CRD and a mutant give different answers.
+// Example is a write for which the CRD and a mutant have different results.
 type Example struct {
 	Object    json.RawMessage `json:"object"`
 	OldObject json.RawMessage `json:"oldObject,omitempty"` // nil for a creation
 	// Status says that the write is an update of the status.
 	Status bool `json:"status,omitempty"`
-	// Original and Mutant are the answers: "allowed", or the violations, or the result where it differs.
+	// Original and Mutant are the results with the CRD and the mutant: "allowed", the violations, or the differing part of
+	// the resulting object.
 	Original string `json:"original"`
 	Mutant   string `json:"mutant"`
 
@@ -96,7 +98,7 @@ func (s *Score) add(m *Mutant) {
 	}
 }
 
-// Percent returns the share of killed mutants in those that were killed or survived, 100 without such mutants.
+// Percent returns the killed mutants as a percentage of the killed and the surviving ones, 100 if there are none.
 func (s *Score) Percent() float64 {
 	if s.Killed+s.Survived == 0 {
 		return 100
@@ -104,9 +106,9 @@ func (s *Score) Percent() float64 {
 	return 100 * float64(s.Killed) / float64(s.Killed+s.Survived)
 }
 
-// String returns all numbers.
+// String returns the score and all numbers on one line.
 func (s *Score) String() string {
-	text := fmt.Sprintf("score %.1f%%: %d killed, %d survived (%d in no test), %d possibly equivalent, %d invalid",
+	text := fmt.Sprintf("score %.1f%%: %d killed, %d survived (%d not covered), %d possibly equivalent, %d invalid",
 		s.Percent(), s.Killed, s.Survived, s.Unreached, s.Equivalent, s.Invalid)
 	if s.NotRun > 0 {
 		text += fmt.Sprintf(", %d not run", s.NotRun)
@@ -119,8 +121,8 @@ type Report struct {
 	// Mutants are ordered by CRD, version and schema.
 	Mutants []*Mutant
 	Score   Score
-	// Tests is the number of tests that ran, once for each set of CRDs. Unused are those of them that failed without a
-	// mutant. They kill no mutants.
+	// Tests is the number of tests, counted once for each set of CRDs. Unused is the number of tests that failed with the
+	// unchanged CRD. They cannot kill mutants.
 	Tests, Unused int
 	// Errors are suites that could not run.
 	Errors []error

@@ -30,7 +30,7 @@ func newSurvivor(v variant, changed *engine.Definition) *survivor {
 // maxShrinking bounds the evaluations that make an object smaller, maxRecorded the writes of tests that are compared.
 const maxShrinking, maxRecorded = 2000, 200
 
-// find looks for an object that tells the mutant from the CRD, and sets the result.
+// find looks for an object that shows a difference between the mutant and the CRD, and sets the result.
 func (s *survivor) find(ctx context.Context, o Options, result *Mutant) error {
 	search := []func(context.Context, Options, *Mutant) (*Example, error){s.generated, s.recorded}
 	if s.mutant.keyword == "default" { // most defaults change no verdict
@@ -51,8 +51,8 @@ func (s *survivor) find(ctx context.Context, o Options, result *Mutant) error {
 	return nil
 }
 
-// generated generates creations, and for rules with old values updates. For fields of the status, the writes are to the
-// subresource.
+// generated generates creations. For rules with old values, it generates updates, and for fields of the status, writes
+// of the subresource.
 func (s *survivor) generated(ctx context.Context, o Options, result *Mutant) (*Example, error) {
 	kinds := []bool{false}
 	if strings.Contains(s.mutant.rule, oldSelf) {
@@ -121,7 +121,7 @@ func withoutStatus(ctx context.Context, d *engine.Definition, o Options) (*engin
 	return plain, err
 }
 
-// recorded compares the writes of the tests, and makes the smallest smaller.
+// recorded compares the results of the writes of the tests, and minimizes the smallest write with a difference.
 func (s *survivor) recorded(ctx context.Context, _ Options, result *Mutant) (*Example, error) {
 	var best *comparison
 	size := func(c *comparison) int { return len(c.object) + len(c.old) }

@@ -95,7 +95,7 @@ func (m *Mutant) details() (lines []string) {
 	case m.Status == Equivalent:
 		lines = append(lines, fmt.Sprintf("no object found in %d tries: possibly equivalent", m.Tries))
 	case m.Status == Survived && m.Tests == 0:
-		lines = append(lines, "no test has a value here")
+		lines = append(lines, "not covered: no test has a value of this field")
 	}
 	if e := m.Example; e != nil {
 		object := "object: "
@@ -137,7 +137,7 @@ func (r *Report) Text(all bool) string {
 	}
 	fmt.Fprintf(&b, "%d mutants, %s\n", r.Score.Mutants, r.Score.String())
 	if r.Unused > 0 {
-		fmt.Fprintf(&b, "%d of %d tests were not used, because they fail without a mutant\n", r.Unused, r.Tests)
+		fmt.Fprintf(&b, "%d of %d tests were not used, because they fail with the unchanged CRD\n", r.Unused, r.Tests)
 	}
 	return b.String()
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// Unknown is the kind of the constraint that an object has no members that the schema does not declare.
+// Unknown is the kind of the constraint that an object has no unknown fields.
 const Unknown = "unknown field"
 
 // ruleKeyword is the keyword of rules.
 const ruleKeyword = "x-kubernetes-validations"
 
-// Constraint is something that a schema demands.
+// Constraint is a requirement of a schema.
 type Constraint struct {
 	Aim
 	// Kind is the keyword, "rule" for a rule, and Unknown.
@@ -30,8 +30,8 @@ type Constraint struct {
 // mostConstraints bounds the list of constraints.
 const mostConstraints = 1 << 14
 
-// Constraints returns the constraints of a schema, without those of the members of the root that skip names. The first
-// of each kind come first, and shallow ones before deep ones.
+// Constraints returns the constraints of a schema, except for the root members in skip. The list begins with the first
+// constraint of each kind. Shallow constraints come before deep ones.
 func Constraints(s *schema.Props, skip ...string) []Constraint {
 	w := walk{skip: skip}
 	w.visit(s, sample.Place{Schema: s}, "")
@@ -120,8 +120,8 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 	w.visit(schema.ValueSchema(s), below, node+"/additionalProperties")
 }
 
-// Implies reports whether a violation with a schema pointer goes with that of the constraint: allOf, anyOf, oneOf or
-// not above it, or a clause below it.
+// Implies reports whether a violation of the constraint also causes a violation with a schema pointer: one of a logical
+// operator above the constraint, or of a clause below it.
 func (c *Constraint) Implies(pointer string) bool {
 	own := c.Pointer()
 	switch c.Kind {

@@ -1,9 +1,9 @@
-// Package search finds small objects that get a wanted verdict: an object that one CRD accepts and another one rejects,
-// or an object that violates one constraint of a schema only.
+// Package search finds small objects with a wanted verdict: an object that one CRD accepts and another one rejects, or
+// an object that violates exactly one constraint of a schema.
 //
-// A search aims at places of a schema. It makes small valid objects, puts values at the limits of the schema at a
-// place, varies the values that a rule mentions, repairs what else is wrong, and minimizes the object that it finds.
-// Equal seeds give equal results.
+// A search has aims: places in a schema. It generates small valid objects, replaces values at an aim by values at the
+// limits of the schema, varies the values that a rule reads, repairs other violations, and minimizes the object that it
+// finds. Equal seeds give equal results.
 package search
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/schema"
 )
 
-// Pair is an object, and for an update the old one. Old is nil for a creation.
+// Pair is an object and, for an update, its old object. Old is nil for a creation.
 type Pair struct{ Object, Old *sample.Tree }
 
 func (p Pair) clone() Pair {
@@ -42,7 +42,7 @@ type Aim struct {
 	*sample.Place
 	// Rules are CEL rules that read the value at the place.
 	Rules []string
-	// Also are further schemas of the value, whose limits matter.
+	// Also are other schemas that apply to the value. Their limits are used too.
 	Also []*schema.Props
 }
 
