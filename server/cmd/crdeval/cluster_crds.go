@@ -16,15 +16,15 @@ import (
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// clusterTimeout bounds the time for all requests for the CRDs of a cluster. crdPageSize is the number of CRDs of a
-// page: a large CRD has a megabyte.
+// clusterTimeout bounds the time of all requests for the CRDs of a cluster. crdPageSize is the number of CRDs in a
+// page. It is small because a CRD can have a megabyte.
 var clusterTimeout, crdPageSize = time.Minute, 50
 
-// onlyMetadata asks for a list without specs.
+// onlyMetadata is the Accept header that requests a list with metadata only.
 const onlyMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
-// readCluster returns the CRDs of the cluster of a context as a List. It only reads. If no CRD has another version than
-// those in the cache, it reads nothing but their metadata.
+// readCluster returns the CRDs of the cluster of a context as a List. If the cached CRDs are current, it reads only
+// metadata.
 func (d *downloader) readCluster(ctx context.Context, folder, of string) ([]byte, error) {
 	client, host, err := connectCluster("", of)
 	if err != nil {
@@ -55,8 +55,8 @@ func (d *downloader) readCluster(ctx context.Context, folder, of string) ([]byte
 	return nil, fmt.Errorf("the CRDs of %s cannot be read: %w", host, err)
 }
 
-// listCRDs returns the CRDs of a cluster as a List, and a digest of their versions. If the list expires while it is
-// read, it starts again.
+// listCRDs returns the CRDs of a cluster as a List, and a digest of their versions. If the list expires before its last
+// page is read, listCRDs starts again.
 func listCRDs(ctx context.Context, client *rest.RESTClient, accept string) (list []byte, version string, err error) {
 	for range maxAttempts {
 		if list, version, err = listCRDPages(ctx, client, accept); !isExpired(err) {

@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// colored reports whether text is printed in colours: on a terminal, unless NO_COLOR is set or TERM is dumb.
-// CLICOLOR_FORCE prints them elsewhere too, such as in the log of a CI system.
+// colored reports whether text is printed in colours. On a terminal, it is unless NO_COLOR is set or TERM is dumb. With
+// CLICOLOR_FORCE, it is everywhere, such as in the log of a CI system, unless NO_COLOR is set.
 func colored(w io.Writer, variable func(string) string) bool {
 	force := variable("CLICOLOR_FORCE")
 	switch {
@@ -39,7 +39,7 @@ const (
 	red, green, yellow, cyan = "31", "32", "33", "36"
 )
 
-// colors are the parts of lines with a colour. The first group of an expression is the part.
+// colors lists the parts of lines that have a colour. The first group of an expression is the part.
 var colors = []struct {
 	part  *regexp.Regexp
 	color string
@@ -53,7 +53,7 @@ var colors = []struct {
 	{regexp.MustCompile(`^  (\S+?:\d+(?::\d+)?): `), cyan},
 }
 
-// countLine finds the counts at the end of a run.
+// countLine matches the line of counts at the end of a run.
 var countLine = regexp.MustCompile(`^\d+ [A-Za-z]+s?: `)
 
 // colorWriter adds colours to lines of text.

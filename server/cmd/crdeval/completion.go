@@ -21,7 +21,7 @@ func (*completionCommand) Help() string {
   fish:  crdeval completion fish | source`
 }
 
-// The scripts ask the hidden command __complete. If it prints nothing, the shell completes file names.
+// completionScripts call the hidden command __complete. If it prints nothing, the shell completes file names.
 var completionScripts = map[string]string{
 	"bash": `# bash completion for crdeval
 _crdeval() {
@@ -70,7 +70,7 @@ func (c *completionCommand) Run(env environment) error {
 	return err
 }
 
-// candidatesCommand prints what can follow the words of a command line, for the scripts of completion.
+// candidatesCommand prints the completions of the last word of a command line, for the completion scripts.
 type candidatesCommand struct {
 	Words []string `arg:"" optional:"" help:"The words after the program. The last one is completed."`
 
@@ -165,7 +165,7 @@ func findFlag(flags []*kong.Flag, word string) *kong.Value {
 	return nil
 }
 
-// takesValue reports whether a word is a flag that the next word is the value of.
+// takesValue reports whether a word is a flag whose value is the next word.
 func takesValue(flags []*kong.Flag, word string) bool {
 	v := findFlag(flags, word)
 	return v != nil && !v.IsBool() && !v.IsCounter()

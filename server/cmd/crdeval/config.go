@@ -20,7 +20,7 @@ import (
 // configName is the name of the configuration file of check, admit and lsp.
 const configName = ".crdeval.yaml"
 
-// configured are the commands with settings in the file.
+// configured lists the commands that the file can configure.
 var configured = []string{"check", "admit", "lsp"}
 
 // pathFlags are flags with files. In a configuration file, they are relative to its directory.
@@ -129,7 +129,7 @@ func (c *configFile) read(app *kong.Application) error {
 	return errors.Join(c.add("", document.Content[0], flags)...)
 }
 
-// target returns the node that an alias stands for, and other nodes as they are.
+// target returns the node that an alias refers to. It returns other nodes unchanged.
 func target(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -203,7 +203,7 @@ func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (
 	return values, nil
 }
 
-// explain adds to an error about flags where the file sets them.
+// explain adds to an error about flags the positions at which the file sets them.
 func (c *configFile) explain(err error) error {
 	for _, n := range c.used {
 		if named := regexp.MustCompile("--" + n.Value + `([^-\w]|$)`); named.MatchString(err.Error()) {

@@ -35,8 +35,8 @@ func (t *tries) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// printCounterexample prints the counterexample of a change, if there was a search. A change that need not reject
-// writes has a line only if an object was found.
+// printCounterexample prints the result of the search for a counterexample of a change. It prints that there is none
+// only for breaking changes.
 func printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
 	switch e := c.GetCounterexample(); {
 	case e == nil:
@@ -55,7 +55,7 @@ func printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
 		}
 	case c.GetChangeClass() != breaking:
 	case e.GetTries() == 0:
-		fmt.Fprintf(b, "    counterexample: not searched, because no time was left\n")
+		fmt.Fprintf(b, "    counterexample: no search, because no time was left\n")
 	default:
 		fmt.Fprintf(b, "    counterexample: none found in %d tries\n", e.GetTries())
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/crdeval/crdeval/server/report"
 )
 
-// result returns the result for reports of CI systems. Changes of the class failOn or worse are errors, other changes
-// that are not compatible are warnings.
+// result returns the result for reports of CI systems. Changes of the class failOn or worse are errors. Other changes
+// are warnings, except for compatible changes, which are omitted.
 func (d *difference) result(failOn string) *report.Result {
 	of := d.new
 	if of == nil {
@@ -34,7 +34,7 @@ func (d *difference) result(failOn string) *report.Result {
 		p.File, p.Line = d.File, d.Line
 		list.add(p.with(report.LevelError, report.NotChecked, d.Error))
 	case d.Deleted:
-		add(p, breaking, report.CRDChange, ": it is not in "+d.New+", and deleting a CRD deletes its objects")
+		add(p, breaking, report.CRDChange, ": the CRD is not in "+d.New+". Deleting a CRD deletes its objects")
 	}
 	answer := d.Diff.message.GetReport()
 	for _, v := range answer.GetViolations() {

@@ -29,7 +29,7 @@ func (d *difference) printHead(b *bytes.Buffer) {
 	case d.Error != "":
 		fmt.Fprintf(b, "%s: error: %s\n", d.failed.errorAt(d.Line), d.Error)
 	case d.Deleted:
-		fmt.Fprintf(b, "%s: breaking: it is not in %s, and deleting a CRD deletes its objects\n", name, d.New)
+		fmt.Fprintf(b, "%s: breaking: the CRD is not in %s. Deleting a CRD deletes its objects\n", name, d.New)
 	case d.Created && d.Diff.message.GetAccepted():
 		fmt.Fprintf(b, "%s: compatible: new CRD\n", name)
 	case d.Diff.message.GetIdentical():

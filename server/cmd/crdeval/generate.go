@@ -19,16 +19,16 @@ type generateCommand struct {
 	Version         string   `name:"crd-version" help:"Version of the objects. Default: the storage version." placeholder:"VERSION"`
 	Valid           int      `default:"3" help:"Maximum number of valid objects for each CRD." placeholder:"N"`
 	Invalid         int      `default:"10" help:"Maximum number of invalid objects for each CRD. Each violates one constraint." placeholder:"N"`
-	Seed            uint64   `default:"0" help:"Selects the values. Equal seeds give equal objects." placeholder:"N"`
+	Seed            uint64   `default:"0" help:"Seed of the generated values. Equal seeds give equal objects." placeholder:"N"`
 	Output          string   `short:"o" default:"yaml" enum:"yaml,suite" help:"yaml: a document for each object, with a comment; suite: a suite for crdeval test."`
 	OutputDir       string   `help:"Write files to this directory: one for each object, or a suite for each CRD. Default: print to stdout." placeholder:"DIRECTORY"`
 	KubernetesMinor int      `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
 }
 
 func (*generateCommand) Help() string {
-	return `Generates valid objects of CRDs, and invalid objects that each violate exactly one constraint: a keyword of the schema, a rule, or an unknown field. The answer of an API server to each object is checked before it is printed, with strict field validation. For a rule with oldSelf, the invalid object is an update; the old object is printed before it. Constraints of the status are not violated if it is a subresource. Constraints that no object violates alone are listed on stderr.
+	return `Generates valid objects of CRDs, and invalid objects that each violate exactly one constraint: a keyword of the schema, a rule, or an unknown field. Before an object is printed, it is evaluated with strict field validation. For a rule with oldSelf, the invalid object is an update, and the old object is printed before it. If the status is a subresource, no object violates constraints of the status. If no object violates a constraint and nothing else, the constraint is listed on stderr.
 
-Exit code 0: success. Exit code 1: a CRD is rejected, or no valid object was found: the violations of the closest object are printed on stderr. Exit code 2: a document could not be read, or the usage is wrong.`
+Exit code 0: success. Exit code 1: a CRD is rejected, or no valid object was found. In this case, stderr has the violations of the object with the fewest violations. Exit code 2: a document could not be read, or the usage is wrong.`
 }
 
 func (c *generateCommand) Validate() error {
@@ -39,7 +39,7 @@ func (c *generateCommand) Validate() error {
 	case c.Valid+c.Invalid == 0:
 		return errors.New("--valid and --invalid are 0: nothing is generated")
 	case c.Output == "suite" && slices.Contains(c.CRDs, "-"):
-		return errors.New("-o suite needs files with CRDs, because the suite names them: stdin cannot be used")
+		return errors.New("-o suite cannot be used with - (stdin): the suite contains the names of the CRD files")
 	}
 	return flags.validate()
 }
@@ -84,11 +84,11 @@ func (c *generateCommand) generate(ctx context.Context, env environment, d *engi
 	}
 	where := d.Name() + " " + samples.Version
 	for _, constraint := range samples.Unbroken {
-		fmt.Fprintf(env.stderr, "%s: no object found that violates only this: %s\n", where,
+		fmt.Fprintf(env.stderr, "%s: no object found that violates only this constraint: %s\n", where,
 			printable([]byte(constraint.String())))
 	}
 	if samples.Closest != nil {
-		fmt.Fprintf(env.stderr, "%s: no valid object found. The closest one has these violations:\n", where)
+		fmt.Fprintf(env.stderr, "%s: no valid object found. The object with the fewest violations has:\n", where)
 		for _, v := range samples.Unsatisfied {
 			fmt.Fprintf(env.stderr, "  %s\n", printable([]byte(v.Error())))
 		}

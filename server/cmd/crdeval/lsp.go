@@ -32,9 +32,9 @@ type lspCommand struct {
 func (*lspCommand) Help() string {
 	return `Runs a language server on stdin and stdout. Editors start it. It checks objects and CRDs in YAML and JSON files as an API server does, and offers documentation, completion and quick fixes.
 
-The CRDs are those of the workspace's files and of --crds. Helm templates, kustomizations and their patches are skipped. Settings come from flags, or else from .crdeval.yaml: its section lsp, its section admit, or its top level.
+It reads CRDs from the files of the workspace and from --crds. It skips Helm templates, kustomizations and their patches. Flags take precedence over .crdeval.yaml. In this file, the section lsp takes precedence over the section admit, and admit over the top level.
 
-Exit code 0: the client ended the server. Exit code 1: the client ended it without the request shutdown. Exit code 2: the connection broke, or the usage is wrong. docs/editors.md describes how to configure editors.`
+Exit code 0: the client stopped the server. Exit code 1: the client stopped it without the request shutdown. Exit code 2: the connection was lost, or the usage is wrong. docs/editors.md describes how to configure editors.`
 }
 
 func (c *lspCommand) Validate() error { return validateMinor(c.KubernetesMinor) }
@@ -45,7 +45,7 @@ func (c *lspCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // k
 	return nil
 }
 
-// Run serves until the client ends the server.
+// Run serves until the client stops the server.
 func (c *lspCommand) Run(ctx context.Context, env environment) error {
 	err := lsp.Serve(ctx, env.stdin, env.stdout, lsp.Options{
 		Settings: c.settings, Version: versionOfProgram(), Log: env.stderr,

@@ -52,7 +52,7 @@ type cli struct {
 	Healthcheck healthcheckCommand `cmd:"" help:"Report whether a service is serving."`
 	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
 	Man         manCommand         `cmd:"" help:"Print a manual page."`
-	Candidates  candidatesCommand  `cmd:"" name:"__complete" hidden:"" help:"Print what can follow the words of a command line."`
+	Candidates  candidatesCommand  `cmd:"" name:"__complete" hidden:"" help:"Print the completions of a command line."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
@@ -66,7 +66,7 @@ type environment struct {
 	stdout, stderr io.Writer
 	interrupted    <-chan struct{} // closed on SIGINT and SIGTERM; nil: never
 	program        string          // how users call the program; "": crdeval
-	opened         func(string)    // receives the names of files and directories that are read; nil: nobody needs them
+	opened         func(string)    // receives the names of files and directories that are read; nil: not needed
 }
 
 // open reports that a file or a directory is read.

@@ -35,7 +35,7 @@ func (c *manCommand) Run(env environment) error {
 			manNode(&b, n)
 		}
 	}
-	fmt.Fprintf(&b, ".SH ENVIRONMENT\nThe environment variable of a flag is\n.B CRDEVAL_\nwith the name of the flag in capitals, "+
+	fmt.Fprintf(&b, ".SH ENVIRONMENT\nA flag can be set by an environment variable:\n.B CRDEVAL_\nand the name of the flag in capitals, "+
 		"such as\n.BR CRDEVAL_FIELD_VALIDATION .\n")
 	fmt.Fprintf(&b, ".SH FILES\n.TP\n.I .crdeval.yaml\nSettings of\n.BR check ,\n.B admit\nand\n.BR lsp .\n")
 	fmt.Fprintf(&b, ".SH EXIT STATUS\n.TP\n.B 0\nSuccess.\n.TP\n.B 1\nA negative result, such as a rejected object.\n"+

@@ -16,12 +16,12 @@ import (
 )
 
 type playgroundCommand struct {
-	Address string `default:"127.0.0.1:8088" help:"Address of the page: host:port. The port 0 selects a free port. Everyone who can reach the address can use the playground." placeholder:"ADDRESS"`
+	Address string `default:"127.0.0.1:8088" help:"Address of the page: host:port. The port 0 selects a free port. Anyone who can reach the address can use the playground." placeholder:"ADDRESS"`
 	Open    bool   `help:"Open the page in the default browser."`
 }
 
 func (*playgroundCommand) Help() string {
-	return `Serves a page on which you type a CRD and an object, and see what an API server would answer. Nothing is stored. The command runs until SIGTERM or SIGINT.
+	return `Serves a web page that evaluates a CRD and an object while you type, as an API server does. It stores nothing. The command runs until SIGTERM or SIGINT.
 
 Exit code 0: stopped by a signal. Exit code 2: the address cannot be used, or the binary was built without the page.`
 }
@@ -31,7 +31,7 @@ func (c *playgroundCommand) Validate() error {
 	if network, _, err := transport.ParseAddress(c.Address); err != nil {
 		return fmt.Errorf("--address: %w", err)
 	} else if network != "tcp" {
-		return fmt.Errorf("--address: %s is not host:port, and browsers open nothing else", c.Address)
+		return fmt.Errorf("--address: %s is not host:port: browsers cannot open other addresses", c.Address)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (c *playgroundCommand) serve(ctx context.Context, env environment, p *playg
 	fmt.Fprintf(env.stdout, "The playground is at %s\n", url)
 	if c.Open {
 		if err := openBrowser(ctx, url); err != nil {
-			fmt.Fprintf(env.stderr, "crdeval: the browser cannot be opened: %v: open %s yourself\n", err, url)
+			fmt.Fprintf(env.stderr, "crdeval: the browser cannot be opened: %v. Open %s in a browser\n", err, url)
 		}
 	}
 	select {

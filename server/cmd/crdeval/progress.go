@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// meter prints the progress of a long run: on a terminal on one line that it removes at the end, elsewhere on several
-// lines.
+// meter prints the progress of a long run. On a terminal, it uses one line, which it removes at the end. Otherwise, it
+// prints several lines.
 type meter struct {
 	w         io.Writer // nil: prints nothing
 	all, done int
@@ -29,7 +29,7 @@ func newMeter(mode string, w io.Writer, all int) *meter {
 	return m
 }
 
-// above returns a writer that removes the line before it writes, because both can be the same terminal.
+// above returns a writer that removes the line of progress before it writes. Both can be written to the same terminal.
 func (m *meter) above(w io.Writer) io.Writer { return aboveMeter{m, w} }
 
 type aboveMeter struct {

@@ -60,7 +60,7 @@ func (c *testCommand) Validate() (err error) {
 	return c.serviceFlags.validate()
 }
 
-// Run runs the suites of all files, with --watch again after changes.
+// Run runs the suites of all files. With --watch, it runs them again after changes.
 func (c *testCommand) Run(ctx context.Context, env environment) error {
 	return c.repeat(ctx, env, func(env environment) error { return c.run(ctx, env) })
 }

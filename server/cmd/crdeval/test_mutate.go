@@ -15,11 +15,11 @@ import (
 
 // mutateFlags are the flags of mutation testing.
 type mutateFlags struct {
-	Mutate      bool          `help:"Also change rules and bounds of the CRDs, one at a time, and list the changes with which all tests pass. With text and json."`
-	MutateSeed  uint64        `help:"Seed of the selected mutants and the generated objects. Needs --mutate." placeholder:"N"`
+	Mutate      bool          `help:"Also change rules and bounds of the CRDs, one at a time, and list the changes that no test detects. Needs -o text or json."`
+	MutateSeed  uint64        `help:"Seed of the random choice of mutants and objects. Needs --mutate." placeholder:"N"`
 	MutateLimit int           `help:"Run at most N mutants, chosen at random. Default: all. Needs --mutate." placeholder:"N"`
 	MutateTime  time.Duration `help:"Stop after this time. The remaining mutants are reported as not run. Default: no limit. Needs --mutate." placeholder:"DURATION"`
-	MutateTries int           `default:"1000" help:"Evaluate at most N objects to tell a mutant from the CRD. Needs --mutate." placeholder:"N"`
+	MutateTries int           `default:"1000" help:"Evaluate at most N objects in each search for an object that shows the effect of a mutant. Needs --mutate." placeholder:"N"`
 	MinScore    float64       `help:"Fail if less than this percentage of the mutants is killed. Needs --mutate." placeholder:"PERCENT"`
 	Summary     string        `help:"Append a summary of the mutants in Markdown to this file, for example to \"$GITHUB_STEP_SUMMARY\". Needs --mutate." placeholder:"FILE"`
 }
@@ -33,7 +33,7 @@ func (f *mutateFlags) validate(c *testCommand) error {
 	case c.Output != "text" && c.Output != "json":
 		return errors.New("--mutate needs -o text or json")
 	case c.Server != "":
-		return errors.New("--mutate cannot be used with --server: mutants run in this process")
+		return errors.New("--mutate cannot be used with --server: the service does not run mutants")
 	case f.MutateLimit < 0 || f.MutateTime < 0 || f.MutateTries < 1:
 		return errors.New("--mutate-limit and --mutate-time must not be negative, --mutate-tries must be at least 1")
 	case f.MinScore < 0 || f.MinScore > 100:

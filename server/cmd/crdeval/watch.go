@@ -18,7 +18,7 @@ import (
 
 // watchFlags are the flags of commands that can run again when files change.
 type watchFlags struct {
-	Watch bool `env:"-" help:"Run again when a file that was read changes, or a new one appears. Ctrl-C ends the command with exit code 0."`
+	Watch bool `env:"-" help:"Run again when an input file changes, or a new file appears in its directory. Ctrl-C ends the command with exit code 0."`
 }
 
 var errWatchStdin = errors.New("--watch cannot be used with - (stdin)")
@@ -31,8 +31,8 @@ func (w *watchFlags) readsStdin(lists ...[]string) bool {
 // Changes within watchQuiet of each other cause one run. A run waits at most watchMost for further changes.
 const watchQuiet, watchMost = 100 * time.Millisecond, time.Second
 
-// repeat calls a function, and with --watch again after each change until the context ends. Results and errors of
-// single runs do not end it.
+// repeat calls a function once. With --watch, it calls the function again after each change until the context ends,
+// even if a run fails.
 func (w *watchFlags) repeat(ctx context.Context, env environment, once func(environment) error) error {
 	if !w.Watch {
 		return once(env)
@@ -58,7 +58,7 @@ func (w *watchFlags) repeat(ctx context.Context, env environment, once func(envi
 		if failed := f.takeFailure(); failed != nil {
 			return fmt.Errorf("--watch: %w", failed)
 		}
-		fmt.Fprintln(env.stderr, "crdeval: waiting for changes; Ctrl-C ends the command")
+		fmt.Fprintln(env.stderr, "crdeval: waiting for changes. Ctrl-C ends the command")
 		if err := f.wait(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (f *watchedFiles) concerns(e fsnotify.Event) bool {
 	return err == nil && info.IsDir() && filepath.Base(e.Name)[0] != '.'
 }
 
-// wait waits for a change, and until no more follow. It returns nil when the context ends.
+// wait waits for a change, and then until there are no more changes for a while. It returns nil when the context ends.
 func (f *watchedFiles) wait(ctx context.Context) error {
 	var quiet <-chan time.Time
 	var latest time.Time
