@@ -34,11 +34,11 @@ func (p *Playground) Pages() map[string]http.Handler {
 type handler struct {
 	pages map[string]http.Handler
 	calls map[string]Call
-	seats chan struct{} // bounds the evaluations at a time
+	seats chan struct{} // bounds concurrent evaluations
 }
 
-// Handler returns a handler that serves the playground at the root, without authentication. It evaluates as many inputs
-// at a time as there are processors.
+// Handler returns a handler that serves the playground at the root, without authentication. The number of concurrent
+// evaluations is the number of processors.
 func (p *Playground) Handler() http.Handler {
 	return &handler{pages: p.Pages(), calls: p.Calls(), seats: make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
@@ -50,7 +50,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	page, call := h.pages[name], h.calls[name]
 	switch isRead := r.Method == http.MethodGet || r.Method == http.MethodHead; {
 	case page == nil && call == nil:
-		writeError(w, http.StatusNotFound, "there is no page "+strconv.Quote(r.URL.Path))
+		writeError(w, http.StatusNotFound, "the playground has no page "+strconv.Quote(r.URL.Path))
 	case page != nil && isRead:
 		page.ServeHTTP(w, r)
 	case call != nil && r.Method == http.MethodPost:

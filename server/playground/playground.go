@@ -16,14 +16,14 @@ import (
 	"github.com/crdeval/crdeval/server/playground/report"
 )
 
-// Playground has the files of the page, and evaluates. It is safe for concurrent use.
+// Playground has the files of the page, and evaluates documents. It is safe for concurrent use.
 type Playground struct {
 	files     map[string]*file
 	evaluator report.Evaluator
 }
 
 // ErrNotBuilt is the error of New if the page was not built before the binary.
-var ErrNotBuilt = errors.New("this binary has no playground page: run make playground in the repository, which builds the page and crdeval")
+var ErrNotBuilt = errors.New("this binary was built without the playground page: run make playground in the repository, which builds both")
 
 // New returns the playground, or ErrNotBuilt.
 func New() (*Playground, error) { return From(dist) }
@@ -37,12 +37,12 @@ func From(from fs.FS) (*Playground, error) {
 	return &Playground{files: files}, nil
 }
 
-// A RequestError is the error of a body that is not the JSON of the call.
+// A RequestError is the error of a request body that cannot be decoded.
 type RequestError struct{ Err error }
 
-// Error returns what is wrong.
+// Error returns the message.
 func (e *RequestError) Error() string {
-	return "the body is not the JSON of the call: " + e.Err.Error()
+	return "the request body is invalid: " + e.Err.Error()
 }
 
 // Evaluate takes a report.Input and returns a report.Report, both as JSON. The error is a *RequestError.

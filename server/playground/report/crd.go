@@ -123,7 +123,7 @@ func (c *compiled) bound(version int, culprit engine.CostCulprit, budget *int) B
 	if out.Suggested == 0 {
 		return out
 	}
-	out.Hint += fmt.Sprintf(": %d fits", out.Suggested)
+	out.Hint += fmt.Sprintf(": set it to at most %d", out.Suggested)
 	number := json.RawMessage(strconv.FormatInt(out.Suggested, 10))
 	to := change{set: keyword, value: number}
 	title := fmt.Sprintf("Set %s of %s to %d", out.Keyword, field, out.Suggested)

@@ -11,7 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// document is a text as it was typed, with its tree if it can be parsed.
+// document is a text with its tree, if it can be parsed.
 type document struct {
 	name, text string
 	isJSON     bool
@@ -101,8 +101,8 @@ func (d *document) span(start, end int) *Range {
 	return &Range{Start: d.position(start), End: d.position(max(start, end))}
 }
 
-// rangeAt returns the range of the value at a pointer. If at is given, it is the start that the engine reports. The
-// range of a block collection is its key, and of a syntax error the rest of the line.
+// rangeAt returns the range of the value at a pointer. at is the start that the engine reports, or nil. The range of a
+// block collection is its key. The range of a syntax error is the rest of the line.
 func (d *document) rangeAt(at *engine.Position, pointer string) *Range {
 	if at == nil {
 		return nil

@@ -84,7 +84,7 @@ func decode(text []byte) (v any) {
 	return v
 }
 
-// edit calls do with the object that has the member at a pointer.
+// edit calls do with the object that contains the member at a pointer.
 func edit(root any, pointer string, do func(object map[string]any, key string)) bool {
 	tokens := strings.Split(pointer, "/")[1:]
 	for i, token := range tokens {
@@ -137,7 +137,7 @@ func (d *document) replace(p place, with json.RawMessage) []textEdit {
 	return []textEdit{{p.value, d.end(p), d.scalar(with, p.value < len(d.text) && d.text[p.value] == '"')}}
 }
 
-// scalar writes a JSON value, strings without quotes where YAML allows it.
+// scalar returns the text of a JSON value. Strings have no quotes if YAML does not need them.
 func (d *document) scalar(v json.RawMessage, quoted bool) string {
 	var s string
 	if d.isJSON || quoted || json.Unmarshal(v, &s) != nil || !plainText.MatchString(s) || isWord(s) {
@@ -146,10 +146,10 @@ func (d *document) scalar(v json.RawMessage, quoted bool) string {
 	return s
 }
 
-// plainText matches texts that YAML takes as strings without quotes, except words.
+// plainText matches texts that YAML reads as strings without quotes, except for those of isWord.
 var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
-// isWord reports whether YAML 1.1 takes a text for a boolean or null.
+// isWord reports whether YAML 1.1 reads a text as a boolean or null.
 func isWord(s string) bool {
 	return slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(s))
 }

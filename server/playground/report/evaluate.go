@@ -33,7 +33,8 @@ type compiled struct {
 // Evaluate returns the Report of an Input with a new Evaluator.
 func Evaluate(ctx context.Context, in Input) *Report { return new(Evaluator).Evaluate(ctx, in) }
 
-// Evaluate returns the Report of an Input. It does not panic: what cannot be evaluated is in Report.Errors.
+// Evaluate returns the Report of an Input. If a document cannot be evaluated, or the evaluation panics, Report.Errors
+// has the reason.
 func (e *Evaluator) Evaluate(ctx context.Context, in Input) (r *Report) {
 	r = &Report{Traces: []Trace{}, Errors: []Error{}}
 	defer func() {
@@ -98,7 +99,7 @@ func failure(d *document, err error) *Error {
 	if errors.As(err, &e) {
 		out.Reason = string(e.Reason)
 		if e.Reason == engine.ReasonItemDeadline {
-			out.Message += " (the playground bounds the time of an evaluation; use the command crdeval for large documents)"
+			out.Message += " (the playground limits the time of an evaluation: for large documents, use the command crdeval)"
 		}
 	}
 	if d != nil {

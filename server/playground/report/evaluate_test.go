@@ -120,8 +120,8 @@ func TestExplain(t *testing.T) {
 	}
 	for want, in := range map[string]ExplainInput{
 		`field "x" does not exist`: {CRD: crdOf(boat), Path: "spec.x"}, "no such version": {CRD: crdOf(boat), Version: "v9"},
-		"not accepted": {CRD: strings.Replace(crdOf(boat), "plural: boats", "plural: b", 1)},
-		"the limit of": {CRD: crdOf(boat), Path: strings.Repeat("a", maxPathBytes+1)}, "there is no CRD": {},
+		"the CRD is rejected": {CRD: strings.Replace(crdOf(boat), "plural: boats", "plural: b", 1)},
+		"the limit of":        {CRD: crdOf(boat), Path: strings.Repeat("a", maxPathBytes+1)}, "there is no CRD": {},
 	} {
 		if got := e.Explain(context.Background(), in); got.Error == nil || !strings.Contains(got.Error.Message, want) {
 			t.Errorf("%s: %s", want, encode(got))

@@ -11,12 +11,12 @@ import (
 //go:embed examples/*.yaml
 var exampleFiles embed.FS
 
-// exampleIDs is the order of the gallery. examples/ID.yaml has the other fields.
+// exampleIDs lists the examples in their order. examples/ID.yaml has the other fields.
 var exampleIDs = []string{
 	"defaults", "ratcheting", "transition", "cost", "map-list", "int-or-string", "quantity", "one-of",
 }
 
-// Examples returns the gallery.
+// Examples returns the examples of the page.
 func Examples() []Example {
 	list := make([]Example, 0, len(exampleIDs))
 	for _, id := range exampleIDs {

@@ -77,7 +77,7 @@ func TestCostFixes(t *testing.T) {
 	for _, bound := range Evaluate(context.Background(), in).CRD.Rules[0].Bounds {
 		// The bounds are suggested together, and a fix refers to the text in which it was made.
 		for _, fresh := range Evaluate(context.Background(), in).CRD.Rules[0].Bounds {
-			if fresh.Path == bound.Path && len(fresh.Fixes) > 0 && strings.HasSuffix(fresh.Hint, "fits") {
+			if fresh.Path == bound.Path && len(fresh.Fixes) > 0 && strings.Contains(fresh.Hint, ": set it to") {
 				in.CRD = apply(in.CRD, fresh.Fixes[0])
 				break
 			}

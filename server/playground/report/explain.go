@@ -31,7 +31,7 @@ func (e *Evaluator) Explain(ctx context.Context, in ExplainInput) (out Explanati
 		return Explanation{Error: failed}
 	}
 	if c.definition == nil {
-		err := invalid("the CRD is not accepted, so there is nothing to explain: %s", c.report.Rejection.Message)
+		err := invalid("the CRD is rejected, so kubectl explain has no output: %s", c.report.Rejection.Message)
 		err.Document = DocumentCRD
 		return Explanation{Error: err}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// This file finds where values and keys end in a text. It reads ordinary YAML and JSON. Rare styles, such as plain
-// scalars of several lines, can have a wrong end: that only shortens a range, because each fix is verified.
+// This file finds the ends of values and keys in YAML and JSON. For rare styles, such as plain scalars of several
+// lines, the end can be wrong. This shortens a range, but cannot cause a wrong fix, because each fix is verified.
 
 // end returns the end of a value.
 func (d *document) end(p place) int {

@@ -12,7 +12,7 @@ import (
 const (
 	// MaxDocumentBytes bounds each document of an Input, in bytes.
 	MaxDocumentBytes = 1 << 20
-	// MaxRequestBytes bounds the JSON of an Input. Its documents can be up to six times as long there as they are.
+	// MaxRequestBytes bounds the JSON of an Input. JSON escapes can make a document up to six times as long.
 	MaxRequestBytes = 8 << 20
 	// DefaultTime bounds an evaluation.
 	DefaultTime = 5 * time.Second
@@ -28,7 +28,7 @@ const (
 var limits = engine.Limits{MaxBytes: MaxDocumentBytes, MaxDepth: maxDepth, MaxAliasBytes: MaxDocumentBytes,
 	MaxViolations: maxViolations, MaxViolationBytes: MaxDocumentBytes, MaxDefaultBytes: MaxDocumentBytes}
 
-// check returns the first error in the parts of an Input that the engine does not check.
+// check returns the first error in the parts of an Input that the engine does not check, or nil.
 func (in *Input) check() *Error {
 	for _, d := range []struct{ name, text string }{
 		{DocumentCRD, in.CRD}, {DocumentObject, in.Object}, {DocumentOldObject, in.OldObject},
@@ -45,7 +45,7 @@ func (in *Input) check() *Error {
 		}
 	}
 	if isBlank(in.CRD) {
-		e := invalid("there is no CRD: write a CustomResourceDefinition")
+		e := invalid("there is no CRD: enter a CustomResourceDefinition")
 		e.Document = DocumentCRD
 		return e
 	}

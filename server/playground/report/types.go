@@ -2,10 +2,10 @@ package report
 
 import "encoding/json"
 
-// Report is the answer to an Input. Lists are never null in JSON.
+// Report is the result for an Input. Lists are never null in JSON.
 type Report struct {
 	CRD *CRD `json:"crd,omitempty"`
-	// Object is nil without an object, and if the CRD is not accepted or cannot be read.
+	// Object is nil if there is no object, or if the CRD is rejected or unreadable.
 	Object *Object `json:"object,omitempty"`
 	Traces []Trace `json:"traces"`
 	// OmittedTraces counts the traces that are left out because there are too many.
@@ -63,7 +63,7 @@ type CRD struct {
 	Warnings   []string    `json:"warnings"`
 	Rules      []Rule      `json:"rules"`
 	// LowestMinor is the oldest Kubernetes minor release that accepts all rules and formats, 0 if none does.
-	// LowestMinorBecause says what the release before lacks.
+	// LowestMinorBecause says what the previous release does not support.
 	LowestMinor        int    `json:"lowestMinor,omitempty"`
 	LowestMinorBecause string `json:"lowestMinorBecause,omitempty"`
 }
@@ -107,7 +107,7 @@ type Bound struct {
 	// Path is the list, map or string: spec.jobs. Keyword is maxItems, maxProperties or maxLength.
 	Path    string `json:"path"`
 	Keyword string `json:"keyword"`
-	// Suggested is the largest value with which the rule keeps to its limit, 0 if there is none.
+	// Suggested is the largest value with which the cost of the rule is within its limit, 0 if there is none.
 	Suggested int64  `json:"suggested,omitempty"`
 	Range     *Range `json:"range,omitempty"`
 	// Hint is a sentence.
@@ -120,7 +120,7 @@ type Object struct {
 	Allowed bool `json:"allowed"`
 	// Operation is create or update.
 	Operation string `json:"operation"`
-	// Code, Reason and Message are those of the API server's answer: 201 or 200 for an allowed write.
+	// Code, Reason and Message are those of the API server's response. Code is 201 or 200 for an allowed write.
 	Code    int    `json:"code"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -201,7 +201,7 @@ type Change struct {
 
 // Trace is the evaluation of a rule at one value of the object.
 type Trace struct {
-	// Path and Pointer are those of the value, which the rule calls self.
+	// Path and Pointer are the position of the value, which is self in the rule.
 	Path    string `json:"path"`
 	Pointer string `json:"pointer"`
 	Rule    string `json:"rule"`
@@ -237,7 +237,7 @@ type Table struct {
 	WideText string `json:"wideText"`
 }
 
-// Example is an entry of the gallery.
+// Example is an example of the page.
 type Example struct {
 	// ID is a short name for links: ratcheting.
 	ID    string `json:"id"`

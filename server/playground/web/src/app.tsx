@@ -94,7 +94,7 @@ export function App({ source }: { source: Source }) {
         await navigator.clipboard.writeText(location.href)
         setNotice({ text: `Link copied (${location.href.length.toLocaleString("en")} characters).`, bad: false })
       } catch {
-        setNotice({ text: "The link is in the address bar. The browser did not allow to copy it.", bad: false })
+        setNotice({ text: "The link is in the address bar. The browser did not allow the page to copy it.", bad: false })
       }
     } catch (error) {
       setNotice({ text: (error as Error).message, bad: true })

@@ -1,7 +1,7 @@
 import { type Actions, Fixes, Place } from "./problems"
 import type { Report, Rule, Version } from "./types"
 
-/** Costs shows the estimated cost of each rule beside its limit, with the bounds that would fit. */
+/** Costs shows the estimated cost of each rule, its limit, and bounds that reduce the cost to the limit. */
 export function Costs({ report, actions }: { report: Report; actions: Actions }) {
   const crd = report.crd
   if (!crd) return <p class="empty">No CRD has been evaluated.</p>

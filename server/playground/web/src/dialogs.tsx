@@ -52,7 +52,7 @@ export function Gallery({ examples, failure, open, close }: GalleryProps) {
           </li>
         ))}
       </ul>
-      <p class="note">An example replaces all documents. Undo in each editor brings them back.</p>
+      <p class="note">An example replaces all documents. To restore a document, use Undo in its editor.</p>
     </Dialog>
   )
 }
@@ -65,10 +65,10 @@ const shortcuts: [string, string][] = [
   ["Ctrl+] and Ctrl+[", "Indent more or less"],
   ["Ctrl+F", "Search in an editor"],
   ["Ctrl+Z, Ctrl+Y", "Undo and redo, also of quick fixes and examples"],
-  ["Arrow keys", "In the tabs of the results: another view"],
+  ["Arrow keys", "Select another view, if a tab of the results has the focus"],
   ["Alt+Shift+S", "Copy a link"],
-  ["Alt+Shift+E", "Examples"],
-  ["?", "This list, outside of text fields"],
+  ["Alt+Shift+E", "Open the examples"],
+  ["?", "Open this list (outside of text fields)"],
 ]
 
 /** Shortcuts lists the keys. */

@@ -11,7 +11,7 @@ export interface Actions {
 
 export const documentTitles = { crd: "CRD", object: "Object", oldObject: "Old object" } as const
 
-/** Problems lists everything that the report objects to, with positions and quick fixes. */
+/** Problems lists errors, violations and warnings with positions and quick fixes. */
 export function Problems({ answer, actions }: { answer: Answer; actions: Actions }) {
   const { crd, object } = answer.report
   const errors = unreadable(answer.report, answer.input)
@@ -42,7 +42,7 @@ export function Problems({ answer, actions }: { answer: Answer; actions: Actions
       {ratcheted.length > 0 && (
         <Section
           title={`Ratcheted (${ratcheted.length})`}
-          note={`The update keeps ${count(ratcheted.length, "violation")} of values that it does not change.`}
+          note={`The stored object already has ${count(ratcheted.length, "violation")} in values that the update does not change.`}
         >
           {ratcheted.map((violation) => <Item kind="info" violation={violation} actions={actions} />)}
         </Section>

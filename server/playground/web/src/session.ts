@@ -13,7 +13,7 @@ export interface Answer {
 /** Session is the state of the evaluation of what the user types. */
 export interface Session {
   answer?: Answer
-  /** busy is set if an answer takes longer than a moment. */
+  /** busy is set if an evaluation takes longer than patience. */
   busy: boolean
   failure?: string
   retry: () => void

@@ -20,14 +20,14 @@ const prefix = "1."
 export async function encodeShared(shared: Shared): Promise<string> {
   const json = new TextEncoder().encode(JSON.stringify(shared))
   if (json.length > maxShared) {
-    throw new Error(`The texts have ${size(json.length)}, but a link holds at most ${size(maxShared)}. Shorten them.`)
+    throw new Error(`The documents have ${size(json.length)}. A link can hold at most ${size(maxShared)}.`)
   }
   const packed = await read(new Blob([json]).stream().pipeThrough(new CompressionStream("deflate-raw")), Infinity)
   let binary = ""
   for (let i = 0; i < packed.length; i += 8192) binary += String.fromCharCode(...packed.subarray(i, i + 8192))
   const fragment = prefix + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")
   if (fragment.length > maxFragment) {
-    throw new Error(`The link would have ${size(fragment.length)}, more than ${size(maxFragment)}. Shorten the texts.`)
+    throw new Error(`The link would have ${size(fragment.length)}. The maximum is ${size(maxFragment)}. Shorten the documents.`)
   }
   return fragment
 }
@@ -35,10 +35,10 @@ export async function encodeShared(shared: Shared): Promise<string> {
 /** decodeShared returns what the fragment of a link holds. The message of its error is for the user. */
 export async function decodeShared(fragment: string): Promise<Shared> {
   if (fragment.length > maxFragment) {
-    throw new Error(`The link has ${size(fragment.length)}, more than ${size(maxFragment)}.`)
+    throw new Error(`The link has ${size(fragment.length)}. The maximum is ${size(maxFragment)}.`)
   }
   if (!fragment.startsWith(prefix)) {
-    throw new Error("The link is damaged, or was made by another version of the playground.")
+    throw new Error("The link is damaged, or another version of the playground created it.")
   }
   let text: string
   try {

@@ -38,7 +38,7 @@ async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Prom
   } catch (error) {
     if (signal?.aborted) throw error
     if (error instanceof DOMException && error.name === "TimeoutError") {
-      throw new Error(`The server did not answer within ${timeout / 1000} s.`)
+      throw new Error(`The server did not respond within ${timeout / 1000} s.`)
     }
     throw new Error("The server cannot be reached. Is it still running?")
   }
@@ -47,7 +47,7 @@ async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Prom
     return (await response.json()) as T
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new Error("The server's answer is not JSON.")
+    throw new Error("The response of the server is not JSON.")
   }
 }
 
@@ -67,7 +67,7 @@ async function failure(response: Response): Promise<string> {
     case 403:
       return `The server denies access (${response.status}): ${message}`
     case 413:
-      return `The texts are too large for the server: ${message}`
+      return `The documents are too large for the server: ${message}`
     case 429:
     case 503:
       return `The server is busy (${response.status}): ${message}`

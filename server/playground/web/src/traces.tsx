@@ -5,7 +5,7 @@ import { count } from "./verdict"
 
 const order = { error: 0, failed: 1, ratcheted: 2, passed: 3, skipped: 4 }
 
-/** Traces shows for each rule and value what its sub-expressions evaluated to. Failed rules come first and are open. */
+/** Traces shows the values of the sub-expressions of each evaluated rule. Failed rules are first and open. */
 export function Traces({ report, actions }: { report: Report; actions: Actions }) {
   const { traces, omittedTraces } = report
   if (traces.length === 0) {

@@ -9,7 +9,7 @@ export interface Verdict {
 
 /** verdictOf returns the verdict of a report. */
 export function verdictOf(report: Report | undefined): Verdict {
-  if (!report) return { kind: "none", title: "Waiting", detail: "The first evaluation has not ended yet." }
+  if (!report) return { kind: "none", title: "Waiting", detail: "The first evaluation is in progress." }
   const { crd, object, errors } = report
   const error = errors[0]
   if (error) return { kind: "error", title: "Not evaluated", detail: error.message }

@@ -13,7 +13,7 @@ export interface Answer {
   id: number
   body?: string
   error?: string
-  /** fatal is set if the worker can answer no further calls. */
+  /** fatal is set if the worker cannot answer any more calls. */
   fatal?: boolean
 }
 
@@ -68,7 +68,7 @@ export class WasmSource implements Source {
         continue
       }
       this.running = waiting
-      const late = `The evaluator did not answer within ${timeout / 1000} s and was stopped.`
+      const late = `The evaluator did not respond within ${timeout / 1000} s and was stopped.`
       this.timer = setTimeout(() => this.fail(late), timeout)
       this.start().postMessage(waiting.call)
     }

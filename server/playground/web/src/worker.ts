@@ -14,7 +14,7 @@ declare const self: {
   postMessage(answer: Answer): void
 }
 
-/** stopped says why the module can be called no longer. exited settles when that happens. */
+/** stopped is the reason why the module cannot be called any more. exited is resolved when it is set. */
 let stopped: string | undefined
 let exit: () => void
 const exited = new Promise<void>((resolve) => (exit = resolve))
