@@ -16,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
-// Codes of diagnostics that are not the type of a violation. They are those of crdeval check and admit.
+// Codes of diagnostics that are not types of violations. crdeval check and admit use the same codes.
 const (
 	codeRule      = "x-kubernetes-validations"
 	codeUnknown   = "UnknownField"
@@ -52,7 +52,7 @@ type bound struct {
 	value   int64
 }
 
-// result are the findings of a document of a file. They do not depend on where it is in the file.
+// result has the findings of a document. They do not depend on the position of the document in the file.
 type result struct {
 	findings []finding
 	used     map[groupKind]*engine.Definition // nil: there was none
@@ -203,7 +203,7 @@ func (r *result) checkCRD(ctx context.Context, m *manifests.Manifest, minor int)
 	}
 }
 
-// costs adds a finding for each bound with which the rules of a version would be within their cost limits.
+// costs adds a finding for each bound that would reduce the cost of the rules of a version to their limits.
 func (r *result) costs(v *engine.VersionInfo) {
 	root := fmt.Sprintf("/spec/versions/%d/schema/openAPIV3Schema", v.Index)
 	seen := map[string]bool{}
@@ -228,7 +228,7 @@ func (r *result) costs(v *engine.VersionInfo) {
 	}
 }
 
-// checkObject adds what an API server answers to the creation of an object.
+// checkObject adds the findings of the creation of an object.
 func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Manifest, settings Settings) {
 	group, version, _ := strings.Cut(m.APIVersion, "/")
 	if version == "" {
@@ -293,7 +293,7 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 	}
 }
 
-// unknownKind adds a finding for a kind without a CRD, unless it is one that API servers have without CRDs.
+// unknownKind adds a finding for a kind without a CRD, unless it is a built-in kind of API servers.
 func (w *workspace) unknownKind(r *result, group string, m *manifests.Manifest) {
 	f := finding{pointer: "/kind", offset: -1, severity: severityInformation, code: codeUnchecked}
 	for _, c := range w.all() {
@@ -315,7 +315,7 @@ func (w *workspace) unknownKind(r *result, group string, m *manifests.Manifest) 
 	r.add(f)
 }
 
-// failed adds why a document could not be evaluated.
+// failed adds the error of a document that could not be evaluated.
 func (r *result) failed(m *manifests.Manifest, err error) {
 	r.text(m, finding{severity: severityError, code: codeUnchecked}, err.Error())
 	var e *engine.Error

@@ -42,8 +42,8 @@ type document struct {
 // maxNesting bounds the depth of an outline. Deeper values are scalars.
 const maxNesting = 500
 
-// outline reads the structure of a YAML stream or of JSON. It accepts any text: what it does not understand becomes a
-// scalar or is skipped. Anchors, tags and aliases are not resolved.
+// outline reads the structure of a YAML stream or of JSON. It accepts any text: invalid parts become scalars or are
+// skipped. Anchors, tags and aliases are not resolved.
 func outline(text []byte) (all []document) {
 	for begin := 0; begin <= len(text); {
 		end, next := documentEnd(text, begin)

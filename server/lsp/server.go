@@ -19,10 +19,10 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Options are those of a server.
+// Options are the options of a server.
 type Options struct {
-	// Settings returns the settings of a workspace. root is its first folder, or "". It is called again when a file
-	// changes that Reload names.
+	// Settings returns the settings of a workspace. root is its first folder, or "". It is called again after a change of
+	// a file for which Reload returns true.
 	Settings func(root string) (Settings, error)
 	// Reload reports whether a change of a file changes the settings or which files are skipped.
 	Reload func(file string) bool
@@ -189,7 +189,7 @@ func (s *server) finish(err error) {
 	}
 }
 
-// recover answers a request that panics with an error. The server continues.
+// recover sends an error response for a request that panics. The server continues.
 func (s *server) recover(ctx context.Context, r *jsonrpc2.Request) {
 	if p := recover(); p != nil {
 		s.log.Printf("%s: panic: %v\n%s", r.Method, p, debug.Stack())
@@ -456,7 +456,7 @@ func (s *server) work(ctx context.Context) {
 	}
 }
 
-// step does one thing that is to be done. It returns false if there is nothing to do.
+// step does the next task. It returns false if there is none.
 func (s *server) step(ctx context.Context) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {

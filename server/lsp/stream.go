@@ -19,8 +19,8 @@ const maxMessage = 64 << 20
 // maxHeader bounds a header line in bytes.
 const maxHeader = 4 << 10
 
-// stream reads and writes messages with a Content-Length header. It answers a message that is not JSON-RPC with an
-// error and continues with the next one.
+// stream reads and writes messages with a Content-Length header. If a message is not JSON-RPC, it sends an error
+// response and continues with the next message.
 type stream struct {
 	in  *bufio.Reader
 	mu  sync.Mutex

@@ -41,7 +41,7 @@ func NewFilter(working string, exclude []string, templates bool) (*Filter, error
 	}, nil
 }
 
-// Recognise returns for each file why it is not a manifest. The Kind is "" if it may be one.
+// Recognise returns for each file why it is not a manifest. The Kind is "" for files that can be manifests.
 func (f *Filter) Recognise(names []string) []Skipped {
 	all := make([]Skipped, len(names))
 	if f == nil {
@@ -147,11 +147,11 @@ func (f *Filter) show(path string) string {
 	return path
 }
 
-// Template is the kind of files without a chart that are probably templates. They are always listed, because they could
-// also be invalid manifests.
+// Template is the kind of files outside of charts that are probably templates. The output always lists them, because
+// they could be invalid manifests.
 const Template = "template"
 
-// action finds {{ before which the line has no quote and no comment.
+// action matches {{ on a line without quotes and comments before it.
 var action = regexp.MustCompile(`(?m)^[^"'#\n]*\{\{`)
 
 // Template returns why a file whose documents are unreadable is skipped. err is the error of the first one. The Kind is
