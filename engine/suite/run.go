@@ -113,6 +113,9 @@ func (s *Suite) sets(more []string) ([][]CRDs, error) {
 // ReadCRDs reads files, and the files of directories.
 func ReadCRDs(paths ...string) (files []CRDs, err error) {
 	for _, path := range paths {
+		if strings.Contains(path, "://") {
+			return nil, fmt.Errorf("%s is a URL: suites read CRDs only from files and directories", path)
+		}
 		names := []string{path}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			entries, err := os.ReadDir(path)

@@ -51,7 +51,11 @@ func (d *difference) result(failOn string) *report.Result {
 			at.File = d.old.File
 		}
 		at.Pointer, at.SchemaPointer = c.GetManifestPointer(), c.GetSchemaPointer()
-		add(at, c.GetChangeClass(), report.CRDChange, sides(c)+": "+subject(c)+": "+c.GetMessage()+values(c))
+		text := sides(c) + ": " + subject(c) + ": " + c.GetMessage() + values(c)
+		if e := c.GetCounterexample(); e.GetObject() != nil {
+			text += "; counterexample: " + string(e.GetObject().GetJson())
+		}
+		add(at, c.GetChangeClass(), report.CRDChange, text)
 	}
 	for i := range d.Replayed {
 		o := &d.Replayed[i]

@@ -21,6 +21,7 @@ func TestGolden(t *testing.T) {
 		{"diff-breaking", "diff old.yaml new.yaml --show breaking --fail-on never"},
 		{"diff-partial", "diff old.yaml new.yaml --partial --show breaking"},
 		{"diff-github", "diff old.yaml new.yaml --objects objects.yaml -o github --fail-on breaking"},
+		{"diff-github-counterexamples", "diff old.yaml new.yaml -o github --counterexamples=200"},
 		{"diff-junit", "diff old.yaml new.yaml --objects objects.yaml -o junit"},
 		{"diff-github-unreadable", "diff objects.yaml new.yaml -o github"},
 		{"diff-identical", "diff old.yaml old.yaml --fail-on care"},

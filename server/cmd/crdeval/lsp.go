@@ -165,6 +165,14 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 			*text = values[0]
 		}
 	}
+	if config.found && len(c.CRDs) == 0 {
+		for _, crds := range merged.CRDs {
+			if repository.IsURL(crds) { // opening a repository must not send requests
+				return *c, fmt.Errorf("%s: crds has the URL %s: set URLs with the flag --crds or in a file of --config", name,
+					withoutSecrets(crds))
+			}
+		}
+	}
 	if !slices.Contains([]string{"", "strict", "warn", "ignore"}, merged.FieldValidation) {
 		return merged, fmt.Errorf("%s: field-validation is %q: it must be strict, warn or ignore", name,
 			merged.FieldValidation)

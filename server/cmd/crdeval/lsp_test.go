@@ -39,6 +39,8 @@ func TestLSP(t *testing.T) {
 			".crdeval.yaml": "fieldvalidation: warn\n"}, nil, "a.yaml", `unknown setting \"fieldvalidation\"`},
 		"an invalid minor": {map[string]string{"crd.yaml": strict, "a.yaml": thing, ".crdeval.yaml": "kubernetes-minor: 3\n"},
 			nil, "a.yaml", "it must be from 25"},
+		"a URL in the configuration": {map[string]string{"a.yaml": thing, ".crdeval.yaml": "crds: https://127.0.0.1:1/a\n"},
+			nil, "a.yaml", "set URLs with the flag --crds"},
 		"missing CRDs": {map[string]string{"a.yaml": thing}, []string{"--crds=ROOT/missing.yaml"}, "a.yaml",
 			"missing.yaml: no such file"},
 		"a Helm template": {map[string]string{"crd.yaml": strict, "chart/Chart.yaml": "name: a\n",

@@ -26,8 +26,8 @@ type mutateFlags struct {
 
 func (f *mutateFlags) validate(c *testCommand) error {
 	switch {
-	case !f.Mutate && (f.MutateSeed != 0 || f.MutateLimit != 0 || f.MutateTime != 0 || f.MinScore != 0 || f.Summary != ""):
-		return errors.New("--mutate-seed, --mutate-limit, --mutate-time, --min-score and --summary need --mutate")
+	case !f.Mutate && *f != (mutateFlags{MutateTries: engine.DefaultTries}):
+		return errors.New("--mutate-seed, --mutate-limit, --mutate-time, --mutate-tries, --min-score and --summary need --mutate")
 	case !f.Mutate:
 		return nil
 	case c.Output != "text" && c.Output != "json":
