@@ -28,7 +28,7 @@ func TestGeneratedSamples(t *testing.T) {
 		if d == nil {
 			continue // an API server rejects it
 		}
-		s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 3, Invalid: 40, Seed: 1})
+		s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 3, Invalid: min(40, testenv.Volume(6)), Seed: 1})
 		if err != nil {
 			t.Errorf("%s: %v", crd.Name, err)
 			continue
