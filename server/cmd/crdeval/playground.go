@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/crdeval/crdeval/server/playground"
@@ -50,6 +51,9 @@ func (c *playgroundCommand) Run(ctx context.Context, env environment) error {
 
 func (c *playgroundCommand) serve(ctx context.Context, env environment, p *playground.Playground) error {
 	listener, err := transport.Listen(ctx, c.Address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: select another port with --address; port 0 selects a free one", err)
+	}
 	if err != nil {
 		return err
 	}

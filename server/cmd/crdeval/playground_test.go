@@ -55,6 +55,11 @@ func TestPlayground(t *testing.T) {
 			t.Errorf("%+v: HTTP %d", c, answer.StatusCode)
 		}
 	}
+	second := playgroundCommand{Address: strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")}
+	if err := second.serve(ctx, environment{stdout: stdout, stderr: io.Discard}, p); err == nil ||
+		!strings.Contains(err.Error(), "port 0 selects a free one") {
+		t.Errorf("a second one: %v", err)
+	}
 	stop()
 	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
