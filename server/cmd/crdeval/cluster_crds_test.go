@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,14 +23,17 @@ type crdCluster struct {
 	t        *testing.T
 	crds     []map[string]any
 	requests []string // full or metadata, and the page
-	fail     func(w http.ResponseWriter, r *http.Request) bool
+	fail     atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool]
 }
+
+// failWith sets a function that answers requests for which it returns true. A request that was cut off can still run.
+func (c *crdCluster) failWith(fail func(w http.ResponseWriter, r *http.Request) bool) { c.fail.Store(&fail) }
 
 func (c *crdCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || r.URL.Path != crdPath || r.Header.Get("Authorization") != "Bearer secret" {
 		c.t.Errorf("%s %s %s", r.Method, r.URL, r.Header)
 	}
-	if c.fail != nil && c.fail(w, r) {
+	if fail := c.fail.Load(); fail != nil && (*fail)(w, r) {
 		return
 	}
 	at, _ := strconv.Atoi(r.URL.Query().Get("continue"))
@@ -116,28 +120,28 @@ users: [{name: u, user: {token: secret}}]}`, server.URL, base64.StdEncoding.Enco
 	}
 
 	// A list that expires starts again.
-	c.fail = func(w http.ResponseWriter, r *http.Request) bool {
+	c.failWith(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Query().Get("continue") == "" {
 			return false
 		}
-		c.fail = nil
+		c.fail.Store(nil)
 		answerJSON(w, http.StatusGone, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410,
 			"reason": "Expired", "message": "expired"})
 		return true
-	}
+	})
 	admit("kube://", 0, "1 allowed", "[metadata 0 metadata 0 metadata 2]")
-	c.fail = func(w http.ResponseWriter, _ *http.Request) bool {
+	c.failWith(func(w http.ResponseWriter, _ *http.Request) bool {
 		answerJSON(w, http.StatusForbidden, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure",
 			"code": 403, "reason": "Forbidden", "message": "u cannot list resource"})
 		return true
-	}
+	})
 	admit("kube://", exitError, "crdeval: kube://: the CRDs of "+server.URL+" cannot be read: u cannot list resource: "+
 		"the user needs the verb list for customresourcedefinitions\n", "[]")
-	c.fail = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
+	c.failWith(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
 	clusterTimeout = 50 * time.Millisecond
 	admit("kube://", exitError, "cannot be read: no complete response within 50ms\n", "[]")
 	clusterTimeout = timeout
-	c.fail = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("{")); return true }
+	c.failWith(func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("{")); return true })
 	admit("kube://", exitError, "cannot be read: the list of CRDs: unexpected end of JSON input\n", "[]")
 	admit("kube://closed", exitError, "connection refused", "[]")
 	admit("kube://other", exitError, `kube://other: the kubeconfig has no context "other": it has closed, team/a:b`, "[]")

@@ -29,7 +29,7 @@ test("a failed, busy or unreachable server is shown", async ({ playground, page,
     [413, "at most 3 MiB", /too large for the server: at most 3 MiB/],
     [403, '{"message": "no role"}', /denies access \(403\): no role/],
     [500, "", /The server failed \(500\)/],
-    [200, "<html>", /answer is not JSON/],
+    [200, "<html>", /response of the server is not JSON/],
   ]
   let i = 2
   for (const [status, body, message] of answers) {
