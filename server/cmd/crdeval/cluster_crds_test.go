@@ -27,7 +27,9 @@ type crdCluster struct {
 }
 
 // failWith sets a function that answers requests for which it returns true. A request that was cut off can still run.
-func (c *crdCluster) failWith(fail func(w http.ResponseWriter, r *http.Request) bool) { c.fail.Store(&fail) }
+func (c *crdCluster) failWith(fail func(w http.ResponseWriter, r *http.Request) bool) {
+	c.fail.Store(&fail)
+}
 
 func (c *crdCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || r.URL.Path != crdPath || r.Header.Get("Authorization") != "Bearer secret" {
