@@ -43,7 +43,7 @@ func TestSurvivors(t *testing.T) {
 				}
 				suites = append(suites, list...)
 			}
-			r, err := mutation.Run(t.Context(), suites, nil, mutation.Options{Seed: 1, Limit: testenv.Volume(8), Tries: 200})
+			r, err := mutation.Run(t.Context(), suites, nil, mutation.Options{Seed: 1, Limit: min(40, testenv.Volume(8)), Tries: 200})
 			if err != nil || len(r.Errors) > 0 {
 				t.Fatal(err, r.Errors)
 			}
