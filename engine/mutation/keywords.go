@@ -140,7 +140,7 @@ func (a *adder) enum() {
 
 func without[E any](list []E, i int) []E { return append(slices.Clone(list[:i]), list[i+1:]...) }
 
-// another returns a scalar that differs from a scalar, nil if there is none.
+// another returns a scalar that differs from a scalar, or nil.
 func another(v any) any {
 	switch v := v.(type) {
 	case string:

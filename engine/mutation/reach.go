@@ -86,7 +86,7 @@ func applied(old []byte, patch *engine.Patch) ([]byte, error) {
 	return operations.Apply(old)
 }
 
-// parse returns a JSON value, nil if there is none.
+// parse returns a JSON value, or nil.
 func parse(text []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -98,7 +98,7 @@ func (s *Score) add(m *Mutant) {
 	}
 }
 
-// Percent returns the killed mutants as a percentage of the killed and the surviving ones, 100 if there are none.
+// Percent returns the killed mutants as a percentage of the killed and the surviving ones, 100 without such mutants.
 func (s *Score) Percent() float64 {
 	if s.Killed+s.Survived == 0 {
 		return 100

@@ -456,7 +456,7 @@ func (s *server) work(ctx context.Context) {
 	}
 }
 
-// step does the next task. It returns false if there is none.
+// step does the next task. It returns false if no task is left.
 func (s *server) step(ctx context.Context) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -51,7 +51,7 @@ type Search struct {
 	// Generators generate objects. They are used in turns.
 	Generators []*sample.Generator
 	Goal       Goal
-	// Aims are the places to change. If there are none, the whole object is changed.
+	// Aims are the places to change. Without aims, the whole object is changed.
 	Aims []Aim
 	// Bases are valid objects to start from, besides generated ones.
 	Bases []*sample.Tree

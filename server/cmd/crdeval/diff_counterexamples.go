@@ -35,8 +35,8 @@ func (t *tries) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// printCounterexample prints the result of the search for a counterexample of a change. It prints that there is none
-// only for breaking changes.
+// printCounterexample prints the result of the search for a counterexample of a change. A search without a result is
+// printed only for breaking changes.
 func printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
 	switch e := c.GetCounterexample(); {
 	case e == nil:

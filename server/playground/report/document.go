@@ -116,7 +116,7 @@ func (d *document) rangeAt(at *engine.Position, pointer string) *Range {
 	return d.span(at.Offset, d.lineEnd(at.Offset))
 }
 
-// rangeOf returns the range of the value at a pointer, nil if there is none.
+// rangeOf returns the range of the value at a pointer, or nil.
 func (d *document) rangeOf(pointer string) *Range {
 	if p, ok := d.find(pointer); ok {
 		return d.spanOf(p)

@@ -137,7 +137,7 @@ func FuzzEvaluate(f *testing.F) {
 	f.Add(crdOf(boat), "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec:\n  nam: \"\U0001f6a2\"\n  crew: [{x: 1}]\n", "")
 	f.Fuzz(func(t *testing.T, crd, object, old string) {
 		if len(crd)+len(object)+len(old) > 1<<16 {
-			t.Skip()
+			t.Skip("the documents are too large")
 		}
 		r := (&Evaluator{Time: 30 * time.Second}).Evaluate(context.Background(),
 			Input{CRD: crd, Object: object, OldObject: old})

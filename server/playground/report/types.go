@@ -107,7 +107,7 @@ type Bound struct {
 	// Path is the list, map or string: spec.jobs. Keyword is maxItems, maxProperties or maxLength.
 	Path    string `json:"path"`
 	Keyword string `json:"keyword"`
-	// Suggested is the largest value with which the cost of the rule is within its limit, 0 if there is none.
+	// Suggested is the largest value with which the cost of the rule is within its limit, or 0.
 	Suggested int64  `json:"suggested,omitempty"`
 	Range     *Range `json:"range,omitempty"`
 	// Hint is a sentence.
