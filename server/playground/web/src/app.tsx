@@ -37,7 +37,7 @@ export function App({ source }: { source: Source }) {
   const sent = useMemo(
     () => input && (update ? input : { ...input, oldObject: "", subresource: "" }), [input, update],
   )
-  const { answer, busy, failure, retry } = useSession(source, sent)
+  const { answer, pending, busy, failure, retry } = useSession(source, sent)
   const report = answer?.report
 
   const change = (fields: Partial<Input>) => setInput((before) => ({ ...empty, ...before, ...fields }))
@@ -159,7 +159,7 @@ export function App({ source }: { source: Source }) {
       <a class="skip" href="#results" onClick={(event) => { event.preventDefault(); focusTab() }}>Skip to the results</a>
       <Toolbar open={setDialog} share={() => void share()} />
       <main>
-        <section class={`verdict ${verdict.kind}`} aria-label="Verdict" aria-busy={busy}>
+        <section class={`verdict ${verdict.kind}`} aria-label="Verdict" aria-busy={pending}>
           <p class="line">
             <span role="status" aria-live="polite" aria-atomic="true">
               <strong>{verdict.title}</strong> <span class="detail">{verdict.detail}</span>

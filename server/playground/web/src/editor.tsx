@@ -6,7 +6,7 @@ import { unifiedMergeView } from "@codemirror/merge"
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
 import { EditorState, type Extension } from "@codemirror/state"
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view"
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { colours, look } from "./look"
 
 const common: Extension = [
@@ -32,7 +32,10 @@ interface EditorProps {
   register: (id: string, view: EditorView | undefined) => void
 }
 
-/** Editor edits one document. Tab moves the focus on, as in a form. */
+/**
+ * Editor edits one document. Tab moves the focus on, as in a form. Its effects are layout effects: marks appear
+ * together with the verdict.
+ */
 export function Editor({ id, label, text, diagnostics, evaluated, onChange, register }: EditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
@@ -40,7 +43,7 @@ export function Editor({ id, label, text, diagnostics, evaluated, onChange, regi
   const changed = useRef(onChange)
   changed.current = onChange
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const state = EditorState.create({
       doc: known.current,
       extensions: [
@@ -63,13 +66,13 @@ export function Editor({ id, label, text, diagnostics, evaluated, onChange, regi
     }
   }, [])
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (text === known.current) return
     known.current = text
     view.current!.dispatch({ changes: { from: 0, to: view.current!.state.doc.length, insert: text } })
   }, [text])
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (known.current !== evaluated) return
     view.current!.dispatch(setDiagnostics(view.current!.state, diagnostics))
   }, [diagnostics])

@@ -13,6 +13,8 @@ export interface Answer {
 /** Session is the state of the evaluation of what the user types. */
 export interface Session {
   answer?: Answer
+  /** pending is set until the answer, or the failure, is that of the current input. */
+  pending: boolean
   /** busy is set if an evaluation takes longer than patience. */
   busy: boolean
   failure?: string
@@ -28,6 +30,7 @@ export function useSession(source: Source, input: Input | undefined): Session {
   const [answer, setAnswer] = useState<Answer>()
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<string>()
+  const [settled, setSettled] = useState<Input>()
   const [attempt, setAttempt] = useState(0)
   const latest = useRef(new Latest())
   useEffect(() => {
@@ -47,7 +50,8 @@ export function useSession(source: Source, input: Input | undefined): Session {
       }
       clearTimeout(waiting)
       setBusy(false)
+      setSettled(input)
     })
   }, [source, input, attempt])
-  return { answer, busy, failure, retry: () => setAttempt(attempt + 1) }
+  return { answer, pending: settled !== input, busy, failure, retry: () => setAttempt(attempt + 1) }
 }
