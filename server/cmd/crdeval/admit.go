@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 type admitCommand struct {
@@ -133,8 +135,8 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 		return err
 	}
 	reports = append(reports, a.register(ctx, slices.Concat(in.crds, rules, in.rules))...)
-	meter := newMeter(c.Progress, env.stderr, len(in.writes))
-	env.stdout = meter.above(env.stdout)
+	meter := terminal.NewMeter(c.Progress, env.stderr, len(in.writes))
+	env.stdout = meter.Above(env.stdout)
 	out := c.printer(ctx, env, a)
 	total := tally{skipped: map[string]int{}}
 	for _, j := range reports {
@@ -146,10 +148,10 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	}
 	err = a.run(ctx, in.writes, func(o *outcome) error {
 		total.object(o)
-		meter.step(total.objects.rejected, total.objects.errors)
+		meter.Step(total.objects.rejected, total.objects.errors)
 		return out.object(o)
 	})
-	meter.end()
+	meter.End()
 	if total.files = filter.Skipped(); err == nil {
 		err = out.close(&total)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/crdeval/crdeval/server/app"
 	"github.com/crdeval/crdeval/server/memory"
 	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // Exit codes. The help of each command describes them.
@@ -147,10 +148,10 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 			commandOf(program, err))
 		return exitError
 	}
-	if outputOf(command) == "text" && colored(out.Writer, os.Getenv) {
-		colors := &colorWriter{w: out.Writer}
+	if outputOf(command) == "text" && terminal.Colored(out.Writer, os.Getenv) {
+		colors := terminal.NewColorWriter(out.Writer)
 		out.Writer = colors
-		defer colors.flush()
+		defer colors.Flush()
 	}
 	if command.Selected().Name != "serve" { // serve sets its own pace
 		pacing, stop := context.WithCancel(ctx)
@@ -175,6 +176,9 @@ type countingWriter struct {
 	io.Writer
 	n int
 }
+
+// Unwrap returns the writer that the bytes go to.
+func (w *countingWriter) Unwrap() io.Writer { return w.Writer }
 
 // Write implements io.Writer.
 func (w *countingWriter) Write(text []byte) (int, error) {

@@ -12,6 +12,7 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 type migrateCommand struct {
@@ -84,7 +85,7 @@ type migration struct {
 	v     *converter // nil for writes in a cluster
 	kinds map[groupKind]storage
 	state *migrateState
-	meter *meter
+	meter *terminal.Meter
 	all   int // objects; 0 if unknown
 	// paths has the digests of the paths that --out has for the objects of files.
 	paths map[[16]byte]struct{}
@@ -93,7 +94,7 @@ type migration struct {
 // Run migrates the objects of files or of a cluster.
 func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, paths: map[[16]byte]struct{}{},
-		meter: newMeter(c.Progress, env.stderr, 0)}
+		meter: terminal.NewMeter(c.Progress, env.stderr, 0)}
 	crds, rules, err := reader{env: env, recursive: c.Recursive}.crdsAndRules(c.CRDs...)
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	} else {
 		err = m.migrateFiles(ctx, crds, rules)
 	}
-	m.meter.end()
+	m.meter.End()
 	if m.state == nil || err != nil && !m.state.Finished {
 		if m.state != nil && c.State != "" {
 			err = fmt.Errorf("%w; %s done: run the command again to continue", err, counted(m.state.count(), "object"))
@@ -288,7 +289,7 @@ func (m *migration) unknown(objects []*source) (all []*conversion) {
 
 // progress prints the progress.
 func (m *migration) progress() {
-	m.meter.update(func() string {
+	m.meter.Update(func() string {
 		done := m.state.count()
 		text := fmt.Sprintf("%s, %d errors", counted(done, "object"), len(m.state.Failed))
 		if m.all > 0 && m.all >= done {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 var updatePictures = flag.Bool("update-pictures", false, "draw docs/images again; review the changes before the commit")
@@ -74,7 +76,7 @@ func annotated(source, commands string) (lines []string) {
 		number := fmt.Sprint(i + 1)
 		lines = append(lines, fmt.Sprintf("%4s  %s", number, line))
 		for _, m := range at[number] {
-			lines = append(lines, "      "+inColor(red, m[1]+": ")+m[3], "        "+m[4])
+			lines = append(lines, "      "+inColor(terminal.Red, m[1]+": ")+m[3], "        "+m[4])
 		}
 	}
 	return lines
@@ -120,8 +122,8 @@ func alerts(t *testing.T, log string) (lines []string) {
 	}
 	for _, r := range of.Runs[0].Results {
 		at := r.Locations[0].Physical
-		lines = append(lines, inColor(red, "● ")+r.Message.Text,
-			inColor(cyan, "  "+r.Level+"  "+r.RuleID+"  ")+fmt.Sprintf("%s:%d", at.Artifact.URI, at.Region.StartLine), "")
+		lines = append(lines, inColor(terminal.Red, "● ")+r.Message.Text,
+			inColor(terminal.Cyan, "  "+r.Level+"  "+r.RuleID+"  ")+fmt.Sprintf("%s:%d", at.Artifact.URI, at.Region.StartLine), "")
 	}
 	return lines
 }
@@ -131,7 +133,7 @@ const columns = 120
 
 // drawing returns lines as an SVG image with text. Long lines are wrapped. Escape codes become colours.
 func drawing(lines []string) string {
-	colors := map[string]string{red: "#ff7b72", green: "#7ee787", yellow: "#e3b341", cyan: "#79c0ff", "1": "#ffffff"}
+	colors := map[string]string{terminal.Red: "#ff7b72", terminal.Green: "#7ee787", terminal.Yellow: "#e3b341", terminal.Cyan: "#79c0ff", "1": "#ffffff"}
 	escape := regexp.MustCompile("\x1b\\[(\\d+)m(.*?)\x1b\\[0m")
 	var rows []string
 	for _, line := range lines {

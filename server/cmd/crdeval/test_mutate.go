@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/mutation"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // mutateFlags are the flags of mutation testing.
@@ -45,18 +46,18 @@ func (f *mutateFlags) validate(c *testCommand) error {
 // mutate runs the mutants of the CRDs of all suites.
 func (r *testRun) mutate(ctx context.Context, env environment) error {
 	c := r.command
-	var progress *meter
+	var progress *terminal.Meter
 	report, err := mutation.Run(ctx, r.kept, c.CRDs, mutation.Options{
 		Engine: engine.Options{KubernetesMinor: c.KubernetesMinor}, Seed: c.MutateSeed, Limit: c.MutateLimit,
 		Time: c.MutateTime, Tries: c.MutateTries,
 		Progress: func(done, all int) {
 			if progress == nil {
-				progress = newMeter("auto", env.stderr, all)
+				progress = terminal.NewMeter("auto", env.stderr, all)
 			}
-			progress.update(func() string { return fmt.Sprintf("%d of %d mutants", done, all) })
+			progress.Update(func() string { return fmt.Sprintf("%d of %d mutants", done, all) })
 		}})
 	if progress != nil {
-		progress.end()
+		progress.End()
 	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted")

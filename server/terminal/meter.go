@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// meter prints the progress of a long run. On a terminal, it uses one line, which it removes at the end. Otherwise, it
+// Meter prints the progress of a long run. On a terminal, it uses one line, which it removes at the end. Otherwise, it
 // prints several lines.
-type meter struct {
+type Meter struct {
 	w         io.Writer // nil: prints nothing
 	all, done int
 	next      time.Time
@@ -20,39 +20,40 @@ type meter struct {
 // A run of less than progressDelay has no progress. Then progressInterval is the time between two updates.
 const progressDelay, progressInterval = 2 * time.Second, 500 * time.Millisecond
 
-func newMeter(mode string, w io.Writer, all int) *meter {
-	m := &meter{all: all, next: time.Now().Add(progressDelay)}
-	m.terminal = isTerminal(w) && os.Getenv("TERM") != "dumb"
+// NewMeter returns the meter of a run with a number of objects. The mode is always, auto (only on a terminal) or never.
+func NewMeter(mode string, w io.Writer, all int) *Meter {
+	m := &Meter{all: all, next: time.Now().Add(progressDelay)}
+	m.terminal = IsTerminal(w) && os.Getenv("TERM") != "dumb"
 	if mode == "always" || mode == "auto" && m.terminal {
 		m.w = w
 	}
 	return m
 }
 
-// above returns a writer that removes the line of progress before it writes. Both can be written to the same terminal.
-func (m *meter) above(w io.Writer) io.Writer { return aboveMeter{m, w} }
+// Above returns a writer that removes the line of progress before it writes. Both can be written to the same terminal.
+func (m *Meter) Above(w io.Writer) io.Writer { return aboveMeter{m, w} }
 
 type aboveMeter struct {
-	*meter
+	*Meter
 	w io.Writer
 }
 
 // Write implements io.Writer.
 func (a aboveMeter) Write(text []byte) (int, error) {
-	a.end()
+	a.End()
 	return a.w.Write(text)
 }
 
-// step counts an object.
-func (m *meter) step(rejected, errors int) {
+// Step counts an object.
+func (m *Meter) Step(rejected, errors int) {
 	m.done++
-	m.update(func() string {
+	m.Update(func() string {
 		return fmt.Sprintf("%d of %d objects, %d rejected, %d errors", m.done, m.all, rejected, errors)
 	})
 }
 
-// update replaces the line, unless that was done a short time ago.
-func (m *meter) update(line func() string) {
+// Update replaces the line, unless that was done a short time ago.
+func (m *Meter) Update(line func() string) {
 	if m.w == nil || time.Now().Before(m.next) {
 		return
 	}
@@ -65,8 +66,8 @@ func (m *meter) update(line func() string) {
 	fmt.Fprintf(m.w, "\r%s\033[K", line())
 }
 
-// end removes the line.
-func (m *meter) end() {
+// End removes the line.
+func (m *Meter) End() {
 	if m.printed {
 		m.printed = false
 		fmt.Fprint(m.w, "\r\033[K")

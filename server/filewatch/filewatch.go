@@ -1,0 +1,124 @@
+// Package filewatch waits for changes of the files that a run of a command reads.
+package filewatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/repository"
+)
+
+// Wait returns after quietTime without a change, but at most maxWait after the first change.
+const quietTime, maxWait = 100 * time.Millisecond, time.Second
+
+// Files are the files that a run reads. Their directories are watched, because editors replace files, and
+// because new files appear there.
+type Files struct {
+	watcher *fsnotify.Watcher
+
+	mu          sync.Mutex
+	names       map[string]bool // of files
+	directories map[string]bool // that are watched
+	failure     error
+}
+
+// New returns a Files without files. Close ends the watch.
+func New() (*Files, error) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, err
+	}
+	return &Files{watcher: watcher, names: map[string]bool{}, directories: map[string]bool{}}, nil
+}
+
+// Close stops watching.
+func (f *Files) Close() { _ = f.watcher.Close() }
+
+// Add watches a file or a directory. If it does not exist, its nearest existing parent is watched.
+func (f *Files) Add(name string) {
+	path, err := filepath.Abs(name)
+	if err != nil || name == "-" || repository.IsURL(name) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		f.names[path] = true
+		path = filepath.Dir(path)
+	}
+	for ; !f.directories[path]; path = filepath.Dir(path) {
+		err := f.watcher.Add(path)
+		if err == nil {
+			f.directories[path] = true
+			return
+		}
+		if parent := filepath.Dir(path); !errors.Is(err, os.ErrNotExist) || parent == path {
+			f.failure = fmt.Errorf("%s: %w", path, err)
+			return
+		}
+		f.names[path] = true
+	}
+}
+
+// Failure returns why a directory cannot be watched, or nil.
+func (f *Files) Failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failure
+}
+
+// concerns reports whether an event can change the result of a run.
+func (f *Files) concerns(e fsnotify.Event) bool {
+	if !e.Has(fsnotify.Create | fsnotify.Write | fsnotify.Remove | fsnotify.Rename) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.directories[e.Name] && e.Has(fsnotify.Remove|fsnotify.Rename) {
+		delete(f.directories, e.Name) // it may be created again
+		return true
+	}
+	if f.names[e.Name] || manifests.IsFileName(filepath.Base(e.Name)) {
+		return true
+	}
+	info, err := os.Stat(e.Name)
+	return err == nil && info.IsDir() && filepath.Base(e.Name)[0] != '.'
+}
+
+// Wait waits for a change, and then until there are no more changes for a while. It returns nil when the context ends.
+func (f *Files) Wait(ctx context.Context) error {
+	var quiet <-chan time.Time
+	var latest time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-quiet:
+			return nil
+		case err, open := <-f.watcher.Errors:
+			if open && errors.Is(err, fsnotify.ErrEventOverflow) {
+				return nil // events were lost
+			}
+			if open {
+				return err
+			}
+		case e := <-f.watcher.Events:
+			if !f.concerns(e) {
+				continue
+			}
+			if quiet == nil {
+				latest = time.Now().Add(maxWait)
+			}
+			quiet = time.After(min(quietTime, time.Until(latest)))
+		}
+	}
+}
