@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/samplefiles"
 )
 
 type generateCommand struct {
@@ -94,21 +92,9 @@ func (c *generateCommand) generate(ctx context.Context, env environment, d *engi
 		}
 		return false, nil
 	}
+	out := &samplefiles.Writer{Out: env.stdout, Directory: c.OutputDir}
 	if c.Output == "suite" {
-		return true, c.writeSuite(env, d, samples)
+		return true, out.Suite(d.Name(), samples, c.CRDs, c.Seed)
 	}
-	return true, c.writeObjects(env, samples)
-}
-
-// write writes a file of the output directory, or prints its content to stdout.
-func (c *generateCommand) write(w io.Writer, name string, content []byte) error {
-	if c.OutputDir == "" {
-		_, err := w.Write(content)
-		return err
-	}
-	path := filepath.Join(c.OutputDir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(path, content, 0o666)
+	return true, out.Objects(samples)
 }
