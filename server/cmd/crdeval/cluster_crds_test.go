@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/server/cluster"
+	"github.com/crdeval/crdeval/server/download"
 )
 
 // crdCluster is an API server with CRDs.
@@ -32,7 +35,7 @@ func (c *crdCluster) failWith(fail func(w http.ResponseWriter, r *http.Request) 
 }
 
 func (c *crdCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet || r.URL.Path != crdPath || r.Header.Get("Authorization") != "Bearer secret" {
+	if r.Method != http.MethodGet || r.URL.Path != cluster.CRDPath || r.Header.Get("Authorization") != "Bearer secret" {
 		c.t.Errorf("%s %s %s", r.Method, r.URL, r.Header)
 	}
 	if fail := c.fail.Load(); fail != nil && (*fail)(w, r) {
@@ -99,9 +102,10 @@ users: [{name: u, user: {token: secret}}]}`, server.URL, base64.StdEncoding.Enco
 	kubeconfig := file(t, config)
 	t.Setenv("KUBECONFIG", kubeconfig)
 	t.Setenv("HOME", t.TempDir())
-	before, pageSize, timeout := downloads, crdPageSize, clusterTimeout
-	defer func() { downloads, crdPageSize, clusterTimeout = before, pageSize, timeout }()
-	downloads.folder, crdPageSize = t.TempDir(), 2
+	timeout, before := downloads.ClusterTimeout, downloads
+	defer func() { downloads = before }()
+	downloads = download.New("test")
+	downloads.Folder, downloads.PageSize = t.TempDir(), 2
 
 	object := "apiVersion: example.com/v1\nkind: Kite\nmetadata: {name: a}\n"
 	admit := func(crds string, code int, want, requests string) {
@@ -140,9 +144,9 @@ users: [{name: u, user: {token: secret}}]}`, server.URL, base64.StdEncoding.Enco
 	admit("kube://", exitError, "crdeval: kube://: the CRDs of "+server.URL+" cannot be read: u cannot list resource: "+
 		"the user needs the verb list for customresourcedefinitions\n", "[]")
 	c.failWith(func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true })
-	clusterTimeout = 50 * time.Millisecond
+	downloads.ClusterTimeout = 50 * time.Millisecond
 	admit("kube://", exitError, "cannot be read: no complete response within 50ms\n", "[]")
-	clusterTimeout = timeout
+	downloads.ClusterTimeout = timeout
 	c.failWith(func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("{")); return true })
 	admit("kube://", exitError, "cannot be read: the list of CRDs: unexpected end of JSON input\n", "[]")
 	admit("kube://closed", exitError, "connection refused", "[]")

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/lsp"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -110,7 +111,7 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 			if absolute, err := filepath.Abs(file); err == nil && !repository.IsURL(file) {
 				file = absolute
 			}
-			shown := withoutSecrets(file)
+			shown := download.WithoutSecrets(file)
 			names[shown] = file
 			settings.CRDs = append(settings.CRDs, shown)
 		}
@@ -169,7 +170,7 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 		for _, crds := range merged.CRDs {
 			if repository.IsURL(crds) { // opening a repository must not send requests
 				return *c, fmt.Errorf("%s: crds has the URL %s: set URLs with the flag --crds or in a file of --config", name,
-					withoutSecrets(crds))
+					download.WithoutSecrets(crds))
 			}
 		}
 	}

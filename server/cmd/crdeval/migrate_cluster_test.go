@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/server/cluster"
 )
 
 // fakeCluster is an API server with the CRD of convert-crd.yaml and its objects.
@@ -79,7 +81,7 @@ func (f *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch at := r.URL.Path; {
-	case strings.HasPrefix(at, crdPath):
+	case strings.HasPrefix(at, cluster.CRDPath):
 		f.serveCRD(w, r)
 	case at == "/apis/example.com/v1/lamps":
 		f.list(w, r)
@@ -328,7 +330,7 @@ func TestMigrateClusterInterrupted(t *testing.T) {
 			if r.Method != http.MethodPut { // client-go sends it again
 				return false
 			}
-			if !strings.HasPrefix(r.URL.Path, crdPath) {
+			if !strings.HasPrefix(r.URL.Path, cluster.CRDPath) {
 				f.serveObject(httptest.NewRecorder(), r, strings.Replace(strings.TrimPrefix(r.URL.Path, "/apis/example.com/v1/namespaces/"), "/lamps/", "/", 1))
 			}
 			panic(http.ErrAbortHandler)

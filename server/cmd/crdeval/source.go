@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/manifests"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -139,6 +140,9 @@ func (s *source) errorAt(line int) string {
 	return s.where()
 }
 
+// downloads reads CRDs from URLs and clusters.
+var downloads = download.New(userAgent())
+
 // reader reads the files of a command.
 type reader struct {
 	env       environment
@@ -201,7 +205,7 @@ func (r reader) read(f fileContent) fileContent {
 		return f
 	}
 	content, err := r.content(f.name)
-	f.name = withoutSecrets(f.name)
+	f.name = download.WithoutSecrets(f.name)
 	if err != nil {
 		f.err = err
 		return f
@@ -221,7 +225,7 @@ func (r reader) read(f fileContent) fileContent {
 func (r reader) content(name string) ([]byte, error) {
 	switch isURL := repository.IsURL(name); {
 	case isURL && r.urls:
-		return downloads.read(name, r.env.interrupted)
+		return downloads.Read(name, r.env.interrupted)
 	case isURL:
 		return nil, errors.New("only CRDs can be read from a URL or a cluster: save the objects in a file")
 	case strings.HasPrefix(name, "http://"):
@@ -305,7 +309,7 @@ func (r reader) crdsAndRules(names ...string) (crds, rules []*source, _ error) {
 }
 
 func errNoCRDIn(name string) error {
-	return fmt.Errorf("%s has no CustomResourceDefinition", withoutSecrets(name))
+	return fmt.Errorf("%s has no CustomResourceDefinition", download.WithoutSecrets(name))
 }
 
 // sourcesOf returns the manifests of the documents of a file.

@@ -40,3 +40,6 @@ func (versionCommand) Run(env environment) error {
 	_, err := fmt.Fprintln(env.stdout, versionOfProgram())
 	return err
 }
+
+// userAgent identifies the program to API servers.
+func userAgent() string { return "crdeval/" + version }

@@ -1,4 +1,5 @@
-package main
+// Package download reads CRDs from https:// URLs (download.go) and from clusters (cluster.go). It caches them by content.
+package download
 
 import (
 	"cmp"
@@ -19,15 +20,15 @@ import (
 	"github.com/crdeval/crdeval/server/repository"
 )
 
-// Limits of a downloaded file of CRDs, in bytes, and of the time for it.
+// Limits of a file, in bytes, and of the time for it.
 const (
-	maxDownloadBytes = 64 << 20
-	downloadTimeout  = 30 * time.Second
+	maxBytes = 64 << 20
+	timeout  = 30 * time.Second
 )
 
-// withoutSecrets returns a URL without its user, password and query, which can have a token. It returns other names as
+// WithoutSecrets returns a URL without its user, password and query, which can have a token. It returns other names as
 // they are.
-func withoutSecrets(name string) string {
+func WithoutSecrets(name string) string {
 	if !strings.HasPrefix(name, "https://") {
 		return name
 	}
@@ -39,34 +40,49 @@ func withoutSecrets(name string) string {
 	return u.String()
 }
 
-// downloader reads files of CRDs by HTTPS. It keeps them in a folder: their content by its SHA-256, and for each URL
-// the last response, for a conditional request. A URL with the fragment sha256=HEX is pinned: its cached content needs
-// no request.
-type downloader struct {
-	client *http.Client
-	folder string // "" for crdeval/crds below the cache directory of the user
+// Reader reads files of CRDs by HTTPS, and the CRDs of clusters. Its cache is a folder with two kinds of files:
+//   - content, with its SHA-256 as the name.
+//   - the last response for each URL: its ETag for the next conditional request, and the SHA-256 of its content.
+//
+// The fragment #sha256=HEX of a URL is the SHA-256 of its content. If the cache has that content, Reader sends no request.
+type Reader struct {
+	Client *http.Client
+	Folder string // "" for crdeval/crds below the cache directory of the user
+
+	userAgent      string        // for clusters
+	ClusterTimeout time.Duration // for all requests for the CRDs of a cluster
+	PageSize       int           // CRDs in a page of a cluster's list
 }
 
-var downloads = downloader{client: &http.Client{
-	Timeout:   downloadTimeout,
-	Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
-	CheckRedirect: func(to *http.Request, via []*http.Request) error {
-		to.Header.Del("Referer") // the query of the URL can have a token
-		if to.URL.Scheme != "https" {
-			return fmt.Errorf("a redirect leads to %s, which is not https", to.URL.Redacted())
-		}
-		if len(via) >= 10 {
-			return errors.New("too many redirects")
-		}
-		return nil
-	},
-}}
+// New returns a Reader that identifies itself to clusters as userAgent.
+func New(userAgent string) *Reader {
+	return &Reader{
+		Client: &http.Client{
+			Timeout:       timeout,
+			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+			CheckRedirect: checkRedirect,
+		},
+		userAgent: userAgent, ClusterTimeout: time.Minute, PageSize: 50, // a CRD can have a megabyte
+	}
+}
+
+// checkRedirect returns an error for a redirect that is not followed.
+func checkRedirect(to *http.Request, via []*http.Request) error {
+	to.Header.Del("Referer") // the query of the URL can have a token
+	if to.URL.Scheme != "https" {
+		return fmt.Errorf("a redirect leads to %s, which is not https", to.URL.Redacted())
+	}
+	if len(via) >= 10 {
+		return errors.New("too many redirects")
+	}
+	return nil
+}
 
 // downloaded is the last response of a URL.
 type downloaded struct{ ETag, SHA256 string }
 
-// read returns the content of a URL, or the CRDs of a cluster.
-func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, error) {
+// Read returns the content of a URL, or the CRDs of a cluster.
+func (r *Reader) Read(name string, interrupted <-chan struct{}) ([]byte, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -76,12 +92,12 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 		case <-ctx.Done():
 		}
 	}()
-	folder, err := d.cache()
+	folder, err := r.cache()
 	if err != nil {
 		return nil, err
 	}
 	if of, found := strings.CutPrefix(name, repository.Cluster); found {
-		return d.readCluster(ctx, folder, of)
+		return r.readCluster(ctx, folder, of)
 	}
 	address, fragment, _ := strings.Cut(name, "#")
 	pin, pinned := strings.CutPrefix(fragment, "sha256=")
@@ -89,11 +105,11 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 		return nil, fmt.Errorf("the fragment #%s is not sha256= with %d hexadecimal digits", fragment, 2*sha256.Size)
 	}
 	pin = strings.ToLower(pin)
-	if content := d.content(folder, pin); content != nil {
+	if content := r.content(folder, pin); content != nil {
 		return content, nil
 	}
-	content, err := d.cached(folder, address, func(etag string) ([]byte, string, error) {
-		return d.get(ctx, address, etag)
+	content, err := r.cached(folder, address, func(etag string) ([]byte, string, error) {
+		return r.get(ctx, address, etag)
 	})
 	if sum := hash(content); err == nil && pinned && sum != pin {
 		return nil, fmt.Errorf("the content has the SHA-256 %s, not that of the URL", sum)
@@ -102,13 +118,13 @@ func (d *downloader) read(name string, interrupted <-chan struct{}) ([]byte, err
 }
 
 // cached returns the content for an address. get returns nil instead of the content if it still has the etag.
-func (d *downloader) cached(folder, address string, get func(etag string) ([]byte, string, error)) ([]byte, error) {
+func (r *Reader) cached(folder, address string, get func(etag string) ([]byte, string, error)) ([]byte, error) {
 	entry := filepath.Join(folder, "url-"+hash([]byte(address)))
 	var last downloaded
 	if text, err := os.ReadFile(entry); err == nil {
 		_ = json.Unmarshal(text, &last) // a damaged entry is replaced
 	}
-	cached := d.content(folder, last.SHA256)
+	cached := r.content(folder, last.SHA256)
 	if cached == nil {
 		last.ETag = ""
 	}
@@ -128,8 +144,8 @@ func (d *downloader) cached(folder, address string, get func(etag string) ([]byt
 }
 
 // cache returns the folder of the cache.
-func (d *downloader) cache() (string, error) {
-	folder := d.folder
+func (r *Reader) cache() (string, error) {
+	folder := r.Folder
 	if folder == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {
@@ -141,7 +157,7 @@ func (d *downloader) cache() (string, error) {
 }
 
 // content returns the cached content that has a SHA-256, or nil if it is missing or damaged.
-func (d *downloader) content(folder, sum string) []byte {
+func (r *Reader) content(folder, sum string) []byte {
 	if len(sum) != 2*sha256.Size {
 		return nil
 	}
@@ -153,7 +169,7 @@ func (d *downloader) content(folder, sum string) []byte {
 }
 
 // get sends a request. The content is nil if the etag has not changed.
-func (d *downloader) get(ctx context.Context, address, etag string) (content []byte, newETag string, err error) {
+func (r *Reader) get(ctx context.Context, address, etag string) (content []byte, newETag string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, "", withoutURL(err)
@@ -161,7 +177,7 @@ func (d *downloader) get(ctx context.Context, address, etag string) (content []b
 	if etag != "" {
 		request.Header.Set("If-None-Match", etag)
 	}
-	answer, err := d.client.Do(request)
+	answer, err := r.Client.Do(request)
 	if err != nil {
 		return nil, "", withoutURL(err)
 	}
@@ -172,9 +188,9 @@ func (d *downloader) get(ctx context.Context, address, etag string) (content []b
 	case answer.StatusCode != http.StatusOK:
 		return nil, "", fmt.Errorf("the server answered %s", answer.Status)
 	}
-	content, err = io.ReadAll(io.LimitReader(answer.Body, maxDownloadBytes+1))
-	if err == nil && len(content) > maxDownloadBytes {
-		err = fmt.Errorf("the file is larger than %d MiB", maxDownloadBytes>>20)
+	content, err = io.ReadAll(io.LimitReader(answer.Body, maxBytes+1))
+	if err == nil && len(content) > maxBytes {
+		err = fmt.Errorf("the file is larger than %d MiB", maxBytes>>20)
 	}
 	if err == nil && len(content) == 0 {
 		err = errors.New("the file is empty")
