@@ -110,8 +110,9 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	files := reader{env: env, recursive: c.Recursive, filter: filter}
-	crds, rules, err := files.crdsAndRules(c.CRDs...)
+	files := env.files(c.Recursive)
+	files.Filter = filter
+	crds, rules, err := files.CRDsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -29,17 +30,17 @@ type admission struct {
 type groupKind struct{ group, kind string }
 
 // register registers CRDs of the run, and sets conversion rules.
-func (a *admission) register(ctx context.Context, list []*source) (reports []*crdReport) {
+func (a *admission) register(ctx context.Context, list []*input.Source) (reports []*crdReport) {
 	for _, s := range list {
 		if s.Conversion {
 			reports = append(reports, a.setConversion(ctx, s))
 			continue
 		}
-		j := a.registerCRD(ctx, s, s.established())
+		j := a.registerCRD(ctx, s, s.Established())
 		reports = append(reports, j)
 		a.given = append(a.given, j)
 		// If several CRDs define a kind, the first is used.
-		if of := (groupKind{s.crd.group, s.crd.kind}); j.Accepted && a.accepted[of] == "" {
+		if of := (groupKind{s.CRDFields.Group, s.CRDFields.Kind}); j.Accepted && a.accepted[of] == "" {
 			a.accepted[of] = j.Name
 		}
 	}
@@ -80,7 +81,7 @@ func (a *admission) run(ctx context.Context, writes []*write, report func(*outco
 		err      error
 	}
 	batches := slices.Collect(slices.Chunk(writes, maxBatch))
-	for of := range inOrder(batches, func(batch []*write) (of evaluated) {
+	for of := range input.InOrder(batches, func(batch []*write) (of evaluated) {
 		of.outcomes, of.err = a.evaluate(ctx, batch)
 		return of
 	}) {
@@ -202,7 +203,7 @@ func (a *admission) admit(
 // item returns the request for a write.
 func (a *admission) item(w *write) *crdevalv1.EvaluationItem {
 	item := &crdevalv1.EvaluationItem{
-		Crd: a.accepted[groupKind{groupOf(w.apiVersion), w.kind}], Patch: w.patch,
+		Crd: a.accepted[groupKind{input.GroupOf(w.apiVersion), w.kind}], Patch: w.patch,
 		Subresource: a.command.Subresource, Namespace: a.command.key(&w.Identity).namespace,
 	}
 	if w.old != nil {
@@ -246,16 +247,16 @@ func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err err
 	for _, j := range given {
 		s := j.source
 		switch {
-		case !strings.EqualFold(s.crd.group, groupOf(apiVersion)):
-		case s.crd.kind == kind && j.Error != "":
-			return false, fmt.Errorf("its CRD in %s could not be checked", s.where())
-		case s.crd.kind == kind && !j.Accepted:
-			return false, fmt.Errorf("its CRD in %s was rejected", s.where())
-		case strings.EqualFold(s.crd.kind, kind):
+		case !strings.EqualFold(s.CRDFields.Group, input.GroupOf(apiVersion)):
+		case s.CRDFields.Kind == kind && j.Error != "":
+			return false, fmt.Errorf("its CRD in %s could not be checked", s.Where())
+		case s.CRDFields.Kind == kind && !j.Accepted:
+			return false, fmt.Errorf("its CRD in %s was rejected", s.Where())
+		case strings.EqualFold(s.CRDFields.Kind, kind):
 			return false, fmt.Errorf("no CRD for %s (%s): did you mean %s (%s)?",
-				kind, apiVersion, s.crd.kind, s.crd.group)
-		case !slices.Contains(kinds, s.crd.kind):
-			kinds = append(kinds, s.crd.kind)
+				kind, apiVersion, s.CRDFields.Kind, s.CRDFields.Group)
+		case !slices.Contains(kinds, s.CRDFields.Kind):
+			kinds = append(kinds, s.CRDFields.Kind)
 		}
 	}
 	if len(kinds) > 0 {

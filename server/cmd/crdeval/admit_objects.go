@@ -17,6 +17,7 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // objectsPrinter prints the admitted objects at the end of the run, as YAML or as tables. It prints everything else on
@@ -60,7 +61,7 @@ func (p *objectsPrinter) close(t *tally) (err error) {
 		}
 		text, err := yaml.JSONToYAML(object.GetJson())
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.write.where(), err)
+			return fmt.Errorf("%s: %w", o.write.Where(), err)
 		}
 		if i > 0 {
 			text = append([]byte("---\n"), text...)
@@ -97,7 +98,7 @@ func (p *objectsPrinter) tables(ctx context.Context, a *admission) error {
 		if err != nil {
 			return err
 		}
-		text, err := engine.TableText(ctx, table, of.kind+"."+groupOf(of.apiVersion), options)
+		text, err := engine.TableText(ctx, table, of.kind+"."+input.GroupOf(of.apiVersion), options)
 		if err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, 
 	}
 	for len(objects) > 0 {
 		request := &crdevalv1.TableRequest{
-			Catalog: a.catalog, Version: versionOf(of.apiVersion), Now: timestamppb.New(now),
+			Catalog: a.catalog, Version: input.VersionOf(of.apiVersion), Now: timestamppb.New(now),
 			RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
 		}
 		for _, crd := range a.inline {
@@ -136,7 +137,7 @@ func (a *admission) table(ctx context.Context, of typeMeta, objects []*outcome, 
 			}
 			if _ = json.Unmarshal(text, &stored); stored.Metadata.CreationTimestamp == "" { // these have an age, too
 				if text, err = jsonpatch.MergePatch(text, creation); err != nil {
-					return nil, fmt.Errorf("%s: %w", objects[0].write.where(), err)
+					return nil, fmt.Errorf("%s: %w", objects[0].write.Where(), err)
 				}
 			}
 			// A table has cells besides the metadata of the objects.
@@ -178,18 +179,18 @@ func (a *admission) selected(
 			}
 			texts = append(texts, o.object())
 		}
-		subject := crdeval.Subject{Version: versionOf(first.apiVersion)}
+		subject := crdeval.Subject{Version: input.VersionOf(first.apiVersion)}
 		results, err := client.SelectFields(ctx, subject, selector, texts...)
 		var rejected *crdeval.Rejected
 		switch {
 		case errors.As(err, &rejected):
-			return nil, fmt.Errorf("%s: --field-selector: %w", first.where(), err)
+			return nil, fmt.Errorf("%s: --field-selector: %w", first.Where(), err)
 		case err != nil:
 			return nil, a.service.fail("field selector", err)
 		}
 		for i, r := range results {
 			if r.Err != nil {
-				return nil, fmt.Errorf("%s: %w", objects[i].write.where(), callError("", "", r.Err))
+				return nil, fmt.Errorf("%s: %w", objects[i].write.Where(), callError("", "", r.Err))
 			}
 			if r.Matches {
 				selected = append(selected, objects[i])

@@ -9,21 +9,22 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
 // inputs are the documents of the files of a run, in their order.
 type inputs struct {
-	crds   []*source
-	rules  []*source // conversion rules of the CRDs
+	crds   []*input.Source
+	rules  []*input.Source // conversion rules of the CRDs
 	writes []*write
 }
 
 // write is a create, update or patch request for an object.
 type write struct {
-	*source
-	apiVersion, kind string  // of the object; the source may be a Scale
-	old              *source // the existing object of an update; the source itself for a patch
+	*input.Source
+	apiVersion, kind string        // of the object; the source may be a Scale
+	old              *input.Source // the existing object of an update; the source itself for a patch
 	patch            *crdevalv1.ObjectPatch
 	skip             string // why it is skipped
 }
@@ -32,28 +33,28 @@ type write struct {
 type key struct{ group, kind, namespace, name string }
 
 func (c *admitCommand) key(id *engine.Identity) key {
-	return key{groupOf(id.APIVersion), id.Kind, cmp.Or(id.Namespace, c.Namespace), id.Name}
+	return key{input.GroupOf(id.APIVersion), id.Kind, cmp.Or(id.Namespace, c.Namespace), id.Name}
 }
 
 // inputs reads the files.
-func (c *admitCommand) inputs(files reader) (*inputs, error) {
+func (c *admitCommand) inputs(files input.Reader) (*inputs, error) {
 	existing, err := c.existing(files)
 	if err != nil {
 		return nil, err
 	}
-	patch, err := c.patch(files.env)
+	patch, err := c.patch(files)
 	if err != nil {
 		return nil, err
 	}
 	in := &inputs{}
-	list, err := files.manifests(c.Files...)
+	list, err := files.Manifests(c.Files...)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range list {
 		switch {
 		case c.skipReason(s) != "":
-			in.writes = append(in.writes, &write{source: s, apiVersion: s.APIVersion, kind: s.Kind, skip: c.skipReason(s)})
+			in.writes = append(in.writes, &write{Source: s, apiVersion: s.APIVersion, kind: s.Kind, skip: c.skipReason(s)})
 			continue
 		case s.Conversion:
 			in.rules = append(in.rules, s)
@@ -72,8 +73,8 @@ func (c *admitCommand) inputs(files reader) (*inputs, error) {
 }
 
 // write returns the request for a document.
-func (c *admitCommand) write(s *source, existing map[key][]*source, patch *crdevalv1.ObjectPatch) (*write, error) {
-	w := &write{source: s, apiVersion: s.APIVersion, kind: s.Kind, patch: patch}
+func (c *admitCommand) write(s *input.Source, existing map[key][]*input.Source, patch *crdevalv1.ObjectPatch) (*write, error) {
+	w := &write{Source: s, apiVersion: s.APIVersion, kind: s.Kind, patch: patch}
 	if patch != nil {
 		w.old = s
 		return w, nil
@@ -82,13 +83,13 @@ func (c *admitCommand) write(s *source, existing map[key][]*source, patch *crdev
 	if len(old) > 1 && c.Subresource != "scale" {
 		if old = sameFile(old, s); len(old) != 1 {
 			return nil, fmt.Errorf("%s: duplicate object: %s is in several files of --old, but not in exactly one whose path ends with %s",
-				s.where(), s.title(), s.File)
+				s.Where(), s.Title(), s.File)
 		}
 	}
 	switch {
 	case len(old) > 1:
 		return nil, fmt.Errorf("%s: the Scale of %s may belong to %s or to %s: use separate runs with --old",
-			s.where(), s.Name, old[0].where(), old[1].where())
+			s.Where(), s.Name, old[0].Where(), old[1].Where())
 	case len(old) == 1:
 		w.old, w.apiVersion, w.kind = old[0], old[0].APIVersion, old[0].Kind
 		if c.Subresource != "scale" {
@@ -99,7 +100,7 @@ func (c *admitCommand) write(s *source, existing map[key][]*source, patch *crdev
 }
 
 // sameFile returns the sources in files whose path ends with the path of the file of s.
-func sameFile(list []*source, s *source) (same []*source) {
+func sameFile(list []*input.Source, s *input.Source) (same []*input.Source) {
 	suffix := "/" + filepath.ToSlash(filepath.Clean(s.File))
 	for _, old := range list {
 		if strings.HasSuffix(filepath.ToSlash(filepath.Clean(old.File)), suffix) {
@@ -119,9 +120,9 @@ func (c *admitCommand) lookupKey(id *engine.Identity) key {
 }
 
 // existing reads the objects of --old. It ignores documents without a name.
-func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
-	all := map[key][]*source{}
-	list, err := files.manifests(c.Old...)
+func (c *admitCommand) existing(files input.Reader) (map[key][]*input.Source, error) {
+	all := map[key][]*input.Source{}
+	list, err := files.Manifests(c.Old...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,14 +135,14 @@ func (c *admitCommand) existing(files reader) (map[key][]*source, error) {
 }
 
 // patch returns the patch of --patch or --patch-file, or nil.
-func (c *admitCommand) patch(env environment) (_ *crdevalv1.ObjectPatch, err error) {
+func (c *admitCommand) patch(files input.Reader) (_ *crdevalv1.ObjectPatch, err error) {
 	if !c.patching() {
 		return nil, nil
 	}
 	var text []byte
 	if c.Patch != nil {
 		text = []byte(*c.Patch)
-	} else if text, err = readFile(c.PatchFile, env); err != nil {
+	} else if text, err = files.ReadFile(c.PatchFile); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.PatchFile, err)
 	}
 	kind := crdevalv1.PatchType_value["PATCH_TYPE_"+strings.ToUpper(c.Type)]

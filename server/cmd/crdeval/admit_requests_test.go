@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // TestScaleOf: a Scale belongs to the existing object of its namespace and name. Two such objects are an error.
@@ -31,7 +33,7 @@ func TestScaleOf(t *testing.T) {
 			if err := os.WriteFile(scale, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			in, err := (&admitCommand{Files: []string{scale}, Old: []string{old}, Namespace: "default", Subresource: "scale"}).inputs(reader{})
+			in, err := (&admitCommand{Files: []string{scale}, Old: []string{old}, Namespace: "default", Subresource: "scale"}).inputs(input.Reader{})
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Fatalf("%v, want %s", err, c.err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // jsonPrinter prints a line for each CRD and object.
@@ -20,9 +21,9 @@ func (p jsonPrinter) object(o *outcome) error { return json.NewEncoder(p.w).Enco
 func (p jsonPrinter) close(t *tally) error {
 	for _, s := range t.files {
 		line := struct {
-			location
+			input.Location
 			Skipped string `json:"skipped"`
-		}{location{File: s.Name}, s.Reason}
+		}{input.Location{File: s.Name}, s.Reason}
 		if err := json.NewEncoder(p.w).Encode(line); err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 	if v.GetDeletes() {
 		text += "; removing the last finalizer deletes the object"
 	}
-	fmt.Fprintf(b, "%s: %s: %s\n", o.write.where(), o.title(), text)
+	fmt.Fprintf(b, "%s: %s: %s\n", o.write.Where(), o.title(), text)
 	line := func(at *crdevalv1.Position, text string, hint *crdevalv1.Hint) {
 		fmt.Fprintf(b, "  %s: %s\n", o.positionText(at), text)
 		if hint != nil {

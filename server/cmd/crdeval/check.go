@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -67,14 +68,15 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	files := reader{env: env, recursive: c.Recursive, filter: filter, urls: true}
-	old, err := files.crds(c.Old...)
+	files := env.files(c.Recursive)
+	files.Filter, files.URLs = filter, true
+	old, err := files.CRDs(c.Old...)
 	if err != nil {
 		return err
 	}
 	for _, crd := range old {
 		if j := service.registerCRD(ctx, crd, true); j.Error != "" {
-			return fmt.Errorf("%s: %s", crd.errorAt(j.Line), j.Error)
+			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
 		}
 	}
 	total := tally{skipped: map[string]int{}}
@@ -84,8 +86,8 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 		total.crd(j)
 		return out.crd(j)
 	}
-	var rules []*source // after all CRDs
-	for s, err := range files.each(c.Files...) {
+	var rules []*input.Source // after all CRDs
+	for s, err := range files.Each(c.Files...) {
 		j := newReport(s)
 		switch {
 		case err != nil:
@@ -139,24 +141,24 @@ func (p *checkPrinter) close(t *tally) error {
 	return err
 }
 
-func (c *checkCommand) document(ctx context.Context, service *service, s *source,
+func (c *checkCommand) document(ctx context.Context, service *service, s *input.Source,
 	accepted map[string]string) *crdReport {
 	j, name := newReport(s), s.Name
 	switch other := s.Err == nil && s.Kind != manifests.CRDKind; {
 	case c.skipReason(s) != "":
 		j.Skipped = c.skipReason(s)
-	case other && groupOf(s.APIVersion) == crdGroup && s.Kind != "":
+	case other && input.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
 		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, manifests.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
-		j.Skipped = s.notACRD()
+		j.Skipped = notACRD(s)
 	case other && s.Kind != "":
-		j.Error = s.notACRD() + ": remove it, or use --skip-other-kinds"
+		j.Error = notACRD(s) + ": remove it, or use --skip-other-kinds"
 	case accepted[name] != "" && service.local == nil:
 		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
 			accepted[name], name)
 	default:
 		if j = service.registerCRD(ctx, s, false); j.Accepted {
-			accepted[name] = s.where()
+			accepted[name] = s.Where()
 		}
 		return j
 	}
@@ -170,7 +172,7 @@ func (c *checkCommand) document(ctx context.Context, service *service, s *source
 const crdGroup = "apiextensions.k8s.io"
 
 // notACRD describes the kind of a document.
-func (s *source) notACRD() string {
+func notACRD(s *input.Source) string {
 	if s.Kind == "" {
 		return "the document has no kind"
 	}

@@ -7,16 +7,17 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
 // setConversion sets the conversion rules of a document, if the service runs in this process. For a remote service, it
 // only checks them. Later requests contain them inline.
-func (s *service) setConversion(ctx context.Context, rules *source) *crdReport {
+func (s *service) setConversion(ctx context.Context, rules *input.Source) *crdReport {
 	j := newReport(rules)
 	j.Name = rules.CRD
 	if other := s.converted[j.Name]; other != nil {
-		j.Error, j.Line = fmt.Sprintf("%s has conversion rules for the same CRD: remove one of the documents", other.where()), rules.Line()
+		j.Error, j.Line = fmt.Sprintf("%s has conversion rules for the same CRD: remove one of the documents", other.Where()), rules.Line()
 		return j
 	}
 	s.converted[j.Name] = rules
@@ -28,13 +29,13 @@ func (s *service) setConversion(ctx context.Context, rules *source) *crdReport {
 		return j
 	}
 	j.Accepted, j.Conversion.message = answer.GetAccepted(), answer.GetReport()
-	rules.locateAll(j.Conversion.message.GetViolations())
+	locateAll(rules, j.Conversion.message.GetViolations())
 	return j
 }
 
 // sendConversion sends conversion rules to the service. For an inline CRD, a remote service only checks whether the
 // rules fit.
-func (s *service) sendConversion(ctx context.Context, rules *source) (*crdevalv1.SetConversionResponse, error) {
+func (s *service) sendConversion(ctx context.Context, rules *input.Source) (*crdevalv1.SetConversionResponse, error) {
 	request := &crdevalv1.SetConversionRequest{
 		Catalog: s.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: s.local == nil,
 	}

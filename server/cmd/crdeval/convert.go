@@ -13,6 +13,7 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -49,7 +50,7 @@ func (c *convertCommand) Validate() error {
 	case c.To == "":
 		return errors.New("missing flag: --to=VERSION")
 	case strings.Contains(c.To, "/"):
-		return fmt.Errorf("--to is %q: use the version without its group: %s", c.To, versionOf(c.To))
+		return fmt.Errorf("--to is %q: use the version without its group: %s", c.To, input.VersionOf(c.To))
 	case slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output):
 		return fmt.Errorf("-o %s needs --check", c.Output)
 	case isStdinTwice(c.Files, c.CRDs):
@@ -60,7 +61,7 @@ func (c *convertCommand) Validate() error {
 
 // conversion is the result for an object.
 type conversion struct {
-	*source
+	*input.Source
 	object   []byte // the converted object as JSON, or nil
 	err      error  // why object is nil
 	rejected bool   // the object cannot be converted, as on an API server
@@ -72,16 +73,16 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 	if c.Check != "" {
 		return c.runCheck(ctx, env)
 	}
-	files := reader{env: env, recursive: c.Recursive}
-	crds, rules, err := files.crdsAndRules(c.CRDs...)
+	files := env.files(c.Recursive)
+	crds, rules, err := files.CRDsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}
-	list, err := files.manifests(c.Files...)
+	list, err := files.Manifests(c.Files...)
 	if err != nil {
 		return err
 	}
-	var objects []*source
+	var objects []*input.Source
 	for _, s := range list {
 		switch {
 		case s.Conversion:
@@ -136,7 +137,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 // print counts and prints a result. first is true until an object is printed.
 func (c *convertCommand) print(env environment, total *tally, r *conversion, first bool) error {
 	text, skipped := "", ""
-	switch at := fmt.Sprintf("%s:%d: %s", r.File, r.Line(), r.title()); {
+	switch at := fmt.Sprintf("%s:%d: %s", r.File, r.Line(), r.Title()); {
 	case r.skipped:
 		if skipped = r.err.Error(); c.Verbose {
 			text = fmt.Sprintf("%s: skipped: %s\n", at, skipped)
@@ -146,7 +147,7 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 	case r.err != nil:
 		message, line, _ := r.Describe(r.err)
 		if line > 0 {
-			at = fmt.Sprintf("%s:%d: %s", r.File, line, r.title())
+			at = fmt.Sprintf("%s:%d: %s", r.File, line, r.Title())
 		}
 		text = fmt.Sprintf("%s: error: %s\n", at, message)
 	}
@@ -161,7 +162,7 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 	}
 	out, err := c.format(r.object, first)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.where(), err)
+		return fmt.Errorf("%s: %w", r.Where(), err)
 	}
 	_, err = env.stdout.Write(out)
 	return err
@@ -188,33 +189,33 @@ type converter struct {
 }
 
 // add registers a CRD or sets conversion rules.
-func (v *converter) add(ctx context.Context, s *source) *crdReport {
+func (v *converter) add(ctx context.Context, s *input.Source) *crdReport {
 	if s.Conversion {
 		return v.setConversion(ctx, s)
 	}
-	j := v.registerCRD(ctx, s, s.established())
+	j := v.registerCRD(ctx, s, s.Established())
 	v.given = append(v.given, j)
 	return j
 }
 
 // convert converts objects to a version. If a call fails, it returns its error and no results.
-func (v *converter) convert(ctx context.Context, version string, objects []*source) ([]*conversion, error) {
+func (v *converter) convert(ctx context.Context, version string, objects []*input.Source) ([]*conversion, error) {
 	return v.transform(ctx, objects, func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 		return client.Convert(ctx, version, texts...)
-	}, func(s *source) bool { return versionOf(s.APIVersion) == version })
+	}, func(s *input.Source) bool { return input.VersionOf(s.APIVersion) == version })
 }
 
 // transform sends objects to the service. If unchanged returns true for an object and the service reports no error,
 // the result is the object itself.
 func (v *converter) transform(
-	ctx context.Context, objects []*source, call func(*crdeval.Client, [][]byte) ([]crdeval.Transformed, error),
-	unchanged func(*source) bool,
+	ctx context.Context, objects []*input.Source, call func(*crdeval.Client, [][]byte) ([]crdeval.Transformed, error),
+	unchanged func(*input.Source) bool,
 ) ([]*conversion, error) {
 	all := make([]*conversion, len(objects))
 	var sent []*conversion
 	var texts [][]byte
 	for i, s := range objects {
-		all[i] = &conversion{source: s}
+		all[i] = &conversion{Source: s}
 		switch {
 		case s.Err != nil:
 			all[i].err = s.Err
@@ -238,7 +239,7 @@ func (v *converter) transform(
 			}
 			continue
 		}
-		if r.object = text; unchanged(r.source) {
+		if r.object = text; unchanged(r.Source) {
 			r.object = r.JSON()
 		}
 	}
@@ -252,20 +253,20 @@ func (v *converter) describe(r *conversion) {
 	if !errors.As(r.err, &e) {
 		return
 	}
-	crd := v.crdOf(r.source)
+	crd := v.crdOf(r.Source)
 	switch e.Reason {
 	case engine.Reason(registry.CRDNotFound):
 		r.skipped, r.err = noCRD(v.given, r.APIVersion, r.Kind)
 	case engine.ReasonVersionNotFound:
 		if crd != nil {
-			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.versions(), ", "))
+			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.Versions(), ", "))
 		}
 	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable:
 		if crd != nil && v.local != nil && v.local.crds[crd.Name].definition.Conversion() == nil {
 			r.err = fmt.Errorf("%s converts with a webhook: add valid conversion rules to --crds, or use --server", crd.Name)
 			return
 		}
-		if text, found := strings.CutPrefix(e.Message, r.title()+": "); found {
+		if text, found := strings.CutPrefix(e.Message, r.Title()+": "); found {
 			r.err = errors.New(text) // the object is already named
 		}
 		r.rejected = true
@@ -273,10 +274,10 @@ func (v *converter) describe(r *conversion) {
 }
 
 // crdOf returns the CRD of the run for an object, or nil.
-func (v *converter) crdOf(s *source) *crdReport {
+func (v *converter) crdOf(s *input.Source) *crdReport {
 	i := slices.IndexFunc(v.given, func(j *crdReport) bool {
-		crd := j.source.crd
-		return j.Accepted && crd.group == groupOf(s.APIVersion) && crd.kind == s.Kind
+		crd := j.source.CRDFields
+		return j.Accepted && crd.Group == input.GroupOf(s.APIVersion) && crd.Kind == s.Kind
 	})
 	if i < 0 {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 	"github.com/crdeval/crdeval/server/report"
 )
@@ -45,7 +46,7 @@ func (c *convertCommand) validateCheck() error {
 
 // rulesReport is what is known about the conversion rules of a CRD.
 type rulesReport struct {
-	location
+	input.Location
 	Line       int             `json:"line,omitempty"` // of the rules, or of their error
 	Name       string          `json:"name,omitempty"` // of the CRD
 	Accepted   bool            `json:"accepted"`       // the rules fit, and all laws hold or are excepted
@@ -56,7 +57,7 @@ type rulesReport struct {
 	Coverage   []coverageLine  `json:"coverage,omitempty"`
 	Laws       []lawLine       `json:"laws,omitempty"`
 
-	source *source
+	source *input.Source
 }
 
 type ruleViolation struct {
@@ -109,13 +110,13 @@ type counterLine struct {
 
 // runCheck checks the conversion rules of a file or directory.
 func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
-	files := reader{env: env, recursive: c.Recursive}
-	crds, _, err := files.crdsAndRules(c.CRDs...)
+	files := env.files(c.Recursive)
+	crds, _, err := files.CRDsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}
-	var rules []*source
-	list, err := files.manifests(c.Check)
+	var rules []*input.Source
+	list, err := files.Manifests(c.Check)
 	if err != nil {
 		return err
 	}
@@ -137,9 +138,9 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	defer local.close()
 	rejected := map[string]bool{}
 	for _, crd := range crds {
-		j := local.registerCRD(ctx, crd, crd.established())
+		j := local.registerCRD(ctx, crd, crd.Established())
 		if j.Error != "" {
-			return fmt.Errorf("%s: %s", crd.errorAt(j.Line), j.Error)
+			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
 		}
 		if rejected[crd.Name] = !j.Accepted; j.Accepted {
 			continue
@@ -151,7 +152,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	failed, broken := 0, false
 	out := report.New(env.stdout, c.Output, program("convert"))
 	for _, s := range rules {
-		r := &rulesReport{location: s.location, Line: s.Line(), Name: s.CRD, source: s}
+		r := &rulesReport{Location: s.Location, Line: s.Line(), Name: s.CRD, source: s}
 		switch crd := local.local.crds[r.Name]; {
 		case r.Name == "":
 			r.Error = "crd must be the name of the CRD, such as crontabs.example.com"
@@ -279,7 +280,7 @@ func (r *rulesReport) print(w io.Writer) error {
 	case r.Accepted:
 		verdict = "accepted"
 	}
-	fmt.Fprintf(&b, "%s: %s: conversion rules: %s\n", r.source.where(), r.Name, verdict)
+	fmt.Fprintf(&b, "%s: %s: conversion rules: %s\n", r.source.Where(), r.Name, verdict)
 	for _, v := range r.Violations {
 		at := r.File
 		if v.Line > 0 {

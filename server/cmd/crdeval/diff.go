@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -48,8 +49,8 @@ func (c *diffCommand) Validate() error {
 
 // Run compares every pair of CRDs.
 func (c *diffCommand) Run(ctx context.Context, env environment) error {
-	files := reader{env: env}
-	objects, err := files.manifests(c.Objects...)
+	files := env.files(false)
+	objects, err := files.Manifests(c.Objects...)
 	if err != nil {
 		return err
 	}
@@ -97,12 +98,12 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 }
 
 // compare compares the CRDs of two files with each other, or those of one file with registered ones.
-func (c *diffCommand) compare(ctx context.Context, files reader, objects []*source) (all []*difference, err error) {
-	old, err := files.crds(c.Files[:len(c.Files)-1]...)
+func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects []*input.Source) (all []*difference, err error) {
+	old, err := files.CRDs(c.Files[:len(c.Files)-1]...)
 	if err != nil {
 		return nil, err
 	}
-	latest, err := files.crds(c.Files[len(c.Files)-1])
+	latest, err := files.CRDs(c.Files[len(c.Files)-1])
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 		return nil, service.fail("", err)
 	}
 	batch := max(1, int(limits.GetMaxBatchItems()))
-	known, found := map[string]*source{}, map[string]bool{}
+	known, found := map[string]*input.Source{}, map[string]bool{}
 	for _, o := range old {
 		known[o.Name] = o
 	}
@@ -142,15 +143,15 @@ func (c *diffCommand) compare(ctx context.Context, files reader, objects []*sour
 	}
 	for _, o := range old {
 		if name := o.Name; !c.Partial && !found[name] {
-			all = append(all, &difference{Name: name, Old: o.where(), New: c.Files[1], Deleted: true, old: o})
+			all = append(all, &difference{Name: name, Old: o.Where(), New: c.Files[1], Deleted: true, old: o})
 		}
 	}
 	return all, nil
 }
 
 // created checks a CRD that OLD does not have.
-func (c *diffCommand) created(ctx context.Context, s *service, n *source) *difference {
-	d := &difference{Name: n.Name, Old: c.Files[0], New: n.where(), Created: true, new: n}
+func (c *diffCommand) created(ctx context.Context, s *service, n *input.Source) *difference {
+	d := &difference{Name: n.Name, Old: c.Files[0], New: n.Where(), Created: true, new: n}
 	answer, err := s.Registry().CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
 	if err != nil {
@@ -168,19 +169,19 @@ func (c *diffCommand) created(ctx context.Context, s *service, n *source) *diffe
 // pair compares two CRDs and replays their objects, in as many requests as necessary. Without an old CRD, it compares
 // with the registered one, and an error ends the run.
 func (c *diffCommand) pair(
-	ctx context.Context, s *service, o, n *source, objects []*source, batch int,
+	ctx context.Context, s *service, o, n *input.Source, objects []*input.Source, batch int,
 ) (*difference, error) {
-	d := &difference{Name: n.Name, New: n.where(), old: o, new: n, kind: n.crd.kind}
+	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, kind: n.CRDFields.Kind}
 	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
 		Revision: c.Revision, CounterexampleTries: int32(c.Tries)}
 	crd := n
 	if o != nil {
-		d.Old, d.kind, crd = o.where(), o.crd.kind, o
+		d.Old, d.kind, crd = o.Where(), o.CRDFields.Kind, o
 		request.Base = toDocument(o.Document)
 	}
-	var own []*source
+	var own []*input.Source
 	for _, object := range objects {
-		if groupOf(object.APIVersion) == crd.crd.group && object.Kind == crd.crd.kind {
+		if input.GroupOf(object.APIVersion) == crd.CRDFields.Group && object.Kind == crd.CRDFields.Kind {
 			own = append(own, object)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // Classes of changes.
@@ -51,15 +52,15 @@ type difference struct {
 	File     string                             `json:"file,omitempty"`  // that has the error
 	Line     int                                `json:"line,omitempty"`  // of the error, if known
 
-	old, new *source // nil for a registered or missing CRD
-	failed   *source // that has the error
-	kind     string  // of the objects
-	foreign  int     // number of objects of other kinds
+	old, new *input.Source // nil for a registered or missing CRD
+	failed   *input.Source // that has the error
+	kind     string        // of the objects
+	foreign  int           // number of objects of other kinds
 }
 
 // replayed is the result for an object under both CRDs.
 type replayed struct {
-	location
+	input.Location
 	Line      int                             `json:"line"`
 	Name      string                          `json:"name"`
 	Namespace string                          `json:"namespace,omitempty"`
@@ -68,7 +69,7 @@ type replayed struct {
 }
 
 // fail records why the CRDs could not be compared.
-func (d *difference) fail(at *source, err error) {
+func (d *difference) fail(at *input.Source, err error) {
 	d.Error, d.Line, _ = at.Describe(err)
 	d.failed, d.File = at, at.File
 }
@@ -77,20 +78,20 @@ func (d *difference) fail(at *source, err error) {
 func (d *difference) take(a *crdevalv1.DiffCrdResponse) {
 	a.ReplayResults = nil
 	d.Diff.message = a
-	d.new.locateAll(a.GetReport().GetViolations())
+	locateAll(d.new, a.GetReport().GetViolations())
 	if d.Old == "" {
 		d.Old = a.GetBase().GetRevision()
 	}
 	for _, c := range a.GetChanges() {
-		c.OldPosition = d.old.locate(c.GetManifestPointer(), c.GetOldPosition())
-		c.NewPosition = d.new.locate(c.GetManifestPointer(), c.GetNewPosition())
+		c.OldPosition = locate(d.old, c.GetManifestPointer(), c.GetOldPosition())
+		c.NewPosition = locate(d.new, c.GetManifestPointer(), c.GetNewPosition())
 	}
 }
 
-func replayedOf(o *source, r *crdevalv1.ReplayResult) replayed {
-	o.locateAll(r.GetOldViolations(), r.GetNewViolations())
+func replayedOf(o *input.Source, r *crdevalv1.ReplayResult) replayed {
+	locateAll(o, r.GetOldViolations(), r.GetNewViolations())
 	out := replayed{
-		location: o.location, Line: o.Line(), Name: o.Name, Namespace: o.Namespace,
+		Location: o.Location, Line: o.Line(), Name: o.Name, Namespace: o.Namespace,
 		Result: inREST[*crdevalv1.ReplayResult]{r},
 	}
 	if e := r.GetError(); e != nil {

@@ -27,7 +27,7 @@ func (d *difference) print(w io.Writer, from crdevalv1.ChangeClass) error {
 func (d *difference) printHead(b *bytes.Buffer) {
 	switch name := cmp.Or(d.Name, d.New); {
 	case d.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", d.failed.errorAt(d.Line), d.Error)
+		fmt.Fprintf(b, "%s: error: %s\n", d.failed.ErrorAt(d.Line), d.Error)
 	case d.Deleted:
 		fmt.Fprintf(b, "%s: breaking: the CRD is not in %s. Deleting a CRD deletes its objects\n", name, d.New)
 	case d.Created && d.Diff.message.GetAccepted():

@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/inprocess"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -42,7 +43,7 @@ func newLocalService(minor int) *service {
 		Registry: r, Limits: api.Limits{MaxBatchItems: localLimit, MaxMessageBytes: localLimit},
 		Log: slog.New(slog.DiscardHandler),
 	})
-	return &service{Client: crdeval.New(conn, "default"), catalog: "default", local: r, converted: map[string]*source{}, close: conn.Stop}
+	return &service{Client: crdeval.New(conn, "default"), catalog: "default", local: r, converted: map[string]*input.Source{}, close: conn.Stop}
 }
 
 // options returns the options for checking the next CRD.

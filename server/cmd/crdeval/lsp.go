@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/download"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/lsp"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -83,7 +84,7 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	settings := lsp.Settings{
 		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.KubernetesMinor, Namespace: "default",
 		Skip: skipIn(filter), SkipKind: func(apiVersion, kind string) bool {
-			s := &source{}
+			s := &input.Source{}
 			s.APIVersion, s.Kind = apiVersion, kind
 			return (&ciFlags{SkipKind: merged.SkipKind}).skipReason(s) != ""
 		},
@@ -97,12 +98,12 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	case "ignore":
 		settings.FieldValidation = engine.FieldValidationIgnore
 	}
-	files := reader{recursive: true, urls: true}
+	files := input.Reader{Remote: downloads, Recursive: true, URLs: true}
 	names := map[string]string{} // by the name without secrets
 	for _, name := range merged.CRDs {
 		list := []string{name}
 		if !repository.IsURL(name) {
-			if list, err = files.files(name); err != nil {
+			if list, err = files.Files(name); err != nil {
 				invalid = errors.Join(invalid, fmt.Errorf("%s: %w", name, err))
 				continue
 			}
@@ -116,7 +117,7 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 			settings.CRDs = append(settings.CRDs, shown)
 		}
 	}
-	settings.Read = func(name string) ([]byte, error) { return files.content(names[name]) }
+	settings.Read = func(name string) ([]byte, error) { return files.Content(names[name]) }
 	return settings, invalid
 }
 

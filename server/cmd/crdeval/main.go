@@ -4,8 +4,8 @@
 // Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
 // admit_batches.go sends them, and admit_text.go and admit_objects.go print. results.go has the results that package
 // report prints. test_service.go evaluates the writes of tests, test_coverage.go counts the outcomes of rules,
-// test_output.go prints. source.go finds and reads files, local.go is the service in this process, service.go that of
-// --server. watch.go repeats commands, lsp.go has the settings of the language server.
+// test_output.go prints. local.go is the service in this process, service.go that of --server. lsp.go has the settings
+// of the language server. Package input reads the files of commands.
 package main
 
 import (
@@ -17,12 +17,15 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/crdeval/crdeval/server/app"
+	"github.com/crdeval/crdeval/server/download"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/memory"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/terminal"
@@ -70,12 +73,21 @@ type environment struct {
 	opened         func(string)    // receives the names of files and directories that are read; nil: not needed
 }
 
-// open reports that a file or a directory is read.
-func (e *environment) open(name string) {
-	if e.opened != nil {
-		e.opened(name)
-	}
+// downloads reads CRDs from URLs and clusters.
+var downloads = download.New(userAgent())
+
+// files returns a reader of files. If recursive is true, directories include their subdirectories.
+func (e *environment) files(recursive bool) input.Reader {
+	return input.Reader{Stdin: e.stdin, Interrupted: e.interrupted, Opened: e.opened, Remote: downloads, Recursive: recursive}
 }
+
+// isStdinTwice reports whether "-" is among the names more than once.
+func isStdinTwice(lists ...[]string) bool {
+	names := slices.Concat(lists...)
+	return slices.Contains(names[slices.Index(names, "-")+1:], "-")
+}
+
+var errStdinTwice = errors.New("only one argument can be - (stdin)")
 
 // errRejected ends a command with exitRejected. The command has printed the reason.
 var errRejected = errors.New("rejected")

@@ -9,6 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -26,7 +27,7 @@ func violationText(v *crdevalv1.Violation) string {
 }
 
 // locate returns the position in the file of a field. own is its position in the manifest.
-func (s *source) locate(pointer string, own *crdevalv1.Position) *crdevalv1.Position {
+func locate(s *input.Source, pointer string, own *crdevalv1.Position) *crdevalv1.Position {
 	if s == nil || own == nil {
 		return nil
 	}
@@ -38,15 +39,15 @@ func (s *source) locate(pointer string, own *crdevalv1.Position) *crdevalv1.Posi
 }
 
 // locateAll changes the positions of violations to positions in the file.
-func (s *source) locateAll(lists ...[]*crdevalv1.Violation) {
+func locateAll(s *input.Source, lists ...[]*crdevalv1.Violation) {
 	for _, v := range slices.Concat(lists...) {
-		v.Position = s.locate(v.GetPointer(), v.GetPosition())
+		v.Position = locate(s, v.GetPointer(), v.GetPosition())
 	}
 }
 
 // fileLines returns messages with line numbers of the file. Only messages about duplicate keys in YAML have lines.
 // Other messages are texts of the CRD, which can contain lines of something else.
-func (s *source) fileLines(messages []string) []string {
+func fileLines(s *input.Source, messages []string) []string {
 	messages = slices.Clone(messages) // the engine's own slice
 	for i, text := range messages {
 		if s.Document.YAML != nil && isDuplicateField(text) {

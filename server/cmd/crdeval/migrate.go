@@ -12,6 +12,7 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/terminal"
 )
 
@@ -95,7 +96,7 @@ type migration struct {
 func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, paths: map[[16]byte]struct{}{},
 		meter: terminal.NewMeter(c.Progress, env.stderr, 0)}
-	crds, rules, err := reader{env: env, recursive: c.Recursive}.crdsAndRules(c.CRDs...)
+	crds, rules, err := env.files(c.Recursive).CRDsAndRules(c.CRDs...)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 
 // connect starts the service that converts, with the CRDs and rules of files. Only the CRD of --crd and its rules must be
 // accepted. Without --crd, objects of rejected CRDs are not migrated.
-func (m *migration) connect(ctx context.Context, crds, rules []*source) (close func(), err error) {
+func (m *migration) connect(ctx context.Context, crds, rules []*input.Source) (close func(), err error) {
 	service, err := m.migrateCommand.connect()
 	if err != nil {
 		return nil, err
@@ -142,7 +143,7 @@ func (m *migration) connect(ctx context.Context, crds, rules []*source) (close f
 		case j.Error == "" && j.Accepted:
 			continue
 		case needed && j.Error != "":
-			err = fmt.Errorf("%s: %s", s.errorAt(j.Line), j.Error)
+			err = fmt.Errorf("%s: %s", s.ErrorAt(j.Line), j.Error)
 		case needed:
 			err = errors.Join(j.print(m.env.stderr), errRejected)
 		default:
@@ -165,23 +166,23 @@ func (m *migration) connect(ctx context.Context, crds, rules []*source) (close f
 }
 
 // errNotUsable is the error for objects of a CRD that is rejected, or whose conversion rules are.
-func errNotUsable(s *source) error {
+func errNotUsable(s *input.Source) error {
 	if s.Conversion {
-		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", s.where())
+		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", s.Where())
 	}
-	return fmt.Errorf("its CRD in %s was rejected", s.where())
+	return fmt.Errorf("its CRD in %s was rejected", s.Where())
 }
 
 // findKinds determines the storage versions: those of CRDs in files take precedence over those of the catalog. rejected
 // has an error for the name of each CRD whose objects cannot be migrated.
 func (m *migration) findKinds(ctx context.Context, rejected map[string]error) error {
 	for _, j := range m.v.given {
-		crd := j.source.crd
-		of := groupKind{crd.group, crd.kind}
-		for _, version := range crd.versions {
-			if _, known := m.kinds[of]; version.storage && !known {
+		crd := j.source.CRDFields
+		of := groupKind{crd.Group, crd.Kind}
+		for _, version := range crd.Versions {
+			if _, known := m.kinds[of]; version.Storage && !known {
 				name := j.source.Name
-				m.kinds[of] = storage{name, version.name, m.revision(name, revisionOf(j.source)), rejected[name]}
+				m.kinds[of] = storage{name, version.Name, m.revision(name, revisionOf(j.source)), rejected[name]}
 			}
 		}
 	}
@@ -230,7 +231,7 @@ func (m *migration) revision(name, crd string) string {
 }
 
 // revisionOf returns the digest of the parts of a CRD that affect conversion. Its status and metadata do not.
-func revisionOf(crd *source) string {
+func revisionOf(crd *input.Source) string {
 	var parts struct {
 		APIVersion string          `json:"apiVersion"`
 		Spec       json.RawMessage `json:"spec"`
@@ -242,7 +243,7 @@ func revisionOf(crd *source) string {
 }
 
 // convert returns the objects at the storage versions, in their order.
-func (m *migration) convert(ctx context.Context, objects []*source) (all []*conversion, err error) {
+func (m *migration) convert(ctx context.Context, objects []*input.Source) (all []*conversion, err error) {
 	for len(objects) > 0 {
 		to, known := m.kinds[kindOf(objects[0])]
 		n := 1
@@ -252,12 +253,12 @@ func (m *migration) convert(ctx context.Context, objects []*source) (all []*conv
 		var results []*conversion
 		if to.err != nil {
 			for _, s := range objects[:n] {
-				results = append(results, &conversion{source: s, err: to.err})
+				results = append(results, &conversion{Source: s, err: to.err})
 			}
 		} else if known || objects[0].Kind == "" {
 			results, err = m.v.transform(ctx, objects[:n], func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 				return client.Read(ctx, to.version, texts...)
-			}, func(s *source) bool { return versionOf(s.APIVersion) == to.version })
+			}, func(s *input.Source) bool { return input.VersionOf(s.APIVersion) == to.version })
 		} else {
 			results = m.unknown(objects[:n])
 		}
@@ -269,12 +270,12 @@ func (m *migration) convert(ctx context.Context, objects []*source) (all []*conv
 	return all, nil
 }
 
-func kindOf(s *source) groupKind { return groupKind{groupOf(s.APIVersion), s.Kind} }
+func kindOf(s *input.Source) groupKind { return groupKind{input.GroupOf(s.APIVersion), s.Kind} }
 
 // unknown returns errors for objects whose kind has no CRD.
-func (m *migration) unknown(objects []*source) (all []*conversion) {
+func (m *migration) unknown(objects []*input.Source) (all []*conversion) {
 	for _, s := range objects {
-		r := &conversion{source: s}
+		r := &conversion{Source: s}
 		r.skipped, r.err = noCRD(m.v.given, s.APIVersion, s.Kind)
 		switch {
 		case m.CRD != "":

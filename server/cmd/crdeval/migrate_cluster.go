@@ -11,11 +11,12 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/cluster"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
 // migrateCluster migrates the objects of a CRD in a cluster, or prints them at the storage version.
-func (m *migration) migrateCluster(ctx context.Context, rules []*source) error {
+func (m *migration) migrateCluster(ctx context.Context, rules []*input.Source) error {
 	cl, err := cluster.Open(ctx, m.Kubeconfig, m.Context, m.CRD, userAgent())
 	if err != nil {
 		return err
@@ -35,9 +36,9 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*source) error {
 		return err
 	}
 	if !m.Write {
-		crd := newSource(manifests.New(engine.JSON(cl.Text)), location{File: "the CRD " + m.CRD + " of the cluster"})
-		rules = slices.DeleteFunc(rules, func(s *source) bool { return s.CRD != m.CRD })
-		closeService, err := m.connect(ctx, []*source{crd}, rules)
+		crd := input.NewSource(manifests.New(engine.JSON(cl.Text)), input.Location{File: "the CRD " + m.CRD + " of the cluster"})
+		rules = slices.DeleteFunc(rules, func(s *input.Source) bool { return s.CRD != m.CRD })
+		closeService, err := m.connect(ctx, []*input.Source{crd}, rules)
 		if err != nil {
 			return err
 		}
@@ -121,9 +122,9 @@ func (m *migration) renew(err error) bool {
 // migratePage writes or prints the objects of a page.
 func (m *migration) migratePage(ctx context.Context, cl *cluster.Resource, version string, p *cluster.Page) error {
 	if !m.Write {
-		sources := make([]*source, len(p.Objects))
+		sources := make([]*input.Source, len(p.Objects))
 		for i, o := range p.Objects {
-			sources[i] = newSource(manifests.New(engine.JSON(o.Text)), location{File: cl.Host})
+			sources[i] = input.NewSource(manifests.New(engine.JSON(o.Text)), input.Location{File: cl.Host})
 		}
 		defer m.progress()
 		return m.convertAndWrite(ctx, sources)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -9,19 +8,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
 // migrateFiles migrates the documents of files, directories or stdin.
-func (m *migration) migrateFiles(ctx context.Context, crds, rules []*source) error {
+func (m *migration) migrateFiles(ctx context.Context, crds, rules []*input.Source) error {
 	closeService, err := m.connect(ctx, crds, rules)
 	if err != nil {
 		return err
@@ -61,8 +58,8 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*source) err
 // readFiles migrates the documents that the state does not have.
 func (m *migration) readFiles(ctx context.Context) error {
 	st, n := m.state, 0
-	var batch []*source
-	for s, err := range (reader{env: m.env, recursive: m.Recursive}).documents(m.Files...) {
+	var batch []*input.Source
+	for s, err := range m.env.files(m.Recursive).Documents(m.Files...) {
 		switch {
 		case err != nil:
 			return errors.Join(m.migrateBatch(ctx, batch), fmt.Errorf("%s: %w", s.File, err))
@@ -71,7 +68,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 		}
 		if n++; n <= st.Documents {
 			if n == st.Documents && digest(s) != st.Digest {
-				return fmt.Errorf("the files have changed since the last run: %s is not the object that it migrated last", s.where())
+				return fmt.Errorf("the files have changed since the last run: %s is not the object that it migrated last", s.Where())
 			}
 			_ = m.reserve(s)
 			continue
@@ -91,7 +88,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 }
 
 // migrateBatch converts documents, writes the results and saves the state.
-func (m *migration) migrateBatch(ctx context.Context, batch []*source) error {
+func (m *migration) migrateBatch(ctx context.Context, batch []*input.Source) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -108,21 +105,21 @@ func (m *migration) migrateBatch(ctx context.Context, batch []*source) error {
 }
 
 // convertAndWrite converts objects, writes the results and counts them.
-func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error {
+func (m *migration) convertAndWrite(ctx context.Context, batch []*input.Source) error {
 	results, err := m.convert(ctx, batch)
 	if err != nil {
 		return err
 	}
 	var lines bytes.Buffer
 	for _, r := range results {
-		reserved := m.reserve(r.source)
+		reserved := m.reserve(r.Source)
 		if r.object != nil && m.Out != "" {
 			if r.err = reserved; r.err == nil {
 				r.err = writeObject(m.Out, r)
 			}
 		} else if r.object != nil {
 			if err := json.Compact(&lines, r.object); err != nil {
-				return fmt.Errorf("%s: %w", r.where(), err)
+				return fmt.Errorf("%s: %w", r.Where(), err)
 			}
 			lines.WriteByte('\n')
 		}
@@ -131,7 +128,7 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error 
 		return err
 	}
 	for _, r := range results {
-		to, known := m.kinds[kindOf(r.source)]
+		to, known := m.kinds[kindOf(r.Source)]
 		if known {
 			m.state.use(to)
 		}
@@ -141,7 +138,7 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error 
 		case r.err != nil:
 			at, text := m.locate(r)
 			m.state.fail(at, text)
-		case versionOf(r.APIVersion) == to.version && !m.inCluster():
+		case input.VersionOf(r.APIVersion) == to.version && !m.inCluster():
 			m.state.Current++
 		default:
 			m.state.Migrated++
@@ -153,18 +150,18 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*source) error 
 // locate returns the name of an object in messages, and the text of its error.
 func (m *migration) locate(r *conversion) (at, text string) {
 	if m.inCluster() {
-		return r.title(), r.err.Error()
+		return r.Title(), r.err.Error()
 	}
 	text, line, _ := r.Describe(r.err)
 	if line == 0 {
 		line = r.Line()
 	}
-	return fmt.Sprintf("%s:%d: %s", r.File, line, r.title()), text
+	return fmt.Sprintf("%s:%d: %s", r.File, line, r.Title()), text
 }
 
 // reserve reserves the path of an object of files. It returns an error if an earlier object has the same path. A
 // continued run also reserves the paths of the objects that it skips.
-func (m *migration) reserve(s *source) error {
+func (m *migration) reserve(s *input.Source) error {
 	if m.Out == "" || m.inCluster() || s.Name == "" {
 		return nil
 	}
@@ -179,15 +176,15 @@ func (m *migration) reserve(s *source) error {
 }
 
 // pathOf returns the segments of the path of an object below --out: KIND.GROUP/[NAMESPACE/]NAME.json.
-func pathOf(s *source) []string {
+func pathOf(s *input.Source) []string {
 	id := &s.Identity
-	parts := []string{id.Kind + "." + groupOf(id.APIVersion), id.Namespace, id.Name + ".json"}
+	parts := []string{id.Kind + "." + input.GroupOf(id.APIVersion), id.Namespace, id.Name + ".json"}
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
 // writeObject writes an object to a directory. Writing it again replaces the file.
 func writeObject(dir string, r *conversion) error {
-	parts := pathOf(r.source)
+	parts := pathOf(r.Source)
 	if r.Name == "" {
 		return errors.New("it has no metadata.name for the name of its file")
 	}
@@ -209,130 +206,10 @@ func writeObject(dir string, r *conversion) error {
 }
 
 // digest identifies a document.
-func digest(s *source) string { return digestOf(s.Document.JSON, s.Document.YAML) }
+func digest(s *input.Source) string { return digestOf(s.Document.JSON, s.Document.YAML) }
 
 // digestOf returns the digest of the concatenated parts.
 func digestOf(parts ...[]byte) string {
 	sum := sha256.Sum256(slices.Concat(parts...))
 	return hex.EncodeToString(sum[:])
-}
-
-// maxLine bounds a line of JSON.
-const maxLine = 64 << 20
-
-// documents is like each, but reads a file whose first line is a JSON object line by line.
-func (r reader) documents(names ...string) iter.Seq2[*source, error] {
-	return func(yield func(*source, error) bool) {
-		for _, name := range names {
-			files, err := r.files(name)
-			if err != nil && !yield(&source{location: location{File: name}}, err) {
-				return
-			}
-			for _, file := range files {
-				if !r.lines(file, yield) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// lines yields the documents of a file. It returns false if yield does.
-func (r reader) lines(name string, yield func(*source, error) bool) bool {
-	failed := func(err error) bool {
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err
-		}
-		return yield(&source{location: location{File: name}}, err)
-	}
-	from := r.env.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return failed(err)
-		}
-		defer func() { _ = f.Close() }()
-		from = f
-	}
-	in := bufio.NewReaderSize(interruptible{from, r.env.interrupted}, 64<<10)
-	line, err := readLine(in)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return failed(err)
-	}
-	if head := bytes.TrimSpace(line); len(head) == 0 || head[0] != '{' || !json.Valid(head) {
-		rest, err := io.ReadAll(io.LimitReader(in, maxFileBytes+1))
-		if err == nil && len(rest) > maxFileBytes {
-			err = fmt.Errorf("the file is larger than %d MiB and not one JSON object per line: split it", maxFileBytes>>20)
-		}
-		if err != nil {
-			return failed(err)
-		}
-		return yieldAll(sourcesOf(name, manifests.Split(append(line, rest...))), yield)
-	}
-	for n := 0; ; n++ {
-		for _, s := range sourcesOf(name, manifests.SplitLine(line, n)) {
-			s.Number, s.several = n+1, true
-			if !yield(s, nil) {
-				return false
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return true
-		}
-		if line, err = readLine(in); err != nil && !errors.Is(err, io.EOF) {
-			return failed(fmt.Errorf("line %d: %w", n+2, err))
-		}
-	}
-}
-
-func yieldAll(list []*source, yield func(*source, error) bool) bool {
-	for _, s := range list {
-		if !yield(s, nil) {
-			return false
-		}
-	}
-	return true
-}
-
-// readLine returns a line with its end. At the end of the file, the error is io.EOF, and the line can be empty.
-func readLine(in *bufio.Reader) (line []byte, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > maxLine:
-			return nil, fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return line, err
-		}
-	}
-}
-
-// interruptible is a reader that can be interrupted while it waits for bytes.
-type interruptible struct {
-	from        io.Reader
-	interrupted <-chan struct{}
-}
-
-// Read implements io.Reader.
-func (r interruptible) Read(p []byte) (int, error) {
-	if r.interrupted == nil {
-		return r.from.Read(p)
-	}
-	type result struct {
-		content []byte
-		err     error
-	}
-	done := make(chan result, 1)
-	go func() {
-		own := make([]byte, len(p)) // p must not change after an interruption
-		n, err := r.from.Read(own)
-		done <- result{own[:n], err}
-	}()
-	select {
-	case r := <-done:
-		return copy(p, r.content), r.err
-	case <-r.interrupted:
-		return 0, errors.New("interrupted")
-	}
 }

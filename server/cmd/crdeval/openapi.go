@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/crdeval/crdeval/server/input"
 )
 
 type openapiCommand struct {
@@ -76,5 +78,5 @@ func (c *openapiCommand) choose(index []byte) (group, version string, err error)
 	case !slices.Contains(served, apiVersion):
 		return "", "", fmt.Errorf("--api-version %s is not served: use one of %v", apiVersion, served)
 	}
-	return groupOf(apiVersion), versionOf(apiVersion), nil
+	return input.GroupOf(apiVersion), input.VersionOf(apiVersion), nil
 }

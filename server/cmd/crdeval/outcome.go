@@ -7,11 +7,12 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // outcome is the result for an object.
 type outcome struct {
-	location
+	input.Location
 	Line      int    `json:"line"`
 	Kind      string `json:"kind,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -33,7 +34,7 @@ const inlinePatch = "patch"
 // newOutcome returns an outcome without a result.
 func newOutcome(c *admitCommand, w *write) *outcome {
 	o := &outcome{
-		location: w.location, Line: w.Line(), Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
+		Location: w.Location, Line: w.Line(), Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
 		Operation: "CREATE", write: w,
 	}
 	switch {
@@ -49,13 +50,13 @@ func newOutcome(c *admitCommand, w *write) *outcome {
 func (o *outcome) take(v *crdevalv1.Verdict) {
 	o.Verdict.message = v
 	if o.patchName == "" {
-		o.write.locateAll(v.GetViolations(), v.GetRatcheted())
+		locateAll(o.write.Source, v.GetViolations(), v.GetRatcheted())
 		for _, c := range slices.Concat(v.GetChanges().GetPruned(), v.GetChanges().GetDefaulted()) {
-			c.Position = o.write.locate(c.GetPointer(), c.GetPosition())
+			c.Position = locate(o.write.Source, c.GetPointer(), c.GetPosition())
 		}
-		v.Warnings = o.write.fileLines(v.GetWarnings())
+		v.Warnings = fileLines(o.write.Source, v.GetWarnings())
 		if r := v.GetRejection(); r != nil {
-			texts := o.write.fileLines([]string{r.GetMessage(), r.GetCause()})
+			texts := fileLines(o.write.Source, []string{r.GetMessage(), r.GetCause()})
 			r.Message, r.Cause = texts[0], texts[1]
 		}
 	}
@@ -68,7 +69,7 @@ func (o *outcome) take(v *crdevalv1.Verdict) {
 // takeNext records the violations that the object has without unknown and duplicate fields.
 func (o *outcome) takeNext(list []*crdevalv1.Violation) {
 	if o.patchName == "" {
-		o.write.locateAll(list)
+		locateAll(o.write.Source, list)
 	}
 	for _, v := range list {
 		o.Next = append(o.Next, inREST[*crdevalv1.Violation]{v})
@@ -90,5 +91,5 @@ func (o *outcome) positionText(p *crdevalv1.Position) string {
 
 // title identifies the object in messages.
 func (o *outcome) title() string {
-	return titleOf(&engine.Identity{Kind: o.Kind, Name: o.Name, GenerateName: o.write.GenerateName, Namespace: o.Namespace})
+	return input.TitleOf(&engine.Identity{Kind: o.Kind, Name: o.Name, GenerateName: o.write.GenerateName, Namespace: o.Namespace})
 }

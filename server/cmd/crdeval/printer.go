@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -21,9 +22,9 @@ type ciFlags struct {
 }
 
 // skipReason returns why a document is skipped, or "".
-func (f *ciFlags) skipReason(s *source) string {
+func (f *ciFlags) skipReason(s *input.Source) string {
 	for _, kind := range f.SkipKind {
-		if name, group, _ := strings.Cut(kind, "."); s.Kind == name && (group == "" || group == groupOf(s.APIVersion)) {
+		if name, group, _ := strings.Cut(kind, "."); s.Kind == name && (group == "" || group == input.GroupOf(s.APIVersion)) {
 			return fmt.Sprintf("the kind %s is skipped (--skip-kind)", kind)
 		}
 	}

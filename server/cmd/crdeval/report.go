@@ -13,11 +13,12 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // crdReport is what an API server answers to a CRD.
 type crdReport struct {
-	location
+	input.Location
 	Line     int                          `json:"line,omitempty"` // of the error, if known
 	Name     string                       `json:"name,omitempty"`
 	Accepted bool                         `json:"accepted"`
@@ -29,14 +30,14 @@ type crdReport struct {
 	Skipped string                          `json:"skipped,omitempty"`      // why the document was skipped
 	Error   string                          `json:"error,omitempty"`        // why the document could not be checked
 
-	source *source
+	source *input.Source
 }
 
-func newReport(crd *source) *crdReport { return &crdReport{location: crd.location, source: crd} }
+func newReport(crd *input.Source) *crdReport { return &crdReport{Location: crd.Location, source: crd} }
 
 // registerCRD registers a CRD of a file with the service. If adopt is true, a service in this process takes it with its
 // status, as a cluster has it, without checking it.
-func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crdReport {
+func (s *service) registerCRD(ctx context.Context, crd *input.Source, adopt bool) *crdReport {
 	j := newReport(crd)
 	answer, err := s.register(ctx, crd, adopt)
 	if err != nil {
@@ -44,9 +45,9 @@ func (s *service) registerCRD(ctx context.Context, crd *source, adopt bool) *crd
 		return j
 	}
 	j.Name, j.Accepted, j.Report.message = crd.Name, answer.GetAccepted(), answer.GetReport()
-	crd.locateAll(j.Report.message.GetViolations())
+	locateAll(crd, j.Report.message.GetViolations())
 	if j.Report.message != nil {
-		j.Report.message.Warnings = crd.fileLines(j.Report.message.GetWarnings())
+		j.Report.message.Warnings = fileLines(crd, j.Report.message.GetWarnings())
 	}
 	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
@@ -92,7 +93,7 @@ func (j *crdReport) print(w io.Writer) error {
 }
 
 func (j *crdReport) printHead(b *bytes.Buffer) {
-	where, update := j.source.where(), ""
+	where, update := j.source.Where(), ""
 	if j.Name != "" {
 		where += ": " + j.Name
 	}
@@ -106,7 +107,7 @@ func (j *crdReport) printHead(b *bytes.Buffer) {
 	case j.Skipped != "":
 		fmt.Fprintf(b, "%s: skipped: %s\n", where, j.Skipped)
 	case j.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", j.source.errorAt(j.Line), j.Error)
+		fmt.Fprintf(b, "%s: error: %s\n", j.source.ErrorAt(j.Line), j.Error)
 	case j.Accepted:
 		fmt.Fprintf(b, "%s: accepted%s\n", where, update)
 	default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/repository"
@@ -51,7 +52,7 @@ func (list *problems) add(p problem) { *list = append(*list, report.Problem(p)) 
 func (j *crdReport) result() *report.Result {
 	answer := j.Report.message
 	r := &report.Result{
-		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, j.source.where()),
+		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, j.source.Where()),
 		Class: manifests.CRDKind, Warnings: strings.Join(answer.GetWarnings(), "\n"), Skipped: j.Skipped, Error: j.Error,
 		Failed: !j.Accepted, Message: answer.GetRejection().GetMessage(), Reason: answer.GetRejection().GetReason(),
 	}
@@ -66,7 +67,7 @@ func (j *crdReport) result() *report.Result {
 }
 
 func (j *crdReport) problems(line int) (list problems) {
-	p := problem{File: j.File, Line: line, Level: report.LevelError, Document: cmp.Or(j.Name, j.source.title())}
+	p := problem{File: j.File, Line: line, Level: report.LevelError, Document: cmp.Or(j.Name, j.source.Title())}
 	if j.source.Number == 0 { // an unreadable file
 		p.Document = j.File
 	}
@@ -109,7 +110,7 @@ func (o *outcome) result() *report.Result {
 		Skipped: o.Skipped, Error: o.Error, Failed: !o.allowed(),
 		Message: verdict.GetRejection().GetMessage(), Reason: verdict.GetRejection().GetReason(),
 	}
-	if group := groupOf(o.write.apiVersion); group != "" {
+	if group := input.GroupOf(o.write.apiVersion); group != "" {
 		r.Class += "." + group
 	}
 	if o.Skipped == "" {

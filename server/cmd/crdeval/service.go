@@ -13,6 +13,7 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 // serviceFlags select the service that evaluates: one in this process, or the one of --server.
@@ -59,10 +60,10 @@ type service struct {
 	*crdeval.Client
 	address    string // "" for the service in this process
 	catalog    string
-	local      *localRegistry     // nil for --server
-	inline     [][]byte           // CRDs and conversion rules that each request brings
-	inlineCRDs map[string]bool    // the names of these CRDs
-	converted  map[string]*source // conversion rules of this run by the name of their CRD
+	local      *localRegistry           // nil for --server
+	inline     [][]byte                 // CRDs and conversion rules that each request brings
+	inlineCRDs map[string]bool          // the names of these CRDs
+	converted  map[string]*input.Source // conversion rules of this run by the name of their CRD
 	close      func()
 }
 
@@ -87,7 +88,7 @@ func (f *serviceFlags) connect() (*service, error) {
 		return nil, err
 	}
 	return &service{
-		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*source{},
+		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*input.Source{},
 		close: func() { _ = client.Close() },
 	}, nil
 }
@@ -100,7 +101,7 @@ type registered interface {
 }
 
 // register registers a CRD with a service in this process. A remote service only checks it: then requests bring it.
-func (s *service) register(ctx context.Context, crd *source, adopt bool) (registered, error) {
+func (s *service) register(ctx context.Context, crd *input.Source, adopt bool) (registered, error) {
 	if s.local != nil {
 		s.local.adopts = adopt
 		return s.Registry().RegisterCrd(ctx,
@@ -131,16 +132,16 @@ func (f *serviceFlags) registerAndPrint(ctx context.Context, env environment, fi
 		return err
 	}
 	defer s.close()
-	crds, err := reader{env: env}.crds(files...)
+	crds, err := env.files(false).CRDs(files...)
 	if err != nil {
 		return err
 	}
 	rejected := false
 	for _, crd := range crds {
-		j := s.registerCRD(ctx, crd, crd.established())
+		j := s.registerCRD(ctx, crd, crd.Established())
 		switch {
 		case j.Error != "":
-			return fmt.Errorf("%s: %s", crd.where(), j.Error)
+			return fmt.Errorf("%s: %s", crd.Where(), j.Error)
 		case !j.Accepted:
 			rejected = true
 			if err := j.print(env.stderr); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -67,7 +68,8 @@ func (c *testCommand) Run(ctx context.Context, env environment) error {
 
 // run runs the suites of all files once.
 func (c *testCommand) run(ctx context.Context, env environment) error {
-	run := &testRun{command: c, evaluators: evaluators{flags: &c.serviceFlags, opened: env.open}}
+	files := env.files(c.Recursive)
+	run := &testRun{command: c, evaluators: evaluators{flags: &c.serviceFlags, opened: files.Open}}
 	if c.Coverage {
 		run.evaluators.coverage = &coverage{rules: map[ruleKey]*ruleCount{}}
 	}
@@ -80,16 +82,15 @@ func (c *testCommand) run(ctx context.Context, env environment) error {
 	default:
 		run.out = testReport{report.New(env.stdout, c.Output, program("test"))}
 	}
-	files := reader{env: env, recursive: c.Recursive}
 	for _, name := range c.Files {
 		info, err := os.Stat(name)
 		isDirectory := err == nil && info.IsDir()
-		names, err := files.files(name)
+		names, err := files.Files(name)
 		if err != nil {
 			run.fail(&suite.Error{File: name, Message: err.Error()})
 		}
 		for _, file := range names {
-			if err := run.file(ctx, file, isDirectory, env); err != nil {
+			if err := run.file(ctx, files, file, isDirectory); err != nil {
 				return err
 			}
 		}
@@ -142,8 +143,8 @@ type testRun struct {
 }
 
 // file runs the suites of a file. The error ends the run.
-func (r *testRun) file(ctx context.Context, name string, ofDirectory bool, env environment) error {
-	text, err := readFile(name, env)
+func (r *testRun) file(ctx context.Context, files input.Reader, name string, ofDirectory bool) error {
+	text, err := files.ReadFile(name)
 	if err != nil {
 		return r.failed(&suite.Error{File: name, Message: err.Error()})
 	}

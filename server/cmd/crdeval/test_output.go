@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -42,7 +43,7 @@ func (p *testText) result(r *suite.Result) {
 }
 
 func (p *testText) fail(file string, line int, message string) {
-	p.print("%v: error: %s", (&source{location: location{File: file}}).errorAt(line), message)
+	p.print("%v: error: %s", (&input.Source{Location: input.Location{File: file}}).ErrorAt(line), message)
 }
 
 func (p *testText) note(text string) { p.print("%s", text) }

@@ -12,6 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
 )
 
@@ -99,11 +100,11 @@ func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine
 
 // register registers the CRDs of a file.
 func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
-	for _, s := range sourcesOf(f.File, manifests.Split(f.Text)) {
-		if !s.isCRD() && s.Err == nil {
+	for _, s := range input.SourcesOf(f.File, manifests.Split(f.Text)) {
+		if !s.IsCRD() && s.Err == nil {
 			continue
 		}
-		switch j := e.registerCRD(ctx, s, s.established()); {
+		switch j := e.registerCRD(ctx, s, s.Established()); {
 		case j.Error != "":
 			return &suite.Error{File: f.File, Line: max(j.Line, s.Line()), Message: j.Error}
 		case !j.Accepted:
@@ -112,9 +113,9 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 				line = max(line, int(list[0].GetPosition().GetLine()))
 			}
 			return &suite.Error{File: f.File, Line: line, Message: "the CRD is rejected: " + report.GetRejection().GetMessage()}
-		case e.names[groupKind{s.crd.group, s.crd.kind}] == "":
+		case e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] == "":
 			e.coverage.register(j.Name, j.Report.message)
-			e.names[groupKind{s.crd.group, s.crd.kind}] = j.Name
+			e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] = j.Name
 		}
 	}
 	return nil
@@ -122,7 +123,7 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 
 // item returns an item for an object of a kind.
 func (e *suiteEvaluator) item(apiVersion, kind string) (*crdevalv1.EvaluationItem, error) {
-	sent := &crdevalv1.EvaluationItem{Crd: e.names[groupKind{groupOf(apiVersion), kind}]}
+	sent := &crdevalv1.EvaluationItem{Crd: e.names[groupKind{input.GroupOf(apiVersion), kind}]}
 	if e.local != nil && sent.GetCrd() == "" {
 		return nil, fmt.Errorf("the suite has no CRD for %s (%s)", kind, apiVersion)
 	}
@@ -159,12 +160,12 @@ func (e *suiteEvaluator) Admit(
 	}
 	v := results[0].Verdict
 	if e.coverage != nil && sent.GetCrd() != "" {
-		e.coverage.add(sent.GetCrd(), versionOf(apiVersion), v.GetRuleTraces())
+		e.coverage.add(sent.GetCrd(), input.VersionOf(apiVersion), v.GetRuleTraces())
 	}
 	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Object: v.GetObject().GetJson(),
 		Violations: violationsOf(v)}
 	a.SetWarnings(v.GetWarnings())
-	if of := e.schemas[groupKind{groupOf(apiVersion), kind}]; of != nil {
+	if of := e.schemas[groupKind{input.GroupOf(apiVersion), kind}]; of != nil {
 		if err := of.Add(ctx, apiVersion, item, a); err != nil {
 			return nil, fmt.Errorf("coverage: %w", err)
 		}

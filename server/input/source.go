@@ -1,0 +1,157 @@
+// Package input reads the inputs of commands: the files of directories, stdin, URLs and clusters (reader.go), files with
+// a JSON object a line (lines.go), and the manifests in them (source.go).
+package input
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+	"github.com/crdeval/crdeval/server/manifests"
+)
+
+// Location identifies a manifest of a file.
+type Location struct {
+	File   string `json:"file"`
+	Number int    `json:"document"`       // of the document, from 1; 0 for the whole file
+	Item   int    `json:"item,omitempty"` // of a list, from 1; 0 for another document
+}
+
+// Source is a manifest of a file.
+type Source struct {
+	manifests.Manifest
+	Location
+	several bool // the file has other manifests
+
+	CRDFields *CRDFields
+}
+
+// CRDFields are fields of a CRD. They are empty if they cannot be read, and for other kinds.
+type CRDFields struct {
+	Group, Kind string
+	Versions    []CRDVersion
+	status      engine.Status
+}
+
+// CRDVersion is a version of a CRD.
+type CRDVersion struct {
+	Name    string
+	Storage bool
+}
+
+var noCRDFields CRDFields // of other kinds
+
+// readCRD reads the fields of a CRD. Schemas are most of its text, so that is not decoded.
+func readCRD(m *manifests.Manifest) *CRDFields {
+	f, d, l := &CRDFields{}, value.Acquire(), value.Limits{MaxBytes: maxFileBytes}
+	var root uint32
+	var err error
+	if m.Document.YAML != nil {
+		root, err = d.ParseYAML(m.Document.YAML, value.Request, l)
+	} else {
+		root, err = d.ParseJSON(m.Document.JSON, l)
+	}
+	read := func(node uint32, into any) { _ = json.Unmarshal(d.Raw(node), into) } // invalid fields stay empty
+	if err == nil {
+		spec := d.Field(root, "spec")
+		read(d.Field(spec, "group"), &f.Group)
+		read(d.Field(d.Field(spec, "names"), "kind"), &f.Kind)
+		read(d.Field(root, "status"), &f.status)
+		versions := d.Field(spec, "versions")
+		f.Versions = make([]CRDVersion, d.Len(versions))
+		for i := range f.Versions {
+			version := d.Index(versions, i)
+			read(d.Field(version, "name"), &f.Versions[i].Name)
+			read(d.Field(version, "storage"), &f.Versions[i].Storage)
+		}
+	}
+	d.Release()
+	return f
+}
+
+// IsCRD reports whether the manifest has the kind of a CRD.
+func (s *Source) IsCRD() bool { return s.Kind == manifests.CRDKind }
+
+// Versions returns the names of the versions of a CRD.
+func (s *Source) Versions() (names []string) {
+	for _, v := range s.CRDFields.Versions {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// GroupOf returns the group of an apiVersion, "" for the core group.
+func GroupOf(apiVersion string) string { return apiVersion[:max(0, strings.Index(apiVersion, "/"))] }
+
+// VersionOf returns the version of an apiVersion.
+func VersionOf(apiVersion string) string { return apiVersion[strings.Index(apiVersion, "/")+1:] }
+
+// Established reports whether the manifest is a CRD with the condition Established, as a CRD of a cluster.
+func (s *Source) Established() bool {
+	return slices.ContainsFunc(s.CRDFields.status.Conditions, func(c engine.Condition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// Where identifies the manifest in messages.
+func (s *Source) Where() string {
+	where := s.File
+	if s.several {
+		where = fmt.Sprintf("%s[%d]", s.File, s.Number)
+	}
+	if s.Location.Item > 0 {
+		where += fmt.Sprintf(".items[%d]", s.Location.Item-1)
+	}
+	return where
+}
+
+// Title identifies the object in messages.
+func (s *Source) Title() string { return TitleOf(&s.Identity) }
+
+// TitleOf identifies an object in messages.
+func TitleOf(id *engine.Identity) string {
+	name := id.Name
+	if prefix := id.GenerateName; name == "" && prefix != "" {
+		name = prefix + "…" // a server generates the rest
+	}
+	if id.Namespace != "" {
+		name = id.Namespace + "/" + name
+	}
+	return cmp.Or(strings.TrimSpace(id.Kind+" "+name), "a document without a kind")
+}
+
+// ErrorAt returns the position of an error in the file, or else identifies the manifest.
+func (s *Source) ErrorAt(line int) string {
+	if line > 0 {
+		return fmt.Sprintf("%s:%d", s.File, line)
+	}
+	return s.Where()
+}
+
+// SourcesOf returns the manifests of the documents of a file.
+func SourcesOf(name string, documents []manifests.Document) (all []*Source) {
+	for i, d := range documents {
+		for _, m := range d.Manifests() {
+			all = append(all, NewSource(m, Location{File: name, Number: i + 1, Item: m.Item}))
+		}
+	}
+	for _, s := range all {
+		s.several = len(all) > 1
+	}
+	return all
+}
+
+// NewSource returns a manifest of a file. It reads the fields of a CRD.
+func NewSource(m manifests.Manifest, at Location) *Source {
+	s := &Source{Manifest: m, Location: at, CRDFields: &noCRDFields}
+	if s.IsCRD() || s.Kind == "" && !s.Conversion {
+		s.CRDFields = readCRD(&m)
+	}
+	return s
+}
