@@ -104,6 +104,14 @@ func (p *Problem) at() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
+// Counted returns the number with the noun in singular or plural.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 var controls = regexp.MustCompile(`[^\P{Cc}\n\t]`)
 
 // Printable replaces control characters, which come from manifests and could steer a terminal.

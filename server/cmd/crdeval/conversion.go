@@ -8,7 +8,6 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/registry"
 )
 
 // setConversion sets the conversion rules of a document, if the service runs in this process. For a remote service, it
@@ -57,30 +56,6 @@ func (s *service) sendConversion(ctx context.Context, rules *input.Source) (*crd
 		s.inline = append(s.inline, rules.JSON())
 	}
 	return answer, err
-}
-
-// testedObjects is the number of generated objects on which the laws of the rules of files are tested, for each pair of
-// versions and direction. Tests of other subjects use fewer.
-var testedObjects = registry.TestedObjects
-
-// SetConversion sets the conversion rules of a CRD of this process.
-func (r *localRegistry) SetConversion(
-	ctx context.Context, _, name string, change registry.ConversionChange,
-) (registry.Registration, error) {
-	c := r.crds[name]
-	if c == nil {
-		return registry.Registration{}, &registry.Error{Reason: registry.CRDNotFound, Message: fmt.Sprintf(
-			"these conversion rules are for %s, but the files have no accepted CRD of this name: add it, or correct crd", name)}
-	}
-	o := r.options()
-	d, _, report, err := registry.CompileConversion(ctx, c.existing, change.Rules, o, testedObjects)
-	done := registry.Registration{Report: report, Outcome: registry.Rejected}
-	if err != nil || d == nil {
-		return done, err
-	}
-	c.definition = d
-	done.CRD, done.Outcome = &registry.CRD{Name: name, Status: c.existing.Status}, registry.Updated
-	return done, nil
 }
 
 // conversionLines returns lines of text about the violations of conversion rules and the laws that they break.

@@ -262,7 +262,7 @@ func (v *converter) describe(r *conversion) {
 			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.Versions(), ", "))
 		}
 	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable:
-		if crd != nil && v.local != nil && v.local.crds[crd.Name].definition.Conversion() == nil {
+		if crd != nil && v.local != nil && v.local.ByName[crd.Name].Definition.Conversion() == nil {
 			r.err = fmt.Errorf("%s converts with a webhook: add valid conversion rules to --crds, or use --server", crd.Name)
 			return
 		}

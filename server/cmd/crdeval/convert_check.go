@@ -153,11 +153,11 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	out := report.New(env.stdout, c.Output, program("convert"))
 	for _, s := range rules {
 		r := &rulesReport{Location: s.Location, Line: s.Line(), Name: s.CRD, source: s}
-		switch crd := local.local.crds[r.Name]; {
+		switch crd := local.local.ByName[r.Name]; {
 		case r.Name == "":
 			r.Error = "crd must be the name of the CRD, such as crontabs.example.com"
 		case crd != nil:
-			err = c.checkRules(ctx, r, crd.existing)
+			err = c.checkRules(ctx, r, crd.Existing)
 		case rejected[r.Name]:
 			r.Error = "the CRD " + r.Name + " is not accepted"
 		default:

@@ -51,12 +51,12 @@ func (c *generateCommand) Run(ctx context.Context, env environment) error {
 	failed := false
 	err := c.service().registerAndPrint(ctx, env, c.CRDs, func(s *service) error {
 		found := false
-		for _, name := range slices.Sorted(maps.Keys(s.local.crds)) {
+		for _, name := range slices.Sorted(maps.Keys(s.local.ByName)) {
 			if c.CRD != "" && c.CRD != name {
 				continue
 			}
 			found = true
-			complete, err := c.generate(ctx, env, s.local.crds[name].definition)
+			complete, err := c.generate(ctx, env, s.local.ByName[name].Definition)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

@@ -3,9 +3,9 @@
 //
 // Each command has a file of its name. admit.go has the flags and the outputs; admit_requests.go makes the requests,
 // admit_batches.go sends them, and admit_text.go and admit_objects.go print. results.go has the results that package
-// report prints. test_service.go evaluates the writes of tests, test_coverage.go counts the outcomes of rules,
-// test_output.go prints. local.go is the service in this process, service.go that of --server. lsp.go has the settings
-// of the language server. Package input reads the files of commands.
+// report prints. test_service.go evaluates the writes of tests, which package suiterun runs. service.go connects to
+// the service in this process or to that of --server. lsp.go has the settings of the language server. Package input
+// reads the files of commands.
 package main
 
 import (

@@ -76,9 +76,4 @@ func toDocument(d engine.Document) *crdevalv1.Document {
 func printable(text []byte) []byte { return report.Printable(text) }
 
 // counted returns the number with the noun in singular or plural.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+func counted(n int, noun string) string { return report.Counted(n, noun) }

@@ -14,6 +14,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/localregistry"
+	"github.com/crdeval/crdeval/server/registry"
 )
 
 // serviceFlags select the service that evaluates: one in this process, or the one of --server.
@@ -60,11 +62,24 @@ type service struct {
 	*crdeval.Client
 	address    string // "" for the service in this process
 	catalog    string
-	local      *localRegistry           // nil for --server
+	local      *localregistry.Registry  // nil for --server
 	inline     [][]byte                 // CRDs and conversion rules that each request brings
 	inlineCRDs map[string]bool          // the names of these CRDs
 	converted  map[string]*input.Source // conversion rules of this run by the name of their CRD
 	close      func()
+}
+
+// testedObjects is the number of generated objects on which the laws of the rules of files are tested, for each pair of
+// versions and direction. Tests of other subjects use fewer.
+var testedObjects = registry.TestedObjects
+
+// newLocalService starts a service in this process.
+func newLocalService(minor int) *service {
+	conn, local := localregistry.Start(minor, testedObjects)
+	return &service{
+		Client: crdeval.New(conn, "default"), catalog: "default", local: local, converted: map[string]*input.Source{},
+		close: conn.Stop,
+	}
 }
 
 // connect returns a client of the selected service. The caller closes it.
@@ -103,7 +118,7 @@ type registered interface {
 // register registers a CRD with a service in this process. A remote service only checks it: then requests bring it.
 func (s *service) register(ctx context.Context, crd *input.Source, adopt bool) (registered, error) {
 	if s.local != nil {
-		s.local.adopts = adopt
+		s.local.Adopts = adopt
 		return s.Registry().RegisterCrd(ctx,
 			&crdevalv1.RegisterCrdRequest{Catalog: s.catalog, Manifest: toDocument(crd.Document)})
 	}

@@ -7,10 +7,8 @@ import (
 	"os"
 	"regexp"
 
-	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/suiterun"
 )
 
 type testCommand struct {
@@ -67,145 +65,57 @@ func (c *testCommand) Run(ctx context.Context, env environment) error {
 }
 
 // run runs the suites of all files once.
-func (c *testCommand) run(ctx context.Context, env environment) error {
+func (c *testCommand) run(ctx context.Context, env environment) (err error) {
 	files := env.files(c.Recursive)
-	run := &testRun{command: c, evaluators: evaluators{flags: &c.serviceFlags, opened: files.Open}}
+	services := &evaluators{flags: &c.serviceFlags, opened: files.Open}
+	defer services.close()
+	run := &suiterun.Runner{Evaluators: services, Names: c.names, CRDs: c.CRDs, Verbose: c.Verbose, Keep: c.Mutate,
+		Out: suiterun.NewPrinter(env.stdout, c.Output, c.Verbose, program("test"))}
 	if c.Coverage {
-		run.evaluators.coverage = &coverage{rules: map[ruleKey]*ruleCount{}}
-	}
-	defer run.evaluators.close()
-	switch c.Output {
-	case "json":
-		run.out = &testJSON{w: env.stdout}
-	case "text":
-		run.out = &testText{w: env.stdout, verbose: c.Verbose}
-	default:
-		run.out = testReport{report.New(env.stdout, c.Output, program("test"))}
+		services.coverage = suiterun.NewCoverage()
+		run.Coverage = services.coverage
 	}
 	for _, name := range c.Files {
 		info, err := os.Stat(name)
 		isDirectory := err == nil && info.IsDir()
 		names, err := files.Files(name)
 		if err != nil {
-			run.fail(&suite.Error{File: name, Message: err.Error()})
+			run.Fail(&suite.Error{File: name, Message: err.Error()})
 		}
 		for _, file := range names {
-			if err := run.file(ctx, files, file, isDirectory); err != nil {
+			text, err := files.ReadFile(file)
+			if err != nil {
+				run.Fail(&suite.Error{File: file, Message: err.Error()})
+				continue
+			}
+			if err := run.File(ctx, file, text, isDirectory); err != nil {
 				return err
 			}
 		}
 	}
-	if run.total.Tests == 0 && run.invalid == 0 {
+	if run.Total.Tests == 0 && run.Invalid == 0 {
 		what := "no file has a suite"
-		if run.suites > 0 {
+		if run.Suites > 0 {
 			what = "no test matches --run"
 		}
-		run.fail(&suite.Error{File: c.Files[0], Message: what})
+		run.Fail(&suite.Error{File: c.Files[0], Message: what})
 	}
-	if c.Mutate && len(run.kept) > 0 {
-		if err := run.mutate(ctx, env); err != nil {
+	if len(run.Ran) > 0 {
+		if run.Mutants, err = c.runMutants(ctx, env, run.Ran); err != nil {
 			return err
 		}
 	}
-	if err := run.out.close(run); err != nil {
+	if err := run.Out.Close(&run.Results); err != nil {
 		return err
 	}
 	switch {
-	case run.invalid+run.total.Errors > 0:
-		return incompleteError(counted(run.invalid+run.total.Errors, "error") + ": not all suites and tests ran")
-	case run.lowScore() != "":
-		fmt.Fprintln(env.stderr, "crdeval: "+run.lowScore())
+	case run.Errors() > 0:
+		return incompleteError(counted(run.Errors(), "error") + ": not all suites and tests ran")
+	case c.lowScore(run.Mutants) != "":
+		fmt.Fprintln(env.stderr, "crdeval: "+c.lowScore(run.Mutants))
 		return errRejected
-	case run.total.Failed > 0:
+	case run.Total.Failed > 0:
 		return errRejected
 	}
 	return nil
-}
-
-// testPrinter prints the results of tests in one format.
-type testPrinter interface {
-	result(*suite.Result)
-	fail(file string, line int, message string) // of a suite that could not run
-	note(text string)
-	close(*testRun) error
-}
-
-// testRun is the state of a run.
-type testRun struct {
-	command    *testCommand
-	out        testPrinter
-	evaluators evaluators
-	suites     int
-	invalid    int // errors in suites
-	total      suite.Summary
-	kept       []*suite.Suite   // for mutants
-	mutants    *mutation.Report // nil without --mutate
-}
-
-// file runs the suites of a file. The error ends the run.
-func (r *testRun) file(ctx context.Context, files input.Reader, name string, ofDirectory bool) error {
-	text, err := files.ReadFile(name)
-	if err != nil {
-		return r.failed(&suite.Error{File: name, Message: err.Error()})
-	}
-	suites, others, invalid := suite.Read(name, text)
-	switch {
-	case invalid != nil:
-		r.fail(invalid)
-	case others > 0 && ofDirectory:
-		r.note(fmt.Sprintf("%s: %s without a suite", name, counted(others, "document")))
-	case others > 0:
-		r.fail(&suite.Error{File: name, Message: "a document is not a suite: a suite has the field tests, and no kind"})
-	}
-	for _, s := range suites {
-		r.suites++
-		for _, warning := range s.Warnings {
-			r.out.note("warning: " + warning)
-		}
-		if s.Select(r.command.names); len(s.Tests) == 0 {
-			continue
-		}
-		failed := s.Run(ctx, r.evaluators.open, r.command.CRDs, func(result *suite.Result) {
-			r.total.Add(result)
-			r.out.result(result)
-		})
-		if ctx.Err() != nil {
-			return errors.New("interrupted")
-		}
-		if failed != nil {
-			r.fail(failed)
-		}
-		r.evaluators.trim()
-		if r.command.Mutate {
-			r.kept = append(r.kept, s)
-		}
-	}
-	return nil
-}
-
-func (r *testRun) note(text string) {
-	if r.command.Verbose {
-		r.out.note(text)
-	}
-}
-
-// failed reports an error in a suite. The run continues.
-func (r *testRun) failed(err error) error {
-	r.fail(err)
-	return nil
-}
-
-// fail reports errors in a suite.
-func (r *testRun) fail(err error) {
-	var several interface{ Unwrap() []error }
-	if errors.As(err, &several) {
-		for _, e := range several.Unwrap() {
-			r.fail(e)
-		}
-		return
-	}
-	at := &suite.Error{Message: err.Error()}
-	errors.As(err, &at)
-	r.invalid++
-	r.out.fail(at.File, at.Line, at.Message)
 }

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/mutation"
+	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/server/terminal"
 )
 
@@ -43,11 +42,12 @@ func (f *mutateFlags) validate(c *testCommand) error {
 	return nil
 }
 
-// mutate runs the mutants of the CRDs of all suites.
-func (r *testRun) mutate(ctx context.Context, env environment) error {
-	c := r.command
+// runMutants runs the mutants of the CRDs of suites.
+func (c *testCommand) runMutants(
+	ctx context.Context, env environment, suites []*suite.Suite,
+) (*mutation.Report, error) {
 	var progress *terminal.Meter
-	report, err := mutation.Run(ctx, r.kept, c.CRDs, mutation.Options{
+	report, err := mutation.Run(ctx, suites, c.CRDs, mutation.Options{
 		Engine: engine.Options{KubernetesMinor: c.KubernetesMinor}, Seed: c.MutateSeed, Limit: c.MutateLimit,
 		Time: c.MutateTime, Tries: c.MutateTries,
 		Progress: func(done, all int) {
@@ -60,47 +60,27 @@ func (r *testRun) mutate(ctx context.Context, env environment) error {
 		progress.End()
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted")
+		return nil, errors.New("interrupted")
 	}
-	if err != nil {
-		return err
-	}
-	r.mutants = report
-	if c.Summary == "" {
-		return nil
+	if err != nil || c.Summary == "" {
+		return report, err
 	}
 	file, err := os.OpenFile(c.Summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
-		return fmt.Errorf("--summary: %w", err)
+		return nil, fmt.Errorf("--summary: %w", err)
 	}
 	_, err = file.Write(printable([]byte(report.Markdown())))
 	if closed := file.Close(); err == nil {
 		err = closed
 	}
-	return err
+	return report, err
 }
 
 // lowScore returns the message for a score that is too low, "" otherwise.
-func (r *testRun) lowScore() string {
-	if r.mutants == nil || r.mutants.Score.Percent() >= r.command.MinScore {
+func (f *mutateFlags) lowScore(mutants *mutation.Report) string {
+	if mutants == nil || mutants.Score.Percent() >= f.MinScore {
 		return ""
 	}
-	return fmt.Sprintf("the mutation score is %.1f%%, less than --min-score %g", r.mutants.Score.Percent(),
-		r.command.MinScore)
-}
-
-// mutantsJSON prints a line for each mutant, and one for the score.
-func mutantsJSON(w io.Writer, report *mutation.Report) error {
-	encoder := json.NewEncoder(w)
-	for _, m := range report.Mutants {
-		if err := encoder.Encode(map[string]any{"mutant": m}); err != nil {
-			return err
-		}
-	}
-	return encoder.Encode(map[string]any{"mutation": struct {
-		mutation.Score
-		Percent float64 `json:"percent"`
-		Tests   int     `json:"tests"`
-		Unused  int     `json:"unusedTests"`
-	}{report.Score, report.Score.Percent(), report.Tests, report.Unused}})
+	return fmt.Sprintf("the mutation score is %.1f%%, less than --min-score %g", mutants.Score.Percent(),
+		f.MinScore)
 }

@@ -14,21 +14,22 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/suiterun"
 )
 
 // evaluators are the services of a run, by their CRDs. Many suites have the same CRDs.
 type evaluators struct {
 	flags    *serviceFlags
 	kept     map[string]*suiteEvaluator
-	coverage *coverage // nil: rules are not traced
+	coverage *suiterun.Coverage // nil: rules are not traced
 	opened   func(file string)
 }
 
 // maxEvaluators bounds the services that are kept between suites.
 const maxEvaluators = 8
 
-// trim closes the services if there are many. No evaluator may be in use.
-func (e *evaluators) trim() {
+// Trim closes the services if there are many. No evaluator may be in use.
+func (e *evaluators) Trim() {
 	if len(e.kept) > maxEvaluators {
 		e.close()
 	}
@@ -41,8 +42,8 @@ func (e *evaluators) close() {
 	e.kept = nil
 }
 
-// open returns an evaluator for the CRDs of files.
-func (e *evaluators) open(ctx context.Context, files []suite.CRDs) (suite.Evaluator, error) {
+// Open returns an evaluator for the CRDs of files.
+func (e *evaluators) Open(ctx context.Context, files []suite.CRDs) (suite.Evaluator, error) {
 	var key string
 	for _, f := range files {
 		e.opened(f.File)
@@ -80,7 +81,7 @@ func (e *evaluators) open(ctx context.Context, files []suite.CRDs) (suite.Evalua
 type suiteEvaluator struct {
 	*service
 	names    map[groupKind]string // of the CRDs of the suite
-	coverage *coverage
+	coverage *suiterun.Coverage
 	schemas  map[groupKind]*mutation.CoverageOf // empty without coverage
 }
 
@@ -91,7 +92,7 @@ func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine
 		return err
 	}
 	for _, d := range definitions {
-		if e.schemas[groupKind{d.Group(), d.Kind()}], err = e.coverage.schemas.Of(d, o); err != nil {
+		if e.schemas[groupKind{d.Group(), d.Kind()}], err = e.coverage.Schemas.Of(d, o); err != nil {
 			return err
 		}
 	}
@@ -114,7 +115,7 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 			}
 			return &suite.Error{File: f.File, Line: line, Message: "the CRD is rejected: " + report.GetRejection().GetMessage()}
 		case e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] == "":
-			e.coverage.register(j.Name, j.Report.message)
+			e.coverage.Register(j.Name, j.Report.message)
 			e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] = j.Name
 		}
 	}
@@ -160,7 +161,7 @@ func (e *suiteEvaluator) Admit(
 	}
 	v := results[0].Verdict
 	if e.coverage != nil && sent.GetCrd() != "" {
-		e.coverage.add(sent.GetCrd(), input.VersionOf(apiVersion), v.GetRuleTraces())
+		e.coverage.Add(sent.GetCrd(), input.VersionOf(apiVersion), v.GetRuleTraces())
 	}
 	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Object: v.GetObject().GetJson(),
 		Violations: violationsOf(v)}

@@ -1,4 +1,4 @@
-package main
+package suiterun
 
 import (
 	"cmp"
@@ -9,15 +9,19 @@ import (
 
 	"github.com/crdeval/crdeval/engine/mutation"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/report"
 )
 
-// coverage counts the outcomes of the rules of all CRDs of a run, and the uses of their schemas. A nil coverage counts
+// Coverage counts the outcomes of the rules of all CRDs of a run, and the uses of their schemas. A nil Coverage counts
 // nothing.
-type coverage struct {
+type Coverage struct {
 	rules   map[ruleKey]*ruleCount
-	schemas mutation.Coverage
-	omitted int // traces
+	Schemas mutation.Coverage // the uses of their defaults, enum values and branches
+	omitted int               // traces
 }
+
+// NewCoverage returns a Coverage without rules.
+func NewCoverage() *Coverage { return &Coverage{rules: map[ruleKey]*ruleCount{}} }
 
 // ruleKey identifies a rule. Variants of a CRD share it, and so do CRDs in which the rule has another index.
 type ruleKey struct{ crd, version, list, rule string }
@@ -35,20 +39,20 @@ func newRuleKey(crd, version, pointer, rule string) ruleKey {
 	return ruleKey{crd, version, pointer[:strings.LastIndex(pointer, "/")+1], rule}
 }
 
-// register adds the rules of a CRD.
-func (c *coverage) register(crd string, report *crdevalv1.CrdReport) {
+// Register adds the rules of a CRD.
+func (c *Coverage) Register(crd string, r *crdevalv1.CrdReport) {
 	if c == nil {
 		return
 	}
-	for _, v := range report.GetVersions() {
-		for _, r := range v.GetRules() {
-			c.count(crd, v.GetVersion().GetName(), r.GetSchemaPointer(), r.GetRule().GetRule())
+	for _, v := range r.GetVersions() {
+		for _, rule := range v.GetRules() {
+			c.count(crd, v.GetVersion().GetName(), rule.GetSchemaPointer(), rule.GetRule().GetRule())
 		}
 	}
 }
 
 // count returns the count of a rule.
-func (c *coverage) count(crd, version, pointer, rule string) *ruleCount {
+func (c *Coverage) count(crd, version, pointer, rule string) *ruleCount {
 	key := newRuleKey(crd, version, pointer, rule)
 	if c.rules[key] == nil {
 		c.rules[key] = &ruleCount{SchemaPointer: pointer, Rule: rule}
@@ -56,8 +60,8 @@ func (c *coverage) count(crd, version, pointer, rule string) *ruleCount {
 	return c.rules[key]
 }
 
-// add counts the outcomes of the rules of a write.
-func (c *coverage) add(crd, version string, traces *crdevalv1.RuleTraces) {
+// Add counts the outcomes of the rules of a write.
+func (c *Coverage) Add(crd, version string, traces *crdevalv1.RuleTraces) {
 	c.omitted += int(traces.GetOmitted())
 	for _, t := range traces.GetTraces() {
 		n := c.count(crd, version, t.GetSchemaPointer(), t.GetRule().GetRule())
@@ -83,7 +87,7 @@ type versionCoverage struct {
 }
 
 // versions returns the coverage of each version with rules, defaults, enum values or branches.
-func (c *coverage) versions() (all []*versionCoverage) {
+func (c *Coverage) versions() (all []*versionCoverage) {
 	keys := slices.SortedFunc(maps.Keys(c.rules), func(a, b ruleKey) int {
 		return cmp.Or(cmp.Compare(a.crd, b.crd), cmp.Compare(a.version, b.version),
 			cmp.Compare(c.rules[a].SchemaPointer, c.rules[b].SchemaPointer), cmp.Compare(a.rule, b.rule))
@@ -96,7 +100,7 @@ func (c *coverage) versions() (all []*versionCoverage) {
 		}
 		all[last].Rules = append(all[last].Rules, c.rules[key])
 	}
-	for _, of := range c.schemas.Versions {
+	for _, of := range c.Schemas.Versions {
 		at := slices.IndexFunc(all, func(v *versionCoverage) bool { return v.CRD == of.CRD && v.Version == of.Version })
 		if at < 0 {
 			at = len(all)
@@ -147,7 +151,7 @@ func schemaLines(v *versionCoverage) (lines []string) {
 }
 
 // text returns a line for each version, and a line for each rule that lacks an outcome.
-func (c *coverage) text() string {
+func (c *Coverage) text() string {
 	var lines []string
 	for _, v := range c.versions() {
 		counts := map[string]int{}
@@ -161,7 +165,7 @@ func (c *coverage) text() string {
 		if len(v.Rules) > 0 {
 			lines = append(lines,
 				fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
-					v.CRD, v.Version, counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
+					v.CRD, v.Version, report.Counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
 					counts["never passed"]))
 		}
 		lines = append(lines, rules...)
@@ -171,7 +175,7 @@ func (c *coverage) text() string {
 	}
 	if c.omitted > 0 {
 		lines = append(lines, fmt.Sprintf("coverage: %s of rules were not counted: too many values in an object",
-			counted(c.omitted, "evaluation")))
+			report.Counted(c.omitted, "evaluation")))
 	}
 	return strings.Join(lines, "\n")
 }

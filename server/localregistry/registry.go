@@ -1,63 +1,65 @@
-package main
+// Package localregistry serves the API of crdeval in the process of a command, from one catalog in memory.
+package localregistry
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
-	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/inprocess"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// localRegistry is the api.Registry and the registry.View of the service in this process: one catalog in memory. It
-// also takes CRDs with their status, as a cluster has them. It registers CRDs one after the other.
-type localRegistry struct {
+// Registry is the api.Registry and the registry.View of the service in this process: one catalog in memory. It also takes
+// CRDs with their status, as a cluster has them. It registers CRDs one after the other.
+type Registry struct {
 	api.Registry // nil: the commands call no other methods
 	minor        int
-	adopts       bool // the next CRD to register is taken with its status, as a cluster has it
-	crds         map[string]*localCRD
+	tested       int  // objects on which the laws of conversion rules are tested
+	Adopts       bool // the next CRD to register is taken with its status, as a cluster has it
+	ByName       map[string]*CRD
 	now          time.Time
 }
 
-// localCRD is a CRD of a localRegistry. Its definition and its existing state are those of the last registration.
-type localCRD struct {
-	definition *engine.Definition
-	existing   *engine.Existing
+// CRD is a CRD of a Registry. Its definition and its existing state are those of the last registration.
+type CRD struct {
+	Definition *engine.Definition
+	Existing   *engine.Existing
 	created    time.Time
 }
 
-// localLimit is the limit of the service in this process for a message in bytes and for the items of a request.
-const localLimit = 1 << 30
+// noLimit is the limit of the service in this process for a message in bytes and for the items of a request.
+const noLimit = 1 << 30
 
-// newLocalService starts a service in this process.
-func newLocalService(minor int) *service {
-	r := &localRegistry{minor: minor, crds: map[string]*localCRD{}, now: time.Unix(0, 0)}
+// Start starts a service without CRDs in this process. It tests the laws of conversion rules on a number of generated
+// objects for each pair of versions and direction. The caller stops the connection.
+func Start(minor, tested int) (*inprocess.Conn, *Registry) {
+	r := &Registry{minor: minor, tested: tested, ByName: map[string]*CRD{}, now: time.Unix(0, 0)}
 	conn := inprocess.New(inprocess.Options{})
 	api.Register(conn, api.Options{
-		Registry: r, Limits: api.Limits{MaxBatchItems: localLimit, MaxMessageBytes: localLimit},
+		Registry: r, Limits: api.Limits{MaxBatchItems: noLimit, MaxMessageBytes: noLimit},
 		Log: slog.New(slog.DiscardHandler),
 	})
-	return &service{Client: crdeval.New(conn, "default"), catalog: "default", local: r, converted: map[string]*input.Source{}, close: conn.Stop}
+	return conn, r
 }
 
 // options returns the options for checking the next CRD.
-func (r *localRegistry) options() engine.Options {
+func (r *Registry) options() engine.Options {
 	return engine.Options{KubernetesMinor: r.minor, Existing: func(name string) *engine.Existing {
-		if c := r.crds[name]; c != nil {
-			return c.existing
+		if c := r.ByName[name]; c != nil {
+			return c.Existing
 		}
 		return nil
 	}}
 }
 
 // adopt takes a CRD with its status, as a cluster has it, without checking it.
-func (r *localRegistry) adopt(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
+func (r *Registry) adopt(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
 	name, existing, err := engine.ExistingFrom(manifest, engine.Limits{})
 	if err != nil {
 		return registry.Registration{}, err
@@ -72,7 +74,7 @@ func (r *localRegistry) adopt(ctx context.Context, manifest engine.Document) (re
 }
 
 // RegisterAll ignores the preconditions and conversion rules of submissions: commands set rules with SetConversion.
-func (r *localRegistry) RegisterAll(
+func (r *Registry) RegisterAll(
 	ctx context.Context, _ string, list []registry.Submission,
 ) (done []registry.Submitted, token string, err error) {
 	for i := range list {
@@ -83,8 +85,8 @@ func (r *localRegistry) RegisterAll(
 }
 
 // register registers one CRD.
-func (r *localRegistry) register(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
-	if r.adopts {
+func (r *Registry) register(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
+	if r.Adopts {
 		return r.adopt(ctx, manifest)
 	}
 	d, report, err := engine.Compile(ctx, manifest, r.options())
@@ -92,8 +94,8 @@ func (r *localRegistry) register(ctx context.Context, manifest engine.Document) 
 		return registry.Registration{Report: report, Outcome: registry.Rejected}, err
 	}
 	existing := &engine.Existing{Manifest: d.Manifest(), Generation: report.Generation}
-	if known := r.crds[d.Name()]; known != nil {
-		existing.Status, existing.Terminating = known.existing.Status, known.existing.Terminating
+	if known := r.ByName[d.Name()]; known != nil {
+		existing.Status, existing.Terminating = known.Existing.Status, known.Existing.Terminating
 	}
 	r.add(d, existing)
 	crd := &registry.CRD{Name: d.Name(), Status: existing.Status}
@@ -101,28 +103,48 @@ func (r *localRegistry) register(ctx context.Context, manifest engine.Document) 
 }
 
 // add adds or replaces a CRD and reconciles the status of all CRDs of its group.
-func (r *localRegistry) add(d *engine.Definition, existing *engine.Existing) {
+func (r *Registry) add(d *engine.Definition, existing *engine.Existing) {
 	r.now = r.now.Add(time.Second)
-	if r.crds[d.Name()] == nil {
-		r.crds[d.Name()] = &localCRD{created: r.now}
+	if r.ByName[d.Name()] == nil {
+		r.ByName[d.Name()] = &CRD{created: r.now}
 	}
-	r.crds[d.Name()].definition, r.crds[d.Name()].existing = d, existing
+	r.ByName[d.Name()].Definition, r.ByName[d.Name()].Existing = d, existing
 	var group []engine.CRDStatus
-	for name, c := range r.crds {
-		if c.definition.Group() == d.Group() {
-			names := c.definition.DesiredStatus()
+	for name, c := range r.ByName {
+		if c.Definition.Group() == d.Group() {
+			names := c.Definition.DesiredStatus()
 			group = append(group, engine.CRDStatus{
-				Name: name, Created: c.created, Desired: names, Status: names.AddStoredVersion(c.existing.Status),
+				Name: name, Created: c.created, Desired: names, Status: names.AddStoredVersion(c.Existing.Status),
 			})
 		}
 	}
 	engine.ReconcileStatus(group, d.Name(), r.now)
 	for i := range group {
-		r.crds[group[i].Name].existing.Status = group[i].Status
+		r.ByName[group[i].Name].Existing.Status = group[i].Status
 	}
 }
 
-func (r *localRegistry) Check(
+// SetConversion sets the conversion rules of a CRD of this process.
+func (r *Registry) SetConversion(
+	ctx context.Context, _, name string, change registry.ConversionChange,
+) (registry.Registration, error) {
+	c := r.ByName[name]
+	if c == nil {
+		return registry.Registration{}, &registry.Error{Reason: registry.CRDNotFound, Message: fmt.Sprintf(
+			"these conversion rules are for %s, but the files have no accepted CRD of this name: add it, or correct crd", name)}
+	}
+	o := r.options()
+	d, _, report, err := registry.CompileConversion(ctx, c.Existing, change.Rules, o, r.tested)
+	done := registry.Registration{Report: report, Outcome: registry.Rejected}
+	if err != nil || d == nil {
+		return done, err
+	}
+	c.Definition = d
+	done.CRD, done.Outcome = &registry.CRD{Name: name, Status: c.Existing.Status}, registry.Updated
+	return done, nil
+}
+
+func (r *Registry) Check(
 	ctx context.Context, _ string, manifest engine.Document, _ string,
 ) (registry.Registration, error) {
 	report, err := engine.Check(ctx, manifest, r.options())
@@ -130,7 +152,7 @@ func (r *localRegistry) Check(
 }
 
 // Compare compares two manifests. The base is taken as a cluster has it.
-func (r *localRegistry) Compare(
+func (r *Registry) Compare(
 	ctx context.Context, _ string, c registry.Comparison, _ string,
 ) (*registry.Compared, error) {
 	options := engine.Options{KubernetesMinor: r.minor}
@@ -146,7 +168,7 @@ func (r *localRegistry) Compare(
 	if err != nil {
 		return nil, err
 	}
-	options = (&localRegistry{minor: r.minor, crds: map[string]*localCRD{base: {existing: existing}}}).options()
+	options = (&Registry{minor: r.minor, ByName: map[string]*CRD{base: {Existing: existing}}}).options()
 	d, _, err := engine.Compile(ctx, c.New, options)
 	if err != nil {
 		return nil, err
@@ -167,30 +189,30 @@ func (r *localRegistry) Compare(
 	return done, err
 }
 
-func (r *localRegistry) View(context.Context, string, string) (registry.View, error) {
+func (r *Registry) View(context.Context, string, string) (registry.View, error) {
 	return r, nil
 }
 
 var errNoCRD = &registry.Error{Reason: registry.CRDNotFound, Message: "there is no such CRD"}
 
-func (r *localRegistry) Named(_ context.Context, name, _ string) (*engine.Definition, error) {
-	if c := r.crds[name]; c != nil {
-		return c.definition, nil
+func (r *Registry) Named(_ context.Context, name, _ string) (*engine.Definition, error) {
+	if c := r.ByName[name]; c != nil {
+		return c.Definition, nil
 	}
 	return nil, errNoCRD
 }
 
-func (r *localRegistry) OfKind(_ context.Context, group, kind, _ string) (*engine.Definition, error) {
+func (r *Registry) OfKind(_ context.Context, group, kind, _ string) (*engine.Definition, error) {
 	if c := r.ofKind(group, kind); c != nil {
-		return c.definition, nil
+		return c.Definition, nil
 	}
 	return nil, errNoCRD
 }
 
 // ofKind returns the CRD of a kind. Of several, the first has it.
-func (r *localRegistry) ofKind(group, kind string) (first *localCRD) {
-	for _, c := range r.crds {
-		if c.definition.Group() == group && c.definition.Kind() == kind &&
+func (r *Registry) ofKind(group, kind string) (first *CRD) {
+	for _, c := range r.ByName {
+		if c.Definition.Group() == group && c.Definition.Kind() == kind &&
 			(first == nil || c.created.Before(first.created)) {
 			first = c
 		}
@@ -199,24 +221,24 @@ func (r *localRegistry) ofKind(group, kind string) (first *localCRD) {
 }
 
 // AllCRDs describes the CRDs. Of several for a kind, the first counts as established.
-func (r *localRegistry) AllCRDs(established bool) []engine.CRD {
+func (r *Registry) AllCRDs(established bool) []engine.CRD {
 	var all []engine.CRD
-	for _, name := range slices.Sorted(maps.Keys(r.crds)) {
-		c := r.crds[name]
-		if !established || r.ofKind(c.definition.Group(), c.definition.Kind()) == c {
-			all = append(all, c.definition.CRD(c.existing.Status))
+	for _, name := range slices.Sorted(maps.Keys(r.ByName)) {
+		c := r.ByName[name]
+		if !established || r.ofKind(c.Definition.Group(), c.Definition.Kind()) == c {
+			all = append(all, c.Definition.CRD(c.Existing.Status))
 		}
 	}
 	return all
 }
 
 // DescribeCRD describes a CRD. There is one revision of each.
-func (r *localRegistry) DescribeCRD(name, _ string) (engine.CRD, error) {
-	if c := r.crds[name]; c != nil {
-		return c.definition.CRD(c.existing.Status), nil
+func (r *Registry) DescribeCRD(name, _ string) (engine.CRD, error) {
+	if c := r.ByName[name]; c != nil {
+		return c.Definition.CRD(c.Existing.Status), nil
 	}
 	return engine.CRD{}, errNoCRD
 }
 
 // State changes with each registration.
-func (r *localRegistry) State() any { return r.now }
+func (r *Registry) State() any { return r.now }
