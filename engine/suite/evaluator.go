@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,11 +129,26 @@ func Compile(ctx context.Context, files []CRDs, o engine.Options) (all []*engine
 }
 
 func rejectedCRD(file string, before int, report *engine.Report) error {
-	e := &Error{File: file, Message: "the CRD is rejected: " + report.Rejection.Message}
-	if len(report.Violations) > 0 && report.Violations[0].Position != nil {
-		e.Line = before + report.Violations[0].Position.Line
+	line := 0
+	var violations []string
+	for _, v := range report.Violations {
+		at := file
+		if v.Position != nil {
+			at = fmt.Sprintf("%s:%d:%d", file, before+v.Position.Line, v.Position.Column)
+			line = cmp.Or(line, before+v.Position.Line)
+		}
+		violations = append(violations, at+": "+v.Error())
 	}
-	return e
+	return RejectedCRD(file, line, report.Rejection.Message, violations)
+}
+
+// RejectedCRD returns the error for a CRD that an API server rejects with a message. Several violations have a line each.
+func RejectedCRD(file string, line int, message string, violations []string) *Error {
+	text := "the CRD is rejected: " + message
+	if len(violations) > 1 {
+		text = "the CRD is rejected\n  " + strings.Join(violations, "\n  ")
+	}
+	return &Error{file, line, text}
 }
 
 // definition returns the CRD of a kind.

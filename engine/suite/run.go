@@ -80,7 +80,8 @@ func (s *Set) Run(ctx context.Context, t *Test, evaluator Evaluator, open Open) 
 // of adds the suite that needs a CRD to an error about the CRD.
 func (s *Suite) of(err error) error {
 	if at := (*Error)(nil); errors.As(err, &at) {
-		return &Error{at.File, at.Line, at.Message + " (for the suite " + s.File + ")"}
+		first, rest, _ := strings.Cut(at.Message, "\n")
+		return &Error{at.File, at.Line, strings.TrimSuffix(first+" (for the suite "+s.File+")\n"+rest, "\n")}
 	}
 	return err
 }

@@ -101,6 +101,16 @@ func Read(file string, text []byte) (suites []*Suite, others int, err error) {
 	return suites, others, errors.Join(errs...)
 }
 
+// CheckSyntax returns the first error in the YAML of a file, or nil.
+func CheckSyntax(file string, text []byte) error {
+	for d := range value.SplitYAML(text) {
+		if _, err := parse(file, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // lineOf returns the line of an error, 0 if it is unknown.
 func lineOf(err error) int {
 	var e *Error

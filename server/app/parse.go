@@ -66,7 +66,7 @@ func LoadFile(r io.Reader) (kong.Resolver, error) {
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("configuration file: it has more than one document")
+		return nil, errors.New("the configuration file has more than one document")
 	}
 	f := file{}
 	var errs []error

@@ -102,7 +102,7 @@ func (r *Reader) Read(name string, interrupted <-chan struct{}) ([]byte, error) 
 	address, fragment, _ := strings.Cut(name, "#")
 	pin, pinned := strings.CutPrefix(fragment, "sha256=")
 	if fragment != "" && (!pinned || len(pin) != 2*sha256.Size) {
-		return nil, fmt.Errorf("the fragment #%s is not sha256= with %d hexadecimal digits", fragment, 2*sha256.Size)
+		return nil, fmt.Errorf("the fragment #%s is invalid: use #sha256= and %d hexadecimal digits", fragment, 2*sha256.Size)
 	}
 	pin = strings.ToLower(pin)
 	if content := r.content(folder, pin); content != nil {
@@ -112,7 +112,8 @@ func (r *Reader) Read(name string, interrupted <-chan struct{}) ([]byte, error) 
 		return r.get(ctx, address, etag)
 	})
 	if sum := hash(content); err == nil && pinned && sum != pin {
-		return nil, fmt.Errorf("the content has the SHA-256 %s, not that of the URL", sum)
+		return nil, fmt.Errorf("the content has the SHA-256 %s, and the URL has %s: "+
+			"the file has changed, or the URL is wrong", sum, pin)
 	}
 	return content, err
 }

@@ -54,6 +54,10 @@ func (r *Runner) File(ctx context.Context, name string, text []byte, ofDirectory
 	case others > 0 && ofDirectory:
 		r.note(fmt.Sprintf("%s: %s without a suite", name, report.Counted(others, "document")))
 	case others > 0:
+		if err := suite.CheckSyntax(name, text); err != nil {
+			r.Fail(err)
+			break
+		}
 		r.Fail(&suite.Error{File: name, Message: "a document is not a suite: a suite has the field tests, and no kind"})
 	}
 	for _, s := range suites {

@@ -16,7 +16,7 @@ type admitCommand struct {
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
 
-	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one." placeholder:"NAME"`
+	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one."`
 	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
 	Patch           *string `short:"p" help:"Patch the objects of the files with this JSON or YAML patch." placeholder:"PATCH" xor:"patch"`
 	PatchFile       string  `help:"Patch the objects of the files with the patch in this file." placeholder:"FILE" xor:"patch"`
@@ -30,7 +30,7 @@ type admitCommand struct {
 	NoHeaders     bool   `help:"With table and wide: print no headers."`
 	Now           string `help:"With table and wide: the time from which ages are computed (RFC 3339). Default: the current time." placeholder:"TIME"`
 
-	ItemTimeout time.Duration `default:"10s" help:"Maximum time for one object." placeholder:"DURATION"`
+	ItemTimeout time.Duration `default:"10s" help:"Maximum time for one object."`
 	ciFlags
 	watchFlags
 	Progress string `default:"auto" enum:"auto,always,never" help:"Print the progress of long runs on stderr. auto: on a terminal."`

@@ -110,7 +110,7 @@ func (c *configFile) read(app *kong.Application) error {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: it has more than one document", c.name)
+		return fmt.Errorf("%s: the file has more than one document", c.name)
 	}
 	flags := map[string]map[string]*kong.Flag{"": {}}
 	for _, command := range app.Children {

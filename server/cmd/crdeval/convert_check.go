@@ -21,8 +21,8 @@ import (
 
 // lawFlags say how --check tests the laws.
 type lawFlags struct {
-	Objects int    `short:"n" default:"1000" help:"With --check: number of generated objects for each law, pair of versions and direction." placeholder:"N"`
-	Seed    uint64 `default:"1" help:"With --check: seed of the generated objects. Equal seeds give equal objects." placeholder:"N"`
+	Objects int    `short:"n" default:"1000" help:"With --check: number of generated objects for each law, pair of versions and direction."`
+	Seed    uint64 `default:"1" help:"With --check: seed of the generated objects. Equal seeds give equal objects."`
 }
 
 // maxLawObjects bounds --objects.

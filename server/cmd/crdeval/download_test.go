@@ -95,8 +95,8 @@ func TestCRDsByHTTPS(t *testing.T) {
 		}
 	}
 	other := strings.Repeat("0", 64)
-	admit(url+"#sha256="+other, exitError, url+"#sha256="+other+": the content has the SHA-256 "+sum+", not that of the URL")
-	admit(url+"#sha256=1", exitError, "the fragment #sha256=1 is not sha256= with 64 hexadecimal digits")
+	admit(url+"#sha256="+other, exitError, url+"#sha256="+other+": the content has the SHA-256 "+sum+", and the URL has "+other+": ")
+	admit(url+"#sha256=1", exitError, "the fragment #sha256=1 is invalid: use #sha256= and 64 hexadecimal digits")
 	admit(server.URL+"/absent", exitError, server.URL+"/absent: the server answered 404 Not Found")
 	admit(server.URL+"/empty", exitError, "the file is empty")
 	admit(server.URL+"/large", exitError, "the file is larger than 64 MiB")

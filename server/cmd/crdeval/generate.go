@@ -15,9 +15,9 @@ type generateCommand struct {
 	CRDs            []string `name:"crds" required:"" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" sep:"none"`
 	CRD             string   `name:"crd" help:"Name of the CRD. Default: all." placeholder:"NAME"`
 	Version         string   `name:"crd-version" help:"Version of the objects. Default: the storage version." placeholder:"VERSION"`
-	Valid           int      `default:"3" help:"Maximum number of valid objects for each CRD." placeholder:"N"`
-	Invalid         int      `default:"10" help:"Maximum number of invalid objects for each CRD. Each violates one constraint." placeholder:"N"`
-	Seed            uint64   `default:"0" help:"Seed of the generated values. Equal seeds give equal objects." placeholder:"N"`
+	Valid           int      `default:"3" help:"Maximum number of valid objects for each CRD."`
+	Invalid         int      `default:"10" help:"Maximum number of invalid objects for each CRD. Each violates one constraint."`
+	Seed            uint64   `default:"0" help:"Seed of the generated values. Equal seeds give equal objects."`
 	Output          string   `short:"o" default:"yaml" enum:"yaml,suite" help:"yaml: a document for each object, with a comment; suite: a suite for crdeval test."`
 	OutputDir       string   `help:"Write files to this directory: one for each object, or a suite for each CRD. Default: print to stdout." placeholder:"DIRECTORY"`
 	KubernetesMinor int      `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`

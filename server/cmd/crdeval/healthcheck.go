@@ -12,7 +12,7 @@ import (
 )
 
 type healthcheckCommand struct {
-	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Address of the service. If the value is a comma-separated list, the first address is used." placeholder:"ADDRESS"`
+	GRPCAddress []string      `name:"grpc-address" default:"localhost:9090" sep:"," help:"Address of the service. If the value is a comma-separated list, the first address is used."`
 	Timeout     time.Duration `default:"3s" help:"Maximum time to wait for an answer."`
 	tlsFlags
 }

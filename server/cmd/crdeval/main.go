@@ -17,7 +17,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -151,7 +153,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	}
 	command, err := parser.Parse(args)
 	if err = errors.Join(unreadable(), err); err != nil {
-		err = config.explain(err)
+		err = config.explain(clearError{err})
 		var usage *kong.ParseError
 		if errors.As(err, &usage) {
 			reportFailure(out, usage.Context, err)
@@ -182,6 +184,26 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		return exitError
 	}
 }
+
+// clearError is an error of kong with a message that says what to do.
+type clearError struct{ error }
+
+// flagAsValue matches what kong reports if the value of a flag begins with "-".
+var flagAsValue = regexp.MustCompile(`(--[\w-]+): expected (\w+) value but got "(-[^"]*)" \((?:short|long) flag\)(?:; perhaps .*)?`)
+
+// Error describes values that begin with "-".
+func (e clearError) Error() string {
+	return flagAsValue.ReplaceAllStringFunc(e.error.Error(), func(text string) string {
+		m := flagAsValue.FindStringSubmatch(text)
+		if _, err := strconv.ParseFloat(m[3], 64); m[2] == "uint" && err == nil {
+			return fmt.Sprintf("%s is %s: it must be 0 or more", m[1], m[3])
+		}
+		return fmt.Sprintf("%s has no value: %[2]s is read as a flag. If it is the value, use %[1]s=%[2]s", m[1], m[3])
+	})
+}
+
+// Unwrap returns the error of kong.
+func (e clearError) Unwrap() error { return e.error }
 
 // countingWriter counts the bytes that it writes.
 type countingWriter struct {

@@ -17,7 +17,7 @@ import (
 )
 
 type playgroundCommand struct {
-	Address string `default:"127.0.0.1:8088" help:"Address of the page: host:port. The port 0 selects a free port. Anyone who can reach the address can use the playground." placeholder:"ADDRESS"`
+	Address string `default:"127.0.0.1:8088" help:"Address of the page: host:port. The port 0 selects a free port. Anyone who can reach the address can use the playground."`
 	Open    bool   `help:"Open the page in the default browser."`
 }
 

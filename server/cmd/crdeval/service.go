@@ -22,7 +22,7 @@ import (
 type serviceFlags struct {
 	KubernetesMinor int    `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
 	Server          string `help:"Use the service at HOST:PORT or unix:///PATH (gRPC). Default: evaluate in this process." placeholder:"ADDRESS"`
-	Catalog         string `default:"default" help:"Catalog of the service. Needs --server." placeholder:"NAME"`
+	Catalog         string `default:"default" help:"Catalog of the service. Needs --server."`
 	Token           string `help:"Bearer token. Needs --server. Prefer the environment variable." placeholder:"TOKEN"`
 	tlsFlags
 }

@@ -15,6 +15,7 @@ type tally struct {
 	crds, rules, objects counts         // rules are sets of conversion rules
 	skipped              map[string]int // documents, by kind
 	files                []repository.Skipped
+	unreadable           int    // files and other inputs
 	rejected             string // the word for a negative result; default: rejected
 	evaluated            string // the word for what is done with a document; default: checked
 }
@@ -25,6 +26,10 @@ type counts struct{ accepted, rejected, errors int }
 func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 
 func (t *tally) crd(j *crdReport) {
+	if j.source.Number == 0 { // not a document
+		t.unreadable++
+		return
+	}
 	c := &t.crds
 	if j.source.Conversion {
 		c = &t.rules
@@ -107,6 +112,9 @@ func (t *tally) summary(c *counts, noun, accepted string) string {
 	if c.errors > 0 {
 		text += ", " + counted(c.errors, "error")
 	}
+	if t.unreadable > 0 {
+		text += ", " + counted(t.unreadable, "unreadable input")
+	}
 	n := 0
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(t.skipped)) {
@@ -119,12 +127,14 @@ func (t *tally) summary(c *counts, noun, accepted string) string {
 	return text
 }
 
-// errors returns the number of documents that could not be evaluated.
-func (t *tally) errors() int { return t.crds.errors + t.rules.errors + t.objects.errors }
+// errors returns the number of documents and inputs that could not be evaluated.
+func (t *tally) errors() int { return t.unreadable + t.crds.errors + t.rules.errors + t.objects.errors }
 
 // result returns the error that sets the exit code.
 func (t *tally) result() error {
 	switch n := t.errors(); {
+	case n > 0 && n == t.unreadable:
+		return incompleteError(counted(n, "input") + " could not be read")
 	case n > 0:
 		return incompleteError(fmt.Sprintf("%s could not be %s", counted(n, "document"), cmp.Or(t.evaluated, "checked")))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:

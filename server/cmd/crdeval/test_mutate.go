@@ -19,7 +19,7 @@ type mutateFlags struct {
 	MutateSeed  uint64        `help:"Seed of the random choice of mutants and objects. Needs --mutate." placeholder:"N"`
 	MutateLimit int           `help:"Run at most N mutants, chosen at random. Default: all. Needs --mutate." placeholder:"N"`
 	MutateTime  time.Duration `help:"Stop after this time. The remaining mutants are reported as not run. Default: no limit. Needs --mutate." placeholder:"DURATION"`
-	MutateTries int           `default:"1000" help:"Evaluate at most N objects in each search for an object that shows the effect of a mutant. Needs --mutate." placeholder:"N"`
+	MutateTries int           `default:"1000" help:"Maximum number of objects to evaluate in each search for an object that shows the effect of a mutant. Needs --mutate."`
 	MinScore    float64       `help:"Fail if less than this percentage of the mutants is killed. Needs --mutate." placeholder:"PERCENT"`
 	Summary     string        `help:"Append a summary of the mutants in Markdown to this file, for example to \"$GITHUB_STEP_SUMMARY\". Needs --mutate." placeholder:"FILE"`
 }

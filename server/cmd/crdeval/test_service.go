@@ -109,11 +109,15 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 		case j.Error != "":
 			return &suite.Error{File: f.File, Line: max(j.Line, s.Line()), Message: j.Error}
 		case !j.Accepted:
-			report, line := j.Report.message, s.Line()
-			if list := report.GetViolations(); len(list) > 0 {
-				line = max(line, int(list[0].GetPosition().GetLine()))
+			line := s.Line()
+			var violations []string
+			for i, v := range j.Report.message.GetViolations() {
+				if i == 0 {
+					line = max(line, int(v.GetPosition().GetLine()))
+				}
+				violations = append(violations, positionText(f.File, v.GetPosition())+": "+violationText(v))
 			}
-			return &suite.Error{File: f.File, Line: line, Message: "the CRD is rejected: " + report.GetRejection().GetMessage()}
+			return suite.RejectedCRD(f.File, line, j.Report.message.GetRejection().GetMessage(), violations)
 		case e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] == "":
 			e.coverage.Register(j.Name, j.Report.message)
 			e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] = j.Name
