@@ -76,12 +76,18 @@ race: ## Run the tests of both server and engine, and those of replicas, under t
 
 .PHONY: lint
 lint: export GOLANGCI_LINT_CACHE = $(CACHE)/lint # results contain absolute paths: one cache for each clone
-lint: $(CACHE)/golangci-lint generate-tools prose ## Run golangci-lint, buf lint and Vale
+lint: $(CACHE)/golangci-lint generate-tools prose tidy ## Run golangci-lint, buf lint and Vale; check go.mod and go.sum
 	$(CACHE)/golangci-lint run ./...
 	cd engine/conformance && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	cd clients/apiserver && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	cd clients/apiserver/e2e && $(CACHE)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...
 	$(CURDIR)/.tools/generate.sh lint
+
+.PHONY: tidy
+tidy: ## Check that `go mod tidy` changes no module
+	@for mod in $$(git ls-files '*go.mod'); do \
+		(cd "$$(dirname "$$mod")" && GOWORK=off go mod tidy -diff) || { echo "$$mod is not tidy: run go mod tidy"; exit 1; }; \
+	done
 
 .PHONY: prose
 prose: $(CACHE)/vale ## Check the prose of documents, comments and proto files with Vale
