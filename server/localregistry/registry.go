@@ -144,6 +144,7 @@ func (r *Registry) SetConversion(
 	return done, nil
 }
 
+// Check checks a CRD without registering it.
 func (r *Registry) Check(
 	ctx context.Context, _ string, manifest engine.Document, _ string,
 ) (registry.Registration, error) {
@@ -189,12 +190,14 @@ func (r *Registry) Compare(
 	return done, err
 }
 
+// View returns the registry itself, because all its CRDs are in memory.
 func (r *Registry) View(context.Context, string, string) (registry.View, error) {
 	return r, nil
 }
 
 var errNoCRD = &registry.Error{Reason: registry.CRDNotFound, Message: "there is no such CRD"}
 
+// Named returns the CRD with a name.
 func (r *Registry) Named(_ context.Context, name, _ string) (*engine.Definition, error) {
 	if c := r.ByName[name]; c != nil {
 		return c.Definition, nil
@@ -202,6 +205,7 @@ func (r *Registry) Named(_ context.Context, name, _ string) (*engine.Definition,
 	return nil, errNoCRD
 }
 
+// OfKind returns the CRD of a kind.
 func (r *Registry) OfKind(_ context.Context, group, kind, _ string) (*engine.Definition, error) {
 	if c := r.ofKind(group, kind); c != nil {
 		return c.Definition, nil

@@ -29,7 +29,7 @@ type Runner struct {
 	Names      *regexp.Regexp // of the tests to run
 	CRDs       []string       // in addition to those of the suites
 	Verbose    bool
-	Keep       bool           // the suites that ran, in Ran
+	Keep       bool // the suites that ran, in Ran
 	Ran        []*suite.Suite
 }
 

@@ -35,7 +35,10 @@ func IsTerminal(w io.Writer) bool {
 
 // Codes of colours in ANSI escape sequences.
 const (
-	Red, Green, Yellow, Cyan = "31", "32", "33", "36"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+	Cyan   = "36"
 )
 
 // colors lists the parts of lines that have a colour. The first group of an expression is the part.
