@@ -46,13 +46,13 @@ def known(keys: Any, allowed: Any) -> None:
 class Blocking:
     """Runs the methods of AsyncClient in an event loop, so that both clients have the same runner."""
 
-    def __init__(self, *args: Any, **kwargs: Any):
-        self._runner = asyncio.Runner()
+    def __init__(self, loop: asyncio.Runner, *args: Any, **kwargs: Any):
+        self._loop = loop
 
         async def connect() -> AsyncClient:
             return AsyncClient(*args, **kwargs)
 
-        self._client = self._runner.run(connect())
+        self._client = loop.run(connect())
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._client, name)
@@ -60,21 +60,18 @@ class Blocking:
         def call(*args: Any, **kwargs: Any) -> Any:
             if name in ("watch", "admit_stream", "read_stream"):
                 return self._iterate(method(*args, **kwargs))
-            return self._runner.run(method(*args, **kwargs))
+            return self._loop.run(method(*args, **kwargs))
 
         return call
 
     def _iterate(self, values: Any) -> Iterator[Any]:
-        while True:
-            try:
-                yield self._runner.run(anext(values))
-            except StopAsyncIteration:
-                return
-
-    def close(self) -> None:
-        """Closes the client and its loop."""
-        self._runner.run(self._client.close())
-        self._runner.close()
+        try:
+            while True:
+                yield self._loop.run(anext(values))
+        except StopAsyncIteration:
+            return
+        finally:
+            self._loop.run(values.aclose())
 
 
 class Runner:

@@ -1,15 +1,21 @@
 """Tests of the requests of both clients, without a server."""
 
+import sys
 import unittest
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
+from unittest import mock
 
 import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from crdeval import Client, CrdevalError, RetryPolicy
-from crdeval.calls import Call, Calls, Pause, on_this_host
+from crdeval.calls import on_this_host
 from crdeval.v1 import evaluation_pb2, registry_pb2, server_pb2
+
+sys.path.append(str(Path(__file__).parents[1]))
+import generate  # noqa: E402
 
 
 class RpcError(grpc.RpcError):
@@ -32,99 +38,132 @@ class RpcError(grpc.RpcError):
 OVERLOADED = RpcError(grpc.StatusCode.UNAVAILABLE, "OVERLOADED", 0.7)
 
 
-def drive(
-    steps: Any, limits: dict[str, int], errors: list[RpcError] | None = None
-) -> tuple[Any, list[Any], list[float]]:
-    """Performs the steps of a method. Returns its result, the requests and the pauses."""
-    requests, pauses, remaining = [], [], list(errors or [])
-    try:
-        step = next(steps)
-        while True:
-            if isinstance(step, Pause):
-                pauses.append(step.seconds)
-                step = next(steps)
-            elif remaining:
-                requests.append(step.request)
-                step = steps.throw(remaining.pop(0))
-            else:
-                step = steps.send(answer(step, limits, requests))
-    except StopIteration as stop:
-        return stop.value, requests, pauses
+class Channel:
+    """Answers calls in the process. The first calls fail with `errors`, and call number `fails` with the last one."""
+
+    def __init__(self, errors: list[RpcError] | None = None, fails: int = 0, **limits: int):
+        self.errors, self.fails = list(errors or []), fails
+        self.limits = {"max_batch_items": 2, "max_message_bytes": 1 << 20} | limits
+        self.requests: list[Any] = []
+        self.timeouts: list[float] = []
+
+    def unary_unary(self, path: str, *_: Any, **__: Any) -> Any:
+        """Returns the method of a stub."""
+
+        def call(request: Any, timeout: float, metadata: Any) -> Any:
+            if isinstance(request, server_pb2.GetServerInfoRequest):
+                return server_pb2.GetServerInfoResponse(limits=server_pb2.ServerLimits(**self.limits))
+            self.requests.append(request)
+            self.timeouts.append(timeout)
+            if self.errors and self.fails in (0, len(self.requests)):
+                raise self.errors.pop(0)
+            return answer(request)
+
+        return call
+
+    unary_stream = stream_stream = unary_unary
 
 
-def answer(call: Call, limits: dict[str, int], requests: list[Any]) -> Any:
-    if call.method == "GetServerInfo":
-        return server_pb2.GetServerInfoResponse(limits=server_pb2.ServerLimits(**limits))
-    requests.append(call.request)
-    if call.method == "DeleteCrd":
+def answer(request: Any) -> Any:
+    """Returns the response of the server."""
+    if isinstance(request, registry_pb2.DeleteCrdRequest):
         return registry_pb2.DeleteCrdResponse(token="t")
-    assert isinstance(call.request, evaluation_pb2.ValidateRequest)
-    verdicts = [evaluation_pb2.Verdict(revision=i.object.json.decode()) for i in call.request.items]
+    if isinstance(request, registry_pb2.RegisterCrdsRequest):
+        return registry_pb2.RegisterCrdsResponse(results=[{"crd": e.manifest.json.decode()} for e in request.entries])
+    if isinstance(request, evaluation_pb2.PruneRequest):
+        return evaluation_pb2.PruneResponse(results=[{"transformed": {"object": i.object}} for i in request.items])
+    verdicts = [evaluation_pb2.Verdict(revision=i.object.json.decode()) for i in request.items]
     return evaluation_pb2.ValidateResponse(results=[evaluation_pb2.VerdictResult(verdict=v) for v in verdicts])
 
 
 class ClientTest(unittest.TestCase):
-    limits = {"max_batch_items": 2, "max_message_bytes": 1 << 20}
+    def setUp(self) -> None:
+        self.pauses: list[float] = []
+        sleep = mock.patch("crdeval.blocking_transport.sleep", self.pauses.append)
+        sleep.start()
+        self.addCleanup(sleep.stop)
 
-    def calls(self, **retries: Any) -> Calls:
-        return Calls("team", 60, RetryPolicy(**retries))
+    def client(self, channel: Channel, **arguments: Any) -> Client:
+        return Client(cast(grpc.Channel, channel), catalog="team", **arguments)
 
     def test_splits_by_items(self) -> None:
-        found, requests, _ = drive(self.calls().validate([{"i": i} for i in range(5)], None), self.limits)
-        self.assertEqual([len(r.items) for r in requests], [2, 2, 1])
+        channel = Channel()
+        found = self.client(channel).validate([{"i": i} for i in range(5)])
+        self.assertEqual([len(r.items) for r in channel.requests], [2, 2, 1])
         self.assertEqual([r.get().revision for r in found], [f'{{"i":{i}}}' for i in range(5)])
-        self.assertEqual({r.catalog for r in requests}, {"team"})
+        self.assertEqual({r.catalog for r in channel.requests}, {"team"})
 
     def test_splits_by_bytes(self) -> None:
-        limits = {"max_batch_items": 100, "max_message_bytes": 120}
+        channel = Channel(max_batch_items=100, max_message_bytes=120)
         objects = [{"i": "x" * 200}, *({"i": i} for i in range(6))]
-        found, requests, _ = drive(self.calls().validate(objects, None), limits)
-        self.assertEqual(len(found), 7)
-        self.assertEqual(len(requests[0].items), 1)
-        self.assertTrue(all(r.ByteSize() <= 60 for r in requests[1:]), requests)
+        self.assertEqual(len(self.client(channel).validate(objects)), 7)
+        self.assertEqual(len(channel.requests[0].items), 1)
+        self.assertTrue(all(r.ByteSize() <= 60 for r in channel.requests[1:]), channel.requests)
 
     def test_sends_nothing_without_objects(self) -> None:
-        self.assertEqual(drive(self.calls().validate([], None), self.limits), ([], [], []))
+        channel = Channel()
+        self.assertEqual((self.client(channel).validate([]), channel.requests), ([], []))
 
     def test_waits_for_the_delay_of_the_server(self) -> None:
-        _, requests, pauses = drive(self.calls().validate(["{}"], None), self.limits, [OVERLOADED] * 2)
-        self.assertEqual((len(requests), pauses), (3, [0.7, 0.7]))
+        channel = Channel([OVERLOADED] * 2)
+        self.client(channel).validate(["{}"])
+        self.assertEqual((len(channel.requests), self.pauses), (3, [0.7, 0.7]))
 
     def test_backs_off(self) -> None:
-        error = RpcError(grpc.StatusCode.UNAVAILABLE, "OVERLOADED", 0)
-        _, _, pauses = drive(self.calls().validate(["{}"], None), self.limits, [error] * 3)
-        for pause, most in zip(pauses, (0.1, 0.2, 0.4), strict=True):
-            self.assertTrue(most / 2 <= pause <= most, pauses)
+        self.client(Channel([RpcError(grpc.StatusCode.UNAVAILABLE, "OVERLOADED", 0)] * 3)).validate(["{}"])
+        for pause, most in zip(self.pauses, (0.1, 0.2, 0.4), strict=True):
+            self.assertTrue(most / 2 <= pause <= most, self.pauses)
 
     def test_gives_up(self) -> None:
-        for steps, errors in (
-            (self.calls().validate(["{}"], None), [OVERLOADED] * 5),
-            (self.calls(max_attempts=1).validate(["{}"], None), [OVERLOADED]),
-            (self.calls().validate(["{}"], 0.5), [OVERLOADED]),
+        for errors, arguments in (
+            (5, {}),
+            (1, {"retries": RetryPolicy(max_attempts=1)}),
+            (1, {"timeout": 0.5}),
         ):
+            channel = Channel([OVERLOADED] * errors)
             with self.assertRaises(CrdevalError) as raised:
-                drive(steps, self.limits, errors)
+                self.client(channel, **arguments).validate(["{}"])
             self.assertEqual((raised.exception.reason, raised.exception.retry_delay), ("OVERLOADED", 0.7))
+            self.assertEqual(len(channel.requests), errors)
 
     def test_does_not_repeat_other_errors(self) -> None:
-        error = RpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", 0)
+        channel = Channel([RpcError(grpc.StatusCode.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED", 0)])
         with self.assertRaisesRegex(CrdevalError, "LIMIT_EXCEEDED: text") as raised:
-            drive(self.calls().validate(["{}"], None), self.limits, [error])
+            self.client(channel).validate(["{}"])
         self.assertEqual(raised.exception.code, grpc.StatusCode.RESOURCE_EXHAUSTED)
         self.assertEqual(raised.exception.metadata, {"limit": "a"})
 
+    def test_an_error_has_the_results_of_earlier_requests(self) -> None:
+        objects = [{"i": i} for i in range(5)]
+        for name, method in (("verdicts", "validate"), ("transformed", "prune"), ("registered", "register_all")):
+            channel = Channel([OVERLOADED], fails=2, max_register_crds=2)
+            client = self.client(channel, retries=RetryPolicy(max_attempts=1))
+            with self.subTest(method), self.assertRaises(CrdevalError) as raised:
+                getattr(client, method)(objects)
+            error = raised.exception
+            found = {"verdicts": error.verdicts, "transformed": error.transformed, "registered": error.registered}
+            self.assertEqual({key: len(value) for key, value in found.items() if value}, {name: 2})
+
     def test_keeps_the_token_of_a_write(self) -> None:
-        calls = self.calls()
-        drive(calls.delete_crd("a.b", None), self.limits)
-        _, requests, _ = drive(calls.validate(["{}"], None, crds=["kind: A"]), self.limits)
-        self.assertEqual((requests[0].at_least, requests[0].crds[0].yaml), ("t", b"kind: A"))
+        channel = Channel()
+        client = self.client(channel)
+        client.delete_crd("a.b")
+        client.validate(["{}"], crds=["kind: A"])
+        self.assertEqual((channel.requests[1].at_least, channel.requests[1].crds[0].yaml), ("t", b"kind: A"))
 
     def test_bounds_each_call(self) -> None:
-        step = next(self.calls().validate(["{}"], 5))
-        self.assertTrue(isinstance(step, Call) and 4 < step.timeout <= 5)
+        channel = Channel()
+        client = self.client(channel)
+        client.validate(["{}"], timeout=5)
+        self.assertTrue(4 < channel.timeouts[0] <= 5)
         for timeout in (0, -1):
             with self.assertRaisesRegex(ValueError, "must be positive"):
-                next(self.calls().validate(["{}"], timeout))
+                client.validate(["{}"], timeout=timeout)
+
+    def test_the_blocking_client_is_up_to_date(self) -> None:
+        self.assertEqual(
+            generate.TARGET.read_text(), generate.blocking(generate.SOURCE.read_text()), "run python generate.py"
+        )
 
     def test_does_not_send_tokens_in_plain_text(self) -> None:
         with self.assertRaisesRegex(ValueError, "plain text"):

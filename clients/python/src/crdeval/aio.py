@@ -1,20 +1,22 @@
-"""The client for asyncio."""
+"""The client for asyncio. crdeval.client is generated from this file: run `python generate.py` after a change."""
 
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-import grpc
 import grpc.aio
+from google.protobuf.message import Message
+from google.rpc import status_pb2
 
+from crdeval import aio_transport as transport
 from crdeval import registry, results, streams
-from crdeval.calls import CHANNEL_OPTIONS, Call, Calls, RetryPolicy, Source, Steps, item, metadata, several
-from crdeval.documents import Text, Write
-from crdeval.errors import CrdevalError
+from crdeval.calls import PAGE_SIZE, RetryPolicy, Source, batch_end, item, items, metadata, positive, remaining, several
+from crdeval.documents import Text, Write, to_proto
+from crdeval.errors import CrdevalError, CrdRejectedError
 from crdeval.results import Crd, CrdEvent, Registered, Registration, Result, Transformed, Verdict
 from crdeval.v1 import (
     evaluation_pb2,
@@ -26,11 +28,18 @@ from crdeval.v1 import (
 )
 
 R = TypeVar("R")
-Writes = AsyncIterable["Text | Write"] | Iterable["Text | Write"]
 
 
 class AsyncClient:
-    """Client for asyncio. Its arguments and methods are those of crdeval.Client."""
+    """Calls a crdeval service for one catalog, with asyncio.
+
+    `target` is "localhost:9090" or "unix:///run/crdeval/grpc.sock", or a channel, which stays open. `token` is a bearer
+    token. `tls` is True, or credentials of gRPC. `timeout` bounds each method in seconds, including all requests and
+    retries. It does not apply to streams and watches. `timeout` of a method replaces it.
+
+    Methods with many objects send as many requests as the limits of the server need. Result i belongs to object i. If a
+    request fails, they raise a CrdevalError with the results of the earlier requests.
+    """
 
     def __init__(
         self,
@@ -43,20 +52,16 @@ class AsyncClient:
         retries: RetryPolicy = RetryPolicy(),
     ):
         self._metadata = metadata(target, token, tls)
-        self._calls = Calls(catalog, timeout, retries)
+        self._catalog, self._timeout, self._retries = catalog, positive(timeout), retries
+        self._limits: server_pb2.ServerLimits | None = None
+        self.token = ""
+        """The token of the latest write. Set it to make later calls see the write of another client."""
         self._owned = isinstance(target, str)
-        if not isinstance(target, str):
-            self.channel = target
-        elif tls:
-            credentials = grpc.ssl_channel_credentials() if tls is True else tls
-            self.channel = grpc.aio.secure_channel(target, credentials, options=CHANNEL_OPTIONS)
-        else:
-            self.channel = grpc.aio.insecure_channel(target, options=CHANNEL_OPTIONS)
-        self._stubs: dict[str, Any] = {
-            "Evaluation": evaluation_pb2_grpc.EvaluationServiceStub(self.channel),
-            "Registry": registry_pb2_grpc.RegistryServiceStub(self.channel),
-            "Server": server_pb2_grpc.ServerServiceStub(self.channel),
-        }
+        self.channel = transport.connect(target, tls) if isinstance(target, str) else target
+        # The stubs have types for blocking channels only.
+        self._evaluation: Any = evaluation_pb2_grpc.EvaluationServiceStub(self.channel)
+        self._registry: Any = registry_pb2_grpc.RegistryServiceStub(self.channel)
+        self._server: Any = server_pb2_grpc.ServerServiceStub(self.channel)
 
     async def validate(
         self,
@@ -66,8 +71,9 @@ class AsyncClient:
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Verdict]]:
-        """See Client.validate."""
-        return await self._run(self._calls.validate(objects, timeout, options=options, crds=crds))
+        """Returns for each object or write whether an API server would accept it. `crds` are inline CRDs."""
+        head = evaluation_pb2.ValidateRequest(**self._head(crds, options=options))
+        return await self._verdicts(self._evaluation.Validate, head, objects, timeout)
 
     async def admit(
         self,
@@ -77,22 +83,23 @@ class AsyncClient:
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Verdict]]:
-        """See Client.admit."""
-        return await self._run(self._calls.admit(writes, timeout, options=options, crds=crds))
+        """Runs each write through the whole write path of an API server. Nothing is stored."""
+        head = evaluation_pb2.AdmitRequest(**self._head(crds, options=options))
+        return await self._verdicts(self._evaluation.Admit, head, writes, timeout)
 
     async def prune(
         self, objects: Iterable[Text | Write], *, crds: Sequence[Text] = (), timeout: float | None = None
     ) -> list[Result[Transformed]]:
-        """See Client.prune."""
-        kind = evaluation_pb2.PruneRequest
-        return await self._run(self._calls.transform("Prune", kind, objects, timeout, crds=crds))
+        """Removes the unknown fields of each object, and does nothing else."""
+        head = evaluation_pb2.PruneRequest(**self._head(crds))
+        return await self._transformed(self._evaluation.Prune, head, objects, timeout)
 
     async def default(
         self, objects: Iterable[Text | Write], *, crds: Sequence[Text] = (), timeout: float | None = None
     ) -> list[Result[Transformed]]:
-        """See Client.default."""
-        kind = evaluation_pb2.DefaultRequest
-        return await self._run(self._calls.transform("Default", kind, objects, timeout, crds=crds))
+        """Adds the defaults to each object, and does nothing else."""
+        head = evaluation_pb2.DefaultRequest(**self._head(crds))
+        return await self._transformed(self._evaluation.Default, head, objects, timeout)
 
     async def read(
         self,
@@ -102,9 +109,9 @@ class AsyncClient:
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Transformed]]:
-        """See Client.read."""
-        kind = evaluation_pb2.ReadRequest
-        return await self._run(self._calls.transform("Read", kind, objects, timeout, target_version=version, crds=crds))
+        """Returns each stored object as an API server reads it, at `version` or at its own version."""
+        head = evaluation_pb2.ReadRequest(**self._head(crds, target_version=version))
+        return await self._transformed(self._evaluation.Read, head, objects, timeout)
 
     async def convert(
         self,
@@ -114,100 +121,108 @@ class AsyncClient:
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Transformed]]:
-        """See Client.convert."""
-        return await self._run(self._calls.convert(version, objects, timeout, crds=crds))
+        """Converts each object to a version of its CRD."""
+        if not version:
+            raise ValueError("the version to convert to is missing")
+        head = evaluation_pb2.ConvertRequest(**self._head(crds, target_version=version))
+        return await self._transformed(self._evaluation.Convert, head, objects, timeout)
 
     async def admit_stream(
         self,
-        writes: Writes,
+        writes: transport.Writes,
         *,
         options: evaluation_pb2.EvaluationOptions | None = None,
         at_once: int = streams.ITEMS_AT_ONCE,
         timeout: float | None = None,
     ) -> AsyncIterator[Result[Verdict]]:
-        """See Client.admit_stream. Writes can come from an asynchronous iterator."""
-        first = evaluation_pb2.AdmitStreamRequest(
-            catalog=self._calls.catalog, options=options, at_least=self._calls.token
-        )
-        source = Source()
-        requests = _requests(first, writes, at_once, source)
-        call = self._stubs["Evaluation"].AdmitStream(requests, timeout=timeout, metadata=self._metadata)
-        async for message in _messages(call, source):
-            for result in message.results:
-                yield results.verdict(result)
+        """Admits any number of writes in bounded memory. Results come in the order of the writes.
+
+        Writes can also come from an asynchronous iterator.
+        A message has `at_once` writes. Use 1 if writes arrive slowly and each needs an immediate result.
+        """
+        first = evaluation_pb2.AdmitStreamRequest(catalog=self._catalog, options=options, at_least=self.token)
+        async for result in self._stream(self._evaluation.AdmitStream, first, writes, at_once, timeout):
+            yield results.verdict(result)
 
     async def read_stream(
         self,
-        objects: Writes,
+        objects: transport.Writes,
         *,
         version: str = "",
         at_once: int = streams.ITEMS_AT_ONCE,
         timeout: float | None = None,
     ) -> AsyncIterator[Result[Transformed]]:
-        """See Client.read_stream. Objects can come from an asynchronous iterator."""
-        first = evaluation_pb2.ReadStreamRequest(
-            catalog=self._calls.catalog, target_version=version, at_least=self._calls.token
-        )
-        source = Source()
-        requests = _requests(first, objects, at_once, source)
-        call = self._stubs["Evaluation"].ReadStream(requests, timeout=timeout, metadata=self._metadata)
-        async for message in _messages(call, source):
-            for result in message.results:
-                yield results.transformed(result)
+        """Reads any number of stored objects, as `admit_stream` admits writes."""
+        first = evaluation_pb2.ReadStreamRequest(catalog=self._catalog, target_version=version, at_least=self.token)
+        async for result in self._stream(self._evaluation.ReadStream, first, objects, at_once, timeout):
+            yield results.transformed(result)
 
     async def register(self, manifest: Text, *, timeout: float | None = None) -> Registration:
-        """See Client.register."""
-        return await self._run(self._calls.register(manifest, timeout))
+        """Registers a CRD. Later calls of this client see it. Raises CrdRejectedError if it would be rejected."""
+        request = registry_pb2.RegisterCrdRequest(catalog=self._catalog, manifest=to_proto(manifest))
+        registration = results.registration(await self._call(self._registry.RegisterCrd, request, self._end(timeout)))
+        if not registration.accepted:
+            raise CrdRejectedError(registration)
+        return registration
 
     async def register_all(self, manifests: Iterable[Text], *, timeout: float | None = None) -> list[Registered]:
-        """See Client.register_all."""
-        return await self._run(self._calls.register_all(manifests, timeout))
+        """Registers CRDs one after the other. A CRD that fails does not affect the others. Check `accepted`."""
+        entries = [registry_pb2.RegisterCrdsEntry(manifest=to_proto(m)) for m in several(manifests)]
+        head = registry_pb2.RegisterCrdsRequest(catalog=self._catalog)
+        call = self._registry.RegisterCrds
+        return await self._batches(call, head, entries, results.registered, "registered", timeout)
 
     async def check(self, manifest: Text, *, timeout: float | None = None) -> Registration:
-        """See Client.check."""
-        return await self._run(self._calls.check(manifest, timeout))
+        """Returns the result that a registration would have, and registers nothing."""
+        request = registry_pb2.CheckCrdRequest(
+            catalog=self._catalog, manifest=to_proto(manifest), at_least=self.token
+        )
+        return results.registration(await self._call(self._registry.CheckCrd, request, self._end(timeout)))
 
     async def get_crd(self, crd: str, *, timeout: float | None = None) -> Crd:
-        """See Client.get_crd."""
-        return await self._run(self._calls.get_crd(crd, timeout))
+        """Returns a registered CRD with its manifest."""
+        request = registry_pb2.GetCrdRequest(catalog=self._catalog, crd=crd, at_least=self.token)
+        response = await self._call(self._registry.GetCrd, request, self._end(timeout))
+        return results.crd(response.crd)
 
     async def list_crds(self, *, timeout: float | None = None) -> list[Crd]:
-        """See Client.list_crds."""
-        return await self._run(self._calls.list_crds(timeout))
+        """Returns the CRDs of the catalog without manifests, sorted by name."""
+        end, page, all_crds = self._end(timeout), "", list[Crd]()
+        while True:
+            request = registry_pb2.ListCrdsRequest(
+                catalog=self._catalog, page_size=PAGE_SIZE, page_token=page, at_least=self.token
+            )
+            response = await self._call(self._registry.ListCrds, request, end)
+            all_crds += map(results.crd, response.crds)
+            page = response.next_page_token
+            if not page:
+                return all_crds
 
     async def delete_crd(self, crd: str, *, timeout: float | None = None) -> None:
-        """See Client.delete_crd."""
-        await self._run(self._calls.delete_crd(crd, timeout))
+        """Deletes a CRD by its name."""
+        request = registry_pb2.DeleteCrdRequest(catalog=self._catalog, crd=crd)
+        await self._call(self._registry.DeleteCrd, request, self._end(timeout))
 
     async def watch(self, *, from_token: str = "") -> AsyncIterator[CrdEvent]:
-        """See Client.watch."""
+        """Yields each CRD as ADDED, SYNCED, and then each change. Resumes if the connection is lost."""
         state = registry.WatchState(from_token)
         while True:
-            request = registry_pb2.WatchCrdsRequest(catalog=self._calls.catalog, from_token=state.begin())
-            call = self._stubs["Registry"].WatchCrds(request, metadata=self._metadata)
+            request = registry_pb2.WatchCrdsRequest(catalog=self._catalog, from_token=state.begin())
+            call = self._registry.WatchCrds(request, metadata=self._metadata)
             delay = 0.0
             try:
-                async for message in _messages(call, Source()):
+                async for message in transport.messages(call, Source()):
                     for e in state.news(message):
                         yield results.event(e)
             except CrdevalError as error:
                 if not state.resumes(error.code, error.reason):
                     raise
                 delay = error.retry_delay or 0.0
-            await asyncio.sleep(max(state.pause * (1 + random.random()) / 2, delay))
+            await transport.sleep(max(state.pause * (1 + random.random()) / 2, delay))
 
     async def limits(self, *, timeout: float | None = None) -> server_pb2.ServerLimits:
-        """See Client.limits."""
-        return await self._run(self._calls.limits(self._calls.end(timeout)))
-
-    @property
-    def token(self) -> str:
-        """The token of the latest write. Set it to make later calls see the write of another client."""
-        return self._calls.token
-
-    @token.setter
-    def token(self, value: str) -> None:
-        self._calls.token = value
+        """Returns the limits of the server. Requests them once."""
+        return await self._limits_by(self._end(timeout))
 
     async def close(self) -> None:
         """Closes the channel, unless it was given to the client. Calls in progress fail."""
@@ -222,75 +237,106 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    async def _run(self, steps: Steps[R]) -> R:
+    def _end(self, timeout: float | None) -> float:
+        """Returns when a method must end."""
+        return time.monotonic() + positive(self._timeout if timeout is None else timeout)
+
+    def _head(self, crds: Iterable[Text], **fields: Any) -> dict[str, Any]:
+        """Returns the fields of an evaluation request."""
+        return {**fields, "crds": list(map(to_proto, several(crds))), "catalog": self._catalog, "at_least": self.token}
+
+    async def _call(self, method: Any, request: Message, end: float) -> Any:
+        """Makes a unary call, repeats it while the server is overloaded, and keeps the token of a write."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                response = await method(request, timeout=remaining(end), metadata=self._metadata)
+            except grpc.RpcError as e:
+                error = CrdevalError.of(e)
+                pause = self._retries.pause(attempt, error)
+                if not error.overloaded or attempt >= self._retries.max_attempts or remaining(end) <= pause:
+                    raise error from e
+                await transport.sleep(pause)
+                continue
+            self.token = getattr(response, "token", "") or self.token
+            return response
+
+    async def _limits_by(self, end: float) -> server_pb2.ServerLimits:
+        if self._limits is None:
+            info = await self._call(self._server.GetServerInfo, server_pb2.GetServerInfoRequest(), end)
+            limits: server_pb2.ServerLimits = info.limits
+            self._limits = limits
+        return self._limits
+
+    async def _verdicts(
+        self, method: Any, head: Message, writes: Iterable[Text | Write], timeout: float | None
+    ) -> list[Result[Verdict]]:
+        return await self._batches(method, head, items(writes), results.verdict, "verdicts", timeout)
+
+    async def _transformed(
+        self, method: Any, head: Message, objects: Iterable[Text | Write], timeout: float | None
+    ) -> list[Result[Transformed]]:
+        return await self._batches(method, head, items(objects), results.transformed, "transformed", timeout)
+
+    async def _batches(
+        self,
+        method: Any,
+        head: Message,
+        elements: Sequence[Message],
+        convert: Callable[[Any], R],
+        kind: Literal["verdicts", "transformed", "registered"],
+        timeout: float | None,
+    ) -> list[R]:
+        """Sends elements in as many requests as needed, one after the other. Returns a result for each.
+
+        `kind` is the attribute of a CrdevalError for the results of earlier requests.
+        """
+        end, field = self._end(timeout), "entries" if kind == "registered" else "items"
+        done: list[R] = []
         try:
-            step = next(steps)
-            while True:
-                if not isinstance(step, Call):
-                    await asyncio.sleep(step.seconds)
-                    step = next(steps)
-                    continue
-                method = getattr(self._stubs[step.service], step.method)
-                try:
-                    response = await method(step.request, timeout=step.timeout, metadata=self._metadata)
-                except grpc.RpcError as error:
-                    step = steps.throw(error)
-                else:
-                    step = steps.send(response)
-        except StopIteration as stop:
-            value: R = stop.value
-            return value
+            while len(done) < len(elements):
+                start, stop = len(done), 1
+                if len(elements) > 1:
+                    stop = batch_end(elements, start, await self._limits_by(end), head)
+                part = type(head)(**{field: elements[start:stop]})
+                part.MergeFrom(head)
+                response = await self._call(method, part, end)
+                if len(response.results) != stop - start:
+                    text = f"the server sent {len(response.results)} results for {stop - start} objects"
+                    raise CrdevalError(status_pb2.Status(code=grpc.StatusCode.INTERNAL.value[0], message=text))
+                done += map(convert, response.results)
+        except CrdevalError as error:
+            setattr(error, kind, done)
+            raise
+        return done
+
+    async def _stream(
+        self, method: Any, first: Message, writes: transport.Writes, at_once: int, timeout: float | None
+    ) -> AsyncIterator[Any]:
+        """Yields the results of a stream."""
+        source = Source()
+        call = method(_requests(first, writes, at_once, source), timeout=timeout, metadata=self._metadata)
+        async for message in transport.messages(call, source):
+            for result in message.results:
+                yield result
 
 
-async def _messages(call: Any, source: Source) -> AsyncIterator[Any]:
-    """Yields the messages of a stream, and cancels it at the end.
-
-    Raises the error of the source, or a CrdevalError for an error of gRPC.
-    """
-    try:
-        async for message in call:
-            yield message
-    except asyncio.CancelledError:
-        if source.error is not None:  # gRPC has cancelled the call
-            raise source.error from None
-        raise
-    except grpc.RpcError as error:
-        if source.error is not None:
-            raise source.error from None
-        raise CrdevalError.of(error) from error
-    finally:
-        call.cancel()  # no effect on a call that has ended
-
-
-async def _requests(first: Any, writes: Writes, at_once: int, source: Source) -> AsyncIterator[Any]:
+async def _requests(first: Message, writes: transport.Writes, at_once: int, source: Source) -> AsyncIterator[Message]:
     """Yields the first message of a stream, and messages with at most `at_once` items."""
     try:
-        async for message in _batches(first, writes, at_once):
-            yield message
+        streams.check_at_once(at_once)
+        yield first
+        some: list[evaluation_pb2.EvaluationItem] = []
+        size = 0
+        async for write in transport.each(writes):
+            some.append(item(write))
+            size += some[-1].ByteSize()
+            if len(some) == at_once or size >= streams.BYTES_AT_ONCE:
+                yield type(first)(items=some)
+                some, size = [], 0
+        if some:
+            yield type(first)(items=some)
     except Exception as error:
         source.error = error
         raise
-
-
-async def _batches(first: Any, writes: Writes, at_once: int) -> AsyncIterator[Any]:
-    streams.check_at_once(at_once)
-    yield first
-    some: list[evaluation_pb2.EvaluationItem] = []
-    size = 0
-    async for write in _asynchronous(writes):
-        some.append(item(write))
-        size += some[-1].ByteSize()
-        if len(some) == at_once or size >= streams.BYTES_AT_ONCE:
-            yield type(first)(items=some)
-            some, size = [], 0
-    if some:
-        yield type(first)(items=some)
-
-
-async def _asynchronous(writes: Writes) -> AsyncIterator[Text | Write]:
-    if isinstance(writes, AsyncIterable):
-        async for write in writes:
-            yield write
-    else:
-        for write in several(writes):
-            yield write

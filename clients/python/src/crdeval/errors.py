@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
@@ -9,7 +10,7 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 if TYPE_CHECKING:
-    from crdeval.results import Registration
+    from crdeval.results import Registered, Registration, Result, Transformed, Verdict
 
 DOMAIN = "crdeval.dev"
 
@@ -20,8 +21,13 @@ _Detail = TypeVar("_Detail", bound=Message)
 class CrdevalError(Exception):
     """A call failed, or an item of a call could not be evaluated. It never means that an object is valid or invalid.
 
-    Programs should read `reason` and `metadata`, not the text.
+    Programs should read `reason` and `metadata`, not the text. If a later request of a method with many objects fails,
+    `verdicts`, `transformed` or `registered` has the results of the earlier requests: result i belongs to object i.
     """
+
+    verdicts: Sequence[Result[Verdict]] = ()
+    transformed: Sequence[Result[Transformed]] = ()
+    registered: Sequence[Registered] = ()
 
     def __init__(self, status: status_pb2.Status):
         self.status = status
