@@ -25,8 +25,13 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
     private static final Duration MAX_PAUSE = Duration.ofSeconds(10);
 
+    /** Waits for a pause. */
+    interface Sleeper {
+        void sleep(Duration pause) throws InterruptedException;
+    }
+
     private final Function<String, ResultStream<CrdEvent>> open;
-    private final Connection.Sleeper sleeper;
+    private final Sleeper sleeper;
     private final Deque<CrdEvent> ready = new ArrayDeque<>();
     private final TreeMap<String, Crd> known; // null if the watch began from a token
     private String token;
@@ -35,7 +40,7 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
     private volatile ResultStream<CrdEvent> stream;
     private volatile boolean closed;
 
-    CrdWatch(String token, Function<String, ResultStream<CrdEvent>> open, Connection.Sleeper sleeper) {
+    CrdWatch(String token, Function<String, ResultStream<CrdEvent>> open, Sleeper sleeper) {
         this.token = token;
         this.open = open;
         this.sleeper = sleeper;

@@ -12,6 +12,7 @@ import io.grpc.TlsChannelCredentials;
 import io.grpc.stub.MetadataUtils;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -113,8 +114,9 @@ public final class CrdevalClientBuilder {
             headers.put(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + token);
             calls = ClientInterceptors.intercept(calls, MetadataUtils.newAttachHeadersInterceptor(headers));
         }
-        return new CrdevalClient(
-                new Connection(calls, catalog, retries, pause -> Thread.sleep(pause.toMillis() + 1)), owned, timeout);
+        Connection.Timer timer = (pause, task) ->
+                CompletableFuture.delayedExecutor(pause.toNanos(), TimeUnit.NANOSECONDS).execute(task);
+        return new CrdevalClient(new Connection(calls, catalog, retries, timer), owned, timeout);
     }
 
     /** Reports whether traffic to the target stays on this host. */

@@ -24,6 +24,9 @@ public class CrdevalException extends RuntimeException {
     private static final String DOMAIN = "crdeval.dev";
 
     private final transient com.google.rpc.Status status;
+    private transient List<Result<Verdict>> verdicts = List.of();
+    private transient List<Result<Transformed>> transformed = List.of();
+    private transient List<Registered> registered = List.of();
 
     CrdevalException(com.google.rpc.Status status, Throwable cause) {
         super(text(status), cause);
@@ -118,6 +121,39 @@ public class CrdevalException extends RuntimeException {
     /** Returns the status of the server with all details. */
     public com.google.rpc.Status status() {
         return status;
+    }
+
+    /**
+     * Returns the results of the earlier requests, if a later request of {@code validate} or {@code admit} fails. Result i
+     * belongs to object i.
+     */
+    public List<Result<Verdict>> verdicts() {
+        return verdicts;
+    }
+
+    /**
+     * Returns the results of the earlier requests, if a later request of {@code prune}, {@code defaults}, {@code read} or
+     * {@code convert} fails.
+     */
+    public List<Result<Transformed>> transformed() {
+        return transformed;
+    }
+
+    /** Returns the results of the earlier requests, if a later request of {@code registerAll} fails. */
+    public List<Registered> registered() {
+        return registered;
+    }
+
+    void keepVerdicts(List<Result<Verdict>> results) {
+        verdicts = results;
+    }
+
+    void keepTransformed(List<Result<Transformed>> results) {
+        transformed = results;
+    }
+
+    void keepRegistered(List<Registered> results) {
+        registered = results;
     }
 
     /** Reports whether the call had no effect because the server has no free capacity. It may be retried. */

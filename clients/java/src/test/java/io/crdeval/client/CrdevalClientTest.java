@@ -12,6 +12,7 @@ import io.grpc.Status;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -150,6 +151,31 @@ class CrdevalClientTest {
         assertEquals(Map.of("limit", "max_document_bytes"), error.metadata());
         assertEquals("items[0]", error.fieldViolations().get(0).getField());
         assertTrue(error.retryDelay().isEmpty());
+    }
+
+    @Test
+    void keepsTheResultsOfEarlierRequests() {
+        server.failsFrom = 2;
+        server.failures.set(1);
+        CrdevalClient client =
+                server.client(CrdevalClient.builder("x").retries(RetryPolicy.NONE));
+        CrdevalException error = assertThrows(CrdevalException.class, () -> client.validate(objects(5)));
+        assertEquals("OVERLOADED", error.reason());
+        assertEquals(
+                List.of("{\"i\":0}", "{\"i\":1}"),
+                error.verdicts().stream().map(r -> r.get().revision()).toList());
+        assertEquals(List.of(), error.transformed());
+        assertEquals(List.of(), error.registered());
+    }
+
+    @Test
+    void throwsWithTheStackOfTheCaller() {
+        server.failures.set(1);
+        CrdevalClient client =
+                server.client(CrdevalClient.builder("x").retries(RetryPolicy.NONE));
+        CrdevalException error = assertThrows(CrdevalException.class, () -> client.validate(objects(1)));
+        assertTrue(Arrays.stream(error.getStackTrace())
+                .anyMatch(frame -> frame.getClassName().equals(CrdevalClientTest.class.getName())));
     }
 
     @Test

@@ -33,6 +33,7 @@ import io.grpc.ServerInterceptor;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -40,6 +41,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A server in the process of the test. Each verdict has the object as its revision. */
@@ -51,6 +53,10 @@ final class FakeServer implements AutoCloseable {
     final Queue<Watched> watches = new ConcurrentLinkedQueue<>();
     final AtomicInteger failures = new AtomicInteger();
     volatile Status failure = overloaded(700);
+    volatile int failsFrom = 1;
+    volatile boolean silent;
+    final CountDownLatch received = new CountDownLatch(1);
+    final CountDownLatch cancelled = new CountDownLatch(1);
     volatile ServerLimits limits = ServerLimits.newBuilder()
             .setMaxBatchItems(2)
             .setMaxMessageBytes(64 << 20)
@@ -79,8 +85,12 @@ final class FakeServer implements AutoCloseable {
 
     /** Returns a client that records its pauses instead of sleeping. */
     CrdevalClient client(RetryPolicy retries, List<java.time.Duration> pauses) {
+        Connection.Timer timer = (pause, task) -> {
+            pauses.add(pause);
+            task.run();
+        };
         return new CrdevalClient(
-                new Connection(channel, "default", retries, pauses::add), null, java.time.Duration.ofSeconds(20));
+                new Connection(channel, "default", retries, timer), null, java.time.Duration.ofSeconds(20));
     }
 
     static Status overloaded(int millis) {
@@ -131,7 +141,12 @@ final class FakeServer implements AutoCloseable {
         @Override
         public void validate(ValidateRequest request, StreamObserver<ValidateResponse> observer) {
             requests.add(request);
-            if (fails(observer)) {
+            if (silent) {
+                ((ServerCallStreamObserver<?>) observer).setOnCancelHandler(cancelled::countDown);
+                received.countDown();
+                return;
+            }
+            if (requests.size() >= failsFrom && fails(observer)) {
                 return;
             }
             ValidateResponse.Builder response = ValidateResponse.newBuilder();
