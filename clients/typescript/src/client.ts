@@ -86,7 +86,7 @@ export class BaseClient {
 
   /** validate returns for each write or new object whether an API server would accept it. */
   validate(items: readonly (DocumentInput | Write)[], o: EvaluationOptions = {}): Promise<Verdict[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.validate(r, s), toVerdict);
+    return this.evaluate(items, o, (r, s) => this.evaluation.validate(r, s), toVerdict, keepVerdicts);
   }
 
   /**
@@ -94,23 +94,24 @@ export class BaseClient {
    * would return, `storedObject` the object that it would store. Nothing is stored.
    */
   admit(items: readonly (DocumentInput | Write)[], o: EvaluationOptions = {}): Promise<Verdict[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.admit(r, s), toVerdict);
+    return this.evaluate(items, o, (r, s) => this.evaluation.admit(r, s), toVerdict, keepVerdicts);
   }
 
   /** prune removes the fields that the schema does not know. */
   prune(items: readonly DocumentInput[], o: EvaluationOptions = {}): Promise<Transformed[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.prune(r, s), toTransformed);
+    return this.evaluate(items, o, (r, s) => this.evaluation.prune(r, s), toTransformed, keepTransformed);
   }
 
   /** default adds the defaults. */
   default(items: readonly DocumentInput[], o: EvaluationOptions = {}): Promise<Transformed[]> {
-    return this.evaluate(items, o, (r, s) => this.evaluation.default(r, s), toTransformed);
+    return this.evaluate(items, o, (r, s) => this.evaluation.default(r, s), toTransformed, keepTransformed);
   }
 
   /** read reads stored objects as an API server does, at a version of the CRD or, without one, at their own. */
   read(items: readonly DocumentInput[], o: EvaluationOptions & { version?: string } = {}): Promise<Transformed[]> {
     const targetVersion = o.version ?? "";
-    return this.evaluate(items, o, (r, s) => this.evaluation.read({ ...r, targetVersion }, s), toTransformed);
+    const method = (r: Request, s: StubOptions) => this.evaluation.read({ ...r, targetVersion }, s);
+    return this.evaluate(items, o, method, toTransformed, keepTransformed);
   }
 
   /** convert converts objects to a version of their CRD. */
@@ -118,12 +119,8 @@ export class BaseClient {
     if (version === "") {
       throw new RangeError("the version to convert to is empty");
     }
-    return this.evaluate(
-      items,
-      o,
-      (r, s) => this.evaluation.convert({ ...r, targetVersion: version }, s),
-      toTransformed,
-    );
+    const method = (r: Request, s: StubOptions) => this.evaluation.convert({ ...r, targetVersion: version }, s);
+    return this.evaluate(items, o, method, toTransformed, keepTransformed);
   }
 
   /** admitStream is admit for any number of writes, in bounded memory. The results have the order of the items. */
@@ -158,11 +155,12 @@ export class BaseClient {
     const entries = manifests.map((m) => create(RegisterCrdsEntrySchema, { manifest: toDocument(m) }));
     const size = (e: RegisterCrdsEntry) => (e.manifest?.content.value?.length ?? 0) + 100;
     const most = (l: ServerLimits) => Math.min(crdsAtOnce, l.maxRegisterCrds || crdsAtOnce);
-    return this.inBatches(entries, size, most, o, 0, async (part, s) => {
+    const send = async (part: RegisterCrdsEntry[], s: StubOptions) => {
       const response = await this.registry.registerCrds({ catalog: this.catalog, entries: part }, s);
       this.atLeast = response.token || this.atLeast;
       return response.results.map(toRegistered);
-    });
+    };
+    return this.inBatches(entries, size, most, o, 0, send, (error, done) => (error.registered = done));
   }
 
   /** getCrd returns a registered CRD by its name, with its manifest. */
@@ -222,14 +220,16 @@ export class BaseClient {
     o: EvaluationOptions,
     method: (request: Request, s: StubOptions) => Promise<{ results: R[] }>,
     convert: (result: R) => T,
+    keep: (error: CrdevalError, done: T[]) => void,
   ): Promise<T[]> {
     const request = this.request(o);
     const overlay = request.crds.reduce((bytes, d) => bytes + (d.content.value?.length ?? 0), 0);
     const most = (l: ServerLimits) => l.maxBatchItems;
-    return this.inBatches(items.map(toItem), itemBytes, most, o, overlay, async (part, s) => {
+    const send = async (part: EvaluationItem[], s: StubOptions) => {
       const { results } = await method({ ...request, atLeast: this.atLeast, items: part }, s);
       return results.map(convert);
-    });
+    };
+    return this.inBatches(items.map(toItem), itemBytes, most, o, overlay, send, keep);
   }
 
   private request(o: EvaluationOptions): Request {
@@ -242,7 +242,10 @@ export class BaseClient {
     };
   }
 
-  /** inBatches sends elements in as many calls as the limits of the server require. */
+  /**
+   * inBatches sends elements in as many calls as the limits of the server require. If one fails, `keep` adds the
+   * results of the earlier calls to its error.
+   */
   private async inBatches<E, T>(
     elements: E[],
     size: (element: E) => number,
@@ -250,9 +253,10 @@ export class BaseClient {
     o: CallOptions,
     overlay: number,
     send: (part: E[], s: StubOptions) => Promise<T[]>,
+    keep: (error: CrdevalError, done: T[]) => void,
   ): Promise<T[]> {
     const all: T[] = [];
-    await this.call(o, async (s) => {
+    const run = this.call(o, async (s) => {
       const limits = await this.limits(s());
       // The answer can be larger than the request.
       const capacity = Number(limits.maxMessageBytes) / 2 - overlay;
@@ -265,6 +269,12 @@ export class BaseClient {
         all.push(...results);
         start += part.length;
       }
+    });
+    await run.catch((error: unknown) => {
+      if (error instanceof CrdevalError) {
+        keep(error, all);
+      }
+      throw error;
     });
     return all;
   }
@@ -311,6 +321,14 @@ export class BaseClient {
       throw sender.error.cause;
     }
   }
+}
+
+function keepVerdicts(error: CrdevalError, done: Verdict[]): void {
+  error.verdicts = done;
+}
+
+function keepTransformed(error: CrdevalError, done: Transformed[]): void {
+  error.transformed = done;
 }
 
 /** messages returns the messages of a stream. Only the first one has settings. */

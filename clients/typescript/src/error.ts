@@ -9,6 +9,7 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "./gen/google/rpc/error_details_pb.js";
+import type { Registered, Transformed, Verdict } from "./results.js";
 import type { Status } from "./gen/google/rpc/status_pb.js";
 
 /** details has the types of the details of errors. */
@@ -53,6 +54,14 @@ export class CrdevalError extends Error {
   readonly badRequest: BadRequest | undefined;
   /** The report about an inline CRD that an API server would reject (CRD_REJECTED). */
   readonly report: CrdReport | undefined;
+  /**
+   * The results of the earlier requests, if a later request of `validate` or `admit` fails. Result i belongs to item i.
+   */
+  verdicts: readonly Verdict[] = [];
+  /** The results of the earlier requests, if a later request of `prune`, `default`, `read` or `convert` fails. */
+  transformed: readonly Transformed[] = [];
+  /** The results of the earlier requests, if a later request of `register` fails. */
+  registered: readonly Registered[] = [];
 
   private constructor(found: ConnectError) {
     super(found.rawMessage, { cause: found });

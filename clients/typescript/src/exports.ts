@@ -5,6 +5,8 @@ export {
   type DocumentInput,
   jsonPatch,
   mergePatch,
+  textOf,
+  toDocument,
   updateObject,
   Write,
   type WriteOptions,

@@ -1,4 +1,5 @@
 import {
+  create,
   createRegistry,
   type DescMessage,
   fromJson,
@@ -9,7 +10,7 @@ import {
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { DocumentSchema } from "../gen/crdeval/v1/document_pb.js";
-import type { Position } from "../gen/crdeval/v1/violation_pb.js";
+import { type Position, RejectionSchema } from "../gen/crdeval/v1/violation_pb.js";
 import { StatusSchema } from "../gen/google/rpc/status_pb.js";
 import { connectError, details } from "../error.js";
 import { JsonReader } from "../json.js";
@@ -36,6 +37,46 @@ export function decode<D extends DescMessage>(desc: D, text: string): MessageSha
       undefined,
       error,
     );
+  }
+}
+
+/**
+ * decodeBody returns the message of a response whose body is one field of the message: a document, or a text. Other
+ * fields come from headers, or stay empty.
+ */
+export function decodeBody<D extends DescMessage>(
+  desc: D,
+  field: string,
+  headers: Headers,
+  text: string,
+): MessageShape<D> {
+  const fields: Record<string, unknown> = {};
+  if (headers.get("content-type")?.startsWith("text/plain")) {
+    fields["text"] = text;
+  } else if (text !== "") {
+    const reader = new JsonReader(text);
+    fields[field] = create(DocumentSchema, { content: { case: "json", value: encoder.encode(reader.raw()) } });
+    reader.end();
+  }
+  const warnings = [...(headers.get("warning") ?? "").matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)];
+  fields["warnings"] = warnings.map(([, quoted]) => quoted?.replace(/\\(.)/g, "$1"));
+  fields["etag"] = headers.get("etag") ?? "";
+  const known = Object.entries(fields).filter(([name]) => desc.field[name] !== undefined);
+  return Object.assign(create(desc), Object.fromEntries(known));
+}
+
+/** decodeRejection returns the message of a response whose body is a metav1.Status, if the message has a rejection. */
+export function decodeRejection<D extends DescMessage>(desc: D, text: string): MessageShape<D> | undefined {
+  const status = desc.field["rejection"] === undefined ? undefined : kubernetesStatus(text);
+  return status && Object.assign(create(desc), { rejection: create(RejectionSchema, status) });
+}
+
+function kubernetesStatus(text: string): { code: number; reason: string; message: string } | undefined {
+  try {
+    const { kind, code, reason, message } = JSON.parse(text) as Record<string, unknown>;
+    return kind === "Status" ? { code: Number(code), reason: String(reason), message: String(message) } : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -88,10 +129,14 @@ function readList(reader: JsonReader, element: () => Tree): Tree {
 
 /** decodeError returns the error of a response. `status` is its HTTP status. */
 export function decodeError(status: number, text: string): ConnectError {
+  const answer = kubernetesStatus(text);
+  if (answer !== undefined) {
+    return new ConnectError(answer.message, codes[status] ?? Code.Unknown);
+  }
   try {
     return connectError(fromJson(StatusSchema, JSON.parse(text) as Tree, { ignoreUnknownFields: true, registry }));
   } catch {
-    // The response of a proxy, or a metav1.Status.
+    // The response of a proxy.
     return new ConnectError(`HTTP status ${status}: ${text.slice(0, 300).trim()}`, codes[status] ?? Code.Unknown);
   }
 }

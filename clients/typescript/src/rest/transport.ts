@@ -13,12 +13,13 @@ import {
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type StreamResponse, type Transport, type UnaryResponse } from "@connectrpc/connect";
 import { http } from "../gen/google/api/annotations_pb.js";
+import type { HttpRule } from "../gen/google/api/http_pb.js";
 import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.js";
-import { CrdevalError } from "../error.js";
+import { connectError, CrdevalError } from "../error.js";
 import { JsonSyntaxError } from "../json.js";
 import { BodyWriter, checkDocuments, type Format, formatsOf, isObject, textOf, embedded } from "./body.js";
-import { decode, decodeError, rebase } from "./decode.js";
+import { decode, decodeBody, decodeError, decodeRejection, rebase } from "./decode.js";
 
 /** RestOptions are the options of a client over REST. */
 export interface RestOptions {
@@ -56,6 +57,10 @@ export class RestTransport implements Transport {
     const limits = new Limits(signal, timeoutMs, header);
     const message = toJson(method.input, create(method.input, input)) as Message;
     const list = (["items", "entries"] as const).find((name) => method.input.field[name] !== undefined);
+    const error = list === undefined ? unreadable(message, "", "items") : undefined;
+    if (error !== undefined) {
+      throw connectError(error);
+    }
     const response =
       list === undefined
         ? await this.request(method, limits, message)
@@ -89,6 +94,9 @@ export class RestTransport implements Transport {
       message = toJson(method.input, create(method.input, request)) as Message;
     }
     const response = await this.send(method, limits, message);
+    if (!response.ok) {
+      throw decodeError(response.status, await limits.run(() => response.text()));
+    }
     return {
       stream: true,
       service: method.parent,
@@ -166,7 +174,19 @@ export class RestTransport implements Transport {
   ): Promise<MessageShape<O>> {
     const origins: BodyWriter["origins"] = new Map();
     const response = await this.send(method, limits, message, origins);
-    const decoded = decode(method.output, await limits.run(() => response.text()));
+    const text = await limits.run(() => response.text());
+    if (!response.ok && response.status !== 304) {
+      const rejected = decodeRejection(method.output, text);
+      if (rejected === undefined) {
+        throw decodeError(response.status, text);
+      }
+      return rejected;
+    }
+    const { responseBody } = getOption(method, http);
+    if (responseBody !== "") {
+      return decodeBody(method.output, responseBody, response.headers, text);
+    }
+    const decoded = decode(method.output, text);
     const results = (decoded as { results?: unknown[] }).results;
     results?.forEach((result, i) => {
       rebase(result, origins.get(`items.${i}.object`) ?? origins.get(`entries.${i}.manifest`));
@@ -174,23 +194,19 @@ export class RestTransport implements Transport {
     return decoded;
   }
 
-  /** send sends a request and returns its response. Statuses other than 200 are errors. */
+  /** send sends a request and returns its response, with any HTTP status. */
   private async send(
     method: DescMethod,
     limits: Limits,
     message: Message,
     origins?: BodyWriter["origins"],
   ): Promise<Response> {
-    const rule = getOption(method, http);
-    const path = rule.pattern.value;
-    if (typeof path !== "string" || method.parent.name === "PresentationService") {
-      throw new ConnectError(`${method.name} is not possible over REST in this client: use gRPC`, Code.Unimplemented);
-    }
     const rest = { ...message };
+    const { rule, path } = ruleOf(method, rest);
     const url =
       this.base +
-      path.replace(/\{(\w+)\}/g, (_, name: string) => {
-        const field = method.input.fields.find((f) => f.name === name)?.jsonName ?? name;
+      path.replace(variable, (_, name: string) => {
+        const field = fieldOf(method, name);
         const value = rest[field];
         delete rest[field];
         if (typeof value !== "string" || value === "") {
@@ -215,14 +231,24 @@ export class RestTransport implements Transport {
     } else {
       limits.headers.delete("content-type");
     }
-    return limits.run(async (signal) => {
-      const response = await this.fetch(url + queryOf(query), { ...init, signal });
-      if (!response.ok) {
-        throw decodeError(response.status, await response.text());
-      }
-      return response;
-    });
+    return limits.run((signal) => this.fetch(url + queryOf(query), { ...init, signal }));
   }
+}
+
+/** variable matches a variable of a path. */
+const variable = /\{(\w+)\}/g;
+
+/** ruleOf returns the last rule of a method whose path has only variables that are set, or the first rule. */
+function ruleOf(method: DescMethod, message: Message): { rule: HttpRule; path: string } {
+  const first = getOption(method, http);
+  const rules = [first, ...first.additionalBindings].map((rule) => ({ rule, path: String(rule.pattern.value) }));
+  const set = (path: string) => [...path.matchAll(variable)].every(([, name]) => message[fieldOf(method, name ?? "")]);
+  return rules.filter(({ path }) => set(path)).at(-1) ?? rules[0]!;
+}
+
+/** fieldOf returns the name of a field in JSON. */
+function fieldOf(method: DescMethod, name: string): string {
+  return method.input.fields.find((f) => f.name === name)?.jsonName ?? name;
 }
 
 /** only returns the format of the documents of a request. */

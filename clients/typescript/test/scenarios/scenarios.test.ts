@@ -14,12 +14,15 @@ import {
   mergePatch,
   type Registered,
   type Rejection,
+  textOf,
+  toDocument,
   type Transformed,
   updateObject,
   type Verdict,
   type Violation,
   type Write,
 } from "../../src/node.js";
+import { RowObject } from "../../src/gen/crdeval/v1/presentation_pb.js";
 import { difference } from "./difference.js";
 
 interface Item {
@@ -100,6 +103,39 @@ for (const scenario of all.scenarios) {
     assert.equal(runner.release, undefined, "the stream is not released");
   });
 }
+
+test(`${transport}: presentation`, { timeout: 60_000 }, async () => {
+  const client = new Client({ ...options, token: all.token });
+  const { catalog, presentation } = client;
+  await client.register([document("gauges")]);
+  const now = { seconds: 1_800_000_000n };
+  const numbers = toDocument(document("numbers"));
+  const table = await presentation.table({ catalog, objects: [numbers], now, rowObject: RowObject.OBJECT });
+  assert.match(textOf(table.table) ?? "", /"kind":"Table".*"cells":\["numbers",.*"id":9007199254740993/);
+  const printed = await presentation.table({ catalog, objects: [numbers], now, text: { namespaces: true } });
+  assert.equal(printed.text, "NAMESPACE   NAME      AGE\ndefault     numbers   \n");
+  await assert.rejects(presentation.table({ catalog, objects: [toDocument(document("other-kind"))] }), (e) => {
+    const { code, reason } = CrdevalError.from(e) as CrdevalError;
+    return code === "NOT_FOUND" && reason === "CRD_NOT_FOUND";
+  });
+  await assert.rejects(presentation.table({ catalog, objects: [toDocument(document("unreadable"))] }), (e) => {
+    const { code, reason } = CrdevalError.from(e) as CrdevalError;
+    return code === "INVALID_ARGUMENT" && reason === "OBJECT_UNREADABLE";
+  });
+  const scale = await presentation.getScale({ catalog, object: numbers });
+  assert.equal(scale.rejection?.code, 404);
+  const selected = await presentation.selectFields({ catalog, objects: [numbers], selector: "metadata.name=numbers" });
+  assert.ok(selected.results[0]?.result.case === "selected" && selected.results[0].result.value.matches);
+  const group = await presentation.discover({ catalog, group: "scenarios.example.com" });
+  assert.match(textOf(group.document) ?? "", /"kind":"APIGroup"/);
+  assert.match((await presentation.explain({ catalog, path: "gauges.spec.id" })).text, /FIELD: id <integer>/);
+  const crd = "gauges.scenarios.example.com";
+  assert.match(textOf((await presentation.getCrdObject({ catalog, crd })).document) ?? "", /"uid":/);
+  const openApi = await presentation.getOpenApi({ catalog, spec: "v3", group: "scenarios.example.com", version: "v1" });
+  assert.match(textOf(openApi.document) ?? "", /"openapi":"3/);
+  assert.notEqual(openApi.etag, "");
+  client.close();
+});
 
 class Runner {
   release: (() => void) | undefined;

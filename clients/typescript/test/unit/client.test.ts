@@ -74,6 +74,46 @@ test("a server without a limit of items gets all items in one call", { timeout: 
   assert.deepEqual(sizes, [5]);
 });
 
+test("the error of a later call has the results of the earlier ones", async () => {
+  let calls = 0;
+  const fails = () => {
+    if (++calls % 2 === 0) {
+      throw overloaded(0);
+    }
+  };
+  const client = new TestClient(
+    (router) => {
+      limits(router);
+      router.service(EvaluationService, {
+        validate: (r) => (fails(), echo(r.items)),
+        prune: (r) => (fails(), { results: r.items.map(() => ({})) }),
+      });
+      router.service(RegistryService, {
+        registerCrds: (r) => (fails(), { results: r.entries.map((_, i) => ({ crd: String(i) })) }),
+      });
+    },
+    { retries: { maxAttempts: 1 } },
+  );
+  const error = async (call: Promise<unknown>) =>
+    (await call.then(
+      () => assert.fail("the call succeeds"),
+      (e) => e,
+    )) as CrdevalError;
+  const verdicts = await error(client.validate(numbered(5)));
+  assert.equal(verdicts.reason, "OVERLOADED");
+  assert.deepEqual(
+    verdicts.verdicts.map((v) => v.revision),
+    ["0", "1", "2"],
+  );
+  const transformed = await error(client.prune(numbered(5)));
+  assert.deepEqual([transformed.verdicts.length, transformed.transformed.length], [0, 3]);
+  const registered = await error(client.register(numbered(5)));
+  assert.deepEqual(
+    registered.registered.map((r) => r.name),
+    ["0", "1"],
+  );
+});
+
 test("a wrong number of results is an error", async () => {
   const client = new TestClient((router) => {
     limits(router);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Client, CrdevalError, updateObject } from "../../src/node.js";
 import { Client as BrowserClient } from "../../src/browser.js";
+import { textOf, toDocument } from "../../src/document.js";
 
 const info = JSON.stringify({ limits: { maxBatchItems: 1000, maxMessageBytes: "67108864", maxRegisterCrds: 1000 } });
 
@@ -13,7 +14,7 @@ interface Sent {
 }
 
 /** served returns a client and the requests that it sends. answer returns the body of a response and its status. */
-function served(answer: (sent: Sent) => [string, number?]) {
+function served(answer: (sent: Sent) => [string, number?, Record<string, string>?]) {
   const sent: Sent[] = [];
   const client = new BrowserClient({
     url: "/base/",
@@ -25,8 +26,9 @@ function served(answer: (sent: Sent) => [string, number?]) {
         return new Response(info);
       }
       sent.push(request);
-      const [body, status] = answer(request);
-      return new Response(body, { status: status ?? 200 });
+      const [body, status, more] = answer(request);
+      const type = { "content-type": "application/json" };
+      return new Response(status === 304 ? null : body, { status: status ?? 200, headers: { ...type, ...more } });
     },
   });
   return { client, sent };
@@ -101,6 +103,54 @@ test("a document that cannot be part of a body has its own error", async () => {
   assert.equal(verdicts[0]?.error?.metadata["column"], "8");
   assert.equal(verdicts[1]?.allowed, true);
   assert.equal(sent.length, 1);
+});
+
+test("a body can be one field of a response", async () => {
+  const table = '{"kind":"Table", "rows":[{"cells":[9007199254740993,1.0]}]}';
+  const { client, sent } = served(({ body }) =>
+    body.includes("text") ? ["NAME\na\n", 200, { "content-type": "text/plain; charset=utf-8" }] : [`${table}\n`],
+  );
+  const objects = [toDocument('{"a": 1.0}')];
+  const found = await client.presentation.table({ catalog: "c", objects });
+  assert.equal(textOf(found.table), table);
+  assert.equal(sent[0]?.url, "/base/v1/catalogs/c:table");
+  assert.ok(sent[0].body.includes('{"a": 1.0}'));
+  const { text, table: none } = await client.presentation.table({ catalog: "c", objects, text: {} });
+  assert.deepEqual([text, none], ["NAME\na\n", undefined]);
+  await assert.rejects(
+    client.presentation.table({ catalog: "c", objects: [toDocument("{")] }),
+    (e) => (CrdevalError.from(e) as CrdevalError).reason === "OBJECT_UNREADABLE",
+  );
+
+  const warned = served(() => ['{"a":1}', 200, { warning: '299 - "a \\"b\\"", 299 - "c"' }]).client;
+  const set = await warned.presentation.setScale({ catalog: "c", object: toDocument("{}"), scale: toDocument("{}") });
+  assert.deepEqual([textOf(set.object), set.warnings], ['{"a":1}', ['a "b"', "c"]]);
+});
+
+test("a rejection is a result, and other statuses are errors", async () => {
+  const status = { kind: "Status", status: "Failure", message: "no scale", reason: "NotFound", code: 404 };
+  const { client } = served(() => [JSON.stringify(status), 404]);
+  const { rejection } = await client.presentation.getScale({ catalog: "c", object: toDocument("{}") });
+  assert.deepEqual([rejection?.code, rejection?.reason, rejection?.message], [404, "NotFound", "no scale"]);
+  await assert.rejects(client.presentation.discover({ catalog: "c", group: "a" }), (e) => {
+    const error = CrdevalError.from(e) as CrdevalError;
+    return error.code === "NOT_FOUND" && error.message === "no scale";
+  });
+});
+
+test("the path is the longest one whose variables are set", async () => {
+  const { client, sent } = served(() => ['{"a":1}', 200, { etag: '"e"' }]);
+  const { document, etag } = await client.presentation.getOpenApi({ catalog: "c", spec: "v3" });
+  assert.deepEqual([textOf(document), etag], ['{"a":1}', '"e"']);
+  await client.presentation.getOpenApi({ catalog: "c", spec: "v3", group: "a.b", version: "v1" });
+  await client.presentation.discover({ catalog: "c", group: "a.b" });
+  assert.deepEqual(
+    sent.map((s) => s.url),
+    ["openapi/v3", "openapi/v3/apis/a.b/v1", "apis/a.b"].map((path) => `/base/v1/catalogs/c/${path}`),
+  );
+  const unchanged = served(() => ["", 304, { etag: '"e"' }]).client;
+  const same = await unchanged.presentation.getOpenApi({ catalog: "c", spec: "v3", ifNoneMatch: '"e"' });
+  assert.deepEqual([same.document, same.etag], [undefined, '"e"']);
 });
 
 test("errors are decoded, also those of proxies", async () => {
