@@ -52,7 +52,7 @@ type AdmitOptions struct {
 // would return, Result.StoredObject the object that it would store. Nothing is stored.
 //
 // Result i belongs to write i. The writes are sent in as many calls as needed. If a call fails, Admit returns its
-// error.
+// error and the results of the earlier calls.
 func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
 	return c.AdmitItems(ctx, mapped(writes, Write.Item), AdmitOptions{})
 }

@@ -53,6 +53,8 @@ type step struct {
 
 type item struct {
 	Object, OldObject, MergePatch, JSONPatch, Subresource string
+
+	Padding int
 }
 
 // UnmarshalJSON reads an item that is only the name of its object, or a map.
@@ -140,8 +142,9 @@ func (r *runner) document(name string) []byte {
 func (r *runner) writes(s step) (all []crdeval.Write) {
 	for range max(s.Repeat, 1) {
 		for _, i := range s.Items {
+			object := append(r.document(i.Object), strings.Repeat(" ", i.Padding)...)
 			all = append(all, crdeval.Write{
-				Old: r.document(i.OldObject), New: r.document(i.Object), MergePatch: r.document(i.MergePatch),
+				Old: r.document(i.OldObject), New: object, MergePatch: r.document(i.MergePatch),
 				JSONPatch: r.document(i.JSONPatch), Subresource: i.Subresource,
 			})
 		}
@@ -286,16 +289,17 @@ func (r *runner) hold(c *crdeval.Client, one *crdevalv1.EvaluationItem) map[stri
 	return errorOutcome(<-opened)
 }
 
-// outcome returns the results of a call or its error.
+// outcome returns the results of a call, and its error.
 func outcome[R any](results []R, err error, toMap func(R) map[string]any) map[string]any {
-	if err != nil {
-		return errorOutcome(err)
-	}
 	all := make([]any, len(results))
 	for i, result := range results {
 		all[i] = toMap(result)
 	}
-	return map[string]any{"results": all}
+	o := errorOutcome(err)
+	if err == nil || len(all) > 0 {
+		o["results"] = all
+	}
+	return o
 }
 
 func errorOutcome(err error) map[string]any {

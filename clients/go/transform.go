@@ -31,7 +31,8 @@ func (t Transformed) Result() ([]byte, error) {
 }
 
 // Prune removes the fields that the schema does not know from each object, JSON or YAML. Result i belongs to object i.
-// The objects are sent in as many calls as needed.
+// The objects are sent in as many calls as needed. If a call fails, Prune returns its error and the results of the
+// earlier calls.
 func (c *Client) Prune(ctx context.Context, objects ...[]byte) ([]Transformed, error) {
 	return transform(ctx, c, "prune", c.Evaluation().Prune, &crdevalv1.PruneRequest{}, objects)
 }

@@ -20,7 +20,8 @@ type Result struct {
 func (r Result) Allowed() bool { return r.Err == nil && r.Verdict.GetAllowed() }
 
 // Validate reports for each object, JSON or YAML, whether an API server would accept its creation. Result i belongs to
-// object i. The objects are sent in as many calls as needed. If a call fails, Validate returns its error.
+// object i. The objects are sent in as many calls as needed. If a call fails, Validate returns its error
+// and the results of the earlier calls.
 func (c *Client) Validate(ctx context.Context, objects ...[]byte) ([]Result, error) {
 	return c.ValidateItems(ctx, itemsOf(objects), nil)
 }

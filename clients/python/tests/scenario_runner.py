@@ -92,8 +92,10 @@ class Runner:
     def _write(self, item: Any) -> str | Write:
         if isinstance(item, str):
             return self._document(item)
-        known(item, {*ITEM_KEYS, "subresource"})
-        fields = {ITEM_KEYS[key]: self._document(name) for key, name in item.items() if key != "subresource"}
+        known(item, {*ITEM_KEYS, "subresource", "padding"})
+        fields = {ITEM_KEYS[key]: self._document(name) for key, name in item.items() if key in ITEM_KEYS}
+        if "padding" in item:
+            fields["object"] += " " * item["padding"]
         return Write(**fields, subresource=item.get("subresource", ""))
 
     def run(self, step: dict[str, Any]) -> Outcome:
@@ -114,7 +116,10 @@ class Runner:
         try:
             return self._call(client, step)
         except CrdevalError as error:
-            return {"error": error_of(error)}
+            outcome: Outcome = {"error": error_of(error)}
+            earlier = [verdict(r) for r in error.verdicts] + [transformed(r) for r in error.transformed]
+            earlier += [registered(r) for r in error.registered]
+            return {**outcome, "results": earlier} if earlier else outcome
 
     def _call(self, client: Client, step: dict[str, Any]) -> Outcome:
         call, timeout, version = step["call"], step.get("timeoutMs", 60_000) / 1000, step.get("version", "")

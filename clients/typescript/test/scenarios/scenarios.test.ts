@@ -31,6 +31,7 @@ interface Item {
   mergePatch?: string;
   jsonPatch?: string;
   subresource?: "status" | "scale";
+  padding?: number;
 }
 
 interface Step {
@@ -157,7 +158,12 @@ class Runner {
       return await this.call(client, step);
     } catch (error) {
       if (error instanceof CrdevalError) {
-        return { error: errorOf(error) };
+        const earlier = [
+          ...error.verdicts.map(verdict),
+          ...error.transformed.map(transformed),
+          ...error.registered.map(registered),
+        ];
+        return { error: errorOf(error), ...(earlier.length > 0 && { results: earlier }) };
       }
       throw error;
     } finally {
@@ -175,7 +181,7 @@ class Runner {
       ...(step.options?.itemTimeoutNs !== undefined && { itemTimeoutMs: step.options.itemTimeoutNs / 1e6 }),
       ...(step.version !== undefined && { version: step.version }),
     };
-    const objects = () => (step.items ?? []).map((name) => document(name as string));
+    const objects = () => (step.items ?? []).map(objectOf);
     const repeated = () => Array.from({ length: step.repeat ?? 1 }, objects).flat();
     switch (step.call) {
       case "register":
@@ -232,6 +238,10 @@ function document(name: string): string {
   return text;
 }
 
+function objectOf(item: string | Item): string {
+  return typeof item === "string" ? document(item) : document(item.object ?? "") + " ".repeat(item.padding ?? 0);
+}
+
 function writesOf(step: Step): Write[] {
   return Array.from({ length: step.repeat ?? 1 }, () => (step.items ?? []).map(writeOf)).flat();
 }
@@ -240,7 +250,7 @@ function writeOf(item: string | Item): Write {
   if (typeof item === "string") {
     return createObject(document(item));
   }
-  const { object, oldObject, mergePatch: merge, jsonPatch: json, subresource, ...unknown } = item;
+  const { object, oldObject, mergePatch: merge, jsonPatch: json, subresource, padding, ...unknown } = item;
   assert.deepEqual(unknown, {}, "an item has unknown keys");
   const o = subresource === undefined ? {} : { subresource };
   const old = oldObject === undefined ? undefined : document(oldObject);
@@ -251,7 +261,7 @@ function writeOf(item: string | Item): Write {
         ? jsonPatch(old ?? "{}", document(json), o)
         : old !== undefined
           ? updateObject(old, document(object ?? ""), o)
-          : createObject(document(object ?? ""));
+          : createObject(objectOf({ object: object ?? "", padding: padding ?? 0 }));
   if (old === undefined) {
     delete write.item.oldObject;
   }

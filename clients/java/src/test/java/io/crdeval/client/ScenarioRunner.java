@@ -22,7 +22,7 @@ final class ScenarioRunner implements AutoCloseable {
             "call", "manifests", "items", "options", "version", "group", "crd", "repeat", "catalog", "token", "retries",
             "timeoutMs", "releaseAfterMs", "expect");
     private static final Set<String> ITEM_KEYS =
-            Set.of("object", "oldObject", "mergePatch", "jsonPatch", "subresource");
+            Set.of("object", "oldObject", "mergePatch", "jsonPatch", "subresource", "padding");
     private static final Set<String> OPTION_KEYS = Set.of("fieldValidation", "itemTimeoutNs");
 
     private final String address;
@@ -110,7 +110,8 @@ final class ScenarioRunner implements AutoCloseable {
             builder = patch.item().toBuilder().clearOldObject();
         }
         if (map.containsKey("object")) {
-            builder.setObject(document(map.get("object")).toProto());
+            String padding = " ".repeat((Integer) map.getOrDefault("padding", 0));
+            builder.setObject(Document.of(document(map.get("object")).text() + padding).toProto());
         }
         if (map.containsKey("oldObject")) {
             builder.setOldObject(document(map.get("oldObject")).toProto());
@@ -160,27 +161,33 @@ final class ScenarioRunner implements AutoCloseable {
                 default -> throw new IllegalArgumentException("unknown call " + step.get("call"));
             };
         } catch (CrdevalException e) {
-            return Map.of("error", error(e));
+            List<Map<String, Object>> earlier = new ArrayList<>();
+            e.verdicts().forEach(r -> earlier.add(verdict(r)));
+            e.transformed().forEach(r -> earlier.add(transformed(r)));
+            e.registered().forEach(r -> earlier.add(registered(r)));
+            return earlier.isEmpty() ? Map.of("error", error(e)) : Map.of("error", error(e), "results", earlier);
         }
     }
 
     private Map<String, Object> registrations(CrdevalClient client, List<?> names) {
         List<Document> manifests = new ArrayList<>();
         names.forEach(name -> manifests.add(document(name)));
-        return results(client.registerAll(manifests), r -> {
-            Map<String, Object> all = new TreeMap<>();
-            all.put("name", r.crd());
-            if (r.result().error().isPresent()) {
-                all.put("error", error(r.result().error().get()));
-                return all;
-            }
-            Registration registration = r.result().get();
-            all.put("accepted", registration.accepted());
-            all.put("outcome", registration.outcome().name().replace("REGISTRATION_OUTCOME_", ""));
-            all.put("violations", registration.violations().stream().map(ScenarioRunner::violation).toList());
-            registration.rejection().ifPresent(rejection -> all.put("rejection", rejection(rejection)));
+        return results(client.registerAll(manifests), ScenarioRunner::registered);
+    }
+
+    private static Map<String, Object> registered(Registered r) {
+        Map<String, Object> all = new TreeMap<>();
+        all.put("name", r.crd());
+        if (r.result().error().isPresent()) {
+            all.put("error", error(r.result().error().get()));
             return all;
-        });
+        }
+        Registration registration = r.result().get();
+        all.put("accepted", registration.accepted());
+        all.put("outcome", registration.outcome().name().replace("REGISTRATION_OUTCOME_", ""));
+        all.put("violations", registration.violations().stream().map(ScenarioRunner::violation).toList());
+        registration.rejection().ifPresent(rejection -> all.put("rejection", rejection(rejection)));
+        return all;
     }
 
     private static <R> List<R> all(ResultStream<R> stream) {
