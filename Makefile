@@ -160,15 +160,15 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 .PHONY: e2e
-e2e: build image ## Test the real server: Go and Python clients, the image, replicas, kill -9, power loss, a thousand CRDs
+e2e: clients server-e2e ## Test the real server and all clients; needs JDK, Maven, Node.js with npm, Python 3
+
+.PHONY: server-e2e
+server-e2e: build image ## Test the real server: the image, examples in Python, replicas, kill -9, power loss, a thousand CRDs
 	@.ci/e2e
 
 .PHONY: clients
-clients: ## Test the clients in Java, Python and TypeScript, and generated REST clients; needs JDK, Maven, Node.js with npm
-	@.ci/java
-	@.ci/python
-	@.ci/typescript
-	@.ci/openapi-clients
+clients: ## Test the clients in Go, Java, Python and TypeScript with a real server, and generated REST clients
+	@.ci/clients
 
 .PHONY: playground-e2e
 playground-e2e: ## Test the playground in headless Chromium, with a server and as WebAssembly; OUT=… (of screenshots)
