@@ -10,6 +10,8 @@ function required(name: string): string {
 const server = `127.0.0.1:${process.env.PLAYGROUND_PORT ?? "18471"}`
 const site = `127.0.0.1:${process.env.PLAYGROUND_SITE_PORT ?? "18472"}`
 
+const service = `127.0.0.1:${process.env.PLAYGROUND_SERVICE_PORT ?? "18473"}`
+
 const once = {
   timeout: 20_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM" as const, timeout: 5000 },
 }
@@ -36,11 +38,16 @@ export default defineConfig({
     colorScheme: "light",
     permissions: ["clipboard-read", "clipboard-write"],
   },
-  metadata: { site: `http://${site}/` },
+  metadata: { site: `http://${site}/`, service: `http://${service}/playground/` },
   webServer: [
     {
       command: `exec ${required("CRDEVAL")} playground --address ${server}`,
       url: `http://${server}/`, ...once,
+    },
+    {
+      command: `exec ${required("CRDEVAL")} serve --playground --store memory --grpc-address 127.0.0.1:0 --http-address ${service} ` +
+        `--auth-token-file ${required("PLAYGROUND_TOKENS")}`,
+      url: `http://${service}/playground/`, ...once, stderr: "ignore",
     },
     {
       command: `exec python3 -m http.server --bind ${site.replace(":", " ")} --directory ${required("PLAYGROUND_SITE")}`,

@@ -10,9 +10,10 @@ import { Explain, Get } from "./kubectl"
 import { type Actions, documentTitles, Problems } from "./problems"
 import { useSession } from "./session"
 import { decodeShared, encodeShared, type Shared } from "./share"
-import type { Source } from "./source"
+import { AccessError, type Source } from "./source"
 import { Stored } from "./stored"
 import { type Tab, Tabs } from "./tabs"
+import { storedToken, storeToken, TokenForm } from "./token"
 import { Options, Toolbar } from "./toolbar"
 import { Traces } from "./traces"
 import type { DocumentName, Example, Fix, Input } from "./types"
@@ -21,8 +22,10 @@ import { unreadable } from "./yamlerror"
 
 const empty: Input = { crd: "", object: "", oldObject: "", fieldValidation: "", subresource: "", version: "" }
 
-/** App is the page. */
-export function App({ source }: { source: Source }) {
+/** App is the page. connect returns the evaluator for a bearer token, which is empty if there is none. */
+export function App({ connect }: { connect: (token: string) => Source }) {
+  const [token, setToken] = useState(storedToken)
+  const source = useMemo(() => connect(token), [token])
   const [input, setInput] = useState<Input>()
   const [update, setUpdate] = useState(false)
   const [tab, setTab] = useState("problems")
@@ -39,6 +42,12 @@ export function App({ source }: { source: Source }) {
   )
   const { answer, pending, busy, failure, retry } = useSession(source, sent)
   const report = answer?.report
+  const denied = failure instanceof AccessError
+
+  const useToken = (next: string) => {
+    storeToken(next)
+    setToken(next)
+  }
 
   const change = (fields: Partial<Input>) => setInput((before) => ({ ...empty, ...before, ...fields }))
   const open = (shared: Pick<Shared, "input" | "update">) => {
@@ -150,14 +159,14 @@ export function App({ source }: { source: Source }) {
     { id: "get", title: "kubectl get" },
     { id: "explain", title: "kubectl explain" },
   ]
-  const verdict = failure ? { kind: "error" as const, title: "Not evaluated", detail: failure } : verdictOf(report)
+  const verdict = failure ? { kind: "error" as const, title: "Not evaluated", detail: failure.message } : verdictOf(report)
   const documents: DocumentName[] = update ? ["crd", "oldObject", "object"] : ["crd", "object"]
   const plural = report?.crd?.name.split(".")[0] ?? ""
 
   return (
     <>
       <a class="skip" href="#results" onClick={(event) => { event.preventDefault(); focusTab() }}>Skip to the results</a>
-      <Toolbar open={setDialog} share={() => void share()} />
+      <Toolbar open={setDialog} share={() => void share()} forgetToken={token === "" ? undefined : () => useToken("")} />
       <main>
         <section class={`verdict ${verdict.kind}`} aria-label="Verdict" aria-busy={pending}>
           <p class="line">
@@ -171,6 +180,7 @@ export function App({ source }: { source: Source }) {
           </p>
           <Options input={input ?? empty} update={update} crd={report?.crd} change={change} setUpdate={setUpdate} />
         </section>
+        {denied && <TokenForm rejected={token !== ""} use={useToken} leave={focusTab} />}
         {notice && (
           <div class={notice.bad ? "notice bad" : "notice"}>
             <p role={notice.bad ? "alert" : "status"}>{notice.text}</p>
@@ -277,5 +287,5 @@ function focusTab(): void {
 /** inText reports whether the focus is in a field that takes text. */
 function inText(): boolean {
   const active = document.activeElement
-  return Boolean(active?.shadowRoot?.activeElement) || active?.matches("input[type=text], select, textarea") === true
+  return Boolean(active?.shadowRoot?.activeElement) || active?.matches("input:not([type=checkbox]), select, textarea") === true
 }

@@ -1,8 +1,8 @@
 import { render } from "preact"
 import { App } from "./app"
-import { HttpSource, type Source } from "./source"
+import { HttpSource } from "./source"
 import { WasmSource } from "./wasm"
 
 const wasm = document.documentElement.dataset.source === "wasm"
-const source: Source = wasm ? new WasmSource() : new HttpSource()
-render(<App source={source} />, document.getElementById("app")!)
+const evaluator = new WasmSource()
+render(<App connect={(token) => (wasm ? evaluator : new HttpSource(token))} />, document.getElementById("app")!)

@@ -17,7 +17,7 @@ export interface Session {
   pending: boolean
   /** busy is set if an evaluation takes longer than patience. */
   busy: boolean
-  failure?: string
+  failure?: Error
   retry: () => void
 }
 
@@ -29,7 +29,7 @@ const patience = 250
 export function useSession(source: Source, input: Input | undefined): Session {
   const [answer, setAnswer] = useState<Answer>()
   const [busy, setBusy] = useState(false)
-  const [failure, setFailure] = useState<string>()
+  const [failure, setFailure] = useState<Error>()
   const [settled, setSettled] = useState<Input>()
   const [attempt, setAttempt] = useState(0)
   const latest = useRef(new Latest())
@@ -46,7 +46,7 @@ export function useSession(source: Source, input: Input | undefined): Session {
         setFailure(undefined)
       } catch (error) {
         if (signal.aborted) return
-        setFailure((error as Error).message)
+        setFailure(error as Error)
       }
       clearTimeout(waiting)
       setBusy(false)

@@ -9,29 +9,37 @@ export interface Source {
 
 const timeout = 30_000
 
-/** HttpSource asks the server that serves the page. */
+/** AccessError says that the server needs another bearer token, or any. */
+export class AccessError extends Error {}
+
+/** HttpSource asks the server that serves the page, with a bearer token unless it is empty. */
 export class HttpSource implements Source {
+  constructor(private readonly token: string) {}
+
   evaluate(input: Input, signal: AbortSignal): Promise<Report> {
-    return call("evaluate", input, signal)
+    return call("evaluate", this.token, input, signal)
   }
 
   explain(input: ExplainInput, signal: AbortSignal): Promise<Explanation> {
-    return call("explain", input, signal)
+    return call("explain", this.token, input, signal)
   }
 
   examples(): Promise<Example[]> {
-    return call("examples")
+    return call("examples", this.token)
   }
 }
 
-async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+async function call<T>(path: string, token: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const headers: Record<string, string> = {}
+  if (body !== undefined) headers["Content-Type"] = "application/json"
+  if (token !== "") headers.Authorization = `Bearer ${token}`
   const signals = [AbortSignal.timeout(timeout)]
   if (signal) signals.push(signal)
   let response: Response
   try {
     response = await fetch(path, {
       method: body === undefined ? "GET" : "POST",
-      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.any(signals),
     })
@@ -42,7 +50,7 @@ async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Prom
     }
     throw new Error("The server cannot be reached. Is it still running?")
   }
-  if (!response.ok) throw new Error(await failure(response))
+  if (!response.ok) throw await failure(response, token)
   try {
     return (await response.json()) as T
   } catch (error) {
@@ -51,8 +59,8 @@ async function call<T>(path: string, body?: unknown, signal?: AbortSignal): Prom
   }
 }
 
-/** failure returns a sentence for an HTTP error, with the server's own message if there is one. */
-async function failure(response: Response): Promise<string> {
+/** failure returns the error for an HTTP status, with the server's own message if there is one. */
+async function failure(response: Response, token: string): Promise<Error> {
   const text = (await response.text().catch(() => "")).trim()
   let message = text
   try {
@@ -64,14 +72,15 @@ async function failure(response: Response): Promise<string> {
   message = message.slice(0, 500)
   switch (response.status) {
     case 401:
+      return new AccessError(`The server ${token === "" ? "requires a" : "rejected the"} bearer token (401): ${message}`)
     case 403:
-      return `The server denies access (${response.status}): ${message}`
+      return new AccessError(`The server denies access (403): ${message}`)
     case 413:
-      return `The documents are too large for the server: ${message}`
+      return new Error(`The documents are too large for the server: ${message}`)
     case 429:
     case 503:
-      return `The server is busy (${response.status}): ${message}`
+      return new Error(`The server is busy (${response.status}): ${message}`)
     default:
-      return `The server failed (${response.status}): ${message}`
+      return new Error(`The server failed (${response.status}): ${message}`)
   }
 }

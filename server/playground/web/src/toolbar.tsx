@@ -5,10 +5,12 @@ import type { CRD, Input } from "./types"
 interface ToolbarProps {
   open: (dialog: "gallery" | "shortcuts") => void
   share: () => void
+  /** forgetToken is set if the page sends a bearer token. */
+  forgetToken?: () => void
 }
 
 /** Toolbar is the header of the page. */
-export function Toolbar({ open, share }: ToolbarProps) {
+export function Toolbar({ open, share, forgetToken }: ToolbarProps) {
   const [theme, setTheme] = useState(chosenTheme())
   return (
     <header class="toolbar">
@@ -17,6 +19,7 @@ export function Toolbar({ open, share }: ToolbarProps) {
         <button type="button" onClick={() => open("gallery")}>Examples</button>
         <button type="button" onClick={share}>Copy link</button>
         <button type="button" class="keys" onClick={() => open("shortcuts")}>Shortcuts</button>
+        {forgetToken && <button type="button" onClick={forgetToken}>Forget token</button>}
         <label>
           <span class="hidden">Theme</span>
           <select
