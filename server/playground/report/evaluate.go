@@ -30,13 +30,21 @@ type compiled struct {
 	crd        *CRD
 }
 
+// minors are the Kubernetes minor versions from engine.OldestMinor to engine.LatestMinor.
+var minors = func() (list []int) {
+	for minor := engine.OldestMinor; minor <= engine.LatestMinor; minor++ {
+		list = append(list, minor)
+	}
+	return list
+}()
+
 // Evaluate returns the Report of an Input with a new Evaluator.
 func Evaluate(ctx context.Context, in Input) *Report { return new(Evaluator).Evaluate(ctx, in) }
 
 // Evaluate returns the Report of an Input. If a document cannot be evaluated, or the evaluation panics, Report.Errors
 // has the reason.
 func (e *Evaluator) Evaluate(ctx context.Context, in Input) (r *Report) {
-	r = &Report{Traces: []Trace{}, Errors: []Error{}}
+	r = &Report{Traces: []Trace{}, Errors: []Error{}, Minors: minors}
 	defer func() {
 		if p := recover(); p != nil {
 			r.Errors = append(r.Errors, panicked(p))

@@ -110,6 +110,25 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
+// TestMinor checks that a CRD may use what the minor version has, and that Report.Minors are valid.
+func TestMinor(t *testing.T) {
+	crd := crdOf(boat + "              mast: {type: string, maxLength: 9, x-kubernetes-validations: [{rule: isQuantity(self)}]}\n")
+	for minor, accepted := range map[int]bool{0: true, 27: false, 28: true} {
+		r := Evaluate(t.Context(), Input{CRD: crd, Minor: minor})
+		if r.CRD == nil || r.CRD.Accepted != accepted {
+			t.Errorf("minor %d: %s", minor, encode(r))
+		}
+		if e := new(Evaluator).Explain(t.Context(), ExplainInput{CRD: crd, Minor: minor}); (e.Error == nil) != accepted {
+			t.Errorf("minor %d: %s", minor, encode(e))
+		}
+	}
+	for _, minor := range Evaluate(t.Context(), Input{}).Minors {
+		if r := Evaluate(t.Context(), Input{CRD: crdOf(boat), Minor: minor}); len(r.Errors) > 0 || !r.CRD.Accepted {
+			t.Errorf("minor %d: %s", minor, encode(r))
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	e := new(Evaluator)
 	for path, want := range map[string]string{"": "KIND:       Boat", "spec.crew.role": "role", ".spec": "FIELD: spec"} {

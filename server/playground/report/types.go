@@ -12,6 +12,8 @@ type Report struct {
 	OmittedTraces int `json:"omittedTraces,omitempty"`
 	// Table is nil if the object is not allowed.
 	Table *Table `json:"table,omitempty"`
+	// Minors are the values of Input.Minor other than 0, ascending.
+	Minors []int `json:"minors"`
 	// Errors say what could not be evaluated, at most one for each document.
 	Errors []Error `json:"errors"`
 }

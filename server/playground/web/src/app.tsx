@@ -20,7 +20,7 @@ import type { DocumentName, Example, Fix, Input } from "./types"
 import { count as quantity, verdictOf } from "./verdict"
 import { unreadable } from "./yamlerror"
 
-const empty: Input = { crd: "", object: "", oldObject: "", fieldValidation: "", subresource: "", version: "" }
+const empty: Input = { crd: "", object: "", oldObject: "", fieldValidation: "", subresource: "", version: "", minor: 0 }
 
 /** App is the page. connect returns the evaluator for a bearer token, which is empty if there is none. */
 export function App({ connect }: { connect: (token: string) => Source }) {
@@ -178,7 +178,7 @@ export function App({ connect }: { connect: (token: string) => Source }) {
               {busy ? "Evaluating…" : answer && !failure ? `${answer.milliseconds.toFixed(0)} ms` : ""}
             </span>
           </p>
-          <Options input={input ?? empty} update={update} crd={report?.crd} change={change} setUpdate={setUpdate} />
+          <Options input={input ?? empty} update={update} report={report} change={change} setUpdate={setUpdate} />
         </section>
         {denied && <TokenForm rejected={token !== ""} use={useToken} leave={focusTab} />}
         {notice && (
@@ -216,8 +216,8 @@ export function App({ connect }: { connect: (token: string) => Source }) {
           {report && tab === "get" && <Get report={report} />}
           {tab === "explain" && (
             <Explain
-              source={source} crd={input?.crd ?? ""} version={input?.version ?? ""} plural={plural}
-              path={path} setPath={setPath}
+              source={source} crd={input?.crd ?? ""} version={input?.version ?? ""} minor={input?.minor ?? 0}
+              plural={plural} path={path} setPath={setPath}
             />
           )}
         </Tabs>

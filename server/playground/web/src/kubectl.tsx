@@ -26,18 +26,19 @@ interface ExplainProps {
   source: Source
   crd: string
   version: string
+  minor: number
   plural: string
   path: string
   setPath: (path: string) => void
 }
 
 /** Explain shows what kubectl explain prints for a field of the CRD. */
-export function Explain({ source, crd, version, plural, path, setPath }: ExplainProps) {
+export function Explain({ source, crd, version, minor, plural, path, setPath }: ExplainProps) {
   const [recursive, setRecursive] = useState(false)
   const [answer, setAnswer] = useState<Explanation>()
   const latest = useRef(new Latest())
   useEffect(() => {
-    const input: ExplainInput = { crd, version, path: path.trim(), recursive }
+    const input: ExplainInput = { crd, version, minor, path: path.trim(), recursive }
     latest.current.schedule(40, async (signal) => {
       try {
         const explanation = await source.explain(input, signal)
@@ -47,7 +48,7 @@ export function Explain({ source, crd, version, plural, path, setPath }: Explain
       }
     })
     return () => latest.current.cancel()
-  }, [source, crd, version, path, recursive])
+  }, [source, crd, version, minor, path, recursive])
   return (
     <div class="terminal">
       <div class="fields">

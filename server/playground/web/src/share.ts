@@ -66,13 +66,16 @@ function checked(text: string): Shared {
     throw new Error("The link holds no CRD and no object.")
   }
   const fields = input as Record<string, unknown>
-  const field = (name: keyof Input) => {
+  const field = (name: Exclude<keyof Input, "minor">) => {
     const found = fields[name] ?? ""
     if (typeof found !== "string") throw new Error(`The link is damaged: ${name} is not text.`)
     return found
   }
+  const minor = fields.minor ?? 0
+  if (typeof minor !== "number" || !Number.isSafeInteger(minor)) throw new Error("The link is damaged: minor is not a number.")
   return {
     input: {
+      minor,
       crd: field("crd"), object: field("object"), oldObject: field("oldObject"),
       fieldValidation: field("fieldValidation"), subresource: field("subresource"), version: field("version"),
     },

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 import { chooseTheme, chosenTheme } from "./theme"
-import type { CRD, Input } from "./types"
+import type { Input, Report } from "./types"
 
 interface ToolbarProps {
   open: (dialog: "gallery" | "shortcuts") => void
@@ -42,21 +42,23 @@ export function Toolbar({ open, share, forgetToken }: ToolbarProps) {
 interface OptionsProps {
   input: Input
   update: boolean
-  crd?: CRD
+  report?: Report
   change: (fields: Partial<Input>) => void
   setUpdate: (update: boolean) => void
 }
 
 /** Options are the options of the write. */
-export function Options({ input, update, crd, change, setUpdate }: OptionsProps) {
+export function Options({ input, update, report, change, setUpdate }: OptionsProps) {
   const start = (next: boolean) => {
     if (next && input.oldObject === "") change({ oldObject: input.object })
     setUpdate(next)
   }
+  const { crd, minors = [] } = report ?? {}
   const subresources = [...new Set(crd?.versions.flatMap((version) => version.subresources) ?? [])]
   if (input.subresource !== "" && !subresources.includes(input.subresource)) subresources.push(input.subresource)
   const versions = crd?.versions.map((version) => version.name) ?? []
   if (input.version !== "" && !versions.includes(input.version)) versions.push(input.version)
+  const listed = input.minor === 0 || minors.includes(input.minor) ? minors : [...minors, input.minor]
   return (
     <form class="options" aria-label="Options" onSubmit={(event) => event.preventDefault()}>
       <Choice label="Operation" value={update ? "update" : ""} choose={(value) => start(value === "update")}
@@ -72,6 +74,9 @@ export function Options({ input, update, crd, change, setUpdate }: OptionsProps)
         <Choice label="Version" value={input.version} choose={(version) => change({ version })}
           choices={[["", "of the object"], ...versions.map((name): [string, string] => [name, name])]} />
       )}
+      <Choice label="Kubernetes version" value={String(input.minor)} choose={(minor) => change({ minor: Number(minor) })}
+        choices={[["0", "Default"], ...[...listed].reverse().map((minor): [string, string] => [`${minor}`, `1.${minor}`])]}
+        help={`The CRD can use the CEL functions and formats of this version. All else is as in 1.${minors.at(-1) ?? ""}.`} />
     </form>
   )
 }
@@ -81,15 +86,18 @@ interface ChoiceProps {
   value: string
   choices: [string, string][]
   choose: (value: string) => void
+  /** help describes the choice. It is also visible unless the first value is chosen. */
+  help?: string
 }
 
-function Choice({ label, value, choices, choose }: ChoiceProps) {
+function Choice({ label, value, choices, choose, help }: ChoiceProps) {
   return (
     <label>
       <span>{label}</span>
-      <select value={value} onChange={(event) => choose(event.currentTarget.value)}>
+      <select value={value} title={help} onChange={(event) => choose(event.currentTarget.value)}>
         {choices.map(([id, title]) => <option key={id} value={id}>{title}</option>)}
       </select>
+      {help && value !== choices[0]?.[0] && <span class="hint" aria-hidden="true">{help}</span>}
     </label>
   )
 }

@@ -7,12 +7,14 @@ export interface Input {
   fieldValidation: string
   subresource: string
   version: string
+  minor: number
 }
 
 export interface ExplainInput {
   crd: string
   path: string
   version: string
+  minor: number
   recursive: boolean
 }
 
@@ -27,6 +29,7 @@ export interface Report {
   traces: Trace[]
   omittedTraces?: number
   table?: { text: string; wideText: string }
+  minors: number[]
   errors: ReportError[]
 }
 

@@ -59,6 +59,9 @@ spec:
 ${lines}`
 }
 
+/** quantityCRD is a CRD with a function that Kubernetes has since 1.28. */
+export const quantityCRD = crd.replace("rule: self.colour == oldSelf.colour", "rule: isQuantity(self.colour) || true")
+
 /** costlyCRD is a CRD with a rule that costs too much because a list has no bound. */
 export const costlyCRD = crd.replace("                maxItems: 5\n", "").replace(
   "                items: {type: string, maxLength: 20}\n",

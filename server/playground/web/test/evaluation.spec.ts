@@ -1,4 +1,4 @@
-import { costlyCRD, crd, widget } from "./documents"
+import { costlyCRD, crd, quantityCRD, widget } from "./documents"
 import { expect, test } from "./page"
 
 test.beforeEach(async ({ playground }) => {
@@ -109,6 +109,23 @@ test("a rule over its cost limit has a bar and a bound that fits", async ({ play
   await expect(playground.verdict).toHaveText(/^Accepted/)
   const width = await page.locator(".fill").last().evaluate((fill) => fill.getBoundingClientRect().width)
   expect(width).toBeGreaterThan(0)
+})
+
+test("an older Kubernetes version lacks functions", async ({ playground, page }) => {
+  const version = page.getByLabel("Kubernetes version")
+  await playground.type("CRD", quantityCRD)
+  await expect(playground.verdict).toHaveText(/^Accepted/)
+  await expect(version).toHaveText(/^Default1.37.*1.25$/)
+  await version.selectOption("1.27")
+  await expect(playground.verdict).toHaveText(/^CRD rejected/)
+  await expect(playground.view).toContainText("undeclared reference to 'isQuantity'")
+  await expect(page.getByText("The CRD can use the CEL functions and formats of this version.")).toBeVisible()
+  await playground.screenshot("minor")
+  await playground.tab("kubectl explain")
+  await expect(playground.view.getByRole("status")).toContainText("isQuantity")
+  await version.selectOption("1.28")
+  await expect(playground.verdict).toHaveText(/^Accepted/)
+  await expect(page.getByRole("region", { name: "Output of kubectl explain" })).toBeVisible()
 })
 
 test("kubectl get prints the columns of the CRD", async ({ playground, page }) => {

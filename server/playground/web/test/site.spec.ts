@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { crd, widget } from "./documents"
+import { crd, quantityCRD, widget } from "./documents"
 import { expect, Playground, test } from "./page"
 import { keyToVerdict, report } from "./speed"
 
@@ -37,6 +37,10 @@ test("the static site evaluates without a server", async ({ page, context }) => 
   await playground.tab("kubectl explain")
   await expect(playground.view).toContainText("size")
   await playground.screenshot("site")
+  await playground.type("CRD", quantityCRD)
+  await expect(playground.verdict).toHaveText(/^Accepted/)
+  await page.getByLabel("Kubernetes version").selectOption("1.27")
+  await expect(playground.verdict).toHaveText(/^CRD rejected/)
 })
 
 test("the static site gives the server's answers", async ({ page }, { project }) => {
