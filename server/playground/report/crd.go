@@ -15,7 +15,7 @@ func (c *compiled) describe() {
 	budget := fixBudget
 	c.crd = &CRD{
 		Accepted: r.Accepted, Name: r.Name, Group: r.Group, Kind: r.Kind, Plural: r.Plural, Versions: []Version{},
-		Violations: []Violation{}, Warnings: nonNil(r.Warnings), Rules: []Rule{},
+		Violations: []Violation{}, Rules: []Rule{},
 		LowestMinor: r.LowestMinor, LowestMinorBecause: r.LowestMinorBecause,
 	}
 	if r.Rejection != nil {
@@ -31,6 +31,7 @@ func (c *compiled) describe() {
 	for i := range r.Violations {
 		c.crd.Violations = append(c.crd.Violations, c.violation(&r.Violations[i]))
 	}
+	c.crd.Warnings = c.warnings(&budget)
 }
 
 func describeVersion(v *engine.VersionInfo) Version {
@@ -163,11 +164,4 @@ func validJSON(text []byte) json.RawMessage {
 		return nil
 	}
 	return text
-}
-
-func nonNil(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }

@@ -85,7 +85,6 @@ func (w *write) versionIndex() int {
 func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	out := &Object{
 		Allowed: v.Allowed, Operation: "create", Code: codeCreated, Violations: []Violation{}, Ratcheted: []Violation{},
-		Warnings: nonNil(v.Warnings),
 	}
 	out.Changes, out.OmittedChanges = w.changes(v)
 	if isUpdate {
@@ -103,6 +102,7 @@ func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	for i := range v.Ratcheted {
 		out.Ratcheted = append(out.Ratcheted, w.violation(&v.Ratcheted[i]))
 	}
+	out.Warnings = w.warnings(v, out)
 	if !v.Allowed && len(v.Violations) == 0 {
 		out.Violations = append(out.Violations, w.strict(v)...)
 	}

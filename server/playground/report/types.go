@@ -62,7 +62,7 @@ type CRD struct {
 	Message    string      `json:"message,omitempty"`
 	Versions   []Version   `json:"versions"`
 	Violations []Violation `json:"violations"`
-	Warnings   []string    `json:"warnings"`
+	Warnings   []Warning   `json:"warnings"`
 	Rules      []Rule      `json:"rules"`
 	// LowestMinor is the oldest Kubernetes minor release that accepts all rules and formats, 0 if none does.
 	// LowestMinorBecause says what the previous release does not support.
@@ -129,7 +129,7 @@ type Object struct {
 	// Violations reject the write. Ratcheted are violations of values that the update did not change.
 	Violations []Violation `json:"violations"`
 	Ratcheted  []Violation `json:"ratcheted"`
-	Warnings   []string    `json:"warnings"`
+	Warnings   []Warning   `json:"warnings"`
 	Changes    []Change    `json:"changes"`
 	// OmittedChanges counts the changes that are left out because there are too many.
 	OmittedChanges int `json:"omittedChanges,omitempty"`
@@ -157,6 +157,18 @@ type Violation struct {
 	Rule      string `json:"rule,omitempty"`
 	RuleRange *Range `json:"ruleRange,omitempty"`
 	// Range is the value, or for a missing field its parent. It is nil if the document does not contain either.
+	Range *Range `json:"range,omitempty"`
+	// Hint is a suggested correction as a sentence.
+	Hint  string `json:"hint,omitempty"`
+	Fixes []Fix  `json:"fixes"`
+}
+
+// Warning is the text of a Warning header, or a note of crdeval with the prefix "crdeval: ".
+type Warning struct {
+	// Document is crd or object: the document that Range refers to.
+	Document string `json:"document"`
+	Message  string `json:"message"`
+	// Range is the part that causes the warning. It is nil if it is not known.
 	Range *Range `json:"range,omitempty"`
 	// Hint is a suggested correction as a sentence.
 	Hint  string `json:"hint,omitempty"`

@@ -27,9 +27,16 @@ export function diagnosticsOf(
   violations("error", report.crd?.violations ?? [], "")
   violations("error", report.object?.violations ?? [], "")
   violations("info", report.object?.ratcheted ?? [], "Ratcheted: ")
+  const ratcheted = new Set(report.object?.ratcheted.map(({ field, message }) => `${field}: ${message}`))
+  const warnings = [...(report.crd?.warnings ?? []), ...(report.object?.warnings ?? [])]
+    .filter((warning) => warning.document === document && !ratcheted.has(warning.message))
+  for (const { range, message, hint, fixes } of warnings) {
+    add("warning", range, [message, hint].filter(Boolean).join("\n"), fixes)
+  }
+  const warned = new Set(warnings.map(({ range }) => range?.start.offset))
   if (document === "object") {
     for (const { op, range, path, hint, fixes } of report.object?.changes ?? []) {
-      if (op === "pruned") add("warning", range, [`${path} is pruned.`, hint].filter(Boolean).join("\n"), fixes)
+      if (op === "pruned" && !warned.has(range?.start.offset)) add("warning", range, [`${path} is pruned.`, hint].filter(Boolean).join("\n"), fixes)
     }
   }
   if (document === "crd") {

@@ -1,5 +1,5 @@
 import type { Answer } from "./session"
-import type { DocumentName, Fix, Range, Violation } from "./types"
+import type { DocumentName, Fix, Range, Violation, Warning } from "./types"
 import { count } from "./verdict"
 import { type Unreadable, unreadable } from "./yamlerror"
 
@@ -31,12 +31,12 @@ export function Problems({ answer, actions }: { answer: Answer; actions: Actions
       {message && <Section title="CRD rejected"><li class="item bad"><p>{message}</p></li></Section>}
       {violations.length > 0 && (
         <Section title={`Violations (${violations.length})`}>
-          {violations.map((violation) => <Item kind="bad" violation={violation} actions={actions} />)}
+          {violations.map((violation) => <Item kind="bad" problem={violation} actions={actions} />)}
         </Section>
       )}
       {warnings.length > 0 && (
         <Section title={`Warnings (${warnings.length})`}>
-          {warnings.map((text) => <li class="item warn"><p>{text}</p></li>)}
+          {warnings.map((warning) => <Item kind="warn" problem={warning} actions={actions} />)}
         </Section>
       )}
       {ratcheted.length > 0 && (
@@ -44,7 +44,7 @@ export function Problems({ answer, actions }: { answer: Answer; actions: Actions
           title={`Ratcheted (${ratcheted.length})`}
           note={`The stored object already has ${count(ratcheted.length, "violation")} in values that the update does not change.`}
         >
-          {ratcheted.map((violation) => <Item kind="info" violation={violation} actions={actions} />)}
+          {ratcheted.map((violation) => <Item kind="info" problem={violation} actions={actions} />)}
         </Section>
       )}
     </div>
@@ -61,8 +61,9 @@ function Section({ title, note, children }: { title: string; note?: string; chil
   )
 }
 
-function Item({ kind, violation, actions }: { kind: string; violation: Violation; actions: Actions }) {
-  const { document, range, field, message, rule, ruleRange, hint, fixes } = violation
+function Item(props: { kind: string; problem: Warning & Partial<Violation>; actions: Actions }) {
+  const { kind, problem, actions } = props
+  const { document, range, field, message, rule, ruleRange, hint, fixes } = problem
   return (
     <li class={`item ${kind}`}>
       <p>

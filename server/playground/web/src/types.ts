@@ -60,7 +60,7 @@ export interface CRD {
   message?: string
   versions: Version[]
   violations: Violation[]
-  warnings: string[]
+  warnings: Warning[]
   rules: Rule[]
   lowestMinor?: number
   lowestMinorBecause?: string
@@ -106,7 +106,7 @@ export interface ObjectVerdict {
   message?: string
   violations: Violation[]
   ratcheted: Violation[]
-  warnings: string[]
+  warnings: Warning[]
   changes: Change[]
   omittedChanges?: number
   submitted: string
@@ -114,17 +114,20 @@ export interface ObjectVerdict {
   version?: string
 }
 
-export interface Violation {
+export interface Warning {
   document: DocumentName
-  type: string
-  field: string
   message: string
-  badValue?: unknown
-  rule?: string
-  ruleRange?: Range
   range?: Range
   hint?: string
   fixes: Fix[]
+}
+
+export interface Violation extends Warning {
+  type: string
+  field: string
+  badValue?: unknown
+  rule?: string
+  ruleRange?: Range
 }
 
 export interface Fix {

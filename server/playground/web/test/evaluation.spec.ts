@@ -63,6 +63,27 @@ test("pruned and defaulted fields are listed and compared", async ({ playground,
   await playground.screenshot("stored")
 })
 
+test("a warning has its place and a quick fix", async ({ playground, page }) => {
+  await page.getByLabel("Field validation").selectOption("Warn")
+  await playground.type("Object", widget("size: 3", "colur: blue"))
+  await expect(playground.verdict).toHaveText(/^Accepted.*1 warning$/)
+  const mark = page.locator(".editor .cm-lintRange-warning")
+  await expect(mark).toHaveText("colur") // once, although the field is pruned too
+  await playground.screenshot("warning")
+  const warning = playground.view.getByRole("listitem").filter({ hasText: 'unknown field "spec.colur"' })
+  await warning.getByRole("button", { name: "Object, line 8, column 3" }).click()
+  await expect(playground.editor("Object")).toBeFocused()
+  await warning.getByRole("button", { name: "Rename to colour" }).click()
+  await expect(playground.verdict).toHaveText(/^Accepted stored as submitted/)
+  expect(await playground.text("Object")).toBe(widget("size: 3", "colour: blue"))
+  await playground.type("CRD", crd.replace("type: integer\n", "type: integer\n                format: metres\n"))
+  await playground.view.getByRole("button", { name: /^CRD, line 32, column/ }).click()
+  await expect(playground.editor("CRD")).toBeFocused()
+  await playground.view.getByRole("button", { name: "Remove format" }).click()
+  await expect(playground.view).toContainText("No problems.")
+  expect(await playground.text("CRD")).toBe(crd)
+})
+
 test("an update keeps a violation of a value that it does not change", async ({ playground, page }) => {
   await page.getByLabel("Operation").selectOption("update")
   await playground.type("Old object", widget("size: 15", "colour: blue"))
