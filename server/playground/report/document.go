@@ -17,6 +17,7 @@ type document struct {
 	isJSON     bool
 
 	tree *value.Doc // nil if the text cannot be parsed; not pooled, since a document may be kept
+	err  error      // of the parser, nil if there is a tree
 	yaml *value.YAMLSource
 	root uint32
 
@@ -43,14 +44,13 @@ func newDocument(name, text string) *document {
 		d.blocks = append(d.blocks, c)
 		c.add(text[at:min(at+blockSize, len(text))])
 	}
-	var err error
 	tree := new(value.Doc)
 	if d.isJSON {
-		d.root, err = tree.ParseJSON([]byte(text), limits)
+		d.root, d.err = tree.ParseJSON([]byte(text), limits)
 	} else {
-		_, d.yaml, d.root, err = tree.ConvertYAML([]byte(text), value.Request, limits)
+		_, d.yaml, d.root, d.err = tree.ConvertYAML([]byte(text), value.Request, limits)
 	}
-	if err == nil && d.root != 0 {
+	if d.err == nil && d.root != 0 {
 		d.tree = tree
 	}
 	return d

@@ -113,7 +113,7 @@ func failure(d *document, err error) *Error {
 	if d != nil {
 		out.Document = d.name
 		if e != nil {
-			out.Range = d.rangeAt(e.Position, "")
+			out.Range = d.failureRange(e)
 		}
 	}
 	return out

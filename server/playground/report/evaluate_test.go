@@ -48,6 +48,58 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestUnreadable checks the range of documents that cannot be read as a CRD or an object.
+func TestUnreadable(t *testing.T) {
+	car := strings.Replace(boatObject, "kind: Boat", "kind: Car", 1)
+	for name, c := range map[string]struct {
+		text             string
+		crd, object, old string // the text in the range, and "" for no error
+	}{
+		"second document":     {boatObject + "---\n" + boatObject, "---", "---", "---"},
+		"broken":              {"a: b\n - c: [", "- c: [", "- c: [", "- c: ["},
+		"broken JSON":         {"\n{\"a\":1,", "{\"a\":1,", "{\"a\":1,", "{\"a\":1,"},
+		"broken, no line":     {"# x\n---\na: &x 1\nb: *y\n", "a: &x 1", "a: &x 1", "a: &x 1"},
+		"list":                {"# x\n- a\n", "- a", "- a", "- a"},
+		"text":                {"just text", "just text", "just text", "just text"},
+		"deep":                {strings.Repeat("[", 2000), strings.Repeat("[", 2000), strings.Repeat("[", 2000), strings.Repeat("[", 2000)},
+		"no kind":             {"# x\napiVersion: v1\n", "v1", "v1", "v1"},
+		"no kind, no version": {"  a: b\n  c: d", "a: b", "a: b", "a: b"},
+		"other kind":          {car, "Car", "", "Car"},
+		"other version":       {strings.Replace(boatObject, "/v1", "/v9", 1), "Boat", "a.example.com/v9", "a.example.com/v9"},
+		"other type":          {strings.Replace(boatObject, "{name: a}", "{name: 3}", 1), "Boat", "3", ""},
+		"no metadata":         {strings.Replace(boatObject, "{name: a}", "3", 1), "Boat", "3", "Boat"},
+		"apiVersion":          {"apiVersion: 3\nkind: Boat\n", "3", "3", "3"},
+		"duplicate":           {boatObject + "  oars: 5\n", "Boat", "oars: 5", ""},
+		"duplicate, JSON":     {`{"apiVersion":"a.example.com/v1","kind":"Boat","metadata":{"name":"a"},"spec":{"oars":3,"oars":4}}`, `"Boat"`, `"oars"`, ""},
+	} {
+		for document, want := range map[string]string{DocumentCRD: c.crd, DocumentObject: c.object, DocumentOldObject: c.old} {
+			in := Input{CRD: crdOf(boat), Object: boatObject, OldObject: c.text}
+			if document == DocumentCRD {
+				in = Input{CRD: c.text}
+			} else if document == DocumentObject {
+				in = Input{CRD: crdOf(boat), Object: c.text}
+			}
+			r := Evaluate(t.Context(), in)
+			var found *Range
+			for _, e := range r.Errors {
+				if found = e.Range; e.Document != document {
+					t.Errorf("%s: %s: %s", name, document, encode(e))
+				}
+			}
+			if r.Object != nil && r.Object.Range != nil {
+				found = r.Object.Range
+			}
+			got := ""
+			if found != nil {
+				got = c.text[found.Start.Offset:found.End.Offset]
+			}
+			if got != want {
+				t.Errorf("%s: %s: the range is %q, want %q: %s", name, document, got, want, encode(r.Errors))
+			}
+		}
+	}
+}
+
 // TestVerdictOfBrokenObject: an API server answers 400 to an object that it cannot decode.
 func TestVerdictOfBrokenObject(t *testing.T) {
 	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: "a: b\n - c: ["})
@@ -151,15 +203,16 @@ func TestExplain(t *testing.T) {
 // FuzzEvaluate checks that no input panics, and that all ranges and edits are in the documents.
 func FuzzEvaluate(f *testing.F) {
 	for _, e := range Examples() {
-		f.Add(e.Input.CRD, e.Input.Object, e.Input.OldObject)
+		f.Add(e.Input.CRD, e.Input.Object, e.Input.OldObject, e.Input.FieldValidation)
 	}
-	f.Add(crdOf(boat), "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec:\n  nam: \"\U0001f6a2\"\n  crew: [{x: 1}]\n", "")
-	f.Fuzz(func(t *testing.T, crd, object, old string) {
+	f.Add(crdOf(boat), "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec:\n  nam: \"\U0001f6a2\"\n  crew: [{x: 1}]\n", "", "Warn")
+	f.Add(fleet, strings.Replace(boatObject, "/v1", "/v1alpha1", 1)+"status: {x: [1]}\n", "", "Warn")
+	f.Fuzz(func(t *testing.T, crd, object, old, validation string) {
 		if len(crd)+len(object)+len(old) > 1<<16 {
 			t.Skip("the documents are too large")
 		}
 		r := (&Evaluator{Time: 30 * time.Second}).Evaluate(context.Background(),
-			Input{CRD: crd, Object: object, OldObject: old})
+			Input{CRD: crd, Object: object, OldObject: old, FieldValidation: validation})
 		for _, e := range r.Errors {
 			if e.Reason == "INTERNAL" {
 				t.Fatalf("%s", e.Message)
@@ -181,7 +234,11 @@ func FuzzEvaluate(f *testing.F) {
 				units++
 			}
 		}
+		places := []Warning{{Range: r.Object.Range}}
 		for _, v := range r.Object.Violations {
+			places = append(places, Warning{Range: v.Range, Fixes: v.Fixes})
+		}
+		for _, v := range append(places, r.Object.Warnings...) {
 			if v.Range != nil && (v.Range.Start.Offset > v.Range.End.Offset ||
 				v.Range.End.Offset > units && strings.ToValidUTF8(object, "") == object) {
 				t.Errorf("range %+v of %d units", v.Range, units)

@@ -38,6 +38,9 @@ func (w *write) admit(ctx context.Context, r *Report) {
 		d := w.object
 		if strings.HasPrefix(err.Error(), "old object") || strings.HasPrefix(err.Error(), "stored object") {
 			d = old
+			if d.err != nil { // the engine reads stored objects as JSON
+				err = &engine.Error{Reason: engine.ReasonObjectUnreadable, Message: "old object: " + d.err.Error()}
+			}
 		}
 		r.Errors = append(r.Errors, *failure(d, err))
 		return
@@ -92,6 +95,9 @@ func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	}
 	if v.Rejection != nil {
 		out.Code, out.Reason, out.Message = int(v.Rejection.Code), v.Rejection.Reason, v.Rejection.Message
+		if out.Code == codeBadRequest {
+			out.Range = w.object.errorRange(out.Message)
+		}
 	}
 	if w.version != nil {
 		out.Version = w.version.Name
@@ -119,10 +125,11 @@ func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	return out
 }
 
-// Codes of allowed writes. Package net/http would make the WebAssembly module larger.
+// Codes of responses. Package net/http would make the WebAssembly module larger.
 const (
-	codeOK      = 200
-	codeCreated = 201
+	codeOK         = 200
+	codeCreated    = 201
+	codeBadRequest = 400
 )
 
 func (w *write) violation(v *engine.Violation) Violation {

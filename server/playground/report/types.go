@@ -126,6 +126,8 @@ type Object struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Range is the part of the object that Message is about, if the object cannot be read: nil otherwise.
+	Range *Range `json:"range,omitempty"`
 	// Violations reject the write. Ratcheted are violations of values that the update did not change.
 	Violations []Violation `json:"violations"`
 	Ratcheted  []Violation `json:"ratcheted"`

@@ -91,8 +91,7 @@ func (d *document) warning(text string, budget *int) Warning {
 			out.Fixes = append(out.Fixes, d.fix("Remove "+m[2], change{remove: pointer}, budget, d.remove(p)...)...)
 		}
 	} else if m := lineWarning.FindStringSubmatch(text); m != nil {
-		line, _ := strconv.Atoi(m[1]) // a number too large for int is beyond the lines
-		out.Range = d.lineRange(line)
+		out.Range = d.lineRange(number(m[1]))
 	} else if m := finalizerWarning.FindStringSubmatch(text); m != nil {
 		name, _ := strconv.Unquote(m[1])
 		out.Range = d.itemRange("/metadata/finalizers", name)
@@ -213,6 +212,12 @@ func (d *document) itemRange(list, text string) *Range {
 		}
 	}
 	return nil
+}
+
+// number returns the value of digits, or a very large one.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits) // for a value out of range, n is the largest int
+	return n
 }
 
 // lineRange returns the range of the text in a line, which counts from 1, or nil.

@@ -149,7 +149,7 @@ export function App({ connect }: { connect: (token: string) => Source }) {
 
   const count = (number: number | undefined) => number || undefined
   const object = report?.object
-  const problems = answer && unreadable(answer.report, answer.input).length +
+  const problems = answer && unreadable(answer.report).length +
     (report?.crd?.violations.length ?? 0) + (object?.violations.length ?? 0)
   const tabs: Tab[] = [
     { id: "problems", title: "Problems", count: count(problems), bad: true },

@@ -21,7 +21,7 @@ export function diagnosticsOf(
       if (at === document && field !== "<nil>") add(severity, range, [`${prefix}${field}: ${message}`, hint].filter(Boolean).join("\n"), fixes)
     }
   }
-  for (const error of unreadable(report, input)) {
+  for (const error of unreadable(report)) {
     if (error.document === document) add("error", error.range, error.message, [])
   }
   violations("error", report.crd?.violations ?? [], "")

@@ -1,7 +1,7 @@
 import type { Answer } from "./session"
-import type { DocumentName, Fix, Range, Violation, Warning } from "./types"
+import type { DocumentName, Fix, Range, ReportError, Violation, Warning } from "./types"
 import { count } from "./verdict"
-import { type Unreadable, unreadable } from "./yamlerror"
+import { unreadable } from "./yamlerror"
 
 /** Actions are what the views can do to the page. */
 export interface Actions {
@@ -14,7 +14,7 @@ export const documentTitles = { crd: "CRD", object: "Object", oldObject: "Old ob
 /** Problems lists errors, violations and warnings with positions and quick fixes. */
 export function Problems({ answer, actions }: { answer: Answer; actions: Actions }) {
   const { crd, object } = answer.report
-  const errors = unreadable(answer.report, answer.input)
+  const errors = unreadable(answer.report)
   const violations = [...(crd?.violations ?? []), ...(object?.violations ?? [])]
   const warnings = [...(crd?.warnings ?? []), ...(object?.warnings ?? [])]
   const ratcheted = object?.ratcheted ?? []
@@ -81,7 +81,7 @@ function Item(props: { kind: string; problem: Warning & Partial<Violation>; acti
   )
 }
 
-function ErrorItem({ error, actions }: { error: Unreadable; actions: Actions }) {
+function ErrorItem({ error, actions }: { error: ReportError; actions: Actions }) {
   return (
     <li class="item bad">
       <p>

@@ -104,6 +104,7 @@ export interface ObjectVerdict {
   code: number
   reason?: string
   message?: string
+  range?: Range
   violations: Violation[]
   ratcheted: Violation[]
   warnings: Warning[]
