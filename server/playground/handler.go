@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -73,9 +74,13 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request, call Call) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, report.MaxRequestBytes))
 	if err != nil {
 		code := http.StatusBadRequest
-		if errors.As(err, new(*http.MaxBytesError)) {
+		switch {
+		case errors.As(err, new(*http.MaxBytesError)):
 			code = http.StatusRequestEntityTooLarge
 			err = fmt.Errorf("the body exceeds the limit of %d bytes: use smaller documents", report.MaxRequestBytes)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			code = http.StatusRequestTimeout
+			err = errors.New("the body arrived too slowly: send it again over a faster connection")
 		}
 		writeError(w, code, err.Error())
 		return

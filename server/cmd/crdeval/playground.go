@@ -37,8 +37,12 @@ func (c *playgroundCommand) Validate() error {
 	return nil
 }
 
-// playgroundShutdown bounds the time for evaluations in progress after a signal.
-const playgroundShutdown = 6 * time.Second
+const (
+	// playgroundShutdown bounds the time for evaluations in progress after a signal.
+	playgroundShutdown = 6 * time.Second
+	// playgroundRead bounds the time to receive a request with its body.
+	playgroundRead = 30 * time.Second
+)
 
 // Run serves the page until the command is interrupted.
 func (c *playgroundCommand) Run(ctx context.Context, env environment) error {
@@ -46,10 +50,11 @@ func (c *playgroundCommand) Run(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	return c.serve(ctx, env, p)
+	return c.serve(ctx, env, p, playgroundRead)
 }
 
-func (c *playgroundCommand) serve(ctx context.Context, env environment, p *playground.Playground) error {
+// serve serves the page. read bounds the time to receive a request.
+func (c *playgroundCommand) serve(ctx context.Context, env environment, p *playground.Playground, read time.Duration) error {
 	listener, err := transport.Listen(ctx, c.Address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%w: select another port with --address; port 0 selects a free one", err)
@@ -60,6 +65,7 @@ func (c *playgroundCommand) serve(ctx context.Context, env environment, p *playg
 	url := "http://" + listener.Addr().String() + "/"
 	server := transport.NewHTTPServer(sameOrigin(p.Handler(), listener.Addr()),
 		slog.New(slog.NewTextHandler(env.stderr, nil)))
+	server.ReadTimeout, server.ReadHeaderTimeout = read, min(server.ReadHeaderTimeout, read)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	fmt.Fprintf(env.stdout, "The playground is at %s\n", url)
