@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/quickfix"
 )
 
 // maxChanges bounds the changes of a report. Further ones are counted.
@@ -32,9 +33,9 @@ func (w *write) changes(v *engine.Verdict) (list []Change, omitted int) {
 		known[p.Pointer] = true
 		list = append(list, Change{Path: p.Path, Pointer: p.Pointer, Op: OpDefaulted, After: validJSON(p.Value)})
 	}
-	if v.Object != nil && d.tree != nil && w.input.Subresource != "scale" {
+	if v.Object != nil && d.Readable() && w.input.Subresource != "scale" {
 		found := differences{known: known}
-		found.compare(d.decoded(), decode(v.Object))
+		found.compare(d.Decoded(), quickfix.Decode(v.Object))
 		list, omitted = append(list, found.list...), found.omitted // the engine's omitted changes are among them
 	}
 	slices.SortStableFunc(list, func(a, b Change) int { return cmp.Compare(a.Pointer, b.Pointer) })
@@ -96,7 +97,7 @@ func (f *differences) at(token string, do func()) {
 
 func (f *differences) objects(a, b map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(a)) {
-		f.at(escape(key), func() {
+		f.at(quickfix.Escape(key), func() {
 			if _, kept := b[key]; kept {
 				f.compare(a[key], b[key])
 			} else {
@@ -106,7 +107,7 @@ func (f *differences) objects(a, b map[string]any) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(b)) {
 		if _, had := a[key]; !had {
-			f.at(escape(key), func() { f.add(OpSet, nil, b[key]) })
+			f.at(quickfix.Escape(key), func() { f.add(OpSet, nil, b[key]) })
 		}
 	}
 }
@@ -124,7 +125,7 @@ func (f *differences) add(op string, before, after any) {
 		f.omitted++
 		return
 	}
-	c.Path = dotted(c.Pointer)
+	c.Path = quickfix.Dotted(c.Pointer)
 	if op != OpSet {
 		c.Before = encode(before)
 	}
@@ -142,20 +143,4 @@ func encode(v any) json.RawMessage {
 		return nil
 	}
 	return bytes.TrimSpace(out.Bytes())
-}
-
-// dotted returns a JSON pointer as a path: spec.jobs[0].name. A member whose key is a number looks like an item.
-func dotted(pointer string) string {
-	var path strings.Builder
-	for _, token := range strings.Split(pointer, "/")[min(1, len(pointer)):] {
-		if _, err := strconv.ParseUint(token, 10, 31); err == nil {
-			path.WriteString("[" + token + "]")
-			continue
-		}
-		if path.Len() > 0 {
-			path.WriteByte('.')
-		}
-		path.WriteString(unescape.Replace(token))
-	}
-	return path.String()
 }

@@ -3,16 +3,15 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/quickfix"
 )
 
 // describe fills in the CRD.
 func (c *compiled) describe() {
 	r := c.report
-	budget := fixBudget
 	c.crd = &CRD{
 		Accepted: r.Accepted, Name: r.Name, Group: r.Group, Kind: r.Kind, Plural: r.Plural, Versions: []Version{},
 		Violations: []Violation{}, Rules: []Rule{},
@@ -25,13 +24,13 @@ func (c *compiled) describe() {
 		v := &r.Versions[i]
 		c.crd.Versions = append(c.crd.Versions, describeVersion(v))
 		for k := range v.Rules {
-			c.crd.Rules = append(c.crd.Rules, c.rule(v, &v.Rules[k], &budget))
+			c.crd.Rules = append(c.crd.Rules, c.rule(v, &v.Rules[k]))
 		}
 	}
 	for i := range r.Violations {
 		c.crd.Violations = append(c.crd.Violations, c.violation(&r.Violations[i]))
 	}
-	c.crd.Warnings = c.warnings(&budget)
+	c.crd.Warnings = c.warnings()
 }
 
 func describeVersion(v *engine.VersionInfo) Version {
@@ -72,24 +71,15 @@ func newViolation(d *document, v *engine.Violation) Violation {
 	return out
 }
 
-// schema returns the pointer of a version's schema in the document.
-func (c *compiled) schema(index int) string {
-	pointer := "/spec/versions/" + strconv.Itoa(index) + "/schema/openAPIV3Schema"
-	if _, ok := c.document.find(pointer); !ok {
-		return "/spec/validation/openAPIV3Schema" // v1beta1
-	}
-	return pointer
-}
-
-func (c *compiled) rule(v *engine.VersionInfo, r *engine.RuleReport, budget *int) Rule {
+func (c *compiled) rule(v *engine.VersionInfo, r *engine.RuleReport) Rule {
 	cost := max(r.EstimatedCost, r.MessageEstimatedCost)
 	out := Rule{
-		Version: v.Name, Path: schemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text, Transition: r.UsesOldSelf,
+		Version: v.Name, Path: quickfix.SchemaPath(r.SchemaPointer), SchemaPointer: r.SchemaPointer, Rule: r.Text, Transition: r.UsesOldSelf,
 		Cost: float64(cost), Limit: float64(r.Limit), Percent: 100 * r.ShareOfLimit, Bounds: []Bound{},
 		Range: c.ruleRange(v.Index, r.SchemaPointer),
 	}
 	for _, culprit := range r.Culprits {
-		out.Bounds = append(out.Bounds, c.bound(v.Index, culprit, budget))
+		out.Bounds = append(out.Bounds, c.bound(v.Index, culprit))
 	}
 	return out
 }
@@ -99,63 +89,32 @@ func (c *compiled) ruleRange(version int, pointer string) *Range {
 	if pointer == "" {
 		return nil
 	}
-	return c.document.rangeOf(c.schema(version) + strings.TrimSuffix(pointer, "/rule") + "/rule")
+	return c.document.rangeOf(c.document.SchemaPointer(version) + strings.TrimSuffix(pointer, "/rule") + "/rule")
 }
 
-func (c *compiled) bound(version int, culprit engine.CostCulprit, budget *int) Bound {
+func (c *compiled) bound(version int, culprit engine.CostCulprit) Bound {
 	d := c.document
-	pointer := c.schema(version) + culprit.SchemaPointer
+	pointer := c.document.SchemaPointer(version) + culprit.SchemaPointer
 	keyword := pointer + "/" + culprit.Keyword
 	out := Bound{
-		Path: schemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested, Fixes: []Fix{},
+		Path: quickfix.SchemaPath(culprit.SchemaPointer), Keyword: culprit.Keyword, Suggested: culprit.Suggested, Fixes: []Fix{},
 		Range: d.keyRange(pointer),
 	}
 	field := out.Path
 	if field == "" {
 		field = "the root"
 	}
-	current, bounded := d.find(keyword)
-	if bounded {
+	if _, bounded := d.Find(keyword); bounded {
 		out.Range = d.keyRange(keyword)
 		out.Hint = fmt.Sprintf("%s of %s is too high", out.Keyword, field)
 	} else {
 		out.Hint = fmt.Sprintf("%s has no %s", field, out.Keyword)
 	}
-	if out.Suggested == 0 {
-		return out
-	}
-	out.Hint += fmt.Sprintf(": set it to at most %d", out.Suggested)
-	number := json.RawMessage(strconv.FormatInt(out.Suggested, 10))
-	to := change{set: keyword, value: number}
-	title := fmt.Sprintf("Set %s of %s to %d", out.Keyword, field, out.Suggested)
-	if bounded {
-		out.Fixes = append(out.Fixes, d.fix(title, to, budget, d.replace(current, number)...)...)
-	} else if object, ok := d.find(pointer); ok {
-		out.Fixes = append(out.Fixes, d.fix(title, to, budget, d.insert(object, out.Keyword, number)...)...)
+	if out.Suggested > 0 {
+		out.Hint += fmt.Sprintf(": set it to at most %d", out.Suggested)
+		out.Fixes = d.fixes(d.SetBound(version, culprit))
 	}
 	return out
-}
-
-// schemaPath returns a pointer in a schema as the path of the field: spec.jobs[*].name.
-func schemaPath(pointer string) string {
-	var path strings.Builder
-	tokens := strings.Split(pointer, "/")[1:]
-	for i := 0; i < len(tokens); i++ {
-		switch tokens[i] {
-		case "properties":
-			if i++; i < len(tokens) {
-				if path.Len() > 0 {
-					path.WriteByte('.')
-				}
-				path.WriteString(unescape.Replace(tokens[i]))
-			}
-		case "items", "additionalProperties":
-			path.WriteString("[*]")
-		default: // a keyword, such as the rule itself
-			return path.String()
-		}
-	}
-	return path.String()
 }
 
 // validJSON returns a text, or nil if it is not JSON.

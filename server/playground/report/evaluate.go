@@ -65,7 +65,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, in Input) (r *Report) {
 	if c.definition == nil || isBlank(in.Object) {
 		return r
 	}
-	w := &write{compiled: c, input: &in, object: newDocument(DocumentObject, in.Object), budget: fixBudget}
+	w := &write{compiled: c, input: &in, object: newDocument(DocumentObject, in.Object)}
 	w.admit(ctx, r)
 	return r
 }

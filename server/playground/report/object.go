@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/quickfix"
 )
 
 // write is the evaluation of the write of an object.
@@ -16,9 +17,8 @@ type write struct {
 	input   *Input
 	object  *document
 	version *engine.VersionInfo // of the request, nil if it is not known
-	budget  int                 // of fixes, see fixBudget
 
-	rootSchema *schema // of the version, see schemaOf
+	rootSchema *quickfix.Schema // of the version, see schemaOf
 	schemaRead bool
 }
 
@@ -38,8 +38,8 @@ func (w *write) admit(ctx context.Context, r *Report) {
 		d := w.object
 		if strings.HasPrefix(err.Error(), "old object") || strings.HasPrefix(err.Error(), "stored object") {
 			d = old
-			if d.err != nil { // the engine reads stored objects as JSON
-				err = &engine.Error{Reason: engine.ReasonObjectUnreadable, Message: "old object: " + d.err.Error()}
+			if d.Err != nil { // the engine reads stored objects as JSON
+				err = &engine.Error{Reason: engine.ReasonObjectUnreadable, Message: "old object: " + d.Err.Error()}
 			}
 		}
 		r.Errors = append(r.Errors, *failure(d, err))
@@ -112,8 +112,8 @@ func (w *write) verdict(v *engine.Verdict, isUpdate bool) *Object {
 	if !v.Allowed && len(v.Violations) == 0 {
 		out.Violations = append(out.Violations, w.strict(v)...)
 	}
-	if w.object.tree != nil {
-		out.Submitted = toYAML(w.object.tree.AppendJSON(nil, w.object.root))
+	if sent := w.object.JSON(""); sent != nil {
+		out.Submitted = toYAML(sent)
 	}
 	if v.Allowed {
 		stored := v.StoredObject
@@ -140,8 +140,25 @@ func (w *write) violation(v *engine.Violation) Violation {
 			out.RuleRange = w.ruleRange(w.version.Index, v.SchemaPointer)
 		}
 	}
-	out.Fixes = w.fixes(v)
+	out.Fixes = w.object.fixes(w.object.Document.Violation(v, w.schemaOf(v.Pointer)))
 	return out
+}
+
+// schemaOf returns the schema of the value at a pointer of the object, or nil.
+func (w *write) schemaOf(pointer string) *quickfix.Schema {
+	if !w.schemaRead && w.version != nil {
+		w.rootSchema = quickfix.ReadSchema(w.document.JSON(w.document.SchemaPointer(w.version.Index)))
+	}
+	w.schemaRead = true
+	return w.rootSchema.At(pointer)
+}
+
+// unknownField returns the hint and the fixes of a field that the schema does not declare.
+func (w *write) unknownField(c *engine.FieldChange) (hint string, list []Fix) {
+	if c.Hint != nil {
+		hint = c.Hint.Text
+	}
+	return hint, w.object.fixes(w.object.Unknown(c))
 }
 
 // TypeStrict is the Type of violations of strict field validation, which Kubernetes reports in the message only.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/quickfix"
 )
 
 // The places that messages about unreadable documents name.
@@ -19,8 +20,8 @@ var (
 // errorRange returns the range of an error about a document that cannot be read as an object: the line or field that the
 // message names, or else the kind, or else the first line. The YAML parser of Kubernetes reports no columns.
 func (d *document) errorRange(message string) *Range {
-	if d.err != nil && !lineError.MatchString(message) {
-		message = d.err.Error()
+	if d.Err != nil && !lineError.MatchString(message) {
+		message = d.Err.Error()
 	}
 	if m := lineError.FindStringSubmatch(message); m != nil {
 		return d.lineRange(number(m[1]))
@@ -35,12 +36,12 @@ func (d *document) errorRange(message string) *Range {
 			pointer += "/" + strings.ReplaceAll(m[2], ".", "/")
 		}
 		if pointer != "" {
-			named = cmp.Or(d.rangeOf(pointer), d.rangeOf(parentOf(pointer)))
+			named = cmp.Or(d.rangeOf(pointer), d.rangeOf(quickfix.Parent(pointer)))
 		}
 	} else if m := typeError.FindStringSubmatch(message); m != nil {
 		named = d.rangeOf("/" + strings.ReplaceAll(m[1], ".", "/"))
 	} else if m := keyError.FindStringSubmatch(message); m != nil {
-		if pointer, ok := d.pointerOf(m[1]); ok {
+		if pointer, ok := d.PointerOf(m[1]); ok {
 			named = d.keyRange(pointer)
 		}
 	}
@@ -57,7 +58,7 @@ func (d *document) failureRange(e *engine.Error) *Range {
 	case engine.ReasonManifestUnreadable, engine.ReasonNotACRD, engine.ReasonObjectUnreadable, engine.ReasonObjectRejected:
 		return d.errorRange(e.Error())
 	}
-	if d.err != nil || d.name == DocumentOldObject {
+	if d.Err != nil || d.name == DocumentOldObject {
 		return d.errorRange(e.Error())
 	}
 	return d.rangeAt(e.Position, "") // of an option, if the engine reports no position
@@ -66,7 +67,7 @@ func (d *document) failureRange(e *engine.Error) *Range {
 // firstLine returns the range of the first line with content, or nil.
 func (d *document) firstLine() *Range {
 	for i := range d.lines {
-		if text := d.text[d.lines[i]:d.lineEnd(d.lines[i])]; !isBlank(text) {
+		if text := d.Text[d.lines[i]:d.LineEnd(d.lines[i])]; !isBlank(text) {
 			return d.lineRange(i + 1)
 		}
 	}

@@ -55,7 +55,7 @@ func TestWarnings(t *testing.T) {
 		{name: "finalizer", object: head + "  finalizers: [x.example.com/y, xyz]\n", want: warning{`metadata.finalizers: "xyz"`, "xyz", "", ""}},
 		{name: "owners", object: head + "  ownerReferences:\n" + owner + owner, want: warning{"duplicate entries", "ownerReferences", "", ""}},
 		{name: "deprecated", object: strings.Replace(head, "/v1", "/v1alpha1", 1),
-			want: warning{"v1alpha1 Boat is deprecated", "a.example.com/v1alpha1", "Change to a.example.com/v1", "apiVersion: a.example.com/v1\n"}},
+			want: warning{"v1alpha1 Boat is deprecated", "a.example.com/v1alpha1", `Change to "a.example.com/v1"`, "apiVersion: a.example.com/v1\n"}},
 		{name: "ratcheted", object: head + "spec:\n  self: {size: 5}\n  oars: 3\n", old: head + "spec:\n  self: {size: 5}\n",
 			want: warning{"spec.self: Invalid value", "{size: 5}", "", ""}},
 		{name: "items", object: head + "items: []\n", crd: strings.Replace(fleet, "        type: object\n        properties:\n",

@@ -1,4 +1,4 @@
-package report
+package quickfix
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// schema is the part of a JSON schema from which values are suggested.
-type schema struct {
+// Schema is the part of a JSON schema from which values are suggested.
+type Schema struct {
 	Type                 string             `json:"type"`
 	Format               string             `json:"format"`
 	Pattern              string             `json:"pattern"`
@@ -19,52 +19,41 @@ type schema struct {
 	ExclusiveMaximum     bool               `json:"exclusiveMaximum"`
 	MinLength            int                `json:"minLength"`
 	MinItems             int                `json:"minItems"`
-	Properties           map[string]*schema `json:"properties"`
+	Properties           map[string]*Schema `json:"properties"`
 	Required             []string           `json:"required"`
-	Items                *schema            `json:"items"`
+	Items                *Schema            `json:"items"`
 	AdditionalProperties json.RawMessage    `json:"additionalProperties"`
 	IntOrString          bool               `json:"x-kubernetes-int-or-string"`
 }
 
-// schemaOf returns the schema of the value at a pointer of the object, or nil.
-func (w *write) schemaOf(pointer string) *schema {
-	if !w.schemaRead {
-		w.schemaRead, w.rootSchema = true, w.readSchema()
-	}
-	root := w.rootSchema
-	for _, token := range strings.Split(pointer, "/")[1:] {
-		if root == nil {
-			return nil
-		}
-		root = root.child(unescape.Replace(token))
-	}
-	return root
-}
-
-// readSchema returns the schema of the version of the request, or nil.
-func (w *write) readSchema() *schema {
-	if w.version == nil {
-		return nil
-	}
-	p, ok := w.document.find(w.schema(w.version.Index))
-	if !ok {
-		return nil
-	}
-	s := new(schema)
-	if json.Unmarshal(w.document.tree.AppendJSON(nil, p.node), s) != nil {
+// ReadSchema reads the schema of a field, or returns nil.
+func ReadSchema(text []byte) *Schema {
+	s := new(Schema)
+	if json.Unmarshal(text, s) != nil {
 		return nil
 	}
 	return s
 }
 
-func (s *schema) child(key string) *schema {
+// At returns the schema of the value at a pointer, or nil.
+func (s *Schema) At(pointer string) *Schema {
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		if s == nil {
+			return nil
+		}
+		s = s.child(Unescape(token))
+	}
+	return s
+}
+
+func (s *Schema) child(key string) *Schema {
 	if one := s.Properties[key]; one != nil {
 		return one
 	}
 	if _, err := strconv.Atoi(key); err == nil && s.Items != nil {
 		return s.Items
 	}
-	one := new(schema)
+	one := new(Schema)
 	if len(s.AdditionalProperties) == 0 || s.AdditionalProperties[0] != '{' ||
 		json.Unmarshal(s.AdditionalProperties, one) != nil {
 		return nil
@@ -84,7 +73,7 @@ const deepest = 8
 
 // sample returns a value that fits the schema as far as its default, enum, type, format and bounds say. It does not
 // look at patterns and rules.
-func (s *schema) sample(depth int) any {
+func (s *Schema) sample(depth int) any {
 	switch {
 	case len(s.Default) > 0:
 		return s.Default
@@ -122,7 +111,7 @@ func (s *schema) sample(depth int) any {
 }
 
 // number returns the integer next to 0 within the bounds.
-func (s *schema) number() any {
+func (s *Schema) number() any {
 	n := int64(0)
 	if s.Minimum != nil {
 		if low, err := s.Minimum.Int64(); err == nil && n <= low {

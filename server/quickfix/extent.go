@@ -1,4 +1,4 @@
-package report
+package quickfix
 
 import (
 	"strings"
@@ -9,34 +9,34 @@ import (
 // This file finds the ends of values and keys in YAML and JSON. For rare styles, such as plain scalars of several
 // lines, the end can be wrong. This shortens a range, but cannot cause a wrong fix, because each fix is verified.
 
-// end returns the end of a value.
-func (d *document) end(p place) int {
-	if p.value >= len(d.text) {
-		return len(d.text)
+// End returns the end of a value.
+func (d *Document) End(p Place) int {
+	if p.Value >= len(d.Text) {
+		return len(d.Text)
 	}
-	switch c := d.text[p.value]; {
-	case c == '"' || c == '\'':
-		return quotedEnd(d.text, p.value)
-	case c == '{' || c == '[':
-		return bracketsEnd(d.text, p.value)
-	case !p.flow && (c == '|' || c == '>' || d.isCollection(p)):
+	switch c := d.Text[p.Value]; {
+	case !p.Flow && (c == '|' || c == '>' || d.IsCollection(p)):
 		return d.blockEnd(p)
+	case c == '"' || c == '\'':
+		return quotedEnd(d.Text, p.Value)
+	case c == '{' || c == '[':
+		return bracketsEnd(d.Text, p.Value)
 	}
-	return plainEnd(d.text, p.value, p.flow)
+	return plainEnd(d.Text, p.Value, p.Flow)
 }
 
-// keyEnd returns the end of the key of a member.
-func (d *document) keyEnd(p place) int {
-	if c := d.text[p.key]; c == '"' || c == '\'' {
-		return quotedEnd(d.text, p.key)
+// KeyEnd returns the end of the key of a member.
+func (d *Document) KeyEnd(p Place) int {
+	if c := d.Text[p.Key]; c == '"' || c == '\'' {
+		return quotedEnd(d.Text, p.Key)
 	}
-	line := d.text[p.key:d.lineEnd(p.key)]
+	line := d.Text[p.Key:d.LineEnd(p.Key)]
 	for i := range len(line) {
 		if line[i] == ':' && (i+1 == len(line) || line[i+1] == ' ' || line[i+1] == '\t') {
-			return p.key + len(strings.TrimRight(line[:i], " \t"))
+			return p.Key + len(strings.TrimRight(line[:i], " \t"))
 		}
 	}
-	return p.key + len(line)
+	return p.Key + len(line)
 }
 
 // quotedEnd returns the end of a quoted text that begins at i.
@@ -94,17 +94,17 @@ func plainEnd(text string, start int, flow bool) int {
 
 // blockEnd returns the end of a block collection or a block scalar: of the last line that is indented more than its
 // key, or, for a list, begins with a dash below the key.
-func (d *document) blockEnd(p place) int {
+func (d *Document) blockEnd(p Place) int {
 	indent := -1 // of the root
-	if p.key >= 0 {
-		indent = d.indentOf(p.key)
+	if p.Key >= 0 {
+		indent = d.indentOf(p.Key)
 	} else if len(p.path) > 0 {
-		indent = d.indentOf(p.value) - 1 // an item of a list: deeper than its dash
+		indent = d.indentOf(p.Value) - 1 // an item of a list: deeper than its dash
 	}
 	list := d.tree.Nodes[p.node].Kind == value.Array
-	end := d.lineEnd(p.value)
-	for next := d.nextLine(p.value); next < len(d.text); next = d.nextLine(next) {
-		line := d.text[next:d.lineEnd(next)]
+	end := d.LineEnd(p.Value)
+	for next := d.nextLine(p.Value); next < len(d.Text); next = d.nextLine(next) {
+		line := d.Text[next:d.LineEnd(next)]
 		body := strings.TrimLeft(line, " ")
 		if body == "" || body[0] == '#' {
 			continue
@@ -120,14 +120,14 @@ func (d *document) blockEnd(p place) int {
 }
 
 // indentOf returns the number of bytes between the start of its line and a byte.
-func (d *document) indentOf(offset int) int {
-	return offset - (strings.LastIndexByte(d.text[:offset], '\n') + 1)
+func (d *Document) indentOf(offset int) int {
+	return offset - (strings.LastIndexByte(d.Text[:offset], '\n') + 1)
 }
 
 // nextLine returns the start of the line after the one that contains a byte, or the length of the text.
-func (d *document) nextLine(offset int) int {
-	if i := strings.IndexByte(d.text[offset:], '\n'); i >= 0 {
+func (d *Document) nextLine(offset int) int {
+	if i := strings.IndexByte(d.Text[offset:], '\n'); i >= 0 {
 		return offset + i + 1
 	}
-	return len(d.text)
+	return len(d.Text)
 }

@@ -1,0 +1,239 @@
+package quickfix
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// change is a change of the JSON value of a document. A fix is offered only if its edits make exactly this change.
+type change struct {
+	remove string          // pointer, "" for none
+	set    string          // pointer, "" for none
+	value  json.RawMessage // for set
+}
+
+// Edit replaces bytes of a text.
+type Edit struct {
+	Start, End int
+	Text       string
+}
+
+// fix returns a fix with the first candidate whose edits make the change, or none.
+func (d *Document) fix(title string, preferred bool, c change, candidates ...[]Edit) []Fix {
+	for _, edits := range candidates {
+		if len(edits) == 0 || *d.budget < len(d.Text) {
+			continue
+		}
+		*d.budget -= len(d.Text) + 1
+		slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
+		if text, ok := Apply(d.Text, edits); ok && d.changes(text, c) {
+			return []Fix{{title, preferred, edits}}
+		}
+	}
+	return nil
+}
+
+// Apply returns a text with edits, and false if they overlap or are not sorted.
+func Apply(text string, edits []Edit) (string, bool) {
+	var out strings.Builder
+	at := 0
+	for _, e := range edits {
+		if e.Start < at || e.End < e.Start || e.End > len(text) {
+			return "", false
+		}
+		out.WriteString(text[at:e.Start])
+		out.WriteString(e.Text)
+		at = e.End
+	}
+	out.WriteString(text[at:])
+	return out.String(), true
+}
+
+// changes reports whether a text is the document with the change.
+func (d *Document) changes(text string, c change) bool {
+	after := New(text, d.limits, 0)
+	if after.tree == nil || after.IsJSON != d.IsJSON {
+		return false
+	}
+	want, ok := d.Decoded(), true
+	if c.remove != "" {
+		ok = edit(want, d.base+c.remove, func(object map[string]any, key string) { delete(object, key) })
+	}
+	if c.set != "" {
+		v := Decode(c.value)
+		ok = ok && edit(want, d.base+c.set, func(object map[string]any, key string) { object[key] = v })
+	}
+	return ok && reflect.DeepEqual(want, after.Decoded())
+}
+
+// Decoded returns the value of the document. Numbers are json.Number.
+func (d *Document) Decoded() any { return Decode(d.tree.AppendJSON(nil, d.root)) }
+
+// Decode decodes JSON. Numbers are json.Number.
+func Decode(text []byte) (v any) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if decoder.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// edit calls do with the object that contains the member at a pointer.
+func edit(root any, pointer string, do func(object map[string]any, key string)) bool {
+	tokens := strings.Split(pointer, "/")[1:]
+	for i, token := range tokens {
+		token = Unescape(token)
+		switch at := root.(type) {
+		case map[string]any:
+			if i == len(tokens)-1 {
+				do(at, token)
+				return true
+			}
+			root = at[token]
+		case []any:
+			index, ok := indexOf(token, len(at))
+			if !ok {
+				return false
+			}
+			if i == len(tokens)-1 { // an item: as a member of an object that stands for the list
+				one := map[string]any{token: at[index]}
+				do(one, token)
+				v, kept := one[token]
+				at[index] = v
+				return kept
+			}
+			root = at[index]
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// rename returns the edit that gives a member another name.
+func (d *Document) rename(p Place, name string) []Edit {
+	return []Edit{{p.Key, d.KeyEnd(p), d.keyText(name, d.Text[p.Key])}}
+}
+
+// keyText writes a key in the style of another one, which begins with a byte.
+func (d *Document) keyText(name string, like byte) string {
+	if d.IsJSON || like == '"' || like == '\'' || !plainText.MatchString(name) || isWord(name) {
+		return string(value.AppendString(nil, name))
+	}
+	return name
+}
+
+// replace returns the edit that gives a value another one.
+func (d *Document) replace(p Place, with json.RawMessage) []Edit {
+	return []Edit{{p.Value, d.End(p), d.scalar(with, p.Value < len(d.Text) && d.Text[p.Value] == '"')}}
+}
+
+// scalar returns the text of a JSON value. Strings have no quotes if YAML does not need them.
+func (d *Document) scalar(v json.RawMessage, quoted bool) string {
+	var s string
+	if d.IsJSON || quoted || json.Unmarshal(v, &s) != nil || !plainText.MatchString(s) || isWord(s) {
+		return string(v)
+	}
+	return s
+}
+
+// plainText matches texts that YAML reads as strings without quotes, except for those of isWord.
+var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+
+// isWord reports whether YAML 1.1 reads a text as a boolean or null.
+func isWord(s string) bool {
+	return slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(s))
+}
+
+// remove returns the edit that removes a member.
+func (d *Document) remove(p Place) []Edit {
+	end := d.End(p)
+	siblings := d.tree.Len(d.parent(p))
+	if p.Flow {
+		// The comma after the value, or else the one before the key.
+		after := len(d.Text) - len(strings.TrimLeft(d.Text[end:], " \t\r\n"))
+		if after < len(d.Text) && d.Text[after] == ',' {
+			after++
+			return []Edit{{p.Key, len(d.Text) - len(strings.TrimLeft(d.Text[after:], " \t\r\n")), ""}}
+		}
+		before := strings.TrimRight(d.Text[:p.Key], " \t\r\n")
+		return []Edit{{len(strings.TrimSuffix(before, ",")), end, ""}}
+	}
+	if siblings == 1 {
+		return []Edit{{p.Key, end, "{}"}}
+	}
+	line, next := p.Key-d.indentOf(p.Key), d.nextLine(end)
+	if strings.TrimSpace(d.Text[line:p.Key]) == "" {
+		return []Edit{{line, next, ""}}
+	}
+	// The first member of an item of a list: the next member moves behind the dash.
+	rest := d.Text[next:]
+	return []Edit{{p.Key, len(d.Text) - len(strings.TrimLeft(rest, " ")), ""}}
+}
+
+func (d *Document) parent(p Place) uint32 {
+	node := d.root
+	for _, s := range p.path[:len(p.path)-1] {
+		if s.IsIndex() {
+			node = d.tree.Index(node, s.Index())
+		} else {
+			node = d.tree.Field(node, s.Key())
+		}
+	}
+	return node
+}
+
+// insert returns the edits that can add a member to an object: after its last member, and before its first one.
+func (d *Document) insert(object Place, name string, v json.RawMessage) (candidates [][]Edit) {
+	at := object.Value
+	if d.tree.Nodes[object.node].Kind != value.Object || at >= len(d.Text) {
+		return nil
+	}
+	if d.Text[at] == '{' {
+		end := d.End(object) - 1
+		inner := strings.TrimRight(d.Text[at+1:max(at+1, end)], " \t\r\n")
+		first := strings.TrimLeft(inner, " \t\r\n")
+		if first == "" {
+			first = "a"
+		}
+		text := d.keyText(name, first[0]) + ": " + d.scalar(v, first[0] == '"')
+		if d.tree.Len(object.node) == 0 {
+			return [][]Edit{{{at + 1, at + 1, text}}}
+		}
+		separator := ", "
+		if line := inner[strings.LastIndexByte(inner, '\n')+1:]; len(line) < len(inner) { // a member a line
+			separator = ",\n" + line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		}
+		last := at + 1 + len(inner)
+		return [][]Edit{{{last, last, separator + text}}, {{at + 1, at + 1, text + ", "}}}
+	}
+	if object.Flow || d.tree.Len(object.node) == 0 {
+		return nil
+	}
+	indent := "\n" + strings.Repeat(" ", d.indentOf(at))
+	block, err := yaml.JSONToYAML(append(append(append([]byte("{"), value.AppendString(nil, name)...), ':'),
+		append(slices.Clone(v), '}')...))
+	if err != nil {
+		return nil
+	}
+	text := strings.ReplaceAll(strings.TrimSuffix(string(block), "\n"), "\n", indent)
+	end := d.End(object)
+	return [][]Edit{{{end, end, indent + text}}, {{at, at, text + indent}}}
+}
+
+// indexOf returns a token of a pointer as the index in a list.
+func indexOf(token string, length int) (int, bool) {
+	i, err := strconv.Atoi(token)
+	return i, err == nil && i >= 0 && i < length
+}

@@ -1,0 +1,162 @@
+package quickfix
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// Fix is a correction of a document.
+type Fix struct {
+	Title string
+	// Preferred reports whether the fix is probably what the user wants.
+	Preferred bool
+	// Edits do not overlap, are sorted, and refer to the text of the document.
+	Edits []Edit
+}
+
+// maxValues bounds the values that are offered for a field.
+const maxValues = 10
+
+// Violation returns the fixes of a violation of an object. s is the schema of the field, or nil.
+func (d *Document) Violation(v *engine.Violation, s *Schema) (list []Fix) {
+	switch {
+	case v.Rule != nil || v.Pointer == "":
+		return nil
+	case v.Type == "FieldValueRequired":
+		return d.add(v.Pointer, s)
+	case v.Step != engine.StepSchema:
+		return nil
+	}
+	var values []json.RawMessage
+	hinted := v.Hint != nil && v.Hint.Replacement != nil
+	if hinted {
+		values = append(values, v.Hint.Replacement)
+	}
+	switch {
+	case s == nil:
+	case v.Type == "FieldValueNotSupported":
+		values = append(values, s.Enum...)
+	case strings.HasSuffix(v.SchemaPointer, "/minimum") && s.Minimum != nil && !s.ExclusiveMinimum:
+		values = append(values, json.RawMessage(*s.Minimum))
+	case strings.HasSuffix(v.SchemaPointer, "/maximum") && s.Maximum != nil && !s.ExclusiveMaximum:
+		values = append(values, json.RawMessage(*s.Maximum))
+	}
+	list = d.Change(v.Pointer, values...)
+	if hinted && len(list) > 0 {
+		list[0].Preferred = true
+	}
+	return list
+}
+
+// Change returns the fixes that give a field one of several values.
+func (d *Document) Change(pointer string, values ...json.RawMessage) (list []Fix) {
+	p, ok := d.Find(pointer)
+	if !ok {
+		return nil
+	}
+	offered := map[string]bool{}
+	for _, v := range values {
+		if text := string(v); !offered[text] && len(offered) < maxValues {
+			offered[text] = true
+			list = append(list, d.fix("Change to "+text, false, change{set: pointer, value: v}, d.replace(p, v))...)
+		}
+	}
+	return list
+}
+
+// add returns the fix that adds a missing field with a fitting value.
+func (d *Document) add(pointer string, s *Schema) []Fix {
+	object, ok := d.Find(Parent(pointer))
+	if !ok || s == nil {
+		return nil
+	}
+	sample, _ := json.Marshal(s.sample(0)) // maps, lists and scalars always encode
+	return d.fix("Add "+name(pointer), true, change{set: pointer, value: sample},
+		d.insert(object, name(pointer), sample)...)
+}
+
+// Unknown returns the fixes of a field that the schema does not declare.
+func (d *Document) Unknown(c *engine.FieldChange) (list []Fix) {
+	p, ok := d.Find(c.Pointer)
+	if !ok || p.Key < 0 {
+		return nil
+	}
+	if c.Hint != nil && c.Hint.Pointer != "" {
+		to := c.Hint.Pointer
+		sent := d.JSON(c.Pointer)
+		both := change{remove: c.Pointer, set: to, value: sent}
+		if Parent(to) == Parent(c.Pointer) {
+			list = d.fix("Rename to "+name(to), true, both, d.rename(p, name(to)))
+		} else if object, ok := d.Find(Parent(to)); ok {
+			candidates := d.insert(object, name(to), sent)
+			for i := range candidates {
+				candidates[i] = append(candidates[i], d.remove(p)...)
+			}
+			list = d.fix("Move to "+Dotted(to), true, both, candidates...)
+		}
+	}
+	return append(list, d.Remove(c.Pointer, c.Path)...)
+}
+
+// Remove returns the fix that removes a member, which its title names.
+func (d *Document) Remove(pointer, title string) []Fix {
+	p, ok := d.Find(pointer)
+	if !ok || p.Key < 0 {
+		return nil
+	}
+	return d.fix("Remove "+title, false, change{remove: pointer}, d.remove(p))
+}
+
+// SetBound returns the fix that sets the suggested bound in the schema of a version of a CRD.
+func (d *Document) SetBound(version int, c engine.CostCulprit) []Fix {
+	pointer := d.SchemaPointer(version) + c.SchemaPointer
+	number := json.RawMessage(strconv.FormatInt(c.Suggested, 10))
+	field := SchemaPath(c.SchemaPointer)
+	if field == "" {
+		field = "the root"
+	}
+	to := change{set: pointer + "/" + c.Keyword, value: number}
+	title := fmt.Sprintf("Set %s of %s to %s", c.Keyword, field, number)
+	if current, ok := d.Find(to.set); ok {
+		return d.fix(title, true, to, d.replace(current, number))
+	}
+	if object, ok := d.Find(pointer); ok {
+		return d.fix(title, true, to, d.insert(object, c.Keyword, number)...)
+	}
+	return nil
+}
+
+// SchemaPointer returns the pointer of the schema of a version of a CRD.
+func (d *Document) SchemaPointer(version int) string {
+	pointer := "/spec/versions/" + strconv.Itoa(version) + "/schema/openAPIV3Schema"
+	if _, ok := d.Find(pointer); !ok {
+		return "/spec/validation/openAPIV3Schema" // v1beta1
+	}
+	return pointer
+}
+
+// SchemaPath returns a pointer in a schema as the path of the field: spec.jobs[*].name.
+func SchemaPath(pointer string) string {
+	var path strings.Builder
+	tokens := strings.Split(pointer, "/")[1:]
+	for i := 0; i < len(tokens); i++ {
+		switch tokens[i] {
+		case "properties":
+			if i++; i < len(tokens) {
+				if path.Len() > 0 {
+					path.WriteByte('.')
+				}
+				path.WriteString(Unescape(tokens[i]))
+			}
+		case "items", "additionalProperties":
+			path.WriteString("[*]")
+		default: // a keyword, such as the rule itself
+			return path.String()
+		}
+	}
+	return path.String()
+}
