@@ -27,7 +27,8 @@ type diagnosed struct {
 type diagnosedFinding struct {
 	*finding
 	diagnostic Diagnostic
-	begin      int // of the document
+	begin      int    // of the document
+	text       []byte // of the document
 }
 
 // diagnose returns the diagnostics of a file, and the results for the next call. A template has none.
@@ -56,7 +57,7 @@ func (s *server) examine(ctx context.Context, f *file) (*diagnosed, map[string]*
 			message: "the file was not checked within " + itemTimeout.String()}
 		d.list = append(d.list, diagnosedFinding{late, Diagnostic{
 			Severity: late.severity, Code: late.code, Source: "crdeval", Message: late.message,
-		}, 0})
+		}, 0, nil})
 		return d, results
 	}
 	if isTemplate(f.text, documents) {
@@ -66,7 +67,7 @@ func (s *server) examine(ctx context.Context, f *file) (*diagnosed, map[string]*
 	for _, of := range documents {
 		for i := range of.findings {
 			found := &of.findings[i]
-			d.list = append(d.list, diagnosedFinding{found, s.diagnostic(d, found, of.begin, of.line), of.begin})
+			d.list = append(d.list, diagnosedFinding{found, s.diagnostic(d, found, of.begin, of.line), of.begin, of.text})
 		}
 	}
 	return d, results

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/quickfix"
 )
 
 // Codes of diagnostics that are not types of violations. crdeval check and admit use the same codes.
@@ -41,15 +43,8 @@ type finding struct {
 	crd      *crdSource // whose schema is violated
 	version  string     // of the schema
 	schema   string     // JSON pointer of the violated keyword in the schema
-	bound    *bound     // that would keep a rule within its cost limit
-	values   []string   // that are valid instead, as JSON
-}
-
-// bound is a keyword that a schema lacks, or has with a larger value.
-type bound struct {
-	pointer string // of the schema, in the manifest
-	keyword string
-	value   int64
+	// fixes returns the quick fixes in the document, or in the item. It is nil if there are none.
+	fixes func(*quickfix.Document) []quickfix.Fix
 }
 
 // result has the findings of a document. They do not depend on the position of the document in the file.
@@ -222,7 +217,7 @@ func (r *result) costs(v *engine.VersionInfo) {
 				pointer: root + c.SchemaPointer, offset: -1, severity: severityInformation, code: codeCost,
 				message: fmt.Sprintf("With %s: %d, the cost of the rule at %s would be within its limit.",
 					c.Keyword, c.Suggested, rule.SchemaPointer),
-				bound: &bound{root + c.SchemaPointer, c.Keyword, c.Suggested},
+				fixes: func(d *quickfix.Document) []quickfix.Fix { return d.SetBound(v.Index, c) },
 			})
 		}
 	}
@@ -257,11 +252,13 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 	if err != nil {
 		if reason := engine.ReasonOf(err); reason == engine.ReasonVersionNotFound || reason == engine.ReasonVersionNotServed {
 			f := finding{pointer: "/apiVersion", offset: -1, severity: severityError, code: codeUnchecked, message: err.Error()}
+			var values []json.RawMessage
 			for _, v := range c.versions {
 				if v.Served {
-					f.values = append(f.values, strconv.Quote(group+"/"+v.Name))
+					values = append(values, json.RawMessage(strconv.Quote(group+"/"+v.Name)))
 				}
 			}
+			f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Change(f.pointer, values...) }
 			r.add(f)
 			return
 		}
@@ -269,8 +266,12 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 		return
 	}
 	for i := range verdict.Violations {
-		f := r.violation(m, &verdict.Violations[i], severityError)
+		v := &verdict.Violations[i]
+		f := r.violation(m, v, severityError)
 		f.crd, f.version = c, version
+		f.fixes = func(d *quickfix.Document) []quickfix.Fix {
+			return d.Violation(v, c.schema(version).field(v.Pointer))
+		}
 	}
 	severity := map[engine.FieldValidation]int{
 		engine.FieldValidationStrict: severityError, engine.FieldValidationWarn: severityWarning,
@@ -281,6 +282,7 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 		r.add(finding{
 			pointer: p.Pointer, offset: offsetOf(m, p.Pointer, p.Position), severity: severity, code: codeUnknown,
 			message: "unknown field " + p.Path, hint: p.Hint,
+			fixes: func(d *quickfix.Document) []quickfix.Fix { return d.Unknown(p) },
 		})
 	}
 	if verdict.Rejection != nil && len(verdict.Violations) == 0 {
@@ -296,16 +298,20 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 // unknownKind adds a finding for a kind without a CRD, unless it is a built-in kind of API servers.
 func (w *workspace) unknownKind(r *result, group string, m *manifests.Manifest) {
 	f := finding{pointer: "/kind", offset: -1, severity: severityInformation, code: codeUnchecked}
+	var kinds []string
+	var values []json.RawMessage
 	for _, c := range w.all() {
 		if c.group == group {
-			f.values = append(f.values, strconv.Quote(c.kind))
+			kind := strconv.Quote(c.kind)
+			kinds, values = append(kinds, kind), append(values, json.RawMessage(kind))
 		}
 	}
 	switch {
-	case len(f.values) > 0:
+	case len(kinds) > 0:
+		f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Change(f.pointer, values...) }
 		f.severity = severityWarning
 		f.message = fmt.Sprintf("The object is not checked: no CRD of the group %s has the kind %s. Known kinds: %s",
-			group, m.Kind, strings.Join(f.values[:min(len(f.values), 10)], ", "))
+			group, m.Kind, strings.Join(kinds[:min(len(kinds), 10)], ", "))
 	case !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"):
 		return
 	default:

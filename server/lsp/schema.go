@@ -237,24 +237,5 @@ func isPlain(text string) bool {
 	return true
 }
 
-// sample returns a value for a new required field as JSON. It is the default, the first enum value, or an empty value.
-func (s *schema) sample() string {
-	if list := s.values(); len(list) > 0 {
-		return list[0]
-	}
-	switch p := s.props; {
-	case p.XIntOrString, p.Type == "integer", p.Type == "number":
-		if p.Minimum != nil {
-			return strconv.FormatFloat(*p.Minimum, 'f', -1, 64)
-		}
-		return "0"
-	case p.Type == "array":
-		return "[]"
-	case p.Type == "object" || p.Type == "":
-		return "{}"
-	}
-	return `""`
-}
-
 // noFields is the schema of an object of an unknown kind.
 var noFields = apiextensionsv1.JSONSchemaProps{Type: "object"}

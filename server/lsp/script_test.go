@@ -168,8 +168,10 @@ func (s *script) run(line string) {
 		if i < 0 {
 			s.t.Fatalf("no action %q", title)
 		}
-		edits := actions[i].Edit.Changes[s.uri(name)]
-		changes := []ContentChange{{&edits[0].Range, edits[0].NewText}}
+		var changes []ContentChange // the last edit first: each refers to the text after those before it
+		for _, e := range slices.Backward(actions[i].Edit.Changes[s.uri(name)]) {
+			changes = append(changes, ContentChange{&e.Range, e.NewText})
+		}
 		s.texts[name] = string(apply([]byte(s.texts[name]), changes))
 		s.versions[name]++
 		s.notify("textDocument/didChange", map[string]any{

@@ -140,7 +140,7 @@ func (w *write) violation(v *engine.Violation) Violation {
 			out.RuleRange = w.ruleRange(w.version.Index, v.SchemaPointer)
 		}
 	}
-	out.Fixes = w.object.fixes(w.object.Document.Violation(v, w.schemaOf(v.Pointer)))
+	out.Fixes = w.object.fixes(w.object.Violation(v, w.schemaOf(v.Pointer)))
 	return out
 }
 
