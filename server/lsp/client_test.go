@@ -78,9 +78,15 @@ func start(t *testing.T, root string, o Options) *client {
 // open starts a server for a workspace.
 func connect(t *testing.T, root string, o Options) *client {
 	t.Helper()
+	return connectWith(t, root, o, nil)
+}
+
+// connectWith is connect with initialization options.
+func connectWith(t *testing.T, root string, o Options, initialization any) *client {
+	t.Helper()
 	c := start(t, root, o)
-	c.call("initialize", map[string]any{"rootUri": uriOf(root), "capabilities": map[string]any{
-		"textDocument": map[string]any{"publishDiagnostics": map[string]any{"relatedInformation": true,
+	c.call("initialize", map[string]any{"rootUri": uriOf(root), "initializationOptions": initialization,
+		"capabilities": map[string]any{"textDocument": map[string]any{"publishDiagnostics": map[string]any{"relatedInformation": true,
 			"versionSupport": true}},
 	}}, nil)
 	c.notify("initialized", map[string]any{})

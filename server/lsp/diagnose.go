@@ -51,7 +51,7 @@ func (s *server) examine(ctx context.Context, f *file) (*diagnosed, map[string]*
 	if s.workspace.skip(f.path) != "" {
 		return d, nil
 	}
-	documents, results := s.workspace.examine(ctx, f.text, f.results)
+	documents, results := s.workspace.examine(ctx, f.text, s.storedOf(ctx, f), f.results)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		late := &finding{severity: severityError, code: codeUnchecked,
 			message: "the file was not checked within " + itemTimeout.String()}

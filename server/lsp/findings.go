@@ -50,6 +50,7 @@ type finding struct {
 // result has the findings of a document. They do not depend on the position of the document in the file.
 type result struct {
 	findings []finding
+	stored   *stored
 	used     map[groupKind]*engine.Definition // nil: there was none
 }
 
@@ -57,8 +58,8 @@ type result struct {
 const maxFindings = 500
 
 // examine returns the findings of each document of a file, in the order of value.SplitYAML. It reuses the results in
-// old, by the text of the document, unless a CRD has changed. It returns the results for the next call.
-func (w *workspace) examine(ctx context.Context, text []byte, old map[string]*result) (
+// old, by the text of the document, unless a CRD or a stored object has changed. It returns the results for the next call.
+func (w *workspace) examine(ctx context.Context, text []byte, of *stored, old map[string]*result) (
 	list []located, all map[string]*result) {
 	all = map[string]*result{}
 	offset := 0
@@ -69,8 +70,8 @@ func (w *workspace) examine(ctx context.Context, text []byte, old map[string]*re
 		if r == nil {
 			r = old[key]
 		}
-		if r == nil || !w.current(r) {
-			r = w.document(ctx, d.Text)
+		if r == nil || r.stored != of || !w.current(r) {
+			r = w.document(ctx, d.Text, of)
 		}
 		if ctx.Err() != nil {
 			return nil, old
@@ -109,8 +110,8 @@ func (w *workspace) current(r *result) bool {
 }
 
 // document evaluates a document.
-func (w *workspace) document(ctx context.Context, text []byte) *result {
-	r, settings := &result{used: map[groupKind]*engine.Definition{}}, w.config()
+func (w *workspace) document(ctx context.Context, text []byte, of *stored) *result {
+	r, settings := &result{stored: of, used: map[groupKind]*engine.Definition{}}, w.config()
 	for _, d := range manifests.SplitLine(text, 0) {
 		for _, m := range d.Manifests() {
 			found := len(r.findings)
@@ -223,7 +224,7 @@ func (r *result) costs(v *engine.VersionInfo) {
 	}
 }
 
-// checkObject adds the findings of the creation of an object.
+// checkObject adds the findings of the creation of an object, or of its update if it is stored.
 func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Manifest, settings Settings) {
 	group, version, _ := strings.Cut(m.APIVersion, "/")
 	if version == "" {
@@ -242,13 +243,18 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 			message: fmt.Sprintf("The object is not checked: the CRD %s in %s is rejected: %s", c.name, c.file, failure)})
 		return
 	}
-	item := engine.Item{Object: m.Document}
+	item := engine.Item{Object: m.Document, OldObject: r.stored.object(m)}
 	if m.Namespace == "" && d.Scope() == engine.NamespaceScoped {
 		item.Namespace = settings.Namespace
 	}
-	verdict, err := d.Validate(ctx, item, engine.EvaluationOptions{
+	options := engine.EvaluationOptions{
 		FieldValidation: engine.FieldValidationWarn, View: engine.ViewChanged, CompleteMetadata: true,
-	})
+	}
+	verdict, err := d.Validate(ctx, item, options)
+	if err != nil && !item.OldObject.Absent() { // the stored object is invalid
+		item.OldObject = engine.Document{}
+		verdict, err = d.Validate(ctx, item, options)
+	}
 	if err != nil {
 		if reason := engine.ReasonOf(err); reason == engine.ReasonVersionNotFound || reason == engine.ReasonVersionNotServed {
 			f := finding{pointer: "/apiVersion", offset: -1, severity: severityError, code: codeUnchecked, message: err.Error()}
@@ -265,9 +271,17 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 		r.failed(m, err)
 		return
 	}
-	for i := range verdict.Violations {
-		v := &verdict.Violations[i]
-		f := r.violation(m, v, severityError)
+	for i := range len(verdict.Violations) + len(verdict.Ratcheted) {
+		var f *finding
+		var v *engine.Violation
+		if i < len(verdict.Violations) {
+			v = &verdict.Violations[i]
+			f = r.violation(m, v, severityError)
+		} else {
+			v = &verdict.Ratcheted[i-len(verdict.Violations)]
+			f = r.violation(m, v, severityInformation)
+			f.message += " (ratcheted: allowed because the update does not change the value)"
+		}
 		f.crd, f.version = c, version
 		f.fixes = func(d *quickfix.Document) []quickfix.Fix {
 			return d.Violation(v, c.schema(version).field(v.Pointer))

@@ -1,5 +1,7 @@
 package lsp
 
+import "encoding/json"
+
 // The parts of the Language Server Protocol 3.17 that the server uses, with the names of the specification.
 
 type (
@@ -76,6 +78,8 @@ type (
 		RootPath         string             `json:"rootPath"`
 		WorkspaceFolders []textDocument     `json:"workspaceFolders"`
 		Capabilities     clientCapabilities `json:"capabilities"`
+		// InitializationOptions can be of any type, because some clients send options of other servers.
+		InitializationOptions json.RawMessage `json:"initializationOptions"`
 	}
 	clientCapabilities struct {
 		Workspace struct {

@@ -57,6 +57,7 @@ type server struct {
 	conn      *jsonrpc2.Conn
 	workspace workspace
 	client    clientCapabilities
+	readsGit  bool          // the initialization option oldObjects is git
 	done      chan error    // the result of Serve
 	wake      chan struct{} // the worker has something to do
 	loaded    chan struct{} // closed when the workspace was read for the first time
@@ -82,6 +83,8 @@ type file struct {
 	text      []byte
 	dirty     bool // its diagnostics are out of date
 	results   map[string]*result
+	saves     int
+	stored    *stored // nil: not read yet, or not used
 }
 
 // Serve runs a language server until the client ends it. It returns nil after the requests shutdown and exit, and an
@@ -280,6 +283,9 @@ func (s *server) changeText(method string, p *documentParams) error {
 		if s.evaluating == f {
 			s.cancel()
 		}
+	case "textDocument/didSave":
+		f.saves++
+		f.stored = nil
 	case "textDocument/didClose":
 		delete(s.open, uri)
 		s.changed[path] = true
@@ -400,6 +406,16 @@ func (s *server) initialize(params json.RawMessage) (any, error) {
 		roots = []string{pathOf(p.RootURI)}
 	} else if len(roots) == 0 && p.RootPath != "" {
 		roots = []string{p.RootPath}
+	}
+	var o struct {
+		OldObjects string `json:"oldObjects"`
+	}
+	_ = json.Unmarshal(p.InitializationOptions, &o)
+	switch o.OldObjects {
+	case "", "none", "git":
+		s.readsGit = o.OldObjects == "git"
+	default:
+		return nil, fmt.Errorf("the initialization option oldObjects is %q: it must be git or none", o.OldObjects)
 	}
 	s.mu.Lock()
 	s.initialized, s.client, s.roots, s.reload = true, p.Capabilities, roots, true

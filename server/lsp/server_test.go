@@ -285,8 +285,8 @@ func TestReused(t *testing.T) {
 	var w workspace
 	w.load(t.Context(), nil, Settings{}, map[string][]byte{"/crd.yaml": []byte(crd)})
 	text := object + "---\n" + strings.Replace(object, "name: a", "name: b", 1)
-	_, first := w.examine(t.Context(), []byte(text), nil)
-	_, second := w.examine(t.Context(), []byte("# more\n---\n"+strings.Replace(text, "name: b", "name: c", 1)), first)
+	_, first := w.examine(t.Context(), []byte(text), nil, nil)
+	_, second := w.examine(t.Context(), []byte("# more\n---\n"+strings.Replace(text, "name: b", "name: c", 1)), nil, first)
 	same := 0
 	for key, r := range second {
 		if first[key] == r {
@@ -296,7 +296,7 @@ func TestReused(t *testing.T) {
 	if len(first) != 2 || len(second) != 2 || same != 0 { // the text of the first one begins with a comment
 		t.Errorf("%d and %d results, %d reused", len(first), len(second), same)
 	}
-	_, third := w.examine(t.Context(), []byte("# more\n---\n"+strings.Replace(text, "name: b", "name: d", 1)), second)
+	_, third := w.examine(t.Context(), []byte("# more\n---\n"+strings.Replace(text, "name: b", "name: d", 1)), nil, second)
 	same = 0
 	for key, r := range third {
 		if second[key] == r {
@@ -307,7 +307,7 @@ func TestReused(t *testing.T) {
 		t.Errorf("%d results reused, want 1", same)
 	}
 	w.update("/crd.yaml", []byte(strings.Replace(crd, "integer", "string", 1)))
-	list, _ := w.examine(t.Context(), []byte(object), third)
+	list, _ := w.examine(t.Context(), []byte(object), nil, third)
 	if len(list) != 1 || len(list[0].findings) != 0 {
 		t.Errorf("the result was not computed again: %+v", list)
 	}
