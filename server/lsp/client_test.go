@@ -88,7 +88,7 @@ func connectWith(t *testing.T, root string, o Options, initialization any) *clie
 	c.call("initialize", map[string]any{"rootUri": uriOf(root), "initializationOptions": initialization,
 		"capabilities": map[string]any{"textDocument": map[string]any{"publishDiagnostics": map[string]any{"relatedInformation": true,
 			"versionSupport": true}},
-	}}, nil)
+		}}, nil)
 	c.notify("initialized", map[string]any{})
 	return c
 }

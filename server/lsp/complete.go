@@ -42,8 +42,8 @@ func (s *server) completion(ctx context.Context, f *file, p *documentParams) (an
 	}
 	path = path[c.object:]
 	var of *schema
-	if c.crd != nil {
-		of, _ = c.crd.schema(c.version).at(path)
+	if c.crd != nil || c.schema != nil {
+		of, _ = c.schema.at(path)
 	} else if len(path) == 0 {
 		of = &schema{props: &noFields, root: true}
 	}
@@ -176,7 +176,7 @@ func inJSON(text []byte, n *node) bool {
 func (s *server) typeItems(text []byte, root *node, field string, at *place) (items []completionItem) {
 	apiVersion, kind := root.child("apiVersion").scalarText(text), root.child("kind").scalarText(text)
 	seen := map[string]bool{}
-	all := s.workspace.all()
+	all := append(s.workspace.all(), crdKind)
 	group, _, _ := strings.Cut(apiVersion, "/")
 	has := func(fits func(*crdSource) bool) bool { return slices.ContainsFunc(all, fits) }
 	byKind := field == "apiVersion" && has(func(c *crdSource) bool { return c.kind == kind })

@@ -186,7 +186,13 @@ func (r *result) checkCRD(ctx context.Context, m *manifests.Manifest, minor int)
 		return
 	}
 	for i := range report.Violations {
-		r.violation(m, &report.Violations[i], severityError)
+		v := &report.Violations[i]
+		f := r.violation(m, v, severityError)
+		if isCRD(m.APIVersion, m.Kind) {
+			f.fixes = func(d *quickfix.Document) []quickfix.Fix {
+				return d.Violation(v, schemaOfCRD().field(v.Pointer))
+			}
+		}
 	}
 	if len(report.Violations) == 0 && report.Rejection != nil {
 		r.rejected(m, report.Rejection.Message, severityError)

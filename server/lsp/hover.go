@@ -18,6 +18,7 @@ type cursor struct {
 	object  int   // number of steps of the path to root
 	crd     *crdSource
 	version string
+	schema  *schema // of root; nil: unknown
 }
 
 // at returns the innermost node that contains an offset.
@@ -65,6 +66,9 @@ func (s *server) cursor(ctx context.Context, text []byte, n, root *node) cursor 
 	if c.crd = s.workspace.ofKind(group, c.root.child("kind").scalarText(text)); c.crd != nil {
 		c.version = version
 		c.crd.compile(ctx, s.workspace.config().KubernetesMinor)
+		c.schema = c.crd.schema(version)
+	} else if isCRD(apiVersion, c.root.child("kind").scalarText(text)) {
+		c.schema = schemaOfCRD()
 	}
 	return c
 }
@@ -82,11 +86,8 @@ func (s *server) hover(ctx context.Context, f *file, p *documentParams) (any, er
 		return nil, nil
 	}
 	c := s.cursor(ctx, f.text, n, root)
-	if c.crd == nil {
-		return nil, nil
-	}
 	path := n.path()[c.object:]
-	of, fields := c.crd.schema(c.version).at(path)
+	of, fields := c.schema.at(path)
 	if of == nil {
 		return nil, nil
 	}
@@ -102,7 +103,9 @@ func (s *server) hover(ctx context.Context, f *file, p *documentParams) (any, er
 	if len(text) > maxHover {
 		text = strings.ToValidUTF8(text[:maxHover], "") + "\n…"
 	}
-	b.WriteString("\n```text\n" + strings.ReplaceAll(strings.TrimSpace(text), "```", "'''") + "\n```\n")
+	if text = strings.TrimSpace(text); text != "" {
+		b.WriteString("\n```text\n" + strings.ReplaceAll(text, "```", "'''") + "\n```\n")
+	}
 	r := lines.rangeOf(n.start, n.keyEnd)
 	return hover{Contents: markupContent{"markdown", b.String()}, Range: &r}, nil
 }
@@ -124,7 +127,10 @@ func pathText(path []string) string {
 
 // explain returns what kubectl explain prints about a field.
 func (s *server) explain(ctx context.Context, c cursor, fields []string) (string, error) {
-	d, _ := c.crd.compile(ctx, s.workspace.config().KubernetesMinor)
+	var d *engine.Definition
+	if c.crd != nil {
+		d, _ = c.crd.compile(ctx, s.workspace.config().KubernetesMinor)
+	}
 	if d == nil {
 		return "", context.Canceled
 	}

@@ -66,7 +66,7 @@ func (s *schema) step(name string) *schema {
 }
 
 func below(p *apiextensionsv1.JSONSchemaProps, required bool) *schema {
-	return &schema{props: p, root: p.XEmbeddedResource, required: required}
+	return &schema{props: resolve(p), root: p.XEmbeddedResource, required: required}
 }
 
 // property returns the schema of a declared field. The root's schema of metadata only restricts it.

@@ -21,14 +21,14 @@ type Fix struct {
 // maxValues bounds the values that are offered for a field.
 const maxValues = 10
 
-// Violation returns the fixes of a violation of an object. s is the schema of the field, or nil.
+// Violation returns the fixes of a violation of an object or a CRD. s is the schema of the field, or nil.
 func (d *Document) Violation(v *engine.Violation, s *Schema) (list []Fix) {
 	switch {
 	case v.Rule != nil || v.Pointer == "":
 		return nil
 	case v.Type == "FieldValueRequired":
 		return d.add(v.Pointer, s)
-	case v.Step != engine.StepSchema:
+	case v.Step != engine.StepSchema && v.Step != engine.StepCRD:
 		return nil
 	}
 	var values []json.RawMessage
