@@ -215,7 +215,7 @@ func (r Reader) Files(name string) (files []string, err error) {
 			return fs.SkipDir
 		case e.IsDir():
 			r.Open(path)
-		case e.Type()&^fs.ModeSymlink == 0 && manifests.IsFileName(e.Name()):
+		case e.Type()&^fs.ModeSymlink == 0 && manifests.IsFileName(e.Name()) && !repository.IsIrregular(path):
 			files = append(files, path)
 		}
 		return nil

@@ -30,6 +30,9 @@ func TestInterruptedWhileReading(t *testing.T) {
 func TestDirectoriesWithPipes(t *testing.T) {
 	dir := t.TempDir()
 	testenv.Pipe(t, filepath.Join(dir, "pipe.yaml"))
+	if err := os.Symlink("pipe.yaml", filepath.Join(dir, "link.yaml")); err != nil {
+		t.Fatal(err)
+	}
 	if files, err := (Reader{}).Files(dir); err == nil || len(files) > 0 {
 		t.Errorf("%v, %v", files, err)
 	}

@@ -94,7 +94,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	defer stop()
 	s := &server{
 		options: o, log: log.New(o.Log, "crdeval lsp: ", 0), done: make(chan error, 1), wake: make(chan struct{}, 1),
-		loaded: make(chan struct{}), open: map[string]*file{}, changed: map[string]bool{},
+		loaded: make(chan struct{}), workspace: workspace{bounds: defaultBounds}, open: map[string]*file{}, changed: map[string]bool{},
 		running: map[jsonrpc2.ID]context.CancelFunc{},
 	}
 	messages := &endStream{stream: newStream(in, out), ended: make(chan error, 1)}
@@ -542,7 +542,7 @@ func (s *server) reread(changed map[string]bool) {
 		if open {
 			continue
 		}
-		if err := s.workspace.reread(path); err != nil {
+		if _, err := s.workspace.read(path); err != nil {
 			s.show(err.Error())
 		}
 	}

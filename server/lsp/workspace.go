@@ -5,27 +5,29 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/repository"
 )
 
 // Settings are those of a workspace.
 type Settings struct {
-	// CRDs are files with CRDs in addition to those of the workspace. They take precedence over them. A name that Read
-	// accepts can be a URL.
+	// CRDs are files, directories and URLs with CRDs in addition to those of the workspace. They take precedence over
+	// them. Directories include their subdirectories.
 	CRDs []string
-	// Read reads a file of CRDs. The default is os.ReadFile.
-	Read func(name string) ([]byte, error)
+	// Read reads a URL.
+	Read func(url string) ([]byte, error)
 	// Skip returns why a file is not read, such as a template, or "".
 	Skip func(file string) string
 	// SkipKind reports whether objects of a kind are not checked.
@@ -38,11 +40,18 @@ type Settings struct {
 	Namespace string
 }
 
-// Bounds of the files of a workspace. Files beyond them are not searched for CRDs.
-const (
-	maxFiles     = 50_000   // directory entries
-	maxFileBytes = 16 << 20 // of one file
-)
+// maxFileBytes bounds a file that is read from disk.
+const maxFileBytes = 16 << 20
+
+// bounds are those of a search for CRDs. Files beyond them are not read. There is one search of Settings.CRDs, and
+// another one of the folders of the workspace.
+type bounds struct {
+	entries int // of directories
+	bytes   int // of all files
+	time    time.Duration
+}
+
+var defaultBounds = bounds{entries: 50_000, bytes: 256 << 20, time: 30 * time.Second}
 
 // crdSource is a CRD of a file. It is compiled when it is first used.
 type crdSource struct {
@@ -75,6 +84,7 @@ type groupKind struct{ group, kind string }
 
 // workspace has the CRDs of all files. Its methods can be called concurrently.
 type workspace struct {
+	bounds   bounds
 	mu       sync.Mutex
 	settings Settings
 	explicit map[string]bool // files of Settings.CRDs
@@ -88,25 +98,50 @@ func (w *workspace) load(ctx context.Context, roots []string, settings Settings,
 	w.mu.Lock()
 	w.settings, w.explicit, w.files, w.problems = settings, map[string]bool{}, map[string][]*crdSource{}, nil
 	w.mu.Unlock()
-	for _, name := range settings.CRDs {
-		w.mu.Lock()
-		w.explicit[name] = true
-		w.mu.Unlock()
-		if err := w.read(name, settings.Read); err != nil {
-			w.problem("%s: %v", name, err)
+	w.search(ctx, settings.CRDs, true)
+	w.search(ctx, roots, false)
+	for path, text := range open {
+		w.update(path, text)
+	}
+}
+
+// search reads the CRDs of files and directories. explicit says that they are named in the settings.
+func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
+	ctx, cancel := context.WithTimeout(ctx, w.bounds.time)
+	defer cancel()
+	entries, bytes, files := 0, 0, 0
+	file := func(path string) {
+		if explicit {
+			w.mu.Lock()
+			w.explicit[path] = true
+			w.mu.Unlock()
+		}
+		files++
+		n, err := w.read(path)
+		if bytes += n; err != nil {
+			w.problem("%v", err)
 		}
 	}
-	entries := 0
-	for _, root := range roots {
+	for _, root := range names {
+		if repository.IsURL(root) {
+			file(root)
+			continue
+		}
+		files = 0
+		bound := ""
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-			if entries++; entries > maxFiles {
-				w.problem("the workspace has more than %d files: the CRDs of the others are unknown; name them with --crds",
-					maxFiles)
-				return fs.SkipAll
+			entries++
+			switch {
+			case entries > w.bounds.entries:
+				bound = fmt.Sprintf("%d directory entries", w.bounds.entries)
+			case bytes > w.bounds.bytes:
+				bound = fmt.Sprintf("%d MiB", w.bounds.bytes>>20)
+			case errors.Is(ctx.Err(), context.DeadlineExceeded):
+				bound = w.bounds.time.String()
 			}
 			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
+			case bound != "" || ctx.Err() != nil:
+				return fs.SkipAll
 			case err != nil && path == root:
 				return err
 			case err != nil:
@@ -114,19 +149,21 @@ func (w *workspace) load(ctx context.Context, roots []string, settings Settings,
 				return nil
 			case e.IsDir() && path != root && (e.Name()[0] == '.' || e.Name() == "node_modules"):
 				return fs.SkipDir
-			case !e.IsDir() && manifests.IsFileName(e.Name()):
-				if err := w.read(path, nil); err != nil {
-					w.problem("%v", err)
-				}
+			case !e.IsDir() && (path == root || manifests.IsFileName(e.Name()) && !repository.IsIrregular(path)):
+				file(path)
 			}
 			return nil
 		})
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err != nil:
 			w.problem("%v", err)
+		case bound != "":
+			w.problem("%s: the search for CRDs ended after %s: the CRDs of the other files are unknown; "+
+				"name their directories with --crds", root, bound)
+			return
+		case explicit && files == 0 && ctx.Err() == nil:
+			w.problem("%s: the directory has no .yaml, .yml or .json file", root)
 		}
-	}
-	for path, text := range open {
-		w.update(path, text)
 	}
 }
 
@@ -154,24 +191,30 @@ func (w *workspace) takeProblems() (all []string) {
 	return all
 }
 
-// read reads the CRDs of a file again. A file that does not exist, or is too large, has none.
-func (w *workspace) read(path string, read func(string) ([]byte, error)) error {
-	if read == nil {
-		info, err := os.Stat(path)
-		if isFile := err == nil && info.Mode().IsRegular(); !isFile || w.skip(path) != "" {
-			w.update(path, nil)
-			return nil
+// read reads the CRDs of a file again, and returns its size. A file of the workspace has none if it is skipped, or is
+// not a regular file any more.
+func (w *workspace) read(path string) (size int, err error) {
+	w.mu.Lock()
+	explicit, read := w.explicit[path], w.settings.Read
+	w.mu.Unlock()
+	var text []byte
+	switch {
+	case !explicit && w.skip(path) != "":
+	case repository.IsURL(path):
+		if text, err = read(path); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
 		}
-		if info.Size() > maxFileBytes {
-			return fmt.Errorf("%s has more than %d MiB: its CRDs are unknown", path, maxFileBytes>>20)
+	default:
+		text, err = repository.ReadRegular(path, maxFileBytes)
+		if !explicit && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, repository.ErrIrregular)) {
+			err = nil
 		}
-		read = os.ReadFile
 	}
-	text, err := read(path)
-	if err == nil {
-		w.update(path, text)
+	if err != nil {
+		return len(text), fmt.Errorf("%w: its CRDs are unknown", err)
 	}
-	return err
+	w.update(path, text)
+	return len(text), nil
 }
 
 // skip returns why a file is not read, or "".
@@ -183,17 +226,6 @@ func (w *workspace) skip(path string) string {
 		return ""
 	}
 	return skip(path)
-}
-
-// reread reads a file again, with the reader that it came from.
-func (w *workspace) reread(path string) error {
-	w.mu.Lock()
-	read := w.settings.Read
-	if !w.explicit[path] {
-		read = nil
-	}
-	w.mu.Unlock()
-	return w.read(path, read)
 }
 
 // update replaces the CRDs of a file. It reports whether they changed. CRDs with the same text stay compiled.

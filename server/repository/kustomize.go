@@ -2,7 +2,6 @@ package repository
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -48,14 +47,13 @@ func (f *Filter) visit(dir string) {
 	}
 }
 
+// maxKustomizationBytes bounds a kustomization.
+const maxKustomizationBytes = 16 << 20
+
 // readKustomization records a kustomization and the files that it uses, unless it is unreadable, or an object of Flux,
 // which has the same kind in another group.
 func (f *Filter) readKustomization(name string) {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return
-	}
-	text, err := os.ReadFile(name)
+	text, err := ReadRegular(name, maxKustomizationBytes)
 	if err != nil {
 		return
 	}

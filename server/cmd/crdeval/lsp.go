@@ -98,26 +98,18 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	case "ignore":
 		settings.FieldValidation = engine.FieldValidationIgnore
 	}
-	files := input.Reader{Remote: downloads, Recursive: true, URLs: true}
-	names := map[string]string{} // by the name without secrets
+	files := input.Reader{Remote: downloads, URLs: true}
+	urls := map[string]string{} // by the name without secrets
 	for _, name := range merged.CRDs {
-		list := []string{name}
-		if !repository.IsURL(name) {
-			if list, err = files.Files(name); err != nil {
-				invalid = errors.Join(invalid, fmt.Errorf("%s: %w", name, err))
-				continue
-			}
+		if repository.IsURL(name) {
+			shown := download.WithoutSecrets(name)
+			urls[shown], name = name, shown
+		} else if absolute, err := filepath.Abs(name); err == nil {
+			name = absolute
 		}
-		for _, file := range list {
-			if absolute, err := filepath.Abs(file); err == nil && !repository.IsURL(file) {
-				file = absolute
-			}
-			shown := download.WithoutSecrets(file)
-			names[shown] = file
-			settings.CRDs = append(settings.CRDs, shown)
-		}
+		settings.CRDs = append(settings.CRDs, name)
 	}
-	settings.Read = func(name string) ([]byte, error) { return files.Content(names[name]) }
+	settings.Read = func(url string) ([]byte, error) { return files.Content(urls[url]) }
 	return settings, invalid
 }
 

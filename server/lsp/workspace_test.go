@@ -1,0 +1,77 @@
+package lsp
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdeval/crdeval/engine/testenv"
+)
+
+// TestSearch checks the bounds of a search for CRDs, and what is reported beyond them.
+func TestSearch(t *testing.T) {
+	other := strings.NewReplacer("crontabs", "others", "CronTab", "Other").Replace(crd)
+	root := workspaceWith(t, map[string]string{"a/1.yaml": crd, "b/2.yaml": other, "c/3.txt": "", ".hidden/4.yaml": crd,
+		"d/node_modules/5.yaml": crd, "empty/a.txt": ""})
+	many := bounds{entries: 100, bytes: 1 << 20, time: time.Hour}
+	for name, tc := range map[string]struct {
+		bounds bounds
+		crds   []string // of the settings
+		want   int      // CRDs
+		report string   // part of the only problem, "": none
+	}{
+		"all":             {many, nil, 2, ""},
+		"entries":         {bounds{4, 1 << 20, time.Hour}, nil, 1, "ended after 4 directory entries"}, // a/1.yaml is the fourth
+		"bytes":           {bounds{100, 1, time.Hour}, nil, 1, "ended after 0 MiB"},
+		"time":            {bounds{100, 1 << 20, time.Nanosecond}, nil, 0, "ended after 1ns"},
+		"its own bounds":  {bounds{12, 1 << 20, time.Hour}, []string{"a/1.yaml", "b"}, 2, ""},
+		"no manifests":    {many, []string{"empty"}, 2, "empty: the directory has no .yaml, .yml or .json file"},
+		"a missing file":  {many, []string{"missing.yaml"}, 2, "missing.yaml: no such file"},
+		"an unusual name": {many, []string{"empty/a.txt"}, 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := workspace{bounds: tc.bounds}
+			settings := Settings{}
+			for _, crds := range tc.crds {
+				settings.CRDs = append(settings.CRDs, filepath.Join(root, crds))
+			}
+			w.load(t.Context(), []string{root}, settings, nil)
+			problems := w.takeProblems()
+			if tc.report == "" && len(problems) != 0 || tc.report != "" && (len(problems) != 1 ||
+				!strings.Contains(problems[0], tc.report)) {
+				t.Errorf("problems %q, want %q", problems, tc.report)
+			}
+			if got := len(w.all()); got != tc.want {
+				t.Errorf("%d CRDs, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestPipe checks that a pipe does not block the server.
+func TestPipe(t *testing.T) {
+	root := workspaceWith(t, map[string]string{"crd.yaml": crd, "a.yaml": object})
+	for _, name := range []string{"pipe.yaml", "pipe"} {
+		testenv.Pipe(t, filepath.Join(root, name))
+	}
+	c := connect(t, root, Options{Settings: func(string) (Settings, error) {
+		return Settings{CRDs: []string{filepath.Join(root, "pipe")}}, nil
+	}})
+	c.open("a.yaml")
+	if list := c.diagnostics("a.yaml"); len(list) != 1 {
+		t.Error(list)
+	}
+	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
+		"uri": c.uri("pipe.yaml"), "type": 2}}})
+	c.change("a.yaml", "replicas: x", "replicas: 1")
+	if list := c.diagnostics("a.yaml"); len(list) != 0 {
+		t.Error(list)
+	}
+	c.wait("message", func() bool {
+		return len(c.shown) == 1 && strings.Contains(c.shown[0], "pipe: it is not a regular file")
+	})
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
