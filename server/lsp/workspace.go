@@ -110,6 +110,15 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 	ctx, cancel := context.WithTimeout(ctx, w.bounds.time)
 	defer cancel()
 	entries, bytes, files := 0, 0, 0
+	var failed []error
+	defer func() {
+		switch more := len(failed) - 1; {
+		case more == 0:
+			w.problem("%v", failed[0])
+		case more > 0:
+			w.problem("%v (and %d more)", failed[0], more)
+		}
+	}()
 	file := func(path string) {
 		if explicit {
 			w.mu.Lock()
@@ -119,7 +128,7 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 		files++
 		n, err := w.read(path)
 		if bytes += n; err != nil {
-			w.problem("%v", err)
+			failed = append(failed, err)
 		}
 	}
 	for _, root := range names {
@@ -145,7 +154,7 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 			case err != nil && path == root:
 				return err
 			case err != nil:
-				w.problem("%v", err)
+				failed = append(failed, err)
 				return nil
 			case e.IsDir() && path != root && (e.Name()[0] == '.' || e.Name() == "node_modules"):
 				return fs.SkipDir
@@ -156,7 +165,7 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 		})
 		switch {
 		case err != nil:
-			w.problem("%v", err)
+			failed = append(failed, err)
 		case bound != "":
 			w.problem("%s: the search for CRDs ended after %s: the CRDs of the other files are unknown; "+
 				"name their directories with --crds", root, bound)

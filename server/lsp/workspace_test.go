@@ -28,6 +28,7 @@ func TestSearch(t *testing.T) {
 		"its own bounds":  {bounds{12, 1 << 20, time.Hour}, []string{"a/1.yaml", "b"}, 2, ""},
 		"no manifests":    {many, []string{"empty"}, 2, "empty: the directory has no .yaml, .yml or .json file"},
 		"a missing file":  {many, []string{"missing.yaml"}, 2, "missing.yaml: no such file"},
+		"several missing": {many, []string{"missing.yaml", "2.yaml"}, 2, "directory (and 1 more)"},
 		"an unusual name": {many, []string{"empty/a.txt"}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
