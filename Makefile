@@ -160,7 +160,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 .PHONY: e2e
-e2e: clients server-e2e ## Test the real server and all clients; needs JDK, Maven, Node.js with npm, Python 3
+e2e: clients playground-e2e editors server-e2e ## Test the real server, all clients, the playground and editors
 
 .PHONY: server-e2e
 server-e2e: build image ## Test the real server: the image, examples in Python, replicas, kill -9, power loss, a thousand CRDs
