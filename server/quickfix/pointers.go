@@ -24,8 +24,8 @@ func (d *Document) PointerOf(path string) (pointer string, ok bool) {
 	return pointer, pointer != ""
 }
 
-// firstKey returns the longest key of a node with which a path begins, and its length in the path. It returns 0 if there
-// is none.
+// firstKey returns the longest key of a node with which a path begins, and its length in the path. The length is 0 if the
+// path begins with no key.
 func (d *Document) firstKey(node uint32, path string) (length int, key string) {
 	switch n := &d.tree.Nodes[node]; n.Kind {
 	case value.Array:

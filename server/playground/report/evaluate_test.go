@@ -74,9 +74,10 @@ func TestUnreadable(t *testing.T) {
 	} {
 		for document, want := range map[string]string{DocumentCRD: c.crd, DocumentObject: c.object, DocumentOldObject: c.old} {
 			in := Input{CRD: crdOf(boat), Object: boatObject, OldObject: c.text}
-			if document == DocumentCRD {
+			switch document {
+			case DocumentCRD:
 				in = Input{CRD: c.text}
-			} else if document == DocumentObject {
+			case DocumentObject:
 				in = Input{CRD: crdOf(boat), Object: c.text}
 			}
 			r := Evaluate(t.Context(), in)

@@ -180,7 +180,7 @@ export function App({ connect }: { connect: (token: string) => Source }) {
           </p>
           <Options input={input ?? empty} update={update} report={report} change={change} setUpdate={setUpdate} />
         </section>
-        {denied && <TokenForm rejected={token !== ""} use={useToken} leave={focusTab} />}
+        {denied && <TokenForm token={token} rejected={token !== "" && !pending} use={useToken} leave={focusTab} />}
         {notice && (
           <div class={notice.bad ? "notice bad" : "notice"}>
             <p role={notice.bad ? "alert" : "status"}>{notice.text}</p>

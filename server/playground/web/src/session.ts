@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { Latest } from "./latest"
 import type { Source } from "./source"
 import type { Input, Report } from "./types"
@@ -13,7 +13,7 @@ export interface Answer {
 /** Session is the state of the evaluation of what the user types. */
 export interface Session {
   answer?: Answer
-  /** pending is set until the answer, or the failure, is that of the current input. */
+  /** pending is set until the answer, or the failure, is that of the current input and source. */
   pending: boolean
   /** busy is set if an evaluation takes longer than patience. */
   busy: boolean
@@ -30,8 +30,9 @@ export function useSession(source: Source, input: Input | undefined): Session {
   const [answer, setAnswer] = useState<Answer>()
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<Error>()
-  const [settled, setSettled] = useState<Input>()
+  const [settled, setSettled] = useState<object>()
   const [attempt, setAttempt] = useState(0)
+  const question = useMemo(() => ({}), [source, input, attempt])
   const latest = useRef(new Latest())
   useEffect(() => {
     if (!input) return
@@ -50,8 +51,8 @@ export function useSession(source: Source, input: Input | undefined): Session {
       }
       clearTimeout(waiting)
       setBusy(false)
-      setSettled(input)
+      setSettled(question)
     })
-  }, [source, input, attempt])
-  return { answer, pending: settled !== input, busy, failure, retry: () => setAttempt(attempt + 1) }
+  }, [question])
+  return { answer, pending: settled !== question, busy, failure, retry: () => setAttempt(attempt + 1) }
 }

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 
 const key = "crdeval-token"
 
@@ -22,6 +22,7 @@ export function storeToken(token: string): void {
 }
 
 interface TokenFormProps {
+  token: string
   /** rejected reports whether the server rejected the last token. */
   rejected: boolean
   use: (token: string) => void
@@ -30,7 +31,10 @@ interface TokenFormProps {
 }
 
 /** TokenForm asks for a bearer token. */
-export function TokenForm({ rejected, use, leave }: TokenFormProps) {
+export function TokenForm({ token, rejected, use, leave }: TokenFormProps) {
+  useEffect(() => {
+    if (token === "") setText("") // The user has selected "Forget token".
+  }, [token])
   const form = useRef<HTMLFormElement>(null)
   useLayoutEffect(() => {
     const element = form.current

@@ -133,6 +133,7 @@ test("the theme follows the system and the switch", async ({ playground, page })
 test("the page fits 400 pixels, and moves nothing with reduced motion", async ({ playground, page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" })
   await page.setViewportSize({ width: 400, height: 800 })
+  await page.getByLabel("Kubernetes version").selectOption("1.30")
   for (const tab of ["Problems", "Stored object", "Rule traces", "Rule costs", "kubectl get", "kubectl explain"]) {
     await playground.tab(tab)
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
