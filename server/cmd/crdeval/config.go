@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -63,6 +64,9 @@ func (f *ciFlags) BeforeResolve(ctx *kong.Context, c *configFile) error {
 	}
 	c.name, c.found = name, found
 	if err := c.read(ctx.Model); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("--config: %w", err)
+		}
 		return err
 	}
 	ctx.AddResolver(c)

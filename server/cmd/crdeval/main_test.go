@@ -222,6 +222,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"generate", "--crds=x", "--valid", "-1"}, exitError,
 			"crdeval: --valid has no value: -1 is read as a flag. If it is the value, use --valid=-1\n"},
 		{[]string{"admit", "--crds", "--old", "x"}, exitError, "--crds has no value: --old is read as a flag."},
+		{[]string{"check", "--config=absent", "x"}, exitError, "crdeval: --config: open absent: no such file or directory\n"},
 		{[]string{"check", "testdata/absent.yaml"}, exitError, "0 CRDs: 0 accepted, 0 rejected, 1 unreadable input\n"},
 		{[]string{"check", "testdata/absent.yaml"}, exitError, "crdeval: 1 input could not be read\n"},
 		{[]string{"test", file(t, "a: 1\nb: [\n")}, exitError, ":2: error: did not find expected node content\n"},
