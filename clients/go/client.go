@@ -12,6 +12,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -94,6 +95,9 @@ func Dial(target string, options ...Option) (*Client, error) {
 	s := settings{catalog: "default"}
 	for _, o := range options {
 		o(&s)
+	}
+	if !isTarget(target) {
+		return nil, fmt.Errorf("crdeval: the address %q is not HOST:PORT or unix:PATH, where the server serves gRPC", target)
 	}
 	transport := insecure.NewCredentials()
 	if s.tls != nil {
@@ -183,6 +187,17 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 // RequireTransportSecurity implements credentials.PerRPCCredentials. It returns false because Dial has already checked
 // the transport.
 func (bearer) RequireTransportSecurity() bool { return false }
+
+var (
+	hostPort = regexp.MustCompile(`^([^:/\[\]]+|\[.+\]):\d+$`)
+	scheme   = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:.`)
+)
+
+// isTarget reports whether a target has a port, or a scheme that is not that of REST.
+func isTarget(target string) bool {
+	rest := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
+	return hostPort.MatchString(target) || scheme.MatchString(target) && !rest
+}
 
 // onThisHost reports whether traffic to target stays on this host.
 func onThisHost(target string) bool {

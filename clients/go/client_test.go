@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
@@ -304,6 +305,21 @@ func TestBearerToken(t *testing.T) {
 			continue
 		}
 		_ = c.Close()
+	}
+}
+
+func TestDialAddress(t *testing.T) {
+	for target, ok := range map[string]bool{
+		"": false, "localhost": false, "localhost:": false, "::1": false, "http://localhost:9090": false, "https://a:1": false,
+		"localhost:1": true, "[::1]:1": true, "unix:a": true, "unix:///a": true, "dns:///a:1": true, "replicas:///all": true,
+	} {
+		c, err := crdeval.Dial(target, crdeval.WithDialOptions(grpc.WithResolvers(manual.NewBuilderWithScheme("replicas"))))
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", target, err)
+		}
+		if err == nil {
+			_ = c.Close()
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from crdeval import Client, CrdevalError, RetryPolicy
-from crdeval.calls import on_this_host
+from crdeval.calls import check_target, on_this_host
 from crdeval.v1 import evaluation_pb2, registry_pb2, server_pb2
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -173,6 +173,13 @@ class ClientTest(unittest.TestCase):
             self.assertTrue(on_this_host(local), local)
         for remote in ("localhost.example.com:1", "127.0.0.1.example.com:1", "127.a.b.c:1", "10.0.0.1:1"):
             self.assertFalse(on_this_host(remote), remote)
+
+    def test_rejects_wrong_addresses(self) -> None:
+        for wrong in ("", "localhost", "http://localhost:9090", "https://localhost:9090", "::1", "localhost:"):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not HOST:PORT or unix:PATH"):
+                Client(wrong)
+        for right in ("localhost:1", "[::1]:1", "unix:a", "unix:///a", "dns:///localhost:1", "ipv4:127.0.0.1:1"):
+            check_target(right)
 
     def test_reports_an_unreachable_server(self) -> None:
         with Client("127.0.0.1:1", timeout=5) as client, self.assertRaises(CrdevalError) as raised:

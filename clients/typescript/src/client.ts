@@ -61,6 +61,7 @@ export class BaseClient {
   /** The token of the latest write of this client. Set it to see the write of another client. */
   atLeast = "";
 
+  private readonly caller: Caller;
   private readonly defaultTimeoutMs: number | undefined;
   private knownLimits: ServerLimits | undefined;
 
@@ -71,6 +72,7 @@ export class BaseClient {
     private readonly closeTransport: () => void = () => undefined,
   ) {
     const caller = new Caller(transport, o.token, o.retries);
+    this.caller = caller;
     this.evaluation = createClient(EvaluationService, caller);
     this.registry = createClient(RegistryService, caller);
     this.presentation = createClient(PresentationService, caller);
@@ -79,8 +81,9 @@ export class BaseClient {
     this.defaultTimeoutMs = o.timeoutMs;
   }
 
-  /** close closes the connection. Calls in progress fail. */
+  /** close closes the connection. Calls in progress over gRPC fail, and later calls. */
   close(): void {
+    this.caller.closed = true;
     this.closeTransport();
   }
 
@@ -152,6 +155,7 @@ export class BaseClient {
 
   /** register registers CRDs, one after the other. A CRD that fails does not affect the others. */
   async register(manifests: readonly DocumentInput[], o: CallOptions = {}): Promise<Registered[]> {
+    checkList(manifests);
     const entries = manifests.map((m) => create(RegisterCrdsEntrySchema, { manifest: toDocument(m) }));
     const size = (e: RegisterCrdsEntry) => (e.manifest?.content.value?.length ?? 0) + 100;
     const most = (l: ServerLimits) => Math.min(crdsAtOnce, l.maxRegisterCrds || crdsAtOnce);
@@ -215,7 +219,7 @@ export class BaseClient {
     return this.knownLimits;
   }
 
-  private evaluate<R, T>(
+  private async evaluate<R, T>(
     items: readonly (DocumentInput | Write)[],
     o: EvaluationOptions,
     method: (request: Request, s: StubOptions) => Promise<{ results: R[] }>,
@@ -225,6 +229,7 @@ export class BaseClient {
     const request = this.request(o);
     const overlay = request.crds.reduce((bytes, d) => bytes + (d.content.value?.length ?? 0), 0);
     const most = (l: ServerLimits) => l.maxBatchItems;
+    checkList(items);
     const send = async (part: EvaluationItem[], s: StubOptions) => {
       const { results } = await method({ ...request, atLeast: this.atLeast, items: part }, s);
       return results.map(convert);
@@ -320,6 +325,13 @@ export class BaseClient {
     if (sender.error) {
       throw sender.error.cause;
     }
+  }
+}
+
+/** checkList throws a TypeError for one document, which a program without types can pass instead of a list. */
+function checkList(items: unknown): void {
+  if (!Array.isArray(items)) {
+    throw new TypeError("give a list of documents, not one document");
   }
 }
 

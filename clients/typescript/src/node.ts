@@ -3,6 +3,7 @@ import { connect as connectSocket } from "node:net";
 import type { SecureClientSessionOptions } from "node:http2";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { BaseClient, type CommonOptions } from "./client.js";
+import { onThisHost } from "./options.js";
 import { RestTransport, type RestOptions } from "./rest/transport.js";
 
 export * from "./exports.js";
@@ -25,6 +26,9 @@ const maxMessageBytes = 0xffffffff;
 /** Client calls a crdeval service over gRPC, or over REST with the option `url`. */
 export class Client extends BaseClient {
   constructor(options: GrpcOptions | (RestOptions & CommonOptions)) {
+    if (typeof options !== "object" || !("url" in options || "address" in options)) {
+      throw new TypeError("the client needs the option address, for gRPC, or url, for REST");
+    }
     if ("url" in options) {
       super(new RestTransport(options), options, false);
       return;
@@ -57,7 +61,7 @@ function target(o: GrpcOptions): { url: string; session: SecureClientSessionOpti
   } catch {
     throw new TypeError(`the address ${JSON.stringify(o.address)} is not HOST:PORT or unix:PATH`);
   }
-  if (url.pathname !== "/" || url.host === "" || o.address.includes("://")) {
+  if (url.pathname !== "/" || url.host === "" || o.address.includes("://") || !/:\d+$/.test(o.address)) {
     throw new TypeError(
       `the address ${JSON.stringify(o.address)} is not HOST:PORT or unix:PATH; for REST, use the option url`,
     );
@@ -66,8 +70,4 @@ function target(o: GrpcOptions): { url: string; session: SecureClientSessionOpti
     throw new TypeError(`${o.address}: the token would cross the network in plain text: use the option tls`);
   }
   return { url: url.origin, session };
-}
-
-function onThisHost(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

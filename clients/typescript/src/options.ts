@@ -72,3 +72,8 @@ function toDuration(ms: number): Duration {
   const seconds = Math.trunc(ms / 1000);
   return create(DurationSchema, { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) });
 }
+
+/** onThisHost reports whether the host of a URL is this host. */
+export function onThisHost(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

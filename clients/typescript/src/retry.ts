@@ -14,6 +14,8 @@ export interface RetryOptions {
 
 /** Caller is the transport of a client. It adds the bearer token, and repeats calls that fail with OVERLOADED. */
 export class Caller implements Transport {
+  /** Whether all further calls fail. */
+  closed = false;
   private readonly maxAttempts: number;
   private readonly firstPauseMs: number;
   private readonly maxPauseMs: number;
@@ -58,7 +60,7 @@ export class Caller implements Transport {
     }
   }
 
-  stream<I extends DescMessage, O extends DescMessage>(
+  async stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodStreaming<I, O>,
     signal: AbortSignal | undefined,
     timeoutMs: number | undefined,
@@ -69,6 +71,9 @@ export class Caller implements Transport {
   }
 
   private headers(given: HeadersInit | undefined): Headers {
+    if (this.closed) {
+      throw new ConnectError("the client is closed", Code.Canceled);
+    }
     const headers = new Headers(given);
     if (this.token) {
       headers.set("authorization", `Bearer ${this.token}`);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,6 +105,14 @@ def batch_end(elements: Sequence[Message], start: int, limits: server_pb2.Server
     return end
 
 
+def check_target(target: str) -> None:
+    """Raises ValueError unless a target has a port, or a scheme that is not that of REST."""
+    with_port = re.fullmatch(r"([^:/\[\]]+|\[.+\]):\d+", target)
+    with_scheme = re.match(r"[a-z][a-z0-9+.-]*:.", target) and not target.startswith(("http://", "https://"))
+    if not with_port and not with_scheme:
+        raise ValueError(f'the address "{target}" is not HOST:PORT or unix:PATH, where the server serves gRPC')
+
+
 def on_this_host(target: str) -> bool:
     """Reports whether traffic to a target stays on this host."""
     if target.startswith(("unix:", "unix-abstract:")):
@@ -119,7 +128,9 @@ def on_this_host(target: str) -> bool:
 
 
 def metadata(target: object, token: str, tls: object) -> tuple[tuple[str, str], ...]:
-    """Returns the metadata of every call. Raises ValueError if a token would cross the network in plain text."""
+    """Returns the metadata of every call. Raises ValueError for a wrong address, and for a token in plain text."""
+    if isinstance(target, str):
+        check_target(target)
     if not token:
         return ()
     if isinstance(target, str) and not tls and not on_this_host(target):

@@ -18,6 +18,7 @@ import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.js";
 import { connectError, CrdevalError } from "../error.js";
 import { JsonSyntaxError } from "../json.js";
+import { onThisHost } from "../options.js";
 import { BodyWriter, checkDocuments, type Format, formatsOf, isObject, textOf, embedded } from "./body.js";
 import { decode, decodeBody, decodeError, decodeRejection, rebase } from "./decode.js";
 
@@ -42,7 +43,8 @@ export class RestTransport implements Transport {
   private readonly base: string;
   private readonly fetch: typeof globalThis.fetch;
 
-  constructor(options: RestOptions) {
+  constructor(options: RestOptions & { token?: string }) {
+    checkUrl(options.url, options.token);
     this.base = options.url.replace(/\/+$/, "");
     this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   }
@@ -232,6 +234,22 @@ export class RestTransport implements Transport {
       limits.headers.delete("content-type");
     }
     return limits.run((signal) => this.fetch(url + queryOf(query), { ...init, signal }));
+  }
+}
+
+/** checkUrl throws a TypeError for a URL that fetch cannot use, and for one that a token would cross in plain text. */
+function checkUrl(text: string, token: string | undefined): void {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return; // relative, for example to the page
+  }
+  if (!/^https?:$/.test(url.protocol)) {
+    throw new TypeError(`the url ${JSON.stringify(text)} does not begin with http:// or https://`);
+  }
+  if (token && url.protocol === "http:" && !onThisHost(url.hostname)) {
+    throw new TypeError(`${text}: the token would cross the network in plain text: use https://`);
   }
 }
 

@@ -238,10 +238,31 @@ test("deadlines and signals abort requests", async () => {
 });
 
 test("wrong addresses are errors", () => {
-  for (const address of ["", "http://localhost:1", "a b", "localhost:1/x"]) {
+  for (const address of ["", "http://localhost:1", "a b", "localhost:1/x", "localhost"]) {
     assert.throws(() => new Client({ address }), TypeError, address);
   }
   assert.throws(() => new Client({ address: "example.com:1", token: "t" }), /plain text/);
   assert.throws(() => new Client({ address: "unix:/a", tls: true }), TypeError);
+  assert.throws(() => new Client({ url: "localhost:8080" }), /does not begin with http/);
+  assert.throws(() => new Client({ url: "http://example.com", token: "t" }), /plain text/);
+  for (const url of ["https://example.com", "http://127.0.0.1:1", "", "/base"]) {
+    new Client({ url, token: "t" }).close();
+  }
+  assert.throws(() => new Client({} as { url: string }), /needs the option/);
   new Client({ address: "example.com:1", token: "t", tls: true }).close();
+});
+
+test("a closed client makes no calls", async () => {
+  const { client, sent } = served(() => ["{}"]);
+  client.close();
+  await assert.rejects(client.deleteCrd("a"), (e) => e instanceof CrdevalError && e.message === "the client is closed");
+  await assert.rejects(client.watch().next(), (e) => e instanceof CrdevalError && e.code === "CANCELLED");
+  assert.equal(sent.length, 0);
+});
+
+test("one document instead of a list is an error", async () => {
+  const { client } = served(() => ["{}"]);
+  for (const method of ["validate", "prune", "register"] as const) {
+    await assert.rejects(client[method]("{}" as unknown as string[]), /give a list/);
+  }
 });

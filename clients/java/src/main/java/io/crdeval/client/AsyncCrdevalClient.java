@@ -52,9 +52,9 @@ import java.util.stream.Stream;
  *         .thenAccept(results -> results.forEach(r -> System.out.println(r.get().allowed())));
  * }</pre>
  *
- * <p>A future fails with the exception that the method of {@link CrdevalClient} throws. Invalid arguments throw at once.
- * The timeout, the retries and the batches are those of the client. If you cancel the future, the request in progress is
- * cancelled. Dependent stages run in a thread of the channel, unless you give them an executor.
+ * <p>A future fails with the exception that the method of {@link CrdevalClient} throws. Invalid arguments throw at
+ * once. The timeout, the retries and the batches are those of the client. If you cancel the future, the request in
+ * progress is cancelled. Dependent stages run in a thread of the channel, unless you give them an executor.
  */
 public final class AsyncCrdevalClient {
     /**
@@ -361,7 +361,8 @@ public final class AsyncCrdevalClient {
     }
 
     /** Returns the end of the next batch: at least one element, otherwise as many as the limits of the server allow. */
-    private static int end(List<? extends Message> elements, int start, String field, Message head, ServerLimits limits) {
+    private static int end(
+            List<? extends Message> elements, int start, String field, Message head, ServerLimits limits) {
         int most = limits.getMaxBatchItems();
         if (field.equals("entries")) {
             int limit = limits.getMaxRegisterCrds();

@@ -47,7 +47,10 @@ public final class CrdevalClient implements AutoCloseable {
     private final Duration streamTimeout;
 
     CrdevalClient(Connection connection, ManagedChannel owned, Duration timeout) {
-        this(new AsyncCrdevalClient(connection, timeout, EvaluationOptions.getDefaultInstance(), List.of()), owned, null);
+        this(
+                new AsyncCrdevalClient(connection, timeout, EvaluationOptions.getDefaultInstance(), List.of()),
+                owned,
+                null);
     }
 
     private CrdevalClient(AsyncCrdevalClient calls, ManagedChannel owned, Duration streamTimeout) {

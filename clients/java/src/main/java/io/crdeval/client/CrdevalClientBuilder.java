@@ -88,9 +88,13 @@ public final class CrdevalClientBuilder {
     /**
      * Returns the client. It does not wait for the connection: if the service is down, the first call fails.
      *
-     * @throws IllegalArgumentException if a token would cross the network in plain text
+     * @throws IllegalArgumentException if the target is wrong, or if a token would cross the network in plain text
      */
     public CrdevalClient build() {
+        if (!isTarget(target)) {
+            throw new IllegalArgumentException(
+                    "the address \"" + target + "\" is not HOST:PORT or unix:PATH, where the server serves gRPC");
+        }
         if (!token.isEmpty() && tls == null && !onThisHost(target)) {
             throw new IllegalArgumentException(
                     target + ": the token would cross the network in plain text: call tls() too");
@@ -117,6 +121,11 @@ public final class CrdevalClientBuilder {
         Connection.Timer timer = (pause, task) ->
                 CompletableFuture.delayedExecutor(pause.toNanos(), TimeUnit.NANOSECONDS).execute(task);
         return new CrdevalClient(new Connection(calls, catalog, retries, timer), owned, timeout);
+    }
+
+    /** Reports whether the target has a port, or a scheme that is not that of REST. */
+    static boolean isTarget(String target) {
+        return target.matches("([^:/\\[\\]]+|\\[.+\\]):\\d+") || target.matches("(?!https?://)[a-z][a-z0-9+.-]*:.+");
     }
 
     /** Reports whether traffic to the target stays on this host. */

@@ -7,8 +7,6 @@ import com.google.rpc.BadRequest;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import io.grpc.Status;
-import io.grpc.StatusException;
-import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
 import java.util.List;
@@ -46,19 +44,19 @@ public class CrdevalException extends RuntimeException {
         return new CrdevalException(status, null);
     }
 
-    /** Returns the error of a call. */
+    /** Returns the error of a call. Its text has the cause: gRPC describes a lost connection as "io exception". */
     static CrdevalException of(Throwable error) {
-        com.google.rpc.Status status = null;
-        if (error instanceof StatusRuntimeException || error instanceof StatusException) {
-            status = StatusProto.fromThrowable(error);
-        }
+        com.google.rpc.Status status = StatusProto.fromThrowable(error);
         if (status == null) {
-            Status plain = Status.fromThrowable(error);
-            String text = plain.getDescription() != null ? plain.getDescription() : String.valueOf(error.getMessage());
             status = com.google.rpc.Status.newBuilder()
-                    .setCode(plain.getCode().value())
-                    .setMessage(text)
+                    .setCode(Status.Code.UNKNOWN.value())
+                    .setMessage(String.valueOf(error.getMessage()))
                     .build();
+        }
+        Throwable cause = Status.fromThrowable(error).getCause();
+        if (status.getDetailsCount() == 0 && cause != null && cause != error) {
+            String text = status.getMessage().isEmpty() ? "" : status.getMessage() + ": ";
+            status = status.toBuilder().setMessage(text + cause.getMessage()).build();
         }
         return new CrdevalException(status, error);
     }
@@ -124,16 +122,16 @@ public class CrdevalException extends RuntimeException {
     }
 
     /**
-     * Returns the results of the earlier requests, if a later request of {@code validate} or {@code admit} fails. Result i
-     * belongs to object i.
+     * Returns the results of the earlier requests, if a later request of {@code validate} or {@code admit} fails.
+     * Result i belongs to object i.
      */
     public List<Result<Verdict>> verdicts() {
         return verdicts;
     }
 
     /**
-     * Returns the results of the earlier requests, if a later request of {@code prune}, {@code defaults}, {@code read} or
-     * {@code convert} fails.
+     * Returns the results of the earlier requests, if a later request of {@code prune}, {@code defaults}, {@code read}
+     * or {@code convert} fails.
      */
     public List<Result<Transformed>> transformed() {
         return transformed;

@@ -193,6 +193,26 @@ class CrdevalClientTest {
     }
 
     @Test
+    void rejectsWrongAddresses() {
+        for (String wrong : List.of("", "localhost", "http://localhost:9090", "https://a:1", "::1", "localhost:")) {
+            CrdevalClientBuilder builder = CrdevalClient.builder(wrong);
+            assertThrows(IllegalArgumentException.class, builder::build, wrong);
+        }
+        for (String right : List.of("localhost:1", "[::1]:1", "unix:a", "unix:///a", "dns:///localhost:1")) {
+            assertTrue(CrdevalClientBuilder.isTarget(right), right);
+        }
+    }
+
+    @Test
+    void saysWhyTheServerIsUnreachable() {
+        try (CrdevalClient client = CrdevalClient.builder("127.0.0.1:1").build()) {
+            CrdevalException error = assertThrows(CrdevalException.class, client::limits);
+            assertEquals(Status.Code.UNAVAILABLE, error.code());
+            assertTrue(error.getMessage().contains("Connection refused"), error.getMessage());
+        }
+    }
+
+    @Test
     void doesNotSendTokensInPlainText() {
         CrdevalClientBuilder builder = CrdevalClient.builder("example.com:9090").token("secret");
         assertThrows(IllegalArgumentException.class, builder::build);
