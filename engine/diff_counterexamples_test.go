@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -30,7 +31,8 @@ spec:
 // fields returns the schema of an object with properties.
 func fields(properties string) string { return "{type: object, properties: {" + properties + "}}" }
 
-// counterexamples compares two CRDs and searches counterexamples. It checks each with both definitions.
+// counterexamples compares two CRDs and searches counterexamples. It checks each with both definitions. If the new CRD is
+// rejected as an update, it is a new CRD.
 func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.ChangeCounterexample) {
 	t.Helper()
 	diff := compareYAML(t, old, new, engine.Options{})
@@ -50,14 +52,17 @@ func counterexamples(t *testing.T, old, new []byte) (*engine.Diff, []engine.Chan
 		if c.Found == nil {
 			continue
 		}
-		item := engine.Item{Version: c.Found.Version, Object: engine.JSON(c.Found.Object)}
+		if missing := c.Found.B.Rejection; missing != nil && strings.HasSuffix(missing.Cause, "have other URLs") {
+			continue
+		}
+		item := engine.Item{Version: c.Found.Version, Object: engine.JSON(c.Found.Object), Subresource: c.Found.Subresource}
 		if c.Found.OldObject != nil {
 			item.OldObject = engine.JSON(c.Found.OldObject)
 		}
 		for i, d := range both {
 			v, err := d.Validate(t.Context(), item, engine.EvaluationOptions{FieldValidation: engine.FieldValidationStrict,
 				CompleteMetadata: true})
-			if allowed := err == nil && v.Allowed; allowed != (i == 0) {
+			if allowed := err == nil && v.Allowed; allowed != (i == 0 || c.Ignored != nil) {
 				t.Errorf("%s: the CRD %d answers %+v, %v to %s", diff.Changes[c.Change].Kind, i, v, err, c.Found.Object)
 			}
 		}
@@ -211,5 +216,135 @@ func TestCounterexampleOfDefault(t *testing.T) {
 	}
 	if len(list) != 2 {
 		t.Errorf("%+v%s", list, diffText(diff))
+	}
+}
+
+// TestCounterexampleOutsideOfSchemas: each change outside of schemas has a write that shows it, or a reason why none does.
+func TestCounterexampleOutsideOfSchemas(t *testing.T) {
+	const (
+		v1     = "{name: v1, served: true, storage: true"
+		schema = ", schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {k: {type: integer}}}, status: {type: object, properties: {k: {type: integer}}}}}}}"
+		plain  = v1 + schema
+	)
+	with := func(more string) string { return v1 + ", " + more + schema }
+	crd := func(head, versions string) []byte {
+		if head == "" {
+			head = "names: {plural: things, kind: Thing}, scope: Namespaced"
+		}
+		return []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
+			"spec: {group: example.com, " + head + ", versions: [" + versions + "]}\n")
+	}
+	scale := func(spec string) string {
+		return with("subresources: {scale: {specReplicasPath: " + spec + ", statusReplicasPath: .status.k}}")
+	}
+	labels := with("subresources: {scale: {specReplicasPath: .spec.k, statusReplicasPath: .status.k, labelSelectorPath: .status.l}}")
+	second := func(storage bool, properties string) string {
+		return fmt.Sprintf("{name: v2, served: true, storage: %v, schema: {openAPIV3Schema: {type: object, properties: {%s}}}}",
+			storage, properties)
+	}
+	const field = "a: {type: string}"
+	webhook := "names: {plural: things, kind: Thing}, scope: Namespaced, conversion: {strategy: Webhook, webhook: " +
+		"{conversionReviewVersions: [v1], clientConfig: {url: 'https://example.com/convert'}}}"
+	for _, tc := range []struct {
+		kind     string
+		old, new []byte
+		body     string // part of the object
+		request  string // "create", or the subresource
+		result   string // part of the message, the ignored fields, or the reason
+	}{
+		{"StatusRemoved", crd("", with("subresources: {status: {}}")), crd("", plain), "Thing", "status", "not found"},
+		{"StatusAdded", crd("", plain), crd("", with("subresources: {status: {}}")), `"status":{}`, "create", "[status]"},
+		{"ScaleRemoved", crd("", scale(".spec.k")), crd("", plain), `"kind":"Scale","metadata":{"name":"a.b","namespace":"default"},"spec":{"replicas":1}}`, "scale", "not found"},
+		{"ScaleAdded", crd("", plain), crd("", scale(".spec.k")), `"spec":{"k":-1}`, "create", "non-negative"},
+		{"ScaleChanged", crd("", scale(".spec.m")), crd("", scale(".spec.k")), `"spec":{"k":-1}`, "create", "non-negative"},
+		{"ScaleChanged", crd("", labels), crd("", scale(".spec.k")), "", "", "it affects only clients that read the subresource scale"},
+		{"ScopeChanged", crd("", plain), crd("names: {plural: things, kind: Thing}, scope: Cluster", plain), "Thing", "create", "could not find"},
+		{"KindChanged", crd("", plain), crd("names: {plural: things, kind: Other}, scope: Namespaced", plain), "Thing", "create", "kind"},
+		{"NameChanged", crd("", plain), []byte(strings.Replace(string(crd("names: {plural: others, kind: Thing}, scope: Namespaced", plain)),
+			"things.example.com", "others.example.com", 1)), "Thing", "create", "could not find"},
+		{"StorageLosesFields", crd("", plain+", "+second(false, field)),
+			crd("", strings.Replace(plain, "storage: true", "storage: false", 1)+", "+second(true, field)), `"spec":{}`, "create",
+			"[spec]"},
+		{"ConversionStrategyChanged", crd(webhook, plain), crd("", plain), "", "", "the conversion webhook of the old CRD decides"},
+		{"SelectableFieldRemoved", crd("", with("selectableFields: [{jsonPath: .spec.k}]")), crd("", plain), "", "",
+			"it rejects lists and watches, and no writes"},
+		{"VersionRemoved", crd("", plain+", "+second(false, "")), crd("", plain), "Thing", "create", "could not find"},
+		{"TypeChanged", crd("", plain), crd("", strings.Replace(plain, "type: integer", "x-kubernetes-int-or-string: true", 1)), "", "",
+			"it affects only clients that read objects"},
+	} {
+		diff, list := counterexamples(t, tc.old, tc.new)
+		found := false
+		for _, c := range list {
+			if diff.Changes[c.Change].Kind != tc.kind || found {
+				continue
+			}
+			found = true
+			result := c.NoObject
+			if f := c.Found; f != nil {
+				request := cmp.Or(f.Subresource, "create")
+				if !strings.Contains(string(f.Object), tc.body) || request != tc.request {
+					t.Errorf("%s: %s %s, want %s %s", tc.kind, request, f.Object, tc.request, tc.body)
+				}
+				if result = fmt.Sprint(c.Ignored); c.Ignored == nil {
+					result = f.B.Rejection.Message
+				}
+			}
+			if !strings.Contains(result, tc.result) {
+				t.Errorf("%s: %q, want %q (%+v)", tc.kind, result, tc.result, c)
+			}
+		}
+		if !found {
+			t.Errorf("%s: no counterexample: %+v%s", tc.kind, list, diffText(diff))
+		}
+	}
+}
+
+// TestCounterexampleOfUnknownFields: a CRD of v1beta1 that no longer preserves unknown fields rejects such a field.
+func TestCounterexampleOfUnknownFields(t *testing.T) {
+	crd := func(preserve bool) []byte {
+		return fmt.Appendf(nil, "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n"+
+			"spec: {group: example.com, preserveUnknownFields: %v, scope: Namespaced, names: {plural: things, kind: Thing}, "+
+			"versions: [{name: v1, served: true, storage: true}], validation: {openAPIV3Schema: {type: object}}}\n", preserve)
+	}
+	diff, list := counterexamples(t, crd(true), crd(false))
+	if len(list) != 1 || diff.Changes[list[0].Change].Kind != "PreserveUnknownFieldsChanged" || list[0].Found == nil ||
+		!strings.Contains(list[0].Found.B.Rejection.Message, "unknown field") {
+		t.Errorf("%+v%s", list, diffText(diff))
+	}
+}
+
+// TestCounterexampleOfStatus: where the status is a subresource, an update of it shows changes of its schema.
+func TestCounterexampleOfStatus(t *testing.T) {
+	crd := func(rules, status string) []byte {
+		return []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
+			"spec: {group: example.com, names: {plural: things, kind: Thing}, scope: Namespaced, versions: [{name: v1, served: true, " +
+			"storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, " + rules + "required: [spec], " +
+			"properties: {spec: {type: object, required: [a], properties: {a: {type: string, minLength: 1}}}, status: " + status +
+			"}}}}]}\n")
+	}
+	old := crd("", fields("k: {type: integer}"))
+	for _, tc := range []struct {
+		kind, body string
+		new        []byte
+	}{
+		{"BoundTightened", `"status":{"k":4}`, crd("", fields("k: {type: integer, maximum: 3}"))},
+		{"RequiredAdded", `"status":{}`, crd("", "{type: object, required: [k], properties: {k: {type: integer}}}")},
+		{"RuleAdded", `"status":{"k":0}`, crd("", fields("k: {type: integer, x-kubernetes-validations: [{rule: self > oldSelf}]}"))},
+		{"RuleAdded", `"status":{"k":8}`, crd("x-kubernetes-validations: [{rule: '!has(self.status) || !has(self.status.k) || self.status.k < 8'}], ", fields("k: {type: integer}"))},
+		{"PropertyRemoved", `"status":{"k":0}`, crd("", "{type: object}")},
+	} {
+		diff, list := counterexamples(t, old, tc.new)
+		for _, c := range list {
+			switch f := c.Found; {
+			case diff.Changes[c.Change].Kind != tc.kind:
+			case f == nil:
+				t.Errorf("%s: none", tc.kind)
+			case f.Subresource != "status" || f.OldObject == nil || !strings.Contains(string(f.Object), tc.body):
+				t.Errorf("%s: %s %s, old %s", tc.kind, f.Subresource, f.Object, f.OldObject)
+			}
+		}
+		if len(list) == 0 {
+			t.Errorf("%s: no search%s", tc.kind, diffText(diff))
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,6 +36,8 @@ type DistinguishOptions struct {
 	// Update looks for an update. The first Definition accepts the creation of the old object; with Either, one of the
 	// two does.
 	Update bool
+	// Subresource is "", or "status" for updates of the status. The object without its status is created first.
+	Subresource string
 	// FieldValidation is how both handle unknown fields. With FieldValidationStrict, an unknown field rejects an object.
 	FieldValidation FieldValidation
 	// Pointers are JSON pointers of keywords in the schemas. One of the Definitions rejects the object because of one of
@@ -43,6 +46,15 @@ type DistinguishOptions struct {
 	// defaults requires that the second Definition accepts the result of the first one: it rejects the object because the
 	// two fill in different defaults.
 	defaults bool
+	// ignored requires that both Definitions accept the object, and that the second one does not return a field at one of
+	// the pointers.
+	ignored bool
+	// missing, if not "", says why the second Definition does not serve the writes of the first one.
+	missing string
+	// counts reports whether a rejection is for the reason that an aim is for. Nil accepts any reason.
+	counts func(*search.Aim, *reply) bool
+	// anyReason accepts any reason, also with pointers.
+	anyReason bool
 }
 
 // Distinction is an object that one Definition accepts and another rejects.
@@ -51,10 +63,13 @@ type Distinction struct {
 	Version string
 	// Object is JSON, with few fields and short values. OldObject is the stored old object of an update, nil for a creation.
 	Object, OldObject []byte
+	// Subresource is "", or that of the update: "status" or "scale". For scale, Object is a Scale.
+	Subresource string
 	// A and B are the verdicts of the two Definitions. A version that is not served counts as a rejection with code 404.
 	A, B *Verdict
 	// Tries is the number of writes that were evaluated until the object was found.
-	Tries int
+	Tries   int
+	ignored []string
 }
 
 // Distinguish looks for a small object that one of two Definitions of a CRD accepts and the other rejects. It changes
@@ -63,13 +78,12 @@ type Distinction struct {
 // unknown version, or if the context ends.
 func Distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (_ *Distinction, err error) {
 	defer recovered(&err)
-	found, _, err := distinguish(ctx, a, b, o, nil)
+	found, _, err := distinguish(ctx, a, b, o)
 	return found, err
 }
 
-// distinguish implements Distinguish, and also returns the number of tries. aims are the aims at the pointers, or nil.
-func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions, counts func(*search.Aim, *reply) bool) (
-	*Distinction, int, error) {
+// distinguish implements Distinguish, and also returns the number of tries.
+func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (*Distinction, int, error) {
 	o.Version, o.Tries = cmp.Or(o.Version, a.StorageVersion()), cmp.Or(o.Tries, DefaultTries)
 	if o.Tries < 0 {
 		return nil, 0, invalid("Tries is %d: evaluate at least 1 object", o.Tries)
@@ -81,6 +95,9 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions, co
 	second, err := newSubject(b, &o)
 	if err != nil {
 		return nil, 0, err
+	}
+	if o.missing != "" {
+		second.version, second.missing = nil, o.missing
 	}
 	if first.version == nil && (second.version == nil || !o.Either) {
 		return nil, 0, invalid("version %q is not a version of %s: it has %s", o.Version, a.Name(), versionNames(a))
@@ -101,27 +118,33 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions, co
 			s.Generators = append(s.Generators, sub.generator(hints))
 		}
 	}
-	if counts == nil && len(o.Pointers) > 0 {
-		counts = func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
+	goal := &goal{ctx: ctx, a: first, b: second, DistinguishOptions: &o, aims: aims}
+	return goal.run(&s)
+}
+
+// run runs a search, and returns the distinction that it finds and the number of tries.
+func (g *goal) run(s *search.Search) (*Distinction, int, error) {
+	s.Goal = g.answer
+	if g.ignored {
+		s.Goal = g.answerIgnored
 	}
-	goal := &goal{ctx: ctx, a: first, b: second, either: o.Either, defaults: o.defaults, aims: aims,
-		counts: counts}
-	s.Goal = goal.answer
 	result, err := s.Run()
-	if err != nil {
+	if err != nil || result.Pair.Object == nil {
 		return nil, result.Tries, err
 	}
-	if result.Pair.Object == nil {
-		return nil, result.Tries, nil
+	d := &Distinction{Version: g.a.name, Subresource: g.a.subresource, Tries: result.Tries}
+	if d.OldObject, _, err = g.before(result.Pair); err != nil {
+		return nil, result.Tries, err
 	}
-	d := &Distinction{Version: o.Version, Object: result.Pair.Object.JSON(), Tries: result.Tries}
-	if result.Pair.Old != nil {
-		if d.OldObject, err = goal.old(result.Pair.Old); err != nil {
-			return nil, result.Tries, err
-		}
+	d.Object = g.a.body(result.Pair)
+	if g.ignored {
+		d.ignored, err = g.lost(d.Object)
 	}
-	if d.A, err = first.verdict(ctx, d); err == nil {
-		d.B, err = second.verdict(ctx, d)
+	if err == nil {
+		d.A, err = g.a.verdict(g.ctx, d)
+	}
+	if err == nil {
+		d.B, err = g.b.verdict(g.ctx, d)
 	}
 	return d, d.Tries, err
 }
@@ -160,6 +183,9 @@ func aimsAt(ctx context.Context, a, b *subject, o *DistinguishOptions) (aims []s
 // schemas are read.
 func newAims(a, b *schema.Props, pointer string) []search.Aim {
 	var aim search.Aim
+	if a == nil && b == nil && pointer == "" {
+		a = &schema.Props{Type: "object"}
+	}
 	for _, s := range []*schema.Props{b, a} {
 		if s == nil {
 			continue
@@ -190,7 +216,11 @@ type subject struct {
 	version    *VersionInfo // nil if the CRD does not serve it
 	schema     *schema.Props
 	validation FieldValidation
-	stored     map[string][]byte // what the creation of an old object stores, nil if it is rejected
+	// subresource is that of the writes: "", "status" or "scale".
+	subresource string
+	// missing says why there is no version: the cause of the rejection of all writes.
+	missing string
+	stored  map[string][]byte // what the creation of an old object stores, nil if it is rejected
 }
 
 func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
@@ -198,8 +228,8 @@ func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
 	if err != nil {
 		return nil, failed(ReasonInternal, "CRD "+d.Name(), err)
 	}
-	s := &subject{Definition: d, crd: m.CRD, name: o.Version, validation: o.FieldValidation,
-		stored: map[string][]byte{}}
+	s := &subject{Definition: d, crd: m.CRD, name: o.Version, validation: o.FieldValidation, subresource: o.Subresource,
+		missing: "the version " + o.Version + " is not served", stored: map[string][]byte{}}
 	if v := schema.Find(m.CRD, o.Version); v != nil {
 		if s.schema = schema.Of(v); v.Served {
 			s.version = d.version(o.Version)
@@ -233,6 +263,53 @@ func (r *reply) isAt(pointer string) bool {
 	})
 }
 
+// before returns the stored object that the write of a pair updates: nil for a creation. If its creation is rejected, it
+// returns the reply to the creation.
+func (s *subject) before(ctx context.Context, p search.Pair) (stored []byte, rejected *reply, err error) {
+	o := p.Old
+	if o == nil {
+		o = p.Object
+	}
+	switch s.subresource {
+	case "status":
+		o = o.Without("status")
+	case "":
+		if p.Old == nil {
+			return nil, nil, nil
+		}
+	}
+	text := o.JSON()
+	if stored, err = s.create(ctx, text, nil); err == nil && stored != nil && p.Old != nil && s.subresource == "status" {
+		stored, err = s.create(ctx, p.Old.JSON(), stored)
+	}
+	if err == nil && stored == nil {
+		rejected, err = s.write(ctx, text, nil)
+	}
+	return stored, rejected, err
+}
+
+// body returns the body of the write of a pair: the object, or a Scale with its replicas.
+func (s *subject) body(p search.Pair) []byte {
+	if s.subresource != "scale" {
+		return p.Object.JSON()
+	}
+	replicas := "1"
+	if scale := schema.ScaleOf(schema.Find(s.crd, s.name)); scale != nil {
+		t := p.Object
+		for name := range strings.SplitSeq(strings.TrimPrefix(scale.SpecReplicasPath, "."), ".") {
+			if t = t.Get(name); t == nil {
+				break
+			}
+		}
+		if t != nil && t.Kind == value.Int {
+			replicas = t.Text
+		}
+	}
+	metadata := p.Object.Get("metadata")
+	return fmt.Appendf(nil, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":%s,"spec":{"replicas":%s}}`,
+		metadata.JSON(), replicas)
+}
+
 // write evaluates a write, as an update of old unless that is nil.
 func (s *subject) write(ctx context.Context, object, old []byte) (*reply, error) {
 	return s.evaluate(ctx, object, old, false)
@@ -245,6 +322,7 @@ func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool)
 	}
 	out, err := s.inner.Write(ctx, &admission.Request{Version: s.name, Body: object, Old: old, Limits: s.limits,
 		Handler: true, CompleteMetadata: old != nil, StrictApart: true, WantObject: wanted,
+		Status: old != nil && s.subresource == "status", Scale: old != nil && s.subresource == "scale",
 		FieldValidation: map[bool]FieldValidation{
 			true: FieldValidationWarn, false: FieldValidationIgnore}[s.validation == FieldValidationStrict]})
 	if err != nil {
@@ -274,14 +352,15 @@ func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool)
 	return r, nil
 }
 
-// create returns what the creation of an old object stores, with defaults and without a status that is a subresource. It
-// returns nil if the creation is rejected.
-func (s *subject) create(ctx context.Context, old []byte) ([]byte, error) {
-	stored, known := s.stored[string(old)]
+// create returns what the creation of an object stores, with defaults and without a status that is a subresource. If old
+// is not nil, it is an update of old. It returns nil if the write is rejected.
+func (s *subject) create(ctx context.Context, object, old []byte) ([]byte, error) {
+	key := string(object) + "\x00" + string(old)
+	stored, known := s.stored[key]
 	if known {
 		return stored, nil
 	}
-	r, err := s.evaluate(ctx, old, nil, true)
+	r, err := s.evaluate(ctx, object, old, true)
 	if err != nil {
 		return nil, err
 	}
@@ -290,15 +369,15 @@ func (s *subject) create(ctx context.Context, old []byte) ([]byte, error) {
 		if err != nil {
 			return nil, failed(ReasonInternal, "a stored object", err)
 		}
-		if m := tree.Get("metadata"); m != nil { // the generation is that of every new object
-			m.Items = slices.DeleteFunc(m.Items, func(t *sample.Tree) bool { return t.Key == "generation" })
+		if m := tree.Get("metadata"); m != nil { // they are those of every new object
+			*m = *m.Without("generation").Without("resourceVersion")
 		}
 		stored = tree.JSON()
 	}
 	if len(s.stored) > 1<<10 {
 		clear(s.stored)
 	}
-	s.stored[string(old)] = stored
+	s.stored[key] = stored
 	return stored, nil
 }
 
@@ -307,10 +386,10 @@ func (s *subject) verdict(ctx context.Context, d *Distinction) (*Verdict, error)
 	if s.version == nil {
 		return &Verdict{Revision: s.revision, Rejection: &Rejection{
 			Code: http.StatusNotFound, Reason: string(metav1.StatusReasonNotFound),
-			Message: "the server could not find the requested resource", Cause: "the version " + d.Version + " is not served",
+			Message: "the server could not find the requested resource", Cause: s.missing,
 		}}, nil
 	}
-	item := Item{Version: d.Version, Object: JSON(d.Object)}
+	item := Item{Version: d.Version, Object: JSON(d.Object), Subresource: d.Subresource}
 	if d.OldObject != nil {
 		item.OldObject = JSON(d.OldObject)
 	}
@@ -319,27 +398,24 @@ func (s *subject) verdict(ctx context.Context, d *Distinction) (*Verdict, error)
 
 // goal is an object that one of two subjects accepts and the other rejects.
 type goal struct {
-	ctx    context.Context
-	a, b   *subject
-	either bool
-	aims   []search.Aim
-	// defaults is that of DistinguishOptions.
-	defaults bool
-	// counts reports whether a rejection is for the reason that an aim is for. Nil accepts any reason.
-	counts func(*search.Aim, *reply) bool
+	*DistinguishOptions
+	ctx  context.Context
+	a, b *subject
+	aims []search.Aim
 }
 
 func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	if err := g.ctx.Err(); err != nil {
 		return out, tooLate(err)
 	}
-	object := p.Object.JSON()
-	var old []byte
-	if p.Old != nil {
-		if old, err = g.old(p.Old); err != nil || old == nil {
-			return out, err
+	old, rejected, err := g.before(p)
+	if err != nil || rejected != nil {
+		if rejected != nil && p.Old == nil {
+			out.Faults = rejected.faults
 		}
+		return out, err
 	}
+	object := g.a.body(p)
 	a, err := g.a.evaluate(g.ctx, object, old, g.defaults)
 	if err != nil {
 		return out, err
@@ -357,8 +433,8 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 			return out, err
 		}
 	case b.allowed:
-		out.Reached = g.either && g.isReason(a)
-		if !g.either {
+		out.Reached = g.Either && g.isReason(a)
+		if !g.Either {
 			out.Faults = a.faults
 		}
 	default:
@@ -367,26 +443,66 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	return out, nil
 }
 
-// old returns the stored form of an old object, or nil if its creation is rejected.
-func (g *goal) old(o *sample.Tree) ([]byte, error) {
-	stored, err := g.a.create(g.ctx, o.JSON())
-	if err == nil && stored == nil && g.either {
-		stored, err = g.b.create(g.ctx, o.JSON())
+// answerIgnored is answer for an object that both subjects accept, and of which the second one does not return a field.
+func (g *goal) answerIgnored(p search.Pair) (out search.Answer, err error) {
+	if err := g.ctx.Err(); err != nil {
+		return out, tooLate(err)
 	}
-	return stored, err
+	object := p.Object.JSON()
+	for _, s := range []*subject{g.a, g.b} {
+		r, err := s.write(g.ctx, object, nil)
+		if err != nil || !r.allowed {
+			if err == nil {
+				out.Faults = r.faults
+			}
+			return out, err
+		}
+	}
+	lost, err := g.lost(object)
+	out.Reached = len(lost) > 0
+	return out, err
+}
+
+// lost returns the fields at the aims that the first subject returns after a creation, and the second one does not.
+func (g *goal) lost(object []byte) (fields []string, err error) {
+	var results [2]*sample.Tree
+	for i, s := range []*subject{g.a, g.b} {
+		v, err := s.Admit(g.ctx, Item{Version: s.name, Object: JSON(object)},
+			EvaluationOptions{FieldValidation: s.validation, CompleteMetadata: true})
+		if err != nil || !v.Allowed {
+			return nil, err
+		}
+		if results[i], err = sample.Parse(v.Object); err != nil {
+			return nil, failed(ReasonInternal, "a stored object", err)
+		}
+	}
+	for i := range g.aims {
+		if path := g.aims[i].Path; results[0].Follow(path) != nil && results[1].Follow(path) == nil {
+			fields = append(fields, fieldText(path))
+		}
+	}
+	return fields, nil
+}
+
+// before returns what the write of a pair updates, like subject.before.
+func (g *goal) before(p search.Pair) (stored []byte, rejected *reply, err error) {
+	stored, rejected, err = g.a.before(g.ctx, p)
+	if err == nil && rejected != nil && g.Either {
+		stored, rejected, err = g.b.before(g.ctx, p)
+	}
+	return stored, rejected, err
 }
 
 // isReason reports whether a rejection is for a reason that counts.
 func (g *goal) isReason(r *reply) bool {
-	if g.counts == nil {
+	counts := g.counts
+	if g.anyReason {
 		return true
 	}
-	for i := range g.aims {
-		if g.counts(&g.aims[i], r) {
-			return true
-		}
+	if counts == nil && len(g.Pointers) > 0 {
+		counts = func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
 	}
-	return false
+	return counts == nil || slices.ContainsFunc(g.aims, func(aim search.Aim) bool { return counts(&aim, r) })
 }
 
 // common returns the faults to repair in an object that both subjects reject, and whether they reject it for different
@@ -407,7 +523,7 @@ func (g *goal) common(a, b *reply) (faults []sample.Fault, near bool) {
 	for i := range b.faults {
 		onlyB = onlyB || !has(a, &b.faults[i], b.pointers[i])
 	}
-	if !g.either {
+	if !g.Either {
 		return a.faults, onlyB && g.isReason(b)
 	}
 	onlyA := false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // SampleOptions select the objects that Samples generates.
@@ -49,6 +50,8 @@ type Sample struct {
 	// Object is JSON. OldObject is the stored old object of an update, nil for a creation. To violate a rule that reads oldSelf,
 	// an update is necessary.
 	Object, OldObject []byte
+	// Subresource is "status" for an update of the subresource status, else "".
+	Subresource string
 	// Verdict is the result of Validate with strict field validation.
 	Verdict *Verdict
 	// Constraint is the constraint that an invalid object violates, nil for a valid object.
@@ -191,7 +194,7 @@ func (s *sampler) valid() error {
 			seen[text] = true
 		}
 		s.bases = append(s.bases, o)
-		if err := s.add(&s.out.Valid, o, nil, nil); err != nil {
+		if err := s.add(s.ctx, &s.out.Valid, search.Pair{Object: o}, nil); err != nil {
 			return err
 		}
 	}
@@ -205,7 +208,7 @@ func (s *sampler) valid() error {
 // closest records an object with violations.
 func (s *sampler) closest(o *sample.Tree) error {
 	var list []Sample
-	if err := s.add(&list, o, nil, nil); err != nil {
+	if err := s.add(s.ctx, &list, search.Pair{Object: o}, nil); err != nil {
 		return err
 	}
 	s.out.Closest, s.out.Unsatisfied = list[0].Object, list[0].Verdict.Violations
@@ -239,8 +242,8 @@ func (s *sampler) rename(o *sample.Tree, suffix string) error {
 	return err
 }
 
-// renamePair is rename for a pair that violates a constraint.
-func (s *sampler) renamePair(c *search.Constraint, p search.Pair, suffix string) error {
+// renamePair is rename for a pair that violates a constraint in a write with a subject.
+func (s *sampler) renamePair(sub *subject, c *search.Constraint, p search.Pair, suffix string) error {
 	name := `"` + strings.ToLower(s.Kind()) + "-" + suffix + `"`
 	objects := []*sample.Tree{p.Object, p.Old}
 	before := p.Object.Get("metadata").Get("name").Text
@@ -252,22 +255,21 @@ func (s *sampler) renamePair(c *search.Constraint, p search.Pair, suffix string)
 		}
 	}
 	set(name)
-	a, err := s.violates(c, p)
+	a, err := sub.violates(s.ctx, c, p)
 	if err == nil && !a.Reached {
 		set(before)
 	}
 	return err
 }
 
-// add adds an object to a list, with its verdict.
-func (s *sampler) add(list *[]Sample, o, old *sample.Tree, c *Constraint) (err error) {
-	one := Sample{Object: o.JSON(), Constraint: c}
-	if old != nil {
-		if one.OldObject, err = s.create(s.ctx, old.JSON()); err != nil {
-			return err
-		}
+// add adds a pair to a list, with the verdict on its write.
+func (s *subject) add(ctx context.Context, list *[]Sample, p search.Pair, c *Constraint) (err error) {
+	one := Sample{Object: p.Object.JSON(), Subresource: s.subresource, Constraint: c}
+	if one.OldObject, _, err = s.before(ctx, p); err != nil {
+		return err
 	}
-	one.Verdict, err = s.verdict(s.ctx, &Distinction{Version: s.name, Object: one.Object, OldObject: one.OldObject})
+	one.Verdict, err = s.verdict(ctx, &Distinction{Version: s.name, Object: one.Object, OldObject: one.OldObject,
+		Subresource: s.subresource})
 	if err == nil {
 		*list = append(*list, one)
 	}
@@ -279,18 +281,14 @@ func (s *sampler) invalid() error {
 	if s.options.Invalid == 0 || len(s.bases) == 0 || s.schema == nil {
 		return nil
 	}
-	skip := []string{"apiVersion", "kind", "metadata"}
-	if s.version.HasStatus {
-		skip = append(skip, "status") // dropped from creations
-	}
-	list := search.Constraints(s.schema, skip...)
+	list := search.Constraints(s.schema, "apiVersion", "kind", "metadata")
 	for i := range list {
 		if len(s.out.Invalid) == s.options.Invalid {
 			break
 		}
 		c := &list[i]
-		public := Constraint{Kind: c.Kind, Field: fieldText(c), SchemaPointer: c.Pointer(), Name: c.Name, Rule: c.Rule()}
-		pair, err := s.breaking(c)
+		public := Constraint{Kind: c.Kind, Field: fieldText(c.Path), SchemaPointer: c.Pointer(), Name: c.Name, Rule: c.Rule()}
+		pair, sub, err := s.breaking(c)
 		switch {
 		case err != nil:
 			return err
@@ -298,20 +296,20 @@ func (s *sampler) invalid() error {
 			s.out.Unbroken = append(s.out.Unbroken, public)
 			continue
 		}
-		if err := s.renamePair(c, pair, fmt.Sprintf("invalid-%d", len(s.out.Invalid)+1)); err != nil {
+		if err := s.renamePair(sub, c, pair, fmt.Sprintf("invalid-%d", len(s.out.Invalid)+1)); err != nil {
 			return err
 		}
-		if err := s.add(&s.out.Invalid, pair.Object, pair.Old, &public); err != nil {
+		if err := sub.add(s.ctx, &s.out.Invalid, pair, &public); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fieldText returns the path of a constraint as in Kubernetes' field errors.
-func fieldText(c *search.Constraint) string {
+// fieldText returns a path as in Kubernetes' field errors.
+func fieldText(path value.Path) string {
 	text := ""
-	for _, step := range c.Path {
+	for _, step := range path {
 		switch {
 		case step.IsIndex():
 			text += "[0]"
@@ -324,40 +322,51 @@ func fieldText(c *search.Constraint) string {
 	return text
 }
 
-// breaking returns a pair that violates only a constraint, or no object.
-func (s *sampler) breaking(c *search.Constraint) (search.Pair, error) {
+// breaking returns a pair that violates only a constraint, with the subject of the write, or no object.
+func (s *sampler) breaking(c *search.Constraint) (search.Pair, *subject, error) {
 	updates := []bool{false}
 	for i := range c.Schema.XValidations {
 		if rule := &c.Schema.XValidations[i]; rule.Rule == c.Rule() {
 			updates = needsUpdate(rule)
 		}
 	}
-	for _, update := range updates {
-		run := search.Search{
-			Generators: []*sample.Generator{s.objects}, Aims: []search.Aim{c.Aim}, Bases: s.bases, Update: update,
-			Tries: s.options.Tries, Seed: s.options.Seed,
-			Goal: func(p search.Pair) (search.Answer, error) { return s.violates(c, p) },
-		}
-		result, err := run.Run()
-		if err != nil || result.Pair.Object != nil {
-			return result.Pair, err
+	subjects := []*subject{s.subject}
+	if s.version.HasStatus && c.ConcernsStatus() {
+		status := *s.subject
+		status.subresource, status.stored = "status", map[string][]byte{}
+		if subjects = append(subjects, &status); len(c.Path) > 0 {
+			subjects = subjects[1:] // creations drop the status
 		}
 	}
-	return search.Pair{}, nil
+	for _, sub := range subjects {
+		for _, update := range updates {
+			run := search.Search{
+				Generators: []*sample.Generator{s.objects}, Aims: []search.Aim{c.Aim}, Bases: s.bases, Update: update,
+				Tries: s.options.Tries, Seed: s.options.Seed,
+				Goal: func(p search.Pair) (search.Answer, error) { return sub.violates(s.ctx, c, p) },
+			}
+			result, err := run.Run()
+			if err != nil || result.Pair.Object != nil {
+				return result.Pair, sub, err
+			}
+		}
+	}
+	return search.Pair{}, nil, nil
 }
 
-// violates reports whether a pair violates only a constraint.
-func (s *sampler) violates(c *search.Constraint, p search.Pair) (out search.Answer, err error) {
-	if err := s.ctx.Err(); err != nil {
+// violates reports whether the write of a pair violates only a constraint.
+func (s *subject) violates(ctx context.Context, c *search.Constraint, p search.Pair) (out search.Answer, err error) {
+	if err := ctx.Err(); err != nil {
 		return out, tooLate(err)
 	}
-	var old []byte
-	if p.Old != nil {
-		if old, err = s.create(s.ctx, p.Old.JSON()); err != nil || old == nil {
-			return out, err
+	old, rejected, err := s.before(ctx, p)
+	if err != nil || rejected != nil {
+		if rejected != nil && p.Old == nil {
+			out.Faults = rejected.faults
 		}
+		return out, err
 	}
-	r, err := s.write(s.ctx, p.Object.JSON(), old)
+	r, err := s.write(ctx, p.Object.JSON(), old)
 	if err != nil || r.allowed {
 		return out, err
 	}
@@ -381,7 +390,7 @@ func isOf(c *search.Constraint, r *reply, i int) bool {
 	switch {
 	case c.Kind == search.Unknown:
 		n := len(r.faults) - len(r.unknown) // the unknown fields come last
-		name := fieldText(c)
+		name := fieldText(c.Path)
 		if name != "" {
 			name += "."
 		}

@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
-
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/internal/admission"
@@ -58,14 +54,14 @@ func (s *survivor) generated(ctx context.Context, o Options, result *Mutant) (*E
 	if strings.Contains(s.mutant.rule, oldSelf) {
 		kinds = []bool{true, false}
 	}
-	original, changed, isStatus, err := s.searched(ctx, o)
-	if err != nil {
-		return nil, err
+	subresource := ""
+	if s.isOfStatus() {
+		subresource = "status"
 	}
 	tries := cmp.Or(o.Tries, engine.DefaultTries)
 	for _, update := range kinds {
-		found, err := engine.Distinguish(ctx, original, changed, engine.DistinguishOptions{
-			Version: s.mutant.version.name, Tries: tries, Seed: o.Seed, Either: true, Update: update})
+		found, err := engine.Distinguish(ctx, s.crd.definition, s.changed, engine.DistinguishOptions{
+			Version: s.mutant.version.name, Tries: tries, Seed: o.Seed, Either: true, Update: update, Subresource: subresource})
 		if err != nil {
 			return nil, err
 		}
@@ -74,12 +70,7 @@ func (s *survivor) generated(ctx context.Context, o Options, result *Mutant) (*E
 			continue
 		}
 		result.Tries += found.Tries
-		c := comparison{object: found.Object, old: found.OldObject, status: isStatus}
-		if isStatus && !update {
-			if c.old, err = jsonpatch.MergePatch(c.object, []byte(`{"status":null}`)); err != nil {
-				return nil, err
-			}
-		}
+		c := comparison{object: found.Object, old: found.OldObject, status: subresource == "status"}
 		if e, err := s.example(ctx, c); e != nil || err != nil {
 			return e, err
 		}
@@ -87,38 +78,9 @@ func (s *survivor) generated(ctx context.Context, o Options, result *Mutant) (*E
 	return nil, nil
 }
 
-// searched returns the CRD and the mutant for which objects are generated. For a mutant of the status, they lack the
-// subresource, because a creation drops the status.
-func (s *survivor) searched(
-	ctx context.Context, o Options) (original, changed *engine.Definition, isStatus bool, err error) {
-	isStatus = (s.mutant.field == "status" || strings.HasPrefix(s.mutant.field, "status.")) && s.mutant.version.hasStatus()
-	if !isStatus {
-		return s.crd.definition, s.changed, false, nil
-	}
-	if original, err = withoutStatus(ctx, s.crd.definition, o); err == nil {
-		changed, err = withoutStatus(ctx, s.changed, o)
-	}
-	return original, changed, true, err
-}
-
-// withoutStatus compiles a CRD without the subresource status.
-func withoutStatus(ctx context.Context, d *engine.Definition, o Options) (*engine.Definition, error) {
-	c, err := newCRD("", d)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range c.versions {
-		delete(v.subresources, "status")
-	}
-	text, err := json.Marshal(c.root)
-	if err != nil {
-		return nil, err
-	}
-	plain, report, err := engine.Compile(ctx, engine.JSON(text), o.Engine)
-	if err == nil && plain == nil {
-		err = errors.New("without the subresource status, the CRD is rejected: " + report.Rejection.Message)
-	}
-	return plain, err
+// isOfStatus reports whether the mutant concerns the status, which creations drop.
+func (s *survivor) isOfStatus() bool {
+	return strings.HasPrefix(s.mutant.field+".", "status.") && s.mutant.version.hasStatus()
 }
 
 // recorded compares the results of the writes of the tests, and minimizes the smallest write with a difference.

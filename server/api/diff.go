@@ -70,10 +70,15 @@ func comparison(r *crdevalv1.DiffCrdRequest) (c registry.Comparison, err error) 
 const maxCounterexampleTries = 100_000
 
 func changeCounterexample(c *engine.ChangeCounterexample) *crdevalv1.ChangeCounterexample {
-	m := &crdevalv1.ChangeCounterexample{Tries: int32(c.Tries)}
+	m := &crdevalv1.ChangeCounterexample{Tries: int32(c.Tries), NoObjectReason: valid(c.NoObject)}
 	if c.Found != nil {
 		m.Object, m.OldObject = JSON(c.Found.Object), JSON(c.Found.OldObject)
 		m.Rejection, m.Violations = rejection(c.Found.B.Rejection), violations(c.Found.B.Violations)
+		m.Subresource = c.Found.Subresource
+		for _, field := range c.Ignored {
+			m.IgnoredFields = append(m.IgnoredFields, valid(field))
+		}
+
 	}
 	return m
 }

@@ -158,7 +158,7 @@ func (r *Registry) Compare(
 ) (*registry.Compared, error) {
 	options := engine.Options{KubernetesMinor: r.minor}
 	diff, err := engine.Compare(ctx, c.Base, c.New, options)
-	if err != nil || len(c.Objects) == 0 && c.Tries == 0 || !diff.Report.Accepted {
+	if err != nil || c.Tries == 0 && (len(c.Objects) == 0 || !diff.Report.Accepted) {
 		return &registry.Compared{Diff: diff}, err
 	}
 	base, existing, err := engine.ExistingFrom(c.Base, engine.Limits{})
@@ -169,16 +169,18 @@ func (r *Registry) Compare(
 	if err != nil {
 		return nil, err
 	}
-	options = (&Registry{minor: r.minor, ByName: map[string]*CRD{base: {Existing: existing}}}).options()
+	done := &registry.Compared{Diff: diff}
+	if diff.Report.Accepted {
+		options = (&Registry{minor: r.minor, ByName: map[string]*CRD{base: {Existing: existing}}}).options()
+	}
 	d, _, err := engine.Compile(ctx, c.New, options)
-	if err != nil {
-		return nil, err
+	if err != nil || d == nil { // the report of the diff says why
+		return done, err
 	}
 	items := make([]engine.Item, len(c.Objects))
 	for i, object := range c.Objects {
 		items[i].Object = object
 	}
-	done := &registry.Compared{Diff: diff}
 	if c.Tries > 0 {
 		done.Counterexamples, err = engine.Counterexamples(ctx, old, d, diff.Changes,
 			engine.CounterexampleOptions{Tries: c.Tries})
@@ -186,7 +188,9 @@ func (r *Registry) Compare(
 			return nil, err
 		}
 	}
-	done.Replayed, err = engine.Replay(ctx, old, d, items, engine.EvaluationOptions{})
+	if diff.Report.Accepted {
+		done.Replayed, err = engine.Replay(ctx, old, d, items, engine.EvaluationOptions{})
+	}
 	return done, err
 }
 

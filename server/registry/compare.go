@@ -25,7 +25,8 @@ type Compared struct {
 	Base *CRD
 	// Replayed has a result for each of the objects; nil if the new CRD is rejected.
 	Replayed []engine.ReplayResult
-	// Counterexamples are those of changes; nil without a search.
+	// Counterexamples are those of changes; nil without a search. For a rejected new CRD, they are those of a new CRD of
+	// its kind, unless that is rejected too.
 	Counterexamples []engine.ChangeCounterexample
 }
 
@@ -55,7 +56,9 @@ func (r *Registry) Compare(ctx context.Context, catalog string, c Comparison, at
 			return nil, err
 		}
 	}
-	out.Replayed, err = r.replay(ctx, old, fresh, c.Objects)
+	if out.Diff.Report.Accepted {
+		out.Replayed, err = r.replay(ctx, old, fresh, c.Objects)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +114,8 @@ func (r *Registry) compare(
 		}
 	}
 	out.Diff.Report.Conversion = withoutPositions(out.Diff.Report.Conversion)
-	if len(c.Objects) == 0 && c.Tries == 0 || !out.Diff.Report.Accepted {
+	accepted := out.Diff.Report.Accepted
+	if c.Tries == 0 && (len(c.Objects) == 0 || !accepted) {
 		return out, nil, nil, nil
 	}
 	if d != nil {
@@ -122,8 +126,11 @@ func (r *Registry) compare(
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if !accepted {
+		o.Existing = nil
+	}
 	fresh, report, err := engine.Compile(ctx, c.New, o)
-	if err == nil && fresh == nil {
+	if err == nil && fresh == nil && accepted {
 		err = rejected(report, "manifest", "")
 	}
 	return out, old, fresh, err

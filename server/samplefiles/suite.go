@@ -17,12 +17,13 @@ type suiteFile struct {
 }
 
 type suiteTest struct {
-	Name   string          `json:"name"`
-	Old    json.RawMessage `json:"old,omitempty"`
-	Object json.RawMessage `json:"object"`
-	Expect string          `json:"expect,omitempty"`
-	Error  string          `json:"error,omitempty"`
-	Causes []suiteCause    `json:"causes,omitempty"`
+	Name        string          `json:"name"`
+	Old         json.RawMessage `json:"old,omitempty"`
+	Subresource string          `json:"subresource,omitempty"`
+	Object      json.RawMessage `json:"object"`
+	Expect      string          `json:"expect,omitempty"`
+	Error       string          `json:"error,omitempty"`
+	Causes      []suiteCause    `json:"causes,omitempty"`
 }
 
 type suiteCause struct {
@@ -46,7 +47,7 @@ func (w *Writer) Suite(crd string, s *engine.Samples, crds []string, seed uint64
 	}
 	for i, x := range s.Invalid {
 		test := suiteTest{Name: fmt.Sprintf("invalid %d: %s", i+1, x.Constraint), Old: x.OldObject, Object: x.Object,
-			Expect: "rejected"}
+			Subresource: x.Subresource, Expect: "rejected"}
 		for _, v := range x.Verdict.Violations {
 			test.Causes = append(test.Causes, suiteCause{v.Field, v.Type, v.Message})
 		}

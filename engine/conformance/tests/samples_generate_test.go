@@ -38,7 +38,7 @@ func TestGeneratedSamples(t *testing.T) {
 		}
 		for _, list := range [][]engine.Sample{s.Valid, s.Invalid} {
 			for _, x := range list {
-				item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object)}
+				item := engine.Item{Version: s.Version, Object: engine.JSON(x.Object), Subresource: x.Subresource}
 				if x.OldObject != nil {
 					item.OldObject = engine.JSON(x.OldObject)
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/conformance/corpus"
 	"github.com/crdeval/crdeval/engine/conformance/oracle"
+	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
@@ -62,6 +63,7 @@ func TestSamplesUpstream(t *testing.T) {
 // rejected by the new one, with the reported violations.
 func TestCounterexamplesUpstream(t *testing.T) {
 	found, none := 0, 0
+	shown := map[string]int{}
 	for name, manifests := range sampledCRDs(t) {
 		for _, changed := range manifests[1:] {
 			a, oldUpstream := bothDefinitions(t, manifests[0])
@@ -82,17 +84,34 @@ func TestCounterexamplesUpstream(t *testing.T) {
 				f := x.Found
 				if f == nil {
 					none++
-					t.Logf("%s: %s %s: none in %d tries", name, change.Kind, change.SchemaPointer, x.Tries)
+					t.Logf("%s: %s %s: none in %d tries %s", name, change.Kind, change.SchemaPointer, x.Tries, x.NoObject)
 					continue
 				}
 				found++
-				before := strictAnswer(oldUpstream, oldUpstream, f.Version, f.Object, f.OldObject)
-				after := strictAnswer(newUpstream, oldUpstream, f.Version, f.Object, f.OldObject)
-				if problem := differs(before, f.A) + differs(after, f.B); problem != "" || !before.Accepted() || after.Accepted() {
+				shown[change.Kind+" "+f.Subresource]++
+				whole := f.Subresource == "scale" || x.Ignored != nil
+				before := strictAnswer(oldUpstream, oldUpstream, f.Version, f.Subresource, f.Object, f.OldObject, whole)
+				after := strictAnswer(newUpstream, oldUpstream, f.Version, f.Subresource, f.Object, f.OldObject, whole)
+				problem := ""
+				if !whole { // the handlers return one error for all violations
+					problem = differs(before, f.A) + differs(after, f.B)
+				}
+				for _, field := range x.Ignored {
+					if !hasField(before.Object, field) || hasField(after.Object, field) {
+						problem += field + " is not ignored"
+					}
+				}
+				if problem != "" || !before.Accepted() || after.Accepted() != (x.Ignored != nil) {
 					t.Errorf("%s: %s %s: %s, old %s: %s\nbefore %+v\nafter %+v", name, change.Kind, change.SchemaPointer,
 						f.Object, f.OldObject, problem, before.Errors, after.Errors)
 				}
 			}
+		}
+	}
+	for _, kind := range []string{"StatusAdded ", "StatusRemoved status", "ScaleAdded ", "ScaleRemoved scale",
+		"StorageLosesFields ", "VersionUnserved ", "BoundTightened status", "RuleAdded status"} {
+		if shown[kind] == 0 {
+			t.Errorf("no counterexample of %q: %v", kind, shown)
 		}
 	}
 	if t.Logf("%d counterexamples, %d changes without", found, none); found < 20 {
@@ -100,11 +119,15 @@ func TestCounterexamplesUpstream(t *testing.T) {
 	}
 }
 
-// sampledCRDs returns CRDs of testdata/generated, each followed by its changes, and some of the corpus.
+// sampledCRDs returns CRDs of testdata/generated and testdata/counterexamples, each followed by its changes, and some of the corpus.
 func sampledCRDs(t *testing.T) map[string][][]byte {
-	files, err := filepath.Glob("../testdata/generated/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	var files []string
+	for _, folder := range []string{"generated", "counterexamples"} {
+		found, err := filepath.Glob("../testdata/" + folder + "/*.yaml")
+		if err != nil || len(found) == 0 {
+			t.Fatal(folder, err)
+		}
+		files = append(files, found...)
 	}
 	all := map[string][][]byte{}
 	for _, file := range files {
@@ -153,28 +176,58 @@ func bothDefinitions(t *testing.T, manifest []byte) (*engine.Definition, *oracle
 	return d, upstream
 }
 
-// strictAnswer returns upstream's answer to the creation of an object, or to the update of an old object that another
-// definition stored, with strict field validation.
-func strictAnswer(d, creator *oracle.Definition, version string, object, old []byte) oracle.Answer {
-	request := oracle.Request{Version: version, Body: object, Handler: true, FieldValidation: oracle.Strict}
+// hasField reports whether an object has a field such as status.count.
+func hasField(object []byte, field string) bool {
+	root, err := sample.Parse(object)
+	for name := range strings.SplitSeq(field, ".") {
+		if root = root.Get(name); err != nil || root == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// strictAnswer returns upstream's answer to the creation of an object, or to the update of an old object or of its
+// subresource, with strict field validation. Another definition stores the old object. If whole is true, the handlers of
+// the API server answer.
+func strictAnswer(
+	d, creator *oracle.Definition, version, subresource string, object, old []byte, whole bool,
+) oracle.Answer {
+	request := oracle.Request{Version: version, Body: object, Handler: true, FieldValidation: oracle.Strict, Whole: whole}
+	if whole {
+		root, err := sample.Parse(object)
+		if err != nil {
+			return oracle.Answer{Rejection: &oracle.Rejection{Message: err.Error()}}
+		}
+		request.Namespace = strings.Trim(root.Get("metadata").Get("namespace").Text, `"`)
+		if old != nil {
+			request.Name = strings.Trim(root.Get("metadata").Get("name").Text, `"`)
+		}
+	}
 	if old != nil {
 		created := creator.Answer(oracle.Request{Version: version, Body: old, Handler: true, FieldValidation: oracle.Strict})
+		request.Op = map[string]oracle.Op{"": oracle.Update, "status": oracle.Status, "scale": oracle.Scale}[subresource]
+		if created.Accepted() && subresource == "status" {
+			created = creator.Answer(oracle.Request{Op: oracle.Status, Version: version, Body: inStorage(old),
+				Old: inStorage(created.Object), Handler: true})
+		}
 		if !created.Accepted() {
 			created.Rejection = &oracle.Rejection{
 				Message: fmt.Sprintf("the old object is rejected: %+v %+v", created.Rejection, created.Errors)}
 			return created
 		}
-		stored := []byte(`{"metadata":{"resourceVersion":"1","uid":"u"}}`)
-		var err error
-		request.Op = oracle.Update
-		if request.Body, err = jsonpatch.MergePatch(object, stored); err == nil {
-			request.Old, err = jsonpatch.MergePatch(created.Object, stored)
-		}
-		if err != nil {
-			return oracle.Answer{Rejection: &oracle.Rejection{Message: err.Error()}}
-		}
+		request.Body, request.Old = inStorage(object), inStorage(created.Object)
 	}
 	return d.Answer(request)
+}
+
+// inStorage adds the metadata that an object has in storage.
+func inStorage(object []byte) []byte {
+	stored, err := jsonpatch.MergePatch(object, []byte(`{"metadata":{"resourceVersion":"1","uid":"u"}}`))
+	if err != nil {
+		return object
+	}
+	return stored
 }
 
 // differs describes the difference between upstream's answer and a verdict.
@@ -195,7 +248,7 @@ func differs(upstream oracle.Answer, v *engine.Verdict) string {
 	if !slices.Equal(got, want) {
 		return fmt.Sprintf("violations %q, upstream %q", got, want)
 	}
-	if r := upstream.Rejection; r != nil && r.Message != v.Rejection.Message {
+	if r := upstream.Rejection; r != nil && r.Reason != oracle.Unworded && r.Message != v.Rejection.Message {
 		return fmt.Sprintf("rejection %q, upstream %q", v.Rejection.Message, r.Message)
 	}
 	return ""
@@ -203,7 +256,7 @@ func differs(upstream oracle.Answer, v *engine.Verdict) string {
 
 // wrongSample describes what is wrong with a sample.
 func wrongSample(d *oracle.Definition, version string, x *engine.Sample) string {
-	a := strictAnswer(d, d, version, x.Object, x.OldObject)
+	a := strictAnswer(d, d, version, x.Subresource, x.Object, x.OldObject, false)
 	if problem := differs(a, x.Verdict); problem != "" || x.Constraint == nil {
 		return problem
 	}

@@ -16,7 +16,7 @@ func (c *comparison) subresources(o, n *version) {
 		effect{"StatusRemoved", breaksWriters,
 			"writes to the subresource status get 404, and all other writes replace the status"}, effect{})
 	at := path("subresources", "scale")
-	switch was, is := scaleOf(o), scaleOf(n); {
+	switch was, is := schema.ScaleOf(o), schema.ScaleOf(n); {
 	case was == nil && is == nil:
 	case was == nil:
 		c.report("ScaleAdded", careForWrites, at, nil, is,
@@ -26,13 +26,6 @@ func (c *comparison) subresources(o, n *version) {
 	default:
 		c.scale(was, is, at)
 	}
-}
-
-func scaleOf(v *version) *apiextensionsv1.CustomResourceSubresourceScale {
-	if v.Subresources == nil {
-		return nil
-	}
-	return v.Subresources.Scale
 }
 
 func (c *comparison) scale(was, is *apiextensionsv1.CustomResourceSubresourceScale, at value.Path) {

@@ -152,7 +152,7 @@ func DescribeVersions(crd *apiextensionsv1.CustomResourceDefinition, survey sche
 			Name: v.Name, Served: v.Served, Storage: v.Storage, Priority: len(list), Index: i,
 			Deprecated: v.Deprecated, DeprecationWarning: schema.Deprecation(crd, v),
 			HasRules: survey.Of(schema.Of(v)).Rules, HasStatus: schema.HasStatus(v),
-			HasScale: v.Subresources != nil && v.Subresources.Scale != nil,
+			HasScale: schema.ScaleOf(v) != nil,
 		})
 	}
 	return list

@@ -114,6 +114,13 @@ func (t *Tree) with(name string, v *Tree) *Tree {
 	return t
 }
 
+// Without returns the object without a member. It shares the other members.
+func (t *Tree) Without(name string) *Tree {
+	c := *t
+	c.Items = slices.DeleteFunc(slices.Clone(t.Items), func(m *Tree) bool { return m.Key == name })
+	return &c
+}
+
 // remove removes a member or an element.
 func (t *Tree) remove(i int) { t.Items = slices.Delete(t.Items, i, i+1) }
 

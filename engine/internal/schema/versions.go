@@ -53,6 +53,14 @@ func HasStatus(v *apiextensionsv1.CustomResourceDefinitionVersion) bool {
 	return v.Subresources != nil && v.Subresources.Status != nil
 }
 
+// ScaleOf returns the scale subresource of a version, or nil.
+func ScaleOf(v *apiextensionsv1.CustomResourceDefinitionVersion) *apiextensionsv1.CustomResourceSubresourceScale {
+	if v == nil || v.Subresources == nil {
+		return nil
+	}
+	return v.Subresources.Scale
+}
+
 // Deprecation returns the warning for requests to a deprecated version, or "". It is the CRD's own text, or a default
 // text that names the highest served, non-deprecated version if that has a higher priority.
 // (k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go, defaultDeprecationWarning)

@@ -120,6 +120,14 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 	w.visit(schema.ValueSchema(s), below, node+"/additionalProperties")
 }
 
+// ConcernsStatus reports whether the constraint is one of the status, or a rule of the whole object that reads it.
+func (c *Constraint) ConcernsStatus() bool {
+	if len(c.Path) == 0 {
+		return strings.Contains(c.Rule(), "status")
+	}
+	return c.Path[0].Key() == "status"
+}
+
 // Implies reports whether a violation of the constraint also causes a violation with a schema pointer: one of a logical
 // operator above the constraint, or of a clause below it.
 func (c *Constraint) Implies(pointer string) bool {

@@ -249,7 +249,8 @@ type CrdChange struct {
 	// The position of the value in the new manifest as it was sent, or of its nearest parent if the value is missing.
 	// Absent if unknown.
 	NewPosition *Position `protobuf:"bytes,14,opt,name=new_position,json=newPosition,proto3" json:"new_position,omitempty"`
-	// An object that shows the effect. Absent if no search was requested, or if the change cannot reject a write.
+	// An object that shows the effect. Absent if no search was requested, or for a change that is not breaking and cannot
+	// reject a write.
 	Counterexample *ChangeCounterexample `protobuf:"bytes,15,opt,name=counterexample,proto3" json:"counterexample,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -391,21 +392,29 @@ func (x *CrdChange) GetCounterexample() *ChangeCounterexample {
 }
 
 // The result of the search for an object that the old revision accepts and the new one rejects because of a change. Both
-// revisions evaluated it with strict field validation, so an unknown field counts as rejected.
+// revisions evaluated it with strict field validation, so an unknown field counts as rejected. If the new revision is
+// rejected as an update of the CRD, it is evaluated as a new CRD.
 type ChangeCounterexample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The object, with few fields and short values. Absent if none was found, which proves nothing.
+	// The object, with few fields and short values. A Scale for the subresource `scale`. Absent if none was found, which
+	// proves nothing.
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// The stored object, if `object` is an update. Absent for a creation.
 	OldObject *Document `protobuf:"bytes,2,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// What an API server with the new revision answers. Absent without `object`.
+	// What an API server with the new revision answers. Absent without `object`, and with `ignored_fields`.
 	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The violations under the new revision. Empty for an unknown field, and for a version that is not served.
 	Violations []*Violation `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
-	// The number of writes that were evaluated. 0 if no time was left for the change.
-	Tries         int32 `protobuf:"varint,5,opt,name=tries,proto3" json:"tries,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The number of writes that were evaluated. 0 if no time was left for the change, and with `no_object_reason`.
+	Tries int32 `protobuf:"varint,5,opt,name=tries,proto3" json:"tries,omitempty"`
+	// The subresource that the update of `old_object` writes: `status`, `scale`, or empty.
+	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
+	// The fields of the object that the old revision stores. The new revision accepts the object and does not store them.
+	IgnoredFields []string `protobuf:"bytes,7,rep,name=ignored_fields,json=ignoredFields,proto3" json:"ignored_fields,omitempty"`
+	// Why no object can show the breaking change. Then there is no search. Empty otherwise.
+	NoObjectReason string `protobuf:"bytes,8,opt,name=no_object_reason,json=noObjectReason,proto3" json:"no_object_reason,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ChangeCounterexample) Reset() {
@@ -471,6 +480,27 @@ func (x *ChangeCounterexample) GetTries() int32 {
 		return x.Tries
 	}
 	return 0
+}
+
+func (x *ChangeCounterexample) GetSubresource() string {
+	if x != nil {
+		return x.Subresource
+	}
+	return ""
+}
+
+func (x *ChangeCounterexample) GetIgnoredFields() []string {
+	if x != nil {
+		return x.IgnoredFields
+	}
+	return nil
+}
+
+func (x *ChangeCounterexample) GetNoObjectReason() string {
+	if x != nil {
+		return x.NoObjectReason
+	}
+	return ""
 }
 
 // A field of an object that the two revisions handle differently.
@@ -707,7 +737,7 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\tnew_value\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\bnewValue\x127\n" +
 	"\fold_position\x18\r \x01(\v2\x14.crdeval.v1.PositionR\voldPosition\x127\n" +
 	"\fnew_position\x18\x0e \x01(\v2\x14.crdeval.v1.PositionR\vnewPosition\x12H\n" +
-	"\x0ecounterexample\x18\x0f \x01(\v2 .crdeval.v1.ChangeCounterexampleR\x0ecounterexample\"\xfb\x01\n" +
+	"\x0ecounterexample\x18\x0f \x01(\v2 .crdeval.v1.ChangeCounterexampleR\x0ecounterexample\"\xee\x02\n" +
 	"\x14ChangeCounterexample\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\n" +
@@ -716,7 +746,10 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\n" +
 	"violations\x18\x04 \x03(\v2\x15.crdeval.v1.ViolationR\n" +
 	"violations\x12\x14\n" +
-	"\x05tries\x18\x05 \x01(\x05R\x05tries\"\xf4\x01\n" +
+	"\x05tries\x18\x05 \x01(\x05R\x05tries\x12 \n" +
+	"\vsubresource\x18\x06 \x01(\tR\vsubresource\x12%\n" +
+	"\x0eignored_fields\x18\a \x03(\tR\rignoredFields\x12(\n" +
+	"\x10no_object_reason\x18\b \x01(\tR\x0enoObjectReason\"\xf4\x01\n" +
 	"\x0fFieldDifference\x123\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x19.crdeval.v1.ReplayOutcomeR\aoutcome\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +

@@ -171,7 +171,8 @@ func (c *diffCommand) created(ctx context.Context, s *service, n *input.Source) 
 func (c *diffCommand) pair(
 	ctx context.Context, s *service, o, n *input.Source, objects []*input.Source, batch int,
 ) (*difference, error) {
-	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, kind: n.CRDFields.Kind}
+	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, kind: n.CRDFields.Kind,
+		searched: c.Tries > 0}
 	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
 		Revision: c.Revision, CounterexampleTries: int32(c.Tries)}
 	crd := n

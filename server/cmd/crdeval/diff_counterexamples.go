@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -37,14 +38,24 @@ func (t *tries) Decode(c *kong.DecodeContext) error {
 
 // printCounterexample prints the result of the search for a counterexample of a change. A search without a result is
 // printed only for breaking changes.
-func printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
+func (d *difference) printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
 	switch e := c.GetCounterexample(); {
+	case e == nil && (!d.searched || c.GetChangeClass() != breaking):
+	case e == nil && !d.Diff.message.GetAccepted():
+		fmt.Fprintf(b, "    counterexample: no search, because the new CRD is rejected\n")
 	case e == nil:
+		fmt.Fprintf(b, "    counterexample: no search, because there are more than %d changes\n", engine.MaxCounterexamples)
+	case e.GetNoObjectReason() != "":
+		fmt.Fprintf(b, "    counterexample: no object shows this change: %s\n", e.GetNoObjectReason())
 	case e.GetObject() != nil:
 		if old := e.GetOldObject(); old != nil {
 			fmt.Fprintf(b, "    old object: %s\n", old.GetJson())
 		}
-		fmt.Fprintf(b, "    counterexample: %s\n", e.GetObject().GetJson())
+		fmt.Fprintf(b, "    counterexample (%s): %s\n", requestOf(e), e.GetObject().GetJson())
+		if fields := e.GetIgnoredFields(); len(fields) > 0 {
+			fmt.Fprintf(b, "      accepted, but not stored: %s\n", strings.Join(fields, ", "))
+			return
+		}
 		for _, v := range e.GetViolations() {
 			if v.GetDetail() != notChecked {
 				fmt.Fprintf(b, "      %s\n", violationText(v))
@@ -59,6 +70,17 @@ func printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange) {
 	default:
 		fmt.Fprintf(b, "    counterexample: none found in %d tries\n", e.GetTries())
 	}
+}
+
+// requestOf names the write of a counterexample.
+func requestOf(e *crdevalv1.ChangeCounterexample) string {
+	switch sub := e.GetSubresource(); {
+	case sub != "":
+		return "update of " + sub
+	case e.GetOldObject() != nil:
+		return "update"
+	}
+	return "create"
 }
 
 // notChecked is Kubernetes' note in place of rules that it did not evaluate.

@@ -53,7 +53,7 @@ func (d *difference) result(failOn string) *report.Result {
 		at.Pointer, at.SchemaPointer = c.GetManifestPointer(), c.GetSchemaPointer()
 		text := sides(c) + ": " + subject(c) + ": " + c.GetMessage() + values(c)
 		if e := c.GetCounterexample(); e.GetObject() != nil {
-			text += "; counterexample: " + string(e.GetObject().GetJson())
+			text += fmt.Sprintf("; counterexample (%s): %s", requestOf(e), e.GetObject().GetJson())
 		}
 		add(at, c.GetChangeClass(), report.CRDChange, text)
 	}

@@ -56,6 +56,7 @@ type difference struct {
 	failed   *input.Source // that has the error
 	kind     string        // of the objects
 	foreign  int           // number of objects of other kinds
+	searched bool          // counterexamples were requested
 }
 
 // replayed is the result for an object under both CRDs.

@@ -91,7 +91,7 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 			if c.GetChangeClass() == class {
 				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n",
 					d.positionText(c), classNames[class], sides(c), subject(c), c.GetMessage(), values(c))
-				printCounterexample(b, c)
+				d.printCounterexample(b, c)
 			}
 		}
 	}

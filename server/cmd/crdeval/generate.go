@@ -24,7 +24,7 @@ type generateCommand struct {
 }
 
 func (*generateCommand) Help() string {
-	return `Generates valid objects of CRDs, and invalid objects that each violate exactly one constraint: a keyword of the schema, a rule, or an unknown field. Before an object is printed, it is evaluated with strict field validation. For a rule with oldSelf, the invalid object is an update, and the old object is printed before it. If the status is a subresource, no object violates constraints of the status. If no object violates a constraint and nothing else, the constraint is listed on stderr.
+	return `Generates valid objects of CRDs, and invalid objects that each violate exactly one constraint: a keyword of the schema, a rule, or an unknown field. Before an object is printed, it is evaluated with strict field validation. For a rule with oldSelf, the invalid object is an update, and the old object is printed before it. If the status is a subresource, an update of the status violates a constraint of the status. If no object violates a constraint and nothing else, the constraint is listed on stderr.
 
 Exit code 0: success. Exit code 1: a CRD is rejected, or no valid object was found. In this case, stderr has the violations of the object with the fewest violations. Exit code 2: a document could not be read, or the usage is wrong.`
 }

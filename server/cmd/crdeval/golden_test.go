@@ -26,6 +26,8 @@ func TestGolden(t *testing.T) {
 		{"diff-github-unreadable", "diff objects.yaml new.yaml -o github"},
 		{"diff-identical", "diff old.yaml old.yaml --fail-on care"},
 		{"diff-counterexamples", "diff old.yaml new.yaml --counterexamples --show breaking"},
+		{"diff-counterexamples-outside", "diff ropes-old.yaml ropes-new.yaml --counterexamples --show breaking"},
+		{"diff-counterexamples-rejected", "diff ropes-old.yaml ropes-rejected.yaml --counterexamples --show breaking"},
 		{"generate", "generate --crds buoys.yaml --valid 1 --invalid 4"},
 		{"generate-constraints", "generate --crds admit-crd.yaml --valid 1 --invalid 6"},
 		{"generate-suite", "generate --crds admit-crd.yaml --valid 1 --invalid 2 -o suite"},

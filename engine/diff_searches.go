@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/compare"
+	"github.com/crdeval/crdeval/engine/internal/definition"
+	"github.com/crdeval/crdeval/engine/internal/sample"
+	"github.com/crdeval/crdeval/engine/internal/schema"
+	"github.com/crdeval/crdeval/engine/internal/search"
+)
+
+// statusPointer is the JSON pointer of the schema of the status.
+const statusPointer = "/properties/status"
+
+// searchesFor returns the searches for an object that shows a change: one after the other until an object is found.
+// Without searches, it returns why no object shows a breaking change, or "" for other changes.
+func searchesFor(c *Change, old, new *Definition) (searches []DistinguishOptions, noObject string) {
+	o := DistinguishOptions{Version: c.Version}
+	if o.Version == "" {
+		o.Version = old.sampleVersion()
+	}
+	switch before := old.version(o.Version); {
+	case c.Class == Compatible:
+		return nil, ""
+	case before == nil || !before.Served:
+		noObject = fmt.Sprintf("the old CRD does not serve the version %s", o.Version)
+	case c.SchemaPointer == "":
+		var shown bool
+		if shown, noObject = searchOutside(&o, c, old, new); shown {
+			return []DistinguishOptions{o}, ""
+		}
+	case max(c.Stored, c.Writers) >= NeedsCare:
+		return searchesInSchema(o, c, old, new), ""
+	}
+	switch {
+	case c.Class != Breaking:
+		return nil, ""
+	case noObject == "":
+		noObject = "it affects only clients that read objects"
+	}
+	return nil, noObject
+}
+
+// searchOutside completes the search for a change outside of the schemas. It returns false if there is no such search,
+// and possibly why.
+func searchOutside(o *DistinguishOptions, c *Change, old, new *Definition) (shown bool, noObject string) {
+	o.Pointers = []string{""}
+	o.anyReason = true
+	switch c.Kind {
+	case "VersionRemoved", "VersionUnserved", "KindChanged", "SchemaAdded", "SchemaRemoved":
+	case "NameChanged", "GroupChanged", "PluralChanged":
+		o.missing = "the new CRD is " + new.Name() + ", and its objects have other URLs"
+	case "ScopeChanged":
+		o.missing = fmt.Sprintf("the new CRD has the scope %s, and its objects have other URLs", new.Scope())
+	case "PreserveUnknownFieldsChanged":
+		o.anyReason, o.counts = false, func(_ *search.Aim, r *reply) bool { return len(r.unknown) > 0 }
+	case "StatusRemoved":
+		o.Subresource, o.Pointers = "status", []string{statusPointer}
+	case "StatusAdded":
+		o.ignored, o.Pointers = true, []string{statusPointer}
+		if s := schema.Of(old.crdVersion(o.Version)); s == nil || sample.PlaceAt(s, statusPointer) == nil {
+			return false, "the schema of the old CRD has no status"
+		}
+	case "StorageLosesFields":
+		var fields []string
+		_ = json.Unmarshal(c.New, &fields) // nil if they are too long
+		if o.ignored, o.Pointers = true, nil; len(fields) == 0 {
+			return false, "the lost fields are not listed"
+		}
+		for _, field := range fields {
+			o.Pointers = append(o.Pointers, fieldPointer(field))
+		}
+	case "ScaleRemoved":
+		o.Subresource = "scale"
+		o.Pointers = []string{fieldPointer(schema.ScaleOf(old.crdVersion(o.Version)).SpecReplicasPath)}
+	case "ScaleAdded", "ScaleChanged":
+		if c.Writers == Compatible {
+			return false, "it affects only clients that read the subresource scale"
+		}
+		var added apiextensionsv1.CustomResourceSubresourceScale
+		path := ""
+		if json.Unmarshal(c.New, &path) != nil && json.Unmarshal(c.New, &added) == nil {
+			path = added.SpecReplicasPath
+		}
+		o.Pointers = []string{fieldPointer(path)}
+		if strings.HasPrefix(o.Pointers[0], statusPointer+"/") && haveStatus(o.Version, old, new) {
+			o.Subresource = "status"
+		}
+		o.anyReason, o.counts = false, func(aim *search.Aim, r *reply) bool {
+			for i := range r.faults {
+				if r.pointers[i] == "" && r.faults[i].Path.Pointer() == aim.Path.Pointer() {
+					return true
+				}
+			}
+			return false
+		}
+	case "ConversionStrategyChanged":
+		return false, "the conversion webhook of the old CRD decides which fields are lost"
+	case "SelectableFieldRemoved":
+		return false, "it rejects lists and watches, and no writes"
+	default:
+		return false, ""
+	}
+	return true, ""
+}
+
+// searchesInSchema returns the searches for a change of a schema. o has its version.
+func searchesInSchema(o DistinguishOptions, c *Change, old, new *Definition) (all []DistinguishOptions) {
+	o.Pointers, o.counts = []string{c.SchemaPointer}, reasonFor(c)
+	o.defaults = strings.HasPrefix(c.Kind, "Default")
+	subresources, updates := []string{""}, []bool{false}
+	var rule apiextensionsv1.ValidationRule
+	isRule := (c.Kind == "RuleAdded" || c.Kind == "RuleChanged") && json.Unmarshal(c.New, &rule) == nil
+	if isRule {
+		updates = needsUpdate(&rule)
+	}
+	if haveStatus(c.Version, old, new) {
+		switch {
+		case strings.HasPrefix(c.SchemaPointer+"/", statusPointer+"/"):
+			subresources = []string{"status"}
+		case isRule && strings.Contains(rule.Rule, "status") && strings.Count(c.SchemaPointer, "/") == 2:
+			subresources = []string{"", "status"}
+		}
+	}
+	for _, o.Subresource = range subresources {
+		for _, o.Update = range updates {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// haveStatus reports whether a version has the subresource status in both CRDs. Then creations drop the status.
+func haveStatus(version string, old, new *Definition) bool {
+	a, b := old.version(version), new.version(version)
+	return a != nil && b != nil && a.HasStatus && b.HasStatus
+}
+
+// needsUpdate returns whether to search updates for violations of a rule: creations first if both are possible.
+func needsUpdate(rule *apiextensionsv1.ValidationRule) []bool {
+	switch {
+	case !compare.IsTransition(rule):
+		return []bool{false}
+	case rule.OptionalOldSelf != nil && *rule.OptionalOldSelf:
+		return []bool{false, true}
+	}
+	return []bool{true}
+}
+
+// reasonFor returns a function that reports whether a write is rejected because of a change.
+func reasonFor(c *Change) func(*search.Aim, *reply) bool {
+	switch c.Kind {
+	case "DefaultAdded", "DefaultChanged", "DefaultRemoved": // a default is valid: violations are those of parents
+		return func(*search.Aim, *reply) bool { return true }
+	case "RequiredAdded":
+		var name string
+		if json.Unmarshal(c.New, &name) == nil {
+			return func(aim *search.Aim, r *reply) bool {
+				for i, p := range r.pointers {
+					if path := r.faults[i].Path; p == aim.Pointer() && len(path) > 0 && path[len(path)-1].Key() == name {
+						return true
+					}
+				}
+				return false
+			}
+		}
+	case "BoundTightened", "ListMapKeysChanged": // the violation can have another keyword of the same schema
+		return func(aim *search.Aim, r *reply) bool {
+			return slices.ContainsFunc(r.pointers, func(p string) bool {
+				keyword, ok := strings.CutPrefix(p, aim.Node+"/")
+				return ok && !strings.Contains(keyword, "/")
+			})
+		}
+	}
+	for _, exact := range []string{"Rule", "Enum", "Pattern", "Format", "Required", "ListType"} {
+		if strings.HasPrefix(c.Kind, exact) {
+			return func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
+		}
+	}
+	return func(aim *search.Aim, r *reply) bool { return len(r.unknown) > 0 || r.isAt(aim.Node) }
+}
+
+// crdVersion returns a version as the CRD declares it, or nil.
+func (d *Definition) crdVersion(name string) *apiextensionsv1.CustomResourceDefinitionVersion {
+	m, err := definition.Decode(d.manifest)
+	if err != nil {
+		return nil
+	}
+	return schema.Find(m.CRD, name)
+}
+
+// fieldPointer returns the JSON pointer in a schema of a field such as spec.list[].field or .spec.map.*.
+func fieldPointer(field string) string {
+	pointer := ""
+	for name := range strings.SplitSeq(strings.TrimPrefix(field, "."), ".") {
+		plain := strings.TrimRight(name, "[]")
+		if plain == "*" {
+			pointer += "/additionalProperties"
+		} else {
+			pointer += "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(plain)
+		}
+		pointer += strings.Repeat("/items", strings.Count(name, "[]"))
+	}
+	return pointer
+}
