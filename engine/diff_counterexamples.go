@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -24,6 +25,10 @@ type ChangeCounterexample struct {
 	Found *Distinction
 	// Ignored are fields of the object that the old CRD stores. The new CRD accepts the object, but does not store them.
 	Ignored []string
+	// Alone is the verdict of the old CRD with this change only, and AloneManifest that CRD. They are nil unless other
+	// changes hide the violation in the verdict of the new CRD: it evaluates no rules of an object with other violations.
+	Alone         *Verdict
+	AloneManifest []byte
 	// NoObject says why no object can show a breaking change. Then there is no search. Otherwise, it is "".
 	NoObject string
 	// Tries is the number of writes that were evaluated. It is 0 if no time was left for the change.
@@ -55,6 +60,11 @@ func Counterexamples(ctx context.Context, old, new *Definition, changes []Change
 	}
 	defer cancel()
 	searched := 0
+	others := func(i int) bool { // other changes of the version that can hide the violation
+		return slices.ContainsFunc(changes, func(c Change) bool {
+			return c.Version == changes[i].Version && c.SchemaPointer != changes[i].SchemaPointer && c.Class == Breaking
+		})
+	}
 	for i := range changes {
 		one := ChangeCounterexample{Change: i}
 		var searches []DistinguishOptions
@@ -65,9 +75,10 @@ func Counterexamples(ctx context.Context, old, new *Definition, changes []Change
 		} else if one.NoObject == "" {
 			continue
 		}
-		for _, s := range searches {
+		for k := range searches {
+			s := &searches[k]
 			s.Tries, s.Seed, s.FieldValidation = cmp.Or(o.Tries, DefaultTries), o.Seed, FieldValidationStrict
-			found, tries, err := distinguish(inner, old, new, s)
+			found, tries, err := distinguish(inner, old, new, *s)
 			one.Found, one.Tries = found, one.Tries+tries
 			if ctx.Err() != nil {
 				return nil, tooLate(ctx.Err())
@@ -80,7 +91,38 @@ func Counterexamples(ctx context.Context, old, new *Definition, changes []Change
 				break
 			}
 		}
+		if one.Found == nil && one.Tries > 0 && changes[i].Class == Breaking && changes[i].SchemaPointer != "" && others(i) {
+			if err := one.findAlone(inner, old, new, &changes[i], searches); err != nil {
+				if ctx.Err() != nil {
+					return nil, tooLate(ctx.Err())
+				}
+				if ReasonOf(err) != ReasonItemDeadline {
+					return nil, err
+				}
+			}
+		}
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// findAlone searches for an object that the old CRD with one change only rejects, and the new CRD as well.
+func (e *ChangeCounterexample) findAlone(ctx context.Context, old, new *Definition, c *Change,
+	searches []DistinguishOptions) error {
+	changed, pointer, err := withChange(ctx, old, new, c)
+	if err != nil || changed == nil {
+		return err
+	}
+	for _, s := range searches {
+		s.also, s.Pointers = new, []string{pointer}
+		found, tries, err := distinguish(ctx, old, changed, s)
+		if e.Tries += tries; err != nil {
+			return err
+		}
+		if found != nil {
+			e.Found, e.Alone, e.AloneManifest = found, found.alone, changed.Manifest()
+			return nil
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -345,6 +346,49 @@ func TestCounterexampleOfStatus(t *testing.T) {
 		}
 		if len(list) == 0 {
 			t.Errorf("%s: no search%s", tc.kind, diffText(diff))
+		}
+	}
+}
+
+// TestCounterexampleOfHiddenChanges: a change whose violation other changes hide has an object that violates it in the old
+// CRD with this change only. Of several changes on one field, each has an object of its own.
+func TestCounterexampleOfHiddenChanges(t *testing.T) {
+	const required = "{type: object, required: [c], properties: {a: {type: integer}, c: {type: string}}, " +
+		"x-kubernetes-validations: [{rule: '!has(self.a) || self.a != 7'}, {rule: '!has(self.a) || self.a < 5'}]}"
+	const keyed = "l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [%s], items: {type: object, " +
+		"required: [%s], properties: {port: {type: integer}, protocol: {type: string, default: TCP}, w: {type: string}}}}"
+	for _, tc := range []struct {
+		old, new string
+		want     map[string]string // pointers of changes, and the specs of their objects
+		hidden   string            // the prefix of the pointers of the hidden changes
+	}{
+		{fields("a: {type: integer}"), required, map[string]string{
+			"/required/0": `{}`, "/x-kubernetes-validations/0": `{"a":7}`, "/x-kubernetes-validations/1": `{"a":5}`},
+			"/x-kubernetes-validations"},
+		{fields("a: {type: integer}"), fields("a: {type: integer, minimum: 0, maximum: 10, x-kubernetes-validations: [{rule: self != 5}]}"),
+			map[string]string{"/properties/a/minimum": `{"a":-1}`, "/properties/a/maximum": `{"a":11}`,
+				"/properties/a/x-kubernetes-validations/0": `{"a":5}`}, ""},
+		{fields("a: {type: string}"), fields(`a: {type: string, x-kubernetes-validations: [{rule: "self != 'bad'"}, {rule: "self.startsWith('x')"}]}`),
+			map[string]string{"/properties/a/x-kubernetes-validations/0": `{"a":"bad"}`,
+				"/properties/a/x-kubernetes-validations/1": `{"a":""}`}, ""},
+		{fields(fmt.Sprintf(keyed, "port, protocol", "port")), fields(fmt.Sprintf(keyed, "port", "port, w")), map[string]string{
+			"/properties/l/x-kubernetes-list-map-keys": `{"l":[{"port":0},{"port":0,"protocol":""}]}`,
+			"/properties/l/items/required/1":           `{"l":[{"port":0}]}`}, ""},
+	} {
+		diff, list := counterexamples(t, thing(tc.old, ""), thing(tc.new, ""))
+		found := map[string]string{}
+		for _, c := range list {
+			pointer := strings.TrimPrefix(diff.Changes[c.Change].SchemaPointer, "/properties/spec")
+			if c.Found == nil {
+				continue
+			}
+			found[pointer] = bodyOf(c.Found.Object)
+			if (c.Alone != nil) != (tc.hidden != "" && strings.HasPrefix(pointer, tc.hidden)) || c.Alone != nil && (c.Alone.Allowed || c.AloneManifest == nil) {
+				t.Errorf("%s: %+v, alone %+v", pointer, c.Found.B.Rejection, c.Alone)
+			}
+		}
+		if !maps.Equal(found, tc.want) {
+			t.Errorf("to %s: %v, want %v%s", tc.new, found, tc.want, diffText(diff))
 		}
 	}
 }

@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -170,11 +174,18 @@ func reasonFor(c *Change) func(*search.Aim, *reply) bool {
 				return false
 			}
 		}
-	case "BoundTightened", "ListMapKeysChanged": // the violation can have another keyword of the same schema
+	case "BoundTightened": // maximum and minimum report violations of exclusiveMaximum and exclusiveMinimum
+		return func(aim *search.Aim, r *reply) bool {
+			keyword := strings.ToLower(strings.TrimPrefix(aim.Keyword, "exclusive"))
+			if keyword != "maximum" && keyword != "minimum" {
+				keyword = aim.Keyword
+			}
+			return slices.Contains(r.pointers, aim.Node+"/"+keyword)
+		}
+	case "ListMapKeysChanged":
 		return func(aim *search.Aim, r *reply) bool {
 			return slices.ContainsFunc(r.pointers, func(p string) bool {
-				keyword, ok := strings.CutPrefix(p, aim.Node+"/")
-				return ok && !strings.Contains(keyword, "/")
+				return strings.HasPrefix(p, aim.Node+"/x-kubernetes-list-")
 			})
 		}
 	}
@@ -208,4 +219,80 @@ func fieldPointer(field string) string {
 		pointer += strings.Repeat("/items", strings.Count(name, "[]"))
 	}
 	return pointer
+}
+
+// withChange compiles a CRD of old with one change of a schema of new. It returns nil if that is not possible. pointer is
+// the JSON pointer of the change in its schema.
+func withChange(ctx context.Context, old, new *Definition, c *Change) (d *Definition, pointer string, err error) {
+	p := sample.PlaceAt(cmp.Or(schema.Of(new.crdVersion(c.Version)), &schema.Props{}), c.SchemaPointer)
+	if p == nil || p.Keyword == "" {
+		return nil, "", nil
+	}
+	pointer = p.Pointer()
+	manifest, to, err := schemaNode(old, c.Version, p.Node)
+	if err != nil || to == nil {
+		return nil, "", err
+	}
+	_, from, err := schemaNode(new, c.Version, p.Node)
+	if err != nil || from == nil {
+		return nil, "", err
+	}
+	switch {
+	case p.Rule() != "":
+		var was apiextensionsv1.ValidationRule
+		_ = json.Unmarshal(c.Old, &was) // nil for a new rule
+		rules, _ := to[p.Keyword].([]any)
+		rules = slices.DeleteFunc(slices.Clone(rules), func(r any) bool {
+			m, _ := r.(map[string]any)
+			return was.Rule != "" && m["rule"] == was.Rule
+		})
+		i, _ := strconv.Atoi(p.Rest[0]) // it is the index of a rule
+		to[p.Keyword] = append(rules, from[p.Keyword].([]any)[i])
+		pointer = fmt.Sprintf("%s/%s/%d", p.Node, p.Keyword, len(rules))
+	case c.Kind == "RequiredAdded":
+		names, _ := to[p.Keyword].([]any)
+		to[p.Keyword] = append(slices.Clone(names), c.New)
+	case from[p.Keyword] == nil:
+		delete(to, p.Keyword)
+	default:
+		to[p.Keyword] = from[p.Keyword]
+	}
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return nil, "", failed(ReasonInternal, "CRD "+old.Name(), err)
+	}
+	d, _, err = Compile(ctx, JSON(text), Options{Limits: old.limits})
+	return d, pointer, err
+}
+
+// schemaNode decodes the manifest of a definition, and returns it with the node of a schema at a JSON pointer. The node
+// is nil if the schema does not have it.
+func schemaNode(d *Definition, version, pointer string) (manifest, node map[string]any, err error) {
+	reader := json.NewDecoder(bytes.NewReader(d.manifest))
+	reader.UseNumber()
+	if err := reader.Decode(&manifest); err != nil {
+		return nil, nil, failed(ReasonInternal, "CRD "+d.Name(), err)
+	}
+	spec, _ := manifest["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	for _, v := range versions {
+		if m, _ := v.(map[string]any); m["name"] == version {
+			node = m
+		}
+	}
+	var at any = node
+	for _, token := range strings.Split("/schema/openAPIV3Schema"+pointer, "/")[1:] {
+		switch parent := at.(type) {
+		case map[string]any:
+			at = parent[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(parent) {
+				return manifest, nil, nil
+			}
+			at = parent[i]
+		}
+	}
+	node, _ = at.(map[string]any)
+	return manifest, node, nil
 }

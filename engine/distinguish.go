@@ -53,6 +53,8 @@ type DistinguishOptions struct {
 	missing string
 	// counts reports whether a rejection is for the reason that an aim is for. Nil accepts any reason.
 	counts func(*search.Aim, *reply) bool
+	// also, if not nil, is a further Definition that rejects the object, for any reason.
+	also *Definition
 	// anyReason accepts any reason, also with pointers.
 	anyReason bool
 }
@@ -70,6 +72,7 @@ type Distinction struct {
 	// Tries is the number of writes that were evaluated until the object was found.
 	Tries   int
 	ignored []string
+	alone   *Verdict // of the second Definition, if B is the verdict of a third one
 }
 
 // Distinguish looks for a small object that one of two Definitions of a CRD accepts and the other rejects. It changes
@@ -119,6 +122,11 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (*
 		}
 	}
 	goal := &goal{ctx: ctx, a: first, b: second, DistinguishOptions: &o, aims: aims}
+	if o.also != nil {
+		if goal.third, err = newSubject(o.also, &o); err != nil {
+			return nil, 0, err
+		}
+	}
 	return goal.run(&s)
 }
 
@@ -145,6 +153,10 @@ func (g *goal) run(s *search.Search) (*Distinction, int, error) {
 	}
 	if err == nil {
 		d.B, err = g.b.verdict(g.ctx, d)
+	}
+	if err == nil && g.third != nil {
+		d.alone = d.B
+		d.B, err = g.third.verdict(g.ctx, d)
 	}
 	return d, d.Tries, err
 }
@@ -401,7 +413,9 @@ type goal struct {
 	*DistinguishOptions
 	ctx  context.Context
 	a, b *subject
-	aims []search.Aim
+	// third is the subject of also, or nil.
+	third *subject
+	aims  []search.Aim
 }
 
 func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
@@ -427,7 +441,13 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	switch {
 	case a.allowed && b.allowed:
 	case a.allowed:
-		if out.Reached = g.isReason(b); out.Reached && g.defaults {
+		out.Reached = g.isReason(b)
+		if out.Reached && g.third != nil {
+			r, err := g.third.write(g.ctx, object, old)
+			out.Reached = err == nil && !r.allowed
+			return out, err
+		}
+		if out.Reached && g.defaults {
 			defaulted, err := g.b.write(g.ctx, a.object, old)
 			out.Reached = err == nil && defaulted.allowed
 			return out, err

@@ -75,6 +75,9 @@ func changeCounterexample(c *engine.ChangeCounterexample) *crdevalv1.ChangeCount
 		m.Object, m.OldObject = JSON(c.Found.Object), JSON(c.Found.OldObject)
 		m.Rejection, m.Violations = rejection(c.Found.B.Rejection), violations(c.Found.B.Violations)
 		m.Subresource = c.Found.Subresource
+		if c.Alone != nil {
+			m.HiddenViolations = violations(c.Alone.Violations)
+		}
 		for _, field := range c.Ignored {
 			m.IgnoredFields = append(m.IgnoredFields, valid(field))
 		}

@@ -96,6 +96,11 @@ func TestCounterexamplesUpstream(t *testing.T) {
 				if !whole { // the handlers return one error for all violations
 					problem = differs(before, f.A) + differs(after, f.B)
 				}
+				if x.Alone != nil {
+					shown["alone"]++
+					_, upstream := bothDefinitions(t, x.AloneManifest)
+					problem += differs(strictAnswer(upstream, oldUpstream, f.Version, f.Subresource, f.Object, f.OldObject, false), x.Alone)
+				}
 				for _, field := range x.Ignored {
 					if !hasField(before.Object, field) || hasField(after.Object, field) {
 						problem += field + " is not ignored"
@@ -109,7 +114,7 @@ func TestCounterexamplesUpstream(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"StatusAdded ", "StatusRemoved status", "ScaleAdded ", "ScaleRemoved scale",
-		"StorageLosesFields ", "VersionUnserved ", "BoundTightened status", "RuleAdded status"} {
+		"StorageLosesFields ", "VersionUnserved ", "alone", "BoundTightened status", "RuleAdded status"} {
 		if shown[kind] == 0 {
 			t.Errorf("no counterexample of %q: %v", kind, shown)
 		}

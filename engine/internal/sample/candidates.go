@@ -30,7 +30,11 @@ func (g *Generator) Candidates(r Random, path value.Path, also ...*schema.Props)
 	for _, s := range slices.Concat([]*schema.Props{n.Props}, also) {
 		c.of(s)
 	}
-	c.hinted()
+	hints := n.hints
+	for _, s := range also {
+		hints = append(slices.Clip(hints), newNode(s, g.root.scope, nil).hints...)
+	}
+	c.hinted(hints)
 	for _, text := range []string{`"a"`, `""`, `"A !"`, "0", "1", "-1", "0.5", "true", "false", "{}", "[]", "null"} {
 		c.add(parsed([]byte(text)))
 	}
@@ -323,8 +327,8 @@ func (c *candidates) members(base *Tree, count int64) {
 }
 
 // hinted adds the values to which rules compare the value, and values of the lengths to which they compare its length.
-func (c *candidates) hinted() {
-	for _, h := range c.n.hints {
+func (c *candidates) hinted(hints []*Hint) {
+	for _, h := range hints {
 		for _, s := range h.texts {
 			if c.n.Type == "string" || c.n.intOrString() || c.n.Type == "" {
 				c.add(text(s))
@@ -338,6 +342,9 @@ func (c *candidates) hinted() {
 			switch c.n.Type {
 			case "integer", "number", "":
 				c.add(&t)
+				if f, err := strconv.ParseFloat(t.Text, 64); err == nil {
+					c.around(f)
+				}
 			}
 			if length, err := strconv.ParseInt(t.Text, 10, 64); err == nil && length <= 300 {
 				switch c.n.Type {

@@ -413,8 +413,11 @@ type ChangeCounterexample struct {
 	IgnoredFields []string `protobuf:"bytes,7,rep,name=ignored_fields,json=ignoredFields,proto3" json:"ignored_fields,omitempty"`
 	// Why no object can show the breaking change. Then there is no search. Empty otherwise.
 	NoObjectReason string `protobuf:"bytes,8,opt,name=no_object_reason,json=noObjectReason,proto3" json:"no_object_reason,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The violations under the old revision with only this change. Empty unless other changes hide them in `violations`: rules
+	// are not evaluated for an object with other violations.
+	HiddenViolations []*Violation `protobuf:"bytes,9,rep,name=hidden_violations,json=hiddenViolations,proto3" json:"hidden_violations,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ChangeCounterexample) Reset() {
@@ -501,6 +504,13 @@ func (x *ChangeCounterexample) GetNoObjectReason() string {
 		return x.NoObjectReason
 	}
 	return ""
+}
+
+func (x *ChangeCounterexample) GetHiddenViolations() []*Violation {
+	if x != nil {
+		return x.HiddenViolations
+	}
+	return nil
 }
 
 // A field of an object that the two revisions handle differently.
@@ -737,7 +747,7 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\tnew_value\x18\f \x01(\v2\x14.crdeval.v1.DocumentR\bnewValue\x127\n" +
 	"\fold_position\x18\r \x01(\v2\x14.crdeval.v1.PositionR\voldPosition\x127\n" +
 	"\fnew_position\x18\x0e \x01(\v2\x14.crdeval.v1.PositionR\vnewPosition\x12H\n" +
-	"\x0ecounterexample\x18\x0f \x01(\v2 .crdeval.v1.ChangeCounterexampleR\x0ecounterexample\"\xee\x02\n" +
+	"\x0ecounterexample\x18\x0f \x01(\v2 .crdeval.v1.ChangeCounterexampleR\x0ecounterexample\"\xb2\x03\n" +
 	"\x14ChangeCounterexample\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\n" +
@@ -749,7 +759,8 @@ const file_crdeval_v1_diff_proto_rawDesc = "" +
 	"\x05tries\x18\x05 \x01(\x05R\x05tries\x12 \n" +
 	"\vsubresource\x18\x06 \x01(\tR\vsubresource\x12%\n" +
 	"\x0eignored_fields\x18\a \x03(\tR\rignoredFields\x12(\n" +
-	"\x10no_object_reason\x18\b \x01(\tR\x0enoObjectReason\"\xf4\x01\n" +
+	"\x10no_object_reason\x18\b \x01(\tR\x0enoObjectReason\x12B\n" +
+	"\x11hidden_violations\x18\t \x03(\v2\x15.crdeval.v1.ViolationR\x10hiddenViolations\"\xf4\x01\n" +
 	"\x0fFieldDifference\x123\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x19.crdeval.v1.ReplayOutcomeR\aoutcome\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
@@ -834,20 +845,21 @@ var file_crdeval_v1_diff_proto_depIdxs = []int32{
 	7,  // 11: crdeval.v1.ChangeCounterexample.old_object:type_name -> crdeval.v1.Document
 	9,  // 12: crdeval.v1.ChangeCounterexample.rejection:type_name -> crdeval.v1.Rejection
 	10, // 13: crdeval.v1.ChangeCounterexample.violations:type_name -> crdeval.v1.Violation
-	2,  // 14: crdeval.v1.FieldDifference.outcome:type_name -> crdeval.v1.ReplayOutcome
-	7,  // 15: crdeval.v1.FieldDifference.old_value:type_name -> crdeval.v1.Document
-	7,  // 16: crdeval.v1.FieldDifference.new_value:type_name -> crdeval.v1.Document
-	2,  // 17: crdeval.v1.ReplayResult.outcomes:type_name -> crdeval.v1.ReplayOutcome
-	10, // 18: crdeval.v1.ReplayResult.old_violations:type_name -> crdeval.v1.Violation
-	10, // 19: crdeval.v1.ReplayResult.new_violations:type_name -> crdeval.v1.Violation
-	9,  // 20: crdeval.v1.ReplayResult.new_rejection:type_name -> crdeval.v1.Rejection
-	5,  // 21: crdeval.v1.ReplayResult.differences:type_name -> crdeval.v1.FieldDifference
-	11, // 22: crdeval.v1.ReplayResult.error:type_name -> google.rpc.Status
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	10, // 14: crdeval.v1.ChangeCounterexample.hidden_violations:type_name -> crdeval.v1.Violation
+	2,  // 15: crdeval.v1.FieldDifference.outcome:type_name -> crdeval.v1.ReplayOutcome
+	7,  // 16: crdeval.v1.FieldDifference.old_value:type_name -> crdeval.v1.Document
+	7,  // 17: crdeval.v1.FieldDifference.new_value:type_name -> crdeval.v1.Document
+	2,  // 18: crdeval.v1.ReplayResult.outcomes:type_name -> crdeval.v1.ReplayOutcome
+	10, // 19: crdeval.v1.ReplayResult.old_violations:type_name -> crdeval.v1.Violation
+	10, // 20: crdeval.v1.ReplayResult.new_violations:type_name -> crdeval.v1.Violation
+	9,  // 21: crdeval.v1.ReplayResult.new_rejection:type_name -> crdeval.v1.Rejection
+	5,  // 22: crdeval.v1.ReplayResult.differences:type_name -> crdeval.v1.FieldDifference
+	11, // 23: crdeval.v1.ReplayResult.error:type_name -> google.rpc.Status
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_crdeval_v1_diff_proto_init() }

@@ -61,6 +61,9 @@ func (d *difference) printCounterexample(b *bytes.Buffer, c *crdevalv1.CrdChange
 				fmt.Fprintf(b, "      %s\n", violationText(v))
 			}
 		}
+		for _, v := range e.GetHiddenViolations() {
+			fmt.Fprintf(b, "      with this change alone: %s\n", violationText(v))
+		}
 		if len(e.GetViolations()) == 0 {
 			fmt.Fprintf(b, "      %s\n", e.GetRejection().GetMessage())
 		}

@@ -86,7 +86,7 @@ class CrdChange(_message.Message):
     def __init__(self, change_class: _Optional[_Union[ChangeClass, str]] = ..., side: _Optional[_Union[ChangeSide, str]] = ..., stored: _Optional[_Union[ChangeClass, str]] = ..., writers: _Optional[_Union[ChangeClass, str]] = ..., readers: _Optional[_Union[ChangeClass, str]] = ..., kind: _Optional[str] = ..., version: _Optional[str] = ..., schema_pointer: _Optional[str] = ..., manifest_pointer: _Optional[str] = ..., message: _Optional[str] = ..., old_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., new_value: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., new_position: _Optional[_Union[_violation_pb2.Position, _Mapping]] = ..., counterexample: _Optional[_Union[ChangeCounterexample, _Mapping]] = ...) -> None: ...
 
 class ChangeCounterexample(_message.Message):
-    __slots__ = ("object", "old_object", "rejection", "violations", "tries", "subresource", "ignored_fields", "no_object_reason")
+    __slots__ = ("object", "old_object", "rejection", "violations", "tries", "subresource", "ignored_fields", "no_object_reason", "hidden_violations")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     OLD_OBJECT_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
@@ -95,6 +95,7 @@ class ChangeCounterexample(_message.Message):
     SUBRESOURCE_FIELD_NUMBER: _ClassVar[int]
     IGNORED_FIELDS_FIELD_NUMBER: _ClassVar[int]
     NO_OBJECT_REASON_FIELD_NUMBER: _ClassVar[int]
+    HIDDEN_VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
     object: _document_pb2.Document
     old_object: _document_pb2.Document
     rejection: _violation_pb2.Rejection
@@ -103,7 +104,8 @@ class ChangeCounterexample(_message.Message):
     subresource: str
     ignored_fields: _containers.RepeatedScalarFieldContainer[str]
     no_object_reason: str
-    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., tries: _Optional[int] = ..., subresource: _Optional[str] = ..., ignored_fields: _Optional[_Iterable[str]] = ..., no_object_reason: _Optional[str] = ...) -> None: ...
+    hidden_violations: _containers.RepeatedCompositeFieldContainer[_violation_pb2.Violation]
+    def __init__(self, object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., old_object: _Optional[_Union[_document_pb2.Document, _Mapping]] = ..., rejection: _Optional[_Union[_violation_pb2.Rejection, _Mapping]] = ..., violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ..., tries: _Optional[int] = ..., subresource: _Optional[str] = ..., ignored_fields: _Optional[_Iterable[str]] = ..., no_object_reason: _Optional[str] = ..., hidden_violations: _Optional[_Iterable[_Union[_violation_pb2.Violation, _Mapping]]] = ...) -> None: ...
 
 class FieldDifference(_message.Message):
     __slots__ = ("outcome", "version", "path", "pointer", "old_value", "new_value")
