@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
@@ -94,5 +95,15 @@ func TestDistinguishFindsNothing(t *testing.T) {
 	if _, err := engine.Distinguish(ended, a, b,
 		engine.DistinguishOptions{}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
 		t.Error(err)
+	}
+}
+
+// TestDistinguishLengths: a bound of the length that moved by 1 is shown by a string that matches the pattern.
+func TestDistinguishLengths(t *testing.T) {
+	const schema = `{type: object, required: [s], properties: {s: {type: string, pattern: "^[a-z0-9]+(-[a-z0-9]{2,})*\\.example$", maxLength: %d}}}`
+	a, b := definitionOf(t, fmt.Sprintf(schema, 253)), definitionOf(t, fmt.Sprintf(schema, 252))
+	found, err := engine.Distinguish(t.Context(), a, b, engine.DistinguishOptions{})
+	if err != nil || found == nil || len(bodyOf(found.Object)) != 253+len(`{"s":""}`) {
+		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -25,18 +25,23 @@ const (
 // text returns a string that probably matches, or "" for a pattern whose strings take long to make or to match. It
 // ignores anchors, so the caller checks the string. lo and hi are the wanted bounds of its length.
 func (e *expression) text(r Random, lo, hi, try int, readable bool) string {
+	w := e.writer(r, lo, hi, try, readable)
+	if w.write(e.syntax); w.left < 0 {
+		return ""
+	}
+	return w.b.String()
+}
+
+// writer parses the expression and returns a writer of its strings.
+func (e *expression) writer(r Random, lo, hi, try int, readable bool) *patternWriter {
 	if e.syntax == nil {
 		var err error
 		if e.syntax, err = syntax.Parse(e.Source, syntax.Perl); err != nil {
 			e.syntax = &syntax.Regexp{Op: syntax.OpEmptyMatch}
 		}
 	}
-	w := patternWriter{r: r, lo: lo, hi: hi, plain: try > 2 || r.chance(80), short: try%3 == 2, readable: readable}
-	w.left = int(min(mostSteps, mostMatchWork/e.Work()))
-	if w.write(e.syntax); w.left < 0 {
-		return ""
-	}
-	return w.b.String()
+	return &patternWriter{r: r, lo: lo, hi: hi, plain: try > 2 || r.chance(80), short: try%3 == 2, readable: readable,
+		left: int(min(mostSteps, mostMatchWork/e.Work()))}
 }
 
 type patternWriter struct {

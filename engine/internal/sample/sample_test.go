@@ -350,3 +350,31 @@ func TestRequiredValuesAreBounded(t *testing.T) {
 		t.Errorf("the object has %d bytes", n)
 	}
 }
+
+// TestPatternLengths: strings of a given length match a pattern, for each length for which the pattern has strings.
+func TestPatternLengths(t *testing.T) {
+	for _, tc := range []struct {
+		pattern string
+		lengths []int
+	}{
+		{"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", []int{1, 2, 3, 63, 64, 252, 253}},
+		{"^(ab|cde)+$", []int{2, 3, 4, 5, 6, 7, 101}},
+		{"^x{3}(y{2}){1,4}$", []int{5, 7, 9, 11}},
+		{"^([a-f0-9]{2}:){5}[a-f0-9]{2}$", []int{17}},
+		{"^(a|bb)?(ccc)*$", []int{0, 1, 2, 3, 4, 5, 6, 299, 300}},
+		{"^[0-9]+(\\.[0-9]+){2}(-[a-z]+)?$", []int{5, 6, 7, 128}},
+		{"foo", []int{3, 4, 50}}, {"^v[0-9]", []int{2, 3, 64}}, {"bar$", []int{3, 12}},
+		{"^.{0,1000}$", []int{0, 999, 1000}},
+	} {
+		for _, n := range tc.lengths {
+			s := field(t, fmt.Sprintf(`{"type":"string","minLength":%d,"maxLength":%d,"pattern":%q}`, n, n, tc.pattern))
+			g, judge := sample.New(s, options), judge(t, s)
+			for seed := range uint64(5) {
+				o := g.Least(sample.NewRandom(seed, 0))
+				if faults, err := judge(o.JSON()); err != nil || len(faults) > 0 {
+					t.Errorf("%s, length %d, seed %d: %s: %v, %v", tc.pattern, n, seed, o.JSON(), faults, err)
+				}
+			}
+		}
+	}
+}

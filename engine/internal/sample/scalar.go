@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -177,8 +178,7 @@ func (g *Generator) text(r Random, n *node) *Tree {
 
 // stringFits reports whether a string satisfies the schema, without operators and rules.
 func stringFits(n *node, s string) bool {
-	runes := int64(utf8.RuneCountInString(s))
-	if n.MinLength != nil && runes < *n.MinLength || n.MaxLength != nil && runes > *n.MaxLength {
+	if !lengthFits(n.Props, s) {
 		return false
 	}
 	for _, p := range n.patterns {
@@ -187,6 +187,23 @@ func stringFits(n *node, s string) bool {
 		}
 	}
 	return n.format == format.None || n.format.Valid(s)
+}
+
+// lengthFits reports whether a string has a length that the schema allows.
+func lengthFits(s *schema.Props, text string) bool {
+	runes := int64(utf8.RuneCountInString(text))
+	return (s.MinLength == nil || runes >= *s.MinLength) && (s.MaxLength == nil || runes <= *s.MaxLength)
+}
+
+// lengthBounds returns bounds of the lengths to generate.
+func lengthBounds(s *schema.Props) (least, most int) {
+	if s.MinLength != nil {
+		least = int(min(*s.MinLength, mostElements))
+	}
+	if most = least + 256; s.MaxLength != nil {
+		most = int(min(int64(most), *s.MaxLength))
+	}
+	return least, most
 }
 
 // candidate returns a string that may satisfy the schema. Later tries stay closer to it.
@@ -210,7 +227,12 @@ func (g *Generator) candidate(r Random, n *node, try int) string {
 		hi = int(min(int64(hi), *n.MaxLength))
 	}
 	if len(n.patterns) > 0 {
-		return pick(r, n.patterns).text(r, lo, hi, try, g.plain())
+		p := pick(r, n.patterns)
+		s := p.text(r, lo, hi, try, g.plain())
+		if least, most := lengthBounds(n.Props); !lengthFits(n.Props, s) {
+			s = cmp.Or(p.sized(r, least, most, g.plain()), s)
+		}
+		return s
 	}
 	if n.format != format.None {
 		return pick(r, formatTexts[n.format.String()])
