@@ -1,0 +1,60 @@
+package quickfix
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// FuzzFixes offers all fixes of all fields of a text, and checks that none panics or makes the text unreadable.
+func FuzzFixes(f *testing.F) {
+	for _, seed := range []string{
+		"a: 1\nb:\n- c: {d: [e, f]}\n  g: |+\n    h\n\n", "{\"a\": {\"b\": [1, 2]}, \"c\": {}}", "- - a\n  - b: 1\n- c",
+		"a: 'x'\nb: \"y\" # z\nc: {}\n", "a: &x {b: 1}\nc: *x\n<<: *x\n", "? a\n: b\n", "--- # a\na: !t\n  b: 1\n  c: 2\n...\n",
+		"a: {b: 1, # c\n  d: 2,}\n", "\ufeffa: ü\nb:\tc\n", "a: 1\r\nb:\r\n  c: 2\r\n",
+		"a:\n  - b: x\n    c: >-\n      d\n\n  # e\n  - f: 1",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d := New(text, engine.Limits{MaxBytes: 1 << 12, MaxDepth: 20, MaxAliasBytes: 1 << 12}, 1<<16)
+		if !d.Readable() {
+			return
+		}
+		left := 20
+		var visit func(pointer string, v any)
+		visit = func(pointer string, v any) {
+			if left--; left < 0 {
+				return
+			}
+			hint := func(to string) *engine.FieldChange {
+				return &engine.FieldChange{Pointer: pointer, Hint: &engine.Hint{Pointer: to}}
+			}
+			list := d.Change(pointer, json.RawMessage(`"new"`), json.RawMessage(`[1]`))
+			list = append(list, d.Unknown(hint(Parent(pointer)+"/new"))...)
+			list = append(list, d.Unknown(hint("/new"))...)
+			list = append(list, d.add(pointer+"/new", &Schema{Type: "object"})...)
+			for _, fix := range list {
+				if after, ok := Apply(text, fix.Edits); !ok || !New(after, d.limits, 0).Readable() {
+					t.Errorf("%s at %q of %q: %+v", fix.Title, pointer, text, fix.Edits)
+				}
+			}
+			switch v := v.(type) {
+			case map[string]any:
+				for _, key := range slices.Sorted(maps.Keys(v)) {
+					visit(pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key), v[key])
+				}
+			case []any:
+				for i := range v {
+					visit(pointer+"/"+strconv.Itoa(i), v[i])
+				}
+			}
+		}
+		visit("", d.Decoded())
+	})
+}
