@@ -1,5 +1,5 @@
-// Package cluster reads and writes objects in the cluster of a kubeconfig: it connects (connect.go), lists CRDs (crds.go),
-// and lists and updates the objects of a CRD (resource.go).
+// Package cluster reads and writes objects in the cluster of a kubeconfig: it connects (connect.go), lists CRDs
+// (crds.go), and lists and updates the objects of a CRD (resource.go).
 package cluster
 
 import (

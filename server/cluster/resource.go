@@ -25,7 +25,8 @@ const (
 	MaxAttempts = 5
 )
 
-// Resource is a custom resource in a cluster: an API server and a CRD. Objects are sent as they were received, byte for byte.
+// Resource is a custom resource in a cluster: an API server and a CRD. Objects are sent as they were received, byte for
+// byte.
 type Resource struct {
 	client *rest.RESTClient
 	Host   string // the address of the API server
@@ -188,8 +189,8 @@ func IsOutage(err error) bool {
 		apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// TrimStoredVersions sets status.storedVersions of the CRD to the storage version. It fails if the CRD no longer has the
-// uid, or the version is no longer its storage version.
+// TrimStoredVersions sets status.storedVersions of the CRD to the storage version. It fails if the CRD no longer has
+// the uid, or the version is no longer its storage version.
 func (cl *Resource) TrimStoredVersions(ctx context.Context, uid, version string) error {
 	for attempt := 1; ; attempt++ {
 		if err := cl.readCRD(ctx); err != nil {

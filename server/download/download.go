@@ -1,4 +1,5 @@
-// Package download reads CRDs from https:// URLs (download.go) and from clusters (cluster.go). It caches them by content.
+// Package download reads CRDs from https:// URLs (download.go) and from clusters (cluster.go). It caches them by
+// content.
 package download
 
 import (
@@ -44,7 +45,8 @@ func WithoutSecrets(name string) string {
 //   - content, with its SHA-256 as the name.
 //   - the last response for each URL: its ETag for the next conditional request, and the SHA-256 of its content.
 //
-// The fragment #sha256=HEX of a URL is the SHA-256 of its content. If the cache has that content, Reader sends no request.
+// The fragment #sha256=HEX of a URL is the SHA-256 of its content. If the cache has that content, Reader sends no
+// request.
 type Reader struct {
 	Client *http.Client
 	Folder string // "" for crdeval/crds below the cache directory of the user

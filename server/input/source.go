@@ -1,5 +1,5 @@
-// Package input reads the inputs of commands: the files of directories, stdin, URLs and clusters (reader.go), files with
-// a JSON object a line (lines.go), and the manifests in them (source.go).
+// Package input reads the inputs of commands: the files of directories, stdin, URLs and clusters (reader.go), files
+// with a JSON object a line (lines.go), and the manifests in them (source.go).
 package input
 
 import (

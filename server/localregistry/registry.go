@@ -15,8 +15,8 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Registry is the api.Registry and the registry.View of the service in this process: one catalog in memory. It also takes
-// CRDs with their status, as a cluster has them. It registers CRDs one after the other.
+// Registry is the api.Registry and the registry.View of the service in this process: one catalog in memory. It also
+// takes CRDs with their status, as a cluster has them. It registers CRDs one after the other.
 type Registry struct {
 	api.Registry // nil: the commands call no other methods
 	minor        int

@@ -145,7 +145,8 @@ func schemaLines(v *versionCoverage) (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	head := fmt.Sprintf("coverage of %s %s: %d of %d defaults applied, %d of %d enum values used, %d of %d branches of anyOf and oneOf reached",
+	head := fmt.Sprintf("coverage of %s %s: %d of %d defaults applied, %d of %d enum values used, "+
+		"%d of %d branches of anyOf and oneOf reached",
 		v.CRD, v.Version, used["default"], total["default"], used["enum"], total["enum"], used["branch"], total["branch"])
 	return append([]string{head}, lines...)
 }
@@ -159,14 +160,15 @@ func (c *Coverage) text() string {
 		for _, n := range v.Rules {
 			missing := n.missing()
 			if counts[missing]++; missing != "" {
-				rules = append(rules, fmt.Sprintf("  %s: %s: %s", n.SchemaPointer, missing, strings.Join(strings.Fields(n.Rule), " ")))
+				rule := strings.Join(strings.Fields(n.Rule), " ")
+				rules = append(rules, fmt.Sprintf("  %s: %s: %s", n.SchemaPointer, missing, rule))
 			}
 		}
 		if len(v.Rules) > 0 {
 			lines = append(lines,
 				fmt.Sprintf("coverage of %s %s: %s: %d covered, %d never evaluated, %d never failed, %d never passed",
-					v.CRD, v.Version, report.Counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"], counts["never failed"],
-					counts["never passed"]))
+					v.CRD, v.Version, report.Counted(len(v.Rules), "rule"), counts[""], counts["never evaluated"],
+					counts["never failed"], counts["never passed"]))
 		}
 		lines = append(lines, rules...)
 		if len(v.Schema) > 0 {

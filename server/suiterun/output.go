@@ -21,8 +21,8 @@ type Printer interface {
 	Close(*Results) error
 }
 
-// NewPrinter returns the printer of a format: text, json, or a format of package report. With verbose, text has the tests
-// that passed too.
+// NewPrinter returns the printer of a format: text, json, or a format of package report. With verbose, text has the
+// tests that passed too.
 func NewPrinter(w io.Writer, format string, verbose bool, of report.Program) Printer {
 	switch format {
 	case "json":
@@ -71,8 +71,8 @@ func (p *textPrinter) Note(text string) { p.print("%s", text) }
 
 // counts returns the numbers of tests by their result.
 func (r *Results) counts() string {
-	text := fmt.Sprintf("%s, %s: %d passed, %d failed", report.Counted(r.Suites, "suite"), report.Counted(r.Total.Tests, "test"),
-		r.Total.Passed, r.Total.Failed)
+	text := fmt.Sprintf("%s, %s: %d passed, %d failed", report.Counted(r.Suites, "suite"),
+		report.Counted(r.Total.Tests, "test"), r.Total.Passed, r.Total.Failed)
 	if n := r.Errors(); n > 0 {
 		text += ", " + report.Counted(n, "error")
 	}
@@ -93,8 +93,8 @@ func (p *textPrinter) Close(r *Results) error {
 	return nil
 }
 
-// jsonPrinter prints a line for each test, for each error in a suite, for the coverage of each version of a CRD, and for
-// each mutant.
+// jsonPrinter prints a line for each test, for each error in a suite, for the coverage of each version of a CRD, and
+// for each mutant.
 type jsonPrinter struct{ w io.Writer }
 
 func (p *jsonPrinter) Result(r *suite.Result) { _ = json.NewEncoder(p.w).Encode(r) }

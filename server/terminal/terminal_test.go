@@ -53,7 +53,8 @@ func TestUnfinishedLine(t *testing.T) {
 // TestProgress checks that the line of progress is removed before other output, and that there are lines elsewhere.
 func TestProgress(t *testing.T) {
 	for terminal, want := range map[bool]string{
-		true:  "\r1 of 3 objects, 0 rejected, 0 errors\x1b[K\r\x1b[Ka\nb\n\r2 of 3 objects, 1 rejected, 0 errors\x1b[K\r\x1b[K",
+		true: "\r1 of 3 objects, 0 rejected, 0 errors\x1b[K\r\x1b[Ka\nb\n" +
+			"\r2 of 3 objects, 1 rejected, 0 errors\x1b[K\r\x1b[K",
 		false: "1 of 3 objects, 0 rejected, 0 errors\na\nb\n2 of 3 objects, 1 rejected, 0 errors\n",
 	} {
 		var out bytes.Buffer
