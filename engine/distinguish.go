@@ -118,7 +118,7 @@ func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (*
 	}
 	for _, sub := range []*subject{first, second} {
 		if sub == first || o.Either {
-			s.Generators = append(s.Generators, sub.generator(hints))
+			s.Generators = append(s.Generators, sub.generator(ctx, hints))
 		}
 	}
 	goal := &goal{ctx: ctx, a: first, b: second, DistinguishOptions: &o, aims: aims}
@@ -251,9 +251,9 @@ func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
 }
 
 // generator returns a generator of objects of the version.
-func (s *subject) generator(hints ...*sample.Hint) *sample.Generator {
+func (s *subject) generator(ctx context.Context, hints ...*sample.Hint) *sample.Generator {
 	return sample.New(s.schema, sample.Options{APIVersion: s.Group() + "/" + s.name, Kind: s.Kind(),
-		Namespaced: s.Scope() == NamespaceScoped, Hints: hints, Plain: true})
+		Namespaced: s.Scope() == NamespaceScoped, Hints: hints, Plain: true, Stopped: func() bool { return ctx.Err() != nil }})
 }
 
 // reply is the result of a write with a subject.

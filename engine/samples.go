@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/search"
@@ -23,6 +24,8 @@ type SampleOptions struct {
 	// Tries bounds the writes that are evaluated for each invalid object. 0 is DefaultSampleTries. A rule with
 	// optionalOldSelf gets as many again for updates.
 	Tries int
+	// Time bounds the generation. At its end, Samples returns the samples that it has. 0 is no bound.
+	Time time.Duration
 }
 
 // DefaultSampleTries is the default of SampleOptions.Tries.
@@ -43,6 +46,8 @@ type Samples struct {
 	// violations.
 	Unsatisfied []Violation
 	Closest     []byte
+	// Stopped reports that the generation ended at SampleOptions.Time. Further samples may exist.
+	Stopped bool
 }
 
 // Sample is a generated object with its verdict.
@@ -85,7 +90,7 @@ func (c Constraint) String() string {
 }
 
 // Samples generates valid objects, and invalid objects that each violate one constraint of the schema. Every object was
-// evaluated by Validate. Equal options give equal results. The error is an *Error for an unknown version, or if the
+// evaluated by Validate. Equal options give equal results, unless the generation is stopped. The error is an *Error for an unknown version, or if the
 // context ends.
 func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, err error) {
 	defer recovered(&err)
@@ -93,9 +98,14 @@ func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, 
 	if o.Version == "" {
 		o.Version = d.sampleVersion()
 	}
-	if o.Tries < 0 || o.Valid < 0 || o.Invalid < 0 {
-		return nil, invalid("Valid, Invalid and Tries must not be negative")
+	if o.Tries < 0 || o.Valid < 0 || o.Invalid < 0 || o.Time < 0 {
+		return nil, invalid("Valid, Invalid, Tries and Time must not be negative")
 	}
+	inner, cancel := ctx, func() {}
+	if o.Time > 0 {
+		inner, cancel = context.WithTimeout(ctx, o.Time)
+	}
+	defer cancel()
 	if _, err := d.served(o.Version); err != nil {
 		return nil, err
 	}
@@ -103,13 +113,17 @@ func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, 
 	if err != nil {
 		return nil, err
 	}
-	s := &sampler{ctx: ctx, subject: sub, options: &o, objects: sub.generator(), out: &Samples{Version: o.Version}}
-	if err := s.valid(); err != nil {
+	s := &sampler{ctx: inner, subject: sub, options: &o, objects: sub.generator(inner), out: &Samples{Version: o.Version}}
+	if err = s.valid(); err == nil {
+		err = s.invalid()
+	}
+	if s.out.Stopped = err != nil && inner.Err() != nil && ctx.Err() == nil; err != nil && !s.out.Stopped {
 		return nil, err
 	}
-	if err := s.invalid(); err != nil {
-		return nil, err
+	if len(s.out.Valid) > 0 {
+		s.out.Unsatisfied, s.out.Closest = nil, nil
 	}
+	s.out.Valid = s.out.Valid[:min(o.Valid, len(s.out.Valid))]
 	return s.out, nil
 }
 
@@ -198,10 +212,6 @@ func (s *sampler) valid() error {
 			return err
 		}
 	}
-	if len(s.out.Valid) > 0 {
-		s.out.Unsatisfied, s.out.Closest = nil, nil
-	}
-	s.out.Valid = s.out.Valid[:min(s.options.Valid, len(s.out.Valid))]
 	return nil
 }
 

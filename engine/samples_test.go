@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -156,6 +157,24 @@ func TestSamplesOfContradiction(t *testing.T) {
 	}
 	if _, err := d.Samples(t.Context(),
 		engine.SampleOptions{Version: "v9"}); engine.ReasonOf(err) != engine.ReasonVersionNotFound {
+		t.Error(err)
+	}
+}
+
+// TestSamplesStop: at the end of the time, Samples returns what it has, and a context that ends is an error.
+func TestSamplesStop(t *testing.T) {
+	const list = `{type: array, minItems: 1000, items: `
+	d := definitionOf(t, `{type: object, required: [l], properties: {l: `+list+list+`{type: integer}}}}}`)
+	s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 3, Invalid: 3, Time: 1})
+	if err != nil || !s.Stopped || len(s.Valid)+len(s.Invalid) > 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s, err := d.Samples(ended, engine.SampleOptions{Valid: 3, Time: 1}); engine.ReasonOf(err) != engine.ReasonItemDeadline {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := d.Samples(t.Context(), engine.SampleOptions{Time: -1}); engine.ReasonOf(err) != engine.ReasonInvalidArgument {
 		t.Error(err)
 	}
 }

@@ -191,8 +191,11 @@ func (c *candidates) items(length int64) {
 
 // elements returns elements for a list that are as different as it requires, if possible.
 func (c *candidates) elements(count int) []*Tree {
-	a := array()
+	a, values := array(), 0
 	for range count {
+		if c.g.stop() || values > maxValues {
+			break
+		}
 		var v *Tree
 		for try := range 12 {
 			if v = c.g.value(c.r, c.n.element(), 1); c.g.fits(c.n, a, v) {
@@ -209,6 +212,7 @@ func (c *candidates) elements(count int) []*Tree {
 			}
 		}
 		a.Items = append(a.Items, v)
+		values += v.Leaves()
 	}
 	return a.Items
 }

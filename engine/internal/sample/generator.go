@@ -17,6 +17,8 @@ type Options struct {
 	Hints []*Hint
 	// Plain asks for values that people read easily, instead of values that find errors.
 	Plain bool
+	// Stopped reports whether to stop. Then all further values are null. Nil never stops.
+	Stopped func() bool
 }
 
 // Generator generates objects of one version of a CRD. It is not safe for concurrent use.
@@ -30,6 +32,17 @@ type Generator struct {
 	full    bool // all fields
 
 	nesting, values int // of the value that is being generated
+	steps           int // of the generator
+	stopped         bool
+}
+
+// stop reports whether to stop. It asks once in a while.
+func (g *Generator) stop() bool {
+	const often = 64
+	if g.steps++; g.options.Stopped != nil && !g.stopped && g.steps%often == 0 {
+		g.stopped = g.options.Stopped()
+	}
+	return g.stopped
 }
 
 // maxValues bounds the values in a value, whatever the schema requires: nested lists with minItems have an exponential
@@ -91,7 +104,7 @@ func (g *Generator) value(r Random, n *node, depth int) *Tree {
 	if g.nesting == 0 {
 		g.values = 0
 	}
-	if g.values++; g.values > maxValues {
+	if g.values++; g.values > maxValues || g.stop() {
 		return null()
 	}
 	g.nesting++
@@ -256,7 +269,7 @@ func (g *Generator) array(r Random, n *node, depth int) *Tree {
 		least = *n.MinItems
 	}
 	count := g.count(r, least, n.MaxItems, depth)
-	for try := 0; len(a.Items) < count && try < count+6; try++ {
+	for try := 0; len(a.Items) < count && try < count+6 && !g.stop(); try++ {
 		v := g.share(r, n.element(), depth+1)
 		if g.fits(n, a, v) {
 			a.Items = append(a.Items, v)

@@ -378,3 +378,24 @@ func TestPatternLengths(t *testing.T) {
 		}
 	}
 }
+
+// TestStopped: a stopped generator generates few further values, whatever the schema requires.
+func TestStopped(t *testing.T) {
+	const list = `{"type":"array","minItems":1000,"items":`
+	s := field(t, list+list+list+`{"type":"integer"}}}}`)
+	stopping := options
+	stopping.Stopped = func() bool { return true }
+	leaves := map[bool]int{}
+	for stopped, o := range map[bool]sample.Options{false: options, true: stopping} {
+		g := sample.New(s, o)
+		leaves[stopped] = g.Least(sample.NewRandom(1, 0)).Leaves()
+		for _, c := range g.Candidates(sample.NewRandom(1, 0), value.Path{value.Name("v")}) {
+			if c != nil {
+				leaves[stopped] += c.Leaves()
+			}
+		}
+	}
+	if leaves[false] < 10000 || leaves[true] > 1000 {
+		t.Errorf("%d values, %d if stopped", leaves[false], leaves[true])
+	}
+}
