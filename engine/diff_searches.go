@@ -286,11 +286,10 @@ func schemaNode(d *Definition, version, pointer string) (manifest, node map[stri
 		case map[string]any:
 			at = parent[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
 		case []any:
-			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(parent) {
-				return manifest, nil, nil
+			at = nil
+			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(parent) {
+				at = parent[i]
 			}
-			at = parent[i]
 		}
 	}
 	node, _ = at.(map[string]any)

@@ -30,11 +30,12 @@ func (g *Generator) Candidates(r Random, path value.Path, also ...*schema.Props)
 	for _, s := range slices.Concat([]*schema.Props{n.Props}, also) {
 		c.of(s)
 	}
-	hints := n.hints
+	c.hinted(n.hints, false)
 	for _, s := range also {
-		hints = append(slices.Clip(hints), newNode(s, g.root.scope, nil).hints...)
+		if g.options.Hints != nil { // the generator does not know the rules of the other schemas
+			c.hinted(newNode(s, g.root.scope, nil).hints, true)
+		}
 	}
-	c.hinted(hints)
 	for _, text := range []string{`"a"`, `""`, `"A !"`, "0", "1", "-1", "0.5", "true", "false", "{}", "[]", "null"} {
 		c.add(parsed([]byte(text)))
 	}
@@ -331,7 +332,8 @@ func (c *candidates) members(base *Tree, count int64) {
 }
 
 // hinted adds the values to which rules compare the value, and values of the lengths to which they compare its length.
-func (c *candidates) hinted(hints []*Hint) {
+// If near is true, it also adds the neighbours of numbers.
+func (c *candidates) hinted(hints []*Hint, near bool) {
 	for _, h := range hints {
 		for _, s := range h.texts {
 			if c.n.Type == "string" || c.n.intOrString() || c.n.Type == "" {
@@ -346,7 +348,7 @@ func (c *candidates) hinted(hints []*Hint) {
 			switch c.n.Type {
 			case "integer", "number", "":
 				c.add(&t)
-				if f, err := strconv.ParseFloat(t.Text, 64); err == nil {
+				if f, err := strconv.ParseFloat(t.Text, 64); err == nil && near {
 					c.around(f)
 				}
 			}

@@ -170,7 +170,7 @@ func (s *sizer) write(re *syntax.Regexp, n int) {
 		of := s.lengths(sub)
 		least, most := repetitions(re)
 		for n > 0 && s.work > 0 {
-			k := n
+			var k int
 			if of.BitLen() == 2 { // one rune, or none
 				k = 1
 			} else {
