@@ -230,7 +230,7 @@ func (g *Generator) candidate(r Random, n *node, try int) string {
 		p := pick(r, n.patterns)
 		s := p.text(r, lo, hi, try, g.plain())
 		if least, most := lengthBounds(n.Props); !lengthFits(n.Props, s) {
-			s = cmp.Or(p.sized(r, least, most, g.plain()), s)
+			s = cmp.Or(p.sized(NewRandom(uint64(len(s)), uint64(try)), least, most, g.plain()), s)
 		}
 		return s
 	}
