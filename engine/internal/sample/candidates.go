@@ -20,17 +20,12 @@ const mostElements = 1 << 12
 // elements, unknown members. Nil stands for no value.
 func (g *Generator) Candidates(r Random, path value.Path, also ...*schema.Props) []*Tree {
 	defer g.small()()
-	g.density, g.left = 0, 0
-	n := g.schemaAt(r, path)
-	if n == nil {
-		n = newNode(&schema.Props{}, g.root.scope, nil)
-	}
-	c := candidates{g: g, r: r, n: n, seen: map[string]bool{}}
-	c.add(g.value(r, n, 1))
-	for _, s := range slices.Concat([]*schema.Props{n.Props}, also) {
+	c := g.candidatesAt(r, path)
+	c.add(g.value(r, c.n, 1))
+	for _, s := range slices.Concat([]*schema.Props{c.n.Props}, also) {
 		c.of(s)
 	}
-	c.hinted(n.hints, false)
+	c.hinted(c.n.hints, false)
 	for _, s := range also {
 		if g.options.Hints != nil { // the generator does not know the rules of the other schemas
 			c.hinted(newNode(s, g.root.scope, nil).hints, true)
@@ -43,6 +38,24 @@ func (g *Generator) Candidates(r Random, path value.Path, also ...*schema.Props)
 		c.list = append(c.list, nil)
 	}
 	return c.list
+}
+
+// hinted returns the candidates for a path that rules on the value or on its parents suggest.
+func (g *Generator) hinted(r Random, path value.Path) []*Tree {
+	defer g.small()()
+	c := g.candidatesAt(r, path)
+	c.hinted(c.n.hints, true)
+	return c.list
+}
+
+// candidatesAt returns an empty list of candidates for a path.
+func (g *Generator) candidatesAt(r Random, path value.Path) candidates {
+	g.density, g.left = 0, 0
+	n := g.schemaAt(r, path)
+	if n == nil {
+		n = newNode(&schema.Props{}, g.root.scope, nil)
+	}
+	return candidates{g: g, r: r, n: n, seen: map[string]bool{}}
 }
 
 type candidates struct {
@@ -446,7 +459,11 @@ func (g *Generator) varyValue(r Random, o *Tree, at, top value.Path, found []val
 			}
 		}
 	default:
-		g.Put(r, o, at, pick(r, g.Candidates(r, at, also...)))
+		list := g.Candidates(r, at, also...)
+		if suggested := g.hinted(r, at); len(suggested) > 0 && r.chance(50) {
+			list = suggested
+		}
+		g.Put(r, o, at, pick(r, list))
 	}
 }
 
