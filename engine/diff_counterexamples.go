@@ -25,8 +25,8 @@ type ChangeCounterexample struct {
 	Found *Distinction
 	// Ignored are fields of the object that the old CRD stores. The new CRD accepts the object, but does not store them.
 	Ignored []string
-	// Alone is the verdict of the old CRD with this change only, and AloneManifest that CRD. They are nil unless other
-	// changes hide the violation in the verdict of the new CRD: it evaluates no rules of an object with other violations.
+	// Alone is the verdict of the old CRD with this change only, and AloneManifest is the manifest of that CRD. They are
+	// nil unless other changes hide the violation in B: no rules are evaluated for an object with other violations.
 	Alone         *Verdict
 	AloneManifest []byte
 	// NoObject says why no object can show a breaking change. Then there is no search. Otherwise, it is "".
@@ -43,11 +43,12 @@ const MaxCounterexamples = 200
 // with strict field validation. The write is a creation, except in these cases:
 //
 //   - An update shows a change of a rule with oldSelf.
-//   - An update of the subresource status shows a change of the status, and one of scale that scale was removed.
+//   - An update of the subresource status shows a change of the schema of the status, or the removal of the subresource.
+//   - An update of the subresource scale shows its removal.
 //
 // The search uses at most half of the time until the deadline of the context. If no time is left for a change, its
 // number of tries is 0. old and new are the compiled CRDs of the Diff. If the new CRD is rejected as an update of the
-// old one, it can be compiled as a new CRD. The error is an *Error.
+// old one, callers can compile it as a new CRD. The error is an *Error.
 func Counterexamples(ctx context.Context, old, new *Definition, changes []Change, o CounterexampleOptions) (
 	list []ChangeCounterexample, err error) {
 	defer recovered(&err)
@@ -106,7 +107,8 @@ func Counterexamples(ctx context.Context, old, new *Definition, changes []Change
 	return list, nil
 }
 
-// findAlone searches for an object that the old CRD with one change only rejects, and the new CRD as well.
+// findAlone searches for an object that the old CRD accepts, and that is rejected by the new CRD and by the old CRD
+// with one change.
 func (e *ChangeCounterexample) findAlone(ctx context.Context, old, new *Definition, c *Change,
 	searches []DistinguishOptions) error {
 	changed, pointer, err := withChange(ctx, old, new, c)

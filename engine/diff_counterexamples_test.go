@@ -268,7 +268,7 @@ func TestCounterexampleOutsideOfSchemas(t *testing.T) {
 			"[spec]"},
 		{"ConversionStrategyChanged", crd(webhook, plain), crd("", plain), "", "", "the conversion webhook of the old CRD decides"},
 		{"SelectableFieldRemoved", crd("", with("selectableFields: [{jsonPath: .spec.k}]")), crd("", plain), "", "",
-			"it rejects lists and watches, and no writes"},
+			"it rejects lists and watches, but no writes"},
 		{"VersionRemoved", crd("", plain+", "+second(false, "")), crd("", plain), "Thing", "create", "could not find"},
 		{"TypeChanged", crd("", plain), crd("", strings.Replace(plain, "type: integer", "x-kubernetes-int-or-string: true", 1)), "", "",
 			"it affects only clients that read objects"},

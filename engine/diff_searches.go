@@ -22,8 +22,8 @@ import (
 // statusPointer is the JSON pointer of the schema of the status.
 const statusPointer = "/properties/status"
 
-// searchesFor returns the searches for an object that shows a change: one after the other until an object is found.
-// Without searches, it returns why no object shows a breaking change, or "" for other changes.
+// searchesFor returns the searches for an object that shows a change, in the order to run them. If there are none for a
+// breaking change, it returns the reason.
 func searchesFor(c *Change, old, new *Definition) (searches []DistinguishOptions, noObject string) {
 	o := DistinguishOptions{Version: c.Version}
 	if o.Version == "" {
@@ -51,8 +51,8 @@ func searchesFor(c *Change, old, new *Definition) (searches []DistinguishOptions
 	return nil, noObject
 }
 
-// searchOutside completes the search for a change outside of the schemas. It returns false if there is no such search,
-// and possibly why.
+// searchOutside completes the search for a change outside of the schemas. If there is no such search, it returns false,
+// and the reason if it has one.
 func searchOutside(o *DistinguishOptions, c *Change, old, new *Definition) (shown bool, noObject string) {
 	o.Pointers = []string{""}
 	o.anyReason = true
@@ -107,7 +107,7 @@ func searchOutside(o *DistinguishOptions, c *Change, old, new *Definition) (show
 	case "ConversionStrategyChanged":
 		return false, "the conversion webhook of the old CRD decides which fields are lost"
 	case "SelectableFieldRemoved":
-		return false, "it rejects lists and watches, and no writes"
+		return false, "it rejects lists and watches, but no writes"
 	default:
 		return false, ""
 	}
@@ -146,7 +146,8 @@ func haveStatus(version string, old, new *Definition) bool {
 	return a != nil && b != nil && a.HasStatus && b.HasStatus
 }
 
-// needsUpdate returns whether to search updates for violations of a rule: creations first if both are possible.
+// needsUpdate returns the kinds of writes that can violate a rule, in the order to search: false for creations, true
+// for updates.
 func needsUpdate(rule *apiextensionsv1.ValidationRule) []bool {
 	switch {
 	case !compare.IsTransition(rule):
@@ -157,10 +158,10 @@ func needsUpdate(rule *apiextensionsv1.ValidationRule) []bool {
 	return []bool{true}
 }
 
-// reasonFor returns a function that reports whether a write is rejected because of a change.
+// reasonFor returns DistinguishOptions.counts for a change.
 func reasonFor(c *Change) func(*search.Aim, *reply) bool {
 	switch c.Kind {
-	case "DefaultAdded", "DefaultChanged", "DefaultRemoved": // a default is valid: violations are those of parents
+	case "DefaultAdded", "DefaultChanged", "DefaultRemoved": // defaults are valid, so the violations are at parents
 		return func(*search.Aim, *reply) bool { return true }
 	case "RequiredAdded":
 		var name string
@@ -221,8 +222,8 @@ func fieldPointer(field string) string {
 	return pointer
 }
 
-// withChange compiles a CRD of old with one change of a schema of new. It returns nil if that is not possible. pointer is
-// the JSON pointer of the change in its schema.
+// withChange compiles old with one change of a schema of new. It returns nil if that is not possible. pointer is the
+// JSON pointer of the change in the schema of the result.
 func withChange(ctx context.Context, old, new *Definition, c *Change) (d *Definition, pointer string, err error) {
 	p := sample.PlaceAt(cmp.Or(schema.Of(new.crdVersion(c.Version)), &schema.Props{}), c.SchemaPointer)
 	if p == nil || p.Keyword == "" {
@@ -246,7 +247,7 @@ func withChange(ctx context.Context, old, new *Definition, c *Change) (d *Defini
 			m, _ := r.(map[string]any)
 			return was.Rule != "" && m["rule"] == was.Rule
 		})
-		i, _ := strconv.Atoi(p.Rest[0]) // it is the index of a rule
+		i, _ := strconv.Atoi(p.Rest[0]) // the index of the rule
 		to[p.Keyword] = append(rules, from[p.Keyword].([]any)[i])
 		pointer = fmt.Sprintf("%s/%s/%d", p.Node, p.Keyword, len(rules))
 	case c.Kind == "RequiredAdded":

@@ -51,11 +51,12 @@ type DistinguishOptions struct {
 	ignored bool
 	// missing, if not "", says why the second Definition does not serve the writes of the first one.
 	missing string
-	// counts reports whether a rejection is for the reason that an aim is for. Nil accepts any reason.
+	// counts reports whether a reply has the rejection that an aim looks for. By default, a rejection has this property
+	// if one of its violations is at one of Pointers. Without Pointers, every rejection has it.
 	counts func(*search.Aim, *reply) bool
-	// also, if not nil, is a further Definition that rejects the object, for any reason.
+	// also, if not nil, is a third Definition that must reject the object, for any reason.
 	also *Definition
-	// anyReason accepts any reason, also with pointers.
+	// anyReason accepts every rejection, even if there are Pointers.
 	anyReason bool
 }
 
@@ -63,9 +64,10 @@ type DistinguishOptions struct {
 type Distinction struct {
 	// Version is the version of the object.
 	Version string
-	// Object is JSON, with few fields and short values. OldObject is the stored old object of an update, nil for a creation.
+	// Object is JSON, with few fields and short values. OldObject is the stored old object of an update, nil for a
+	// creation.
 	Object, OldObject []byte
-	// Subresource is "", or that of the update: "status" or "scale". For scale, Object is a Scale.
+	// Subresource is the subresource that is written: "", "status" or "scale". For scale, Object is a Scale.
 	Subresource string
 	// A and B are the verdicts of the two Definitions. A version that is not served counts as a rejection with code 404.
 	A, B *Verdict
@@ -228,11 +230,11 @@ type subject struct {
 	version    *VersionInfo // nil if the CRD does not serve it
 	schema     *schema.Props
 	validation FieldValidation
-	// subresource is that of the writes: "", "status" or "scale".
+	// subresource is the subresource that is written: "", "status" or "scale".
 	subresource string
-	// missing says why there is no version: the cause of the rejection of all writes.
+	// missing is the cause of rejections if version is nil.
 	missing string
-	stored  map[string][]byte // what the creation of an old object stores, nil if it is rejected
+	stored  map[string][]byte // results of create, by its arguments
 }
 
 func newSubject(d *Definition, o *DistinguishOptions) (*subject, error) {
@@ -275,8 +277,8 @@ func (r *reply) isAt(pointer string) bool {
 	})
 }
 
-// before returns the stored object that the write of a pair updates: nil for a creation. If its creation is rejected, it
-// returns the reply to the creation.
+// before returns the stored object that the write of a pair updates: nil for a creation. If its creation is rejected,
+// it returns the reply to the creation.
 func (s *subject) before(ctx context.Context, p search.Pair) (stored []byte, rejected *reply, err error) {
 	o := p.Old
 	if o == nil {
@@ -364,8 +366,8 @@ func (s *subject) evaluate(ctx context.Context, object, old []byte, wanted bool)
 	return r, nil
 }
 
-// create returns what the creation of an object stores, with defaults and without a status that is a subresource. If old
-// is not nil, it is an update of old. It returns nil if the write is rejected.
+// create returns the object that a write stores, with defaults and without a status that is a subresource. The write is
+// a creation if old is nil, otherwise an update of old. If the write is rejected, create returns nil.
 func (s *subject) create(ctx context.Context, object, old []byte) ([]byte, error) {
 	key := string(object) + "\x00" + string(old)
 	stored, known := s.stored[key]
@@ -381,7 +383,7 @@ func (s *subject) create(ctx context.Context, object, old []byte) ([]byte, error
 		if err != nil {
 			return nil, failed(ReasonInternal, "a stored object", err)
 		}
-		if m := tree.Get("metadata"); m != nil { // they are those of every new object
+		if m := tree.Get("metadata"); m != nil { // every new object gets the same values
 			*m = *m.Without("generation").Without("resourceVersion")
 		}
 		stored = tree.JSON()
@@ -463,7 +465,8 @@ func (g *goal) answer(p search.Pair) (out search.Answer, err error) {
 	return out, nil
 }
 
-// answerIgnored is answer for an object that both subjects accept, and of which the second one does not return a field.
+// answerIgnored is the goal for the option ignored: both subjects accept the object, and only the first one returns a
+// field at an aim.
 func (g *goal) answerIgnored(p search.Pair) (out search.Answer, err error) {
 	if err := g.ctx.Err(); err != nil {
 		return out, tooLate(err)

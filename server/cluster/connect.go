@@ -24,8 +24,8 @@ import (
 // requestTimeout bounds a request to the API server, unless the kubeconfig has another timeout.
 const requestTimeout = time.Minute
 
-// Connect returns a client for the cluster of a context, and its address. An empty kubeconfig or context is that of
-// kubectl.
+// Connect returns a client for the cluster of a context, and its address. If kubeconfig or context is empty, the
+// default of kubectl applies.
 func Connect(kubeconfig, context, userAgent string) (client *rest.RESTClient, host string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig

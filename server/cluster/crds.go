@@ -20,8 +20,7 @@ const onlyMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 // maxListBytes bounds the CRDs of a cluster.
 const maxListBytes = 512 << 20
 
-// CRDs returns the CRDs of a cluster as a List, and their digest as CRDVersions returns it. It reads pages of a number
-// of CRDs.
+// CRDs returns the CRDs of a cluster as a List, and the same digest as CRDVersions. A page of the list has page CRDs.
 func CRDs(ctx context.Context, client *rest.RESTClient, page int) (list []byte, versions string, err error) {
 	return listCRDs(ctx, client, "application/json", page)
 }

@@ -20,8 +20,7 @@ import (
 const (
 	// pageSize is the number of objects of a page.
 	pageSize = 500
-	// MaxAttempts bounds the attempts to write an object that other clients change, and to continue a list whose token
-	// expired.
+	// MaxAttempts bounds the attempts to write an object that other clients change, and to read a list that expires.
 	MaxAttempts = 5
 )
 

@@ -41,7 +41,7 @@ func WithoutSecrets(name string) string {
 	return u.String()
 }
 
-// Reader reads files of CRDs by HTTPS, and the CRDs of clusters. Its cache is a folder with two kinds of files:
+// Reader reads CRDs from https:// URLs and clusters. Its cache is a folder with two kinds of files:
 //   - content, with its SHA-256 as the name.
 //   - the last response for each URL: its ETag for the next conditional request, and the SHA-256 of its content.
 //

@@ -19,8 +19,8 @@ import (
 // Wait returns after quietTime without a change, but at most maxWait after the first change.
 const quietTime, maxWait = 100 * time.Millisecond, time.Second
 
-// Files are the files that a run reads. Their directories are watched, because editors replace files, and
-// because new files appear there.
+// Files are the files that a run reads. Their directories are watched too, because editors replace files, and because
+// new files can appear.
 type Files struct {
 	watcher *fsnotify.Watcher
 

@@ -67,7 +67,7 @@ type fileContent struct {
 	err     error
 }
 
-// expand returns the names with those of directories replaced by their files.
+// expand replaces the names of directories by the names of their files.
 func (r Reader) expand(names []string) (all []fileContent) {
 	for _, name := range names {
 		files, err := r.Files(name)
@@ -122,8 +122,8 @@ func (r Reader) Content(name string) ([]byte, error) {
 	return r.ReadFile(name)
 }
 
-// InOrder yields the results of a function for the elements of a list, in their order. It calls the function for some
-// elements at a time, in goroutines.
+// InOrder yields the results of a function for the elements of a list, in their order. It runs a few calls at the same
+// time.
 func InOrder[T, R any](list []T, do func(T) R) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		var running []chan R
@@ -178,7 +178,7 @@ func (r Reader) CRDsAndRules(names ...string) (crds, rules []*Source, _ error) {
 		}
 		before := len(crds) + len(rules)
 		for _, s := range list {
-			if s.Err != nil && len(list) > 1 { // a single one is taken for a CRD: registering it reports what is wrong
+			if s.Err != nil && len(list) > 1 { // for a single document, the registration reports the error
 				text, line, _ := s.Describe(s.Err)
 				return nil, nil, fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
 			}

@@ -1,5 +1,5 @@
 // Package input reads the inputs of commands: the files of directories, stdin, URLs and clusters (reader.go), files
-// with a JSON object a line (lines.go), and the manifests in them (source.go).
+// with one JSON object per line (lines.go), and the manifests in them (source.go).
 package input
 
 import (
@@ -47,7 +47,7 @@ type CRDVersion struct {
 
 var noCRDFields CRDFields // of other kinds
 
-// readCRD reads the fields of a CRD. Schemas are most of its text, so that is not decoded.
+// readCRD reads the fields of a CRD. It does not decode the schemas, which are most of the text.
 func readCRD(m *manifests.Manifest) *CRDFields {
 	f, d, l := &CRDFields{}, value.Acquire(), value.Limits{MaxBytes: maxFileBytes}
 	var root uint32

@@ -15,13 +15,13 @@ import (
 	"github.com/crdeval/crdeval/server/registry"
 )
 
-// Registry is the api.Registry and the registry.View of the service in this process: one catalog in memory. It also
-// takes CRDs with their status, as a cluster has them. It registers CRDs one after the other.
+// Registry is the api.Registry and the registry.View of the service in this process: one catalog in memory. It can
+// adopt CRDs with the status that they have in a cluster. It registers CRDs one after the other.
 type Registry struct {
 	api.Registry // nil: the commands call no other methods
 	minor        int
 	tested       int  // objects on which the laws of conversion rules are tested
-	Adopts       bool // the next CRD to register is taken with its status, as a cluster has it
+	Adopts       bool // register adopts CRDs instead of checking them
 	ByName       map[string]*CRD
 	now          time.Time
 }
@@ -58,7 +58,7 @@ func (r *Registry) options() engine.Options {
 	}}
 }
 
-// adopt takes a CRD with its status, as a cluster has it, without checking it.
+// adopt registers a CRD with its own status and without checking it.
 func (r *Registry) adopt(ctx context.Context, manifest engine.Document) (registry.Registration, error) {
 	name, existing, err := engine.ExistingFrom(manifest, engine.Limits{})
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *Registry) Check(
 	return registry.Registration{Report: report, CRD: &registry.CRD{}}, err
 }
 
-// Compare compares two manifests. The base is taken as a cluster has it.
+// Compare compares two manifests. It adopts the base.
 func (r *Registry) Compare(
 	ctx context.Context, _ string, c registry.Comparison, _ string,
 ) (*registry.Compared, error) {
@@ -217,7 +217,7 @@ func (r *Registry) OfKind(_ context.Context, group, kind, _ string) (*engine.Def
 	return nil, errNoCRD
 }
 
-// ofKind returns the CRD of a kind. Of several, the first has it.
+// ofKind returns the first CRD of a kind.
 func (r *Registry) ofKind(group, kind string) (first *CRD) {
 	for _, c := range r.ByName {
 		if c.Definition.Group() == group && c.Definition.Kind() == kind &&
@@ -228,7 +228,7 @@ func (r *Registry) ofKind(group, kind string) (first *CRD) {
 	return first
 }
 
-// AllCRDs describes the CRDs. Of several for a kind, the first counts as established.
+// AllCRDs describes the CRDs. Of the CRDs with the same kind, only the first is established.
 func (r *Registry) AllCRDs(established bool) []engine.CRD {
 	var all []engine.CRD
 	for _, name := range slices.Sorted(maps.Keys(r.ByName)) {

@@ -17,7 +17,7 @@ import (
 // gitTimeout bounds the time in which git returns a file.
 const gitTimeout = 5 * time.Second
 
-// stored has the objects of a file in the commit HEAD. An object of the file with the same identity is an update.
+// stored has the objects of a file in the commit HEAD. An object with the identity of one of them is its update.
 type stored struct {
 	objects map[identity]engine.Document
 }
@@ -66,8 +66,8 @@ func (s *server) storedOf(ctx context.Context, f *file) *stored {
 	return out
 }
 
-// headOf returns the content of a file in the commit HEAD of its repository. It is empty if HEAD does not have the file.
-// git cat-file runs no filters and no hooks of the repository.
+// headOf returns the content of a file in the commit HEAD of its repository. It is empty if HEAD does not have the
+// file. git cat-file runs no filters and no hooks of the repository.
 func headOf(ctx context.Context, path string) ([]byte, error) {
 	if !filepath.IsAbs(path) {
 		return nil, nil

@@ -43,8 +43,8 @@ type Settings struct {
 // maxFileBytes bounds a file that is read from disk.
 const maxFileBytes = 16 << 20
 
-// bounds are those of a search for CRDs. Files beyond them are not read. There is one search of Settings.CRDs, and
-// another one of the folders of the workspace.
+// bounds are the limits of a search for CRDs. Files beyond a limit are not read. Settings.CRDs and the folders of the
+// workspace are searched separately.
 type bounds struct {
 	entries int // of directories
 	bytes   int // of all files

@@ -1,9 +1,9 @@
 // Package quickfix makes quick fixes of CRDs and objects in YAML or JSON, for the playground and the language server.
-// It is pure, and runs as WebAssembly too.
+// It does no I/O, and also runs as WebAssembly.
 //
 // fix.go has the fixes of a violation, an unknown field and a costly rule. edit.go makes their edits, and offers a fix
-// only if the edited text is the document with exactly the wanted change. extent.go finds the ends of values in a text,
-// and schema.go reads what values a schema suggests.
+// only if the edited text is the document with exactly the wanted change. document.go and pointers.go find values in
+// the document, and extent.go finds their ends in the text. schema.go suggests values.
 package quickfix
 
 import (

@@ -89,7 +89,8 @@ func Decode(text []byte) (v any) {
 	return v
 }
 
-// edit calls do with the object that contains the member at a pointer.
+// edit calls do with the key at the end of a pointer and the object that contains it. For an item of a list, do gets an
+// object with this item only, and its result replaces the item.
 func edit(root any, pointer string, do func(object map[string]any, key string)) bool {
 	tokens := strings.Split(pointer, "/")[1:]
 	for i, token := range tokens {
@@ -106,7 +107,7 @@ func edit(root any, pointer string, do func(object map[string]any, key string)) 
 			if !ok {
 				return false
 			}
-			if i == len(tokens)-1 { // an item: as a member of an object that stands for the list
+			if i == len(tokens)-1 {
 				one := map[string]any{token: at[index]}
 				do(one, token)
 				v, kept := one[token]
@@ -148,7 +149,7 @@ func (d *Document) scalar(v json.RawMessage, quoted bool) string {
 	return s
 }
 
-// plainText matches texts that YAML reads as strings without quotes, except for those of isWord.
+// plainText matches texts that need no quotes in YAML, except for the words of isWord.
 var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
 // isWord reports whether YAML 1.1 reads a text as a boolean or null.
@@ -212,7 +213,7 @@ func (d *Document) insert(object Place, name string, v json.RawMessage) (candida
 			return [][]Edit{{{at + 1, at + 1, text}}}
 		}
 		separator := ", "
-		if line := inner[strings.LastIndexByte(inner, '\n')+1:]; len(line) < len(inner) { // a member a line
+		if line := inner[strings.LastIndexByte(inner, '\n')+1:]; len(line) < len(inner) { // one member per line
 			separator = ",\n" + line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		}
 		last := at + 1 + len(inner)

@@ -24,8 +24,8 @@ func (d *Document) PointerOf(path string) (pointer string, ok bool) {
 	return pointer, pointer != ""
 }
 
-// firstKey returns the longest key of a node with which a path begins, and its length in the path. The length is 0 if the
-// path begins with no key.
+// firstKey returns the longest key of a node with which a path begins, and its length in the path. The length is 0 if
+// the path begins with no key.
 func (d *Document) firstKey(node uint32, path string) (length int, key string) {
 	switch n := &d.tree.Nodes[node]; n.Kind {
 	case value.Array:
@@ -46,7 +46,7 @@ func (d *Document) firstKey(node uint32, path string) (length int, key string) {
 	return length, key
 }
 
-// Keywords returns the pointers of the members of schemas in a CRD that have a key and a text as value.
+// Keywords returns the pointers of a keyword in all schemas of a CRD that give it a text as value.
 func (d *Document) Keywords(key, text string) (list []string) {
 	if d.tree == nil {
 		return nil
@@ -63,7 +63,7 @@ func (d *Document) Keywords(key, text string) (list []string) {
 			if kind == value.Object {
 				token = d.tree.Key(c)
 			}
-			if i++; kind == value.Array || token != "default" && token != "enum" && token != "example" { // no schemas
+			if i++; kind == value.Array || token != "default" && token != "enum" && token != "example" { // not in values
 				visit(c, pointer+"/"+Escape(token))
 			}
 		}

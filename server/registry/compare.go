@@ -25,8 +25,8 @@ type Compared struct {
 	Base *CRD
 	// Replayed has a result for each of the objects; nil if the new CRD is rejected.
 	Replayed []engine.ReplayResult
-	// Counterexamples are those of changes; nil without a search. For a rejected new CRD, they are those of a new CRD of
-	// its kind, unless that is rejected too.
+	// Counterexamples are the results of the search, nil without one. If the new CRD is rejected as an update, the search
+	// evaluates it as a new CRD. There is no search if it is rejected as a new CRD too.
 	Counterexamples []engine.ChangeCounterexample
 }
 

@@ -16,13 +16,13 @@ import (
 // Printer prints the results of tests in one format.
 type Printer interface {
 	Result(*suite.Result)
-	Fail(file string, line int, message string) // of a suite that could not run
+	Fail(file string, line int, message string) // prints an error in a suite
 	Note(text string)
 	Close(*Results) error
 }
 
-// NewPrinter returns the printer of a format: text, json, or a format of package report. With verbose, text has the
-// tests that passed too.
+// NewPrinter returns the printer of a format: text, json, or a format of package report. If verbose is true, text also
+// has the tests that passed.
 func NewPrinter(w io.Writer, format string, verbose bool, of report.Program) Printer {
 	switch format {
 	case "json":

@@ -45,7 +45,8 @@ type Results struct {
 // Errors returns the number of errors in suites, and of tests that could not be evaluated.
 func (r *Results) Errors() int { return r.Invalid + r.Total.Errors }
 
-// File runs the suites of a file. Of a directory, a file can have other documents. The error ends the run.
+// File runs the suites of a file. If the file is in a directory, it can also have documents that are not suites. An
+// error ends the run.
 func (r *Runner) File(ctx context.Context, name string, text []byte, ofDirectory bool) error {
 	suites, others, invalid := suite.Read(name, text)
 	switch {

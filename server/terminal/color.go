@@ -8,8 +8,8 @@ import (
 	"regexp"
 )
 
-// Colored reports whether text is printed in colours. On a terminal, it is unless NO_COLOR is set or TERM is dumb. With
-// CLICOLOR_FORCE, it is everywhere, such as in the log of a CI system, unless NO_COLOR is set.
+// Colored reports whether text is printed in colours. NO_COLOR disables colours. CLICOLOR_FORCE enables them
+// everywhere, such as in the log of a CI system. Otherwise, only terminals have colours, unless TERM is dumb.
 func Colored(w io.Writer, variable func(string) string) bool {
 	force := variable("CLICOLOR_FORCE")
 	switch {

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// mostLengthWork bounds the search for strings of a length, in words of sets: some milliseconds.
+// mostLengthWork bounds the search for strings of a length, in words of the sets that it computes. This much work takes
+// some milliseconds.
 const mostLengthWork = 1 << 22
 
 // sized returns a string of lo to hi runes that probably matches, or "" if there is none or the search takes long. It
@@ -22,7 +23,7 @@ func (e *expression) sized(r Random, lo, hi int, readable bool) string {
 	for n := hi; n >= 0 && s.work > 0; n-- {
 		if possible.Bit(n) == 1 {
 			if wanted = append(wanted, n); n <= lo {
-				break // the longest one below lo is padded
+				break // strings of this length are padded
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type generateCommand struct {
 	CRDs            []string      `name:"crds" required:"" help:"File or directory with CRDs; - for stdin." placeholder:"FILE" sep:"none"`
 	CRD             string        `name:"crd" help:"Name of the CRD. Default: all." placeholder:"NAME"`
-	Version         string        `name:"crd-version" help:"Version of the objects. Default: the storage version." placeholder:"VERSION"`
+	Version         string        `name:"crd-version" help:"Version of the objects. Default: the storage version if it is served, else the served version with the highest priority." placeholder:"VERSION"`
 	Valid           int           `default:"3" help:"Maximum number of valid objects for each CRD."`
 	Invalid         int           `default:"10" help:"Maximum number of invalid objects for each CRD. Each violates one constraint."`
 	Seed            uint64        `default:"0" help:"Seed of the generated values. Equal seeds give equal objects."`

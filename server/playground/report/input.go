@@ -15,7 +15,7 @@ type Input struct {
 	// Version is the version of the endpoint. The default is the version of the object.
 	Version string `json:"version,omitempty"`
 	// Minor is the Kubernetes minor version whose CEL functions and formats the CRD may use: 0 or one of Report.Minors. 0
-	// is the default of 1.37. Everything else is always as in 1.37.
+	// is the default of Kubernetes 1.37. All other behaviour is always that of 1.37.
 	Minor int `json:"minor,omitempty"`
 }
 

@@ -24,8 +24,8 @@ func (c *compiled) warnings() []Warning {
 	return list
 }
 
-// warnings returns the warnings of the write. out has the changes of the object, whose fixes are those of warnings about
-// unknown fields.
+// warnings returns the warnings of the write. A warning about an unknown field or a ratcheted violation has the range
+// and the fixes that out has for it.
 func (w *write) warnings(v *engine.Verdict, out *Object) []Warning {
 	d, list := w.object, []Warning{}
 	for _, text := range v.Warnings {
@@ -100,8 +100,8 @@ func (d *document) warning(text string) Warning {
 	return out
 }
 
-// locateSchemaWarning adds the range to a warning about a keyword of a schema. If several schemas have the keyword, it is
-// that of the first, and there is no fix.
+// locateSchemaWarning adds the range to a warning about a keyword of a schema. If several schemas have the keyword, it
+// is that of the first, and there is no fix.
 func (d *document) locateSchemaWarning(w *Warning) {
 	var found []string
 	if m := formatWarning.FindStringSubmatch(w.Message); m != nil {
@@ -121,9 +121,9 @@ func (d *document) locateSchemaWarning(w *Warning) {
 	}
 }
 
-// number returns the value of digits, or a very large one.
+// number returns the value of digits, or the largest int if the value is larger.
 func number(digits string) int {
-	n, _ := strconv.Atoi(digits) // for a value out of range, n is the largest int
+	n, _ := strconv.Atoi(digits) // returns the largest int with ErrRange
 	return n
 }
 
