@@ -97,7 +97,7 @@ func Dial(target string, options ...Option) (*Client, error) {
 		o(&s)
 	}
 	if !isTarget(target) {
-		return nil, fmt.Errorf("crdeval: the address %q is not HOST:PORT or unix:PATH, where the server serves gRPC", target)
+		return nil, fmt.Errorf("crdeval: the address %q is not HOST:PORT or unix:PATH: use the gRPC address of the server", target)
 	}
 	transport := insecure.NewCredentials()
 	if s.tls != nil {
@@ -193,7 +193,7 @@ var (
 	scheme   = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:.`)
 )
 
-// isTarget reports whether a target has a port, or a scheme that is not that of REST.
+// isTarget reports whether a target has a port, or a scheme other than http and https.
 func isTarget(target string) bool {
 	rest := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
 	return hostPort.MatchString(target) || scheme.MatchString(target) && !rest

@@ -81,7 +81,7 @@ export class BaseClient {
     this.defaultTimeoutMs = o.timeoutMs;
   }
 
-  /** close closes the connection. Calls in progress over gRPC fail, and later calls. */
+  /** close closes the connection. Later calls fail. Over gRPC, calls in progress fail too. */
   close(): void {
     this.caller.closed = true;
     this.closeTransport();
@@ -328,7 +328,7 @@ export class BaseClient {
   }
 }
 
-/** checkList throws a TypeError for one document, which a program without types can pass instead of a list. */
+/** checkList throws a TypeError if a program without types passes one document instead of a list. */
 function checkList(items: unknown): void {
   if (!Array.isArray(items)) {
     throw new TypeError("give a list of documents, not one document");

@@ -238,7 +238,7 @@ class AsyncClient:
         await self.close()
 
     def _end(self, timeout: float | None) -> float:
-        """Returns when a method must end."""
+        """Returns the time at which a method must end."""
         return time.monotonic() + positive(self._timeout if timeout is None else timeout)
 
     def _head(self, crds: Iterable[Text], **fields: Any) -> dict[str, Any]:

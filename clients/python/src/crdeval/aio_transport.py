@@ -1,4 +1,4 @@
-"""What AsyncClient needs of asyncio and grpc.aio. blocking_transport has the same names for Client."""
+"""The parts of asyncio and grpc.aio that AsyncClient uses. blocking_transport has the same names for Client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Client needs of gRPC. aio_transport has the same names for AsyncClient."""
+"""The parts of gRPC that Client uses. aio_transport has the same names for AsyncClient."""
 
 from __future__ import annotations
 

@@ -106,11 +106,11 @@ def batch_end(elements: Sequence[Message], start: int, limits: server_pb2.Server
 
 
 def check_target(target: str) -> None:
-    """Raises ValueError unless a target has a port, or a scheme that is not that of REST."""
+    """Raises ValueError unless a target has a port, or a scheme other than http and https."""
     with_port = re.fullmatch(r"([^:/\[\]]+|\[.+\]):\d+", target)
     with_scheme = re.match(r"[a-z][a-z0-9+.-]*:.", target) and not target.startswith(("http://", "https://"))
     if not with_port and not with_scheme:
-        raise ValueError(f'the address "{target}" is not HOST:PORT or unix:PATH, where the server serves gRPC')
+        raise ValueError(f'the address "{target}" is not HOST:PORT or unix:PATH: use the gRPC address of the server')
 
 
 def on_this_host(target: str) -> bool:

@@ -237,7 +237,7 @@ export class RestTransport implements Transport {
   }
 }
 
-/** checkUrl throws a TypeError for a URL that fetch cannot use, and for one that a token would cross in plain text. */
+/** checkUrl throws a TypeError if fetch cannot use a URL, or if a token would be sent to another host in plain text. */
 function checkUrl(text: string, token: string | undefined): void {
   let url: URL;
   try {

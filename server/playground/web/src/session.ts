@@ -13,7 +13,7 @@ export interface Answer {
 /** Session is the state of the evaluation of what the user types. */
 export interface Session {
   answer?: Answer
-  /** pending is set until the answer, or the failure, is that of the current input and source. */
+  /** pending is true until there is an answer to the current input from the current source, or a failure. */
   pending: boolean
   /** busy is set if an evaluation takes longer than patience. */
   busy: boolean

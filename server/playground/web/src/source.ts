@@ -9,10 +9,10 @@ export interface Source {
 
 const timeout = 30_000
 
-/** AccessError says that the server needs another bearer token, or any. */
+/** AccessError reports that the server needs a bearer token, or does not accept the one of the call. */
 export class AccessError extends Error {}
 
-/** HttpSource asks the server that serves the page, with a bearer token unless it is empty. */
+/** HttpSource calls the server that serves the page. It sends the bearer token unless it is empty. */
 export class HttpSource implements Source {
   constructor(private readonly token: string) {}
 

@@ -76,7 +76,7 @@ export function Options({ input, update, report, change, setUpdate }: OptionsPro
       )}
       <Choice label="Kubernetes version" value={String(input.minor)} choose={(minor) => change({ minor: Number(minor) })}
         choices={[["0", "Default"], ...[...listed].reverse().map((minor): [string, string] => [`${minor}`, `1.${minor}`])]}
-        help={`The CRD can use the CEL functions and formats of this version. All else is as in 1.${minors.at(-1) ?? ""}.`} />
+        help={`The CRD can use the CEL functions and formats of this version. All other behaviour is that of 1.${minors.at(-1) ?? ""}.`} />
     </form>
   )
 }

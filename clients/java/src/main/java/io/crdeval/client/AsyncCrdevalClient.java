@@ -52,14 +52,15 @@ import java.util.stream.Stream;
  *         .thenAccept(results -> results.forEach(r -> System.out.println(r.get().allowed())));
  * }</pre>
  *
- * <p>A future fails with the exception that the method of {@link CrdevalClient} throws. Invalid arguments throw at
- * once. The timeout, the retries and the batches are those of the client. If you cancel the future, the request in
- * progress is cancelled. Dependent stages run in a thread of the channel, unless you give them an executor.
+ * <p>If the same method of {@link CrdevalClient} would throw an exception, the future fails with it. For invalid
+ * arguments, methods throw at once. The timeout, the retries and the batches are those of the client. If you cancel
+ * the future, the request in progress is cancelled. Dependent stages run in a thread of the channel, unless you give
+ * them an executor.
  */
 public final class AsyncCrdevalClient {
     /**
-     * CRDs in one request. Validating a large CRD takes some ten milliseconds, and a request should end within
-     * seconds.
+     * The maximum number of CRDs in one request. Validating a large CRD takes tens of milliseconds, and a request
+     * should end within seconds.
      */
     private static final int ENTRIES_AT_ONCE = 100;
 

@@ -93,7 +93,7 @@ public final class CrdevalClientBuilder {
     public CrdevalClient build() {
         if (!isTarget(target)) {
             throw new IllegalArgumentException(
-                    "the address \"" + target + "\" is not HOST:PORT or unix:PATH, where the server serves gRPC");
+                    "the address \"" + target + "\" is not HOST:PORT or unix:PATH: use the gRPC address of the server");
         }
         if (!token.isEmpty() && tls == null && !onThisHost(target)) {
             throw new IllegalArgumentException(
@@ -123,7 +123,7 @@ public final class CrdevalClientBuilder {
         return new CrdevalClient(new Connection(calls, catalog, retries, timer), owned, timeout);
     }
 
-    /** Reports whether the target has a port, or a scheme that is not that of REST. */
+    /** Reports whether the target has a port, or a scheme other than http and https. */
     static boolean isTarget(String target) {
         return target.matches("([^:/\\[\\]]+|\\[.+\\]):\\d+") || target.matches("(?!https?://)[a-z][a-z0-9+.-]*:.+");
     }

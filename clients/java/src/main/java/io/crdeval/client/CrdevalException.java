@@ -44,7 +44,7 @@ public class CrdevalException extends RuntimeException {
         return new CrdevalException(status, null);
     }
 
-    /** Returns the error of a call. Its text has the cause: gRPC describes a lost connection as "io exception". */
+    /** Returns the error of a call. Its message includes the cause, because gRPC adds details only there. */
     static CrdevalException of(Throwable error) {
         com.google.rpc.Status status = StatusProto.fromThrowable(error);
         if (status == null) {
