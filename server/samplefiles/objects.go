@@ -30,8 +30,7 @@ func (w *Writer) Objects(s *engine.Samples) error {
 			x := &list[i]
 			name := fileNameOf(x, i)
 			if x.OldObject != nil {
-				if err := add(filepath.Join("old", name), x.OldObject,
-					"valid: the old object of the next one, which is an update"); err != nil {
+				if err := add(filepath.Join("old", name), x.OldObject, "valid: the old object of an update"); err != nil {
 					return err
 				}
 			}

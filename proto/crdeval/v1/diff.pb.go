@@ -249,8 +249,9 @@ type CrdChange struct {
 	// The position of the value in the new manifest as it was sent, or of its nearest parent if the value is missing.
 	// Absent if unknown.
 	NewPosition *Position `protobuf:"bytes,14,opt,name=new_position,json=newPosition,proto3" json:"new_position,omitempty"`
-	// An object that shows the effect. Absent if no search was requested, or for a change that is not breaking and cannot
-	// reject a write.
+	// An object that shows the effect, or the reason why no object does. Absent if no search was requested, if the new
+	// revision is rejected as a new CRD too, or after 200 changes with a search. Also absent if the change is not breaking
+	// and cannot reject a write.
 	Counterexample *ChangeCounterexample `protobuf:"bytes,15,opt,name=counterexample,proto3" json:"counterexample,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -396,25 +397,25 @@ func (x *CrdChange) GetCounterexample() *ChangeCounterexample {
 // rejected as an update of the CRD, it is evaluated as a new CRD.
 type ChangeCounterexample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The object, with few fields and short values. A Scale for the subresource `scale`. Absent if none was found, which
-	// proves nothing.
+	// The object, with few fields and short values. For the subresource `scale`, it is a Scale. Absent if no object was
+	// found. This does not prove that there is no such object.
 	Object *Document `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
 	// The stored object, if `object` is an update. Absent for a creation.
 	OldObject *Document `protobuf:"bytes,2,opt,name=old_object,json=oldObject,proto3" json:"old_object,omitempty"`
-	// What an API server with the new revision answers. Absent without `object`, and with `ignored_fields`.
+	// The response of an API server with the new revision. Absent without `object`, and with `ignored_fields`.
 	Rejection *Rejection `protobuf:"bytes,3,opt,name=rejection,proto3" json:"rejection,omitempty"`
 	// The violations under the new revision. Empty for an unknown field, and for a version that is not served.
 	Violations []*Violation `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The number of writes that were evaluated. 0 if no time was left for the change, and with `no_object_reason`.
 	Tries int32 `protobuf:"varint,5,opt,name=tries,proto3" json:"tries,omitempty"`
-	// The subresource that the update of `old_object` writes: `status`, `scale`, or empty.
+	// The subresource that is written: `status`, `scale`, or empty.
 	Subresource string `protobuf:"bytes,6,opt,name=subresource,proto3" json:"subresource,omitempty"`
 	// The fields of the object that the old revision stores. The new revision accepts the object and does not store them.
 	IgnoredFields []string `protobuf:"bytes,7,rep,name=ignored_fields,json=ignoredFields,proto3" json:"ignored_fields,omitempty"`
-	// Why no object can show the breaking change. Then there is no search. Empty otherwise.
+	// Why no object can show the breaking change. If it is set, there was no search.
 	NoObjectReason string `protobuf:"bytes,8,opt,name=no_object_reason,json=noObjectReason,proto3" json:"no_object_reason,omitempty"`
-	// The violations under the old revision with only this change. Empty unless other changes hide them in `violations`: rules
-	// are not evaluated for an object with other violations.
+	// The violations under the old revision with only this change. Empty unless other changes hide them in `violations`:
+	// rules are not evaluated for an object with other violations.
 	HiddenViolations []*Violation `protobuf:"bytes,9,rep,name=hidden_violations,json=hiddenViolations,proto3" json:"hidden_violations,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
