@@ -314,7 +314,7 @@ func TestCounterexampleOfUnknownFields(t *testing.T) {
 	}
 }
 
-// TestCounterexampleOfStatus: where the status is a subresource, an update of it shows changes of its schema.
+// TestCounterexampleOfStatus: if the status is a subresource, an update of the status shows changes of its schema.
 func TestCounterexampleOfStatus(t *testing.T) {
 	crd := func(rules, status string) []byte {
 		return []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
@@ -350,8 +350,8 @@ func TestCounterexampleOfStatus(t *testing.T) {
 	}
 }
 
-// TestCounterexampleOfHiddenChanges: a change whose violation other changes hide has an object that violates it in the old
-// CRD with this change only. Of several changes on one field, each has an object of its own.
+// TestCounterexampleOfHiddenChanges: if other changes hide the violation of a change, the old CRD with only this change
+// rejects the counterexample. If a field has several changes, each has its own object.
 func TestCounterexampleOfHiddenChanges(t *testing.T) {
 	const required = "{type: object, required: [c], properties: {a: {type: integer}, c: {type: string}}, " +
 		"x-kubernetes-validations: [{rule: '!has(self.a) || self.a != 7'}, {rule: '!has(self.a) || self.a < 5'}]}"

@@ -98,7 +98,7 @@ func TestDistinguishFindsNothing(t *testing.T) {
 	}
 }
 
-// TestDistinguishLengths: a bound of the length that moved by 1 is shown by a string that matches the pattern.
+// TestDistinguishLengths: if a bound of the length changes by 1, a string that matches the pattern shows the change.
 func TestDistinguishLengths(t *testing.T) {
 	const schema = `{type: object, required: [s], properties: {s: {type: string, pattern: "^[a-z0-9]+(-[a-z0-9]{2,})*\\.example$", maxLength: %d}}}`
 	a, b := definitionOf(t, fmt.Sprintf(schema, 253)), definitionOf(t, fmt.Sprintf(schema, 252))

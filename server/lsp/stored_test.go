@@ -41,7 +41,7 @@ spec:
               size: {type: integer, x-kubernetes-validations: [{rule: self >= oldSelf, message: it cannot shrink}]}
 `
 
-// TestOldObjects checks which objects are updates of those in HEAD, and when HEAD is read again.
+// TestOldObjects checks which objects are updates of objects in HEAD, and when the server reads HEAD again.
 func TestOldObjects(t *testing.T) {
 	const old = "apiVersion: stable.example.com/v1\nkind: CronTab\nmetadata: {name: a}\nspec:\n  replicas: 20\n  size: 5\n"
 	root := workspaceWith(t, map[string]string{"crd.yaml": rulesCRD, "dir/a.yaml": old, "b.yaml": old})
@@ -108,7 +108,7 @@ func TestOldObjects(t *testing.T) {
 	}
 }
 
-// TestInvalidOldObject checks that an object whose stored object is unreadable or invalid is a creation.
+// TestInvalidOldObject checks that an object is a creation if its stored object is unreadable or invalid.
 func TestInvalidOldObject(t *testing.T) {
 	for name, old := range map[string]string{
 		"not YAML": "a: [\n", "another version": strings.Replace(object, "/v1", "/v9", 1), "empty": "",

@@ -9,7 +9,7 @@ import (
 	"github.com/crdeval/crdeval/engine/testenv"
 )
 
-// TestSearch checks the bounds of a search for CRDs, and what is reported beyond them.
+// TestSearch checks the limits of a search for CRDs, and the problems that it reports.
 func TestSearch(t *testing.T) {
 	other := strings.NewReplacer("crontabs", "others", "CronTab", "Other").Replace(crd)
 	root := workspaceWith(t, map[string]string{"a/1.yaml": crd, "b/2.yaml": other, "c/3.txt": "", ".hidden/4.yaml": crd,

@@ -7,7 +7,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 )
 
-// TestChange checks which values are offered, and that no edit changes another value. The tests of
+// TestChange checks which values are offered, and that edits do not change other values. The tests of
 // server/playground/report and server/lsp apply fixes of real violations.
 func TestChange(t *testing.T) {
 	one := []json.RawMessage{json.RawMessage(`"b"`), json.RawMessage(`"b"`)}

@@ -163,7 +163,7 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
-// TestMinor checks that a CRD may use what the minor version has, and that Report.Minors are valid.
+// TestMinor checks that a CRD can use the CEL functions of the minor version only, and that Report.Minors are valid.
 func TestMinor(t *testing.T) {
 	crd := crdOf(boat + "              mast: {type: string, maxLength: 9, x-kubernetes-validations: [{rule: isQuantity(self)}]}\n")
 	for minor, accepted := range map[int]bool{0: true, 27: false, 28: true} {
