@@ -22,7 +22,7 @@ const schemaOfTests = `{"type":"object","properties":{
 	"spec":{"type":"object","properties":{
 		"replicas":{"type":"integer"},"image":{"type":"string"},"names":{"type":"array","items":{"type":"string"}},
 		"policy":{"type":"string","enum":["Always","Never"]},"level":{"type":"integer","enum":[1,5]},
-		"jobs":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"}}}},
+		"jobs":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"retries":{"type":"integer"}}}},
 		"inner":{"type":"object","properties":{"deep":{"type":"boolean"}}},
 		"either":{"anyOf":[{"enum":["red","blue"]}],"x-kubernetes-preserve-unknown-fields":true},
 		"pod":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"spec":{"type":"object"}}}}}}}`
@@ -70,6 +70,7 @@ func TestRemoved(t *testing.T) {
 		{`{"spec":{"jobs":[{"image":1}],"image":"x"}}`, "/spec/jobs/0/image", ""},
 		{`{"spec":{"deep":1}}`, "/spec/deep", `"deep" is declared one level down, in spec.inner|/spec/inner/deep|`},
 		{`{"spec":{"deep":1,"inner":{"deep":true}}}`, "/spec/deep", ""},
+		{`{"spec":{"retries":1}}`, "/spec/retries", `"retries" is declared one level down, in the items of spec.jobs||`},
 		{`{"spec":{"name":1}}`, "/spec/name", `did you mean "names"?|/spec/names|`},
 		{`{"replicas":1}`, "/replicas", `"replicas" is declared one level down, in spec|/spec/replicas|`},
 		{`{"annotations":{}}`, "/annotations", `"annotations" is declared one level down, in metadata|/metadata/annotations|`},

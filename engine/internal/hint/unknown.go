@@ -80,8 +80,8 @@ func (f *Finder) below(parent value.Path, here target, key string) *Hint {
 			continue
 		}
 		at := parent.With(value.Name(name))
-		if to := at.With(value.Name(key)); inItems {
-			texts, h.Pointer = append(texts, "in the items of "+at.Dotted()), at.Pointer()
+		if to := at.With(value.Name(key)); inItems { // no pointer: it is unknown which item is meant
+			texts = append(texts, "in the items of "+at.Dotted())
 		} else if f.at(to) == 0 {
 			texts, h.Pointer = append(texts, in(at)), to.Pointer()
 		}
