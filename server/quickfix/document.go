@@ -132,10 +132,15 @@ func (d *Document) place(path value.Path, node uint32) Place {
 		p.Key = d.yaml.KeyPosition(path).Offset
 	}
 	for i := len(path); i >= 0 && !p.Flow; i-- {
-		at := d.yaml.Position(path[:i]).Offset
-		p.Flow = at < len(d.Text) && (d.Text[at] == '{' || d.Text[at] == '[')
+		p.Flow = d.inBrackets(path[:i])
 	}
 	return p
+}
+
+// inBrackets reports whether the value at a path in YAML begins with a bracket.
+func (d *Document) inBrackets(path value.Path) bool {
+	at := d.yaml.Position(path).Offset
+	return at < len(d.Text) && (d.Text[at] == '{' || d.Text[at] == '[')
 }
 
 // IsCollection reports whether a value is an object or a list.

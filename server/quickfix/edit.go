@@ -160,8 +160,9 @@ func isWord(s string) bool {
 // remove returns the edit that removes a member.
 func (d *Document) remove(p Place) []Edit {
 	end := d.End(p)
-	siblings := d.tree.Len(d.parent(p))
-	if p.Flow {
+	parent := d.parent(p)
+	siblings := d.tree.Len(parent)
+	if p.Flow && d.place(p.path[:len(p.path)-1], parent).Flow {
 		// The comma after the value, or else the one before the key.
 		after := len(d.Text) - len(strings.TrimLeft(d.Text[end:], " \t\r\n"))
 		if after < len(d.Text) && d.Text[after] == ',' {
@@ -212,17 +213,30 @@ func (d *Document) insert(object Place, name string, v json.RawMessage) (candida
 		if d.tree.Len(object.node) == 0 {
 			return [][]Edit{{{at + 1, at + 1, text}}}
 		}
-		separator := ", "
-		if line := inner[strings.LastIndexByte(inner, '\n')+1:]; len(line) < len(inner) { // one member per line
-			separator = ",\n" + line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		between := " "
+		line := inner[strings.LastIndexByte(inner, '\n')+1:]
+		if len(line) < len(inner) { // one member per line
+			between = d.newLine() + line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		}
+		begin := at + 1
+		if first[0] != '#' {
+			begin += len(inner) - len(first)
+		}
+		candidates = [][]Edit{{{begin, begin, text + "," + between}}}
+		if strings.Contains(line, "#") { // a member after the last one could be in the comment
+			return candidates
 		}
 		last := at + 1 + len(inner)
-		return [][]Edit{{{last, last, separator + text}}, {{at + 1, at + 1, text + ", "}}}
+		comma := ","
+		if strings.HasSuffix(inner, ",") {
+			comma = ""
+		}
+		return append([][]Edit{{{last, last, comma + between + text}}}, candidates...)
 	}
 	if object.Flow || d.tree.Len(object.node) == 0 {
 		return nil
 	}
-	indent := "\n" + strings.Repeat(" ", d.indentOf(at))
+	indent := d.newLine() + strings.Repeat(" ", d.indentOf(at))
 	block, err := yaml.JSONToYAML(append(append(append([]byte("{"), value.AppendString(nil, name)...), ':'),
 		append(slices.Clone(v), '}')...))
 	if err != nil {

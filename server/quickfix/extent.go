@@ -7,7 +7,7 @@ import (
 )
 
 // This file finds the ends of values and keys in YAML and JSON. For rare styles, such as plain scalars of several
-// lines, the end can be wrong. This shortens a range, but cannot cause a wrong fix, because each fix is verified.
+// lines in brackets, the end can be wrong. This shortens a range, but cannot cause a wrong fix, because each fix is verified.
 
 // End returns the end of a value.
 func (d *Document) End(p Place) int {
@@ -21,6 +21,9 @@ func (d *Document) End(p Place) int {
 		return quotedEnd(d.Text, p.Value)
 	case c == '{' || c == '[':
 		return bracketsEnd(d.Text, p.Value)
+	}
+	if end := d.blockEnd(p); !p.Flow && end > d.LineEnd(p.Value) { // a scalar of several lines
+		return plainEnd(d.Text, end-d.indentOf(end), false)
 	}
 	return plainEnd(d.Text, p.Value, p.Flow)
 }
@@ -117,6 +120,14 @@ func (d *Document) blockEnd(p Place) int {
 		end = next + len(line)
 	}
 	return end
+}
+
+// newLine returns the end of a new line: \r\n if the text contains it, or else \n.
+func (d *Document) newLine() string {
+	if strings.Contains(d.Text, "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // indentOf returns the number of bytes between the start of its line and a byte.

@@ -21,7 +21,7 @@ func TestChange(t *testing.T) {
 		"JSON":                  {`{"a": 1}`, "/a", 0, 100, `{"a": "b"}`},
 		"an item of a List":     {"items:\n- a: 1\n- a: 1\n", "/a", 2, 100, "items:\n- a: 1\n- a: b\n"},
 		"a collection":          {"a:\n  c: 1\n  d: 2\ne: 3\n", "/a/c", 0, 100, "a:\n  c: b\n  d: 2\ne: 3\n"},
-		"a scalar of two lines": {"a: 1\n  2\n", "/a", 0, 100, ""},
+		"a scalar of two lines": {"a: 1\n  2 # c\ne: 3\n", "/a", 0, 100, "a: b # c\ne: 3\n"},
 		"an alias of the value": {"a: &x 1\nc: *x\n", "/c", 0, 100, "a: &x 1\nc: b\n"},
 		"an anchor":             {"a: &x 1\nc: *x\n", "/a", 0, 100, ""},
 		"no such field":         {"a: 1\n", "/b", 0, 100, ""},
