@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -109,6 +110,19 @@ func FuzzOutline(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLongLine checks that the time for a line is not quadratic in its length.
+func TestLongLine(t *testing.T) {
+	text := "{a: [" + strings.Repeat("{b: 1, c: d}, ", 50_000) + "{}]}"
+	start := time.Now()
+	docs := outline([]byte(text))
+	if took := time.Since(start); took > 10*time.Second { // usually 0.1 s
+		t.Errorf("%d bytes took %s", len(text), took)
+	}
+	if n, ok := docs[0].root.find("/a/49999/c"); !ok || text[n.begin:n.end] != "d" {
+		t.Errorf("found %t: %+v", ok, n)
+	}
 }
 
 func checkNode(t *testing.T, text string, n *node) {

@@ -47,7 +47,7 @@ const maxNesting = 500
 func outline(text []byte) (all []document) {
 	for begin := 0; begin <= len(text); {
 		end, next := documentEnd(text, begin)
-		s := scanner{text: text[:end], at: begin}
+		s := scanner{text: text[:end], at: begin, line: bytes.LastIndexByte(text[:begin], '\n') + 1, seen: begin}
 		if len(s.text) > begin && bytes.HasPrefix(s.text[begin:], []byte("---")) {
 			s.at += 3
 		}
@@ -94,6 +94,8 @@ type scanner struct {
 	text  []byte
 	at    int
 	depth int
+	// The begin of the line that contains seen. Lines can be as long as the text, so column searches only new text.
+	line, seen int
 }
 
 // skip moves to the next text that is not white space or a comment, and returns its column in bytes. It returns -1 at
@@ -113,7 +115,18 @@ func (s *scanner) skip() int {
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // column returns the number of bytes before an offset on its line. A marker of a document counts as white space.
-func (s *scanner) column(at int) int { return at - 1 - bytes.LastIndexByte(s.text[:at], '\n') }
+func (s *scanner) column(at int) int {
+	if at < s.line {
+		s.line, s.seen = bytes.LastIndexByte(s.text[:at], '\n')+1, at
+	}
+	if at > s.seen {
+		if i := bytes.LastIndexByte(s.text[s.seen:at], '\n'); i >= 0 {
+			s.line = s.seen + i + 1
+		}
+		s.seen = at
+	}
+	return at - s.line
+}
 
 // restOfLine reports whether the line has more text than white space and a comment, and moves to it.
 func (s *scanner) restOfLine() bool {
