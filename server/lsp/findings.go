@@ -197,11 +197,31 @@ func (r *result) checkCRD(ctx context.Context, m *manifests.Manifest, minor int)
 	if len(report.Violations) == 0 && report.Rejection != nil {
 		r.rejected(m, report.Rejection.Message, severityError)
 	}
-	for _, warning := range report.Warnings {
-		r.warned(m, warning, severityWarning)
-	}
+	r.warnedOfCRD(m, report.Warnings)
 	for i := range report.Versions {
 		r.costs(&report.Versions[i])
+	}
+}
+
+var unknownWarning = regexp.MustCompile(`(?s)^unknown field "(.*)"$`)
+
+// warnedOfCRD adds the warnings of a CRD. Those of unknown fields have the range of the field, and a fix.
+func (r *result) warnedOfCRD(m *manifests.Manifest, warnings []string) {
+	var d *quickfix.Document // to find fields by their path
+	for _, warning := range warnings {
+		r.warned(m, warning, severityWarning)
+		found := unknownWarning.FindStringSubmatch(warning)
+		if found == nil {
+			continue
+		}
+		if d == nil {
+			d = quickfix.New(string(m.JSON()), engine.Limits{MaxBytes: maxFixBytes}, 0)
+		}
+		if pointer, ok := d.PointerOf(found[1]); ok {
+			f := &r.findings[len(r.findings)-1]
+			f.code, f.pointer = codeUnknown, pointer
+			f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Remove(pointer, found[1]) }
+		}
 	}
 }
 
