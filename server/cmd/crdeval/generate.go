@@ -34,11 +34,14 @@ func (*generateCommand) Help() string {
 Exit code 0: success. Exit code 1: a CRD is rejected, or no valid object was found. In this case, stderr has the violations of the object with the fewest violations. Exit code 2: a document could not be read, or the usage is wrong.`
 }
 
+// maxSamples bounds the objects of a CRD, which are in memory until all are generated.
+const maxSamples = 10000
+
 func (c *generateCommand) Validate() error {
 	flags := c.service()
 	switch {
-	case c.Valid < 0 || c.Invalid < 0:
-		return errors.New("--valid and --invalid must be 0 or more")
+	case min(c.Valid, c.Invalid) < 0 || max(c.Valid, c.Invalid) > maxSamples:
+		return fmt.Errorf("--valid and --invalid must be from 0 to %d", maxSamples)
 	case c.Valid+c.Invalid == 0:
 		return errors.New("--valid and --invalid are 0: nothing is generated")
 	case c.Time < 0:

@@ -219,6 +219,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"admit", "--skip-other-kind", "x"}, exitError, "did you mean \"--skip-other-kinds\"?\nRun \"crdeval admit --help\" for usage.\n"},
 		{[]string{"generate", "--help"}, 0, "--invalid=10 "},
 		{[]string{"generate", "--crds=x", "--seed", "-1"}, exitError, "crdeval: --seed is -1: it must be 0 or more\n"},
+		{[]string{"generate", "--crds=x", "--valid", "10001"}, exitError,
+			"crdeval: generate: --valid and --invalid must be from 0 to 10000\n"},
 		{[]string{"generate", "--crds=x", "--valid", "-1"}, exitError,
 			"crdeval: --valid has no value: -1 is read as a flag. If it is the value, use --valid=-1\n"},
 		{[]string{"admit", "--crds", "--old", "x"}, exitError, "--crds has no value: --old is read as a flag."},
