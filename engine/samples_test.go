@@ -128,6 +128,20 @@ func TestSamplesAreDeterministic(t *testing.T) {
 	}
 }
 
+// TestSamplesOfEmptyRange checks that the closest object violates only one of two contradicting bounds.
+func TestSamplesOfEmptyRange(t *testing.T) {
+	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: integer, minimum: 5, maximum: 4}}}`)
+	manifest := strings.Replace(string(d.Manifest()), `"openAPIV3Schema":{`, `"openAPIV3Schema":{"required":["spec"],`, 1)
+	d, _, err := engine.Compile(t.Context(), engine.JSON([]byte(manifest)), engine.Options{})
+	if err != nil || d == nil {
+		t.Fatal(err)
+	}
+	s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 1})
+	if err != nil || len(s.Unsatisfied) != 1 || !strings.HasSuffix(s.Unsatisfied[0].SchemaPointer, "/maximum") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // TestSamplesOfContradiction: a schema that no object satisfies has no samples, and the result says why.
 func TestSamplesOfContradiction(t *testing.T) {
 	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: integer}}, x-kubernetes-validations: [{rule: "self.a > 3"}, {rule: "self.a < 2"}]}`)

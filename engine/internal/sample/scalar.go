@@ -41,6 +41,9 @@ func (g *Generator) number(r Random, n *node, integer bool) *Tree {
 	}
 	low, high := ceil(lo), floor(hi)
 	if low > high {
+		if integer { // no value is valid: this one violates only the maximum
+			return &Tree{Kind: value.Int, Text: strconv.FormatInt(low, 10)}
+		}
 		return number(lo + (hi-lo)/2)
 	}
 	var v int64
