@@ -52,7 +52,9 @@ func outline(text []byte) (all []document) {
 			s.at += 3
 		}
 		root := &node{index: -1, start: s.at, keyEnd: s.at, begin: s.at, end: s.at, column: -1}
-		s.value(root, -1, true)
+		if !bytes.HasPrefix(text[begin:], []byte("%")) { // not the directives of the next document
+			s.value(root, -1, true)
+		}
 		all = append(all, document{begin, next, root})
 		if next >= len(text) {
 			break
