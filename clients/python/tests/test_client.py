@@ -175,6 +175,9 @@ class ClientTest(unittest.TestCase):
             self.assertFalse(on_this_host(remote), remote)
 
     def test_rejects_wrong_addresses(self) -> None:
+        for wrong in ("localhost:65536", "[::1]:99999"):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not from 0 to 65535"):
+                Client(wrong)
         for wrong in ("", "localhost", "http://localhost:9090", "https://localhost:9090", "::1", "localhost:"):
             with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not HOST:PORT or unix:PATH"):
                 Client(wrong)

@@ -107,8 +107,10 @@ def batch_end(elements: Sequence[Message], start: int, limits: server_pb2.Server
 
 def check_target(target: str) -> None:
     """Raises ValueError unless a target has a port, or a scheme other than http and https."""
-    with_port = re.fullmatch(r"([^:/\[\]]+|\[.+\]):\d+", target)
+    with_port = re.fullmatch(r"([^:/\[\]]+|\[.+\]):(\d{1,5})", target, re.ASCII)
     with_scheme = re.match(r"[a-z][a-z0-9+.-]*:.", target) and not target.startswith(("http://", "https://"))
+    if with_port and int(with_port[2]) > 65535:  # gRPC would connect to another port
+        raise ValueError(f'the port of the address "{target}" is not from 0 to 65535')
     if not with_port and not with_scheme:
         raise ValueError(f'the address "{target}" is not HOST:PORT or unix:PATH: use the gRPC address of the server')
 
