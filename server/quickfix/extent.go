@@ -7,7 +7,8 @@ import (
 )
 
 // This file finds the ends of values and keys in YAML and JSON. For rare styles, such as plain scalars of several
-// lines in brackets, the end can be wrong. This shortens a range, but cannot cause a wrong fix, because each fix is verified.
+// lines in brackets, the end can be wrong. This shortens a range, but cannot cause a wrong fix, because each fix is
+// verified.
 
 // End returns the end of a value.
 func (d *Document) End(p Place) int {
