@@ -197,31 +197,9 @@ func (r *result) checkCRD(ctx context.Context, m *manifests.Manifest, minor int)
 	if len(report.Violations) == 0 && report.Rejection != nil {
 		r.rejected(m, report.Rejection.Message, severityError)
 	}
-	r.warnedOfCRD(m, report.Warnings)
+	r.warned(m, report.Warnings, severityWarning, (*quickfix.Document).Warning)
 	for i := range report.Versions {
 		r.costs(&report.Versions[i])
-	}
-}
-
-var unknownWarning = regexp.MustCompile(`(?s)^unknown field "(.*)"$`)
-
-// warnedOfCRD adds the warnings of a CRD. Those of unknown fields have the range of the field, and a fix.
-func (r *result) warnedOfCRD(m *manifests.Manifest, warnings []string) {
-	var d *quickfix.Document // to find fields by their path
-	for _, warning := range warnings {
-		r.warned(m, warning, severityWarning)
-		found := unknownWarning.FindStringSubmatch(warning)
-		if found == nil {
-			continue
-		}
-		if d == nil {
-			d = quickfix.New(string(m.JSON()), engine.Limits{MaxBytes: maxFixBytes}, 0)
-		}
-		if pointer, ok := d.PointerOf(found[1]); ok {
-			f := &r.findings[len(r.findings)-1]
-			f.code, f.pointer = codeUnknown, pointer
-			f.fixes = func(d *quickfix.Document) []quickfix.Fix { return d.Remove(pointer, found[1]) }
-		}
 	}
 }
 
@@ -328,11 +306,15 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 	if verdict.Rejection != nil && len(verdict.Violations) == 0 {
 		r.rejected(m, verdict.Rejection.Message, severityError)
 	}
-	for _, warning := range verdict.Warnings {
-		if !strings.Contains(warning, `unknown field "`) {
-			r.warned(m, warning, severity)
+	warnings := slices.DeleteFunc(slices.Clone(verdict.Warnings), func(text string) bool {
+		return strings.Contains(text, `unknown field "`) // a pruned field
+	})
+	r.warned(m, warnings, severity, func(of *quickfix.Document, text string) quickfix.Warned {
+		if place := of.Warning(text); place.Pointer != "" {
+			return place
 		}
-	}
+		return of.Deprecated(text, group, version, d.Versions())
+	})
 }
 
 // unknownKind adds a finding for a kind without a CRD, unless it is a built-in kind of API servers.
@@ -377,13 +359,31 @@ func (r *result) rejected(m *manifests.Manifest, message string, severity int) {
 	r.text(m, finding{severity: severity, code: codeRejected}, message)
 }
 
-// warned adds a warning. Duplicate fields have the given severity.
-func (r *result) warned(m *manifests.Manifest, message string, severity int) {
-	f := finding{severity: severityWarning, code: codeWarning}
-	if strings.Contains(message, `duplicate field "`) || strings.Contains(message, "already set in map") {
-		f.severity, f.code = severity, codeDuplicate
+// warned adds warnings, with the ranges and the fixes of their places. Duplicate fields have the given severity.
+func (r *result) warned(m *manifests.Manifest, warnings []string, severity int,
+	place func(of *quickfix.Document, text string) quickfix.Warned) {
+	var d *quickfix.Document
+	for _, message := range warnings {
+		f := finding{severity: severityWarning, code: codeWarning}
+		if strings.Contains(message, `duplicate field "`) || strings.Contains(message, "already set in map") {
+			f.severity, f.code = severity, codeDuplicate
+		}
+		r.text(m, f, message)
+		last := &r.findings[len(r.findings)-1]
+		if last.offset >= 0 { // the text has a line
+			continue
+		}
+		if d == nil {
+			d = quickfix.New(string(m.JSON()), engine.Limits{MaxBytes: maxFixBytes}, 0)
+		}
+		of := place(d, message)
+		if last.pointer = of.Pointer; of.Field != "" && of.Pointer != "" {
+			last.code = codeUnknown
+		}
+		if of.Pointer != "" {
+			last.fixes = func(d *quickfix.Document) []quickfix.Fix { return place(d, message).Fixes }
+		}
 	}
-	r.text(m, f, message)
 }
 
 // text adds a message that can contain the number of a line.

@@ -9,10 +9,8 @@ import (
 
 // PointerOf returns the JSON pointer of a path: spec.jobs[0].name. A key can contain dots and brackets.
 func (d *Document) PointerOf(path string) (pointer string, ok bool) {
-	if d.tree == nil {
-		return "", false
-	}
-	for node := d.root; path != ""; {
+	at, ok := d.Find("")
+	for node := at.node; ok && path != ""; {
 		length, key := d.firstKey(node, path)
 		if length == 0 {
 			return "", false
@@ -48,7 +46,8 @@ func (d *Document) firstKey(node uint32, path string) (length int, key string) {
 
 // Keywords returns the pointers of a keyword in all schemas of a CRD that give it a text as value.
 func (d *Document) Keywords(key, text string) (list []string) {
-	if d.tree == nil {
+	at, ok := d.Find("")
+	if !ok {
 		return nil
 	}
 	var visit func(node uint32, pointer string)
@@ -68,7 +67,7 @@ func (d *Document) Keywords(key, text string) (list []string) {
 			}
 		}
 	}
-	visit(d.root, "")
+	visit(at.node, "")
 	return list
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/quickfix"
 )
 
@@ -15,11 +14,7 @@ import (
 func (c *compiled) warnings() []Warning {
 	list := []Warning{}
 	for _, text := range c.report.Warnings {
-		w := c.document.warning(text)
-		if w.Range == nil {
-			c.document.locateSchemaWarning(&w)
-		}
-		list = append(list, w)
+		list = append(list, c.document.warning(text, c.document.Warning(text)))
 	}
 	return list
 }
@@ -41,84 +36,40 @@ func (w *write) warnings(v *engine.Verdict, out *Object) []Warning {
 		case ratcheted >= 0:
 			r := &out.Ratcheted[ratcheted]
 			one.Range, one.Hint, one.Fixes = r.Range, r.Hint, r.Fixes
-		case w.version != nil && w.version.Deprecated && text == w.version.DeprecationWarning:
-			if w.input.Subresource != "scale" { // a Scale has a version of its own
-				one.Range, one.Fixes = d.rangeOf("/apiVersion"), w.newerVersion()
-			}
 		case strings.HasPrefix(text, `crdeval: an object with a list "items"`):
 			one.Range = d.keyRange("/items")
 		default:
-			one = d.warning(text)
+			of := d.Document.Warning(text)
+			// A Scale has a version of its own.
+			if w.version != nil && w.input.Subresource != "scale" && of.Pointer == "" {
+				of = d.Deprecated(text, w.definition.Group(), w.version.Name, w.definition.Versions())
+			}
+			if w.input.Version != "" && of.Pointer == "/apiVersion" { // the request overrides it
+				of.Fixes = nil
+			}
+			one = d.warning(text, of)
 		}
 		list = append(list, one)
 	}
 	return list
 }
 
-// newerVersion returns a fix that replaces a deprecated version by the served one with the highest priority.
-func (w *write) newerVersion() []Fix {
-	list := []Fix{}
-	i := slices.IndexFunc(w.report.Versions, func(v engine.VersionInfo) bool { return v.Served && !v.Deprecated })
-	if i < 0 || w.input.Version != "" {
-		return list
-	}
-	name := w.definition.Group() + "/" + w.report.Versions[i].Name
-	return append(list, w.object.fixes(w.object.Change("/apiVersion", value.AppendString(nil, name)))...)
-}
+var lineWarning = regexp.MustCompile(`^line (\d+): `)
 
-// The texts of warnings that name a place.
-var (
-	fieldWarning     = regexp.MustCompile(`(?s)^(unknown|duplicate) field "(.*)"$`)
-	lineWarning      = regexp.MustCompile(`^line (\d+): `)
-	finalizerWarning = regexp.MustCompile(`(?s)^metadata\.finalizers: ("(?:[^"\\]|\\.)*"): `)
-	formatWarning    = regexp.MustCompile(`(?s)^unrecognized format (".*")$`)
-	setWarning       = regexp.MustCompile(`^x-kubernetes-list-type: set for items of type "(object|array)" `)
-)
-
-// warning returns a warning, with the range of the place that its text names.
-func (d *document) warning(text string) Warning {
-	out := Warning{Document: d.name, Message: text, Fixes: []Fix{}}
-	if m := fieldWarning.FindStringSubmatch(text); m != nil {
-		pointer, ok := d.PointerOf(m[2])
-		if !ok {
-			return out
-		}
-		out.Range = d.keyRange(pointer)
-		if m[1] == "unknown" {
-			out.Fixes = d.fixes(d.Remove(pointer, m[2]))
-		}
-	} else if m := lineWarning.FindStringSubmatch(text); m != nil {
+// warning returns a warning with the range of its place, or of the line that its text names.
+func (d *document) warning(text string, of quickfix.Warned) Warning {
+	out := Warning{Document: d.name, Message: text, Fixes: d.fixes(of.Fixes)}
+	m := lineWarning.FindStringSubmatch(text)
+	switch {
+	case m != nil:
 		out.Range = d.lineRange(number(m[1]))
-	} else if m := finalizerWarning.FindStringSubmatch(text); m != nil {
-		name, _ := strconv.Unquote(m[1])
-		if item, ok := d.ItemOf("/metadata/finalizers", name); ok {
-			out.Range = d.rangeOf(item)
-		}
-	} else if strings.HasPrefix(text, ".metadata.ownerReferences ") {
-		out.Range = d.keyRange("/metadata/ownerReferences")
+	case of.Pointer == "":
+	case of.IsKey:
+		out.Range = d.keyRange(of.Pointer)
+	default:
+		out.Range = d.rangeOf(of.Pointer)
 	}
 	return out
-}
-
-// locateSchemaWarning adds the range to a warning about a keyword of a schema. If several schemas have the keyword, it
-// is that of the first, and there is no fix.
-func (d *document) locateSchemaWarning(w *Warning) {
-	var found []string
-	if m := formatWarning.FindStringSubmatch(w.Message); m != nil {
-		name, _ := strconv.Unquote(m[1])
-		found = d.Keywords("format", name)
-	} else if m := setWarning.FindStringSubmatch(w.Message); m != nil {
-		found = slices.DeleteFunc(d.Keywords("x-kubernetes-list-type", "set"), func(pointer string) bool {
-			return !d.IsText(quickfix.Parent(pointer)+"/items/type", m[1])
-		})
-	}
-	if len(found) == 0 {
-		return
-	}
-	w.Range = d.rangeOf(found[0])
-	if len(found) == 1 {
-		w.Fixes = d.fixes(d.Remove(found[0], found[0][strings.LastIndexByte(found[0], '/')+1:]))
-	}
 }
 
 // number returns the value of digits, or the largest int if the value is larger.
