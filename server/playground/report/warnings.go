@@ -39,7 +39,7 @@ func (w *write) warnings(v *engine.Verdict, out *Object) []Warning {
 		case strings.HasPrefix(text, `crdeval: an object with a list "items"`):
 			one.Range = d.keyRange("/items")
 		default:
-			of := d.Document.Warning(text)
+			of := d.Warning(text)
 			// A Scale has a version of its own.
 			if w.version != nil && w.input.Subresource != "scale" && of.Pointer == "" {
 				of = d.Deprecated(text, w.definition.Group(), w.version.Name, w.definition.Versions())
