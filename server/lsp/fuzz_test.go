@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -112,15 +111,12 @@ func FuzzOutline(f *testing.F) {
 	})
 }
 
-// TestLongLine checks that the time for a line is not quadratic in its length.
+// TestLongLine reads a line of 4 MB. It takes less than a second. If the time were quadratic in the length of the line, it
+// would take more than half an hour, and go test would end the test.
 func TestLongLine(t *testing.T) {
-	text := "{a: [" + strings.Repeat("{b: 1, c: d}, ", 50_000) + "{}]}"
-	start := time.Now()
+	text := "{a: [" + strings.Repeat("{b: 1, c: d}, ", 300_000) + "{}]}"
 	docs := outline([]byte(text))
-	if took := time.Since(start); took > 10*time.Second { // usually 0.1 s
-		t.Errorf("%d bytes took %s", len(text), took)
-	}
-	if n, ok := docs[0].root.find("/a/49999/c"); !ok || text[n.begin:n.end] != "d" {
+	if n, ok := docs[0].root.find("/a/299999/c"); !ok || text[n.begin:n.end] != "d" {
 		t.Errorf("found %t: %+v", ok, n)
 	}
 }
