@@ -17,13 +17,14 @@ import (
 	"github.com/crdeval/crdeval/engine/internal/sample"
 	"github.com/crdeval/crdeval/engine/internal/schema"
 	"github.com/crdeval/crdeval/engine/internal/search"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // statusPointer is the JSON pointer of the schema of the status.
 const statusPointer = "/properties/status"
 
-// searchesFor returns the searches for an object that shows a change, in the order to run them. If there are none for a
-// breaking change, it returns the reason.
+// searchesFor returns the searches for an object that shows a change, in the order to run them. For a breaking change
+// without a search, it returns the reason.
 func searchesFor(c *Change, old, new *Definition) (searches []DistinguishOptions, noObject string) {
 	o := DistinguishOptions{Version: c.Version}
 	if o.Version == "" {
@@ -215,7 +216,7 @@ func fieldPointer(field string) string {
 		if plain == "*" {
 			pointer += "/additionalProperties"
 		} else {
-			pointer += "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(plain)
+			pointer += "/properties/" + value.EscapePointer(plain)
 		}
 		pointer += strings.Repeat("/items", strings.Count(name, "[]"))
 	}
@@ -285,7 +286,7 @@ func schemaNode(d *Definition, version, pointer string) (manifest, node map[stri
 	for _, token := range strings.Split("/schema/openAPIV3Schema"+pointer, "/")[1:] {
 		switch parent := at.(type) {
 		case map[string]any:
-			at = parent[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+			at = parent[value.UnescapePointer(token)]
 		case []any:
 			at = nil
 			if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(parent) {

@@ -95,7 +95,7 @@ func (v *version) read(keys map[string]any, pointer, field string) *schemaNode {
 	if properties, ok := keys["properties"].(map[string]any); ok {
 		n.properties = map[string]*schemaNode{}
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			child := below(properties[name], "/properties/"+escape(name), strings.TrimPrefix(field+"."+name, "."))
+			child := below(properties[name], "/properties/"+value.EscapePointer(name), strings.TrimPrefix(field+"."+name, "."))
 			if child != nil {
 				n.properties[name] = child
 			}
@@ -133,8 +133,6 @@ func (n *schemaNode) children() (all []*schemaNode) {
 	}
 	return all
 }
-
-var escape = strings.NewReplacer("~", "~0", "/", "~1").Replace
 
 // manifest returns the manifest with the change of a mutant. It must not be called concurrently.
 func (c *crd) manifest(m *mutant) ([]byte, error) {

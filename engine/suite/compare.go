@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // difference is a difference between an expected object and another.
@@ -73,7 +75,7 @@ func (c *comparison) values(pointer, path string, expected, got any) {
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(want)) {
-			c.values(pointer+"/"+escaped.Replace(key), path+"."+key, want[key], have[key])
+			c.values(pointer+"/"+value.EscapePointer(key), path+"."+key, want[key], have[key])
 		}
 		for _, key := range slices.Sorted(maps.Keys(have)) {
 			if _, ok := want[key]; !ok && c.whole {

@@ -89,7 +89,7 @@ func depth(at any, pointer string) (n int) {
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		switch of := at.(type) {
 		case map[string]any:
-			at = of[unescaped.Replace(token)]
+			at = of[value.UnescapePointer(token)]
 		case []any:
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(of) {
@@ -115,11 +115,6 @@ func (n node) wrong(format string, args ...any) {
 
 func (n *node) isKind(first byte) bool { return len(n.raw) > 0 && bytes.TrimSpace(n.raw)[0] == first }
 
-var (
-	escaped   = strings.NewReplacer("~", "~0", "/", "~1")
-	unescaped = strings.NewReplacer("~1", "/", "~0", "~")
-)
-
 // fields returns the fields of a mapping that are not null, and the keys that are not valid. It is an error if the
 // value is not a mapping.
 func (n node) fields(valid ...string) (fields map[string]node, unknown []string) {
@@ -133,7 +128,7 @@ func (n node) fields(valid ...string) (fields map[string]node, unknown []string)
 		return fields, nil
 	}
 	for key, raw := range members {
-		switch child := (node{n.document, n.pointer + "/" + escaped.Replace(key), raw}); {
+		switch child := (node{n.document, n.pointer + "/" + value.EscapePointer(key), raw}); {
 		case !slices.Contains(valid, key):
 			unknown = append(unknown, key)
 		case !child.isKind('n'):
@@ -148,7 +143,7 @@ func (n node) fields(valid ...string) (fields map[string]node, unknown []string)
 func (n node) strictFields(valid ...string) map[string]node {
 	fields, unknown := n.fields(valid...)
 	for _, key := range unknown {
-		node{n.document, n.pointer + "/" + escaped.Replace(key), nil}.
+		node{n.document, n.pointer + "/" + value.EscapePointer(key), nil}.
 			wrong("unknown field %s: the fields are %s", key, strings.Join(valid, ", "))
 	}
 	return fields

@@ -29,7 +29,7 @@ func readOpenShift(s *Suite, root node) {
 	}
 	ignored := func(n node, unknown []string) {
 		for _, key := range unknown {
-			line := n.lineOf("/" + escaped.Replace(key))
+			line := n.lineOf("/" + value.EscapePointer(key))
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: the field %s has no effect", s.File, line, key))
 		}
 	}

@@ -90,7 +90,7 @@ func follow[N comparable](at N, pointer string, child func(N, Segment) N) N {
 			next = child(at, At(n))
 		}
 		if next == none {
-			next = child(at, Name(unescaped.Replace(token)))
+			next = child(at, Name(UnescapePointer(token)))
 		}
 		if next == none {
 			break
@@ -99,9 +99,6 @@ func follow[N comparable](at N, pointer string, child func(N, Segment) N) N {
 	}
 	return at
 }
-
-// unescaped decodes a token of a JSON pointer.
-var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
 
 // tree returns the root node of the first document, or nil if the text has no document or cannot be parsed.
 func (y *YAMLSource) tree() *yamlv3.Node {

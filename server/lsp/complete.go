@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/crdeval/crdeval/server/quickfix"
 )
 
 // place is where text is completed.
@@ -246,7 +248,7 @@ func fieldItems(of *schema, at *place) (items []completionItem) {
 		}
 		p := of.step(name)
 		text := name
-		if at.isJSON || !isPlain(name) {
+		if at.isJSON || !quickfix.IsPlain(name) {
 			text = strconv.Quote(name)
 		}
 		item := completionItem{Label: name, Kind: itemField, Detail: p.typeText(), FilterText: text}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/quickfix"
 )
 
@@ -55,7 +56,7 @@ func before(a, b Position) bool {
 func (s *schema) field(pointer string) *quickfix.Schema {
 	path := strings.Split(pointer, "/")[1:]
 	for i := range path {
-		path[i] = quickfix.Unescape(path[i])
+		path[i] = value.UnescapePointer(path[i])
 	}
 	of, _ := s.at(path)
 	if of == nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // kind is the kind of a node.
@@ -517,7 +519,7 @@ func (n *node) find(pointer string) (*node, bool) {
 		return n, true
 	}
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		next := n.child(strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
+		next := n.child(value.UnescapePointer(step))
 		if next == nil {
 			return n, false
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/server/quickfix"
 )
 
 // schema is the schema of a field. That of a resource also has apiVersion, kind and metadata.
@@ -216,25 +218,10 @@ func (s *schema) values() []string {
 // written returns a JSON scalar as it is written in a file.
 func written(value string, isJSON bool) string {
 	var text string
-	if isJSON || json.Unmarshal([]byte(value), &text) != nil || !isPlain(text) {
+	if isJSON || json.Unmarshal([]byte(value), &text) != nil || !quickfix.IsPlain(text) {
 		return value
 	}
 	return text
-}
-
-// isPlain reports whether YAML 1.1 and 1.2 read a plain scalar as this string.
-func isPlain(text string) bool {
-	switch strings.ToLower(text) {
-	case "", "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf":
-		return false
-	}
-	for i, c := range text {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || !strings.ContainsRune("0123456789-_./", c)) {
-			return false
-		}
-	}
-	return true
 }
 
 // noFields is the schema of an object of an unknown kind.

@@ -96,7 +96,7 @@ func (d *Document) Find(pointer string) (p Place, ok bool) {
 	}
 	p.node = d.root
 	for _, token := range strings.Split(pointer, "/")[1:] {
-		next, step := d.child(p.node, Unescape(token))
+		next, step := d.child(p.node, value.UnescapePointer(token))
 		if next == 0 {
 			return p, false
 		}
@@ -149,22 +149,13 @@ func (d *Document) IsCollection(p Place) bool {
 	return kind == value.Object || kind == value.Array
 }
 
-var (
-	unescape = strings.NewReplacer("~1", "/", "~0", "~")
-	escape   = strings.NewReplacer("~", "~0", "/", "~1")
-)
-
-// Escape returns the token of a JSON pointer for a key.
-func Escape(key string) string { return escape.Replace(key) }
-
-// Unescape returns the key of a token of a JSON pointer.
-func Unescape(token string) string { return unescape.Replace(token) }
-
 // Parent returns the pointer of the parent.
 func Parent(pointer string) string { return pointer[:max(0, strings.LastIndexByte(pointer, '/'))] }
 
 // name returns the last name of a pointer.
-func name(pointer string) string { return Unescape(pointer[strings.LastIndexByte(pointer, '/')+1:]) }
+func name(pointer string) string {
+	return value.UnescapePointer(pointer[strings.LastIndexByte(pointer, '/')+1:])
+}
 
 // Dotted returns a JSON pointer as a path: spec.jobs[0].name. A member whose key is a number looks like an item.
 func Dotted(pointer string) string {
@@ -177,7 +168,7 @@ func Dotted(pointer string) string {
 		if path.Len() > 0 {
 			path.WriteByte('.')
 		}
-		path.WriteString(Unescape(token))
+		path.WriteString(value.UnescapePointer(token))
 	}
 	return path.String()
 }

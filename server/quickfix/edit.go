@@ -94,7 +94,7 @@ func Decode(text []byte) (v any) {
 func edit(root any, pointer string, do func(object map[string]any, key string)) bool {
 	tokens := strings.Split(pointer, "/")[1:]
 	for i, token := range tokens {
-		token = Unescape(token)
+		token = value.UnescapePointer(token)
 		switch at := root.(type) {
 		case map[string]any:
 			if i == len(tokens)-1 {
@@ -129,7 +129,7 @@ func (d *Document) rename(p Place, name string) []Edit {
 
 // keyText writes a key in the style of another one, which begins with a byte.
 func (d *Document) keyText(name string, like byte) string {
-	if d.IsJSON || like == '"' || like == '\'' || !plainText.MatchString(name) || isWord(name) {
+	if d.IsJSON || like == '"' || like == '\'' || !IsPlain(name) {
 		return string(value.AppendString(nil, name))
 	}
 	return name
@@ -143,18 +143,22 @@ func (d *Document) replace(p Place, with json.RawMessage) []Edit {
 // scalar returns the text of a JSON value. Strings have no quotes if YAML does not need them.
 func (d *Document) scalar(v json.RawMessage, quoted bool) string {
 	var s string
-	if d.IsJSON || quoted || json.Unmarshal(v, &s) != nil || !plainText.MatchString(s) || isWord(s) {
+	if d.IsJSON || quoted || json.Unmarshal(v, &s) != nil || !IsPlain(s) {
 		return string(v)
 	}
 	return s
 }
 
-// plainText matches texts that need no quotes in YAML, except for the words of isWord.
+// plainText matches texts that need no quotes in YAML, except for words with a meaning.
 var plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
-// isWord reports whether YAML 1.1 reads a text as a boolean or null.
-func isWord(s string) bool {
-	return slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(s))
+// IsPlain reports whether YAML 1.1 and 1.2 read a text without quotes as this string.
+func IsPlain(text string) bool {
+	switch strings.ToLower(text) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf":
+		return false
+	}
+	return plainText.MatchString(text)
 }
 
 // remove returns the edit that removes a member.

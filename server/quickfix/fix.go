@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Fix is a correction of a document.
@@ -150,7 +151,7 @@ func SchemaPath(pointer string) string {
 				if path.Len() > 0 {
 					path.WriteByte('.')
 				}
-				path.WriteString(Unescape(tokens[i]))
+				path.WriteString(value.UnescapePointer(tokens[i]))
 			}
 		case "items", "additionalProperties":
 			path.WriteString("[*]")

@@ -16,7 +16,7 @@ func (d *Document) PointerOf(path string) (pointer string, ok bool) {
 			return "", false
 		}
 		node, _ = d.child(node, key)
-		pointer += "/" + Escape(key)
+		pointer += "/" + value.EscapePointer(key)
 		path = strings.TrimPrefix(path[length:], ".")
 	}
 	return pointer, pointer != ""
@@ -63,7 +63,7 @@ func (d *Document) Keywords(key, text string) (list []string) {
 				token = d.tree.Key(c)
 			}
 			if i++; kind == value.Array || token != "default" && token != "enum" && token != "example" { // not in values
-				visit(c, pointer+"/"+Escape(token))
+				visit(c, pointer+"/"+value.EscapePointer(token))
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // Schema is the part of a JSON schema from which values are suggested.
@@ -41,7 +43,7 @@ func (s *Schema) At(pointer string) *Schema {
 		if s == nil {
 			return nil
 		}
-		s = s.child(Unescape(token))
+		s = s.child(value.UnescapePointer(token))
 	}
 	return s
 }

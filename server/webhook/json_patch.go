@@ -113,13 +113,10 @@ func (d *differ) values(a, b uint32) {
 	}
 }
 
-// pointerEscapes escapes a key for a JSON pointer.
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
 func (d *differ) enter(key string) {
 	d.path = append(d.path, '/')
 	if strings.ContainsAny(key, "~/") {
-		key = pointerEscapes.Replace(key)
+		key = value.EscapePointer(key)
 	}
 	d.path = append(d.path, key...)
 }

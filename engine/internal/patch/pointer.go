@@ -17,14 +17,11 @@ type slot struct {
 
 var errNoContainer = errors.New("the path does not lead into an object or a list")
 
-// unescaped decodes a key of a path: ~1 is a slash, ~0 a tilde.
-var unescaped = strings.NewReplacer("~1", "/", "~0", "~")
-
 // Keys returns the keys of a path. What precedes the first slash is ignored.
 func Keys(path string) []string {
 	keys := strings.Split(path, "/")[1:]
 	for i := range keys {
-		keys[i] = unescaped.Replace(keys[i])
+		keys[i] = value.UnescapePointer(keys[i])
 	}
 	return keys
 }

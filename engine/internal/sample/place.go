@@ -52,7 +52,7 @@ func PlaceAt(s *schema.Props, pointer string) *Place {
 	p := &Place{Schema: s}
 	tokens := strings.Split(pointer, "/")[1:]
 	for i := range tokens {
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[i])
+		tokens[i] = value.UnescapePointer(tokens[i])
 	}
 	for len(tokens) > 0 {
 		next, used, step := p.below(tokens)
@@ -64,7 +64,7 @@ func PlaceAt(s *schema.Props, pointer string) *Place {
 			return nil
 		}
 		for _, t := range tokens[:used] {
-			p.Node += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(t)
+			p.Node += "/" + value.EscapePointer(t)
 		}
 		p.Schema, tokens = next, tokens[used:]
 		if step != nil {

@@ -111,7 +111,7 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 		p := s.Properties[name]
 		below := at
 		below.Path = at.Path.With(value.Name(name))
-		w.visit(&p, below, node+"/properties/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+		w.visit(&p, below, node+"/properties/"+value.EscapePointer(name))
 	}
 	below := at
 	below.Path = at.Path.With(value.At(0))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -145,7 +146,7 @@ func subject(c *crdevalv1.CrdChange) string {
 func pointerTokens(pointer string) []string {
 	list := strings.Split(pointer, "/")[1:]
 	for i := range list {
-		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(list[i])
+		list[i] = value.UnescapePointer(list[i])
 	}
 	return list
 }

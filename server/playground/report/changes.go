@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/quickfix"
 )
 
@@ -97,7 +98,7 @@ func (f *differences) at(token string, do func()) {
 
 func (f *differences) objects(a, b map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(a)) {
-		f.at(quickfix.Escape(key), func() {
+		f.at(value.EscapePointer(key), func() {
 			if _, kept := b[key]; kept {
 				f.compare(a[key], b[key])
 			} else {
@@ -107,7 +108,7 @@ func (f *differences) objects(a, b map[string]any) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(b)) {
 		if _, had := a[key]; !had {
-			f.at(quickfix.Escape(key), func() { f.add(OpSet, nil, b[key]) })
+			f.at(value.EscapePointer(key), func() { f.add(OpSet, nil, b[key]) })
 		}
 	}
 }
