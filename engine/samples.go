@@ -90,8 +90,8 @@ func (c Constraint) String() string {
 }
 
 // Samples generates valid objects, and invalid objects that each violate one constraint of the schema. Every object was
-// evaluated by Validate. Equal options give equal results, unless the generation is stopped. The error is an *Error for an unknown version, or if the
-// context ends.
+// evaluated by Validate. Equal options give equal results, unless the generation is stopped. The error is an *Error for
+// an unknown version, or if the context ends.
 func (d *Definition) Samples(ctx context.Context, o SampleOptions) (_ *Samples, err error) {
 	defer recovered(&err)
 	o.Tries = cmp.Or(o.Tries, DefaultSampleTries)

@@ -43,7 +43,7 @@ type finding struct {
 	crd      *crdSource // whose schema is violated
 	version  string     // of the schema
 	schema   string     // JSON pointer of the violated keyword in the schema
-	// fixes returns the quick fixes in the document, or in the item. It is nil if there are none.
+	// fixes returns the quick fixes in the document, or in the item. It is nil for a finding without fixes.
 	fixes func(*quickfix.Document) []quickfix.Fix
 }
 

@@ -12,7 +12,7 @@ import (
 // some milliseconds.
 const mostLengthWork = 1 << 22
 
-// sized returns a string of lo to hi runes that probably matches, or "" if there is none or the search takes long. It
+// sized returns a string of lo to hi runes that probably matches, or "" if it finds no such string soon. It
 // ignores anchors, so the caller checks the string.
 func (e *expression) sized(r Random, lo, hi int, readable bool) string {
 	w := e.writer(r, 0, 0, 0, readable)
