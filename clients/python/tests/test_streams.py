@@ -4,6 +4,7 @@ import asyncio
 import unittest
 from collections.abc import Iterator
 from concurrent import futures
+from itertools import chain, repeat
 from typing import Any
 
 import grpc
@@ -73,6 +74,12 @@ class StreamsTest(unittest.TestCase):
         for client in ("Client", "AsyncClient"):
             with self.subTest(client), self.assertRaisesRegex(CrdevalError, "UNAVAILABLE: stop"):
                 collect(client, self.target, ["[0]", '["end"]'], timeout=60)
+
+    def test_raises_the_error_of_the_stream_that_ends_during_writes(self) -> None:
+        for client in ("Client", "AsyncClient"):
+            for _ in range(20):
+                with self.subTest(client), self.assertRaisesRegex(CrdevalError, "UNAVAILABLE: stop"):
+                    collect(client, self.target, chain(['["end"]'], repeat("[0]")), at_once=1, timeout=60)
 
     def test_raises_the_error_of_the_iterator(self) -> None:
         for client in ("Client", "AsyncClient"):
