@@ -13,15 +13,15 @@ const site = `127.0.0.1:${process.env.PLAYGROUND_SITE_PORT ?? "18472"}`
 const service = `127.0.0.1:${process.env.PLAYGROUND_SERVICE_PORT ?? "18473"}`
 
 const once = {
-  timeout: 20_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM" as const, timeout: 5000 },
+  timeout: 60_000, reuseExistingServer: false, gracefulShutdown: { signal: "SIGTERM" as const, timeout: 5000 },
 }
 
 export default defineConfig({
   testDir: "test",
   outputDir: "test-results",
   reporter: "list",
-  timeout: 30_000,
-  expect: { timeout: 10_000 },
+  timeout: 180_000, // a busy machine is slower, not wrong
+  expect: { timeout: 60_000 },
   workers: 1,
   retries: 0,
   forbidOnly: true,

@@ -4,5 +4,5 @@ import { keyToVerdict, report } from "./speed"
 test("the verdict comes soon after a key press", async ({ playground }) => {
   const times = await keyToVerdict(playground, 40)
   report("server: key press to verdict", times)
-  expect(Math.max(...times)).toBeLessThan(5000) // a hang; the times themselves are reported, not asserted
+  expect(Math.max(...times)).toBeLessThan(60_000) // a hang; the times themselves are reported, not asserted
 })
