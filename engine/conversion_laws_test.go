@@ -69,6 +69,7 @@ rules:
 `
 
 func TestConversionLaws(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	for _, c := range []struct{ file, rules string }{
 		{"preconditions.yaml", "{crd: preconditions.example.com, between: [v1beta1, v1], rules: []}"},
 		{"endpoints.yaml", endpointRules}, {"ports.yaml", portsRules}, {"hubs.yaml", hubRules}, {"tasks.yaml", tasksRules},
@@ -96,6 +97,7 @@ func TestConversionLaws(t *testing.T) {
 
 // TestConversionLawsOfRules checks that violations are found in rules that registration accepts.
 func TestConversionLawsOfRules(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	for _, c := range []struct{ law, from, old, new, text, object string }{
 		{"round-trip", "v1beta1", "split(':')[0]", "split('.')[0].split(':')[0]", "After the conversion to v1 and back, spec.host is ", `"spec":{"host":`},
 		{"round-trip", "v1", "string(self.spec.port)", "string(self.spec.port > 100 ? 100 : self.spec.port)", "After the conversion to v1beta1 and back, spec.hostPort is ", `"spec":{"hostPort":`},
@@ -127,6 +129,7 @@ func TestConversionLawsOfRules(t *testing.T) {
 // TestLawsOfHub checks that a field of the hub that one version drops is tested with a version that keeps it: v1alpha1
 // has one of v1, and here loses large numbers.
 func TestLawsOfHub(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const at = "  - move: {from: spec.a, to: spec.c}\n"
 	rules := strings.Replace(hubRules, at, at+
 		"  - cel: {to: spec.one, expr: self.spec.one}\n    back: {spec.one: \"self.spec.one > 3 ? 3 : self.spec.one\"}\n", 1)
@@ -147,6 +150,7 @@ func TestLawsOfHub(t *testing.T) {
 
 // TestConversionLawsOfLiterals checks that violations are found that only objects with values of the rules show.
 func TestConversionLawsOfLiterals(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	cel := func(field, expr, back string) string {
 		return fmt.Sprintf("- cel: {to: 'spec.%s', expr: %q}\n  back: {'spec.%[1]s': %[3]q}\n", field, expr, back)
 	}
@@ -202,6 +206,7 @@ func TestConversionLawsReplaceObjects(t *testing.T) {
 
 // TestConversionLawsOfFailingExpressions checks that validity is broken if and only if an expression fails for all values.
 func TestConversionLawsOfFailingExpressions(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	for _, c := range []struct {
 		expr, back string
 		broken     []string // the versions that are not converted

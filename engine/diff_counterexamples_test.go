@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // thing returns a CRD with a schema for spec, and a further version if second is not "".
@@ -183,6 +184,7 @@ func TestCounterexampleOfTheRightChange(t *testing.T) {
 }
 
 func TestCounterexamplesFindNothing(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	// The rule is true for each object of the schema.
 	old, new := thing(fields("i: {type: integer, minimum: 0}"), ""), thing("{type: object, properties: {i: {type: integer, minimum: 0}}, x-kubernetes-validations: [{rule: '!has(self.i) || self.i > -5'}]}", "")
 	diff, list := counterexamples(t, old, new)
@@ -316,6 +318,7 @@ func TestCounterexampleOfUnknownFields(t *testing.T) {
 
 // TestCounterexampleOfStatus: if the status is a subresource, an update of the status shows changes of its schema.
 func TestCounterexampleOfStatus(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	crd := func(rules, status string) []byte {
 		return []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.com}\n" +
 			"spec: {group: example.com, names: {plural: things, kind: Thing}, scope: Namespaced, versions: [{name: v1, served: true, " +
@@ -353,6 +356,7 @@ func TestCounterexampleOfStatus(t *testing.T) {
 // TestCounterexampleOfHiddenChanges: if other changes hide the violation of a change, the old CRD with only this change
 // rejects the counterexample. If a field has several changes, each has its own object.
 func TestCounterexampleOfHiddenChanges(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const required = "{type: object, required: [c], properties: {a: {type: integer}, c: {type: string}}, " +
 		"x-kubernetes-validations: [{rule: '!has(self.a) || self.a != 7'}, {rule: '!has(self.a) || self.a < 5'}]}"
 	const keyed = "l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [%s], items: {type: object, " +

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 var (
@@ -36,6 +37,7 @@ func clone(s *props) *props { return s.DeepCopy() }
 // and stored stays valid and as it is, but for defaults of fields that are new; where it says that writers are not,
 // every write that was accepted is.
 func TestCompatibleMeansCompatible(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	alone := map[string]int{} // of how many pairs a change is the only one
 	var pairs, compatible, writable, objects, breaking, witnessed int
 	missing := func() []string {

@@ -61,6 +61,7 @@ func TestExplain(t *testing.T) {
 // TestExplainHostile explains schemas that are as deep and as wide as a CRD can have them: in bounded time, and never
 // more than MaxExplanation.
 func TestExplainHostile(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const before = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"boats.sea.example.com"},"spec":{"group":"sea.example.com","scope":"Cluster",
 		"names":{"plural":"boats","singular":"boat","kind":"Boat","listKind":"BoatList"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":`
 	deep := func(n int, open, close string) string {

@@ -95,6 +95,7 @@ func TestWithoutDeadlines(t *testing.T) {
 
 // TestPatternsOfOneCRD: an object that touches very many large patterns leaves no more than the bound behind.
 func TestPatternsOfOneCRD(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	c := hostile[len(hostile)-1]
 	d := mustCompile(t, crdOf(c.schema))
 	before := liveHeap()
@@ -127,6 +128,7 @@ func liveHeap() int64 {
 
 // TestHostileManifests: a CRD with very many defects, or with more of something than can be compiled, is answered soon.
 func TestHostileManifests(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	for _, c := range []struct {
 		name, schema string
 		reason       Reason
@@ -199,6 +201,7 @@ func TestPositionsOfMetadata(t *testing.T) {
 
 // TestHostileMetadata: metadata is judged by a library that knows no deadline.
 func TestHostileMetadata(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	d := mustCompile(t, cronTabCRD)
 	for name, metadata := range map[string]string{
 		"labels":                 `"labels":{` + repeated(150_000, `"bad %d":"x"`) + `}`,

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 const boatsCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"boats.sea.example.com"},
@@ -180,6 +181,7 @@ func shallow(name string, count, bytes int, reading func()) []engine.CRD {
 
 // TestOpenAPIMemory checks that building a large document takes no more memory than its parts and the whole.
 func TestOpenAPIMemory(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const beside = 32 << 20 // caches, a manifest and its tree
 	live := func() uint64 {
 		runtime.GC()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 const manyCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
@@ -17,6 +19,7 @@ const manyCRD = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceD
 // TestManyPositions checks that very many removed fields are reported with their positions, in a time that grows with
 // their number and not with its square, which would take minutes; API servers go through them once.
 func TestManyPositions(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	d, _, err := Compile(t.Context(), JSON([]byte(manyCRD)), Options{Limits: Limits{MaxViolations: 1 << 20, MaxViolationBytes: 1 << 30}})
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +93,7 @@ func numbered(n int, format string) string {
 
 // TestManyDifferences is TestManyPositions for a replay: the omitted differences are counted.
 func TestManyDifferences(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const n, most = 100_000, 30 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()

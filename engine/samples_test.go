@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // samplesOf generates the samples of a definition, and checks each with another evaluation.
@@ -76,6 +77,7 @@ func checkViolations(t *testing.T, name string, x *engine.Sample, v *engine.Verd
 
 // TestSamples: each constraint of the sample CRDs is broken alone, except for the listed ones, which imply others.
 func TestSamples(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	unbroken := map[string][]string{
 		"crontabs":  {"spec: type", "status: type", "spec.replicas: type", "status.replicas: type"},
 		"databases": {"spec.maxReplicas: minimum", "spec.engine: type", "spec.backup.startAfter: type"},
@@ -144,6 +146,7 @@ func TestSamplesOfEmptyRange(t *testing.T) {
 
 // TestSamplesOfContradiction: a schema that no object satisfies has no samples, and the result says why.
 func TestSamplesOfContradiction(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	d := definitionOf(t, `{type: object, required: [a], properties: {a: {type: integer}}, x-kubernetes-validations: [{rule: "self.a > 3"}, {rule: "self.a < 2"}]}`)
 	s, err := d.Samples(t.Context(), engine.SampleOptions{Valid: 2, Invalid: 2})
 	if err != nil || len(s.Valid)+len(s.Invalid) > 0 {

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // TestSamplesOfOptionalOldSelf: a rule with optionalOldSelf that only updates violate gets an update.
 func TestSamplesOfOptionalOldSelf(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	d := definitionOf(t, `{type: object, required: [size], properties: {size: {type: integer}}, x-kubernetes-validations: [
 		{rule: "!oldSelf.hasValue() || self.size >= oldSelf.value().size", optionalOldSelf: true},
 		{rule: "oldSelf.hasValue() || self.size < 5", optionalOldSelf: true}]}`)

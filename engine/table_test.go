@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // tableCRD is a CRD with the columns given, as YAML flow mappings.
@@ -202,6 +203,7 @@ var deep = strings.Repeat("{a: ", 200) + "1" + strings.Repeat("}", 200)
 
 // TestTableRejected: what an API server answers in place of a table, and what ends one.
 func TestTableRejected(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const meta = "metadata: {name: x, namespace: d}\n"
 	long := strings.Repeat("a", 200<<10)
 	wide := strings.Repeat("{name: c, type: string, jsonPath: .spec},", 60)

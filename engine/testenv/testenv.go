@@ -28,6 +28,14 @@ func E2E(t testing.TB) {
 	}
 }
 
+// SingleGoroutine skips a long test of one goroutine in short runs, which are those of make race.
+func SingleGoroutine(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it tests one goroutine at length: make test runs it")
+	}
+}
+
 // fullVolume is the value of CRDEVAL_VOLUME from which tests of long lists cover all elements.
 const fullVolume = 16
 

@@ -460,9 +460,6 @@ func TestStreamedBackPressure(t *testing.T) {
 	w := start(t, nil).withCronTab()
 	item := `{"object":` + cronTab(fmt.Sprintf(`{"extra":{"x":%q}}`, strings.Repeat("x", 100_000))) + "}\n"
 	const most = 1000
-	if testing.Short() {
-		t.Skip("100 MB take their time under the race detector")
-	}
 	for _, read := range []bool{true, false} {
 		body, answer := w.open(t, admitPath)
 		sent := make(chan int, most)

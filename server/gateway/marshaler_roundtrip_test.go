@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/crdeval/crdeval/engine/testenv"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
 
@@ -152,6 +153,7 @@ func holdsDocument(md protoreflect.MessageDescriptor, seen map[protoreflect.Full
 }
 
 func TestRoundTripOfEveryMessage(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	all := allMessages()
 	if len(all) < 30 {
 		t.Fatalf("only %d messages found", len(all))

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // FuzzPositions compares the mapping of offsets and positions with one that encodes the text as UTF-16.
@@ -114,6 +116,7 @@ func FuzzOutline(f *testing.F) {
 // TestLongLine reads a line of 4 MB. It takes less than a second. If the time were quadratic in the length of the line, it
 // would take more than half an hour, and go test would end the test.
 func TestLongLine(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	text := "{a: [" + strings.Repeat("{b: 1, c: d}, ", 300_000) + "{}]}"
 	docs := outline([]byte(text))
 	if n, ok := docs[0].root.find("/a/299999/c"); !ok || text[n.begin:n.end] != "d" {

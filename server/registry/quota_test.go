@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // newBoundedRegistry returns a registry of which every catalog has the quota.
@@ -198,6 +199,7 @@ func TestQuotaOfWatches(t *testing.T) {
 
 // TestMemoryOfEntries compares the estimates of quota.go with the heap.
 func TestMemoryOfEntries(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const n = 2000
 	heap := func() int64 {
 		var m runtime.MemStats

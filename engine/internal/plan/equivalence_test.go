@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -130,6 +131,7 @@ func (c *chooser) object(s *apiextensionsv1.JSONSchemaProps) string {
 }
 
 func TestAcceptExplain(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	var all [3]int
 	for seed := range uint64(4000) {
 		var b [8]byte

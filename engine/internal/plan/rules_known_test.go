@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/internal/rule"
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
 // TestKnownCosts: rules whose costs are remembered by what they read have the same result and cost as rules that are
 // evaluated. Values are also of other kinds than the schema has, for objects that were not accepted.
 func TestKnownCosts(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	var rules strings.Builder
 	for _, list := range [][]string{
 		{`has(self.a) && self.t == 'x' || has(self.b) && self.t != 'x'`, `!has(self.o) || has(self.o.t) == has(self.o.a)`, `self.t in ['x', 'xé', 'yy', ''] ? !has(self.f) || self.f : true`},

@@ -41,6 +41,7 @@ var lawExpressions = [][2]string{
 // TestExpressionLaws: for random objects, closures and cel-go have the same result, so has cel-go with all of self, and a
 // part of an object has the result of the whole object or none.
 func TestExpressionLaws(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	scope := sourceScope(t)
 	all := lawExpressions
 	for _, c := range expressionCases {

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 func TestMessageExpression(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	const schema = `{type: object, properties: {s: {type: string}, l: {type: array, items: {type: string}}, i: {type: integer}}, x-kubernetes-validations: [%s]}`
 	const own = `spec: Invalid value: own`
 	for name, c := range map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdeval/crdeval/engine/testenv"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -15,6 +16,7 @@ var update = flag.Bool("update", false, "update testdata/golden; review the chan
 
 // TestGolden runs commands in testdata and compares output and exit code with testdata/golden.
 func TestGolden(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	for _, tc := range []struct{ name, args string }{
 		{"diff", "diff old.yaml new.yaml --objects objects.yaml"},
 		{"diff-json", "diff old.yaml new.yaml --objects objects.yaml -o json"},

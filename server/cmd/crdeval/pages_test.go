@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 var updatePages = flag.Bool("update-pages", false, "update the scripts in testdata; review the changes before the commit")
@@ -20,6 +22,7 @@ var updatePages = flag.Bool("update-pages", false, "update the scripts in testda
 // TestPages follows the Kubernetes pages on CustomResourceDefinitions with crdeval instead of kubectl and a cluster. Each
 // heading has a script with its manifests and the expected output.
 func TestPages(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	for _, page := range pages(t) {
 		t.Run(page, func(t *testing.T) {
 			runScripts(t, filepath.Join("pages", page), restCommands())

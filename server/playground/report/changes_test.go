@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/crdeval/crdeval/engine/testenv"
 )
 
 // openBoat is the CRD of boats with a field of spec, whose field any keeps everything.
@@ -32,6 +34,7 @@ func TestIndentedObject(t *testing.T) {
 
 // TestManyChanges checks that changes beyond the limit are counted once.
 func TestManyChanges(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	var fields strings.Builder
 	for i := range 3000 {
 		fmt.Fprintf(&fields, "  f%d: 1\n", i)

@@ -182,6 +182,7 @@ func evaluation(done <-chan struct{}, limit uint64, large bool) *Evaluation {
 // TestGuardsChangeNothing: values, errors and costs are cel-go's, at every limit. Large data is for a sample of the
 // expressions by default, and for all of them in make conformance.
 func TestGuardsChangeNothing(t *testing.T) {
+	testenv.SingleGoroutine(t)
 	r := newRig(t, guardSchema)
 	never := make(chan struct{})
 	evaluated := 0
