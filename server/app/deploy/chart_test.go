@@ -21,7 +21,7 @@ const chart = folder + "chart/crdeval"
 func tool(module, program string) (string, error) {
 	build := exec.Command("go", "tool", "-n", program)
 	build.Dir = filepath.Join("../../../.tools", module)
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath", "CGO_ENABLED=0")
 	build.Stderr = os.Stderr
 	out, err := build.Output()
 	return strings.TrimSpace(string(out)), err

@@ -40,7 +40,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	testenv.E2E(t)
 	parse := exec.CommandContext(t.Context(), "go", "run", ".", "../../deploy/prometheus/alerts.yaml", "../../deploy/grafana/crdeval.json")
 	parse.Dir = "../../../.tools/promql"
-	parse.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	parse.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath")
 	parse.Stderr = os.Stderr
 	out, err := parse.Output()
 	if err != nil {

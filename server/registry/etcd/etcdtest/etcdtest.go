@@ -208,7 +208,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	build := exec.CommandContext(context.Background(), "go", "tool", "-n", "go.etcd.io/etcd/server/v3")
 	build.Dir = filepath.Join(root, ".tools", "etcd")
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath", "CGO_ENABLED=0")
 	return output(build)
 })
 
