@@ -56,61 +56,70 @@ func word(text []byte) Kind {
 	return String
 }
 
-// resolved adds a plain scalar of one line.
-func (s *yamlScanner) resolved(at int, text []byte, special bool) bool {
-	kind := String
+// resolved sets a value to the plain scalar text[from:to] of one line. special is set if it may need escapes.
+func (s *yamlScanner) resolved(from, to int, special bool) bool {
+	text, kind := s.text[from:to], String
 	switch resolveHint[text[0]] {
 	case isWord:
 		kind = word(text)
 	case isNumber:
-		from := len(s.out)
+		if v, ok := decimal(text); ok {
+			n := s.set(Int, from)
+			s.out = append(s.out, text...)
+			n.Val, n.End = uint64(v), uint32(len(s.out))
+			return true
+		}
+		begin := len(s.out)
 		if kind = s.appendNumber(text); kind == Int {
-			end := len(s.out)
-			s.out = s.out[:from]
-			n := s.add(Int, at)
-			if n == nil {
-				return false
-			}
-			s.out = s.out[:end]
-			return readNumber(s.out, from, n) == end && n.Flags == 0
+			n := s.set(Int, from)
+			n.Off = uint32(begin)
+			return readNumber(s.out, begin, n) == len(s.out) && n.Flags == 0
 		}
 	case isString:
-		if string(text) == "<<" {
+		if len(text) == 2 && string(text) == "<<" {
 			return false
 		}
 	}
 	switch kind {
 	case String:
 		if !special {
-			return s.addString(at, text)
+			s.setString(from, from, to)
+			return true
 		}
-		n := s.add(String, at)
-		if n == nil {
-			return false
-		}
+		n := s.set(String, from)
 		s.out = append(append(s.out, '"'), text...)
 		s.endString(n, true)
-		return true
 	case Null:
-		return s.literal(Null, "null", at)
+		s.literal(Null, "null", from)
 	case True:
-		return s.literal(True, "true", at)
+		s.literal(True, "true", from)
 	case False:
-		return s.literal(False, "false", at)
+		s.literal(False, "false", from)
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
-// decimal reports whether the text is an integer that JSON writes in the same way and that int64 holds.
-func decimal(text []byte) bool {
+// decimal returns an integer that JSON writes in the same way. ok is false for other texts, and for more than 18 digits.
+func decimal(text []byte) (v int64, ok bool) {
 	unsigned := text
 	if unsigned[0] == '-' {
 		unsigned = unsigned[1:]
 	}
 	if len(unsigned) == 0 || len(unsigned) > 18 || unsigned[0] == '0' && len(text) > 1 {
-		return false
+		return 0, false
 	}
-	return digits(unsigned, 0) == len(unsigned)
+	for _, c := range unsigned {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		v = v*10 + int64(c)
+	}
+	if len(unsigned) < len(text) {
+		v = -v
+	}
+	return v, true
 }
 
 // isFloat reports whether the YAML library parses a text as a float: [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?
@@ -156,7 +165,7 @@ const maxNumber = 256
 // appendNumber appends a number as encoding/json prints it and returns Int. For other texts it returns String, and
 // doubtful for infinities and unusual numbers.
 func (s *yamlScanner) appendNumber(text []byte) Kind {
-	if decimal(text) {
+	if _, ok := decimal(text); ok {
 		s.out = append(s.out, text...)
 		return Int
 	}

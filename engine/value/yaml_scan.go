@@ -14,10 +14,7 @@ type yamlScanner struct {
 
 	i       int  // the next byte
 	column  int  // of the byte at i in its line if it is the first of the line that is not a space; else unknown
-	pending bool // the value of a key or dash has not begun
-	key     pendingKey
-	part    plainPart  // the last one
-	name    scannedKey // the last one
+	pending bool // the last node, which is that of the root, a key or a dash, has no value yet
 
 	out      []byte  // the JSON text
 	frames   []frame // the open containers
@@ -32,14 +29,6 @@ type yamlScanner struct {
 // unknown is the column at the beginning of a line.
 const unknown = -1
 
-// pendingKey is the key of the next value.
-type pendingKey struct {
-	off, length uint32
-	source      Source
-	at          uint32 // offset of the key in the YAML text
-	empty       uint32 // offset in the YAML text that an absent value has
-}
-
 // frame is an open container. The first frame has the root.
 type frame struct {
 	node     uint32
@@ -47,6 +36,9 @@ type frame struct {
 	column   int    // of its keys or dashes; -1 around the root
 	sequence bool
 }
+
+// frame returns the innermost open container.
+func (s *yamlScanner) frame() *frame { return &s.frames[len(s.frames)-1] }
 
 // place holds the offsets of a node in the YAML text.
 type place struct{ key, value uint32 }
@@ -125,7 +117,7 @@ type yamlScan struct {
 
 func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, maxDepth int, ascii bool) {
 	s.doc, s.text, s.source, s.maxDepth, s.ascii = d, text, source, maxDepth, ascii
-	s.i, s.column, s.pending, s.key = 0, unknown, true, pendingKey{at: noKey}
+	s.i, s.column = 0, unknown
 	s.out, s.places, s.stopped = m.json[:0], m.places[:0], false
 	s.first, s.unsorted, s.moved = len(d.Nodes), 0, 0
 	s.frames = append(s.frames[:0], frame{column: -1, sequence: true})
@@ -133,19 +125,19 @@ func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, max
 
 // document reads the whole text. The root must be a collection.
 func (s *yamlScanner) document() bool {
-	if !s.start() {
+	if !s.add(s.frame(), 0, 0, Request, place{key: noKey}) || !s.start() {
 		return false
 	}
 	for s.nextLine() {
-		f := &s.frames[len(s.frames)-1]
+		f := s.frame()
 		for s.column < f.column {
 			if !s.close() {
 				return false
 			}
-			f = &s.frames[len(s.frames)-1]
+			f = s.frame()
 		}
-		if s.pending && s.column == f.column && (f.sequence || !s.dash()) && !s.absent() {
-			return false
+		if s.pending && s.column == f.column && (f.sequence || !s.dash()) {
+			s.absent()
 		}
 		switch {
 		case s.pending:
@@ -165,11 +157,11 @@ func (s *yamlScanner) document() bool {
 				return false // only a sequence at the column of its key can end here
 			}
 		}
-		if !s.member() {
+		if !s.members(s.wordKey()) {
 			return false
 		}
 	}
-	if s.i < len(s.text) || len(s.places) == 0 {
+	if s.i < len(s.text) || s.pending && len(s.frames) == 1 {
 		return false
 	}
 	for len(s.frames) > 1 {
@@ -224,35 +216,55 @@ func (s *yamlScanner) dash() bool {
 
 // entry reads an element of the innermost sequence from its dash.
 func (s *yamlScanner) entry(column int) bool {
-	s.element()
-	s.key.empty = uint32(s.i + 1)
 	dash := s.i
+	if !s.element(dash + 1) {
+		return false
+	}
 	if s.i++; s.restOfLine() {
 		return true
 	}
 	return s.value(column+s.i-dash, true)
 }
 
-// element prepares the key of the next element of a sequence.
-func (s *yamlScanner) element() {
-	if s.frames[len(s.frames)-1].last != 0 {
+// element adds the node of the next element of the innermost sequence. empty is the position that an absent value has.
+func (s *yamlScanner) element(empty int) bool {
+	f := s.frame()
+	if f.last != 0 {
 		s.out = append(s.out, ',')
 	}
-	s.pending, s.key.length, s.key.source, s.key.at = true, 0, Request, noKey
+	return s.add(f, s.doc.Nodes[f.node].Live, 0, Request, place{noKey, uint32(empty)})
 }
 
 // noKey is the offset of the key of an element.
 const noKey = ^uint32(0)
 
-// member reads a member of the innermost mapping.
-func (s *yamlScanner) member() bool {
-	return s.readKey() && s.addKey() && s.afterKey()
+// members reads the next member of the innermost mapping, whose key is text[s.i:end] if word is set. It also reads the
+// members in the lines that follow while their keys and values are plain words.
+func (s *yamlScanner) members(end int, word bool) bool {
+	if !word {
+		from, to, colon, special := s.readKey()
+		return colon > 0 && s.addKey(from, to, colon, special) && s.afterKey(colon)
+	}
+	column := s.frame().column
+	for word {
+		if !s.addKey(s.i, end, end, false) {
+			return false
+		}
+		begin := end + len(": ")
+		if s.text[begin-1] != ' ' || begin == len(s.text) || !s.wordValue(begin, begin) {
+			return s.afterKey(end)
+		}
+		if s.column != column {
+			break
+		}
+		end, word = s.wordKey()
+	}
+	return true
 }
 
 // afterKey reads what follows a key in its line.
-func (s *yamlScanner) afterKey() bool {
-	s.i = s.name.colon + 1
-	s.key.empty = uint32(s.i)
+func (s *yamlScanner) afterKey(colon int) bool {
+	s.i = colon + 1
 	if text := s.text; len(text)-s.i > 2 && text[s.i] == ' ' && text[s.i+1] > '#' {
 		s.i++
 		return s.value(0, false)
@@ -272,33 +284,37 @@ func (s *yamlScanner) value(column int, nested bool) bool {
 	case '[', '{':
 		return s.flow() && s.restOfLine()
 	case '"', '\'':
-		if nested && s.readKey() {
-			return s.mapping(column)
+		if nested {
+			if from, to, colon, special := s.readKey(); colon > 0 {
+				return s.mapping(column, from, to, colon, special)
+			}
 		}
 		return len(s.frames) > 1 && s.quoted() && s.restOfLine()
 	default:
 		if nested && s.dash() {
 			return s.open(Array, column) && s.entry(column)
 		}
-		if nested && s.wordKey() {
-			return s.mapping(column)
+		from, end := s.i, s.i
+		if nested {
+			word := false
+			if end, word = s.wordKey(); word {
+				return s.open(Object, column) && s.members(end, true)
+			}
 		}
-		if len(s.frames) > 1 && s.wordValue() {
-			return s.resolved(s.part.from, s.text[s.part.from:s.part.to], false)
+		if len(s.frames) > 1 && s.wordValue(from, end) {
+			return true
 		}
-		if !s.plainLine(s.i) {
-			return false
+		to, next, special := s.plainLine(from)
+		if next < len(s.text) && s.text[next] == ':' {
+			return nested && s.plainKey(from, to, next) && s.mapping(column, from, to, next, special)
 		}
-		if s.part.stop == ':' {
-			return nested && s.plainKey() && s.mapping(column)
-		}
-		return len(s.frames) > 1 && s.plainScalar()
+		return to > from && len(s.frames) > 1 && s.plainScalar(from, to, next, special)
 	}
 }
 
 // mapping opens a block mapping at its first key.
-func (s *yamlScanner) mapping(column int) bool {
-	return s.open(Object, column) && s.addKey() && s.afterKey()
+func (s *yamlScanner) mapping(column, from, to, colon int, special bool) bool {
+	return s.open(Object, column) && s.addKey(from, to, colon, special) && s.afterKey(colon)
 }
 
 // restOfLine goes to the next line. If the line has more content, it skips the spaces before it and returns false.

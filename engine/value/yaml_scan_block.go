@@ -1,6 +1,6 @@
 package value
 
-// blockScalar adds a literal or folded scalar.
+// blockScalar reads a literal or folded scalar.
 func (s *yamlScanner) blockScalar() bool {
 	text := s.text
 	literal, at := text[s.i] == '|', s.i
@@ -26,11 +26,8 @@ header:
 	if i == len(text) || text[i] != '\n' {
 		return false
 	}
-	n := s.add(String, at)
-	if n == nil {
-		return false
-	}
-	outer := s.frames[len(s.frames)-1].column
+	n := s.set(String, at)
+	outer := s.frame().column
 	indent := 0
 	if increment > 0 {
 		indent = outer + increment

@@ -2,14 +2,14 @@ package value
 
 import "bytes"
 
-// flow adds a flow collection. It ends after the closing bracket. Comments in it are doubts.
+// flow reads a flow collection. It ends after the closing bracket. Comments in it are doubts.
 func (s *yamlScanner) flow() bool {
 	outer := len(s.frames)
 	for {
 		if !s.flowSpace() {
 			return false
 		}
-		f := &s.frames[len(s.frames)-1]
+		f := s.frame()
 		c := s.text[s.i]
 		if len(s.frames) > outer && c == f.closing() { // empty, or after a comma
 			if !s.flowClose(outer) {
@@ -21,9 +21,7 @@ func (s *yamlScanner) flow() bool {
 			continue
 		}
 		if len(s.frames) > outer {
-			if f.sequence {
-				s.element()
-			} else if !s.flowKey() {
+			if f.sequence && !s.element(s.i) || !f.sequence && !s.flowKey() {
 				return false
 			}
 			c = s.text[s.i]
@@ -46,7 +44,7 @@ func (s *yamlScanner) flow() bool {
 		default:
 			from := s.i
 			to, special := s.flowPlain()
-			if to == from || !s.resolved(from, s.text[from:to], special) {
+			if to == from || !s.resolved(from, to, special) {
 				return false
 			}
 		}
@@ -69,7 +67,7 @@ func (f *frame) closing() byte {
 // flowClose reads the closing brackets that follow, and a comma if a container is still open.
 func (s *yamlScanner) flowClose(outer int) bool {
 	for s.flowSpace() {
-		f := &s.frames[len(s.frames)-1]
+		f := s.frame()
 		switch s.text[s.i] {
 		case ',':
 			s.i++
@@ -90,23 +88,17 @@ func (s *yamlScanner) flowClose(outer int) bool {
 
 // flowKey reads a key, its colon, and the white space before the value.
 func (s *yamlScanner) flowKey() bool {
-	if c := s.text[s.i]; c == '"' || c == '\'' {
-		if !s.quotedKey(c) {
-			return false
-		}
-	} else {
-		p := &s.part
-		p.from = s.i
-		p.to, p.special = s.flowPlain()
-		p.next = p.to
-		if p.to == p.from || !s.plainKey() {
-			return false
-		}
+	from, to, colon, special := s.i, 0, 0, false
+	if c := s.text[from]; c == '"' || c == '\'' {
+		to, special = s.quotedKey(c)
+		from, colon = from+1, to+1
+	} else if to, special = s.flowPlain(); s.plainKey(from, to, to) {
+		colon = to
 	}
-	if i := s.name.colon; i >= len(s.text) || s.text[i] != ':' || !s.addKey() {
+	if to == 0 || colon == 0 || colon >= len(s.text) || s.text[colon] != ':' || !s.addKey(from, to, colon, special) {
 		return false
 	}
-	s.i = s.name.colon + 1
+	s.i = colon + 1
 	return s.flowSpace()
 }
 

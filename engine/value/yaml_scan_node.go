@@ -5,27 +5,20 @@ import (
 	"slices"
 )
 
-// add adds a node for the value at an offset of the YAML text. Its JSON text begins at the end of out. It returns nil if
-// the work is over.
-func (s *yamlScanner) add(kind Kind, at int) *Node {
+// add adds a node without a value to the container f. The place is that of the key, and of a value that is absent.
+func (s *yamlScanner) add(f *frame, key, keyLen uint32, keySrc Source, at place) bool {
 	d := s.doc
-	if len(d.Nodes) == cap(d.Nodes) || len(d.Nodes)%stopEvery == 0 {
-		if !s.grow() {
-			return nil
-		}
+	if (len(d.Nodes) == cap(d.Nodes) || len(d.Nodes)%stopEvery == 0) && !s.grow() {
+		return false
 	}
 	me := uint32(len(d.Nodes))
 	nodes := d.Nodes[:me+1]
 	d.Nodes = nodes
-	f := &s.frames[len(s.frames)-1]
 	parent, p := &nodes[f.node], &nodes[me]
-	p.Kind, p.Flags, p.Src, p.KeySrc = kind, 0, s.source, s.key.source
-	p.KeyLen, p.Key = s.key.length, s.key.off
-	if parent.Kind == Array {
-		p.Key = parent.Live
-	}
+	p.Kind, p.Flags, p.Src, p.KeySrc = Null, 0, s.source, keySrc
+	p.KeyLen, p.Key = keyLen, key
 	p.Next, p.First = 0, 0
-	p.Off, p.End = uint32(len(s.out)), 0
+	p.Off, p.End = 0, 0
 	p.Live, p.Val = 0, 0
 	parent.Live++
 	if f.last == 0 {
@@ -34,9 +27,19 @@ func (s *yamlScanner) add(kind Kind, at int) *Node {
 		nodes[f.last].Next = me
 	}
 	f.last = me
+	s.pending = true
+	s.places = append(s.places, at)
+	return true
+}
+
+// set sets the kind of the last node, whose value is at an offset of the YAML text. Its JSON text begins at the end of
+// out.
+func (s *yamlScanner) set(kind Kind, at int) *Node {
+	n := &s.doc.Nodes[len(s.doc.Nodes)-1]
+	n.Kind, n.Off = kind, uint32(len(s.out))
+	s.places[len(s.places)-1].value = uint32(at)
 	s.pending = false
-	s.places = append(s.places, place{s.key.at, uint32(at)})
-	return p
+	return n
 }
 
 // grow makes the Doc larger if it is full. It returns false if the work is over.
@@ -53,31 +56,24 @@ func (s *yamlScanner) grow() bool {
 	return true
 }
 
-// open adds a container that begins at i.
+// open begins a container at i.
 func (s *yamlScanner) open(kind Kind, column int) bool {
-	if len(s.frames) > s.maxDepth || s.add(kind, s.i) == nil {
+	if len(s.frames) > s.maxDepth {
 		return false
 	}
+	s.set(kind, s.i)
 	s.frames = append(s.frames, frame{uint32(len(s.doc.Nodes) - 1), 0, column, kind == Array})
-	c := byte('{')
-	if kind == Array {
-		c = '['
-	}
-	s.out = append(s.out, c)
+	s.out = append(s.out, "[{"[kind-Array])
 	return true
 }
 
 // close ends the innermost container.
 func (s *yamlScanner) close() bool {
-	if s.pending && !s.absent() {
-		return false
+	if s.pending {
+		s.absent()
 	}
-	f := &s.frames[len(s.frames)-1]
-	c := byte('}')
-	if f.sequence {
-		c = ']'
-	}
-	s.out = append(s.out, c)
+	f := s.frame()
+	s.out = append(s.out, f.closing())
 	n := &s.doc.Nodes[f.node]
 	n.End = uint32(len(s.out))
 	s.frames = s.frames[:len(s.frames)-1]
@@ -92,18 +88,14 @@ func (s *yamlScanner) close() bool {
 	return s.sort(f.node, int(f.node)+1)
 }
 
-// absent adds the null of a key or dash without a value.
-func (s *yamlScanner) absent() bool { return s.literal(Null, "null", int(s.key.empty)) }
+// absent sets the value of a key or dash without a value to null.
+func (s *yamlScanner) absent() { s.literal(Null, "null", int(s.places[len(s.places)-1].value)) }
 
-// literal adds null, true or false.
-func (s *yamlScanner) literal(kind Kind, json string, at int) bool {
-	p := s.add(kind, at)
-	if p == nil {
-		return false
-	}
+// literal sets a value to null, true or false.
+func (s *yamlScanner) literal(kind Kind, json string, at int) {
+	n := s.set(kind, at)
 	s.out = append(s.out, json...)
-	p.End = uint32(len(s.out))
-	return true
+	n.End = uint32(len(s.out))
 }
 
 // endString ends a String whose quote and content are in out from p.Off. special is set if the content may need escapes.
@@ -130,72 +122,63 @@ func (s *yamlScanner) endString(p *Node, special bool) {
 	p.End = uint32(len(s.out))
 }
 
-// addString adds a String without escapes.
-func (s *yamlScanner) addString(at int, text []byte) bool {
-	p := s.add(String, at)
-	if p == nil {
-		return false
+// setString sets a value to a String without escapes. Its content is text[from:to].
+func (s *yamlScanner) setString(at, from, to int) {
+	n := s.set(String, at)
+	s.out = appendQuoted(s.out, s.text, from, to)
+	n.End = uint32(len(s.out))
+	if !s.ascii && wide(s.text[from:to]) {
+		n.Flags = Wide
 	}
-	out := append(slices.Grow(s.out, len(text)+len(`""`)), '"')
-	out = append(out, text...)
-	out = append(out, '"')
-	s.out = out
-	p.End = uint32(len(s.out))
-	if !s.ascii && wide(text) {
-		p.Flags = Wide
-	}
-	return true
 }
 
-// scannedKey is a key in the YAML text.
-type scannedKey struct {
-	from, to int // of its content
-	at       int // of its first byte
-	colon    int
-	special  bool // it may need escapes
+// appendQuoted appends text[from:to] in quotes. It copies a short text without a call, and some bytes after it too.
+func appendQuoted(out, text []byte, from, to int) []byte {
+	const short = 32
+	n, length := len(out), to-from
+	if length <= short && len(text)-from >= short && cap(out)-n >= short+len(`""`) {
+		out = out[:n+short+len(`""`)]
+		out[n] = '"'
+		*(*[short]byte)(out[n+1:]) = *(*[short]byte)(text[from:])
+		out[n+1+length] = '"'
+		return out[:n+length+len(`""`)]
+	}
+	out = append(slices.Grow(out, length+len(`""`)), '"')
+	return append(append(out, text[from:to]...), '"')
 }
 
 // maxScannedKey is below the length at which the YAML library no longer reads a text as a key.
 const maxScannedKey = 1000
 
-// addKey writes name as a key of the innermost object.
-func (s *yamlScanner) addKey() bool {
-	k := &s.name
-	if k.colon-k.at > maxScannedKey {
+// addKey adds the node of the next member of the innermost object. The content of its key is text[from:to]. special is
+// set if the key may need escapes.
+func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
+	at := from - (colon - to) // one byte before the content of a quoted key
+	if colon-at > maxScannedKey {
 		return false
 	}
-	f := &s.frames[len(s.frames)-1]
-	content, out := s.text[k.from:k.to], slices.Grow(s.out, k.to-k.from+len(`,"":`))
+	f, nodes, content := s.frame(), s.doc.Nodes, s.text[from:to]
 	if f.last != 0 {
-		out = append(out, ',')
+		s.out = append(s.out, ',')
+		if !s.ascending(&nodes[f.last], content) {
+			if nodes[f.node].Flags&unsortedKeys == 0 {
+				s.unsorted++
+			}
+			nodes[f.node].Flags |= unsortedKeys
+		}
 	}
-	s.pending = true
-	s.key.at = uint32(k.at)
-	s.key.length = uint32(len(content))
-	s.key.source = s.source
-	s.key.off = uint32(len(out) + 1)
-	if k.special {
-		begin := len(out)
-		out = appendString(out, bytesAsString(content), false)
-		if len(out)-begin != len(content)+len(`""`) {
-			s.key.source, s.key.off = Arena, uint32(len(s.doc.Src[Arena]))
+	source, key := s.source, uint32(len(s.out)+1)
+	if special {
+		s.out = appendString(s.out, bytesAsString(content), false)
+		if len(s.out)-int(key) != len(content)+len(`"`) {
+			source, key = Arena, uint32(len(s.doc.Src[Arena]))
 			s.doc.Src[Arena] = append(s.doc.Src[Arena], content...)
 		}
-		out = append(out, ':')
 	} else {
-		out = append(out, '"')
-		out = append(out, content...)
-		out = append(out, '"', ':')
+		s.out = appendQuoted(s.out, s.text, from, to)
 	}
-	s.out = out
-	if f.last != 0 && !s.ascending(&s.doc.Nodes[f.last], content) {
-		object := &s.doc.Nodes[f.node]
-		if object.Flags&unsortedKeys == 0 {
-			s.unsorted++
-		}
-		object.Flags |= unsortedKeys
-	}
-	return true
+	s.out = append(s.out, ':')
+	return s.add(f, key, uint32(to-from), source, place{uint32(at), uint32(colon + 1)})
 }
 
 // ascending reports whether the key of a node is below another key.

@@ -3,15 +3,8 @@ package value
 import (
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf8"
 )
-
-// plainPart is the part of a plain scalar in one line.
-type plainPart struct {
-	from, to int
-	stop     byte // what ends it: ':' before white space, '#' after a space, a line feed, or 0 for the end of the text
-	next     int  // index of stop
-	special  bool // it has quotes or backslashes
-}
 
 // notPlain has the bytes that cannot begin a plain scalar. A dash and a colon can, if no white space follows.
 var notPlain = func() (table [256]bool) {
@@ -21,19 +14,19 @@ var notPlain = func() (table [256]bool) {
 	return table
 }()
 
-// plainLine reads the first line of a plain scalar at i into part.
-func (s *yamlScanner) plainLine(i int) bool {
+// plainLine returns the end of the plain scalar at i, or of its part in the line of i. next is the index of what ends it:
+// a colon before white space, a number sign after a space, a line feed, or the end of the text. special is set if there
+// are quotes or backslashes. On a doubt, the results are i and the length of the text.
+func (s *yamlScanner) plainLine(i int) (to, next int, special bool) {
 	if c := s.text[i]; notPlain[c] && (c != '-' && c != ':' || i+1 == len(s.text) || s.text[i+1] <= ' ') {
-		return false
+		return i, len(s.text), false
 	}
-	return s.plainPart(i)
+	return plainPart(s.text, i)
 }
 
-// plainPart reads plain text from i to the end of the line at most, into part. Parts and keys are fields, because copies
-// of them take a large part of the time.
-func (s *yamlScanner) plainPart(i int) bool {
-	text, p := s.text, &s.part
-	p.from, p.stop, p.special = i, 0, false
+// plainPart is plainLine for any first byte.
+func plainPart(text []byte, i int) (to, next int, special bool) {
+	from := i
 scan:
 	for ; ; i++ {
 		if i = plainStop(text, i); i >= len(text) {
@@ -41,30 +34,25 @@ scan:
 		}
 		switch c := text[i]; c {
 		case '\n':
-			p.stop = c
 			break scan
 		case ':':
 			if i+1 == len(text) || text[i+1] <= ' ' {
-				p.stop = c
 				break scan
 			}
 		case '#':
 			if text[i-1] == ' ' {
-				p.stop = c
 				break scan
 			}
 		case '"', '\\':
-			p.special = true
+			special = true
 		case '\t':
-			return false
+			return from, len(text), false
 		}
 	}
-	p.next = i
-	for i > p.from && text[i-1] == ' ' {
-		i--
+	for to = i; to > from && text[to-1] == ' '; {
+		to--
 	}
-	p.to = i
-	return true
+	return to, i, special
 }
 
 // plainStop returns the index of the first byte at or after i that may end plain text or may need an escape, or the
@@ -88,82 +76,92 @@ func plainStop(text []byte, i int) int {
 	return i
 }
 
-// plainKey takes the part as a key. Keys that are not strings in YAML are doubts, except for decimal integers.
-func (s *yamlScanner) plainKey() bool {
-	p, k := &s.part, &s.name
-	text := s.text[p.from:p.to]
-	if p.to != p.next || len(text) == 2 && string(text) == "<<" {
+// plainKey reports whether text[from:to] is a key whose colon is at an index. Keys that are not strings in YAML are
+// doubts, except for decimal integers.
+func (s *yamlScanner) plainKey(from, to, colon int) bool {
+	if to != colon || to == from {
 		return false
 	}
-	if resolveHint[text[0]] != isString && !decimal(text) && s.resolve(text) != String {
-		return false
+	text := s.text[from:to]
+	switch resolveHint[text[0]] {
+	case isString:
+		return len(text) != 2 || string(text) != "<<"
+	case isWord:
+		return word(text) == String
 	}
-	k.from, k.to, k.at, k.colon, k.special = p.from, p.to, p.from, p.next, p.special
-	return true
+	_, ok := decimal(text)
+	return ok || s.resolve(text) == String
 }
 
-// readKey reads a key, plain or quoted, and its colon into name.
-func (s *yamlScanner) readKey() bool {
-	if s.wordKey() {
-		return true
+// readKey returns the content of the key at i, plain or quoted, and the index of its colon, which is 0 if there is no
+// key. special is set if the key may need escapes.
+func (s *yamlScanner) readKey() (from, to, colon int, special bool) {
+	from = s.i
+	if c := s.text[from]; c == '"' || c == '\'' {
+		if to, special = s.quotedKey(c); to > 0 && s.colon(to+1) {
+			colon = to + 1
+		}
+		return from + 1, to, colon, special
 	}
-	if c := s.text[s.i]; c == '"' || c == '\'' {
-		return s.quotedKey(c) && s.colon(s.name.colon)
+	to, next, special := s.plainLine(from)
+	if next < len(s.text) && s.text[next] == ':' && s.plainKey(from, to, next) {
+		colon = next
 	}
-	return s.plainLine(s.i) && s.part.stop == ':' && s.plainKey()
+	return from, to, colon, special
 }
 
-// wordKey reads a plain key that needs no further checks into name. Most keys are of this kind.
-func (s *yamlScanner) wordKey() bool {
+// wordKey reports whether a plain key that begins with a letter and needs no further checks is at i, and returns its
+// end. Most keys are of this kind. For other text, it returns an index up to which no byte is special in plain text.
+func (s *yamlScanner) wordKey() (end int, ok bool) {
 	text, begin := s.text, s.i
 	c := text[begin]
 	if !letter(c) {
-		return false
+		return begin, false
 	}
-	end := plainStop(text, begin)
+	end = plainStop(text, begin)
 	if len(text)-end < 2 || text[end] != ':' || text[end+1] != ' ' && text[end+1] != '\n' || text[end-1] == ' ' {
-		return false
+		return end, false
 	}
-	if resolveHint[c] == isWord && word(text[begin:end]) != String {
-		return false
-	}
-	k := &s.name
-	k.from, k.to, k.at, k.colon, k.special = begin, end, begin, end, false
-	return true
-}
-
-// wordValue reads a plain scalar that takes the rest of its line, and begins with a letter, into part. It goes to the
-// next line. It returns false if more than one line may belong to the scalar.
-func (s *yamlScanner) wordValue() bool {
-	text, begin := s.text, s.i
-	if !letter(text[begin]) {
-		return false
-	}
-	end := plainStop(text, begin)
-	if end == len(text) || text[end] != '\n' || text[end-1] == ' ' {
-		return false
-	}
-	next := spaces(text, end+1)
-	column := next - end - 1
-	if next == len(text) || column > s.frames[len(s.frames)-1].column || text[next] == '\n' {
-		return false
-	}
-	s.i, s.column = next, column
-	p := &s.part
-	p.from, p.to, p.special = begin, end, false
-	return true
+	return end, resolveHint[c] != isWord || word(text[begin:end]) == String
 }
 
 func letter(c byte) bool { return c|0x20-'a' < 26 }
 
-// quotedKey reads a quoted key without escapes into name.
-func (s *yamlScanner) quotedKey(quote byte) bool {
-	k := &s.name
-	k.at, k.from = s.i, s.i+1
-	var ok bool
-	k.to, k.special, ok = s.quotedLine(k.from, quote)
-	k.colon = k.to + 1
-	return ok && string(s.text[k.from:k.to]) != "<<"
+// wordValue sets a value to a plain scalar without escapes that takes the rest of its line, and goes to the next line.
+// No byte before i is special. It returns false, and does nothing, if the scalar is of another kind, or if its next line
+// may belong to it.
+func (s *yamlScanner) wordValue(begin, i int) bool {
+	text, first := s.text, s.text[begin]
+	if notPlain[first] {
+		return false
+	}
+	for i = plainStop(text, i); i < len(text) && text[i] != '\n'; i = plainStop(text, i+1) {
+		switch c := text[i]; {
+		case c == ':' && i+1 < len(text) && text[i+1] > ' ', c == '#' && text[i-1] != ' ', c >= utf8.RuneSelf:
+		default:
+			return false
+		}
+	}
+	next := spaces(text, min(i+1, len(text)))
+	column := next - i - 1
+	if next == len(text) || text[next] == '\n' || text[next] == '#' || text[i-1] == ' ' || column > s.frame().column {
+		return false
+	}
+	s.i, s.column = next, column
+	if resolveHint[first] != isString || first == '<' {
+		return s.resolved(begin, i, false)
+	}
+	s.setString(begin, begin, i)
+	return true
+}
+
+// quotedKey returns the index of the closing quote of a key without escapes, or 0.
+func (s *yamlScanner) quotedKey(quote byte) (closing int, special bool) {
+	closing, special, ok := s.quotedLine(s.i+1, quote)
+	if !ok || string(s.text[s.i+1:closing]) == "<<" {
+		return 0, false
+	}
+	return closing, special
 }
 
 // colon reports whether the colon of a key is at i.
@@ -171,33 +169,32 @@ func (s *yamlScanner) colon(i int) bool {
 	return i < len(s.text) && s.text[i] == ':' && (i+1 == len(s.text) || s.text[i+1] == ' ' || s.text[i+1] == '\n')
 }
 
-// plainScalar adds a plain scalar that begins with the part, and reads the lines that continue it.
-func (s *yamlScanner) plainScalar() bool {
-	text, p := s.text, &s.part
-	first := p.from
-	breaks := s.continuation()
+// plainScalar sets a value to the plain scalar that begins with text[from:to], and reads the lines that continue it.
+func (s *yamlScanner) plainScalar(from, to, next int, special bool) bool {
+	text := s.text
+	breaks := s.continuation(next)
 	if breaks == 0 {
-		return s.resolved(first, text[first:p.to], p.special)
+		return s.resolved(from, to, special)
 	}
-	n := s.add(String, first)
-	if n == nil {
-		return false
-	}
+	n := s.set(String, from)
 	begin := len(s.out)
-	s.out = append(append(s.out, '"'), text[first:p.to]...)
-	special := p.special
-	for ; breaks > 0; breaks = s.continuation() {
+	s.out = append(append(s.out, '"'), text[from:to]...)
+	for ; breaks > 0; breaks = s.continuation(next) {
 		if breaks == 1 {
 			s.out = append(s.out, ' ')
 		}
 		for special = special || breaks > 1; breaks > 1; breaks-- {
 			s.out = append(s.out, '\n')
 		}
-		if !s.plainPart(s.i) || p.stop == ':' {
+		more := false
+		if from = s.i; from == len(text) {
 			return false
 		}
-		s.out = append(s.out, text[p.from:p.to]...)
-		special = special || p.special
+		if to, next, more = plainPart(text, from); to == from || next < len(text) && text[next] == ':' {
+			return false
+		}
+		s.out = append(s.out, text[from:to]...)
+		special = special || more
 	}
 	if content := s.out[begin+1:]; resolveHint[content[0]] != isString && s.resolve(content) != String {
 		return false
@@ -206,10 +203,14 @@ func (s *yamlScanner) plainScalar() bool {
 	return true
 }
 
-// continuation goes to the line that continues a plain scalar after the part, and returns the number of line breaks.
-// Without such a line, it goes to the next text and returns 0.
-func (s *yamlScanner) continuation() (breaks int) {
-	text, i, stop := s.text, s.part.next, s.part.stop
+// continuation goes to the line that continues a plain scalar whose part ends at next, and returns the number of line
+// breaks. Without such a line, it goes to the next text and returns 0.
+func (s *yamlScanner) continuation(next int) (breaks int) {
+	text, i := s.text, next
+	stop := byte(0)
+	if i < len(text) {
+		stop = text[i]
+	}
 	if stop == '#' {
 		i = lineEnd(text, i)
 	}
@@ -221,7 +222,7 @@ func (s *yamlScanner) continuation() (breaks int) {
 			continue
 		}
 		s.i, s.column = i, i-begin
-		if stop != '\n' || i == len(text) || text[i] == '#' || text[i] == '\t' || s.column <= s.frames[len(s.frames)-1].column {
+		if stop != '\n' || i == len(text) || text[i] == '#' || text[i] == '\t' || s.column <= s.frame().column {
 			return 0
 		}
 		return breaks

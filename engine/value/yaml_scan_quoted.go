@@ -44,17 +44,15 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 	return closing, special, true
 }
 
-// quoted adds a quoted scalar, of any number of lines.
+// quoted reads a quoted scalar, of any number of lines.
 func (s *yamlScanner) quoted() bool {
 	text, quote, at := s.text, s.text[s.i], s.i
 	if closing, special, ok := s.quotedLine(at+1, quote); ok && !special {
 		s.i = closing + 1
-		return s.addString(at, text[at+1:closing])
+		s.setString(at, at+1, closing)
+		return true
 	}
-	n := s.add(String, at)
-	if n == nil {
-		return false
-	}
+	n := s.set(String, at)
 	s.out = append(s.out, '"')
 	begin := len(s.out)
 	keep := begin // the length of out below which spaces belong to the content
