@@ -239,7 +239,7 @@ func (s *yamlScanner) element(empty int) bool {
 const noKey = ^uint32(0)
 
 // members reads the next member of the innermost mapping, whose key is text[s.i:end] if word is set. It also reads the
-// members in the lines that follow while their keys and values are plain words.
+// members in the lines that follow while their keys and values are plain words, or objects of such members.
 func (s *yamlScanner) members(end int, word bool) bool {
 	if !word {
 		from, to, colon, special := s.readKey()
@@ -251,7 +251,19 @@ func (s *yamlScanner) members(end int, word bool) bool {
 			return false
 		}
 		begin := end + len(": ")
-		if s.text[begin-1] != ' ' || begin == len(s.text) || !s.wordValue(begin, begin) {
+		if s.text[begin-1] == '\n' {
+			s.i, s.column = begin, unknown
+			if !s.nextLine() || s.column <= column {
+				break
+			}
+			if end, word = s.wordKey(); word {
+				if column = s.column; !s.open(Object, column) {
+					return false
+				}
+			}
+			continue
+		}
+		if begin == len(s.text) || !s.wordValue(begin, begin) {
 			return s.afterKey(end)
 		}
 		if s.column != column {

@@ -1,5 +1,7 @@
 package value
 
+import "unicode/utf8"
+
 // blockScalar reads a literal or folded scalar.
 func (s *yamlScanner) blockScalar() bool {
 	text := s.text
@@ -32,8 +34,8 @@ header:
 	if increment > 0 {
 		indent = outer + increment
 	}
-	s.out = append(s.out, '"')
-	arena := len(s.doc.Src[Arena])
+	out, arena := append(s.out, '"'), s.doc.Src[Arena]
+	start := len(arena)
 	breaks := 0               // the line breaks since the last line with content, without its own
 	ended := false            // the last line with content has a line break
 	foldable := false         // it does not begin with white space
@@ -75,73 +77,52 @@ header:
 		}
 		if content {
 			if literal || !foldable || blank(c) {
-				s.lineBreaks(1)
+				breaks++
 			} else if breaks == 0 {
-				s.space()
+				out, arena = append(out, ' '), append(arena, ' ')
 			}
 		}
-		s.lineBreaks(breaks)
-		breaks = 0
+		for ; breaks > 0; breaks-- {
+			out, arena = append(out, `\n`...), append(arena, '\n')
+		}
 		content, foldable = true, !blank(c)
-		i = s.escaped(i)
-		if ended = i < len(text); ended {
+		var end int
+		out, end = appendLine(out, text, i)
+		arena = append(arena, text[i:end]...)
+		if i, ended = end, end < len(text); ended {
 			i++
 		}
 	}
-	if chomp != '-' && content && ended {
-		s.lineBreaks(1)
+	if chomp != '+' {
+		breaks = 0
 	}
-	if chomp == '+' {
-		s.lineBreaks(breaks)
+	if chomp != '-' && content && ended {
+		breaks++
+	}
+	for ; breaks > 0; breaks-- {
+		out, arena = append(out, `\n`...), append(arena, '\n')
 	}
 	s.i, s.column = i, unknown
-	s.out = append(s.out, '"')
-	n.End = uint32(len(s.out))
-	length := len(s.doc.Src[Arena]) - arena
-	if !s.ascii && wide(s.doc.Src[Arena][arena:]) {
-		n.Flags |= Wide
-	}
-	if int(n.End-n.Off) == length+len(`""`) {
-		s.doc.Src[Arena] = s.doc.Src[Arena][:arena]
-	} else {
-		n.Flags |= Escaped
-		n.Val = uint64(arena)<<32 | uint64(length)
-	}
+	s.out = append(out, '"')
+	s.escaped(n, arena, start)
 	return true
 }
 
-// escaped appends the rest of a line to out, with escapes, and to the arena. It returns the index of the line break.
-func (s *yamlScanner) escaped(i int) int {
-	text := s.text
-	begin := i
+// appendLine appends the rest of the line of i to out, with escapes. It returns the index of the line break.
+func appendLine(out, text []byte, i int) (_ []byte, end int) {
 	for from := i; ; from = i {
-		for i = plain(text, i); i < len(text) && text[i] >= 0x80; {
+		for i = plain(text, i); i < len(text) && text[i] >= utf8.RuneSelf; {
 			i = plain(text, i+1)
 		}
-		s.out = append(s.out, text[from:i]...)
+		out = append(out, text[from:i]...)
 		if i == len(text) || text[i] == '\n' {
-			break
+			return out, i
 		}
-		switch c := text[i]; c {
-		case '\t':
-			s.out = append(s.out, '\\', 't')
-		default:
-			s.out = append(s.out, '\\', c)
+		c := text[i]
+		if c == '\t' {
+			c = 't'
 		}
+		out = append(out, '\\', c)
 		i++
 	}
-	s.doc.Src[Arena] = append(s.doc.Src[Arena], text[begin:i]...)
-	return i
-}
-
-func (s *yamlScanner) lineBreaks(n int) {
-	for ; n > 0; n-- {
-		s.out = append(s.out, '\\', 'n')
-		s.doc.Src[Arena] = append(s.doc.Src[Arena], '\n')
-	}
-}
-
-func (s *yamlScanner) space() {
-	s.out = append(s.out, ' ')
-	s.doc.Src[Arena] = append(s.doc.Src[Arena], ' ')
 }

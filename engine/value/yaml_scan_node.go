@@ -100,26 +100,36 @@ func (s *yamlScanner) literal(kind Kind, json string, at int) {
 
 // endString ends a String whose quote and content are in out from p.Off. special is set if the content may need escapes.
 func (s *yamlScanner) endString(p *Node, special bool) {
-	from := int(p.Off) + 1
-	if !s.ascii && wide(s.out[from:]) {
-		p.Flags |= Wide
-	}
+	content := s.out[p.Off+1:]
 	if special {
 		arena := s.doc.Src[Arena]
 		start := len(arena)
-		arena = append(arena, s.out[from:]...)
-		s.doc.Src[Arena] = arena
+		arena = append(arena, content...)
 		s.out = appendString(s.out[:p.Off], bytesAsString(arena[start:]), false)
-		if len(s.out)-int(p.Off)-len(`""`) == len(arena)-start {
-			s.doc.Src[Arena] = arena[:start]
-		} else {
-			p.Flags |= Escaped
-			p.Val = uint64(start)<<32 | uint64(len(arena)-start)
-		}
-	} else {
-		s.out = append(s.out, '"')
+		s.escaped(p, arena, start)
+		return
 	}
+	if !s.ascii && wide(content) {
+		p.Flags |= Wide
+	}
+	s.out = append(s.out, '"')
 	p.End = uint32(len(s.out))
+}
+
+// escaped ends a String whose JSON text is in out from p.Off, and its content in the arena from start.
+func (s *yamlScanner) escaped(p *Node, arena []byte, start int) {
+	p.End = uint32(len(s.out))
+	content := arena[start:]
+	if !s.ascii && wide(content) {
+		p.Flags |= Wide
+	}
+	if int(p.End-p.Off) == len(content)+len(`""`) {
+		arena = arena[:start]
+	} else {
+		p.Flags |= Escaped
+		p.Val = uint64(start)<<32 | uint64(len(content))
+	}
+	s.doc.Src[Arena] = arena
 }
 
 // setString sets a value to a String without escapes. Its content is text[from:to].
@@ -157,9 +167,9 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 	if colon-at > maxScannedKey {
 		return false
 	}
-	f, nodes, content := s.frame(), s.doc.Nodes, s.text[from:to]
+	f, nodes, content, out := s.frame(), s.doc.Nodes, s.text[from:to], s.out
 	if f.last != 0 {
-		s.out = append(s.out, ',')
+		out = append(out, ',')
 		if !s.ascending(&nodes[f.last], content) {
 			if nodes[f.node].Flags&unsortedKeys == 0 {
 				s.unsorted++
@@ -167,17 +177,17 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 			nodes[f.node].Flags |= unsortedKeys
 		}
 	}
-	source, key := s.source, uint32(len(s.out)+1)
+	source, key := s.source, uint32(len(out)+1)
 	if special {
-		s.out = appendString(s.out, bytesAsString(content), false)
-		if len(s.out)-int(key) != len(content)+len(`"`) {
+		out = appendString(out, bytesAsString(content), false)
+		if len(out)-int(key) != len(content)+len(`"`) {
 			source, key = Arena, uint32(len(s.doc.Src[Arena]))
 			s.doc.Src[Arena] = append(s.doc.Src[Arena], content...)
 		}
 	} else {
-		s.out = appendQuoted(s.out, s.text, from, to)
+		out = appendQuoted(out, s.text, from, to)
 	}
-	s.out = append(s.out, ':')
+	s.out = append(out, ':')
 	return s.add(f, key, uint32(to-from), source, place{uint32(at), uint32(colon + 1)})
 }
 

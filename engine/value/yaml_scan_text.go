@@ -14,7 +14,10 @@ func plainText(text []byte) (ascii, ok bool) {
 	for i := 0; i < len(text); {
 		rest := text[i:]
 		for len(rest) >= 32 {
-			if odd(rest)|odd(rest[8:])|odd(rest[16:])|odd(rest[24:]) != 0 {
+			block := (*[32]byte)(rest)
+			a, b := odd(binary.LittleEndian.Uint64(block[:])), odd(binary.LittleEndian.Uint64(block[8:]))
+			c, d := odd(binary.LittleEndian.Uint64(block[16:])), odd(binary.LittleEndian.Uint64(block[24:]))
+			if (a|b|c|d)&highs != 0 {
 				break
 			}
 			rest = rest[32:]
@@ -40,13 +43,14 @@ func plainText(text []byte) (ascii, ok bool) {
 	return ascii, true
 }
 
-// odd returns 0 if the first eight bytes are printable ASCII characters and line feeds.
-func odd(text []byte) uint64 {
-	x := binary.LittleEndian.Uint64(text)
-	notPrintable := ^((x | highs) - ones*' ')
-	notFeed := (x ^ ones*'\n') + ones*0x7f
-	deleted := x + ones // sets the highest bit for 0x7f
-	return (x | deleted | notPrintable&notFeed) & highs
+// odd returns a number whose highest bits of all bytes are 0 if all eight bytes of x are printable ASCII characters and
+// line feeds.
+func odd(x uint64) uint64 {
+	const lows = ^uint64(highs)
+	// In y, a line feed is 0, and the other control characters are 1 to 31.
+	y := x ^ ones*'\n'
+	valid := ((y|highs)-ones)&lows + ones*(0x80-31)
+	return x | (x + ones) | ^valid // x+ones sets the highest bit for 0x7f
 }
 
 // spaces returns the index of the first byte at or after i that is not a space.
