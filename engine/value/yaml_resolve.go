@@ -101,7 +101,7 @@ func (s *yamlScanner) resolved(from, to int, special bool) bool {
 	return true
 }
 
-// decimal returns an integer that JSON writes in the same way. ok is false for other texts, and for more than 18 digits.
+// decimal returns an integer that JSON writes in the same way. ok is false for other texts, and for over 18 digits.
 func decimal(text []byte) (v int64, ok bool) {
 	unsigned := text
 	if unsigned[0] == '-' {

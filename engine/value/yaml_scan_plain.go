@@ -14,8 +14,8 @@ var notPlain = func() (table [256]bool) {
 	return table
 }()
 
-// plainLine returns the end of the plain scalar at i, or of its part in the line of i. next is the index of what ends it:
-// a colon before white space, a number sign after a space, a line feed, or the end of the text. special is set if there
+// plainLine returns the end of the plain scalar at i, or of its part in the line of i. next is the index of what ends
+// it: a colon before white space, a number sign after a space, a line feed, or the end of the text. special is set if there
 // are quotes or backslashes. On a doubt, the results are i and the length of the text.
 func (s *yamlScanner) plainLine(i int) (to, next int, special bool) {
 	if c := s.text[i]; notPlain[c] && (c != '-' && c != ':' || i+1 == len(s.text) || s.text[i+1] <= ' ') {
@@ -128,8 +128,8 @@ func (s *yamlScanner) wordKey() (end int, ok bool) {
 func letter(c byte) bool { return c|0x20-'a' < 26 }
 
 // wordValue sets a value to a plain scalar without escapes that takes the rest of its line, and goes to the next line.
-// No byte before i is special. It returns false, and does nothing, if the scalar is of another kind, or if its next line
-// may belong to it.
+// No byte before i is special. It returns false, and does nothing, if the scalar is of another kind, or if the next
+// line may belong to it.
 func (s *yamlScanner) wordValue(begin, i int) bool {
 	text, first := s.text, s.text[begin]
 	if notPlain[first] {

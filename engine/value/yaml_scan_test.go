@@ -20,6 +20,7 @@ var scanned = []string{
 	"a: [1, -2, 0, 1.5, 1e3, .5, +1, 0x1f, 0o17, 017, 08, 0b11, 1_000, 12345678901234567, 18446744073709551616]\n", "a: [yes, No, on, OFF, y, n, true, False, ~, null, nullx, yesterday]\n",
 	"a: 2001-12-14\nb: 2001-12-14t21:59:43.10-05:00\nc: 10.0.0.1\nd: 1Gi\ne: 100m\nf: -foo\ng: --x\nh: 1:30\ni: 0b2e\nj: 0x\nk: 1.2.3\n",
 	"80: a\n-5: b\nx80: c\n", "a: http://b:80/c#d\ne: :f\ng: b:c\n", "a: {\"b\":1,\"c\":[\n  1,\n2\n]}\n", "{\"a\": [{\"b\": null}, {}, []], \"c\": \"d\"}", "[a, b,\n c]\n",
+	"a:\n  b: c\n  # d\n  e: f\n\n  g:\n    h: i\n    j:\n      k: -1\n  l: m\nr:\n  s:\n  t: u\n", "a: b\nc:", "a:\n  b:\n", "a:\n  'b': c\n  d: e\n", "a: b\n\n# c\nd: e:f#g\n",
 	"a: b#c\n", "a\"b: c\n", "a: \"\t\"\n", "metadata:\n  name: x\n  labels:\n    b: 1\n    a: 2\nkind: K\n",
 }
 
@@ -30,6 +31,7 @@ var doubts = []string{
 	"\ta: 1\n", "a:\t1\n", "a: b\tc\n", "a: [\t1]\n", "a:\n\t- 1\n", "- \ta\n", "a: |\n\tb\n", "a: |\n  \tb\n", "a: -", "a: \x00\n", "a: \xff\n", "a: \u0085\n", "a: \u2028\n", "# \x01\na: 1\n", "a: \x7f\n",
 	"a: 1\na: 2\n", "a: {b: 1, b: 2}\n", "b: 1\na: 1\nb: 2\n", "1: a\n'1': b\n", "true: a\n", "on: a\n", "~: a\n", "1.5: a\n", "0x10: a\n", ": a\n", "{a: }", "{a}", "[a: b]", "[,]", "{a: 1,, b: 2}", "{a : 1}", "a : 1\n",
 	"a: b: c\n", "a: - b\n", "a: [1\n", "a: {b: 1\n", "a: \"b\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \"\\/\"\n", "a: [1] b\n", "a: \"b\" c\n", "a: \"b\"#c\n", "a:\n  b: 1\n c: 2\n", "a: 1\n b: 2\n", "- a\nb: 1\n", "a: |x\n  b\n", "a: |\n    \n  b\n", "a: |0\n  b\n",
+	"a:\n  b: c\n d: e\n", "a:\n  b:\n    c: d\n   e: f\n", "a: b\n---\n", "a:\n---\n", "a: b\n- c\n", "a:\n  b: c\n   d: e\n",
 	"a: .inf\n", "a: -.Inf\n", "a: .nan\n", "a: -0.0\n", "a: 18446744073709551615\n", "a: 9223372036854775808\n", "a: 0b-1\n", "[a]: b\n", "{a: b}: c\n", "a: [b # c\n]\n", "a: [b?c]\n", "a: \"b\n---\nc\"\n", "a: [b,\n---\n]\n",
 }
 
@@ -48,6 +50,16 @@ func TestScanYAML(t *testing.T) {
 		strings.Repeat("a", 2000) + ": b\n"} {
 		if compareScan(t, []byte(text)) {
 			t.Errorf("%.20q is not a doubt", text)
+		}
+	}
+}
+
+// TestScanYAMLLengths compares words of all lengths around those that are copied at once, also near the end of the text.
+func TestScanYAMLLengths(t *testing.T) {
+	for n := 1; n < 80; n++ {
+		word := strings.Repeat("x", n)
+		if text := word + ": " + word + "\nz:\n- " + word + "\n- '" + word + "'"; !compareScan(t, []byte(text)) {
+			t.Errorf("%q is a doubt", text)
 		}
 	}
 }
