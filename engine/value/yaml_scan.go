@@ -308,7 +308,7 @@ func (s *yamlScanner) value(column int, nested bool) bool {
 		}
 		from, end := s.i, s.i
 		if nested {
-			word := false
+			var word bool
 			if end, word = s.wordKey(); word {
 				return s.open(Object, column) && s.members(end, true)
 			}

@@ -34,7 +34,8 @@ header:
 	if increment > 0 {
 		indent = outer + increment
 	}
-	out, arena := append(s.out, '"'), s.doc.Src[Arena]
+	out, arena := s.out, s.doc.Src[Arena]
+	out = append(out, '"')
 	start := len(arena)
 	breaks := 0               // the line breaks since the last line with content, without its own
 	ended := false            // the last line with content has a line break
@@ -103,7 +104,8 @@ header:
 		out, arena = append(out, `\n`...), append(arena, '\n')
 	}
 	s.i, s.column = i, unknown
-	s.out = append(out, '"')
+	out = append(out, '"')
+	s.out = out
 	s.escaped(n, arena, start)
 	return true
 }

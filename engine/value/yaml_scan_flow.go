@@ -88,7 +88,9 @@ func (s *yamlScanner) flowClose(outer int) bool {
 
 // flowKey reads a key, its colon, and the white space before the value.
 func (s *yamlScanner) flowKey() bool {
-	from, to, colon, special := s.i, 0, 0, false
+	var to, colon int
+	var special bool
+	from := s.i
 	if c := s.text[from]; c == '"' || c == '\'' {
 		to, special = s.quotedKey(c)
 		from, colon = from+1, to+1

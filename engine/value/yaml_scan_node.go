@@ -187,7 +187,8 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 	} else {
 		out = appendQuoted(out, s.text, from, to)
 	}
-	s.out = append(out, ':')
+	out = append(out, ':')
+	s.out = out
 	return s.add(f, key, uint32(to-from), source, place{uint32(at), uint32(colon + 1)})
 }
 

@@ -186,10 +186,8 @@ func (s *yamlScanner) plainScalar(from, to, next int, special bool) bool {
 		for special = special || breaks > 1; breaks > 1; breaks-- {
 			s.out = append(s.out, '\n')
 		}
-		more := false
-		if from = s.i; from == len(text) {
-			return false
-		}
+		var more bool
+		from = s.i
 		if to, next, more = plainPart(text, from); to == from || next < len(text) && text[next] == ':' {
 			return false
 		}
