@@ -13,6 +13,7 @@ const (
 	defaultPercent = 100 // of GOGC
 	minPercent     = 50
 	maxPercent     = 1600
+	minHeap        = 4 << 20 // the size in bytes to which a heap grows before a collection, with a GOGC of 100
 )
 
 // ServerGrowth is the growth for Pace in servers, in bytes.
@@ -20,8 +21,8 @@ const ServerGrowth = 192 << 20
 
 // percent returns the GOGC for a live heap.
 func percent(live, floor, growth int64) int {
-	if live <= 0 {
-		return maxPercent
+	if live <= 0 { // before the first collection, the runtime's floor is proportional to GOGC
+		return int(min(floor*defaultPercent/minHeap, maxPercent))
 	}
 	large := min(max(growth*100/live, minPercent), defaultPercent)
 	return int(min(max((floor-live)*100/live, large), maxPercent))
@@ -36,11 +37,12 @@ func Pace(ctx context.Context, floor, growth int64) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	before := debug.SetGCPercent(defaultPercent)
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gogc:percent"}}
+	metrics.Read(sample)
+	before := int(sample[1].Value.Uint64()) //nolint:gosec // at most maxPercent, or what debug.SetGCPercent was given
 	defer debug.SetGCPercent(before)
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	collected := collections(ctx)
-	for set := defaultPercent; ; {
+	for set := before; ; {
 		metrics.Read(sample)
 		// Setting GOGC stops the world for some microseconds, so small changes are skipped.
 		if p := percent(int64(sample[0].Value.Uint64()), floor, growth); max(p-set, set-p) > set/8 {

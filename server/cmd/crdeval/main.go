@@ -29,6 +29,7 @@ import (
 	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/memory"
+	"github.com/crdeval/crdeval/server/memory/delay"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/terminal"
 )
@@ -62,9 +63,9 @@ type cli struct {
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
-// The heap of a command grows to heapFloor before a garbage collection, because most runs are short. A larger heap grows by
-// heapGrowth, or by half if that is more. Both in bytes.
-const heapFloor, heapGrowth = 32 << 20, 16 << 20
+// The heap of a command grows to delay.Floor before a garbage collection, because most runs are short. A larger heap grows
+// by heapGrowth bytes, or by half if that is more.
+const heapGrowth = 16 << 20
 
 // environment is what a command reads from and writes to.
 type environment struct {
@@ -170,7 +171,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	if command.Selected().Name != "serve" { // serve sets its own pace
 		pacing, stop := context.WithCancel(ctx)
 		defer stop()
-		go memory.Pace(pacing, heapFloor, heapGrowth)
+		go memory.Pace(pacing, delay.Floor, heapGrowth)
 	}
 	switch err := command.Run(); {
 	case err == nil:
