@@ -101,6 +101,19 @@ func BenchmarkPeekTypeMeta(b *testing.B) {
 	}
 }
 
+func BenchmarkPeekList(b *testing.B) {
+	text, err := json.MarshalIndent(map[string]any{"kind": "List", "items": []json.RawMessage{route(), route()}}, "", "    ")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, items, ok := PeekList(text); !ok || len(items) != 2 {
+			b.Fatal(len(items))
+		}
+	}
+}
+
 func BenchmarkUpstreamStrict(b *testing.B) {
 	text := route()
 	b.SetBytes(int64(len(text)))

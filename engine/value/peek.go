@@ -168,9 +168,20 @@ func TypeMetaHead(src []byte) int {
 	}
 }
 
+// skipSpace returns the index of the first byte at or after i that is not white space.
 func skipSpace(text []byte, i int) int {
+	if i < len(text) && text[i] <= ' ' {
+		return skipIndent(text, i)
+	}
+	return i
+}
+
+// skipIndent is skipSpace for texts that are indented.
+func skipIndent(text []byte, i int) int {
 	for i < len(text) && space(text[i]) {
-		i++
+		if i++; text[i-1] == '\n' {
+			i = spaces(text, i)
+		}
 	}
 	return i
 }
@@ -219,6 +230,10 @@ func skipValue(text []byte, i int) int {
 		case ',', ' ', '\n', '\t', '\r':
 			if depth == 0 {
 				return i
+			}
+			if c == '\n' {
+				i = spaces(text, i+1)
+				continue
 			}
 		}
 		i++
