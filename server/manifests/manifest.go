@@ -41,9 +41,12 @@ func New(document engine.Document) Manifest { return newManifest(document, start
 
 func newManifest(document engine.Document, at start, item int) Manifest {
 	m := Manifest{Document: document, at: at, Item: item}
-	m.Identity, m.Err = engine.IdentityOf(document, limits)
+	m.identify()
 	return m
 }
+
+// identify sets the identity of the document, or the error.
+func (m *Manifest) identify() { m.Identity, m.Err = engine.IdentityOf(m.Document, limits) }
 
 // JSON returns the manifest as JSON, or nil if it cannot be read.
 func (m *Manifest) JSON() []byte {

@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine"
@@ -96,8 +98,9 @@ func (d Document) Manifests() []Manifest {
 	if d.items != nil {
 		items := make([]Manifest, 0, len(d.items))
 		for part := range d.parts(d.items) {
-			items = append(items, newManifest(engine.JSON(part.text), part.at, len(items)+1))
+			items = append(items, Manifest{Document: engine.JSON(part.text), at: part.at, Item: len(items) + 1})
 		}
+		identify(items)
 		unreadable := func(m Manifest) bool { return m.Err != nil }
 		if !slices.ContainsFunc(items, unreadable) || json.Valid(d.text) {
 			return items
@@ -110,6 +113,19 @@ func (d Document) Manifests() []Manifest {
 		}
 	}
 	return []Manifest{whole}
+}
+
+// identify sets the identities of manifests, with several goroutines.
+func identify(list []Manifest) {
+	var group sync.WaitGroup
+	for part := range slices.Chunk(list, len(list)/runtime.GOMAXPROCS(0)+1) {
+		group.Go(func() {
+			for i := range part {
+				part[i].identify()
+			}
+		})
+	}
+	group.Wait()
 }
 
 func isList(kind string) bool { return kind == "List" || kind == CRDKind+"List" }
