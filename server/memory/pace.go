@@ -39,7 +39,7 @@ func Pace(ctx context.Context, floor, growth int64) {
 	}
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gogc:percent"}}
 	metrics.Read(sample)
-	before := int(sample[1].Value.Uint64()) //nolint:gosec // at most maxPercent, or what debug.SetGCPercent was given
+	before := int(sample[1].Value.Uint64())
 	defer debug.SetGCPercent(before)
 	collected := collections(ctx)
 	for set := before; ; {

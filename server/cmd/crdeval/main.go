@@ -63,8 +63,8 @@ type cli struct {
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
-// The heap of a command grows to delay.Floor before a garbage collection, because most runs are short. A larger heap grows
-// by heapGrowth bytes, or by half if that is more.
+// The heap of a command grows to delay.Floor before a garbage collection, because most runs are short. A larger heap
+// grows by heapGrowth bytes, or by half if that is more.
 const heapGrowth = 16 << 20
 
 // environment is what a command reads from and writes to.

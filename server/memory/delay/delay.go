@@ -1,6 +1,6 @@
-// Package delay postpones the first garbage collection of a process that imports it. Its initialization precedes that of
-// most packages with large tables, because packages are initialized in the order of their paths once their imports are.
-// So it imports nothing but the standard library.
+// Package delay postpones the first garbage collection of a process that imports it. It imports only the standard
+// library. So its initialization precedes that of most packages with large tables: Go initializes packages in the order
+// of their paths, once their imports are initialized.
 package delay
 
 import (
