@@ -249,3 +249,39 @@ func TestKeepNulls(t *testing.T) {
 		t.Errorf("Validate: %v", err)
 	}
 }
+
+// TestServerViews: for a server that stores objects itself, ViewChanged leaves out objects that are unchanged, on the fast path
+// too, and all changes.
+func TestServerViews(t *testing.T) {
+	d := compileCRD(t, storedCRD)
+	const created, stored = `"name":"w","namespace":"n","generation":1`, `"name":"w","namespace":"n","generation":2,"resourceVersion":"7"`
+	whole, changed := widget("v1", stored, `,"spec":{"size":2}`), `,"spec":{"size":3}`
+	for _, c := range []struct {
+		name  string
+		stage Stage
+		item  Item
+		shown bool
+	}{
+		{"body", StageBody, Item{Object: widget("v1", stored, `,"spec":{"size":2},"status":{"phase":"x"}`)}, false},
+		{"body with defaults and unknown fields", StageBody, Item{Object: widget("v1", created, `,"spec":{"other":1}`)}, true},
+		{"creation", StageValidate, Item{Object: widget("v1", created, `,"spec":{"size":2}`)}, false},
+		{"creation without a generation", StageValidate, Item{Object: widget("v1", `"name":"w","namespace":"n"`, `,"spec":{"size":2}`)}, true},
+		{"update", StageValidate, Item{Object: whole, OldObject: whole, OldDecoded: true}, false},
+		{"update without the new generation", StageValidate, Item{Object: widget("v1", stored, changed), OldObject: whole, OldDecoded: true}, true},
+		{"update with the new generation", StageValidate, Item{
+			Object: widget("v1", strings.Replace(stored, `:2`, `:3`, 1), changed), OldObject: whole, OldDecoded: true,
+		}, false},
+	} {
+		v, err := d.Admit(t.Context(), c.item, EvaluationOptions{Stage: c.stage, View: ViewChanged})
+		if err != nil || !v.Allowed {
+			t.Fatalf("%s: %v %+v", c.name, err, v)
+		}
+		if (v.Object != nil) != c.shown || len(v.Pruned)+len(v.Defaulted) > 0 {
+			t.Errorf("%s: object %s, pruned %v, defaulted %v", c.name, v.Object, v.Pruned, v.Defaulted)
+		}
+		full, err := d.Admit(t.Context(), c.item, EvaluationOptions{Stage: c.stage})
+		if err != nil || c.shown && string(full.Object) != string(v.Object) {
+			t.Errorf("%s: %v\ngot  %s\nwant %s", c.name, err, v.Object, full.Object)
+		}
+	}
+}

@@ -62,7 +62,8 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		return nil, err
 	}
 	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, o.Trace
-	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, o.View != ViewNone
+	brief := o.View == ViewNone || o.View == ViewChanged && (o.Stage == StageBody || o.Stage == StageValidate)
+	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, !brief
 	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
 	if o.Stage == StageBody {
 		r.Whole, r.Handler, r.StrictApart, r.Stage = false, false, true, admission.StageDecode
@@ -96,7 +97,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	if r.StrictApart {
 		v.StrictErrors = out.Strict
 	}
-	if o.View != ViewNone {
+	if !brief {
 		d.addHints(ctx, &r, &out, v.Violations, v.Pruned)
 	}
 	if v.Allowed {

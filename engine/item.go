@@ -88,9 +88,11 @@ type View uint8
 
 // The values of View.
 const (
-	ViewFull    View = iota // the object
-	ViewChanged             // the object, if it differs from the one sent
-	ViewNone                // no object; for Validate and Admit also no Pruned, Defaulted and hints, which is fastest
+	ViewFull View = iota // the object
+	// ViewChanged is the object, if it differs from the one sent. For StageBody and StageValidate there are no Pruned,
+	// Defaulted and hints either.
+	ViewChanged
+	ViewNone // no object; for Validate and Admit also no Pruned, Defaulted and hints, which is fastest
 )
 
 // Stage is the part of a write that Admit does. A server with mutating admission calls Admit with StageDecode, runs its

@@ -131,7 +131,10 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 		u.Object = decoded.Object // the handler of patches reads into
 		return u, kind, err
 	}
-	o := engine.EvaluationOptions{Stage: engine.StageBody, FieldValidation: engine.FieldValidationIgnore}
+	o := engine.EvaluationOptions{Stage: engine.StageBody, View: engine.ViewChanged, FieldValidation: engine.FieldValidationIgnore}
+	if document.JSON == nil {
+		o.View = engine.ViewFull // YAML is not returned as it is
+	}
 	if d.strict {
 		o.FieldValidation = engine.FieldValidationWarn // with StrictErrors: the handler decides whether they reject
 	}
@@ -148,6 +151,9 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	u, ok := into.(*unstructured.Unstructured)
 	if !ok {
 		u = &unstructured.Unstructured{}
+	}
+	if v.Object == nil { // unchanged
+		v.Object = document.JSON
 	}
 	if err := unmarshal(v.Object, u); err != nil {
 		return nil, &d.kind, err

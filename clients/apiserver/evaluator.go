@@ -38,7 +38,7 @@ type Remote interface {
 // Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. The methods do what those of
 // engine.Definition do. The errors are an *engine.Error, or an APIStatus that is the response to the client.
 //
-// The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion and WithStatus. Its items have Version,
+// The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion, View and WithStatus. Its items have Version,
 // Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings, StrictErrors,
 // Object and ReadsAsWritten of a verdict. A Definition may ignore other options and fields.
 type Definition interface {

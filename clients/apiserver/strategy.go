@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"context"
+	"maps"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -94,18 +96,21 @@ func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 		return
 	}
 	u := obj.(*unstructured.Unstructured)
+	expectGeneration(u, old)
 	item := engine.Item{Version: s.version, Subresource: s.subresource, Namespace: genericapirequest.NamespaceValue(ctx), Name: u.GetName()}
 	text, err := marshal(u)
 	item.Object = engine.JSON(text)
 	if err == nil && old != nil {
-		text, err = marshal(old.(*unstructured.Unstructured))
+		text, err = marshal(withoutManagedFields(old.(*unstructured.Unstructured)))
 		item.OldObject, item.OldDecoded = engine.JSON(text), true
 	}
 	if err != nil {
 		out.err = apierrors.NewInternalError(err)
 		return
 	}
-	v, err := s.definition.Admit(ctx, item, engine.EvaluationOptions{Stage: engine.StageValidate, WithStatus: true})
+	v, err := s.definition.Admit(ctx, item, engine.EvaluationOptions{
+		Stage: engine.StageValidate, View: engine.ViewChanged, WithStatus: true,
+	})
 	if err != nil {
 		out.err = unevaluated(err)
 		return
@@ -114,13 +119,43 @@ func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 	if out.err = rejected(v); out.err != nil {
 		return
 	}
-	if err := unmarshal(v.Object, u); err != nil {
-		out.err = apierrors.NewInternalError(err)
-		return
+	if v.Object != nil {
+		if err := unmarshal(v.Object, u); err != nil {
+			out.err = apierrors.NewInternalError(err)
+			return
+		}
 	}
 	if v.ReadsAsWritten {
 		s.written.expect(u)
 	}
+}
+
+// expectGeneration sets the generation that the evaluator will set in most cases, so that it need not return the object. The
+// generation of the evaluator takes precedence.
+func expectGeneration(u *unstructured.Unstructured, old runtime.Object) {
+	generation := int64(1)
+	if o, ok := old.(*unstructured.Unstructured); ok {
+		generation = o.GetGeneration()
+		for name, v := range u.Object {
+			if name != "metadata" && name != "status" && !reflect.DeepEqual(v, o.Object[name]) {
+				generation++
+				break
+			}
+		}
+	}
+	u.SetGeneration(generation)
+}
+
+// withoutManagedFields returns an object that shares all content except the managed fields. They do not matter in an old
+// object, and are often longer than the rest.
+func withoutManagedFields(u *unstructured.Unstructured) *unstructured.Unstructured {
+	content := maps.Clone(u.Object)
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "managedFields")
+		content["metadata"] = metadata
+	}
+	return &unstructured.Unstructured{Object: content}
 }
 
 var (

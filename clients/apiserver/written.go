@@ -2,12 +2,12 @@ package apiserver
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // writtenObjects has the objects that this server is writing, so that neither the store nor the watch cache decodes their
@@ -26,7 +26,8 @@ const (
 	maxWrittenText = 64 << 10
 )
 
-// writtenObject is an object with its text in the storage. Nothing else refers to content.
+// writtenObject is an object with its text in the storage. All readers share the content below its metadata: nothing changes
+// it after the object was written, as in the objects of upstream's watch cache.
 type writtenObject struct {
 	text    string
 	content map[string]any
@@ -53,12 +54,12 @@ func (w *writtenObjects) take(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// add keeps an object with its text.
+// add keeps an object with its text. The caller does not change the object any more.
 func (w *writtenObjects) add(text []byte, u *unstructured.Unstructured) {
 	if len(text) > maxWrittenText {
 		return
 	}
-	o := writtenObject{string(text), runtime.DeepCopyJSON(u.Object), 1}
+	o := writtenObject{string(text), u.Object, 1}
 	if w.cached == nil || w.cached() {
 		o.reads = 2
 	}
@@ -67,7 +68,7 @@ func (w *writtenObjects) add(text []byte, u *unstructured.Unstructured) {
 	w.objects = append(dropOldest(w.objects), o)
 }
 
-// read returns the content of a text, nil for an unknown text. The caller may change the content.
+// read returns the content of a text, nil for an unknown text. The caller may replace its fields and those of its metadata.
 func (w *writtenObjects) read(text []byte) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +79,11 @@ func (w *writtenObjects) read(text []byte) map[string]any {
 	}
 	o := &w.objects[i]
 	if o.reads--; o.reads > 0 {
-		return runtime.DeepCopyJSON(o.content)
+		content := maps.Clone(o.content)
+		if metadata, ok := content["metadata"].(map[string]any); ok {
+			content["metadata"] = maps.Clone(metadata)
+		}
+		return content
 	}
 	content := o.content
 	w.objects = slices.Delete(w.objects, i, i+1)

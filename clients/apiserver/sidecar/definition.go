@@ -14,7 +14,9 @@ func (d *definition) Admit(ctx context.Context, item engine.Item, o engine.Evalu
 	v, err := call(ctx, d, func(ctx context.Context, at *registration) (*crdevalv1.Verdict, error) {
 		r, err := d.client.Evaluation().Admit(ctx, &crdevalv1.AdmitRequest{
 			Catalog: d.catalog, AtLeast: at.token, Items: d.item(&item, at), Stage: stage(o.Stage),
-			Options: &crdevalv1.EvaluationOptions{FieldValidation: fieldValidations[o.FieldValidation], WithStatus: o.WithStatus},
+			Options: &crdevalv1.EvaluationOptions{
+				FieldValidation: fieldValidations[o.FieldValidation], View: views[o.View], WithStatus: o.WithStatus,
+			},
 		}, d.unary...)
 		if err != nil {
 			return nil, err

@@ -43,6 +43,10 @@ var fieldValidations = map[engine.FieldValidation]crdevalv1.FieldValidation{
 	engine.FieldValidationStrict: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
 }
 
+var views = map[engine.View]crdevalv1.ObjectView{
+	engine.ViewChanged: crdevalv1.ObjectView_OBJECT_VIEW_CHANGED, engine.ViewNone: crdevalv1.ObjectView_OBJECT_VIEW_NONE,
+}
+
 // verdict converts a verdict, without violations and changes.
 func verdict(v *crdevalv1.Verdict) *engine.Verdict {
 	return &engine.Verdict{

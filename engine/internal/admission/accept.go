@@ -46,7 +46,7 @@ func (p *pass) acceptCreate(v *Version, meta uint32, mode plan.Mode) bool {
 
 // plainRequest reports whether the request and the type of the object allow the fast path.
 func (p *pass) plainRequest(v *Version) bool {
-	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && !p.r.WantChanged && p.matches && p.own == v &&
+	return !p.r.Exact && !p.closed() && p.r.Trace != rule.TraceAll && (!p.r.WantChanged || !p.r.WantChanges) && p.matches && p.own == v &&
 		!p.def.PreserveUnknown &&
 		(p.r.FieldValidation == Ignore || !p.d.HasDuplicates(value.Request))
 }
@@ -180,9 +180,7 @@ func (p *pass) acceptUpdate(v *Version, meta uint32, mode plan.Mode) bool {
 		return false
 	}
 	// Rules of the root may compare the metadata of both objects, including the generation.
-	if (p.storing || p.r.WantObject || v.Plan.Root.Rules != nil) && !p.sameContent() {
-		p.countUp()
-	}
+	p.prepareUpdateGeneration(!p.storing && !p.r.WantObject && v.Plan.Root.Rules == nil || p.sameContent())
 	return p.acceptRules(v, mode)
 }
 

@@ -310,7 +310,8 @@ func grown(text []byte) []byte { return make([]byte, 0, len(text)+len(text)/8+12
 // printed prints the object.
 func (p *pass) printed() []byte { return p.d.AppendJSON(grown(p.json), p.root) }
 
-// object prints the object and compares it with the body, as far as the request asks for it.
+// object prints the object and compares it with the body, as far as the request asks for it. On the fast path, a dirty
+// object counts as changed without a comparison.
 func (p *pass) object() {
 	if !p.r.WantObject && !p.r.WantChanged {
 		return
@@ -322,7 +323,7 @@ func (p *pass) object() {
 		if p.storing && p.r.Stage != StageDecode {
 			same = sameStored
 		}
-		p.out.Changed = p.r.WantChanged && !same(p.json, object)
+		p.out.Changed = p.r.WantChanged && (!p.out.Explained || !same(p.json, object))
 	}
 	if p.r.WantObject {
 		p.out.Object = object

@@ -45,20 +45,33 @@ func (p *pass) prepareUpdate(v *Version) {
 		p.out.Defaulted = slices.DeleteFunc(p.out.Defaulted, isStatus)
 	}
 	p.prepareUpdateMetadata()
-	if !p.sameContent() {
-		p.countUp()
+	p.prepareUpdateGeneration(p.sameContent())
+}
+
+// prepareUpdateMetadata restores immutable metadata, and the generation if it is missing. It does not allocate.
+func (p *pass) prepareUpdateMetadata() {
+	d, old, meta := p.d, p.d.Field(p.old.root, "metadata"), p.metadata()
+	for _, key := range [...]string{"generation", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		always := key == "creationTimestamp" || key == "deletionTimestamp"
+		if from := d.Field(old, key); from != 0 && (always || d.Field(meta, key) == 0) {
+			p.restore(meta, key, from)
+		}
 	}
 }
 
-// prepareUpdateMetadata restores immutable metadata. It does not allocate.
-func (p *pass) prepareUpdateMetadata() {
-	d, old, meta := p.d, p.d.Field(p.old.root, "metadata"), p.metadata()
-	p.put(meta, "generation", p.copyOf(d.Field(old, "generation")))
-	for _, key := range [...]string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
-		always := key == "creationTimestamp" || key == "deletionTimestamp"
-		if from := d.Field(old, key); from != 0 && (always || d.Field(meta, key) == 0) {
-			p.put(meta, key, p.copyOf(from))
-		}
+// restore sets a member to a value of the old object, unless it is equal.
+func (p *pass) restore(meta uint32, key string, from uint32) {
+	if c := p.d.Field(meta, key); c == 0 || from == 0 || !value.Equal(p.d, c, p.d, from) {
+		p.put(meta, key, p.copyOf(from))
+	}
+}
+
+// prepareUpdateGeneration sets the generation of the new object. It does not allocate.
+func (p *pass) prepareUpdateGeneration(same bool) {
+	if same {
+		p.restore(p.metadata(), "generation", p.d.Field(p.d.Field(p.old.root, "metadata"), "generation"))
+	} else {
+		p.countUp()
 	}
 }
 
