@@ -53,7 +53,8 @@ type Definition interface {
 	Select(ctx context.Context, version string, object engine.Document) ([]engine.SelectableField, error)
 	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
 	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
-	// PrintTable returns the JSON of a Table of objects of a served version. The server sets the options Decoded, NoHeaders,
+	// PrintTable returns the JSON of a Table of objects of a served version. It is called only for lists with an object that has
+	// items at its root. The server sets the options Decoded, NoHeaders,
 	// Object, ResourceVersion, Continue and RemainingItemCount.
 	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) ([]byte, error)
 	// Models returns engine.OpenAPIModels.

@@ -95,7 +95,7 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 		d, kind, r.storage, fmt.Sprintf("crdeval/%s/%s/%d", crd.UID, v.Name, crd.Generation),
 		utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage), s.written,
 	}
-	store, err := newStore(d, kind, version.WithKind(accepted.ListKind), resource, singular, s, withCodec{getter, codec})
+	store, err := newStore(d, kind, version.WithKind(accepted.ListKind), resource, singular, s, scope.TableConvertor, withCodec{getter, codec})
 	if err != nil {
 		return nil, err
 	}

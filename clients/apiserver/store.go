@@ -61,7 +61,7 @@ func (s statusStore) Update(ctx context.Context, name string, info rest.UpdatedO
 }
 
 // newStore returns the store of a version's objects.
-func newStore(d Definition, kind, listKind schema.GroupVersionKind, resource, singular schema.GroupResource, s *strategy, getter generic.RESTOptionsGetter) (objectStore, error) {
+func newStore(d Definition, kind, listKind schema.GroupVersionKind, resource, singular schema.GroupResource, s *strategy, table rest.TableConvertor, getter generic.RESTOptionsGetter) (objectStore, error) {
 	store := &genericregistry.Store{
 		NewFunc: func() runtime.Object {
 			u := &unstructured.Unstructured{}
@@ -82,7 +82,7 @@ func newStore(d Definition, kind, listKind schema.GroupVersionKind, resource, si
 		UpdateStrategy:            s,
 		DeleteStrategy:            s,
 		ResetFieldsStrategy:       s,
-		TableConvertor:            tableConvertor{definition: d, version: kind.Version},
+		TableConvertor:            table,
 	}
 	err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: getter, AttrFunc: attributes(d, kind.Version, s.namespaced)})
 	return objectStore{store}, err

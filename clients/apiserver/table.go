@@ -20,14 +20,15 @@ import (
 type tableConvertor struct {
 	definition Definition
 	version    string
-	fields     columnFields
+	printer    *engine.TablePrinter
+	fields     columnFields // that the printer reads
 }
 
 func newTableConvertor(d Definition, crd *apiextensionsv1.CustomResourceDefinition, version string) tableConvertor {
 	c := tableConvertor{definition: d, version: version}
-	for _, v := range crd.Spec.Versions {
-		if v.Name == version {
-			c.fields = newColumnFields(v.AdditionalPrinterColumns)
+	for i := range crd.Spec.Versions {
+		if v := &crd.Spec.Versions[i]; v.Name == version {
+			c.printer, c.fields = engine.NewTablePrinter(v), newColumnFields(v.AdditionalPrinterColumns)
 		}
 	}
 	return c
@@ -49,10 +50,9 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 	if own, ok := options.(*metav1.TableOptions); ok && own != nil {
 		o.NoHeaders = own.NoHeaders
 	}
-	// The rows of an object with items at its root are its items.
-	nested := slices.ContainsFunc(objects, (*unstructured.Unstructured).IsList)
+	nested := areNested(objects)
 	if nested {
-		c.fields, o.Object = nil, engine.RowWhole
+		o.Object = engine.RowWhole
 	}
 	table, err := c.printDecoded(ctx, objects, o)
 	if err != nil {
@@ -70,6 +70,11 @@ func (c tableConvertor) ConvertToTable(ctx context.Context, obj, options runtime
 		table.Rows[i].Object = runtime.RawExtension{Object: object}
 	}
 	return table, nil
+}
+
+// areNested reports whether one of the objects has items at its root. The rows of such an object are its items.
+func areNested(objects []*unstructured.Unstructured) bool {
+	return slices.ContainsFunc(objects, (*unstructured.Unstructured).IsList)
 }
 
 // itemsOf returns the objects of a list, and copies the list's metadata to o.
@@ -114,8 +119,14 @@ func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructure
 	return table, nil
 }
 
-// print returns the JSON of a table of objects that were read from the storage.
+const partialMetadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":`
+
+// print returns the JSON of a table of objects that were read from the storage. The evaluator prints nested objects.
 func (c tableConvertor) print(ctx context.Context, objects []*unstructured.Unstructured, o engine.TableOptions) ([]byte, error) {
+	nested := areNested(objects)
+	if nested {
+		c.fields = nil
+	}
 	p := &printer{points: true}
 	var text []byte
 	var err error
@@ -130,8 +141,20 @@ func (c tableConvertor) print(ctx context.Context, objects []*unstructured.Unstr
 	for i, end := range ends {
 		documents[i], from = engine.JSON(text[from:end:end]), end
 	}
-	o.Decoded = true
-	table, err := c.definition.PrintTable(ctx, c.version, documents, o)
+	var table []byte
+	if nested {
+		o.Decoded = true
+		table, err = c.definition.PrintTable(ctx, c.version, documents, o)
+	} else {
+		var metadata func([]byte, int) ([]byte, error)
+		if o.Object == engine.RowMetadata {
+			metadata = func(text []byte, i int) ([]byte, error) {
+				text, err := p.append(append(text, partialMetadata...), objects[i].Object["metadata"])
+				return append(text, '}'), err
+			}
+		}
+		table, err = c.printer.Print(ctx, documents, o, metadata)
+	}
 	if err != nil {
 		return nil, unevaluated(err)
 	}

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 // TestColumnFields checks which fields are selected, and that a table of them has the cells of whole objects.
@@ -32,7 +34,7 @@ spec:
       spec: {type: object, x-kubernetes-preserve-unknown-fields: true, default: {size: big}}}}}
 `
 	object := map[string]any{}
-	err := yaml.Unmarshal([]byte(`{apiVersion: example.com/v1, kind: Box, metadata: {name: b, namespace: n, labels: {a/b: l}},
+	err := yaml.Unmarshal([]byte(`{apiVersion: example.com/v1, kind: Box, metadata: {name: b, namespace: web, generation: 1, labels: {a/b: l}},
   spec: {a: x, nothing: null, deep: {b: {c: y}, other: z}, list: [{type: T, v: 1}, {type: U, v: 2}], a.b: dotted}, status: {large: text}}`), &object)
 	if err != nil {
 		t.Fatal(err)
@@ -64,16 +66,31 @@ spec:
 				t.Fatal(err)
 			}
 			c := newTableConvertor(d, crd, "v1")
-			cells := func(c tableConvertor) []any {
-				table, err := c.ConvertToTable(t.Context(), &unstructured.Unstructured{Object: object}, &metav1.TableOptions{})
+			u := &unstructured.Unstructured{Object: object}
+			whole, err := marshal(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want any
+			for into, print := range map[*any]func() ([]byte, error){
+				&got: func() ([]byte, error) {
+					return c.print(t.Context(), []*unstructured.Unstructured{u, u}, engine.TableOptions{ResourceVersion: "7"})
+				},
+				&want: func() ([]byte, error) {
+					documents := []engine.Document{engine.JSON(whole), engine.JSON(whole)}
+					return d.PrintTable(t.Context(), "v1", documents, engine.TableOptions{ResourceVersion: "7", Decoded: true})
+				},
+			} {
+				text, err := print()
+				if err == nil {
+					err = json.Unmarshal(text, into)
+				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				return table.Rows[0].Cells
 			}
-			got, want := cells(c), cells(tableConvertor{definition: d, version: "v1"})
 			if !reflect.DeepEqual(got, want) {
-				t.Errorf("%v, not %v", got, want)
+				t.Errorf("\ngot  %v\nwant %v", got, want)
 			}
 			text, err := new(printer).appendFields(nil, object, c.fields)
 			var printed struct{ Spec map[string]any }

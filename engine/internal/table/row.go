@@ -117,6 +117,13 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 	return rows, r.ends, nil
 }
 
+// AppendCells appends the row of an object that is not a list, up to the end of its cells: {"cells":["x",1]. Errors are those of
+// AppendRow.
+func (r *Rows) AppendCells(dst []byte, d *value.Doc, root uint32) ([]byte, error) {
+	r.begin(d, nil)
+	return r.appendCells(dst, root)
+}
+
 // begin starts the rows of an object.
 func (r *Rows) begin(d *value.Doc, s *interrupt.Signal) {
 	r.paths.Begin(d, s, jsonpath.MaxVisits)

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine/internal/table"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// TablePrinter prints tables of objects of one version of a CRD that need not be compiled. It is safe for concurrent use.
+type TablePrinter struct {
+	columns *table.Columns
+}
+
+// NewTablePrinter returns the TablePrinter of a version of a CRD.
+func NewTablePrinter(version *apiextensionsv1.CustomResourceDefinitionVersion) *TablePrinter {
+	return &TablePrinter{table.CompileColumns(version.AdditionalPrinterColumns)}
+}
+
+// Print returns the JSON of a meta.k8s.io/v1 Table. The objects are decoded, of the version, and not lists of items. They may
+// lack fields that no column reads. appendObject appends the object of row i, nil is for rows without objects. Decoded,
+// Object and MaxBytes of the options are ignored. The error is that of Definition.Table.
+func (p *TablePrinter) Print(
+	ctx context.Context, objects []Document, o TableOptions, appendObject func(dst []byte, i int) ([]byte, error),
+) (_ []byte, err error) {
+	defer recovered(&err)
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	t := &Table{columns: p.columns.Headers()}
+	if err := t.begin(&o); err != nil {
+		return nil, err
+	}
+	rows, text := p.columns.NewRows(table.Target{}, o.Now), t.json
+	for i := range objects {
+		if ctx.Err() != nil {
+			return nil, tooLate(ctx.Err())
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		doc := value.Acquire()
+		root, err := objects[i].parse(doc, "object", Limits{})
+		if err == nil {
+			text, err = rows.AppendCells(text, doc, root)
+		}
+		if err != nil {
+			return nil, within(fmt.Sprintf("objects[%d]", i), tableError(err))
+		}
+		doc.Release()
+		text = append(text, `,"object":`...)
+		if appendObject == nil {
+			text = append(text, "null"...)
+		} else if text, err = appendObject(text, i); err != nil {
+			return nil, err
+		}
+		text = append(text, '}')
+	}
+	rows.Release() // not deferred: after a panic it must not go back into the pool
+	return append(text, "]}"...), nil
+}

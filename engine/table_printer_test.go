@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// TestTablePrinter: a table without a compiled CRD has the columns, the rows in order, and the objects that the caller appends.
+func TestTablePrinter(t *testing.T) {
+	p := NewTablePrinter(&apiextensionsv1.CustomResourceDefinitionVersion{
+		AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Size", Type: "integer", JSONPath: ".spec.size"}},
+	})
+	objects := []Document{JSON([]byte(`{"metadata":{"name":"a"},"spec":{"size":2}}`)), JSON([]byte(`{"metadata":{"name":"b"}}`))}
+	o := TableOptions{ResourceVersion: "7", NoHeaders: true, Now: time.Now()}
+	text, err := p.Print(t.Context(), objects, o, func(dst []byte, i int) ([]byte, error) { return append(dst, "01"[i]), nil })
+	if err != nil || !strings.HasSuffix(string(text), `"rows":[{"cells":["a",2],"object":0},{"cells":["b",null],"object":1}]}`) ||
+		!strings.Contains(string(text), `"resourceVersion":"7"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text, err = p.Print(t.Context(), objects[:1], o, nil); !strings.HasSuffix(string(text), `"rows":[{"cells":["a",2],"object":null}]}`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err = p.Print(t.Context(), []Document{JSON([]byte(`{`))}, o, nil); ReasonOf(err) != ReasonObjectUnreadable {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = p.Print(ctx, objects, o, nil); ReasonOf(err) != ReasonItemDeadline {
+		t.Error(err)
+	}
+}
