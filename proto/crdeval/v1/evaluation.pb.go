@@ -92,7 +92,8 @@ const (
 	ObjectView_OBJECT_VIEW_UNSPECIFIED ObjectView = 0
 	// The object, changed or not.
 	ObjectView_OBJECT_VIEW_FULL ObjectView = 1
-	// The object, only if it differs from the object that was sent.
+	// The object, only if it differs from the object that was sent. With ADMISSION_STAGE_BODY and
+	// ADMISSION_STAGE_VALIDATE, `changes` and hints are left out too.
 	ObjectView_OBJECT_VIEW_CHANGED ObjectView = 2
 	// No object. Validate and Admit also leave out `changes` and hints. This is the cheapest response.
 	ObjectView_OBJECT_VIEW_NONE ObjectView = 3
