@@ -250,8 +250,8 @@ func TestKeepNulls(t *testing.T) {
 	}
 }
 
-// TestServerViews: for a server that stores objects itself, ViewChanged leaves out objects that are unchanged, on the fast path
-// too, and all changes.
+// TestServerViews: for a server that stores objects itself, ViewChanged leaves out objects that are unchanged, on the
+// fast path too, and all changes.
 func TestServerViews(t *testing.T) {
 	d := compileCRD(t, storedCRD)
 	const created, stored = `"name":"w","namespace":"n","generation":1`, `"name":"w","namespace":"n","generation":2,"resourceVersion":"7"`

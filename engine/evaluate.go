@@ -26,8 +26,8 @@ func (d *Definition) Prune(ctx context.Context, item Item, o EvaluationOptions) 
 	return d.transform(ctx, CallPrune, &item, &o, d.inner.Prune)
 }
 
-// Default returns the object with defaults filled in and, unless o.KeepNulls is set, without nulls in fields that are not
-// nullable. Nothing is pruned, and metadata is not changed.
+// Default returns the object with defaults filled in and, unless o.KeepNulls is set, without nulls in fields that are
+// not nullable. Nothing is pruned, and metadata is not changed.
 func (d *Definition) Default(ctx context.Context, item Item, o EvaluationOptions) (*Transformed, error) {
 	return d.transform(ctx, CallDefault, &item, &o, d.inner.Default)
 }

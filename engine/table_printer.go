@@ -11,7 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// TablePrinter prints tables of objects of one version of a CRD that need not be compiled. It is safe for concurrent use.
+// TablePrinter prints tables of objects of one version of a CRD that need not be compiled. It is safe for concurrent
+// use.
 type TablePrinter struct {
 	columns *table.Columns
 }
@@ -21,9 +22,9 @@ func NewTablePrinter(version *apiextensionsv1.CustomResourceDefinitionVersion) *
 	return &TablePrinter{table.CompileColumns(version.AdditionalPrinterColumns)}
 }
 
-// Print returns the JSON of a meta.k8s.io/v1 Table. The objects are decoded, of the version, and not lists of items. They may
-// lack fields that no column reads. appendObject appends the object of row i, nil is for rows without objects. Decoded,
-// Object and MaxBytes of the options are ignored. The error is that of Definition.Table.
+// Print returns the JSON of a meta.k8s.io/v1 Table. The objects are decoded, of the version, and not lists of items.
+// They may lack fields that no column reads. appendObject appends the object of row i, nil is for rows without objects.
+// Decoded, Object and MaxBytes of the options are ignored. The error is that of Definition.Table.
 func (p *TablePrinter) Print(
 	ctx context.Context, objects []Document, o TableOptions, appendObject func(dst []byte, i int) ([]byte, error),
 ) (_ []byte, err error) {

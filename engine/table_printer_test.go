@@ -9,7 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// TestTablePrinter: a table without a compiled CRD has the columns, the rows in order, and the objects that the caller appends.
+// TestTablePrinter: a table without a compiled CRD has the columns, the rows in order, and the objects that the caller
+// appends.
 func TestTablePrinter(t *testing.T) {
 	p := NewTablePrinter(&apiextensionsv1.CustomResourceDefinitionVersion{
 		AdditionalPrinterColumns: []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Size", Type: "integer", JSONPath: ".spec.size"}},

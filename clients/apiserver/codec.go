@@ -18,8 +18,8 @@ import (
 // storedCBOR encodes and recognizes stored objects in CBOR.
 var storedCBOR = cbor.NewSerializer(unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper())
 
-// storageCodec reads stored objects in the version of an endpoint, and writes them in the storage version. It reads JSON
-// and CBOR.
+// storageCodec reads stored objects in the version of an endpoint, and writes them in the storage version. It reads
+// JSON and CBOR.
 type storageCodec struct {
 	definition               Definition
 	kind                     schema.GroupVersionKind // of the endpoint
@@ -131,7 +131,9 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 		u.Object = decoded.Object // the handler of patches reads into
 		return u, kind, err
 	}
-	o := engine.EvaluationOptions{Stage: engine.StageBody, View: engine.ViewChanged, FieldValidation: engine.FieldValidationIgnore}
+	o := engine.EvaluationOptions{
+		Stage: engine.StageBody, View: engine.ViewChanged, FieldValidation: engine.FieldValidationIgnore,
+	}
 	if document.JSON == nil {
 		o.View = engine.ViewFull // YAML is not returned as it is
 	}
@@ -141,8 +143,8 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	v, err := d.definition.Admit(d.ctx, engine.Item{Version: d.kind.Version, Object: document}, o)
 	switch {
 	case err != nil:
-		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and the
-		// store rejects it.
+		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and
+		// the store rejects it.
 		outcomeOf(d.ctx).undecoded = unevaluated(err)
 		return d.Serializer.Decode(data, defaults, into)
 	case v.Rejection != nil:

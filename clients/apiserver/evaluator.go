@@ -1,12 +1,13 @@
 // Package apiserver serves custom resources on k8s.io/apiserver: storage, watches, patches, preconditions and field
 // management are upstream's, and the treatment of each object is crdeval's.
 //
-// New returns a Server of CRDs and their objects. An Evaluator compiles the CRDs, and evaluates their objects: InProcess
-// in this process, and package sidecar by calls of a crdeval server. Package apiservertest starts a Server in a test.
+// New returns a Server of CRDs and their objects. An Evaluator compiles the CRDs, and evaluates their objects:
+// InProcess in this process, and package sidecar by calls of a crdeval server. Package apiservertest starts a Server in
+// a test.
 //
-// CRDs with conversion webhooks need a converter, such as NewWebhookConverter, in the options of InProcess, and the flag
-// --conversion-webhooks of a sidecar. upstream/run runs the integration tests of k8s.io/apiextensions-apiserver against the
-// package, and e2e runs kubectl. The API of the package can still change.
+// CRDs with conversion webhooks need a converter, such as NewWebhookConverter, in the options of InProcess, and the
+// flag --conversion-webhooks of a sidecar. upstream/run runs the integration tests of k8s.io/apiextensions-apiserver
+// against the package, and e2e runs kubectl. The API of the package can still change.
 package apiserver
 
 import (
@@ -24,38 +25,38 @@ type Evaluator interface {
 	Compile(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (Definition, error)
 }
 
-// Remote is an Evaluator that keeps CRDs in another process. Its errors are 503 ServiceUnavailable while it cannot reach
-// that process.
+// Remote is an Evaluator that keeps CRDs in another process. Its errors are 503 ServiceUnavailable while it cannot
+// reach that process.
 type Remote interface {
 	Evaluator
 	// Remove removes a CRD that was deleted. crd is its last state.
 	Remove(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error
-	// Outages returns the number of calls that have ended with ServiceUnavailable, whether no call has succeeded since, and
-	// the error of the last of them.
+	// Outages returns the number of calls that have ended with ServiceUnavailable, whether no call has succeeded since,
+	// and the error of the last of them.
 	Outages() (count int64, ongoing bool, last error)
 }
 
 // Definition evaluates the objects of a CRD. It is immutable and safe for concurrent use. The methods do what those of
 // engine.Definition do. The errors are an *engine.Error, or an APIStatus that is the response to the client.
 //
-// The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion, View and WithStatus. Its items have Version,
-// Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings, StrictErrors,
-// Object and ReadsAsWritten of a verdict. A Definition may ignore other options and fields.
+// The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion, View and WithStatus. Its items have
+// Version, Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings,
+// StrictErrors, Object and ReadsAsWritten of a verdict. A Definition may ignore other options and fields.
 type Definition interface {
 	Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
 	Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
 	Convert(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
 	Default(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)
-	// FieldManagement, SelectableFields and Select call no other process: the watch cache drops an event if it cannot select
-	// the fields of its object.
+	// FieldManagement, SelectableFields and Select call no other process: the watch cache drops an event if it cannot
+	// select the fields of its object.
 	FieldManagement(version string) (engine.FieldManagement, error)
 	SelectableFields(version string) ([]string, error)
 	Select(ctx context.Context, version string, object engine.Document) ([]engine.SelectableField, error)
 	GetScale(ctx context.Context, version string, object engine.Document) ([]byte, error)
 	SetScale(ctx context.Context, version string, object, scale engine.Document) ([]byte, error)
-	// PrintTable returns the JSON of a Table of objects of a served version. It is called only for lists with an object that has
-	// items at its root. The server sets the options Decoded, NoHeaders,
-	// Object, ResourceVersion, Continue and RemainingItemCount.
+	// PrintTable returns the JSON of a Table of objects of a served version. It is called only for lists with an object
+	// that has items at its root. The server sets the options Decoded, NoHeaders, Object, ResourceVersion, Continue and
+	// RemainingItemCount.
 	PrintTable(ctx context.Context, version string, objects []engine.Document, o engine.TableOptions) ([]byte, error)
 	// Models returns engine.OpenAPIModels.
 	Models(ctx context.Context) ([]byte, error)

@@ -88,8 +88,8 @@ func newStore(d Definition, kind, listKind schema.GroupVersionKind, resource, si
 	return objectStore{store}, err
 }
 
-// selectableFields returns the fields of a served version that a field selector can name, and none for a version that is
-// not served. Fields that the CRD declares depend on upstream's feature gate.
+// selectableFields returns the fields of a served version that a field selector can name, and none for a version that
+// is not served. Fields that the CRD declares depend on upstream's feature gate.
 func selectableFields(d Definition, version string) []string {
 	all, err := d.SelectableFields(version)
 	if err != nil || utilfeature.DefaultFeatureGate.Enabled(crdfeatures.CustomResourceFieldSelectors) {

@@ -130,8 +130,8 @@ func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 	}
 }
 
-// expectGeneration sets the generation that the evaluator will set in most cases, so that it need not return the object. The
-// generation of the evaluator takes precedence.
+// expectGeneration sets the generation that the evaluator will set in most cases, so that it need not return the
+// object. The generation of the evaluator takes precedence.
 func expectGeneration(u *unstructured.Unstructured, old runtime.Object) {
 	generation := int64(1)
 	if o, ok := old.(*unstructured.Unstructured); ok {
@@ -146,8 +146,8 @@ func expectGeneration(u *unstructured.Unstructured, old runtime.Object) {
 	u.SetGeneration(generation)
 }
 
-// withoutManagedFields returns an object that shares all content except the managed fields. They do not matter in an old
-// object, and are often longer than the rest.
+// withoutManagedFields returns an object that shares all content except the managed fields. They do not matter in an
+// old object, and are often longer than the rest.
 func withoutManagedFields(u *unstructured.Unstructured) *unstructured.Unstructured {
 	content := maps.Clone(u.Object)
 	if metadata, ok := content["metadata"].(map[string]any); ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// columnFields are the fields from which the cells of a table are printed: those that its columns read, and the name. Nil selects all fields. The selection reduces the cost of large objects.
+// columnFields are the fields from which the cells of a table are printed: those that its columns read, and the name.
+// Nil selects all fields. The selection reduces the cost of large objects.
 type columnFields []columnField
 
 type columnField struct {
@@ -19,8 +20,8 @@ type columnField struct {
 	below columnFields
 }
 
-// newColumnFields returns the fields that columns read, those of Name and Age among them. It returns nil, which selects everything,
-// if the fields of a column are not known.
+// newColumnFields returns the fields that columns read, those of Name and Age among them. It returns nil, which selects
+// everything, if the fields of a column are not known.
 func newColumnFields(columns []apiextensionsv1.CustomResourceColumnDefinition) columnFields {
 	var all columnFields
 	for _, name := range []string{"name", "creationTimestamp"} {

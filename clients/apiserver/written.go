@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// writtenObjects has the objects that this server is writing, so that neither the store nor the watch cache decodes their
-// bytes again. An object gets here only if the evaluator has reported that it reads as it is written.
+// writtenObjects has the objects that this server is writing, so that neither the store nor the watch cache decodes
+// their bytes again. An object gets here only if the evaluator has reported that it reads as it is written.
 type writtenObjects struct {
 	mu       sync.Mutex
 	expected []map[string]any // objects that will be written
@@ -26,8 +26,8 @@ const (
 	maxWrittenText = 64 << 10
 )
 
-// writtenObject is an object with its text in the storage. All readers share the content below its metadata: nothing changes
-// it after the object was written, as in the objects of upstream's watch cache.
+// writtenObject is an object with its text in the storage. All readers share the content below its metadata: nothing
+// changes it after the object was written, as in the objects of upstream's watch cache.
 type writtenObject struct {
 	text    string
 	content map[string]any
@@ -68,7 +68,8 @@ func (w *writtenObjects) add(text []byte, u *unstructured.Unstructured) {
 	w.objects = append(dropOldest(w.objects), o)
 }
 
-// read returns the content of a text, nil for an unknown text. The caller may replace its fields and those of its metadata.
+// read returns the content of a text, nil for an unknown text. The caller may replace its fields and those of its
+// metadata.
 func (w *writtenObjects) read(text []byte) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

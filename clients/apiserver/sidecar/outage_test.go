@@ -59,8 +59,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestOutage: while the sidecar is down, the response to a request that needs it is 503 with Retry-After and the address
-// of the sidecar.
+// TestOutage: while the sidecar is down, the response to a request that needs it is 503 with Retry-After and the
+// address of the sidecar.
 func TestOutage(t *testing.T) {
 	w := newWorld(t)
 	version := w.create("a")
@@ -109,8 +109,8 @@ func TestHang(t *testing.T) {
 	})
 }
 
-// TestStartDuringOutage: an API server that starts without its sidecar serves CRDs and discovery, and custom resources as
-// soon as the sidecar runs.
+// TestStartDuringOutage: an API server that starts without its sidecar serves CRDs and discovery, and custom resources
+// as soon as the sidecar runs.
 func TestStartDuringOutage(t *testing.T) {
 	server, e, c := start(t, sidecar.Options{})
 	check(t, server.Kill())
@@ -124,8 +124,8 @@ func TestStartDuringOutage(t *testing.T) {
 	w.expect(201, w.do("POST", toLamps, asJSON, lamp("a", `{}`)))
 }
 
-// TestEmptyRestart: after the sidecar has restarted with an empty store, the first request of many registers the CRD, and
-// none of them fails.
+// TestEmptyRestart: after the sidecar has restarted with an empty store, the first request of many registers the CRD,
+// and none of them fails.
 func TestEmptyRestart(t *testing.T) {
 	w := newWorld(t)
 	w.expect(201, w.do("POST", toLamps, asJSON, lamp("a", `{}`)))

@@ -98,7 +98,8 @@ func (p *pass) compareOld(v *Version) {
 		(!p.r.Status || (status == 0) == (oldStatus == 0) && value.Equal(d, status, d, oldStatus))
 }
 
-// compareStored sets Outcome.Unchanged if compareOld could not. stored is what is stored, nil if it was not printed yet.
+// compareStored sets Outcome.Unchanged if compareOld could not. stored is what is stored, nil if it was not printed
+// yet.
 func (p *pass) compareStored(stored []byte) {
 	if !p.doubtful {
 		return

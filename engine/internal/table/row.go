@@ -48,8 +48,8 @@ type Rows struct {
 	buffer  []byte
 	bytes   int   // size of the current object's rows so far
 	ends    []int // end offsets of the rows so far
-	// Late is the first error in converting the object of a row, or nil: a Rejection or that of Target.Convert. Upstream
-	// converts objects after building all rows, so check Late last, if no row failed.
+	// Late is the first error in converting the object of a row, or nil: a Rejection or that of Target.Convert.
+	// Upstream converts objects after building all rows, so check Late last, if no row failed.
 	Late error
 }
 
@@ -117,8 +117,8 @@ func (r *Rows) AppendRows(dst []byte, ends []int, d *value.Doc, root uint32, obj
 	return rows, r.ends, nil
 }
 
-// AppendCells appends the row of an object that is not a list, up to the end of its cells: {"cells":["x",1]. Errors are those of
-// AppendRow.
+// AppendCells appends the row of an object that is not a list, up to the end of its cells: {"cells":["x",1]. Errors are
+// those of AppendRow.
 func (r *Rows) AppendCells(dst []byte, d *value.Doc, root uint32) ([]byte, error) {
 	r.begin(d, nil)
 	return r.appendCells(dst, root)
