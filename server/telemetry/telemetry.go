@@ -146,11 +146,13 @@ func (t *Telemetry) Close(ctx context.Context) error {
 // ServerHandler traces and measures the calls of a gRPC server. It ignores health probes, reflection, and methods for
 // which known returns false: callers can invent names of methods.
 func (t *Telemetry) ServerHandler(known func(method string) bool) stats.Handler {
+	measured := func(method string) bool { return !strings.HasPrefix(method, "/grpc.") && known(method) }
+	if !asked("TRACES") && os.Getenv("OTEL_SEMCONV_STABILITY_OPT_IN") == "" {
+		return t.newCallHandler(measured)
+	}
 	return otelgrpc.NewServerHandler(
 		otelgrpc.WithTracerProvider(t.Tracer), otelgrpc.WithMeterProvider(t.Meter), otelgrpc.WithPropagators(t.Propagator),
-		otelgrpc.WithFilter(func(info *stats.RPCTagInfo) bool {
-			return !strings.HasPrefix(info.FullMethodName, "/grpc.") && known(info.FullMethodName)
-		}),
+		otelgrpc.WithFilter(func(info *stats.RPCTagInfo) bool { return measured(info.FullMethodName) }),
 	)
 }
 
