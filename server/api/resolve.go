@@ -17,9 +17,9 @@ type resolver struct {
 	view   registry.View
 	limits engine.Limits
 	last   target
-	found  *engine.Definition // of last; nil: none yet
-	head   []byte             // the beginning of the object of last; nil if that does not name its kind
-	known  map[target]*engine.Definition
+	found  *engine.Definition            // of last; nil: none yet
+	head   []byte                        // the beginning of the object of last; nil if that does not name its kind
+	known  map[target]*engine.Definition // without last
 }
 
 // target names a CRD, either by its name or by the apiVersion and the kind of an object.
@@ -56,10 +56,12 @@ func (r *resolver) find(ctx context.Context, t target, o engine.Document) (d *en
 		if d, err = r.lookUp(ctx, t); err != nil {
 			return nil, err
 		}
+	}
+	if r.found != nil { // most calls have one target, and need no map
 		if r.known == nil {
 			r.known = map[target]*engine.Definition{}
 		}
-		r.known[t] = d
+		r.known[r.last] = r.found
 	}
 	r.last, r.found, r.head = t, d, nil
 	if t.crd == "" {
