@@ -234,10 +234,14 @@ func (g *Gate) Caller(ctx context.Context) string {
 	if id, ok := access.FromContext(ctx); ok && (g.Authenticated || !id.IsAnonymous()) {
 		return "user:" + id.Name
 	}
-	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
-		return "connection:" + p.Addr.String()
+	p, _ := peer.FromContext(ctx)
+	if p == nil || p.Addr == nil {
+		return ""
 	}
-	return ""
+	if a, ok := p.Addr.(connAddr); ok {
+		return a.caller
+	}
+	return connectionPrefix + p.Addr.String()
 }
 
 // isProbe reports whether a call is a health probe. Probes need neither credentials nor a slot, so that a busy server

@@ -177,3 +177,16 @@ func TestCaller(t *testing.T) {
 		t.Errorf("a named token: %q", name)
 	}
 }
+
+func TestCallerAllocatesNothing(t *testing.T) {
+	server, client := net.Pipe()
+	defer func() { _, _ = server.Close(), client.Close() }()
+	gate := NewGate(GateOptions{})
+	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: (&conn{Conn: server}).RemoteAddr()})
+	if name := gate.Caller(ctx); name != "connection:pipe" {
+		t.Errorf("caller %q", name)
+	}
+	if n := testing.AllocsPerRun(100, func() { gate.Caller(ctx) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -56,11 +56,21 @@ type conn struct {
 // connAddr is the remote address of a conn, by which gRPC finds it.
 type connAddr struct {
 	net.Addr
-	conn *conn
+	conn   *conn
+	caller string // connectionPrefix and the address as text: each call needs it several times
 }
 
+// connectionPrefix is the prefix of the names of callers that are not authenticated.
+const connectionPrefix = "connection:"
+
 // RemoteAddr implements net.Conn.
-func (c *conn) RemoteAddr() net.Addr { return connAddr{c.Conn.RemoteAddr(), c} }
+func (c *conn) RemoteAddr() net.Addr {
+	a := c.Conn.RemoteAddr()
+	return connAddr{a, c, connectionPrefix + a.String()}
+}
+
+// String implements net.Addr.
+func (a connAddr) String() string { return a.caller[len(connectionPrefix):] }
 
 // NetConn returns the connection of the operating system.
 func (c *conn) NetConn() net.Conn { return c.Conn }

@@ -104,4 +104,4 @@ func (c *Connections) add(accepted net.Conn) net.Conn {
 }
 
 // callerOf returns the caller name of a connection that is not authenticated.
-func callerOf(a net.Addr) string { return "connection:" + a.String() }
+func callerOf(a net.Addr) string { return connectionPrefix + a.String() }
