@@ -296,11 +296,12 @@ func (b *budget) charge(n int64) error {
 	if b.grow == nil || n == 0 {
 		return nil
 	}
-	err := b.grow(n)
-	if err != nil {
-		b.short.CompareAndSwap(nil, &err)
+	if err := b.grow(n); err != nil {
+		first := err // err itself would be allocated without an error, too
+		b.short.CompareAndSwap(nil, &first)
+		return err
 	}
-	return err
+	return nil
 }
 
 // take takes the encodedSize of a result. The error is that of the item.

@@ -26,7 +26,7 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 	results, err := evaluateAll(ctx, s, r, func(b *batch) error {
 		b.options.AsGiven = r.GetAsGiven()
 		return nil
-	}, judging((*engine.Definition).Validate))
+	}, validating)
 	return &crdevalv1.ValidateResponse{Results: results}, err
 }
 
@@ -34,7 +34,7 @@ func (s *evaluationService) Validate(ctx context.Context, r *crdevalv1.ValidateR
 func (s *evaluationService) Admit(ctx context.Context, r *crdevalv1.AdmitRequest) (*crdevalv1.AdmitResponse, error) {
 	results, err := evaluateAll(ctx, s, r, func(b *batch) error {
 		return b.setAdmission(r.GetStage(), r.GetInclude())
-	}, judging((*engine.Definition).Admit))
+	}, admitting)
 	return &crdevalv1.AdmitResponse{Results: results}, err
 }
 
@@ -111,6 +111,11 @@ func evaluateAll[R any](
 
 // judgement is a method of the engine that returns a verdict.
 type judgement func(*engine.Definition, context.Context, engine.Item, engine.EvaluationOptions) (*engine.Verdict, error)
+
+var (
+	validating = judging((*engine.Definition).Validate)
+	admitting  = judging((*engine.Definition).Admit)
+)
 
 // judging returns the evaluator of Validate or Admit.
 func judging(f judgement) evaluator[crdevalv1.VerdictResult] {

@@ -25,7 +25,7 @@ func (s *evaluationService) AdmitStream(g grpc.BidiStreamingServer[crdevalv1.Adm
 			return b.setAdmission(first.GetStage(), first.GetInclude())
 		},
 		hasOptions: func(m *crdevalv1.AdmitStreamRequest) bool { return m.GetStage() != 0 || m.GetInclude() != nil },
-		evaluator:  judging((*engine.Definition).Admit),
+		evaluator:  admitting,
 		send: func(first int64, results []*crdevalv1.VerdictResult) error {
 			return g.Send(&crdevalv1.AdmitStreamResponse{FirstIndex: first, Results: results})
 		},
