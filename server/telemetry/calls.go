@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -31,8 +32,10 @@ type callOptions [codes.Unauthenticated + 1][]metric.RecordOption
 type callKey struct{}
 
 func (t *Telemetry) newCallHandler(measured func(method string) bool) *callHandler {
+	meter := t.Meter.Meter(otelgrpc.ScopeName, metric.WithInstrumentationVersion(otelgrpc.Version),
+		metric.WithSchemaURL(semconv.SchemaURL))
 	return &callHandler{
-		measured: measured, duration: checked(rpcconv.NewServerCallDuration(t.meter())).Inst(), propagator: t.Propagator,
+		measured: measured, duration: checked(rpcconv.NewServerCallDuration(meter)).Inst(), propagator: t.Propagator,
 	}
 }
 
