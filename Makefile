@@ -25,7 +25,7 @@ KILLS       ?= 100
 MEMORY_CRDS ?= 1000
 LENGTHS     ?= 1000000,3000000
 TESTFLAGS   ?=
-DURATION    ?= 2h
+DURATION    ?= 0
 RATE        ?= 40
 OUT         ?=
 BINARY      ?=
@@ -193,7 +193,7 @@ stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the me
 	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
 
 .PHONY: load
-load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… (of soak) BINARY=… FLAGS=…
+load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… BINARY=… FLAGS=…
 	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full \
 		-duration=$(DURATION) -rate=$(RATE) -out='$(abspath $(OUT))' -binary='$(abspath $(BINARY))' -server-flags='$(FLAGS)'
 

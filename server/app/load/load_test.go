@@ -15,6 +15,7 @@ import (
 
 var (
 	full        = flag.Bool("full", false, "run the cases of TestLoad in full size, with their bars")
+	duration    = flag.Duration("duration", 0, "duration of the cases overload and soak with -full; 0: five minutes, and two hours")
 	serverFlags = flag.String("server-flags", "", "further flags of the servers of TestLoad, separated by spaces")
 	binaryPath  = flag.String("binary", "", "crdeval binary for TestLoad; empty: build it")
 )

@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -41,7 +43,11 @@ func overload(l *load) {
 		{"gRPC, 100 objects of 6 KiB", routes, dialWires, bound{90, 0}},
 		{"REST, 100 tiny objects", tiny, dialREST, bound{85, 0}},
 	} {
-		l.overloadOf(s, k)
+		l.Run(k.name, func(t *testing.T) {
+			of := *l
+			of.T = t
+			of.overloadOf(s, k)
+		})
 	}
 }
 
@@ -82,11 +88,14 @@ func (l *load) overloadOf(s *server, k overloadKind) {
 		}
 	}
 	before := s.rss(l.T)
-	a := l.inOpenLoop(s, k, request, 4*best.rate(), l.span(5*time.Minute, 2*time.Second))
+	a := l.inOpenLoop(s, k, request, 4*best.rate(), l.span(cmp.Or(*duration, 5*time.Minute), 2*time.Second))
 	ended, rss := time.Now(), s.rss(l.T)
 	recovery := l.recovery(s, k, request, best, ended)
 	after := l.inClosedLoop(s, k, request, best.callers, l.span(5*time.Second, 500*time.Millisecond))
 	l.note("%s: best %v, %.0f/s afterwards; overload %v; resident %s, then %s", k.name, best, after.rate(), a, mib(before), mib(rss))
+	call := best.cpu.Seconds() / float64(best.accepted)
+	l.note("%s: CPU time of the server: %.1f µs for a call, %.1f µs for a rejection", k.name, call*1e6,
+		(a.cpu.Seconds()-call*float64(a.accepted))/float64(a.rejected)*1e6)
 	l.atLeast(k.name+": goodput", a.rate()/((best.rate()+after.rate())/2)*100, k.goodput, "%")
 	l.atMost(k.name+": p99, as a multiple", a.latency.quantile(0.99).Seconds()/best.latency.quantile(0.99).Seconds(),
 		bound{5, 1e6}, "")
@@ -100,6 +109,7 @@ func (l *load) overloadOf(s *server, k overloadKind) {
 type answers struct {
 	callers int
 	elapsed time.Duration
+	cpu     time.Duration // of the server
 
 	mu                      sync.Mutex
 	accepted                int
@@ -160,13 +170,13 @@ func (l *load) inClosedLoop(s *server, k overloadKind, m proto.Message, callers 
 		l.Fatal(err)
 	}
 	ready.Done()
-	begin := time.Now()
+	begin, cpu := time.Now(), s.cpu(l.T)
 	for range callers {
 		client.send(time.Now())
 	}
 	time.Sleep(d)
 	stopped.Store(true)
-	a.elapsed = time.Since(begin)
+	a.elapsed, a.cpu = time.Since(begin), s.cpu(l.T)-cpu
 	_ = client.Close()
 	return a
 }
@@ -186,7 +196,7 @@ func (l *load) inOpenLoop(s *server, k overloadKind, m proto.Message, rate float
 	if r, ok := client.(*overloadREST); ok {
 		r.full = func() { a.notSent.Add(1) }
 	}
-	begin, sent := time.Now(), 0
+	begin, cpu, sent := time.Now(), s.cpu(l.T), 0
 	for t := time.Duration(0); t < d; t = time.Since(begin) {
 		var due []time.Time
 		for want := int(rate * t.Seconds()); sent < want; sent++ {
@@ -196,7 +206,7 @@ func (l *load) inOpenLoop(s *server, k overloadKind, m proto.Message, rate float
 		time.Sleep(time.Millisecond)
 	}
 	stopped.Store(true)
-	a.elapsed = time.Since(begin)
+	a.elapsed, a.cpu = time.Since(begin), s.cpu(l.T)-cpu
 	_ = client.Close()
 	return a
 }

@@ -4,6 +4,7 @@
 package load
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -192,6 +193,27 @@ func (s *server) rss(t *testing.T) int64 { return memory(t, s.command.Process.Pi
 
 // peak returns the largest resident memory of the server in bytes.
 func (s *server) peak(t *testing.T) int64 { return memory(t, s.command.Process.Pid, "VmHWM") }
+
+// cpu returns the CPU time that the server has used.
+func (s *server) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	path := fmt.Sprintf("/proc/%d/stat", s.command.Process.Pid)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const afterName, ticksPerSecond = 11, 100 // of utime in the fields after the name in parentheses
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	user, err := strconv.Atoi(fields[afterName])
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	system, err := strconv.Atoi(fields[afterName+1])
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return time.Duration(user+system) * time.Second / ticksPerSecond
+}
 
 // metric returns the sum of a metric over all its labels.
 func (s *server) metric(t *testing.T, name string) float64 {

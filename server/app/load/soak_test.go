@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -23,9 +24,8 @@ import (
 )
 
 var (
-	soakDuration = flag.Duration("duration", 2*time.Hour, "duration of the case soak with -full")
-	soakRate     = flag.Float64("rate", 40, "calls per second of the case soak")
-	soakOut      = flag.String("out", "", "directory for soak.csv; empty: none is written")
+	soakRate = flag.Float64("rate", 40, "calls per second of the case soak")
+	soakOut  = flag.String("out", "", "directory for soak.csv; empty: none is written")
 )
 
 // mix is the traffic of the case soak. Each call has a part of all.
@@ -46,7 +46,7 @@ type part struct {
 
 // soak: mixed traffic at a low rate for hours. Memory and goroutines must reach a plateau.
 func soak(l *load) {
-	d := l.span(*soakDuration, 9*time.Second)
+	d := l.span(cmp.Or(*duration, 2*time.Hour), 9*time.Second)
 	interval := min(max(d/120, time.Second), time.Minute)
 	if !*full {
 		interval = 300 * time.Millisecond
