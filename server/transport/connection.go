@@ -20,6 +20,9 @@ const (
 	maxUnseen = 20 * time.Millisecond
 	// readsOfSmall is the number of reads between two calls up to which the first one is small. A read has up to 32 KiB.
 	readsOfSmall = 4
+	// rejectionPause is how long a connection is not read after a rejected call, unless bytes of it wait already. Then one
+	// read has more calls, and one write has more rejections.
+	rejectionPause = 2 * time.Millisecond
 	// unreadPatience is how long a connection is not read because memory is short. Then it is closed.
 	unreadPatience = 5 * time.Second
 )
@@ -35,6 +38,7 @@ type conn struct {
 	begun  atomic.Int64 // reads when the last call began
 	behind atomic.Int64 // since when received bytes have waited to be read, since of.start; 0: no bytes wait
 
+	rejected  atomic.Bool  // a call, since the last read
 	auxiliary atomic.Int64 // streams
 
 	grpc      atomic.Bool  // if false, the gateway accounts for the received bytes
@@ -87,6 +91,10 @@ func (c *conn) Read(to []byte) (int, error) {
 	if c.unread.Load() > freeBytes && c.grpc.Load() && !c.charge() {
 		c.closeFor(ClosedNoMemory)
 		return 0, errNoMemoryToRead
+	}
+	if c.rejected.Swap(false) && c.behind.Load() == 0 {
+		time.Sleep(rejectionPause)
+		c.touch() // the next bytes have not waited for a processor
 	}
 	before := c.active.Load()
 	n, err := c.Conn.Read(to)

@@ -1,11 +1,14 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"net"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/tap"
 
 	"github.com/crdeval/crdeval/server/flow"
 )
@@ -81,6 +84,46 @@ func TestWaited(t *testing.T) {
 			}
 			if waited := c.waited(); waited != step.want {
 				t.Errorf("%+v: %v", step, waited)
+			}
+		}
+		_, _ = client.Close(), c.Close()
+	})
+}
+
+// TestRejectionPause: a connection is not read for a moment after a rejected call, unless bytes already wait.
+func TestRejectionPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		c := NewConnections(ConnectionOptions{}).add(server).(*conn) //nolint:forcetypeassert // it is one
+		g := NewGate(GateOptions{UnderPressure: func() bool { return true }, Log: quiet()})
+		reject := g.tap(accessLog{quiet(), &g.overload})
+		for _, step := range []struct {
+			name          string
+			rejected      bool
+			received, max int
+			want          time.Duration
+		}{
+			{"no call", false, 8, 16, 0},
+			{"a rejected call", true, 8, 8, rejectionPause},
+			{"a rejected call, and more bytes", true, 8, 16, 0},
+			{"a rejected call, and no more bytes", true, 8, 16, rejectionPause},
+			{"no further call", false, 8, 16, 0},
+		} {
+			if step.rejected {
+				if _, err := reject(context.WithValue(t.Context(), connKey{}, c), &tap.Info{FullMethodName: "/x/Y"}); err == nil {
+					t.Fatal("the call is accepted")
+				}
+			}
+			go func() { _, _ = client.Write(make([]byte, step.received)) }()
+			start := time.Now()
+			if _, err := c.Read(make([]byte, step.max)); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took != step.want {
+				t.Errorf("%s: %v, want %v", step.name, took, step.want)
+			}
+			if waited := c.waited(); waited != 0 {
+				t.Errorf("%s: the bytes have waited for %v", step.name, waited)
 			}
 		}
 		_, _ = client.Close(), c.Close()

@@ -92,6 +92,9 @@ func (g *Gate) tap(log accessLog) tap.ServerInHandle {
 			var err error
 			if slot, err = g.admit(ctx); err != nil {
 				log.record(ctx, info.FullMethodName, time.Now(), err)
+				if c := connOf(ctx); c != nil {
+					c.rejected.Store(true)
+				}
 				return nil, err
 			}
 		}
