@@ -21,8 +21,10 @@ const (
 	// readsOfSmall is the number of reads between two calls up to which the first one is small. A read has up to 32 KiB.
 	readsOfSmall = 4
 	// rejectionPause is how long a connection is not read after a rejected call, unless bytes of it wait already. Then one
-	// read has more calls, and one write has more rejections.
+	// read has more calls, and one write has more rejections. The calls of the connection have at most smallCall bytes on
+	// average: clients stop sending larger ones when they are rejected, which must not be later.
 	rejectionPause = 2 * time.Millisecond
+	smallCall      = 16 << 10
 	// unreadPatience is how long a connection is not read because memory is short. Then it is closed.
 	unreadPatience = 5 * time.Second
 )
@@ -34,6 +36,8 @@ type conn struct {
 	active atomic.Int64 // when it was last read or written, since of.start
 	calls  atomic.Int64 // in progress
 
+	bytes  atomic.Int64 // received
+	begins atomic.Int64 // number of calls
 	reads  atomic.Int64 // number of them
 	begun  atomic.Int64 // reads when the last call began
 	behind atomic.Int64 // since when received bytes have waited to be read, since of.start; 0: no bytes wait
@@ -92,13 +96,14 @@ func (c *conn) Read(to []byte) (int, error) {
 		c.closeFor(ClosedNoMemory)
 		return 0, errNoMemoryToRead
 	}
-	if c.rejected.Swap(false) && c.behind.Load() == 0 {
+	if c.rejected.Swap(false) && c.behind.Load() == 0 && c.bytes.Load() <= c.begins.Load()*smallCall {
 		time.Sleep(rejectionPause)
 		c.touch() // the next bytes have not waited for a processor
 	}
 	before := c.active.Load()
 	n, err := c.Conn.Read(to)
 	c.reads.Add(1)
+	c.bytes.Add(int64(n))
 	c.unread.Add(int64(n))
 	c.touch()
 	if n < len(to) {
@@ -119,6 +124,7 @@ func (c *conn) waited() time.Duration {
 	if c == nil {
 		return 0
 	}
+	c.begins.Add(1)
 	reads := c.reads.Load()
 	since := c.behind.Load()
 	if reads-c.begun.Swap(reads) > readsOfSmall {

@@ -90,12 +90,16 @@ func TestWaited(t *testing.T) {
 	})
 }
 
-// TestRejectionPause: a connection is not read for a moment after a rejected call, unless bytes already wait.
+// TestRejectionPause: a connection is not read for a moment after a rejected call, unless bytes already wait, or
+// its calls are large.
 func TestRejectionPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		c := NewConnections(ConnectionOptions{}).add(server).(*conn) //nolint:forcetypeassert // it is one
-		g := NewGate(GateOptions{UnderPressure: func() bool { return true }, Log: quiet()})
+		g := NewGate(GateOptions{Limiter: newLimiter(1), Log: quiet()})
+		if _, err := g.Admit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		reject := g.tap(accessLog{quiet(), &g.overload})
 		for _, step := range []struct {
 			name          string
@@ -108,6 +112,8 @@ func TestRejectionPause(t *testing.T) {
 			{"a rejected call, and more bytes", true, 8, 16, 0},
 			{"a rejected call, and no more bytes", true, 8, 16, rejectionPause},
 			{"no further call", false, 8, 16, 0},
+			{"a large call", false, 20 * smallCall, 21 * smallCall, 0},
+			{"a rejected call, after a large one", true, 8, 16, 0},
 		} {
 			if step.rejected {
 				if _, err := reject(context.WithValue(t.Context(), connKey{}, c), &tap.Info{FullMethodName: "/x/Y"}); err == nil {
