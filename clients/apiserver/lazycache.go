@@ -82,12 +82,18 @@ func (c *lazyCache) setComplete(version uint64, err error) {
 	}
 }
 
-// startCache starts the watch cache, unless it was started.
+// startCache starts the watch cache, unless it was started. After stop, it returns an error.
 func (c *lazyCache) startCache() error {
 	c.starting.Lock()
 	defer c.starting.Unlock()
-	if c.cached() != nil {
+	c.mu.RLock()
+	started, stopped := c.cache != nil, c.stopped
+	c.mu.RUnlock()
+	switch {
+	case started:
 		return nil
+	case stopped:
+		return storage.ErrStorageNotReady
 	}
 	s, destroy, err := c.start()
 	if err != nil {

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -116,4 +117,16 @@ func TestLazyCache(t *testing.T) {
 			t.Errorf("destroyed %q", destroyed)
 		}
 	})
+}
+
+// TestLazyCacheStopped: nothing starts after the end.
+func TestLazyCacheStopped(t *testing.T) {
+	c := &lazyCache{raw: &recorder{}, destroyRaw: func() {}, start: func() (storage.Interface, factory.DestroyFunc, error) {
+		t.Error("started")
+		return &recorder{}, func() {}, nil
+	}}
+	c.stop()
+	if err := c.GetList(t.Context(), "", storage.ListOptions{}, nil); !errors.Is(err, storage.ErrStorageNotReady) {
+		t.Error(err)
+	}
 }
