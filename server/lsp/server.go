@@ -70,6 +70,8 @@ type server struct {
 	changed     map[string]bool  // paths of files that are not open
 	reload      bool
 	running     map[jsonrpc2.ID]context.CancelFunc
+	requests    sync.WaitGroup
+	ended       bool // no further requests
 	sequence    int
 	evaluating  *file // by the worker
 	cancel      context.CancelFunc
@@ -125,6 +127,10 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	stop()
 	<-worker
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.requests.Wait() // they write to out
 	return err
 }
 
@@ -349,6 +355,10 @@ func (s *server) request(ctx context.Context, r *jsonrpc2.Request, params json.R
 		return
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
 	var f *file
 	if of := s.open[p.TextDocument.URI]; of != nil {
 		snapshot := *of
@@ -356,8 +366,7 @@ func (s *server) request(ctx context.Context, r *jsonrpc2.Request, params json.R
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	s.running[r.ID] = cancel
-	s.mu.Unlock()
-	go func() {
+	s.requests.Go(func() {
 		defer func() {
 			cancel()
 			s.mu.Lock()
@@ -378,7 +387,7 @@ func (s *server) request(ctx context.Context, r *jsonrpc2.Request, params json.R
 			err = ctx.Err()
 		}
 		s.reply(context.WithoutCancel(ctx), r, result, err)
-	}()
+	})
 }
 
 func (s *server) reply(ctx context.Context, r *jsonrpc2.Request, result any, err error) {
