@@ -12,6 +12,8 @@ import (
 const (
 	// targetLatency is how long the calls at the limit take to finish: limit = completed calls per second × targetLatency.
 	targetLatency = 5 * time.Millisecond
+	// overloadLatency replaces targetLatency while more calls are rejected than finished.
+	overloadLatency = time.Millisecond
 	// callsPerCore bounds the limit from below, for calls that take longer than targetLatency.
 	callsPerCore = 4
 	// limiterWindow is the time over which completions are counted. The limit changes at the end of a window.
@@ -30,8 +32,8 @@ const (
 
 // Limiter limits the calls that run or wait for CPU. The limit follows Little's law: it is the number of calls that the
 // server finishes within targetLatency, but at least callsPerCore for each core. So the time that calls wait for CPU
-// stays short, whatever they cost. Calls that wait for something else, such as a webhook, a client or a store, are
-// paused and do not count.
+// stays short, whatever they cost. While it rejects more calls than it finishes, overloadLatency applies. Calls that
+// wait for something else, such as a webhook, a client or a store, are paused and do not count.
 //
 // Calls can also wait for CPU before they reach the limiter, as goroutines of connections. So the limiter measures how
 // long runnable goroutines wait for a processor. If they wait longer than targetDelay, it rejects a share of the calls,
@@ -250,7 +252,11 @@ func (l *Limiter) adapt(length time.Duration) {
 	if w.activeTime < 2*time.Duration(l.cores)*length {
 		return
 	}
-	l.limit = max(int(time.Duration(w.completed)*targetLatency/length), callsPerCore*l.cores)
+	target := targetLatency
+	if w.rejected > w.completed { // each finished call is replaced at once, so fewer calls keep the cores busy
+		target = overloadLatency
+	}
+	l.limit = max(int(time.Duration(w.completed)*target/length), callsPerCore*l.cores)
 }
 
 // LimiterState is the state of a Limiter for metrics.

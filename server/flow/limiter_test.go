@@ -72,7 +72,7 @@ func TestLimiterAcceptsBursts(t *testing.T) {
 // TestLimiterFollowsThroughput checks that the calls in flight follow the rate of the server in an overload.
 func TestLimiterFollowsThroughput(t *testing.T) {
 	w := newLimiterWorld(t, 0)
-	w.overload("a", 4, 1, 100*time.Microsecond, 2*time.Second) // 10,000 calls per second
+	w.overload("a", 2, 1, 100*time.Microsecond, 2*time.Second) // 10,000 calls per second
 	if s := w.State(); s.Limit < 45 || s.Limit > 55 || s.Active > s.Limit {
 		t.Errorf("fast calls: %+v, want a limit of 50", s)
 	}
@@ -80,9 +80,13 @@ func TestLimiterFollowsThroughput(t *testing.T) {
 	if s := w.State(); s.Limit != callsPerCore || s.Active > s.Limit {
 		t.Errorf("slow calls: %+v, want a limit of %d", s, callsPerCore)
 	}
-	w.overload("a", 4, 1, 100*time.Microsecond, time.Second)
+	w.overload("a", 2, 1, 100*time.Microsecond, time.Second)
 	if s := w.State(); s.Limit < 45 || s.Limit > 55 {
 		t.Errorf("fast calls again: %+v, want a limit of 50", s)
+	}
+	w.overload("a", 4, 1, 100*time.Microsecond, time.Second)
+	if s := w.State(); s.Limit < 9 || s.Limit > 11 || s.Active > s.Limit {
+		t.Errorf("more rejected than finished: %+v, want a limit of 10", s)
 	}
 }
 

@@ -78,13 +78,18 @@ func routesSpec(n int) string {
 }
 
 // overloadOf measures the best throughput, an overload, the time until the throughput is the best again, and the best
-// throughput once more: the speed of many machines changes within minutes.
+// throughput once more: the speed of many machines changes within minutes. The latency at full use is that with the
+// most callers of which no call is rejected.
 func (l *load) overloadOf(s *server, k overloadKind) {
 	request := &crdevalv1.ValidateRequest{Catalog: "default", Items: k.items}
-	best := &answers{}
+	best, full := &answers{}, &answers{}
 	for _, callers := range []int{4, 16, 64} {
-		if a := l.inClosedLoop(s, k, request, callers, l.span(5*time.Second, 500*time.Millisecond)); a.rate() > best.rate() {
+		a := l.inClosedLoop(s, k, request, callers, l.span(5*time.Second, 500*time.Millisecond))
+		if a.rate() > best.rate() {
 			best = a
+		}
+		if a.rejected == 0 || full.callers == 0 {
+			full = a
 		}
 	}
 	before := s.rss(l.T)
@@ -92,12 +97,13 @@ func (l *load) overloadOf(s *server, k overloadKind) {
 	ended, rss := time.Now(), s.rss(l.T)
 	recovery := l.recovery(s, k, request, best, ended)
 	after := l.inClosedLoop(s, k, request, best.callers, l.span(5*time.Second, 500*time.Millisecond))
-	l.note("%s: best %v, %.0f/s afterwards; overload %v; resident %s, then %s", k.name, best, after.rate(), a, mib(before), mib(rss))
+	l.note("%s: best %v, %.0f/s afterwards; full use by %d callers %v; overload %v; resident %s, then %s", k.name, best, after.rate(),
+		full.callers, full, a, mib(before), mib(rss))
 	call := best.cpu.Seconds() / float64(best.accepted)
 	l.note("%s: CPU time of the server: %.1f µs for a call, %.1f µs for a rejection", k.name, call*1e6,
 		(a.cpu.Seconds()-call*float64(a.accepted))/float64(a.rejected)*1e6)
 	l.atLeast(k.name+": goodput", a.rate()/((best.rate()+after.rate())/2)*100, k.goodput, "%")
-	l.atMost(k.name+": p99, as a multiple", a.latency.quantile(0.99).Seconds()/best.latency.quantile(0.99).Seconds(),
+	l.atMost(k.name+": p99, as a multiple", a.latency.quantile(0.99).Seconds()/full.latency.quantile(0.99).Seconds(),
 		bound{5, 1e6}, "")
 	l.atMost(k.name+": rejections without a retry hint", float64(a.noHint), bound{0, 0}, "")
 	l.atMost(k.name+": calls with another error", float64(a.other), bound{0, 0}, "")
