@@ -28,6 +28,7 @@ var expressions = map[string]bool{
 	repeated("", "1", " + 1", 99): true, repeated("", "1", " + 1", 100): false,
 	repeated("", "1", " < 1", 99): true, repeated("a ? a : ", "a", "", 199): true,
 	repeated("", "a.b", " && a.b", 999): true, repeated("a.b || ", "a", "", 999): true,
+	`r"""""" + R'''a'b''c\n''' + r"""^\d"""`: true, "r'''a\n'''.b(r'')": true, `r"""a""""`: false, `r"""a`: false, "r'''\r'''": false,
 	`optional.of(a).optMap(x, x)`: false, `a.while`: true, `in.a`: false, `!-1`: false, `1 < 2 == true`: true, `'a\`: false,
 }
 

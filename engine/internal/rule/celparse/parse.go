@@ -252,8 +252,6 @@ func (s *state) primary() ast.Expr {
 		return s.integer(s.start)
 	case text:
 		return s.literal(types.String(s.str))
-	case raw:
-		return s.literal(types.String(strings.Clone(s.text[s.start+2 : s.end-1])))
 	case isTrue:
 		return s.literal(types.True)
 	case isFalse:

@@ -10,7 +10,6 @@ const (
 	identifier
 	integer
 	text // a string literal, whose value is scanner.str
-	raw  // r'…'
 	isTrue
 	isFalse
 	null
@@ -119,6 +118,10 @@ func (s *scanner) word() {
 // quoted reads a string literal whose first quote is the last byte of the token.
 func (s *scanner) quoted(isRaw bool) {
 	quote, first := s.text[s.end-1], s.end
+	if two := s.text[first:min(first+2, len(s.text))]; isRaw && two == string([]byte{quote, quote}) {
+		s.multiline(two + two[:1])
+		return
+	}
 	var value []byte // nil without escapes
 	for from := first; ; s.end++ {
 		switch c := s.at(s.end); {
@@ -126,14 +129,7 @@ func (s *scanner) quoted(isRaw bool) {
 			panic(doubt{})
 		case c == quote:
 			s.end++
-			switch {
-			case isRaw:
-				s.kind = raw
-			case value == nil:
-				s.kind, s.str = text, strings.Clone(s.text[first:s.end-1])
-			default:
-				s.kind, s.str = text, string(append(value, s.text[from:s.end-1]...))
-			}
+			s.kind, s.str = text, string(append(value, s.text[from:s.end-1]...))
 			return
 		case c == 0 || c == '\n' || c == '\r':
 			panic(doubt{})
@@ -147,6 +143,17 @@ func (s *scanner) quoted(isRaw bool) {
 			from = s.end + 1
 		}
 	}
+}
+
+// multiline reads a raw string literal in three quotes, whose first quote is the last byte of the token. A carriage
+// return is a doubt, because cel-go replaces it.
+func (s *scanner) multiline(quotes string) {
+	value, _, closed := strings.Cut(s.text[s.end+2:], quotes)
+	if !closed || strings.Contains(value, "\r") {
+		panic(doubt{})
+	}
+	s.kind, s.str = text, strings.Clone(value)
+	s.end += len(quotes) - 1 + len(value) + len(quotes)
 }
 
 // escapes are the supported characters after a backslash, and escaped are their meanings.
