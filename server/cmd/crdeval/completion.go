@@ -73,19 +73,11 @@ func (c *completionCommand) Run(env environment) error {
 // candidatesCommand prints the completions of the last word of a command line, for the completion scripts.
 type candidatesCommand struct {
 	Words []string `arg:"" optional:"" help:"The words after the program. The last one is completed."`
-
-	model *kong.Application
-}
-
-// AfterApply implements a hook of kong.
-func (c *candidatesCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // kong needs the result
-	c.model = ctx.Model
-	return nil
 }
 
 // Run prints a line for each candidate: the word, a tab, and a description.
 func (c *candidatesCommand) Run(env environment) error {
-	for _, of := range candidates(c.model.Node, c.Words) {
+	for _, of := range candidates(model().Node, c.Words) {
 		if _, err := fmt.Fprintf(env.stdout, "%s\t%s\n", of.word, of.text); err != nil {
 			return err
 		}

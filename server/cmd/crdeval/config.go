@@ -63,7 +63,7 @@ func (f *ciFlags) BeforeResolve(ctx *kong.Context, c *configFile) error {
 		return nil
 	}
 	c.name, c.found = name, found
-	if err := c.read(ctx.Model); err != nil {
+	if err := c.read(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("--config: %w", err)
 		}
@@ -103,7 +103,7 @@ func findConfigAt(working string) string {
 }
 
 // read reads the file c.name: a mapping of flags to values, with mappings for single commands.
-func (c *configFile) read(app *kong.Application) error {
+func (c *configFile) read() error {
 	c.settings = map[string]map[string]*yaml.Node{}
 	text, err := os.ReadFile(c.name)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *configFile) read(app *kong.Application) error {
 		return fmt.Errorf("%s: the file has more than one document", c.name)
 	}
 	flags := map[string]map[string]*kong.Flag{"": {}}
-	for _, command := range app.Children {
+	for _, command := range model().Children {
 		if slices.Contains(configured, command.Name) {
 			flags[command.Name] = map[string]*kong.Flag{}
 			for _, flag := range command.Flags {

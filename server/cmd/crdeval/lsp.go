@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
@@ -27,8 +25,6 @@ type lspCommand struct {
 	KubernetesMinor int      `default:"0" help:"Check CRDs as Kubernetes 1.N does. Default: the latest supported version." placeholder:"N"`
 	Config          string   `env:"-" help:"File with settings. Default: .crdeval.yaml in the first folder of the workspace, or in the nearest parent within the repository." placeholder:"FILE"`
 	Stdio           bool     `env:"-" hidden:"" help:"Ignored: the server always uses stdin and stdout."`
-
-	model *kong.Application
 }
 
 func (*lspCommand) Help() string {
@@ -40,12 +36,6 @@ Exit code 0: the client stopped the server. Exit code 1: the client stopped it w
 }
 
 func (c *lspCommand) Validate() error { return validateMinor(c.KubernetesMinor) }
-
-// AfterApply implements a hook of kong. The model has the names of settings.
-func (c *lspCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // kong needs the result
-	c.model = ctx.Model
-	return nil
-}
 
 // Run serves until the client stops the server.
 func (c *lspCommand) Run(ctx context.Context, env environment) error {
@@ -135,7 +125,7 @@ func (c *lspCommand) withConfig(working string) (lspCommand, error) {
 		}
 	}
 	config := &configFile{name: name, found: c.Config == ""}
-	err := config.read(c.model)
+	err := config.read()
 	if err != nil {
 		return merged, err
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,6 +62,28 @@ type cli struct {
 	Man         manCommand         `cmd:"" help:"Print a manual page."`
 	Candidates  candidatesCommand  `cmd:"" name:"__complete" hidden:"" help:"Print the completions of a command line."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
+}
+
+var description = kong.Description("Evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does.")
+
+// grammar returns the part of cli with the command that is the first of args, or the whole. kong takes longer for all
+// commands than most commands run.
+func grammar(args []string) any {
+	all := reflect.TypeFor[cli]()
+	version, _ := all.FieldByName("VersionFlag")
+	for i := range all.NumField() {
+		f := all.Field(i)
+		_, isCommand := f.Tag.Lookup("cmd")
+		if isCommand && len(args) > 0 && args[0] == cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name)) {
+			return reflect.New(reflect.StructOf([]reflect.StructField{version, f})).Interface()
+		}
+	}
+	return &cli{}
+}
+
+// model describes all commands.
+func model() *kong.Application {
+	return kong.Must(&cli{}, append(app.KongOptions(), description)...).Model
 }
 
 // The heap of a command grows to delay.Floor before a garbage collection, because most runs are short. A larger heap
@@ -136,9 +159,8 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	tolerant, unreadable := app.Tolerant()
 	config, out := &configFile{}, &countingWriter{Writer: env.stdout}
 	env.stdout = out
-	parser, err := kong.New(&cli{}, append(append(app.KongOptions(), tolerant...),
-		kong.Name(program), kong.Vars{"version": versionOfProgram()},
-		kong.Description("Evaluates CustomResourceDefinitions and their objects as a Kubernetes API server does."),
+	parser, err := kong.New(grammar(args), append(append(app.KongOptions(), tolerant...),
+		kong.Name(program), kong.Vars{"version": versionOfProgram()}, description,
 		kong.Writers(env.stdout, env.stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),

@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 )
@@ -237,6 +239,36 @@ func TestUsage(t *testing.T) {
 		if code != tc.code || !strings.Contains(stdout+stderr, tc.output) {
 			t.Errorf("%v: exit code %d\nstdout: %s\nstderr: %s", tc.args, code, stdout, stderr)
 		}
+	}
+}
+
+// TestGrammar compares the usage of each command with its usage in the grammar of all commands.
+func TestGrammar(t *testing.T) {
+	usage := func(grammar any, command string) string {
+		var b strings.Builder
+		parser := kong.Must(grammar, kong.Name("crdeval"), description, kong.Writers(&b, &b), kong.Exit(func(int) {}))
+		_, _ = parser.Parse([]string{command, "--help"})
+		return b.String()
+	}
+	for _, command := range model().Children {
+		selected, all := grammar([]string{command.Name}), any(&cli{})
+		if reflect.TypeOf(selected) == reflect.TypeOf(all) {
+			t.Errorf("%s: the grammar has all commands", command.Name)
+		}
+		if got, want := usage(selected, command.Name), usage(all, command.Name); got != want {
+			t.Errorf("%s --help: %s\nwant %s", command.Name, got, want)
+		}
+	}
+}
+
+// TestVariablesOfOtherCommands tests that a command ignores invalid variables of flags that it does not have.
+func TestVariablesOfOtherCommands(t *testing.T) {
+	t.Setenv("CRDEVAL_ITEM_TIMEOUT", "long")
+	if code, _, stderr := invoke(t, "", "version"); code != 0 {
+		t.Error(code, stderr)
+	}
+	if code, _, stderr := invoke(t, "", "admit", "x"); code != exitError || !strings.Contains(stderr, "--item-timeout") {
+		t.Error(code, stderr)
 	}
 }
 

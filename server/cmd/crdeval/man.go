@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-type manCommand struct{ model *kong.Application }
+type manCommand struct{}
 
 func (*manCommand) Help() string {
 	return `Prints a manual page of all commands. For example:
@@ -16,21 +16,16 @@ func (*manCommand) Help() string {
   crdeval man > /usr/local/share/man/man1/crdeval.1`
 }
 
-// AfterApply implements a hook of kong.
-func (c *manCommand) AfterApply(ctx *kong.Context) error { //nolint:unparam // kong needs the result
-	c.model = ctx.Model
-	return nil
-}
-
 // Run prints the page.
-func (c *manCommand) Run(env environment) error {
+func (*manCommand) Run(env environment) error {
 	var b bytes.Buffer
+	app := model()
 	fmt.Fprintf(&b, ".TH CRDEVAL 1 \"\" \"crdeval %s\" \"User Commands\"\n", roff(version))
 	fmt.Fprintf(&b, ".SH NAME\ncrdeval \\- evaluate CustomResourceDefinitions and their objects as a Kubernetes API server does\n")
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B crdeval\n.I command\n.RI [ flags ]\n")
-	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n.PP\nEach command prints its usage with\n.BR \\-\\-help .\n", roff(c.model.Help))
+	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n.PP\nEach command prints its usage with\n.BR \\-\\-help .\n", roff(app.Help))
 	fmt.Fprintf(&b, ".SH COMMANDS\n")
-	for _, n := range c.model.Children {
+	for _, n := range app.Children {
 		if !n.Hidden {
 			manNode(&b, n)
 		}
