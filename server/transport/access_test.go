@@ -55,7 +55,7 @@ func TestOverloadsAreSummed(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	access := accessLog{log, &overloadLog{log: log}}
 	fromAPI := api.MemoryError(flow.ErrNoMemory)
-	for _, err := range []error{errMemoryShort, fromAPI, fmt.Errorf("wrapped: %w", fromAPI)} {
+	for _, err := range []error{errMemoryShort(), fromAPI, fmt.Errorf("wrapped: %w", fromAPI)} {
 		for range 1000 {
 			access.record(t.Context(), "/test.Echo/Call", time.Now(), err)
 			_ = access.stream(nil, anonymous{ctx: t.Context()}, &grpc.StreamServerInfo{IsServerStream: true, IsClientStream: true},

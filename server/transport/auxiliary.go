@@ -60,9 +60,6 @@ func (a *auxiliary) reject(limit string, maximum int64, what string) error {
 // reflectionStream is a stream that ends if no message arrives for reflectionIdle.
 type reflectionStream struct{ grpc.ServerStream }
 
-var errReflectionIdle = statusError(crdevalv1.ErrorReason_ERROR_REASON_DEADLINE,
-	fmt.Sprintf("the reflection stream had no request for %v: open a new stream for the next request", reflectionIdle), nil)
-
 // RecvMsg implements grpc.ServerStream. The handler returns its error, which ends the stream and the goroutine.
 func (s *reflectionStream) RecvMsg(m any) error {
 	received := make(chan error, 1)
@@ -73,6 +70,7 @@ func (s *reflectionStream) RecvMsg(m any) error {
 	case err := <-received:
 		return err
 	case <-idle.C:
-		return errReflectionIdle
+		return statusError(crdevalv1.ErrorReason_ERROR_REASON_DEADLINE, fmt.Sprintf(
+			"the reflection stream had no request for %v: open a new stream for the next request", reflectionIdle), nil)
 	}
 }

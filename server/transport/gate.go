@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
@@ -68,7 +69,7 @@ func (g *Gate) Admit(ctx context.Context) (*flow.Slot, error) {
 func (g *Gate) admit(ctx context.Context) (*flow.Slot, error) {
 	if g.UnderPressure != nil && g.UnderPressure() {
 		g.Rejected(RejectedMemory)
-		return nil, errMemoryShort
+		return nil, errMemoryShort()
 	}
 	if g.Limiter == nil {
 		return nil, nil
@@ -142,7 +143,9 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 }
 
 // errMemoryShort rejects calls while memory is short.
-var errMemoryShort = overloaded("the server is short of memory: retry later with smaller batches, or raise --memory", 0, nil)
+var errMemoryShort = sync.OnceValue(func() error {
+	return overloaded("the server is short of memory: retry later with smaller batches, or raise --memory", 0, nil)
+})
 
 // statusError returns the status of an error. It is the error of a call.
 func statusError(reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {

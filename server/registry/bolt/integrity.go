@@ -26,9 +26,8 @@ var (
 // A stored value has a header: the version (8 bytes, big endian) and the CRC-32C of key, version and value (4 bytes).
 const headerSize = 8 + 4
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 func checksum(key, version, value []byte) uint32 {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // makes it once, but not at the start of each command
 	sum := crc32.Update(0, castagnoli, key)
 	sum = crc32.Update(sum, castagnoli, version)
 	return crc32.Update(sum, castagnoli, value)
