@@ -40,10 +40,10 @@ type body struct {
 	form   *form             // of the answer; nil where there is only one
 	held   *reservation
 
-	request   any                  // what it was decoded into, whose documents are slices of data unless there is a source
-	source    *value.YAMLSource    // of a YAML body that was converted to JSON
-	manifests []manifests.Manifest // of a YAML body of manifests, in the order of the entries
-	err       error                // of decoding
+	request   any                   // what it was decoded into, whose documents are slices of data unless there is a source
+	source    *value.YAMLSource     // of a YAML body that was converted to JSON
+	manifests []*manifests.Manifest // of a YAML body of manifests, in the order of the entries
+	err       error                 // of decoding
 }
 
 // bodyKey is the key of the *body in a request's context.

@@ -83,7 +83,7 @@ func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken boo
 			return true, err
 		}
 	}
-	b.manifests = []manifests.Manifest{}
+	b.manifests = []*manifests.Manifest{}
 	for _, d := range documents {
 		for _, m := range d.Manifests() {
 			document := yamlDocument(m.Document.YAML)
@@ -121,7 +121,7 @@ func (b *body) restoreManifests(answer proto.Message) {
 		return
 	}
 	for i, result := range a.GetResults() {
-		m := &b.manifests[i]
+		m := b.manifests[i]
 		for _, p := range positionsIn(result.ProtoReflect(), "position") {
 			at := m.Position(p.pointer, engine.Position{Line: int(p.GetLine()), Column: int(p.GetColumn()), Offset: int(p.GetOffset())})
 			p.Line, p.Column, p.Offset = int32(at.Line), int32(at.Column), int64(at.Offset)

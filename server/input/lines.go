@@ -22,7 +22,7 @@ func (r Reader) Documents(names ...string) iter.Seq2[*Source, error] {
 	return func(yield func(*Source, error) bool) {
 		for _, name := range names {
 			files, err := r.Files(name)
-			if err != nil && !yield(&Source{Location: Location{File: name}}, err) {
+			if err != nil && !yield(unreadable(name), err) {
 				return
 			}
 			for _, file := range files {
@@ -40,7 +40,7 @@ func (r Reader) lines(name string, yield func(*Source, error) bool) bool {
 		if e := (*fs.PathError)(nil); errors.As(err, &e) {
 			err = e.Err
 		}
-		return yield(&Source{Location: Location{File: name}}, err)
+		return yield(unreadable(name), err)
 	}
 	from := r.Stdin
 	if name != "-" {

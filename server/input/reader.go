@@ -44,7 +44,7 @@ func (r Reader) Open(name string) {
 func (r Reader) Each(names ...string) iter.Seq2[*Source, error] {
 	return func(yield func(*Source, error) bool) {
 		for of := range InOrder(r.expand(names), r.read) {
-			if of.err != nil && !yield(&Source{Location: Location{File: of.name}}, of.err) {
+			if of.err != nil && !yield(unreadable(of.name), of.err) {
 				return
 			}
 			if of.skip.Kind != "" {
@@ -57,6 +57,11 @@ func (r Reader) Each(names ...string) iter.Seq2[*Source, error] {
 			}
 		}
 	}
+}
+
+// unreadable returns the source for the error of a file.
+func unreadable(name string) *Source {
+	return &Source{Manifest: new(manifests.Manifest), Location: Location{File: name}}
 }
 
 // fileContent is a file, and what is in it.

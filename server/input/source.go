@@ -25,7 +25,7 @@ type Location struct {
 
 // Source is a manifest of a file.
 type Source struct {
-	manifests.Manifest
+	*manifests.Manifest
 	Location
 	several bool // the file has other manifests
 
@@ -148,10 +148,10 @@ func SourcesOf(name string, documents []manifests.Document) (all []*Source) {
 }
 
 // NewSource returns a manifest of a file. It reads the fields of a CRD.
-func NewSource(m manifests.Manifest, at Location) *Source {
+func NewSource(m *manifests.Manifest, at Location) *Source {
 	s := &Source{Manifest: m, Location: at, CRDFields: &noCRDFields}
 	if s.IsCRD() || s.Kind == "" && !s.Conversion {
-		s.CRDFields = readCRD(&m)
+		s.CRDFields = readCRD(m)
 	}
 	return s
 }

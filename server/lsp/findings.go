@@ -119,12 +119,12 @@ func (w *workspace) document(ctx context.Context, text []byte, of *stored) *resu
 			case ctx.Err() != nil:
 				return r
 			case m.Err != nil:
-				r.unreadable(&m)
+				r.unreadable(m)
 			case m.Kind == manifests.CRDKind:
-				r.checkCRD(ctx, &m, settings.KubernetesMinor)
+				r.checkCRD(ctx, m, settings.KubernetesMinor)
 			case m.Conversion || m.Kind == "" || settings.SkipKind != nil && settings.SkipKind(m.APIVersion, m.Kind):
 			default:
-				w.checkObject(ctx, r, &m, settings)
+				w.checkObject(ctx, r, m, settings)
 			}
 			for i := found; i < len(r.findings); i++ {
 				r.findings[i].item = m.Item

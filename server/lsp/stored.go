@@ -53,7 +53,7 @@ func (s *server) storedOf(ctx context.Context, f *file) *stored {
 	for _, d := range manifests.Split(text) {
 		for _, m := range d.Manifests() {
 			if m.Err == nil {
-				out.objects[identityOf(&m)] = m.Document
+				out.objects[identityOf(m)] = m.Document
 			}
 		}
 	}

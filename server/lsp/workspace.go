@@ -291,7 +291,7 @@ func crdsOf(path string, text []byte) (list []*crdSource) {
 			_ = json.Unmarshal(manifest, &fields) // invalid fields stay empty
 			c := &crdSource{
 				file: path, text: string(manifest), whole: text, begin: max(m.Position("", engine.Position{Line: 1}).Offset,
-					0), manifest: m, name: m.Name, group: fields.Spec.Group,
+					0), manifest: *m, name: m.Name, group: fields.Spec.Group,
 				kind: fields.Spec.Names.Kind, versions: fields.Spec.Versions,
 			}
 			if fields.Spec.Version != "" && len(c.versions) == 0 {

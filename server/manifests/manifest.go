@@ -37,10 +37,10 @@ func (l *listSource) follow(item value.Path, pointer string) engine.Position {
 }
 
 // New returns the manifest of a document that is not part of a file.
-func New(document engine.Document) Manifest { return newManifest(document, start{}, 0) }
+func New(document engine.Document) *Manifest { return newManifest(document, start{}, 0) }
 
-func newManifest(document engine.Document, at start, item int) Manifest {
-	m := Manifest{Document: document, at: at, Item: item}
+func newManifest(document engine.Document, at start, item int) *Manifest {
+	m := &Manifest{Document: document, at: at, Item: item}
 	m.identify()
 	return m
 }

@@ -94,14 +94,14 @@ func (d Document) parts(spans []value.Span) func(yield func(Document) bool) {
 }
 
 // Manifests returns the items of a List or a CustomResourceDefinitionList, or else the whole document.
-func (d Document) Manifests() []Manifest {
+func (d Document) Manifests() []*Manifest {
 	if d.items != nil {
-		items := make([]Manifest, 0, len(d.items))
+		items := make([]*Manifest, 0, len(d.items))
 		for part := range d.parts(d.items) {
-			items = append(items, Manifest{Document: engine.JSON(part.text), at: part.at, Item: len(items) + 1})
+			items = append(items, &Manifest{Document: engine.JSON(part.text), at: part.at, Item: len(items) + 1})
 		}
 		identify(items)
-		unreadable := func(m Manifest) bool { return m.Err != nil }
+		unreadable := func(m *Manifest) bool { return m.Err != nil }
 		if !slices.ContainsFunc(items, unreadable) || json.Valid(d.text) {
 			return items
 		}
@@ -112,16 +112,16 @@ func (d Document) Manifests() []Manifest {
 			return items
 		}
 	}
-	return []Manifest{whole}
+	return []*Manifest{whole}
 }
 
 // identify sets the identities of manifests, with several goroutines.
-func identify(list []Manifest) {
+func identify(list []*Manifest) {
 	var group sync.WaitGroup
 	for part := range slices.Chunk(list, len(list)/runtime.GOMAXPROCS(0)+1) {
 		group.Go(func() {
-			for i := range part {
-				part[i].identify()
+			for _, m := range part {
+				m.identify()
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func identify(list []Manifest) {
 
 func isList(kind string) bool { return kind == "List" || kind == CRDKind+"List" }
 
-func (d Document) whole() Manifest {
+func (d Document) whole() *Manifest {
 	document := engine.YAML(d.text)
 	if json.Valid(d.text) {
 		document = engine.JSON(d.text)
@@ -139,7 +139,7 @@ func (d Document) whole() Manifest {
 }
 
 // itemsOfYAML returns the items of a list in YAML, as JSON. It returns nil if the field items is not a list.
-func (d Document) itemsOfYAML() []Manifest {
+func (d Document) itemsOfYAML() []*Manifest {
 	text, source, err := value.YAMLToJSON(d.text, limits)
 	if err != nil {
 		return nil
@@ -154,7 +154,7 @@ func (d Document) itemsOfYAML() []Manifest {
 			return nil
 		}
 	}
-	items, list := make([]Manifest, 0, len(spans)), &listSource{source: source}
+	items, list := make([]*Manifest, 0, len(spans)), &listSource{source: source}
 	for i, s := range spans {
 		item := text[s.Begin:s.End]
 		of, repeats := duplicates[i]

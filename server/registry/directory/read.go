@@ -251,7 +251,7 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 	}
 	for _, d := range documents {
 		for _, m := range d.Manifests() {
-			unnamed = !f.add(ctx, log, m) || unnamed
+			unnamed = !f.add(ctx, log, *m) || unnamed
 		}
 	}
 	if unnamed {
