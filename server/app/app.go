@@ -216,7 +216,9 @@ const rejectedOther = "other" // such as streams and watches of one caller
 
 func (a *App) startGRPC(ctx context.Context) error {
 	limit := limitMemory(int64(a.config.Memory))
-	a.task(func(ctx context.Context) { memory.Pace(ctx, heapFloor(limit), memory.ServerGrowth) })
+	a.task(func(ctx context.Context) {
+		memory.Pace(ctx, heapFloor(limit), memory.ServerGrowth, memory.ServerPercent)
+	})
 	a.short = pressure(limit)
 	methods := map[string]bool{webhook.ConvertMethod: true} // complete before the first call
 	a.rejected = a.telemetry.CountRejectedCalls(

@@ -11,29 +11,31 @@ import (
 
 const (
 	defaultPercent = 100 // of GOGC
-	minPercent     = 50
 	maxPercent     = 1600
 	minHeap        = 4 << 20 // the size in bytes to which a heap grows before a collection, with a GOGC of 100
 )
 
-// ServerGrowth is the growth for Pace in servers, in bytes.
-const ServerGrowth = 192 << 20
+// ServerGrowth and ServerPercent are the smallest growths of a heap for Pace in servers, in bytes and in percent.
+const (
+	ServerGrowth  = 192 << 20
+	ServerPercent = 50
+)
 
 // percent returns the GOGC for a live heap.
-func percent(live, floor, growth int64) int {
+func percent(live, floor, growth int64, least int) int {
 	if live <= 0 { // before the first collection, the runtime's floor is proportional to GOGC
 		return int(min(floor*defaultPercent/minHeap, maxPercent))
 	}
-	large := min(max(growth*100/live, minPercent), defaultPercent)
+	large := min(max(growth*100/live, int64(least)), defaultPercent)
 	return int(min(max((floor-live)*100/live, large), maxPercent))
 }
 
 // Pace sets GOGC after each collection until ctx ends, unless the environment sets GOGC. A heap may grow to floor, in
-// bytes, before a collection. A larger heap doubles, but grows by at most growth bytes, or by half if that is more.
+// bytes, before a collection. A larger heap doubles, but grows by at most growth bytes, or by least percent if that is more.
 //
 // With Go's default, a service with a small live heap and much garbage collects too often: with 10 MiB live, after
 // every 10 MiB, which is a batch or two.
-func Pace(ctx context.Context, floor, growth int64) {
+func Pace(ctx context.Context, floor, growth int64, least int) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
@@ -45,7 +47,7 @@ func Pace(ctx context.Context, floor, growth int64) {
 	for set := before; ; {
 		metrics.Read(sample)
 		// Setting GOGC stops the world for some microseconds, so small changes are skipped.
-		if p := percent(int64(sample[0].Value.Uint64()), floor, growth); max(p-set, set-p) > set/8 {
+		if p := percent(int64(sample[0].Value.Uint64()), floor, growth, least); max(p-set, set-p) > set/8 {
 			debug.SetGCPercent(p)
 			set = p
 		}

@@ -74,7 +74,8 @@ func (a *admission) checkCRDs(n int) error {
 	return nil
 }
 
-// run evaluates the writes and calls report for each of them, in order.
+// run evaluates the writes and calls report for each of them, in order. It clears writes, so that the memory of those
+// that were reported can be reused.
 func (a *admission) run(ctx context.Context, writes []*write, report func(*outcome) error) error {
 	type evaluated struct {
 		outcomes []*outcome
@@ -83,6 +84,7 @@ func (a *admission) run(ctx context.Context, writes []*write, report func(*outco
 	batches := slices.Collect(slices.Chunk(writes, maxBatch))
 	for of := range input.InOrder(batches, func(batch []*write) (of evaluated) {
 		of.outcomes, of.err = a.evaluate(ctx, batch)
+		clear(batch)
 		return of
 	}) {
 		if ctx.Err() != nil {

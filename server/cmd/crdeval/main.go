@@ -87,8 +87,11 @@ func model() *kong.Application {
 }
 
 // The heap of a command grows to delay.Floor before a garbage collection, because most runs are short. A larger heap
-// grows by heapGrowth bytes, or by half if that is more.
-const heapGrowth = 16 << 20
+// grows by heapGrowth bytes, or by heapPercent if that is more.
+const (
+	heapGrowth  = 8 << 20
+	heapPercent = 20
+)
 
 // environment is what a command reads from and writes to.
 type environment struct {
@@ -193,7 +196,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	if command.Selected().Name != "serve" { // serve sets its own pace
 		pacing, stop := context.WithCancel(ctx)
 		defer stop()
-		go memory.Pace(pacing, delay.Floor, heapGrowth)
+		go memory.Pace(pacing, delay.Floor, heapGrowth, heapPercent)
 	}
 	switch err := command.Run(); {
 	case err == nil:

@@ -39,7 +39,7 @@ const heapFloor = 256 << 20
 // Run serves until the context ends.
 func (c *serveCommand) Run(ctx context.Context, stderr io.Writer) error {
 	log := c.setLogger(stderr)
-	go memory.Pace(ctx, min(heapFloor, memory.Available()/4), memory.ServerGrowth)
+	go memory.Pace(ctx, min(heapFloor, memory.Available()/4), memory.ServerGrowth, memory.ServerPercent)
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return fmt.Errorf("--data-dir=%s: create the directory: %w", c.DataDir, err)
 	}
