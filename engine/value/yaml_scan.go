@@ -1,7 +1,5 @@
 package value
 
-import "bytes"
-
 // yamlScanner reads one ordinary YAML document into a Doc, and writes its JSON text. It handles the part of YAML in
 // which manifests are written. All other input is a doubt: a method that returns false cannot prove what the YAML
 // library returns, so the library has to read the document. Invalid documents are doubts too.
@@ -10,7 +8,8 @@ type yamlScanner struct {
 	text     []byte
 	source   Source
 	maxDepth int
-	ascii    bool // the text has no other bytes
+	wide     bool // the scalar that is read has bytes outside ASCII
+	odd      bool // a comment has characters that the scanner does not know
 
 	i       int  // the next byte
 	column  int  // of the byte at i in its line if it is the first of the line that is not a space; else unknown
@@ -55,9 +54,8 @@ const (
 // scanYAML parses an ordinary YAML document. ok is false on a doubt, and then the Doc is unchanged. The error is nil or
 // ErrStopped. The YAMLSource is valid until the Doc is released, or scans another document for the source.
 func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root uint32, ok bool, err error) {
-	ascii, valid := plainText(text)
 	arena := len(d.Src[Arena])
-	if !valid || s == Arena || len(text) > maxScannedBytes || arena > maxScannedBytes {
+	if s == Arena || len(text) > maxScannedBytes || arena > maxScannedBytes {
 		return nil, 0, false, nil
 	}
 	if len(d.Nodes) == 0 {
@@ -73,7 +71,7 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 		d.scanner = new(yamlScanner)
 	}
 	r := d.scanner
-	r.begin(d, m, text, s, min(maxDepth, maxScannedDepth), ascii)
+	r.begin(d, m, text, s, min(maxDepth, maxScannedDepth))
 	ok = r.document() && (r.unsorted == 0 || r.sort(0, before))
 	root = d.Nodes[0].First
 	d.Nodes[0] = Node{}
@@ -115,61 +113,97 @@ type yamlScan struct {
 	source YAMLSource
 }
 
-func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, maxDepth int, ascii bool) {
-	s.doc, s.text, s.source, s.maxDepth, s.ascii = d, text, source, maxDepth, ascii
+func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, maxDepth int) {
+	s.doc, s.text, s.source, s.maxDepth = d, text, source, maxDepth
+	s.wide, s.odd = false, false
 	s.i, s.column = 0, unknown
 	s.out, s.places, s.stopped = m.json[:0], m.places[:0], false
 	s.first, s.unsorted, s.moved = len(d.Nodes), 0, 0
 	s.frames = append(s.frames[:0], frame{column: -1, sequence: true})
 }
 
-// document reads the whole text. The root must be a collection.
+// document reads the whole text. The root must be a collection that begins at the first column.
 func (s *yamlScanner) document() bool {
-	if !s.add(s.frame(), 0, 0, Request, place{key: noKey}) || !s.start() {
+	if !s.add(s.frame(), 0, 0, Request, place{key: noKey}) || !s.start() || !s.nextLine() || s.column != 0 {
 		return false
 	}
-	for s.nextLine() {
-		f := s.frame()
-		for s.column < f.column {
+	for s.line() {
+		if s.nextLine() {
+			continue
+		}
+		if s.i < len(s.text) {
+			return false
+		}
+		for len(s.frames) > 1 {
 			if !s.close() {
 				return false
 			}
-			f = s.frame()
 		}
-		if s.pending && s.column == f.column && (f.sequence || !s.dash()) {
-			s.absent()
-		}
-		switch {
-		case s.pending:
-			if !s.value(s.column, true) {
-				return false
-			}
-			continue
-		case s.column != f.column:
-			return false
-		case f.sequence && s.dash():
-			if !s.entry(s.column) {
-				return false
-			}
-			continue
-		case f.sequence:
-			if f.column != s.frames[len(s.frames)-2].column || !s.close() {
-				return false // only a sequence at the column of its key can end here
-			}
-		}
-		if !s.members(s.wordKey()) {
-			return false
-		}
+		return !s.odd && s.doc.Nodes[s.first].Kind >= Array
 	}
-	if s.i < len(s.text) || s.pending && len(s.frames) == 1 {
-		return false
-	}
-	for len(s.frames) > 1 {
+	return false
+}
+
+// line reads the line at i, and the lines to which its last value extends.
+func (s *yamlScanner) line() bool {
+	f := s.frame()
+	for s.column < f.column {
 		if !s.close() {
 			return false
 		}
+		f = s.frame()
 	}
-	return true
+	dash := s.dash()
+	if s.pending && s.column == f.column && (f.sequence || !dash) {
+		s.absent()
+	}
+	if !s.pending {
+		if s.column != f.column {
+			return false
+		}
+		if f.sequence != dash { // only a sequence at the column of its key can end here
+			if !f.sequence || f.column != s.frames[len(s.frames)-2].column || !s.close() {
+				return false
+			}
+		}
+	}
+	for dash {
+		if s.pending && !s.open(Array, s.column) {
+			return false
+		}
+		at := s.i
+		if !s.element(at + 1) {
+			return false
+		}
+		if s.i++; s.restOfLine() {
+			return true
+		}
+		s.column += s.i - at
+		dash = s.dash()
+	}
+	from, special := s.i, false
+	colon, word := s.wordKey()
+	to := colon
+	if !word {
+		if s.pending && s.wordValue(from, to) {
+			return true
+		}
+		if from, to, colon, special = s.readKey(); colon == 0 {
+			return s.pending && s.value()
+		}
+	}
+	if s.pending && !s.open(Object, s.column) || !s.addKey(from, to, colon, special) {
+		return false
+	}
+	switch begin := colon + len(": "); {
+	case begin <= len(s.text) && s.text[begin-1] == '\n':
+		s.i, s.column = begin, unknown
+		return true
+	case begin < len(s.text) && s.text[begin-1] == ' ' && s.wordValue(begin, begin):
+		return true
+	}
+	s.i = colon + 1
+	return s.restOfLine() || s.value()
 }
 
 // start skips the marker of the document, and the lines before it.
@@ -199,7 +233,7 @@ func (s *yamlScanner) nextLine() bool {
 		case '\n':
 			i++
 		case '#':
-			i = min(lineEnd(text, i)+1, len(text))
+			i = min(s.comment(i)+1, len(text))
 		case '-', '.':
 			return column > 0 || len(text)-i < 3 || text[i+1] != text[i] || text[i+2] != text[i]
 		default:
@@ -214,18 +248,6 @@ func (s *yamlScanner) dash() bool {
 	return s.text[s.i] == '-' && (s.i+1 == len(s.text) || s.text[s.i+1] == ' ' || s.text[s.i+1] == '\n')
 }
 
-// entry reads an element of the innermost sequence from its dash.
-func (s *yamlScanner) entry(column int) bool {
-	dash := s.i
-	if !s.element(dash + 1) {
-		return false
-	}
-	if s.i++; s.restOfLine() {
-		return true
-	}
-	return s.value(column+s.i-dash, true)
-}
-
 // element adds the node of the next element of the innermost sequence. empty is the position that an absent value has.
 func (s *yamlScanner) element(empty int) bool {
 	f := s.frame()
@@ -238,95 +260,20 @@ func (s *yamlScanner) element(empty int) bool {
 // noKey is the offset of the key of an element.
 const noKey = ^uint32(0)
 
-// members reads the next member of the innermost mapping, whose key is text[s.i:end] if word is set. It also reads the
-// members in the lines that follow while their keys and values are plain words, or objects of such members.
-func (s *yamlScanner) members(end int, word bool) bool {
-	if !word {
-		from, to, colon, special := s.readKey()
-		return colon > 0 && s.addKey(from, to, colon, special) && s.afterKey(colon)
-	}
-	column := s.frame().column
-	for word {
-		if !s.addKey(s.i, end, end, false) {
-			return false
-		}
-		begin := end + len(": ")
-		if s.text[begin-1] == '\n' {
-			s.i, s.column = begin, unknown
-			if !s.nextLine() || s.column <= column {
-				break
-			}
-			if end, word = s.wordKey(); word {
-				if column = s.column; !s.open(Object, column) {
-					return false
-				}
-			}
-			continue
-		}
-		if begin == len(s.text) || !s.wordValue(begin, begin) {
-			return s.afterKey(end)
-		}
-		if s.column != column {
-			break
-		}
-		end, word = s.wordKey()
-	}
-	return true
-}
-
-// afterKey reads what follows a key in its line.
-func (s *yamlScanner) afterKey(colon int) bool {
-	s.i = colon + 1
-	if text := s.text; len(text)-s.i > 2 && text[s.i] == ' ' && text[s.i+1] > '#' {
-		s.i++
-		return s.value(0, false)
-	}
-	return s.restOfLine() || s.value(0, false)
-}
-
-// value reads the value at i, to the end of its line at least. A block collection may begin there only if nested is set;
-// column is then that of the value.
-func (s *yamlScanner) value(column int, nested bool) bool {
-	if len(s.frames) == 1 && column != 0 {
-		return false // an indented root
-	}
-	switch c := s.text[s.i]; c {
+// value reads the value at i, to the end of its line at least. It is not a block collection.
+func (s *yamlScanner) value() bool {
+	switch s.text[s.i] {
 	case '|', '>':
-		return len(s.frames) > 1 && s.blockScalar()
+		return s.blockScalar()
 	case '[', '{':
 		return s.flow() && s.restOfLine()
 	case '"', '\'':
-		if nested {
-			if from, to, colon, special := s.readKey(); colon > 0 {
-				return s.mapping(column, from, to, colon, special)
-			}
-		}
-		return len(s.frames) > 1 && s.quoted() && s.restOfLine()
+		return s.quoted() && s.restOfLine()
 	default:
-		if nested && s.dash() {
-			return s.open(Array, column) && s.entry(column)
-		}
-		from, end := s.i, s.i
-		if nested {
-			var word bool
-			if end, word = s.wordKey(); word {
-				return s.open(Object, column) && s.members(end, true)
-			}
-		}
-		if len(s.frames) > 1 && s.wordValue(from, end) {
-			return true
-		}
+		from := s.i
 		to, next, special := s.plainLine(from)
-		if next < len(s.text) && s.text[next] == ':' {
-			return nested && s.plainKey(from, to, next) && s.mapping(column, from, to, next, special)
-		}
-		return to > from && len(s.frames) > 1 && s.plainScalar(from, to, next, special)
+		return to > from && (next == len(s.text) || s.text[next] != ':') && s.plainScalar(from, to, next, special)
 	}
-}
-
-// mapping opens a block mapping at its first key.
-func (s *yamlScanner) mapping(column, from, to, colon int, special bool) bool {
-	return s.open(Object, column) && s.addKey(from, to, colon, special) && s.afterKey(colon)
 }
 
 // restOfLine goes to the next line. If the line has more content, it skips the spaces before it and returns false.
@@ -340,16 +287,25 @@ func (s *yamlScanner) restOfLine() bool {
 			s.i = i
 			return false
 		}
-		i = lineEnd(s.text, i)
+		i = s.comment(i)
 	}
 	s.i, s.column = min(i+1, len(s.text)), unknown
 	return true
 }
 
-// lineEnd returns the index of the line break that ends the line of i, or the length of the text.
-func lineEnd(text []byte, i int) int {
-	if k := bytes.IndexByte(text[i:], '\n'); k >= 0 {
-		return i + k
+// comment returns the index of the line break that ends the comment at i, or the length of the text.
+func (s *yamlScanner) comment(i int) int {
+	text := s.text
+	for i < len(text) && text[i] != '\n' {
+		size := 1
+		if c := text[i]; (c < ' ' || c >= 0x7f) && c != '\t' {
+			if size = s.printable(i); size == 0 {
+				s.odd = true
+				return len(text)
+			}
+		}
+		i = quotedStop(text, i+size, '"')
 	}
-	return len(text)
+	s.wide = false
+	return i
 }

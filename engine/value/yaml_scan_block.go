@@ -1,7 +1,5 @@
 package value
 
-import "unicode/utf8"
-
 // blockScalar reads a literal or folded scalar.
 func (s *yamlScanner) blockScalar() bool {
 	text := s.text
@@ -88,7 +86,9 @@ header:
 		}
 		content, foldable = true, !blank(c)
 		var end int
-		out, end = appendLine(out, text, i)
+		if out, end = s.appendLine(out, i); end < 0 {
+			return false
+		}
 		arena = append(arena, text[i:end]...)
 		if i, ended = end, end < len(text); ended {
 			i++
@@ -110,11 +110,17 @@ header:
 	return true
 }
 
-// appendLine appends the rest of the line of i to out, with escapes. It returns the index of the line break.
-func appendLine(out, text []byte, i int) (_ []byte, end int) {
+// appendLine appends the rest of the line of i to out, with escapes. It returns the index of the line break, or -1 on a
+// doubt.
+func (s *yamlScanner) appendLine(out []byte, i int) (_ []byte, end int) {
+	text := s.text
 	for from := i; ; from = i {
-		for i = plain(text, i); i < len(text) && text[i] >= utf8.RuneSelf; {
-			i = plain(text, i+1)
+		for i = quotedStop(text, i, '"'); i < len(text) && text[i] >= 0x7f; {
+			size := s.printable(i)
+			if size == 0 {
+				return out, -1
+			}
+			i = quotedStop(text, i+size, '"')
 		}
 		out = append(out, text[from:i]...)
 		if i == len(text) || text[i] == '\n' {
@@ -123,6 +129,8 @@ func appendLine(out, text []byte, i int) (_ []byte, end int) {
 		c := text[i]
 		if c == '\t' {
 			c = 't'
+		} else if c < ' ' {
+			return out, -1
 		}
 		out = append(out, '\\', c)
 		i++

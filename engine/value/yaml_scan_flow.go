@@ -132,8 +132,10 @@ func (s *yamlScanner) flowPlain() (to int, special bool) {
 		return from, false
 	}
 	i := from
+	size := 1
 scan:
-	for ; i < len(text); i++ {
+	for ; i < len(text); i += size {
+		size = 1
 		switch text[i] {
 		case ',', '[', ']', '{', '}', '\n':
 			break scan
@@ -152,6 +154,12 @@ scan:
 			}
 		case '"', '\\':
 			special = true
+		default:
+			if c := text[i]; c < ' ' || c >= 0x7f {
+				if size = s.printable(i); size == 0 {
+					return from, false
+				}
+			}
 		}
 	}
 	for text[i-1] == ' ' {

@@ -109,9 +109,7 @@ func (s *yamlScanner) endString(p *Node, special bool) {
 		s.escaped(p, arena, start)
 		return
 	}
-	if !s.ascii && wide(content) {
-		p.Flags |= Wide
-	}
+	s.endWide(p)
 	s.out = append(s.out, '"')
 	p.End = uint32(len(s.out))
 }
@@ -120,9 +118,7 @@ func (s *yamlScanner) endString(p *Node, special bool) {
 func (s *yamlScanner) escaped(p *Node, arena []byte, start int) {
 	p.End = uint32(len(s.out))
 	content := arena[start:]
-	if !s.ascii && wide(content) {
-		p.Flags |= Wide
-	}
+	s.endWide(p)
 	if int(p.End-p.Off) == len(content)+len(`""`) {
 		arena = arena[:start]
 	} else {
@@ -132,14 +128,20 @@ func (s *yamlScanner) escaped(p *Node, arena []byte, start int) {
 	s.doc.Src[Arena] = arena
 }
 
+// endWide sets Wide for a String that is read.
+func (s *yamlScanner) endWide(n *Node) {
+	if s.wide {
+		n.Flags |= Wide
+		s.wide = false
+	}
+}
+
 // setString sets a value to a String without escapes. Its content is text[from:to].
 func (s *yamlScanner) setString(at, from, to int) {
 	n := s.set(String, at)
 	s.out = appendQuoted(s.out, s.text, from, to)
 	n.End = uint32(len(s.out))
-	if !s.ascii && wide(s.text[from:to]) {
-		n.Flags = Wide
-	}
+	s.endWide(n)
 }
 
 // appendQuoted appends text[from:to] in quotes. It copies a short text without a call, and some bytes after it too.
@@ -167,6 +169,7 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 	if colon-at > maxScannedKey {
 		return false
 	}
+	s.wide = false
 	f, nodes, content, out := s.frame(), s.doc.Nodes, s.text[from:to], s.out
 	if f.last != 0 {
 		out = append(out, ',')

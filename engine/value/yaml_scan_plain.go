@@ -3,7 +3,6 @@ package value
 import (
 	"encoding/binary"
 	"math/bits"
-	"unicode/utf8"
 )
 
 // notPlain has the bytes that cannot begin a plain scalar. A dash and a colon can, if no white space follows.
@@ -21,18 +20,20 @@ func (s *yamlScanner) plainLine(i int) (to, next int, special bool) {
 	if c := s.text[i]; notPlain[c] && (c != '-' && c != ':' || i+1 == len(s.text) || s.text[i+1] <= ' ') {
 		return i, len(s.text), false
 	}
-	return plainPart(s.text, i)
+	return s.plainPart(i)
 }
 
 // plainPart is plainLine for any first byte.
-func plainPart(text []byte, i int) (to, next int, special bool) {
-	from := i
+func (s *yamlScanner) plainPart(i int) (to, next int, special bool) {
+	text, from := s.text, i
+	size := 1
 scan:
-	for ; ; i++ {
+	for ; ; i += size {
 		if i = plainStop(text, i); i >= len(text) {
 			break
 		}
-		switch c := text[i]; c {
+		size = 1
+		switch text[i] {
 		case '\n':
 			break scan
 		case ':':
@@ -45,8 +46,10 @@ scan:
 			}
 		case '"', '\\':
 			special = true
-		case '\t':
-			return from, len(text), false
+		default:
+			if size = s.printable(i); size == 0 {
+				return from, len(text), false
+			}
 		}
 	}
 	for to = i; to > from && text[to-1] == ' '; {
@@ -55,20 +58,20 @@ scan:
 	return to, i, special
 }
 
-// plainStop returns the index of the first byte at or after i that may end plain text or may need an escape, or the
-// length of the text. It checks eight bytes at a time.
+// plainStop returns the index of the first byte at or after i that may end plain text, may need an escape or is not
+// printable ASCII, or the length of the text. It checks eight bytes at a time.
 func plainStop(text []byte, i int) int {
 	for len(text)-i >= 8 {
 		x := binary.LittleEndian.Uint64(text[i:])
 		// x|ones maps a quote to the number sign. Only the lowest set bit is exact.
-		m := (((x | ones) ^ ones*'#') - ones) | ((x ^ ones*'\\') - ones) | ((x ^ ones*':') - ones) | (x - ones*' ') | x
+		m := (((x | ones) ^ ones*'#') - ones) | ((x ^ ones*'\\') - ones) | ((x ^ ones*':') - ones) | (x - ones*' ') | (x + ones) | x
 		if m &= highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 		i += 8
 	}
 	for i < len(text) {
-		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c == ':' || c == '#' || c >= 0x80 {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c == ':' || c == '#' || c >= 0x7f {
 			return i
 		}
 		i++
@@ -135,12 +138,18 @@ func (s *yamlScanner) wordValue(begin, i int) bool {
 	if notPlain[first] {
 		return false
 	}
-	for i = plainStop(text, i); i < len(text) && text[i] != '\n'; i = plainStop(text, i+1) {
+	for i = plainStop(text, i); i < len(text) && text[i] != '\n'; {
+		size := 1
 		switch c := text[i]; {
-		case c == ':' && i+1 < len(text) && text[i+1] > ' ', c == '#' && text[i-1] != ' ', c >= utf8.RuneSelf:
+		case c == ':' && i+1 < len(text) && text[i+1] > ' ', c == '#' && text[i-1] != ' ':
+		case c >= 0x7f:
+			if size = s.printable(i); size == 0 {
+				return false
+			}
 		default:
 			return false
 		}
+		i = plainStop(text, i+size)
 	}
 	next := spaces(text, min(i+1, len(text)))
 	column := next - i - 1
@@ -188,7 +197,7 @@ func (s *yamlScanner) plainScalar(from, to, next int, special bool) bool {
 		}
 		var more bool
 		from = s.i
-		if to, next, more = plainPart(text, from); to == from || next < len(text) && text[next] == ':' {
+		if to, next, more = s.plainPart(from); to == from || next < len(text) && text[next] == ':' {
 			return false
 		}
 		s.out = append(s.out, text[from:to]...)
@@ -210,7 +219,7 @@ func (s *yamlScanner) continuation(next int) (breaks int) {
 		stop = text[i]
 	}
 	if stop == '#' {
-		i = lineEnd(text, i)
+		i = s.comment(i)
 	}
 	for breaks = 1; i < len(text); breaks++ {
 		i++

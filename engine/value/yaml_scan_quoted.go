@@ -12,7 +12,7 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 	text := s.text
 	if quote == '"' {
 		for {
-			if i = plain(text, i); i >= len(text) {
+			if i = quotedStop(text, i, quote); i >= len(text) {
 				return 0, false, false
 			}
 			switch text[i] {
@@ -22,6 +22,12 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 				return 0, false, false
 			case '\t':
 				special = true
+			default:
+				size := s.printable(i)
+				if size == 0 {
+					return 0, false, false
+				}
+				i += size - 1
 			}
 			i++
 		}
@@ -34,11 +40,17 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 	if closing+1 < len(text) && text[closing+1] == '\'' {
 		return 0, false, false
 	}
-	for i = plain(text, i); i < closing; i = plain(text, i+1) {
-		if c := text[i]; c == '\n' {
-			return 0, false, false
-		} else if c < utf8.RuneSelf {
+	for i = quotedStop(text, i, '"'); i < closing; i = quotedStop(text, i, '"') {
+		switch text[i] {
+		case '"', '\\', '\t':
 			special = true
+			i++
+		default:
+			size := s.printable(i)
+			if size == 0 {
+				return 0, false, false
+			}
+			i += size
 		}
 	}
 	return closing, special, true
@@ -59,8 +71,16 @@ func (s *yamlScanner) quoted() bool {
 	i := s.i + 1
 	for {
 		from := i
-		for i = quotedStop(text, i, quote); i < len(text) && text[i] != quote && text[i] != '\n' && (text[i] != '\\' || quote == '\''); {
-			i = quotedStop(text, i+1, quote)
+		for i = quotedStop(text, i, quote); i < len(text); {
+			size := 1
+			if c := text[i]; c == quote || c == '\n' || c == '\\' && quote == '"' {
+				break
+			} else if c != '\\' && c != '\t' {
+				if size = s.printable(i); size == 0 {
+					return false
+				}
+			}
+			i = quotedStop(text, i+size, quote)
 		}
 		s.out = append(s.out, text[from:i]...)
 		if i >= len(text) {
@@ -102,18 +122,18 @@ func (s *yamlScanner) quoted() bool {
 	}
 }
 
-// quotedStop returns the index of the first quote, backslash, control character or byte outside ASCII at or after i. It
+// quotedStop returns the index of the first quote, backslash or byte that is not printable ASCII at or after i. It
 // checks eight bytes at a time.
 func quotedStop(text []byte, i int, quote byte) int {
 	quotes := ones * uint64(quote)
 	for len(text)-i >= 8 {
 		x := binary.LittleEndian.Uint64(text[i:])
-		if m := (((x ^ quotes) - ones) | ((x ^ ones*'\\') - ones) | (x - ones*' ') | x) & highs; m != 0 {
+		if m := (((x ^ quotes) - ones) | ((x ^ ones*'\\') - ones) | (x - ones*' ') | (x + ones) | x) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 		i += 8
 	}
-	for i < len(text) && text[i] >= ' ' && text[i] != quote && text[i] != '\\' && text[i] < utf8.RuneSelf {
+	for i < len(text) && text[i] >= ' ' && text[i] != quote && text[i] != '\\' && text[i] < 0x7f {
 		i++
 	}
 	return i
@@ -207,7 +227,7 @@ func (s *yamlScanner) unescape(text []byte) (size int) {
 		}
 	}
 	if r >= utf8.RuneSelf {
-		s.ascii = false
+		s.wide = true
 	}
 	s.out = utf8.AppendRune(s.out, r)
 	return 1 + digits

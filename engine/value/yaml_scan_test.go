@@ -30,6 +30,8 @@ var doubts = []string{
 	"a: &b 1\n", "a: *b\n", "a: !!str 1\n", "a: !b c\n", "<<: {a: 1}\n", "'<<': 1\n", "{<<: 1}", "? a\n: b\n", "{? a : b}", "a: @b\n", "a: `b`\n", "a: %b\n",
 	"\ta: 1\n", "a:\t1\n", "a: b\tc\n", "a: [\t1]\n", "a:\n\t- 1\n", "- \ta\n", "a: |\n\tb\n", "a: |\n  \tb\n", "a: -", "a: \x00\n", "a: \xff\n", "a: \u0085\n", "a: \u2028\n", "# \x01\na: 1\n", "a: \x7f\n",
 	"a: 1\na: 2\n", "a: {b: 1, b: 2}\n", "b: 1\na: 1\nb: 2\n", "1: a\n'1': b\n", "true: a\n", "on: a\n", "~: a\n", "1.5: a\n", "0x10: a\n", ": a\n", "{a: }", "{a}", "[a: b]", "[,]", "{a: 1,, b: 2}", "{a : 1}", "a : 1\n",
+	"a: 0123456789abcdef\x7f\n", "a: b\n  c\x7f\n", "a: 'b\x7f'\n", "a: 'b\x01\n  c'\n", "a: \"b\x02\"\n", "a: \"0123456789abcdef\x7f\\n\"\n", "a: [b\x7f]\n", "a: [b\x01]\n", "{a\x7f: b}", "a\x7f: b\n", "'a\x7f': b\n",
+	"a: |\n  \x01\n", "a: |\n  0123456789abcdef\x7f\n", "a: |\n  é\u2029\n", "a: >\n  \ufeff\n", "a: b # \x7f\n", "a: | # \x01\n  b\n", "a: b # é\xff", "a: é \xe9", "a: \ufffe\n", "a: 'é\u0085'\n",
 	"a: b: c\n", "a: - b\n", "a: [1\n", "a: {b: 1\n", "a: \"b\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \"\\/\"\n", "a: [1] b\n", "a: \"b\" c\n", "a: \"b\"#c\n", "a:\n  b: 1\n c: 2\n", "a: 1\n b: 2\n", "- a\nb: 1\n", "a: |x\n  b\n", "a: |\n    \n  b\n", "a: |0\n  b\n",
 	"a:\n  b: c\n d: e\n", "a:\n  b:\n    c: d\n   e: f\n", "a: b\n---\n", "a:\n---\n", "a: b\n- c\n", "a:\n  b: c\n   d: e\n",
 	"a: .inf\n", "a: -.Inf\n", "a: .nan\n", "a: -0.0\n", "a: 18446744073709551615\n", "a: 9223372036854775808\n", "a: 0b-1\n", "[a]: b\n", "{a: b}: c\n", "a: [b # c\n]\n", "a: [b?c]\n", "a: \"b\n---\nc\"\n", "a: [b,\n---\n]\n",
