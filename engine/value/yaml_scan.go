@@ -12,7 +12,7 @@ type yamlScanner struct {
 	odd      bool // a comment has characters that the scanner does not know
 
 	i       int  // the next byte
-	column  int  // of the byte at i in its line if it is the first of the line that is not a space; else unknown
+	column  int  // of the byte at i in its line if it is the first of a line with content; else unknown
 	pending bool // the last node, which is that of the root, a key or a dash, has no value yet
 
 	out      []byte  // the JSON text
@@ -128,7 +128,7 @@ func (s *yamlScanner) document() bool {
 		return false
 	}
 	for s.line() {
-		if s.nextLine() {
+		if s.column > 0 || s.nextLine() {
 			continue
 		}
 		if s.i < len(s.text) {

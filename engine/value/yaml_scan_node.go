@@ -2,6 +2,7 @@ package value
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 )
 
@@ -148,15 +149,24 @@ func (s *yamlScanner) setString(at, from, to int) {
 func appendQuoted(out, text []byte, from, to int) []byte {
 	const short = 32
 	n, length := len(out), to-from
-	if length <= short && len(text)-from >= short && cap(out)-n >= short+len(`""`) {
-		out = out[:n+short+len(`""`)]
-		out[n] = '"'
-		*(*[short]byte)(out[n+1:]) = *(*[short]byte)(text[from:])
-		out[n+1+length] = '"'
-		return out[:n+length+len(`""`)]
+	if length > short || len(text)-from < short || cap(out)-n < short+len(`""`) {
+		return appendLong(out, text[from:to])
 	}
-	out = append(slices.Grow(out, length+len(`""`)), '"')
-	return append(append(out, text[from:to]...), '"')
+	out = out[:n+short+len(`""`)]
+	out[n] = '"'
+	a, b := (*[short]byte)(out[n+1:]), (*[short]byte)(text[from:]) // an assignment of arrays would call memmove
+	binary.LittleEndian.PutUint64(a[:], binary.LittleEndian.Uint64(b[:]))
+	binary.LittleEndian.PutUint64(a[8:], binary.LittleEndian.Uint64(b[8:]))
+	binary.LittleEndian.PutUint64(a[16:], binary.LittleEndian.Uint64(b[16:]))
+	binary.LittleEndian.PutUint64(a[24:], binary.LittleEndian.Uint64(b[24:]))
+	out[n+1+length] = '"'
+	return out[:n+length+len(`""`)]
+}
+
+//go:noinline
+func appendLong(out, text []byte) []byte {
+	out = append(slices.Grow(out, len(text)+len(`""`)), '"')
+	return append(append(out, text...), '"')
 }
 
 // maxScannedKey is below the length at which the YAML library no longer reads a text as a key.

@@ -228,10 +228,11 @@ func (s *yamlScanner) continuation(next int) (breaks int) {
 		if i < len(text) && text[i] == '\n' && stop == '\n' {
 			continue
 		}
-		s.i, s.column = i, i-begin
-		if stop != '\n' || i == len(text) || text[i] == '#' || text[i] == '\t' || s.column <= s.frame().column {
+		s.i, s.column = begin, unknown
+		if stop != '\n' || i == len(text) || text[i] == '#' || text[i] == '\t' || i-begin <= s.frame().column {
 			return 0
 		}
+		s.i = i
 		return breaks
 	}
 	s.i, s.column = i, unknown
