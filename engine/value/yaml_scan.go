@@ -15,6 +15,7 @@ type yamlScanner struct {
 	column  int  // of the byte at i in its line if it is the first of a line with content; else unknown
 	pending bool // the last node, which is that of the root, a key or a dash, has no value yet
 
+	nodes    []Node  // of the Doc
 	out      []byte  // the JSON text
 	frames   []frame // the open containers
 	places   []place // of the nodes
@@ -73,6 +74,7 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 	r := d.scanner
 	r.begin(d, m, text, s, min(maxDepth, maxScannedDepth))
 	ok = r.document() && (r.unsorted == 0 || r.sort(0, before))
+	d.Nodes = r.nodes
 	root = d.Nodes[0].First
 	d.Nodes[0] = Node{}
 	m.json, m.places = r.out, r.places
@@ -88,7 +90,7 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 		}
 		d.Nodes, d.Src[Arena] = d.Nodes[:before], d.Src[Arena][:arena]
 	}
-	r.doc, r.text, r.out, r.places = nil, nil, nil, nil
+	r.doc, r.text, r.nodes, r.out, r.places = nil, nil, nil, nil, nil
 	return y, root, ok, err
 }
 
@@ -117,14 +119,14 @@ func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, max
 	s.doc, s.text, s.source, s.maxDepth = d, text, source, maxDepth
 	s.wide, s.odd = false, false
 	s.i, s.column = 0, unknown
-	s.out, s.places, s.stopped = m.json[:0], m.places[:0], false
+	s.nodes, s.out, s.places, s.stopped = d.Nodes, m.json[:0], m.places[:0], false
 	s.first, s.unsorted, s.moved = len(d.Nodes), 0, 0
 	s.frames = append(s.frames[:0], frame{column: -1, sequence: true})
 }
 
 // document reads the whole text. The root must be a collection that begins at the first column.
 func (s *yamlScanner) document() bool {
-	if !s.add(s.frame(), 0, 0, Request, place{key: noKey}) || !s.start() || !s.nextLine() || s.column != 0 {
+	if s.add(s.frame(), place{key: noKey}) == nil || !s.start() || !s.nextLine() || s.column != 0 {
 		return false
 	}
 	for s.line() {
@@ -139,7 +141,7 @@ func (s *yamlScanner) document() bool {
 				return false
 			}
 		}
-		return !s.odd && s.doc.Nodes[s.first].Kind >= Array
+		return !s.odd && s.nodes[s.first].Kind >= Array
 	}
 	return false
 }
@@ -254,7 +256,7 @@ func (s *yamlScanner) element(empty int) bool {
 	if f.last != 0 {
 		s.out = append(s.out, ',')
 	}
-	return s.add(f, s.doc.Nodes[f.node].Live, 0, Request, place{noKey, uint32(empty)})
+	return s.add(f, place{noKey, uint32(empty)}) != nil
 }
 
 // noKey is the offset of the key of an element.

@@ -6,37 +6,37 @@ import (
 	"slices"
 )
 
-// add adds a node without a value to the container f. The place is that of the key, and of a value that is absent.
-func (s *yamlScanner) add(f *frame, key, keyLen uint32, keySrc Source, at place) bool {
-	d := s.doc
-	if (len(d.Nodes) == cap(d.Nodes) || len(d.Nodes)%stopEvery == 0) && !s.grow() {
-		return false
+// add adds a node without a value to the container f, as an element. The place is that of the key, and of a value that
+// is absent. add returns nil if the work is over.
+func (s *yamlScanner) add(f *frame, at place) *Node {
+	me := len(s.nodes)
+	if (me == cap(s.nodes) || me%stopEvery == 0) && !s.grow() {
+		return nil
 	}
-	me := uint32(len(d.Nodes))
-	nodes := d.Nodes[:me+1]
-	d.Nodes = nodes
+	nodes := s.nodes[:me+1]
+	s.nodes = nodes
 	parent, p := &nodes[f.node], &nodes[me]
-	p.Kind, p.Flags, p.Src, p.KeySrc = Null, 0, s.source, keySrc
-	p.KeyLen, p.Key = keyLen, key
+	p.Kind, p.Flags, p.Src, p.KeySrc = Null, 0, s.source, Request
+	p.KeyLen, p.Key = 0, parent.Live
 	p.Next, p.First = 0, 0
 	p.Off, p.End = 0, 0
 	p.Live, p.Val = 0, 0
 	parent.Live++
 	if f.last == 0 {
-		parent.First = me
+		parent.First = uint32(me)
 	} else {
-		nodes[f.last].Next = me
+		nodes[f.last].Next = uint32(me)
 	}
-	f.last = me
+	f.last = uint32(me)
 	s.pending = true
 	s.places = append(s.places, at)
-	return true
+	return p
 }
 
 // set sets the kind of the last node, whose value is at an offset of the YAML text. Its JSON text begins at the end of
 // out.
 func (s *yamlScanner) set(kind Kind, at int) *Node {
-	n := &s.doc.Nodes[len(s.doc.Nodes)-1]
+	n := &s.nodes[len(s.nodes)-1]
 	n.Kind, n.Off = kind, uint32(len(s.out))
 	s.places[len(s.places)-1].value = uint32(at)
 	s.pending = false
@@ -45,15 +45,14 @@ func (s *yamlScanner) set(kind Kind, at int) *Node {
 
 // grow makes the Doc larger if it is full. It returns false if the work is over.
 func (s *yamlScanner) grow() bool {
-	d := s.doc
-	if len(d.Nodes) == cap(d.Nodes) {
-		d.charge(2 * cap(d.Nodes))
+	if len(s.nodes) == cap(s.nodes) {
+		s.doc.charge(2 * cap(s.nodes))
 	}
-	if len(d.Nodes) >= stopEvery && d.stopped() {
+	if len(s.nodes) >= stopEvery && s.doc.stopped() {
 		s.stopped = true
 		return false
 	}
-	d.Nodes = append(d.Nodes, Node{})[:len(d.Nodes)]
+	s.nodes = append(s.nodes, Node{})[:len(s.nodes)]
 	return true
 }
 
@@ -63,7 +62,7 @@ func (s *yamlScanner) open(kind Kind, column int) bool {
 		return false
 	}
 	s.set(kind, s.i)
-	s.frames = append(s.frames, frame{uint32(len(s.doc.Nodes) - 1), 0, column, kind == Array})
+	s.frames = append(s.frames, frame{uint32(len(s.nodes) - 1), 0, column, kind == Array})
 	s.out = append(s.out, "[{"[kind-Array])
 	return true
 }
@@ -75,14 +74,14 @@ func (s *yamlScanner) close() bool {
 	}
 	f := s.frame()
 	s.out = append(s.out, f.closing())
-	n := &s.doc.Nodes[f.node]
+	n := &s.nodes[f.node]
 	n.End = uint32(len(s.out))
 	s.frames = s.frames[:len(s.frames)-1]
 	if n.Flags&unsortedKeys == 0 {
 		return true
 	}
-	inside := len(s.doc.Nodes) - int(f.node) - 1
-	if s.moved += inside; s.moved > len(s.doc.Nodes)-s.first { // objects in objects: sort all together, at the end
+	inside := len(s.nodes) - int(f.node) - 1
+	if s.moved += inside; s.moved > len(s.nodes)-s.first { // objects in objects: sort all together, at the end
 		s.moved -= inside
 		return true
 	}
@@ -180,7 +179,7 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 		return false
 	}
 	s.wide = false
-	f, nodes, content, out := s.frame(), s.doc.Nodes, s.text[from:to], s.out
+	f, nodes, content, out := s.frame(), s.nodes, s.text[from:to], s.out
 	if f.last != 0 {
 		out = append(out, ',')
 		if !s.ascending(&nodes[f.last], content) {
@@ -190,19 +189,23 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 			nodes[f.node].Flags |= unsortedKeys
 		}
 	}
-	source, key := s.source, uint32(len(out)+1)
+	p := s.add(f, place{uint32(at), uint32(colon + 1)})
+	if p == nil {
+		return false
+	}
+	p.KeySrc, p.KeyLen, p.Key = s.source, uint32(to-from), uint32(len(out)+1)
 	if special {
+		begin := len(out)
 		out = appendString(out, bytesAsString(content), false)
-		if len(out)-int(key) != len(content)+len(`"`) {
-			source, key = Arena, uint32(len(s.doc.Src[Arena]))
+		if len(out)-begin != len(content)+len(`""`) {
+			p.KeySrc, p.Key = Arena, uint32(len(s.doc.Src[Arena]))
 			s.doc.Src[Arena] = append(s.doc.Src[Arena], content...)
 		}
 	} else {
 		out = appendQuoted(out, s.text, from, to)
 	}
-	out = append(out, ':')
-	s.out = out
-	return s.add(f, key, uint32(to-from), source, place{uint32(at), uint32(colon + 1)})
+	s.out = append(out, ':')
+	return true
 }
 
 // ascending reports whether the key of a node is below another key.

@@ -22,7 +22,7 @@ type sortedParent struct{ node, last, next uint32 }
 // also reorders them, their positions and the JSON text. It returns false if a key occurs twice.
 func (s *yamlScanner) sort(object uint32, before int) bool {
 	o := &s.sorter
-	nodes := s.doc.Nodes
+	nodes := s.nodes
 	begin := 0
 	if object != 0 {
 		begin = int(nodes[object].Off) + 1
@@ -87,14 +87,14 @@ func (s *yamlScanner) sort(object uint32, before int) bool {
 		s.out = append(s.out, o.text[int(original.Off)-begin:int(original.End)-begin]...)
 		n.End = uint32(len(s.out))
 	}
-	s.doc.Nodes = nodes
+	s.nodes = nodes
 	return true
 }
 
 // sortMembers links the members of an object with unsortedKeys in the order of their keys. It returns false if a key
 // occurs twice.
 func (s *yamlScanner) sortMembers(object *Node) bool {
-	nodes, members := s.doc.Nodes, s.sorter.members[:0]
+	nodes, members := s.nodes, s.sorter.members[:0]
 	object.Flags &^= unsortedKeys
 	s.unsorted--
 	for c := object.First; c != 0; c = nodes[c].Next {
