@@ -306,7 +306,7 @@ func (s *yamlScanner) comment(i int) int {
 				return len(text)
 			}
 		}
-		i = quotedStop(text, i+size, '"')
+		i = textStop(text, i+size)
 	}
 	s.wide = false
 	return i

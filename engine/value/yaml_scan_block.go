@@ -115,12 +115,12 @@ header:
 func (s *yamlScanner) appendLine(out []byte, i int) (_ []byte, end int) {
 	text := s.text
 	for from := i; ; from = i {
-		for i = quotedStop(text, i, '"'); i < len(text) && text[i] >= 0x7f; {
+		for i = textStop(text, i); i < len(text) && text[i] >= 0x7f; {
 			size := s.printable(i)
 			if size == 0 {
 				return out, -1
 			}
-			i = quotedStop(text, i+size, '"')
+			i = textStop(text, i+size)
 		}
 		out = append(out, text[from:i]...)
 		if i == len(text) || text[i] == '\n' {

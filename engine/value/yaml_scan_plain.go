@@ -63,8 +63,9 @@ scan:
 func plainStop(text []byte, i int) int {
 	for len(text)-i >= 8 {
 		x := binary.LittleEndian.Uint64(text[i:])
-		// x|ones maps a quote to the number sign. Only the lowest set bit is exact.
-		m := (((x | ones) ^ ones*'#') - ones) | ((x ^ ones*'\\') - ones) | ((x ^ ones*':') - ones) | (x - ones*' ') | (x + ones) | x
+		// x^2 moves the quote and the number sign to ' ' and '!', after the control characters. Only the lowest set bit
+		// is exact.
+		m := ((x ^ ones*2) - ones*('!'+1)) | ((x ^ ones*'\\') - ones) | ((x ^ ones*':') - ones) | (x + ones) | x
 		if m &= highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}

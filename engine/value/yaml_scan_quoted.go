@@ -12,7 +12,7 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 	text := s.text
 	if quote == '"' {
 		for {
-			if i = quotedStop(text, i, quote); i >= len(text) {
+			if i = textStop(text, i); i >= len(text) {
 				return 0, false, false
 			}
 			switch text[i] {
@@ -40,7 +40,7 @@ func (s *yamlScanner) quotedLine(i int, quote byte) (closing int, special, ok bo
 	if closing+1 < len(text) && text[closing+1] == '\'' {
 		return 0, false, false
 	}
-	for i = quotedStop(text, i, '"'); i < closing; i = quotedStop(text, i, '"') {
+	for i = textStop(text, i); i < closing; i = textStop(text, i) {
 		switch text[i] {
 		case '"', '\\', '\t':
 			special = true

@@ -18,6 +18,22 @@ func (s *yamlScanner) printable(i int) int {
 	return size
 }
 
+// textStop returns the index of the first double quote, backslash or byte that is not printable ASCII at or after i. It
+// checks eight bytes at a time.
+func textStop(text []byte, i int) int {
+	for len(text)-i >= 8 {
+		x := binary.LittleEndian.Uint64(text[i:])
+		if m := special(x) | (x+ones)&highs; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	for i < len(text) && text[i] >= ' ' && text[i] != '"' && text[i] != '\\' && text[i] < 0x7f {
+		i++
+	}
+	return i
+}
+
 // spaces returns the index of the first byte at or after i that is not a space.
 func spaces(text []byte, i int) int {
 	for len(text)-i >= 8 {
