@@ -165,10 +165,6 @@ const maxNumber = 256
 // appendNumber appends a number as encoding/json prints it and returns Int. For other texts it returns String, and
 // doubtful for infinities and unusual numbers.
 func (s *yamlScanner) appendNumber(text []byte) Kind {
-	if _, ok := decimal(text); ok {
-		s.out = append(s.out, text...)
-		return Int
-	}
 	if len(text) > len("2006-") && text[4] == '-' && digits(text[:4], 0) == 4 {
 		return String // also if it is a time, which go.yaml.in/yaml/v2 keeps as written
 	}

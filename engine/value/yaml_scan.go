@@ -174,7 +174,7 @@ func (s *yamlScanner) line() bool {
 			return false
 		}
 		at := s.i
-		if !s.element(at + 1) {
+		if s.add(s.frame(), place{noKey, uint32(at + 1)}) == nil {
 			return false
 		}
 		if s.i++; s.restOfLine() {
@@ -201,7 +201,7 @@ func (s *yamlScanner) line() bool {
 	case begin <= len(s.text) && s.text[begin-1] == '\n':
 		s.i, s.column = begin, unknown
 		return true
-	case begin < len(s.text) && s.text[begin-1] == ' ' && s.wordValue(begin, begin):
+	case begin < len(s.text) && s.text[begin-1] == ' ' && s.wordValue(begin, plainStop(s.text, begin)):
 		return true
 	}
 	s.i = colon + 1
@@ -248,15 +248,6 @@ func (s *yamlScanner) nextLine() bool {
 // dash reports whether a dash of a sequence is next.
 func (s *yamlScanner) dash() bool {
 	return s.text[s.i] == '-' && (s.i+1 == len(s.text) || s.text[s.i+1] == ' ' || s.text[s.i+1] == '\n')
-}
-
-// element adds the node of the next element of the innermost sequence. empty is the position that an absent value has.
-func (s *yamlScanner) element(empty int) bool {
-	f := s.frame()
-	if f.last != 0 {
-		s.out = append(s.out, ',')
-	}
-	return s.add(f, place{noKey, uint32(empty)}) != nil
 }
 
 // noKey is the offset of the key of an element.

@@ -21,7 +21,7 @@ func (s *yamlScanner) flow() bool {
 			continue
 		}
 		if len(s.frames) > outer {
-			if f.sequence && !s.element(s.i) || !f.sequence && !s.flowKey() {
+			if f.sequence && s.add(f, place{noKey, uint32(s.i)}) == nil || !f.sequence && !s.flowKey() {
 				return false
 			}
 			c = s.text[s.i]

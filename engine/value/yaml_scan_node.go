@@ -7,7 +7,7 @@ import (
 )
 
 // add adds a node without a value to the container f, as an element. The place is that of the key, and of a value that
-// is absent. add returns nil if the work is over.
+// is absent. add writes the comma before the node. It returns nil if the work is over.
 func (s *yamlScanner) add(f *frame, at place) *Node {
 	me := len(s.nodes)
 	if (me == cap(s.nodes) || me%stopEvery == 0) && !s.grow() {
@@ -26,6 +26,7 @@ func (s *yamlScanner) add(f *frame, at place) *Node {
 		parent.First = uint32(me)
 	} else {
 		nodes[f.last].Next = uint32(me)
+		s.out = append(s.out, ',')
 	}
 	f.last = uint32(me)
 	s.pending = true
@@ -179,20 +180,20 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 		return false
 	}
 	s.wide = false
-	f, nodes, content, out := s.frame(), s.nodes, s.text[from:to], s.out
-	if f.last != 0 {
-		out = append(out, ',')
-		if !s.ascending(&nodes[f.last], content) {
-			if nodes[f.node].Flags&unsortedKeys == 0 {
-				s.unsorted++
-			}
-			nodes[f.node].Flags |= unsortedKeys
-		}
-	}
+	f, content := s.frame(), s.text[from:to]
+	last := f.last
 	p := s.add(f, place{uint32(at), uint32(colon + 1)})
 	if p == nil {
 		return false
 	}
+	if last != 0 && !s.ascending(&s.nodes[last], content) {
+		object := &s.nodes[f.node]
+		if object.Flags&unsortedKeys == 0 {
+			s.unsorted++
+		}
+		object.Flags |= unsortedKeys
+	}
+	out := s.out
 	p.KeySrc, p.KeyLen, p.Key = s.source, uint32(to-from), uint32(len(out)+1)
 	if special {
 		begin := len(out)

@@ -115,15 +115,12 @@ func (s *yamlScanner) readKey() (from, to, colon int, special bool) {
 }
 
 // wordKey reports whether a plain key that begins with a letter and needs no further checks is at i, and returns its
-// end. Most keys are of this kind. For other text, it returns an index up to which no byte is special in plain text.
+// end. Most keys are of this kind. For other text, it returns where plainStop stops.
 func (s *yamlScanner) wordKey() (end int, ok bool) {
 	text, begin := s.text, s.i
 	c := text[begin]
-	if !letter(c) {
-		return begin, false
-	}
 	end = plainStop(text, begin)
-	if len(text)-end < 2 || text[end] != ':' || text[end+1] != ' ' && text[end+1] != '\n' || text[end-1] == ' ' {
+	if !letter(c) || len(text)-end < 2 || text[end] != ':' || text[end+1] != ' ' && text[end+1] != '\n' || text[end-1] == ' ' {
 		return end, false
 	}
 	return end, resolveHint[c] != isWord || word(text[begin:end]) == String
@@ -132,14 +129,14 @@ func (s *yamlScanner) wordKey() (end int, ok bool) {
 func letter(c byte) bool { return c|0x20-'a' < 26 }
 
 // wordValue sets a value to a plain scalar without escapes that takes the rest of its line, and goes to the next line.
-// No byte before i is special. It returns false, and does nothing, if the scalar is of another kind, or if the next
+// plainStop stops at i. It returns false, and does nothing, if the scalar is of another kind, or if the next
 // line may belong to it.
 func (s *yamlScanner) wordValue(begin, i int) bool {
 	text, first := s.text, s.text[begin]
 	if notPlain[first] {
 		return false
 	}
-	for i = plainStop(text, i); i < len(text) && text[i] != '\n'; {
+	for i < len(text) && text[i] != '\n' {
 		size := 1
 		switch c := text[i]; {
 		case c == ':' && i+1 < len(text) && text[i+1] > ' ', c == '#' && text[i-1] != ' ':
