@@ -288,7 +288,7 @@ func (s *yamlScanner) restOfLine() bool {
 
 // comment returns the index of the line break that ends the comment at i, or the length of the text.
 func (s *yamlScanner) comment(i int) int {
-	text := s.text
+	text, wide := s.text, s.wide
 	for i < len(text) && text[i] != '\n' {
 		size := 1
 		if c := text[i]; (c < ' ' || c >= 0x7f) && c != '\t' {
@@ -299,6 +299,6 @@ func (s *yamlScanner) comment(i int) int {
 		}
 		i = textStop(text, i+size)
 	}
-	s.wide = false
+	s.wide = wide // the comment is not part of the scalar
 	return i
 }

@@ -154,11 +154,12 @@ func (s *yamlScanner) wordValue(begin, i int) bool {
 	if next == len(text) || text[next] == '\n' || text[next] == '#' || text[i-1] == ' ' || column > s.frame().column {
 		return false
 	}
-	s.i, s.column = next, column
-	if resolveHint[first] != isString || first == '<' {
-		return s.resolved(begin, i, false)
+	if resolveHint[first] == isString && first != '<' {
+		s.setString(begin, begin, i)
+	} else if !s.resolved(begin, i, false) {
+		return false
 	}
-	s.setString(begin, begin, i)
+	s.i, s.column = next, column
 	return true
 }
 

@@ -22,6 +22,8 @@ var scanned = []string{
 	"80: a\n-5: b\nx80: c\n", "a: http://b:80/c#d\ne: :f\ng: b:c\n", "a: {\"b\":1,\"c\":[\n  1,\n2\n]}\n", "{\"a\": [{\"b\": null}, {}, []], \"c\": \"d\"}", "[a, b,\n c]\n",
 	"a:\n  b: c\n  # d\n  e: f\n\n  g:\n    h: i\n    j:\n      k: -1\n  l: m\nr:\n  s:\n  t: u\n", "a: b\nc:", "a:\n  b:\n", "a:\n  'b': c\n  d: e\n", "a: b\n\n# c\nd: e:f#g\n",
 	"a: b#c\n", "a\"b: c\n", "a: \"\t\"\n", "metadata:\n  name: x\n  labels:\n    b: 1\n    a: 2\nkind: K\n",
+	"a: é # c\n", "a: b # é\nc: d\n", "é: e\nf: ü\ng: h\n'ö': i\n", "j: [k é, l, {é: m}]\nm: 'ä'\no: \"é\tx\"\np: q\n  é\nr: |\n  s\n  é\nt: >\n  u\nv: \"w\n  é\"\nx: x\n", "a: 日本語:b#c 日本\n",
+	"a: b\n  é # c\nd: e\n", "é: # ü\n- a # é\n- b\n", "a: 'é' # c\nb: \"é\" # c\nd: |- # é\n  e\n",
 }
 
 // doubts are documents that the scanner leaves to the YAML library.
@@ -34,7 +36,7 @@ var doubts = []string{
 	"a: |\n  \x01\n", "a: |\n  0123456789abcdef\x7f\n", "a: |\n  é\u2029\n", "a: >\n  \ufeff\n", "a: b # \x7f\n", "a: | # \x01\n  b\n", "a: b # é\xff", "a: é \xe9", "a: \ufffe\n", "a: 'é\u0085'\n",
 	"a: b: c\n", "a: - b\n", "a: [1\n", "a: {b: 1\n", "a: \"b\n", "a: 'b\n", "a: \"\\q\"\n", "a: \"\\ud800\"\n", "a: \"\\/\"\n", "a: [1] b\n", "a: \"b\" c\n", "a: \"b\"#c\n", "a:\n  b: 1\n c: 2\n", "a: 1\n b: 2\n", "- a\nb: 1\n", "a: |x\n  b\n", "a: |\n    \n  b\n", "a: |0\n  b\n",
 	"a:\n  b: c\n d: e\n", "a:\n  b:\n    c: d\n   e: f\n", "a: b\n---\n", "a:\n---\n", "a: b\n- c\n", "a:\n  b: c\n   d: e\n",
-	"a: .inf\n", "a: -.Inf\n", "a: .nan\n", "a: -0.0\n", "a: 18446744073709551615\n", "a: 9223372036854775808\n", "a: 0b-1\n", "[a]: b\n", "{a: b}: c\n", "a: [b # c\n]\n", "a: [b?c]\n", "a: \"b\n---\nc\"\n", "a: [b,\n---\n]\n",
+	"0:\n 0b\n0", "- .inf\nb: c\n", "a: .inf\n", "a: -.Inf\n", "a: .nan\n", "a: -0.0\n", "a: 18446744073709551615\n", "a: 9223372036854775808\n", "a: 0b-1\n", "[a]: b\n", "{a: b}: c\n", "a: [b # c\n]\n", "a: [b?c]\n", "a: \"b\n---\nc\"\n", "a: [b,\n---\n]\n",
 }
 
 func TestScanYAML(t *testing.T) {
