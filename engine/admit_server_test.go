@@ -145,6 +145,73 @@ func TestReadsAsWritten(t *testing.T) {
 	}
 }
 
+// TestStageBodyAndValidate: the body is that of StageBody, and an object is Valid only if StageValidate allows it with
+// the metadata that a server sets.
+func TestStageBodyAndValidate(t *testing.T) {
+	const at, sent = `,"resourceVersion":"7"`, `,"spec":{"a":"x"},"status":{"phase":"x"}`
+	old := box("v1", at, `,"spec":{"a":"x","c":"y"},"status":{"phase":"y"}`)
+	update := func(metadata, rest string) Item {
+		return Item{Namespace: "n", Name: "b", Object: box("v1", metadata, rest), OldObject: old, OldDecoded: true}
+	}
+	status := update(at, `,"status":{"phase":"z"}`)
+	status.Subresource = "status"
+	local := Item{Namespace: "n", Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Box","metadata":{"name":"b","creationTimestamp":null}}`))}
+	root := strings.Replace(servedCRD, "openAPIV3Schema: {type: object,", `openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: "self.metadata.name != 'c'"}],`, 1)
+	for name, c := range map[string]struct {
+		manifest string
+		item     Item
+		valid    bool
+	}{
+		"creation":                   {servedCRD, Item{Namespace: "n", Object: box("v1", "", sent)}, true},
+		"no namespace":               {servedCRD, local, true},
+		"defaults":                   {servedCRD, Item{Namespace: "n", Object: box("v1beta1", "", sent)}, true},
+		"unknown field":              {servedCRD, Item{Namespace: "n", Object: box("v1", "", `,"spec":{"b":1}`)}, true},
+		"invalid":                    {servedCRD, Item{Namespace: "n", Object: box("v1", "", `,"spec":{"a":1}`)}, false},
+		"undecodable":                {servedCRD, Item{Namespace: "n", Object: box("v1", `,"labels":1`, "")}, false},
+		"another namespace":          {servedCRD, Item{Namespace: "m", Object: box("v1", "", sent)}, false},
+		"number":                     {servedCRD, Item{Namespace: "n", Object: box("v1", "", `,"spec":{"n":1.0}`)}, false},
+		"rule of the root":           {root, Item{Namespace: "n", Object: box("v1", "", sent)}, false},
+		"update":                     {servedCRD, update(at, `,"spec":{"c":"z"},"status":{"phase":"x"}`), true},
+		"update that breaks a rule":  {servedCRD, update(at, sent), false},
+		"update of another revision": {servedCRD, update(`,"resourceVersion":"8"`, `,"spec":{"c":"z"}`), false},
+		"no resourceVersion":         {servedCRD, update("", `,"spec":{"c":"z"}`), false},
+		"status":                     {servedCRD, status, true},
+	} {
+		d := compileCRD(t, c.manifest)
+		o := EvaluationOptions{Stage: StageBodyAndValidate, FieldValidation: FieldValidationIgnore}
+		got, err := d.Admit(t.Context(), c.item, o)
+		if err != nil || got.Valid != c.valid {
+			t.Errorf("%s: %v %+v", name, err, got)
+			continue
+		}
+		o.Stage = StageBody
+		body, err := d.Admit(t.Context(), Item{Object: c.item.Object}, o)
+		if err != nil || body.Allowed != got.Allowed || string(body.Object) != string(got.Object) {
+			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, got.Object, body.Object)
+		}
+		if !c.valid {
+			continue
+		}
+		object := strings.Replace(string(got.Object), `"name":"b"`, `"name":"b","managedFields":[{"manager":"m","operation":"Update","apiVersion":"example.com/v1","time":"2026-01-05T08:00:00Z","fieldsType":"FieldsV1","fieldsV1":{}}]`, 1)
+		if !strings.Contains(object, `"namespace"`) {
+			object = strings.Replace(object, `"name":"b"`, `"name":"b","namespace":"n"`, 1)
+		}
+		c.item.Object = JSON([]byte(object))
+		validated, err := d.Admit(t.Context(), c.item, EvaluationOptions{Stage: StageValidate})
+		if err != nil || !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(validated.Warnings, got.Warnings) {
+			t.Errorf("%s: %v %+v, want %+v", name, err, validated, got)
+		}
+	}
+	d := compileCRD(t, servedCRD)
+	for _, bad := range []Item{
+		{OldObject: old, Patch: &Patch{MergePatch, JSON([]byte("{}"))}}, {OldObject: old, Object: old, Subresource: "scale"}, {Object: old, Subresource: "status"},
+	} {
+		if _, err := d.Admit(t.Context(), bad, EvaluationOptions{Stage: StageBodyAndValidate}); ReasonOf(err) != ReasonInvalidArgument {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
 // TestOldDecoded: an old object that was read already does not get defaults of the version of the request.
 func TestOldDecoded(t *testing.T) {
 	d := compileCRD(t, servedCRD)

@@ -62,13 +62,18 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 		return nil, err
 	}
 	r.AsGiven, r.CompleteMetadata, r.Trace = o.AsGiven, o.CompleteMetadata, o.Trace
-	brief := o.View == ViewNone || o.View == ViewChanged && (o.Stage == StageBody || o.Stage == StageValidate)
+	brief := o.View == ViewNone || o.View == ViewChanged && o.Stage >= StageBody
 	r.Namespace, r.Name, r.WantChanges = item.Namespace, item.Name, !brief
 	r.Whole, r.WantStatus, r.Stage = call == CallAdmit, o.WithStatus, admission.Stage(o.Stage)
-	if o.Stage == StageBody {
+	switch o.Stage {
+	case StageBodyAndValidate:
+		then := r
+		then.Stage, then.FieldValidation, then.WantChanges = admission.StageFinish, admission.Ignore, false
+		r.Then, r.Old, r.OldYAML, r.OldDecoded, r.Status, r.Scale = &then, nil, false, false, false, false
+		fallthrough
+	case StageBody:
 		r.Whole, r.Handler, r.StrictApart, r.Stage = false, false, true, admission.StageDecode
-	}
-	if o.Stage == StageValidate {
+	case StageValidate:
 		r.Stage = admission.StageFinish
 	}
 	v := &Verdict{Revision: d.revision}
@@ -102,7 +107,7 @@ func (d *Definition) write(ctx context.Context, call Call, item *Item, o *Evalua
 	}
 	if v.Allowed {
 		v.Object, v.StoredObject, v.OldObject, v.Deletes = out.Object, out.Stored, out.Old, out.Deletes
-		v.Unchanged, v.ReadsAsWritten = out.Unchanged, o.Stage == StageValidate && out.ReadsAsWritten
+		v.Unchanged, v.ReadsAsWritten, v.Valid = out.Unchanged, o.Stage >= StageValidate && out.ReadsAsWritten, out.Valid
 		if o.View == ViewChanged && !out.Changed && item.Patch == nil {
 			v.Object = nil
 		}
@@ -210,21 +215,23 @@ func setUpdate(r *admission.Request, item *Item) (err error) {
 // checkWrite rejects options that a write does not have.
 func checkWrite(call Call, item *Item, o *EvaluationOptions) error {
 	switch {
-	case o.Stage > StageValidate:
-		return invalid("unknown stage: it is All, Decode, Finish, Body or Validate")
+	case o.Stage > StageBodyAndValidate:
+		return invalid("unknown stage: it is All, Decode, Finish, Body, Validate or BodyAndValidate")
 	case call != CallAdmit && o.Stage != StageAll:
 		return invalid("a stage is for Admit only: Validate judges the whole write")
 	case call != CallAdmit && o.Include != PresentationOptions{}:
 		return invalid("Include is for Admit and Read only: Validate does not make the object that would be presented")
-	case o.Stage == StageValidate && o.Include != PresentationOptions{}:
+	case o.Stage >= StageValidate && o.Include != PresentationOptions{}:
 		return invalid("stage Validate does not make the object that would be presented: leave out Include, or use Finish")
 	case o.KeepNulls:
 		return invalid("KeepNulls is for Default only: a write drops nulls as an API server does")
 	case call == CallAdmit && o.AsGiven:
 		return invalid("AsGiven is for Validate only: what is admitted is pruned, defaulted and prepared")
+	case o.Stage == StageBodyAndValidate && item.Subresource == "scale":
+		return invalid("stage BodyAndValidate is for bodies of objects: write a Scale with another stage")
 	case o.Stage == StageBody && (!item.OldObject.Absent() || item.GeneratedName != ""):
 		return invalid("stage Body takes the body alone: leave out the old object and the generated name, which later stages use")
-	case item.Patch != nil && (o.Stage == StageFinish || o.Stage == StageValidate):
+	case item.Patch != nil && (o.Stage == StageFinish || o.Stage >= StageValidate):
 		return invalid("a patch is applied in stage Decode: Finish and Validate take the resulting object")
 	}
 	return nil

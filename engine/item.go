@@ -89,8 +89,8 @@ type View uint8
 // The values of View.
 const (
 	ViewFull View = iota // the object
-	// ViewChanged is the object, if it differs from the one sent. For StageBody and StageValidate there are no Pruned,
-	// Defaulted and hints either.
+	// ViewChanged is the object, if it differs from the one sent. For StageBody, StageValidate and StageBodyAndValidate
+	// there are no Pruned, Defaulted and hints either.
 	ViewChanged
 	ViewNone // no object; for Validate and Admit also no Pruned, Defaulted and hints, which is fastest
 )
@@ -117,6 +117,10 @@ const (
 	// defaulted again, prepared and validated, and is neither converted to the storage version nor read back. It keeps
 	// resourceVersion and selfLink. Include must be empty.
 	StageValidate
+	// StageBodyAndValidate is StageBody, and reports as Verdict.Valid whether StageValidate would accept the object as it
+	// was decoded. A server that does not change the object in between needs no second call. OldObject, OldDecoded,
+	// Subresource, Namespace and Name are those of StageValidate.
+	StageBodyAndValidate
 )
 
 // PresentationOptions select the parts of a Presentation.

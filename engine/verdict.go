@@ -25,8 +25,8 @@ type Verdict struct {
 	OmittedTraces int
 	// Warnings are the texts of the Warning headers that the API server would send. The caller must not modify the slice.
 	Warnings []string
-	// StrictErrors, for StageBody, are the errors of strict decoding: duplicate fields, then unknown ones. They are empty
-	// for FieldValidationIgnore.
+	// StrictErrors, for StageBody and StageBodyAndValidate, are the errors of strict decoding: duplicate fields, then
+	// unknown ones. They are empty for FieldValidationIgnore.
 	StrictErrors []string
 	// Pruned are the removed fields that the schema does not declare, and unknown fields of metadata. Fields below a
 	// removed field are not listed. Dropped nulls are not listed either: upstream does not report them.
@@ -40,7 +40,7 @@ type Verdict struct {
 	// request. For a write to scale it is the Scale; for StageDecode it is what mutating admission receives. It is JSON
 	// in the key order of the input, with new keys sorted at the end. It is nil for a rejected write, and if the View
 	// excludes it. It may share memory with the Item's documents. It has no metadata.resourceVersion and no selfLink, which the
-	// storage sets, except for StageDecode, StageBody and StageValidate and if Deletes is set.
+	// storage sets, except for StageDecode, StageBody, StageValidate, StageBodyAndValidate, and if Deletes is set.
 	Object []byte
 	// StoredObject, for Admit, is the object in the storage version. It is nil if it is the same JSON value as Object,
 	// without Object, and for StageValidate.
@@ -53,8 +53,14 @@ type Verdict struct {
 	// count, nor do those of the order of keys.
 	Unchanged bool
 	// ReadsAsWritten, for StageValidate, reports that the storage version is that of the request, and that Read of Object
-	// returns Object. It is false if the evaluator does not know.
+	// returns Object. It is false if the evaluator does not know. For StageBodyAndValidate, it applies to the object of
+	// StageValidate, and is false unless Valid is true.
 	ReadsAsWritten bool
+	// Valid, for StageBodyAndValidate, reports that StageValidate accepts Object, changes only its status and metadata as
+	// the strategy of an API server does, and has the warnings in Warnings. This holds for every value of the uid, the
+	// times, the generation and the managed fields that a server sets. Valid is false if the evaluator does not know: then
+	// StageValidate decides.
+	Valid bool
 	// Deletes, for Admit, reports that the update removes the last finalizer of an object that is being deleted: the
 	// API server deletes it instead of storing it. Object is still the answer.
 	Deletes bool

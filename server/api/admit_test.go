@@ -210,6 +210,10 @@ func TestAdmitOptions(t *testing.T) {
 	if len(body.GetStrictErrors()) != 1 || len(body.GetWarnings()) != 0 || !strings.Contains(string(body.GetObject().GetJson()), `"uid"`) {
 		t.Errorf("ADMISSION_STAGE_BODY: %v", body)
 	}
+	both := []*crdevalv1.EvaluationItem{{OldObject: old, OldObjectDecoded: true, Object: jsonDocument(lamp("v1", `,"spec":{"color":"green","x":1}`))}}
+	if v := answer(&crdevalv1.AdmitRequest{Stage: crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, Items: both}); !v.GetValid() || len(v.GetStrictErrors()) != 1 {
+		t.Errorf("ADMISSION_STAGE_BODY_AND_VALIDATE: %v", v)
+	}
 	strict := answer(&crdevalv1.AdmitRequest{Items: unknown, Options: &crdevalv1.EvaluationOptions{FieldValidation: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT}})
 	if r := strict.GetRejection(); r.GetCause() != `strict decoding error: unknown field "spec.x"` || !strings.HasSuffix(r.GetMessage(), ": "+r.GetCause()) {
 		t.Errorf("the cause of a rejection: %v", strict)
@@ -277,6 +281,7 @@ func TestBadAdmits(t *testing.T) {
 	}{
 		{"patch after its stage", crdevalv1.AdmissionStage_ADMISSION_STAGE_FINISH, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"patch to be validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_VALIDATE, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
+		{"patch to be decoded and validated", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY_AND_VALIDATE, &crdevalv1.EvaluationItem{OldObject: object, Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"an old object with the body", crdevalv1.AdmissionStage_ADMISSION_STAGE_BODY, &crdevalv1.EvaluationItem{Object: object, OldObject: object}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"decoded, but no old object", 0, &crdevalv1.EvaluationItem{Object: object, OldObjectDecoded: true}, codes.InvalidArgument, "INVALID_ARGUMENT"},
 		{"patch without an old object", 0, &crdevalv1.EvaluationItem{Patch: merge}, codes.InvalidArgument, "INVALID_ARGUMENT"},

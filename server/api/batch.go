@@ -96,8 +96,9 @@ var (
 	}
 	objectViews = []engine.View{engine.ViewFull, engine.ViewFull, engine.ViewChanged, engine.ViewNone}
 	traceModes  = []engine.TraceMode{engine.TraceNone, engine.TraceNone, engine.TraceFailed, engine.TraceAll}
-	stages      = []engine.Stage{engine.StageAll, engine.StageAll, engine.StageDecode, engine.StageFinish, engine.StageBody, engine.StageValidate}
-	rowObjects  = []engine.RowObject{engine.RowMetadata, engine.RowNone, engine.RowMetadata, engine.RowWhole}
+	stages      = []engine.Stage{engine.StageAll, engine.StageAll, engine.StageDecode, engine.StageFinish, engine.StageBody, engine.StageValidate,
+		engine.StageBodyAndValidate}
+	rowObjects = []engine.RowObject{engine.RowMetadata, engine.RowNone, engine.RowMetadata, engine.RowWhole}
 )
 
 func (b *batch) setOptions(o *crdevalv1.EvaluationOptions) (err error) {

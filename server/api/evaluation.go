@@ -123,7 +123,7 @@ func judging(f judgement) evaluator[crdevalv1.VerdictResult] {
 		evaluate: func(
 			b *batch, ctx context.Context, r *resolver, m *crdevalv1.EvaluationItem,
 		) (*crdevalv1.VerdictResult, error) {
-			if finishes := b.options.Stage == engine.StageFinish || b.options.Stage == engine.StageValidate; finishes && m.GetPatch() != nil {
+			if finishes := b.options.Stage == engine.StageFinish || b.options.Stage >= engine.StageValidate; finishes && m.GetPatch() != nil {
 				return nil, invalid("patch",
 					"patch needs ADMISSION_STAGE_DECODE: send the resulting object with ADMISSION_STAGE_FINISH")
 			}
@@ -186,7 +186,7 @@ type plainResult struct {
 
 // isPlain reports whether the result of a verdict is a plainResult.
 func isPlain(v *engine.Verdict) bool {
-	return v.Allowed && !v.Deletes && !v.Unchanged && !v.ReadsAsWritten && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
+	return v.Allowed && !v.Deletes && !v.Unchanged && !v.ReadsAsWritten && !v.Valid && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
 		len(v.Ratcheted)+len(v.StrictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
@@ -204,7 +204,7 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
 		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
-		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten,
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten, Valid: v.Valid,
 		StrictErrors: allValid(v.StrictErrors), Presentation: presentation(v.Presentation),
 	}
 	if m.Rejection != nil {

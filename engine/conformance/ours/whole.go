@@ -141,6 +141,7 @@ func (d *Definition) checkWhole(r oracle.Request) (diffs []string) {
 	}
 	diffs = append(diffs, d.checkValidate(r, v)...)
 	diffs = append(diffs, d.checkView(r, v)...)
+	diffs = append(diffs, d.checkBody(r)...)
 	o.Stage = engine.StageDecode
 	decoded, err := d.facade.Admit(ctx, item(r), o)
 	if err != nil || !decoded.Allowed {
@@ -195,6 +196,65 @@ func (d *Definition) checkValidate(r oracle.Request, admitted *engine.Verdict) (
 		diffs = append(diffs, "calls (upstream is Admit, ours is Validate): "+diff)
 	}
 	return diffs
+}
+
+// checkBody compares stage BodyAndValidate with the stages Body and Validate, between which a server sets metadata.
+func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
+	both := item(r)
+	if both.Patch != nil || both.Subresource == "scale" {
+		return nil
+	}
+	ctx, o := context.Background(), options(r)
+	o.Stage, o.CompleteMetadata = engine.StageBodyAndValidate, false
+	got, err := d.facade.Admit(ctx, both, o)
+	if err != nil {
+		return []string{"stage BodyAndValidate: " + err.Error()}
+	}
+	body := both
+	body.OldObject, body.Subresource = engine.Document{}, ""
+	o.Stage = engine.StageBody
+	want, err := d.facade.Admit(ctx, body, o)
+	if err != nil {
+		return []string{"stage Body: " + err.Error()}
+	}
+	for _, diff := range oracle.CompareWhole(unwarned(want), unwarned(got), true) {
+		diffs = append(diffs, "stages (upstream is Body, ours is BodyAndValidate): "+diff)
+	}
+	if !slices.Equal(got.StrictErrors, want.StrictErrors) {
+		diffs = append(diffs, fmt.Sprintf("strict errors: stage Body %q, stage BodyAndValidate %q", want.StrictErrors, got.StrictErrors))
+	}
+	if !got.Valid {
+		return diffs
+	}
+	set := `"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","time":"2026-01-05T08:00:00Z","fieldsType":"FieldsV1","fieldsV1":{}}]`
+	if r.Op == oracle.Create {
+		set += `,"uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","deletionTimestamp":null,"deletionGracePeriodSeconds":null,"selfLink":null`
+	}
+	if r.Namespace != "" {
+		set += fmt.Sprintf(`,"namespace":%q`, r.Namespace)
+	}
+	prepared, err := oracle.Mutate(got.Object, []byte(`{"metadata":{`+set+`}}`))
+	if err != nil {
+		return append(diffs, err.Error())
+	}
+	both.Object = engine.JSON(prepared)
+	o.Stage = engine.StageValidate
+	validated, err := d.facade.Admit(ctx, both, o)
+	if err != nil {
+		return append(diffs, "stage Validate: "+err.Error())
+	}
+	if !validated.Allowed || validated.ReadsAsWritten != got.ReadsAsWritten || !slices.Equal(validated.Warnings, got.Warnings) {
+		diffs = append(diffs, fmt.Sprintf("valid in stage BodyAndValidate: %+v, %q; in stage Validate: %+v, %v, %q",
+			got.ReadsAsWritten, got.Warnings, validated.Rejection, validated.ReadsAsWritten, validated.Warnings))
+	}
+	return diffs
+}
+
+// unwarned returns the answer of a verdict without its warnings.
+func unwarned(v *engine.Verdict) oracle.Answer {
+	a := answerOf(v)
+	a.Warnings = nil
+	return a
 }
 
 func rejectionMessage(v *engine.Verdict) string {

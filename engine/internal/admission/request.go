@@ -57,6 +57,8 @@ type Request struct {
 
 	// Stage is the part of the write that Admit does.
 	Stage Stage
+	// Then has the options with which Admit of StageDecode also validates the decoded object, on the fast path only.
+	Then *Request
 
 	// KeepNulls makes Default keep nulls of fields that are not nullable and have no default.
 	KeepNulls bool
@@ -123,6 +125,9 @@ type Outcome struct {
 	// ReadsAsWritten says, for a write without the storage, that the storage version is that of the request, and that
 	// reading the object back from storage leaves it unchanged, besides the fields that the storage sets.
 	ReadsAsWritten bool
+	// Valid says that the decoded object is valid according to Request.Then. Then Warnings and ReadsAsWritten are those of
+	// that validation.
+	Valid bool
 	// Deletes says that the update deletes the object.
 	Deletes bool
 	// Changed says that Object differs from the body.
