@@ -114,6 +114,7 @@ type bodyDecoder struct {
 	ctx        context.Context // of the request: upstream's decoders have no context
 	definition Definition
 	kind       schema.GroupVersionKind
+	store      *objectStore // of the objects, nil for no speculation
 }
 
 func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
@@ -140,7 +141,12 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	if d.strict {
 		o.FieldValidation = engine.FieldValidationWarn // with StrictErrors: the handler decides whether they reject
 	}
-	v, err := d.definition.Admit(d.ctx, engine.Item{Version: d.kind.Version, Object: document}, o)
+	item := engine.Item{Version: d.kind.Version, Object: document}
+	s := d.speculate(&item)
+	if s != nil {
+		o.Stage = engine.StageBodyAndValidate
+	}
+	v, err := d.definition.Admit(d.ctx, item, o)
 	switch {
 	case err != nil:
 		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and
@@ -159,6 +165,10 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	}
 	if err := unmarshal(v.Object, u); err != nil {
 		return nil, &d.kind, err
+	}
+	if v.Valid {
+		s.decoded, s.warnings, s.readsAsWritten = v.Object, v.Warnings, v.ReadsAsWritten
+		outcomeOf(d.ctx).speculation = s
 	}
 	for _, text := range v.StrictErrors {
 		strict = append(strict, errors.New(text))

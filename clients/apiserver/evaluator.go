@@ -41,7 +41,7 @@ type Remote interface {
 //
 // The server sets the options FieldValidation, KeepNulls, Stage, TargetVersion, View and WithStatus. Its items have
 // Version, Object, OldObject, OldDecoded, Subresource, Namespace and Name. It reads Rejection, Status, Warnings,
-// StrictErrors, Object and ReadsAsWritten of a verdict. A Definition may ignore other options and fields.
+// StrictErrors, Object, ReadsAsWritten and Valid of a verdict. A Definition may ignore other options and fields.
 type Definition interface {
 	Admit(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Verdict, error)
 	Read(ctx context.Context, item engine.Item, o engine.EvaluationOptions) (*engine.Transformed, error)

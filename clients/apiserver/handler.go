@@ -171,7 +171,7 @@ func (h *handler) handlerOf(r *http.Request, v *servedVersion, info *request.Req
 	notSupported := apierrors.NewMethodNotSupported(v.scope.Resource.GroupResource(), info.Verb)
 	switch {
 	case info.Subresource == "status" && v.status != nil:
-		scope := forRequest(ctx, v.statusScope)
+		scope := forRequest(ctx, v.statusScope, &v.store)
 		switch info.Verb {
 		case "get":
 			return handlers.GetResource(v.status, scope), nil
@@ -194,7 +194,7 @@ func (h *handler) handlerOf(r *http.Request, v *servedVersion, info *request.Req
 	case info.Subresource != "":
 		return nil, apierrors.NewNotFound(v.scope.Resource.GroupResource(), info.Name)
 	}
-	scope := forRequest(ctx, v.scope)
+	scope := forRequest(ctx, v.scope, &v.store)
 	if info.Verb == "list" && asksForTable(r) {
 		return h.listTable(v.store, scope), nil
 	}

@@ -114,6 +114,74 @@ func (p *printer) append(text []byte, v any) ([]byte, error) {
 	return append(text, printed...), err
 }
 
+// isUnchanged reports whether an object has the content of a text, besides some fields of its metadata.
+func isUnchanged(text []byte, u *unstructured.Unstructured, ignored []string) bool {
+	metadata, ok := u.Object["metadata"].(map[string]any)
+	if !ok {
+		return false
+	}
+	d := value.Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON(text, value.Limits{})
+	return err == nil && equalMembers(d, root, u.Object, []string{"metadata"}) &&
+		equalMembers(d, d.Field(root, "metadata"), metadata, ignored)
+}
+
+// equalMembers compares an object of a Doc with an unstructured one, without some members.
+func equalMembers(d *value.Doc, i uint32, object map[string]any, ignored []string) bool {
+	if d.Nodes[i].Kind != value.Object || object == nil {
+		return false
+	}
+	left := len(object)
+	for _, name := range ignored {
+		if _, ok := object[name]; ok {
+			left--
+		}
+	}
+	for c := d.Nodes[i].First; c != 0; c = d.Nodes[c].Next {
+		key := d.Key(c)
+		if slices.Contains(ignored, key) {
+			continue
+		}
+		if v, ok := object[key]; !ok || !equal(d, c, v) {
+			return false
+		}
+		left--
+	}
+	return left == 0
+}
+
+// equal reports whether an unstructured value is that of a node. It is false for types that decoding does not return.
+func equal(d *value.Doc, i uint32, v any) bool {
+	switch n := &d.Nodes[i]; v := v.(type) {
+	case nil:
+		return n.Kind == value.Null
+	case bool:
+		return n.Kind == value.True && v || n.Kind == value.False && !v
+	case int64:
+		return n.Kind == value.Int && d.Int(i) == v
+	case float64:
+		return n.Kind == value.Float && d.Float(i) == v
+	case string:
+		return n.Kind == value.String && d.Str(i) == v
+	case map[string]any:
+		return equalMembers(d, i, v, nil)
+	case []any:
+		if n.Kind != value.Array || v == nil || d.Len(i) != len(v) {
+			return false
+		}
+		c := n.First
+		for _, item := range v {
+			if !equal(d, c, item) {
+				return false
+			}
+			c = d.Nodes[c].Next
+		}
+		return true
+	}
+	return false
+}
+
 // unmarshal replaces the content of an object.
 func unmarshal(text []byte, u *unstructured.Unstructured) error {
 	if content, ok := parse(text); ok {

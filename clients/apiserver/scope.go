@@ -143,15 +143,16 @@ type serializer struct {
 	converter  converter
 	media      []runtime.SerializerInfo
 	ctx        context.Context // of the request
+	store      *objectStore    // of the objects of the request
 }
 
-// forRequest returns a copy of a scope whose decoders have the context of a request.
-func forRequest(ctx context.Context, scope *handlers.RequestScope) *handlers.RequestScope {
+// forRequest returns a copy of a scope whose decoders have the context of a request and the store of its objects.
+func forRequest(ctx context.Context, scope *handlers.RequestScope, store *objectStore) *handlers.RequestScope {
 	s, ok := scope.Serializer.(serializer)
 	if !ok {
 		return scope // that of a Scale
 	}
-	s.ctx = ctx
+	s.ctx, s.store = ctx, store
 	out := *scope
 	out.Serializer = s
 	return &out
@@ -183,7 +184,7 @@ func newSerializer(d Definition, kind schema.GroupVersionKind, c converter, t ru
 		MediaType: runtime.ContentTypeProtobuf, MediaTypeType: "application", MediaTypeSubType: "vnd.kubernetes.protobuf",
 		Serializer:       protobuf.NewSerializerWithOptions(creater{}, t, protobuf.SerializerOptions{StreamingCollectionsEncoding: true}),
 		StreamSerializer: &runtime.StreamSerializerInfo{Serializer: protobuf.NewRawSerializer(creater{}, t), Framer: protobuf.LengthDelimitedFramer},
-	}}, background}
+	}}, background, nil}
 	if utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage) {
 		info := cbor.NewSerializerInfo(creater{}, t)
 		info.Serializer = bodySerializer{info.Serializer, formatCBOR, false, false}
@@ -205,7 +206,7 @@ func (s serializer) DecoderToVersion(d runtime.Decoder, _ runtime.GroupVersioner
 	if !ok {
 		return d
 	}
-	return bodyDecoder{body, s.ctx, s.definition, s.kind}
+	return bodyDecoder{body, s.ctx, s.definition, s.kind, s.store}
 }
 
 // newScope returns the scope of the requests for a version, without a field manager.

@@ -26,15 +26,17 @@ type strategy struct {
 	version     string
 	subresource string // "" or status
 	namespaced  bool
+	hasStatus   bool // the version has the subresource status
 	reset       map[fieldpath.APIVersion]*fieldpath.Set
 	written     *writtenObjects
 }
 
 // outcome is the result of the last evaluation of a request. An update that meets a conflict is evaluated again.
 type outcome struct {
-	err       error
-	warnings  []string
-	undecoded error // why the evaluator could not decode the body, nil if it could
+	err         error
+	warnings    []string
+	undecoded   error        // why the evaluator could not decode the body, nil if it could
+	speculation *speculation // nil for none
 }
 
 type outcomeKey struct{}
@@ -89,19 +91,28 @@ func (s *strategy) fieldErrors(ctx context.Context) field.ErrorList {
 }
 
 // finish replaces obj by the object to store.
-func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
+func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 	out := outcomeOf(ctx)
-	*out = outcome{undecoded: out.undecoded, err: out.undecoded}
+	*out = outcome{undecoded: out.undecoded, err: out.undecoded, speculation: out.speculation}
 	if out.err != nil {
 		return
 	}
 	u := obj.(*unstructured.Unstructured)
-	expectGeneration(u, old)
+	old, _ := before.(*unstructured.Unstructured) // nil for a creation
+	applies := out.speculation.appliesTo(s.subresource, u, old)
+	s.prepare(u, old)
+	if applies {
+		out.warnings = out.speculation.warnings
+		if out.speculation.readsAsWritten {
+			s.written.expect(u)
+		}
+		return
+	}
 	item := engine.Item{Version: s.version, Subresource: s.subresource, Namespace: genericapirequest.NamespaceValue(ctx), Name: u.GetName()}
 	text, err := marshal(u)
 	item.Object = engine.JSON(text)
 	if err == nil && old != nil {
-		text, err = marshal(withoutManagedFields(old.(*unstructured.Unstructured)))
+		text, err = marshal(withoutManagedFields(old))
 		item.OldObject, item.OldDecoded = engine.JSON(text), true
 	}
 	if err != nil {
@@ -130,20 +141,60 @@ func (s *strategy) finish(ctx context.Context, obj, old runtime.Object) {
 	}
 }
 
-// expectGeneration sets the generation that the evaluator will set in most cases, so that it need not return the
-// object. The generation of the evaluator takes precedence.
-func expectGeneration(u *unstructured.Unstructured, old runtime.Object) {
-	generation := int64(1)
-	if o, ok := old.(*unstructured.Unstructured); ok {
-		generation = o.GetGeneration()
-		for name, v := range u.Object {
-			if name != "metadata" && name != "status" && !reflect.DeepEqual(v, o.Object[name]) {
-				generation++
-				break
-			}
+// prepare sets the status and the generation, as the evaluator does before it validates. It then need not return the
+// object.
+//
+// Upstream: registry/customresource/strategy.go and status_strategy.go, PrepareForCreate and PrepareForUpdate.
+func (s *strategy) prepare(u, old *unstructured.Unstructured) {
+	switch {
+	case old == nil:
+		if s.hasStatus {
+			delete(u.Object, "status")
+		}
+		u.SetGeneration(1)
+	case s.subresource == "status":
+		status, metadata := u.Object["status"], u.Object["metadata"]
+		_, ok := u.Object["status"]
+		u.Object = withoutManagedFields(old).Object
+		setMember(u.Object, "status", status, ok)
+		if sent, ok := metadata.(map[string]any); ok {
+			managed, ok := sent["managedFields"]
+			setMember(u.Object["metadata"].(map[string]any), "managedFields", managed, ok)
+		}
+	default:
+		if s.hasStatus {
+			status, ok := old.Object["status"]
+			setMember(u.Object, "status", status, ok)
+		}
+		generation := old.GetGeneration()
+		if !sameContent(u.Object, old.Object) {
+			generation++
+		}
+		u.SetGeneration(generation)
+	}
+}
+
+// setMember sets a member of an object, or removes it.
+func setMember(object map[string]any, name string, v any, set bool) {
+	if set {
+		object[name] = v
+	} else {
+		delete(object, name)
+	}
+}
+
+// sameContent compares two objects without their metadata.
+func sameContent(a, b map[string]any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, v := range a {
+		other, ok := b[name]
+		if name != "metadata" && (!ok || !reflect.DeepEqual(v, other)) {
+			return false
 		}
 	}
-	u.SetGeneration(generation)
+	return true
 }
 
 // withoutManagedFields returns an object that shares all content except the managed fields. They do not matter in an

@@ -60,3 +60,108 @@ func TestUnchanged(t *testing.T) {
 		}
 	}
 }
+
+// TestSpeculation: the strategy uses the validation of the body only for the object and the old object that it is about.
+func TestSpeculation(t *testing.T) {
+	const old = `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{"name":"a","namespace":"n","resourceVersion":"7"},"spec":{"watts":1.5}}`
+	body := strings.Replace(old, "1.5", "2.5", 1)
+	object := func(text string, fields ...string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		if err := unmarshal([]byte(text), u); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range fields {
+			u.Object["metadata"].(map[string]any)[f] = "set"
+		}
+		return u
+	}
+	creation, update := &speculation{decoded: []byte(body)}, &speculation{decoded: []byte(body), oldVersion: "7"}
+	newer := object(old)
+	newer.SetResourceVersion("8")
+	for name, c := range map[string]struct {
+		s           *speculation
+		subresource string
+		u, old      *unstructured.Unstructured
+		want        bool
+	}{
+		"creation":                   {creation, "", object(body), nil, true},
+		"creation, set by a server":  {creation, "", object(body, setOnCreate...), nil, true},
+		"creation with a label":      {creation, "", object(body, "labels"), nil, false},
+		"creation, another spec":     {creation, "", object(old), nil, false},
+		"update":                     {update, "", object(body), object(old), true},
+		"update, set by a server":    {update, "", object(body, setOnUpdate...), object(old), true},
+		"update with another uid":    {update, "", object(body, "uid"), object(old), false},
+		"update of another revision": {update, "", object(body), newer, false},
+		"update of the status":       {update, "status", object(body), object(old), false},
+		"update after a creation":    {creation, "", object(body), object(old), false},
+		"creation after an update":   {update, "", object(body), nil, false},
+		"without a speculation":      {nil, "", object(body), nil, false},
+	} {
+		if got := c.s.appliesTo(c.subresource, c.u, c.old); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestIsUnchanged: an object equals the text that it was decoded from, and no other.
+func TestIsUnchanged(t *testing.T) {
+	const text = `{"metadata":{"name":"a"},"a":[1,1.0,"x",true,false,null,{},[],{"b":"c"}],"d":{"e":2}}`
+	u := &unstructured.Unstructured{}
+	if err := unmarshal([]byte(text), u); err != nil {
+		t.Fatal(err)
+	}
+	if !isUnchanged([]byte(text), u, nil) {
+		t.Error("the same")
+	}
+	for _, edit := range []string{
+		`1,1.0>1.0,1.0`, `1,1.0>1,1`, `"x">"y"`, `true>false`, `false>null`, `null>0`, `{},[]>[],{}`, `"b":"c">`, `"e":2>"e":3`, `"e":2>"f":2`,
+		`"e":2>"e":2,"f":2`, `,"d":{"e":2}>`, `"name":"a">"name":"b"`, `"name":"a">"name":"a","uid":"u"`, `"metadata":{"name":"a"}>"metadata":null`,
+	} {
+		from, to, _ := strings.Cut(edit, ">")
+		if other := strings.Replace(text, from, to, 1); other == text || isUnchanged([]byte(other), u, nil) {
+			t.Errorf("%s is the same", other)
+		}
+	}
+}
+
+// TestPrepare: the strategy sets status and generation as upstream does.
+func TestPrepare(t *testing.T) {
+	const head = `{"apiVersion":"example.com/v1","kind":"Lamp","metadata":{`
+	for _, c := range []struct {
+		hasStatus    bool
+		subresource  string
+		u, old, want string
+	}{
+		{true, "", `},"spec":1,"status":1}`, ``, `"generation":1},"spec":1}`},
+		{false, "", `},"spec":1,"status":1}`, ``, `"generation":1},"spec":1,"status":1}`},
+		{true, "", `"name":"a"},"spec":1,"status":1}`, `"generation":4},"spec":1,"status":2}`, `"generation":4,"name":"a"},"spec":1,"status":2}`},
+		{true, "", `},"spec":1,"status":1}`, `"generation":4},"spec":2}`, `"generation":5},"spec":1}`},
+		{false, "", `},"spec":1,"status":1}`, `"generation":4},"spec":1,"status":2}`, `"generation":5},"spec":1,"status":1}`},
+		{true, "", `}}`, `"generation":4},"spec":1}`, `"generation":5}}`},
+		{true, "status", `"generation":9,"managedFields":[1]},"spec":1,"status":1}`, `"generation":4,"managedFields":[2],"uid":"u"},"spec":2}`, `"generation":4,"managedFields":[1],"uid":"u"},"spec":2,"status":1}`},
+		{true, "status", `},"spec":1}`, `"generation":4,"managedFields":[2]},"spec":2,"status":2}`, `"generation":4},"spec":2}`},
+	} {
+		read := func(text string) *unstructured.Unstructured {
+			if text == "" {
+				return nil
+			}
+			u := &unstructured.Unstructured{}
+			if err := unmarshal([]byte(head+text), u); err != nil {
+				t.Fatal(err)
+			}
+			return u
+		}
+		u, old := read(c.u), read(c.old)
+		s := &strategy{hasStatus: c.hasStatus, subresource: c.subresource}
+		s.prepare(u, old)
+		got, err := marshal(u)
+		if want := head + c.want; err != nil || string(got) != want {
+			t.Errorf("%+v: %v\ngot  %s\nwant %s", c, err, got, want)
+		}
+		if old != nil {
+			if kept, err := marshal(old); err != nil || string(kept) != head+c.old {
+				t.Errorf("%+v: %v, old object %s", c, err, kept)
+			}
+		}
+	}
+}

@@ -53,7 +53,7 @@ func verdict(v *crdevalv1.Verdict) *engine.Verdict {
 		Allowed: v.GetAllowed(), Rejection: rejection(v.GetRejection()), Status: v.GetRejection().GetStatus().GetJson(),
 		Warnings: v.GetWarnings(), StrictErrors: v.GetStrictErrors(), Object: v.GetObject().GetJson(),
 		StoredObject: v.GetStoredObject().GetJson(), OldObject: v.GetOldObject().GetJson(), Unchanged: v.GetUnchanged(),
-		ReadsAsWritten: v.GetReadsAsWritten(), Deletes: v.GetDeletes(), Revision: v.GetRevision(),
+		ReadsAsWritten: v.GetReadsAsWritten(), Valid: v.GetValid(), Deletes: v.GetDeletes(), Revision: v.GetRevision(),
 	}
 }
 

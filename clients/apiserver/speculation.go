@@ -1,0 +1,87 @@
+package apiserver
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// speculation is the validation of a write in the call of the evaluator that decodes its body. The strategy uses it if
+// neither admission nor another writer has changed an object since, and calls the evaluator again otherwise.
+type speculation struct {
+	decoded        []byte // the object that is valid
+	subresource    string
+	oldVersion     string // the resourceVersion of the old object, "" for a creation
+	warnings       []string
+	readsAsWritten bool
+}
+
+// speculate adds the old object and the target of the request to the item of a body. It returns nil if they are unknown.
+func (d bodyDecoder) speculate(item *engine.Item) *speculation {
+	info, ok := genericapirequest.RequestInfoFrom(d.ctx)
+	if !ok || d.store == nil {
+		return nil
+	}
+	switch info.Verb {
+	case "create":
+		item.Namespace = info.Namespace
+		return &speculation{}
+	case "update", "patch":
+		old := d.store.cachedObject(d.ctx, info.Namespace, info.Name)
+		if old == nil {
+			return nil
+		}
+		text, err := marshal(withoutManagedFields(old))
+		if err != nil {
+			return nil
+		}
+		item.Namespace, item.Name, item.Subresource = info.Namespace, info.Name, info.Subresource
+		item.OldObject, item.OldDecoded = engine.JSON(text), true
+		return &speculation{subresource: info.Subresource, oldVersion: old.GetResourceVersion()}
+	}
+	return nil
+}
+
+// cachedObject returns an object of the watch cache, which may be outdated and must not be changed. It returns nil for
+// an object that is not in the cache.
+func (s *objectStore) cachedObject(ctx context.Context, namespace, name string) *unstructured.Unstructured {
+	lazy, ok := s.Storage.Storage.(*lazyCache)
+	if !ok {
+		return nil
+	}
+	cache := lazy.cached()
+	if cache == nil || cache.ReadinessCheck() != nil {
+		return nil
+	}
+	key, err := s.KeyFunc(genericapirequest.WithNamespace(ctx, namespace), name)
+	if err != nil {
+		return nil
+	}
+	u := &unstructured.Unstructured{}
+	if err := cache.Get(ctx, key, storage.GetOptions{ResourceVersion: "0"}, u); err != nil {
+		return nil
+	}
+	return u
+}
+
+// Fields of metadata that a server sets between decoding a body and the strategy. The values of clients have no effect.
+var (
+	setOnUpdate = []string{"namespace", "generation", "managedFields"}
+	setOnCreate = append([]string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}, setOnUpdate...)
+)
+
+// appliesTo reports whether the speculation is about the write of an object, before it is prepared. old is nil for a
+// creation.
+func (s *speculation) appliesTo(subresource string, u, old *unstructured.Unstructured) bool {
+	if s == nil || s.subresource != subresource {
+		return false
+	}
+	if old == nil {
+		return s.oldVersion == "" && isUnchanged(s.decoded, u, setOnCreate)
+	}
+	return s.oldVersion != "" && s.oldVersion == old.GetResourceVersion() && isUnchanged(s.decoded, u, setOnUpdate)
+}
