@@ -155,6 +155,8 @@ func TestStageBodyAndValidate(t *testing.T) {
 	}
 	status := update(at, `,"status":{"phase":"z"}`)
 	status.Subresource = "status"
+	stateless, stored := strings.ReplaceAll(servedCRD, "subresources: {status: {}}", "subresources: {}"), status
+	stored.OldDecoded = false
 	local := Item{Namespace: "n", Object: JSON([]byte(`{"apiVersion":"example.com/v1","kind":"Box","metadata":{"name":"b","creationTimestamp":null}}`))}
 	root := strings.Replace(servedCRD, "openAPIV3Schema: {type: object,", `openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: "self.metadata.name != 'c'"}],`, 1)
 	for name, c := range map[string]struct {
@@ -176,6 +178,8 @@ func TestStageBodyAndValidate(t *testing.T) {
 		"update of another revision": {servedCRD, update(`,"resourceVersion":"8"`, `,"spec":{"c":"z"}`), false},
 		"no resourceVersion":         {servedCRD, update("", `,"spec":{"c":"z"}`), false},
 		"status":                     {servedCRD, status, true},
+		"no subresource status":      {stateless, status, false},
+		"old object from storage":    {servedCRD, stored, false},
 	} {
 		d := compileCRD(t, c.manifest)
 		o := EvaluationOptions{Stage: StageBodyAndValidate, FieldValidation: FieldValidationIgnore}

@@ -119,7 +119,7 @@ const (
 	StageValidate
 	// StageBodyAndValidate is StageBody, and reports as Verdict.Valid whether StageValidate would accept the object as it
 	// was decoded. A server that does not change the object in between needs no second call. OldObject, OldDecoded,
-	// Subresource, Namespace and Name are those of StageValidate.
+	// Subresource, Namespace and Name are those of StageValidate. Without OldDecoded, no update is Valid.
 	StageBodyAndValidate
 )
 

@@ -205,13 +205,20 @@ func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
 		return nil
 	}
 	ctx, o := context.Background(), options(r)
+	if !both.OldObject.Absent() {
+		old, err := d.facade.Read(ctx, engine.Item{Object: both.OldObject}, engine.EvaluationOptions{TargetVersion: r.Version})
+		if err != nil {
+			return nil
+		}
+		both.OldObject, both.OldDecoded = engine.JSON(old.Object), true
+	}
 	o.Stage, o.CompleteMetadata = engine.StageBodyAndValidate, false
 	got, err := d.facade.Admit(ctx, both, o)
 	if err != nil {
 		return []string{"stage BodyAndValidate: " + err.Error()}
 	}
 	body := both
-	body.OldObject, body.Subresource = engine.Document{}, ""
+	body.OldObject, body.OldDecoded, body.Subresource = engine.Document{}, false, ""
 	o.Stage = engine.StageBody
 	want, err := d.facade.Admit(ctx, body, o)
 	if err != nil {
@@ -230,7 +237,9 @@ func (d *Definition) checkBody(r oracle.Request) (diffs []string) {
 	if r.Op == oracle.Create {
 		set += `,"uid":"u","creationTimestamp":"2026-01-05T08:00:00Z","deletionTimestamp":null,"deletionGracePeriodSeconds":null,"selfLink":null`
 	}
-	if r.Namespace != "" {
+	if d.facade.Scope() != engine.NamespaceScoped {
+		set += `,"namespace":null`
+	} else if r.Namespace != "" {
 		set += fmt.Sprintf(`,"namespace":%q`, r.Namespace)
 	}
 	prepared, err := oracle.Mutate(got.Object, []byte(`{"metadata":{`+set+`}}`))

@@ -51,14 +51,15 @@ func (p *pass) writeBody() error {
 }
 
 // validateDecoded validates the decoded object with Request.Then. Rules of the root may compare the metadata that the
-// server sets later, and a number that is printed differently can change before a separate validation: then the result
-// is unknown.
+// server sets later, and a number that is printed differently can change before a separate validation. An old object
+// that is still to be decoded can need the defaults of another version. Then the result is unknown.
 func (p *pass) validateDecoded(v *Version) {
-	if v.Plan.Root.Rules != nil || p.lossy() {
+	then := p.r.Then
+	if v.Plan.Root.Rules != nil || p.lossy() || then.Status && !v.HasStatus || then.Old != nil && !then.OldDecoded {
 		return
 	}
 	decoded := p.outcome
-	p.request, p.outcome = *p.r.Then, Outcome{Version: v, Warnings: slices.Clip(v.Warnings)}
+	p.request, p.outcome = *then, Outcome{Version: v, Warnings: slices.Clip(v.Warnings)}
 	p.storing, p.warned = false, nil
 	if !p.checkNamespace() && p.accept(v) && !p.lossy() {
 		decoded.Valid, decoded.Warnings, decoded.ReadsAsWritten = true, p.out.Warnings, p.readsAsWritten(v)
