@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -199,10 +198,9 @@ func scaleCRDs(t *testing.T, n int) []*apiextensionsv1.CustomResourceDefinition 
 	check(t, err)
 	module := struct{ Dir string }{}
 	check(t, json.Unmarshal(out, &module))
-	_, here, _, _ := runtime.Caller(0)
 	texts := make([][]byte, 2)
 	for i, path := range []string{
-		filepath.Join(filepath.Dir(here), "../../../deploy/samples/crds/crontabs.yaml"),
+		"../../../deploy/samples/crds/crontabs.yaml",
 		filepath.Join(module.Dir, "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"),
 	} {
 		texts[i], err = os.ReadFile(path)

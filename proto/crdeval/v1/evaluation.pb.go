@@ -1286,8 +1286,9 @@ type Verdict struct {
 	// the subresource scale it is the Scale. crdeval does not generate uid, creationTimestamp, managedFields and names:
 	// the caller sets them. resourceVersion and selfLink are absent, because the storage sets them; but
 	// ADMISSION_STAGE_DECODE, ADMISSION_STAGE_BODY, ADMISSION_STAGE_VALIDATE, ADMISSION_STAGE_BODY_AND_VALIDATE and an
-	// update with `deletes` keep what was sent. Absent if rejected, and with OBJECT_VIEW_NONE. With OBJECT_VIEW_CHANGED, also absent if it is, apart from
-	// resourceVersion and selfLink, the same JSON value as the object that was sent. Validate does not return it.
+	// update with `deletes` keep what was sent. Absent if rejected, and with OBJECT_VIEW_NONE. With OBJECT_VIEW_CHANGED,
+	// also absent if it is, apart from resourceVersion and selfLink, the same JSON value as the object that was sent.
+	// Validate does not return it.
 	Object *Document `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	// The object that the API server would store, in the storage version. Absent if it is the same JSON value as
 	// `object`, even if `view` leaves `object` out, and with OBJECT_VIEW_NONE. Always present for a write to the
