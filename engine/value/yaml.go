@@ -19,7 +19,7 @@ func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error)
 }
 
 // ConvertYAML is ParseYAML and YAMLToJSON in one. It returns the JSON text even if the Doc cannot parse it. The text and
-// the YAMLSource are valid until the Doc is released, or parses other YAML for the source.
+// the YAMLSource are valid until the Doc parses other YAML for the source, and the YAMLSource until the Doc is released.
 func (d *Doc) ConvertYAML(src []byte, s Source, l Limits) (json []byte, y *YAMLSource, root uint32, err error) {
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
 		var ok bool

@@ -53,7 +53,8 @@ const (
 )
 
 // scanYAML parses an ordinary YAML document. ok is false on a doubt, and then the Doc is unchanged. The error is nil or
-// ErrStopped. The YAMLSource is valid until the Doc is released, or scans another document for the source.
+// ErrStopped. The YAMLSource is valid until the Doc is released. It and the JSON text are valid until the Doc scans
+// another document for the source.
 func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root uint32, ok bool, err error) {
 	arena := len(d.Src[Arena])
 	if s == Arena || len(text) > maxScannedBytes || arena > maxScannedBytes {
@@ -94,16 +95,17 @@ func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root
 	return y, root, ok, err
 }
 
-// releaseScans drops the sources of scanned documents, and memory that is too large for the pool.
+// releaseScans drops the sources and texts of scanned documents, and memory that is too large for the pool. As for a JSON
+// document, results can share memory with the text, so no other document may reuse it.
 func (d *Doc) releaseScans() {
 	if d.scanner != nil && (cap(d.scanner.sorter.nodes) > maxPooledNodes || cap(d.scanner.sorter.text) > maxPooledBytes) {
 		d.scanner = nil
 	}
 	for s, m := range d.scans {
-		if m != nil && (cap(m.json) > maxPooledBytes || cap(m.places) > maxPooledNodes) {
+		if m != nil && cap(m.places) > maxPooledNodes {
 			d.scans[s] = nil
 		} else if m != nil {
-			m.source = YAMLSource{}
+			m.source, m.json = YAMLSource{}, nil
 		}
 	}
 }
@@ -119,6 +121,9 @@ func (s *yamlScanner) begin(d *Doc, m *yamlScan, text []byte, source Source, max
 	s.doc, s.text, s.source, s.maxDepth = d, text, source, maxDepth
 	s.wide, s.odd = false, false
 	s.i, s.column = 0, unknown
+	if m.json == nil {
+		m.json = make([]byte, 0, len(text)+len(text)/8+64)
+	}
 	s.nodes, s.out, s.places, s.stopped = d.Nodes, m.json[:0], m.places[:0], false
 	s.first, s.unsorted, s.moved = len(d.Nodes), 0, 0
 	s.frames = append(s.frames[:0], frame{column: -1, sequence: true})
