@@ -57,9 +57,9 @@ type Verdict struct {
 	// StageValidate, and is false unless Valid is true.
 	ReadsAsWritten bool
 	// Valid, for StageBodyAndValidate, reports that StageValidate accepts Object, changes only its status and metadata as
-	// the strategy of an API server does, and has the warnings in Warnings. This holds for every value of the uid, the
-	// times, the generation and the managed fields that a server sets. Valid is false if the evaluator does not know: then
-	// StageValidate decides.
+	// the strategy of an API server does, and has the warnings in Warnings. This holds for every well-formed value of the
+	// uid, the times, the generation, the namespace and the managed fields that a server sets. For an update, it holds only
+	// while the stored object is the OldObject. Valid is false if the evaluator does not know: then StageValidate decides.
 	Valid bool
 	// Deletes, for Admit, reports that the update removes the last finalizer of an object that is being deleted: the
 	// API server deletes it instead of storing it. Object is still the answer.

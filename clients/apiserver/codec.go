@@ -141,6 +141,8 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	if d.strict {
 		o.FieldValidation = engine.FieldValidationWarn // with StrictErrors: the handler decides whether they reject
 	}
+	out := outcomeOf(d.ctx)
+	out.undecoded, out.speculation = nil, nil // of an earlier attempt of a patch
 	item := engine.Item{Version: d.kind.Version, Object: document}
 	s := d.speculate(&item)
 	if s != nil {
@@ -151,7 +153,7 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	case err != nil:
 		// Handlers answer errors of decoders with 400 or 422. The object is decoded without the evaluator instead, and
 		// the store rejects it.
-		outcomeOf(d.ctx).undecoded = unevaluated(err)
+		out.undecoded = unevaluated(err)
 		return d.Serializer.Decode(data, defaults, into)
 	case v.Rejection != nil:
 		return nil, &d.kind, errors.New(v.Rejection.Cause)
@@ -168,7 +170,7 @@ func (d bodyDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	}
 	if v.Valid {
 		s.decoded, s.warnings, s.readsAsWritten = v.Object, v.Warnings, v.ReadsAsWritten
-		outcomeOf(d.ctx).speculation = s
+		out.speculation = s
 	}
 	for _, text := range v.StrictErrors {
 		strict = append(strict, errors.New(text))

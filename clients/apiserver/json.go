@@ -114,7 +114,7 @@ func (p *printer) append(text []byte, v any) ([]byte, error) {
 	return append(text, printed...), err
 }
 
-// isUnchanged reports whether an object has the content of a text, besides some fields of its metadata.
+// isUnchanged reports whether an object has the content of a text, apart from the ignored fields of its metadata.
 func isUnchanged(text []byte, u *unstructured.Unstructured, ignored []string) bool {
 	metadata, ok := u.Object["metadata"].(map[string]any)
 	if !ok {

@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -68,20 +70,72 @@ func (s *objectStore) cachedObject(ctx context.Context, namespace, name string) 
 	return u
 }
 
-// Fields of metadata that a server sets between decoding a body and the strategy. The values of clients have no effect.
+// Fields of metadata that a server sets or checks between decoding a body and the strategy.
 var (
 	setOnUpdate = []string{"namespace", "generation", "managedFields"}
-	setOnCreate = append([]string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}, setOnUpdate...)
+	setOnCreate = append(setOnUpdate[:len(setOnUpdate):len(setOnUpdate)], append(removedOnCreate, "uid", "creationTimestamp")...)
+	// removedOnCreate are absent before admission.
+	removedOnCreate = []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 )
 
 // appliesTo reports whether the speculation is about the write of an object, before it is prepared. old is nil for a
 // creation.
 func (s *speculation) appliesTo(subresource string, u, old *unstructured.Unstructured) bool {
-	if s == nil || s.subresource != subresource {
+	if s == nil || s.subresource != subresource || (old == nil) != (s.oldVersion == "") {
 		return false
 	}
-	if old == nil {
-		return s.oldVersion == "" && isUnchanged(s.decoded, u, setOnCreate)
+	ignored := setOnCreate
+	if old != nil {
+		if ignored = setOnUpdate; s.oldVersion != old.GetResourceVersion() {
+			return false
+		}
 	}
-	return s.oldVersion != "" && s.oldVersion == old.GetResourceVersion() && isUnchanged(s.decoded, u, setOnUpdate)
+	metadata, ok := u.Object["metadata"].(map[string]any)
+	return ok && isSetByServer(metadata, old == nil) && isUnchanged(s.decoded, u, ignored)
+}
+
+// isSetByServer reports whether the ignored fields of metadata have values as a server sets and stores them. Admission
+// can set others.
+func isSetByServer(metadata map[string]any, creation bool) bool {
+	if namespace, ok := metadata["namespace"]; ok {
+		if _, ok := namespace.(string); !ok {
+			return false
+		}
+	}
+	if creation && slices.ContainsFunc(removedOnCreate, func(name string) bool {
+		_, ok := metadata[name]
+		return ok
+	}) {
+		return false
+	}
+	managed, ok := metadata["managedFields"]
+	if !ok {
+		return true
+	}
+	entries, ok := managed.([]any)
+	return ok && len(entries) > 0 && !slices.ContainsFunc(entries, func(e any) bool { return !isManagedFieldsEntry(e) })
+}
+
+// isManagedFieldsEntry reports whether a value is a metav1.ManagedFieldsEntry as it is stored.
+func isManagedFieldsEntry(value any) bool {
+	entry, ok := value.(map[string]any)
+	for name, v := range entry {
+		text, isText := v.(string)
+		switch name {
+		case "fieldsV1":
+			_, ok = v.(map[string]any)
+		case "time":
+			const layout = "2006-01-02T15:04:05Z"
+			_, err := time.Parse(layout, text)
+			ok = err == nil && len(text) == len(layout) // without a fraction of a second
+		case "manager", "operation", "apiVersion", "fieldsType", "subresource":
+			ok = isText && text != ""
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return ok
 }

@@ -153,14 +153,11 @@ func (s *strategy) prepare(u, old *unstructured.Unstructured) {
 		}
 		u.SetGeneration(1)
 	case s.subresource == "status":
-		status, metadata := u.Object["status"], u.Object["metadata"]
-		_, ok := u.Object["status"]
+		status, ok := u.Object["status"]
+		managed := u.GetManagedFields()
 		u.Object = withoutManagedFields(old).Object
 		setMember(u.Object, "status", status, ok)
-		if sent, ok := metadata.(map[string]any); ok {
-			managed, ok := sent["managedFields"]
-			setMember(u.Object["metadata"].(map[string]any), "managedFields", managed, ok)
-		}
+		u.SetManagedFields(managed)
 	default:
 		if s.hasStatus {
 			status, ok := old.Object["status"]

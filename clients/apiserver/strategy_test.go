@@ -75,6 +75,10 @@ func TestSpeculation(t *testing.T) {
 		}
 		return u
 	}
+	const entry = `{"manager":"m","operation":"Update","apiVersion":"example.com/v1","time":"2026-01-05T08:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{}}}`
+	withManaged := func(entry string) string {
+		return strings.Replace(body, `"name":"a"`, `"name":"a","managedFields":[`+entry+`]`, 1)
+	}
 	creation, update := &speculation{decoded: []byte(body)}, &speculation{decoded: []byte(body), oldVersion: "7"}
 	newer := object(old)
 	newer.SetResourceVersion("8")
@@ -85,11 +89,21 @@ func TestSpeculation(t *testing.T) {
 		want        bool
 	}{
 		"creation":                   {creation, "", object(body), nil, true},
-		"creation, set by a server":  {creation, "", object(body, setOnCreate...), nil, true},
+		"creation, set by a server":  {creation, "", object(body, "uid", "creationTimestamp", "generation", "namespace"), nil, true},
+		"creation, deleted":          {creation, "", object(body, "deletionTimestamp"), nil, false},
+		"creation, selfLink":         {creation, "", object(body, "selfLink"), nil, false},
+		"creation, managed fields":   {creation, "", object(withManaged(entry)), nil, true},
+		"not managed fields":         {creation, "", object(body, "managedFields"), nil, false},
+		"managed fields, fraction":   {creation, "", object(withManaged(strings.Replace(entry, "00Z", "00.1Z", 1))), nil, false},
+		"managed fields, no text":    {creation, "", object(withManaged(strings.Replace(entry, `"m"`, `1`, 1))), nil, false},
+		"managed fields, unknown":    {creation, "", object(withManaged(strings.Replace(entry, `"manager"`, `"x"`, 1))), nil, false},
+		"no managed fields entry":    {creation, "", object(withManaged("1")), nil, false},
+		"namespace of another type":  {creation, "", object(strings.Replace(body, `"n"`, `1`, 1)), nil, false},
 		"creation with a label":      {creation, "", object(body, "labels"), nil, false},
 		"creation, another spec":     {creation, "", object(old), nil, false},
 		"update":                     {update, "", object(body), object(old), true},
-		"update, set by a server":    {update, "", object(body, setOnUpdate...), object(old), true},
+		"update, set by a server":    {update, "", object(body, "generation", "namespace"), object(old), true},
+		"update, managed fields":     {update, "", object(withManaged(entry)), object(old), true},
 		"update with another uid":    {update, "", object(body, "uid"), object(old), false},
 		"update of another revision": {update, "", object(body), newer, false},
 		"update of the status":       {update, "status", object(body), object(old), false},
@@ -138,7 +152,8 @@ func TestPrepare(t *testing.T) {
 		{true, "", `},"spec":1,"status":1}`, `"generation":4},"spec":2}`, `"generation":5},"spec":1}`},
 		{false, "", `},"spec":1,"status":1}`, `"generation":4},"spec":1,"status":2}`, `"generation":5},"spec":1,"status":1}`},
 		{true, "", `}}`, `"generation":4},"spec":1}`, `"generation":5}}`},
-		{true, "status", `"generation":9,"managedFields":[1]},"spec":1,"status":1}`, `"generation":4,"managedFields":[2],"uid":"u"},"spec":2}`, `"generation":4,"managedFields":[1],"uid":"u"},"spec":2,"status":1}`},
+		{true, "status", `"generation":9,"managedFields":[{"manager":"m"}]},"spec":1,"status":1}`, `"generation":4,"managedFields":[2],"uid":"u"},"spec":2}`, `"generation":4,"managedFields":[{"manager":"m"}],"uid":"u"},"spec":2,"status":1}`},
+		{true, "status", `"managedFields":"x"},"status":1}`, `"generation":4},"status":2}`, `"generation":4},"status":1}`},
 		{true, "status", `},"spec":1}`, `"generation":4,"managedFields":[2]},"spec":2,"status":2}`, `"generation":4},"spec":2}`},
 	} {
 		read := func(text string) *unstructured.Unstructured {

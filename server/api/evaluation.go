@@ -5,6 +5,7 @@ import (
 	"time"
 
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -186,7 +187,8 @@ type plainResult struct {
 
 // isPlain reports whether the result of a verdict is a plainResult.
 func isPlain(v *engine.Verdict) bool {
-	return v.Allowed && !v.Deletes && !v.Unchanged && !v.ReadsAsWritten && !v.Valid && v.Rejection == nil && v.Presentation == nil && len(v.Violations) == 0 &&
+	return v.Allowed && !v.Deletes && !v.Unchanged && !v.ReadsAsWritten && !v.Valid && v.Rejection == nil && v.Presentation == nil &&
+		len(v.Violations) == 0 &&
 		len(v.Ratcheted)+len(v.StrictErrors)+len(v.Traces)+v.OmittedTraces+len(v.Warnings)+len(v.Pruned)+len(v.Defaulted)+v.OmittedChanges+len(v.Status) == 0 &&
 		v.Object == nil && v.StoredObject == nil && v.OldObject == nil
 }
@@ -204,8 +206,11 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
 		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
 		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
-		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten, Valid: v.Valid,
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten,
 		StrictErrors: allValid(v.StrictErrors), Presentation: presentation(v.Presentation),
+	}
+	if v.Valid {
+		m.Valid = proto.Bool(true)
 	}
 	if m.Rejection != nil {
 		m.Rejection.Status = JSON(v.Status)

@@ -50,9 +50,11 @@ func (p *pass) writeBody() error {
 	return p.respond(v)
 }
 
-// validateDecoded validates the decoded object with Request.Then. Rules of the root may compare the metadata that the
-// server sets later, and a number that is printed differently can change before a separate validation. An old object
-// that is still to be decoded can need the defaults of another version. Then the result is unknown.
+// validateDecoded validates the decoded object with Request.Then. The result stays unknown in these cases:
+//   - a rule at the root, which may compare metadata that the server sets later
+//   - a number that is printed differently, which can change before a separate validation
+//   - a write to the status of a version without that subresource
+//   - an old object that is not decoded, which can need the defaults of another version
 func (p *pass) validateDecoded(v *Version) {
 	then := p.r.Then
 	if v.Plan.Root.Rules != nil || p.lossy() || then.Status && !v.HasStatus || then.Old != nil && !then.OldDecoded {

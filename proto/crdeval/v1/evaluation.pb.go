@@ -92,8 +92,8 @@ const (
 	ObjectView_OBJECT_VIEW_UNSPECIFIED ObjectView = 0
 	// The object, changed or not.
 	ObjectView_OBJECT_VIEW_FULL ObjectView = 1
-	// The object, only if it differs from the object that was sent. With ADMISSION_STAGE_BODY, ADMISSION_STAGE_VALIDATE and
-	// ADMISSION_STAGE_BODY_AND_VALIDATE, `changes` and hints are left out too.
+	// The object, only if it differs from the object that was sent. With ADMISSION_STAGE_BODY, ADMISSION_STAGE_VALIDATE
+	// and ADMISSION_STAGE_BODY_AND_VALIDATE, `changes` and hints are left out too.
 	ObjectView_OBJECT_VIEW_CHANGED ObjectView = 2
 	// No object. Validate and Admit also leave out `changes` and hints. This is the cheapest response.
 	ObjectView_OBJECT_VIEW_NONE ObjectView = 3
@@ -1325,11 +1325,12 @@ type Verdict struct {
 	// `object`. False if that is unknown. With ADMISSION_STAGE_BODY_AND_VALIDATE, it applies to the object of
 	// ADMISSION_STAGE_VALIDATE, and is false unless `valid` is true.
 	ReadsAsWritten bool `protobuf:"varint,16,opt,name=reads_as_written,json=readsAsWritten,proto3" json:"reads_as_written,omitempty"`
-	// With ADMISSION_STAGE_BODY_AND_VALIDATE: whether ADMISSION_STAGE_VALIDATE accepts `object`, changes only its status and
-	// metadata as the strategy of an API server does, and returns these `warnings`. This holds for every value of the uid,
-	// the times, the generation and the managed fields that a server sets. If it is false, the result is unknown: call
-	// ADMISSION_STAGE_VALIDATE.
-	Valid         bool `protobuf:"varint,17,opt,name=valid,proto3" json:"valid,omitempty"`
+	// With ADMISSION_STAGE_BODY_AND_VALIDATE: true if ADMISSION_STAGE_VALIDATE accepts `object` with these `warnings`, and
+	// changes only its status and metadata as the strategy of an API server does. This holds for every well-formed value
+	// of the uid, the times, the generation, the namespace and the managed fields that a server sets. For an update, it
+	// holds only while the stored object is `old_object`: compare the resourceVersion. Absent if the result is unknown:
+	// then call ADMISSION_STAGE_VALIDATE.
+	Valid         *bool `protobuf:"varint,17,opt,name=valid,proto3,oneof" json:"valid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1477,8 +1478,8 @@ func (x *Verdict) GetReadsAsWritten() bool {
 }
 
 func (x *Verdict) GetValid() bool {
-	if x != nil {
-		return x.Valid
+	if x != nil && x.Valid != nil {
+		return *x.Valid
 	}
 	return false
 }
@@ -2987,7 +2988,7 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\n" +
 	"RuleTraces\x12-\n" +
 	"\x06traces\x18\x01 \x03(\v2\x15.crdeval.v1.RuleTraceR\x06traces\x12\x18\n" +
-	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xe9\x05\n" +
+	"\aomitted\x18\x02 \x01(\x05R\aomitted\"\xf8\x05\n" +
 	"\aVerdict\x12\x18\n" +
 	"\aallowed\x18\x01 \x01(\bR\aallowed\x123\n" +
 	"\trejection\x18\x02 \x01(\v2\x15.crdeval.v1.RejectionR\trejection\x125\n" +
@@ -3009,8 +3010,9 @@ const file_crdeval_v1_evaluation_proto_rawDesc = "" +
 	"\fpresentation\x18\r \x01(\v2\x1e.crdeval.v1.ObjectPresentationR\fpresentation\x12\x1c\n" +
 	"\tunchanged\x18\x0e \x01(\bR\tunchanged\x12#\n" +
 	"\rstrict_errors\x18\x0f \x03(\tR\fstrictErrors\x12(\n" +
-	"\x10reads_as_written\x18\x10 \x01(\bR\x0ereadsAsWritten\x12\x14\n" +
-	"\x05valid\x18\x11 \x01(\bR\x05valid\"\xc1\x02\n" +
+	"\x10reads_as_written\x18\x10 \x01(\bR\x0ereadsAsWritten\x12\x19\n" +
+	"\x05valid\x18\x11 \x01(\bH\x00R\x05valid\x88\x01\x01B\b\n" +
+	"\x06_valid\"\xc1\x02\n" +
 	"\x11TransformedObject\x12,\n" +
 	"\x06object\x18\x01 \x01(\v2\x14.crdeval.v1.DocumentR\x06object\x123\n" +
 	"\achanges\x18\x02 \x01(\v2\x19.crdeval.v1.ObjectChangesR\achanges\x12\x1a\n" +
@@ -3324,6 +3326,7 @@ func file_crdeval_v1_evaluation_proto_init() {
 		(*TraceStep_Value)(nil),
 		(*TraceStep_Error)(nil),
 	}
+	file_crdeval_v1_evaluation_proto_msgTypes[10].OneofWrappers = []any{}
 	file_crdeval_v1_evaluation_proto_msgTypes[12].OneofWrappers = []any{
 		(*VerdictResult_Verdict)(nil),
 		(*VerdictResult_Error)(nil),
