@@ -132,7 +132,7 @@ func (s *yamlScanner) flowPlain() (to int, special bool) {
 		return from, false
 	}
 	i := from
-	size := 1
+	var size int
 scan:
 	for ; i < len(text); i += size {
 		size = 1

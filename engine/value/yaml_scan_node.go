@@ -205,7 +205,8 @@ func (s *yamlScanner) addKey(from, to, colon int, special bool) bool {
 	} else {
 		out = appendQuoted(out, s.text, from, to)
 	}
-	s.out = append(out, ':')
+	out = append(out, ':')
+	s.out = out
 	return true
 }
 

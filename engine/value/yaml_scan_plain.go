@@ -26,7 +26,7 @@ func (s *yamlScanner) plainLine(i int) (to, next int, special bool) {
 // plainPart is plainLine for any first byte.
 func (s *yamlScanner) plainPart(i int) (to, next int, special bool) {
 	text, from := s.text, i
-	size := 1
+	var size int
 scan:
 	for ; ; i += size {
 		if i = plainStop(text, i); i >= len(text) {
