@@ -85,8 +85,8 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	scope.Authorizer, scope.MaxRequestBodyBytes = a, maxBody
 	s := &strategy{
 		ObjectTyper: scope.Typer, NameGenerator: names.SimpleNameGenerator, definition: d, version: v.Name,
-		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped, hasStatus: v.Subresources != nil && v.Subresources.Status != nil,
-		written: &writtenObjects{},
+		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		hasStatus:  v.Subresources != nil && v.Subresources.Status != nil, written: &writtenObjects{},
 	}
 	management, err := d.FieldManagement(v.Name)
 	if err == nil { // it fails for a version that is not served, which has no writes

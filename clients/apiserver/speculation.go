@@ -22,7 +22,8 @@ type speculation struct {
 	readsAsWritten bool
 }
 
-// speculate adds the old object and the target of the request to the item of a body. It returns nil if they are unknown.
+// speculate adds the old object and the target of the request to the item of a body. It returns nil if they are
+// unknown.
 func (d bodyDecoder) speculate(item *engine.Item) *speculation {
 	info, ok := genericapirequest.RequestInfoFrom(d.ctx)
 	if !ok || d.store == nil {
@@ -73,7 +74,7 @@ func (s *objectStore) cachedObject(ctx context.Context, namespace, name string) 
 // Fields of metadata that a server sets or checks between decoding a body and the strategy.
 var (
 	setOnUpdate = []string{"namespace", "generation", "managedFields"}
-	setOnCreate = append(setOnUpdate[:len(setOnUpdate):len(setOnUpdate)], append(removedOnCreate, "uid", "creationTimestamp")...)
+	setOnCreate = slices.Concat(setOnUpdate, removedOnCreate, []string{"uid", "creationTimestamp"})
 	// removedOnCreate are absent before admission.
 	removedOnCreate = []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 )

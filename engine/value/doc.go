@@ -64,7 +64,7 @@ func Acquire() *Doc {
 	return d
 }
 
-// Release returns the Doc to the pool. Nothing obtained from it may be used afterwards.
+// Release returns the Doc to the pool. Nothing obtained from it may be used afterwards, except text of the sources.
 func (d *Doc) Release() {
 	d.Reset()
 	if n := d.charged + d.derived; n > 0 {

@@ -18,8 +18,8 @@ func (d *Doc) ParseYAML(src []byte, s Source, l Limits) (root uint32, err error)
 	return root, err
 }
 
-// ConvertYAML is ParseYAML and YAMLToJSON in one. It returns the JSON text even if the Doc cannot parse it. The text and
-// the YAMLSource are valid until the Doc parses other YAML for the source, and the YAMLSource until the Doc is released.
+// ConvertYAML is ParseYAML and YAMLToJSON in one. It returns the JSON text even if the Doc cannot parse it. Both
+// are valid until the Doc parses other YAML for the source. The YAMLSource is also invalid after Release.
 func (d *Doc) ConvertYAML(src []byte, s Source, l Limits) (json []byte, y *YAMLSource, root uint32, err error) {
 	if l = l.WithDefaults(); len(src) <= l.MaxBytes {
 		var ok bool

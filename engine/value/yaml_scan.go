@@ -53,8 +53,8 @@ const (
 )
 
 // scanYAML parses an ordinary YAML document. ok is false on a doubt, and then the Doc is unchanged. The error is nil or
-// ErrStopped. The YAMLSource is valid until the Doc is released. It and the JSON text are valid until the Doc scans
-// another document for the source.
+// ErrStopped. The YAMLSource and the JSON text are valid until the Doc scans another document for the source. The
+// YAMLSource is also invalid after Release.
 func (d *Doc) scanYAML(text []byte, s Source, maxDepth int) (y *YAMLSource, root uint32, ok bool, err error) {
 	arena := len(d.Src[Arena])
 	if s == Arena || len(text) > maxScannedBytes || arena > maxScannedBytes {

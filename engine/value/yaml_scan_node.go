@@ -163,6 +163,8 @@ func appendQuoted(out, text []byte, from, to int) []byte {
 	return out[:n+length+len(`""`)]
 }
 
+// appendLong is appendQuoted for other texts. It is separate so that appendQuoted stays short.
+//
 //go:noinline
 func appendLong(out, text []byte) []byte {
 	out = append(slices.Grow(out, len(text)+len(`""`)), '"')

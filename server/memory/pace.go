@@ -31,7 +31,8 @@ func percent(live, floor, growth int64, least int) int {
 }
 
 // Pace sets GOGC after each collection until ctx ends, unless the environment sets GOGC. A heap may grow to floor, in
-// bytes, before a collection. A larger heap doubles, but grows by at most growth bytes, or by least percent if that is more.
+// bytes, before a collection. A larger heap doubles, but grows by at most growth bytes, or by least percent if that is
+// more.
 //
 // With Go's default, a service with a small live heap and much garbage collects too often: with 10 MiB live, after
 // every 10 MiB, which is a batch or two.
