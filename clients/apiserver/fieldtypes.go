@@ -16,7 +16,7 @@ import (
 )
 
 // fieldTypesBytes bounds the OpenAPI models whose field types are kept. The types need several times as much memory.
-const fieldTypesBytes = 4 << 20
+const fieldTypesBytes = 1 << 20
 
 // fieldTypesCache keeps the field types of the CRDs whose objects were written last.
 type fieldTypesCache = *cache.Cache[*fieldTypes, builtTypes]
@@ -41,10 +41,27 @@ type fieldTypes struct {
 	built    fieldTypesCache
 }
 
+// models are the schemas of a CRD in an OpenAPI document.
+type models struct {
+	Components struct {
+		Schemas map[string]*spec.Schema `json:"schemas"`
+	} `json:"components"`
+}
+
 // newFieldTypes returns what the field manager knows about the types of a CRD.
 func newFieldTypes(ctx context.Context, d Definition, preserve bool, built fieldTypesCache) (*fieldTypes, error) {
 	text, err := d.Models(ctx)
 	if err != nil {
+		return nil, err
+	}
+	var m models
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, err
+	}
+	for _, s := range m.Components.Schemas {
+		removeDescriptions(s)
+	}
+	if text, err = json.Marshal(&m); err != nil {
 		return nil, err
 	}
 	var compressed bytes.Buffer
@@ -63,6 +80,21 @@ func newFieldTypes(ctx context.Context, d Definition, preserve bool, built field
 	return t, err
 }
 
+// removeDescriptions removes most of the text of a schema. Field types do not need it.
+func removeDescriptions(s *spec.Schema) {
+	s.Description = ""
+	for name, property := range s.Properties {
+		removeDescriptions(&property)
+		s.Properties[name] = property
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		removeDescriptions(s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		removeDescriptions(s.AdditionalProperties.Schema)
+	}
+}
+
 // get returns the types.
 func (t *fieldTypes) get() (builtTypes, error) {
 	return t.built.Get(background, t, func(context.Context) (b builtTypes, err error) {
@@ -70,18 +102,14 @@ func (t *fieldTypes) get() (builtTypes, error) {
 		if err != nil {
 			return b, err
 		}
-		var document struct {
-			Components struct {
-				Schemas map[string]*spec.Schema `json:"schemas"`
-			} `json:"components"`
-		}
-		if err := json.Unmarshal(text, &document); err != nil {
+		var m models
+		if err := json.Unmarshal(text, &m); err != nil {
 			return b, err
 		}
-		if len(document.Components.Schemas) == 0 {
+		if len(m.Components.Schemas) == 0 {
 			return builtTypes{managedfields.NewDeducedTypeConverter(), 0}, nil
 		}
-		types, err := managedfields.NewTypeConverter(document.Components.Schemas, t.preserve)
+		types, err := managedfields.NewTypeConverter(m.Components.Schemas, t.preserve)
 		return builtTypes{types, int64(len(text))}, err
 	})
 }
