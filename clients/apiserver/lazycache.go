@@ -33,11 +33,11 @@ type lazyCache struct {
 }
 
 // lazily returns a decorator that defers next to the first list or watch.
-func lazily(next generic.StorageDecorator) generic.StorageDecorator {
+func (r *rawStorages) lazily(next generic.StorageDecorator) generic.StorageDecorator {
 	return func(config *storagebackend.ConfigForResource, prefix string, key func(runtime.Object) (string, error),
 		newObject, newList func() runtime.Object, attributes storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
 	) (storage.Interface, factory.DestroyFunc, error) {
-		raw, destroy, err := generic.NewRawStorage(config, newObject, newList, prefix)
+		raw, destroy, err := r.create(config, newObject, newList, prefix)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -108,6 +108,7 @@ func TestLazyCache(t *testing.T) {
 		}
 		c.stop()
 		c.stop()
+		time.Sleep(maxCacheWait) // until the start for later watches ends
 		synctest.Wait()
 		want := []string{"list", "list", "get", "watch ", "watch 0", "watch 9"}
 		if starts != 1 || !slices.Equal(raw.recorded(), []string{"get", "watch 5", "watch 8"}) || !slices.Equal(cached.recorded(), want) {

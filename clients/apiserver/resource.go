@@ -41,7 +41,7 @@ type servedVersion struct {
 }
 
 // newResource compiles a CRD and builds its stores.
-func newResource(ctx context.Context, e Evaluator, crd *apiextensionsv1.CustomResourceDefinition, getter generic.RESTOptionsGetter,
+func newResource(ctx context.Context, e Evaluator, crd *apiextensionsv1.CustomResourceDefinition, stored *storages,
 	a authorizer.UnconditionalAuthorizer, maxBody int64, built fieldTypesCache) (_ *resource, err error) {
 	d, err := e.Compile(ctx, crd)
 	if err != nil {
@@ -67,7 +67,7 @@ func newResource(ctx context.Context, e Evaluator, crd *apiextensionsv1.CustomRe
 		if !v.Served && !v.Storage {
 			continue
 		}
-		if r.versions[v.Name], err = r.newVersion(d, crd, v, types, getter, a, maxBody); err != nil {
+		if r.versions[v.Name], err = r.newVersion(d, crd, v, types, stored, a, maxBody); err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
 	}
@@ -75,7 +75,7 @@ func newResource(ctx context.Context, e Evaluator, crd *apiextensionsv1.CustomRe
 }
 
 func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion,
-	types managedfields.TypeConverter, getter generic.RESTOptionsGetter, a authorizer.UnconditionalAuthorizer, maxBody int64) (*servedVersion, error) {
+	types managedfields.TypeConverter, stored *storages, a authorizer.UnconditionalAuthorizer, maxBody int64) (*servedVersion, error) {
 	accepted := &crd.Status.AcceptedNames
 	version := schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name}
 	kind := version.WithKind(accepted.Kind)
@@ -96,7 +96,7 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 		d, kind, r.storage, fmt.Sprintf("crdeval/%s/%s/%d", crd.UID, v.Name, crd.Generation),
 		utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage), s.written,
 	}
-	store, err := newStore(d, kind, version.WithKind(accepted.ListKind), resource, singular, s, scope.TableConvertor, withCodec{getter, codec})
+	store, err := newStore(d, kind, version.WithKind(accepted.ListKind), resource, singular, s, scope.TableConvertor, withCodec{stored, codec})
 	if err != nil {
 		return nil, err
 	}
@@ -138,18 +138,24 @@ func (r *resource) destroy() {
 	}
 }
 
+// storages has the options of the stores of custom resources.
+type storages struct {
+	generic.RESTOptionsGetter
+	raw rawStorages
+}
+
 // withCodec sets the codec of the storage, and makes its watch cache lazy.
 type withCodec struct {
-	generic.RESTOptionsGetter
+	*storages
 	codec storageCodec
 }
 
 func (g withCodec) GetRESTOptions(r schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
-	o, err := g.RESTOptionsGetter.GetRESTOptions(r, example)
+	o, err := g.storages.GetRESTOptions(r, example)
 	if err == nil {
 		config := *o.StorageConfig
 		config.Codec = g.codec
-		o.StorageConfig, o.Decorator = &config, lazily(o.Decorator)
+		o.StorageConfig, o.Decorator = &config, g.raw.lazily(o.Decorator)
 	}
 	return o, err
 }

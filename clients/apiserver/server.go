@@ -72,14 +72,14 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 	if unserved == nil {
 		unserved = notfoundhandler.New(crdserver.Codecs, genericapifilters.NoMuxAndDiscoveryIncompleteKey) // 503 until the CRDs are known
 	}
-	built := newFieldTypesCache()
+	built, stored := newFieldTypesCache(), &storages{RESTOptionsGetter: c.CustomResources}
 	h := &handler{
 		admission: c.Generic.AdmissionControl, establish: establisher, next: unserved, evaluator: c.Evaluator,
 		watchPeriod: time.Duration(c.Generic.MinRequestTimeout) * time.Second,
 		resources: &resources{
 			lister: crds.Lister(), byID: map[types.UID]*slot{},
 			build: func(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (*resource, error) {
-				return newResource(ctx, c.Evaluator, crd, c.CustomResources, s.Authorizer, c.Generic.MaxRequestBodyBytes, built)
+				return newResource(ctx, c.Evaluator, crd, stored, s.Authorizer, c.Generic.MaxRequestBodyBytes, built)
 			},
 		},
 	}
@@ -92,6 +92,7 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 	}
 	s.Handler.NonGoRestfulMux.HandlePrefix("/apis/", apis{h, d})
 	s.RegisterDestroyFunc(h.destroy)
+	s.RegisterDestroyFunc(stored.raw.close)
 	naming := status.NewNamingConditionController(klog.TODO(), crds, client.ApiextensionsV1())
 	structural := nonstructuralschema.NewConditionController(crds, client.ApiextensionsV1())
 	approval := apiapproval.NewKubernetesAPIApprovalPolicyConformantConditionController(crds, client.ApiextensionsV1())

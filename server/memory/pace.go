@@ -17,7 +17,7 @@ const (
 
 // ServerGrowth and ServerPercent are the smallest growths of a heap for Pace in servers, in bytes and in percent.
 const (
-	ServerGrowth  = 192 << 20
+	ServerGrowth  = 96 << 20
 	ServerPercent = 50
 )
 

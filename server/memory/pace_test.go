@@ -8,7 +8,7 @@ func TestPercent(t *testing.T) {
 		live, floor int64
 		want        int
 	}{
-		{0, 128 * mib, maxPercent}, {0, 32 * mib, 800}, {mib, 128 * mib, maxPercent}, {16 * mib, 128 * mib, 700}, {64 * mib, 128 * mib, 100}, {128 * mib, 128 * mib, 100}, {192 * mib, 128 * mib, 100}, {256 * mib, 128 * mib, 75}, {1024 * mib, 128 * mib, 50},
+		{0, 128 * mib, maxPercent}, {0, 32 * mib, 800}, {mib, 128 * mib, maxPercent}, {16 * mib, 128 * mib, 700}, {64 * mib, 128 * mib, 100}, {96 * mib, 64 * mib, 100}, {128 * mib, 128 * mib, 75}, {192 * mib, 128 * mib, 50}, {1024 * mib, 128 * mib, 50},
 	} {
 		if got := percent(tc.live, tc.floor, ServerGrowth, ServerPercent); got != tc.want {
 			t.Errorf("%d MiB alive, floor %d MiB: GOGC %d, want %d", tc.live/mib, tc.floor/mib, got, tc.want)

@@ -122,9 +122,11 @@ func measure(t *testing.T, name string, crds []*apiextensionsv1.CustomResourceDe
 		})
 	})
 	m := memory{}
-	m.add(t, s.server.running.Process.Pid, func() (string, error) { return heapOf(c.http, c.host) })
+	m.add(t, s.server.running.Process.Pid, func(profile string) (string, error) { return pprof(c.http, c.host, profile) })
 	if sidecar != nil {
-		m.add(t, sidecar.Process(), func() (string, error) { return heapOf(http.DefaultClient, "http://"+profiles) })
+		m.add(t, sidecar.Process(), func(profile string) (string, error) {
+			return pprof(http.DefaultClient, "http://"+profiles, profile)
+		})
 	}
 	check(t, s.server.Kill())
 	const mib = 1 << 20
@@ -145,18 +147,13 @@ func parallel(crds []*apiextensionsv1.CustomResourceDefinition, f func(*apiexten
 	wait.Wait()
 }
 
-// heapOf collects the garbage of a process, and returns the text of its profiles of the heap and the goroutines.
-func heapOf(c *http.Client, host string) (string, error) {
-	all := ""
-	o := &client{c, host}
-	for _, profile := range []string{"heap?gc=1&debug=1", "heap?gc=1&debug=1", "goroutine?debug=1"} {
-		code, text, err := o.do(context.Background(), http.MethodGet, "/debug/pprof/"+profile, "", nil)
-		if err != nil || code != http.StatusOK {
-			return "", fmt.Errorf("%s: %w, HTTP %d: %s", profile, err, code, text)
-		}
-		all += string(text)
+// pprof returns a profile of a process.
+func pprof(c *http.Client, host, profile string) (string, error) {
+	code, text, err := (&client{c, host}).do(context.Background(), http.MethodGet, "/debug/pprof/"+profile, "", nil)
+	if err != nil || code != http.StatusOK {
+		return "", fmt.Errorf("%s: %w, HTTP %d: %s", profile, err, code, text)
 	}
-	return all, nil
+	return string(text), nil
 }
 
 var (
@@ -165,29 +162,36 @@ var (
 	residentLine  = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 )
 
-// add adds the memory of a process.
-func (m *memory) add(t *testing.T, pid int, profiles func() (string, error)) {
+// add adds the memory of a process after garbage collections.
+func (m *memory) add(t *testing.T, pid int, pprof func(profile string) (string, error)) {
 	t.Helper()
-	time.Sleep(5 * time.Second) // caches and connections of the last requests end
-	text, err := profiles()
+	for range 2 {
+		time.Sleep(5 * time.Second) // caches and connections of the last requests end, and the runtime returns free memory
+		_, err := pprof("heap?gc=1")
+		check(t, err)
+	}
+	time.Sleep(5 * time.Second)
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // before the profile below, which takes much memory
+	check(t, err)
+	heap, err := pprof("heap?gc=1&debug=1")
+	check(t, err)
+	goroutines, err := pprof("goroutine?debug=1")
 	check(t, err)
 	if dir := os.Getenv("CRDEVAL_PROFILES"); dir != "" {
-		check(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", pid)), []byte(text), 0o600))
+		check(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", pid)), []byte(heap), 0o600))
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	check(t, err)
-	last := func(line *regexp.Regexp, text string) int64 {
-		found := line.FindAllStringSubmatch(text, -1)
+	find := func(line *regexp.Regexp, text string) int64 {
+		found := line.FindStringSubmatch(text)
 		if found == nil {
 			t.Fatalf("no %s", line)
 		}
-		n, err := strconv.ParseInt(found[len(found)-1][1], 10, 64)
+		n, err := strconv.ParseInt(found[1], 10, 64)
 		check(t, err)
 		return n
 	}
-	m.heap += last(heapLine, text)
-	m.goroutines += last(goroutineLine, text)
-	m.resident += last(residentLine, string(status)) * 1024
+	m.heap += find(heapLine, heap)
+	m.goroutines += find(goroutineLine, goroutines)
+	m.resident += find(residentLine, string(status)) * 1024
 }
 
 // scaleCRDs returns CRDs under different names: each tenth is HTTPRoute of the Gateway API, the others are CronTab with some
