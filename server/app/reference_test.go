@@ -86,7 +86,7 @@ const referenceTail = `
   ` + "`OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_SERVICE_NAME`" + ` and others. Nothing is exported unless one of
   the first three is set. ` + "`/metrics`" + ` is always available.
 - ` + "`GOMAXPROCS`, `GOMEMLIMIT` and `GOGC`" + ` are variables of Go. If ` + "`GOGC`" + ` is not set, the server adapts it: a small heap
-  grows to 80 MiB, or to a quarter of the memory limit, before a collection. A heap of hundreds of MiB grows by 192 MiB,
-  a larger heap by half.
+  grows to 80 MiB, or to a quarter of the memory limit, before a collection. A heap of more than 96 MiB grows by 96 MiB,
+  one of more than 192 MiB by half.
 - If ` + "`GOMEMLIMIT`" + ` is not set, the server sets it to four fifths of ` + "`--memory`" + ` ([sizing](operations.md#sizing)).
 `
