@@ -15,7 +15,7 @@ import (
 	"github.com/crdeval/crdeval/cache"
 )
 
-// fieldTypesBytes bounds the OpenAPI models whose field types are kept. The types need several times as much memory.
+// fieldTypesBytes bounds the OpenAPI models whose field types are kept. The types need up to three times as much memory.
 const fieldTypesBytes = 1 << 20
 
 // fieldTypesCache keeps the field types of the CRDs whose objects were written last.
@@ -76,7 +76,10 @@ func newFieldTypes(ctx context.Context, d Definition, preserve bool, built field
 		return nil, err
 	}
 	t := &fieldTypes{models: bytes.Clone(compressed.Bytes()), preserve: preserve, built: built}
-	_, err = t.get()
+	b, err := t.build(&m, len(text))
+	if err == nil {
+		built.Add(t, b)
+	}
 	return t, err
 }
 
@@ -106,12 +109,17 @@ func (t *fieldTypes) get() (builtTypes, error) {
 		if err := json.Unmarshal(text, &m); err != nil {
 			return b, err
 		}
-		if len(m.Components.Schemas) == 0 {
-			return builtTypes{managedfields.NewDeducedTypeConverter(), 0}, nil
-		}
-		types, err := managedfields.NewTypeConverter(m.Components.Schemas, t.preserve)
-		return builtTypes{types, int64(len(text))}, err
+		return t.build(&m, len(text))
 	})
+}
+
+// build returns the types of models. size is that of their text.
+func (t *fieldTypes) build(m *models, size int) (builtTypes, error) {
+	if len(m.Components.Schemas) == 0 {
+		return builtTypes{managedfields.NewDeducedTypeConverter(), 0}, nil
+	}
+	types, err := managedfields.NewTypeConverter(m.Components.Schemas, t.preserve)
+	return builtTypes{types, int64(size)}, err
 }
 
 // ObjectToTyped implements managedfields.TypeConverter.

@@ -10,9 +10,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
-	"go.opentelemetry.io/otel/trace/noop"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/metadata"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/features"
@@ -34,6 +35,9 @@ const (
 	etcdKeepaliveTimeout = 10 * time.Second
 )
 
+// etcdBackoff bounds the time between two attempts to connect. gRPC's two minutes are long for all CRDs.
+const etcdBackoff = 3 * time.Second
+
 // rawStorages makes storages without a watch cache. Storages of the same etcd share one connection. Upstream's have one
 // each, with 7 goroutines and 60 KiB, for each version of each CRD.
 type rawStorages struct {
@@ -44,8 +48,10 @@ type rawStorages struct {
 // etcdClient is a connection to etcd.
 type etcdClient struct {
 	*kubernetes.Client
-	compactor etcd3.Compactor // nil without compaction
-	stop      func()
+	compactor interface { // nil without compaction
+		etcd3.Compactor
+		Stop()
+	}
 }
 
 // create returns a storage.
@@ -80,18 +86,20 @@ func (r *rawStorages) create(config *storagebackend.ConfigForResource, newObject
 		full = etcd3.NewStoreWithUnsafeCorruptObjectDeletion(s, config.GroupResource)
 	}
 	open, end := context.WithCancel(background)
-	return rawStorage{full, open}, sync.OnceFunc(func() { end(); s.Close() }), nil
+	return rawStorage{full, config.GroupResource.String(), open}, sync.OnceFunc(func() { end(); s.Close() }), nil
 }
 
 // rawStorage is a storage whose watches end when it is destroyed, though its connection remains open.
 type rawStorage struct {
 	storage.Interface
-	open context.Context
+	resource string
+	open     context.Context
 }
 
-// Watch implements storage.Interface.
+// Watch implements storage.Interface. The client of etcd sends watches with equal metadata on one stream, where events
+// wait for all earlier ones. So each resource has its own metadata.
 func (s rawStorage) Watch(ctx context.Context, key string, o storage.ListOptions) (watch.Interface, error) {
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "crdeval-resource", s.resource))
 	forget := context.AfterFunc(s.open, end)
 	context.AfterFunc(ctx, func() { forget() })
 	return s.Interface.Watch(ctx, key, o)
@@ -110,10 +118,9 @@ func (r *rawStorages) client(t storagebackend.TransportConfig, compaction time.D
 		return nil, fmt.Errorf("connect to etcd at %v: %w", t.ServerList, err)
 	}
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
-	c := &etcdClient{Client: client, stop: func() { _ = client.Close() }}
-	if compaction > 0 {
-		compactor := etcd3.NewCompactor(client.Client, compaction, clock.RealClock{}, nil)
-		c.compactor, c.stop = compactor, func() { compactor.Stop(); _ = client.Close() }
+	c := &etcdClient{Client: client}
+	if compaction > 0 { // upstream's compactor of the CRDs may be for another etcd; two of one etcd take turns
+		c.compactor = etcd3.NewCompactor(client.Client, compaction, clock.RealClock{}, nil)
 	}
 	if r.clients == nil {
 		r.clients = map[string]*etcdClient{}
@@ -122,32 +129,38 @@ func (r *rawStorages) client(t storagebackend.TransportConfig, compaction time.D
 	return c, nil
 }
 
-// close ends the connections, after their storages are destroyed.
+// close ends the connections, and so the watches of storages that are not destroyed yet.
 func (r *rawStorages) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.clients {
-		c.stop()
+		if c.compactor != nil {
+			c.compactor.Stop()
+		}
+		_ = c.Close()
 	}
 	r.clients = nil
 }
 
 func dialEtcd(t storagebackend.TransportConfig) (*kubernetes.Client, error) {
+	wait := backoff.DefaultConfig
+	wait.MaxDelay = etcdBackoff
 	config := clientv3.Config{
-		Endpoints: t.ServerList, Logger: zap.NewNop(), // the storage reports errors of calls
-		DialTimeout: etcdDialTimeout, DialKeepAliveTime: etcdKeepaliveTime, DialKeepAliveTimeout: etcdKeepaliveTimeout,
+		Endpoints: t.ServerList, Logger: zap.NewNop(), // gRPC logs failed connections
+		DialKeepAliveTime: etcdKeepaliveTime, DialKeepAliveTimeout: etcdKeepaliveTimeout,
+		DialOptions: []grpc.DialOption{
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: wait, MinConnectTimeout: etcdDialTimeout}),
+			grpc.WithStatsHandler(otelgrpc.NewClientHandler(
+				otelgrpc.WithMessageEvents(otelgrpc.ReceivedEvents, otelgrpc.SentEvents),
+				otelgrpc.WithPropagators(tracing.Propagators()), otelgrpc.WithTracerProvider(t.TracerProvider))),
+		},
 	}
-	files := transport.TLSInfo{CertFile: t.CertFile, KeyFile: t.KeyFile, TrustedCAFile: t.TrustedCAFile}
 	if t.CertFile != "" || t.KeyFile != "" || t.TrustedCAFile != "" {
+		files := transport.TLSInfo{CertFile: t.CertFile, KeyFile: t.KeyFile, TrustedCAFile: t.TrustedCAFile}
 		var err error
 		if config.TLS, err = files.ClientConfig(); err != nil {
 			return nil, err
 		}
-	}
-	if _, none := t.TracerProvider.(noop.TracerProvider); t.TracerProvider != nil && !none {
-		config.DialOptions = append(config.DialOptions, grpc.WithStatsHandler(otelgrpc.NewClientHandler(
-			otelgrpc.WithMessageEvents(otelgrpc.ReceivedEvents, otelgrpc.SentEvents),
-			otelgrpc.WithPropagators(tracing.Propagators()), otelgrpc.WithTracerProvider(t.TracerProvider))))
 	}
 	return kubernetes.New(config)
 }

@@ -2,8 +2,10 @@ package apiserver
 
 import (
 	"context"
+	"slices"
 	"testing"
 
+	"google.golang.org/grpc/metadata"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -60,8 +62,11 @@ func TestRawStorageEndsWatches(t *testing.T) {
 		open, destroy := context.WithCancel(t.Context())
 		ctx, leave := context.WithCancel(t.Context())
 		w := &contextWatcher{}
-		if _, err := (rawStorage{w, open}).Watch(ctx, "", storage.ListOptions{}); err != nil {
+		if _, err := (rawStorage{w, "lamps", open}).Watch(ctx, "", storage.ListOptions{}); err != nil {
 			t.Fatal(err)
+		}
+		if sent, _ := metadata.FromOutgoingContext(w.watched); !slices.Equal(sent["crdeval-resource"], []string{"lamps"}) {
+			t.Errorf("metadata %v: the watch shares a stream with those of other resources", sent)
 		}
 		if err := w.watched.Err(); err != nil {
 			t.Errorf("%s: the watch ended early: %v", name, err)

@@ -129,7 +129,7 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	return out, err
 }
 
-// destroy ends the stores' watches and connections.
+// destroy ends the stores' watches.
 func (r *resource) destroy() {
 	for _, v := range r.versions {
 		if v != nil && v.store.Store != nil && v.store.DestroyFunc != nil {
