@@ -35,7 +35,8 @@ const (
 	etcdKeepaliveTimeout = 10 * time.Second
 )
 
-// etcdBackoff bounds the time between two attempts to connect. gRPC's two minutes are long for all CRDs.
+// etcdBackoff bounds the time between two attempts to connect. gRPC's default is two minutes, in which the objects of all
+// CRDs would be unavailable.
 const etcdBackoff = 3 * time.Second
 
 // rawStorages makes storages without a watch cache. Storages of the same etcd share one connection. Upstream's have one

@@ -29,7 +29,7 @@ func TestRawStoragesShareConnections(t *testing.T) {
 		}
 		return destroy
 	}
-	a, b := "unix:///nobody/a", "unix:///nobody/b" // connections are made in the background
+	a, b := "unix:///missing/a", "unix:///missing/b" // connections are made in the background
 	first := create(a)
 	create(a)
 	create(b)

@@ -138,7 +138,7 @@ func (r *resource) destroy() {
 	}
 }
 
-// storages has the options of the stores of custom resources.
+// storages has what the stores of custom resources share: their options, and the connections to etcd.
 type storages struct {
 	generic.RESTOptionsGetter
 	raw rawStorages
