@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -21,6 +22,9 @@ type TablePrinter struct {
 func NewTablePrinter(version *apiextensionsv1.CustomResourceDefinitionVersion) *TablePrinter {
 	return &TablePrinter{table.CompileColumns(version.AdditionalPrinterColumns)}
 }
+
+// sampledRows is the number of rows after which the length of a table is estimated.
+const sampledRows = 16
 
 // Print returns the JSON of a meta.k8s.io/v1 Table. The objects are decoded, of the version, and not lists of items.
 // They may lack fields that no column reads. appendObject appends the object of row i, nil is for rows without objects.
@@ -43,6 +47,9 @@ func (p *TablePrinter) Print(
 		}
 		if i > 0 {
 			text = append(text, ',')
+		}
+		if i == sampledRows { // later rows are about as long
+			text = slices.Grow(text, len(text)/sampledRows*(len(objects)-i)*9/8)
 		}
 		doc := value.Acquire()
 		root, err := objects[i].parse(doc, "object", Limits{})

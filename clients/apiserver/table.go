@@ -119,6 +119,9 @@ func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructure
 	return table, nil
 }
 
+// selectedBytes is a usual size of the fields that columns read.
+const selectedBytes = 256
+
 const partialMetadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":`
 
 // print returns the JSON of a table of objects that were read from the storage. The evaluator prints nested objects.
@@ -128,7 +131,7 @@ func (c tableConvertor) print(ctx context.Context, objects []*unstructured.Unstr
 		c.fields = nil
 	}
 	p := &printer{points: true}
-	var text []byte
+	text := make([]byte, 0, selectedBytes*len(objects))
 	var err error
 	ends := make([]int, len(objects))
 	for i, object := range objects {

@@ -88,13 +88,16 @@ func (e tableEncoder) Encode(obj runtime.Object, w io.Writer) error {
 	if !ok {
 		return e.Encoder.Encode(obj, w)
 	}
-	if !e.pretty {
-		return write(w, func(text []byte) ([]byte, error) { return append(text, list.table...), nil })
+	text := list.table
+	if e.pretty {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, text, "", "  "); err != nil {
+			return err
+		}
+		text = indented.Bytes()
+	} else {
+		text = append(text, '\n') // usually into spare capacity
 	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, list.table, "", "  "); err != nil {
-		return err
-	}
-	_, err := w.Write(indented.Bytes())
+	_, err := w.Write(text)
 	return err
 }

@@ -91,8 +91,32 @@ func (d *Doc) Raw(i uint32) []byte {
 }
 
 // Any returns the value as upstream stores it in an unstructured object: map[string]any, []any, int64, float64, string,
-// bool or nil. It shares no memory with the Doc.
+// bool or nil. It shares no memory with the Doc. The strings share their memory with each other, because many small
+// allocations cost time when they are made and in each garbage collection.
 func (d *Doc) Any(i uint32) any {
+	var text strings.Builder
+	text.Grow(d.textBytes(i))
+	return d.any(i, &text)
+}
+
+// textBytes returns the length of all strings and keys of a value.
+func (d *Doc) textBytes(i uint32) int {
+	n := &d.Nodes[i]
+	switch n.Kind {
+	case String:
+		return len(d.content(n))
+	case Array, Object:
+		length := 0
+		for c := n.First; c != 0; c = d.Nodes[c].Next {
+			length += int(d.Nodes[c].KeyLen) + d.textBytes(c)
+		}
+		return length
+	}
+	return 0
+}
+
+// any returns a value whose strings are parts of text. The text has the capacity for all of them.
+func (d *Doc) any(i uint32, text *strings.Builder) any {
 	n := &d.Nodes[i]
 	switch n.Kind {
 	case False:
@@ -104,19 +128,26 @@ func (d *Doc) Any(i uint32) any {
 	case Float:
 		return math.Float64frombits(n.Val)
 	case String:
-		return string(d.content(n))
+		return appended(text, d.Str(i))
 	case Array:
 		list := make([]any, 0, n.Live)
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
-			list = append(list, d.Any(c))
+			list = append(list, d.any(c, text))
 		}
 		return list
 	case Object:
 		object := make(map[string]any, n.Live)
 		for c := n.First; c != 0; c = d.Nodes[c].Next {
-			object[strings.Clone(d.Key(c))] = d.Any(c)
+			object[appended(text, d.Key(c))] = d.any(c, text)
 		}
 		return object
 	}
 	return nil
+}
+
+// appended appends a string to a text and returns the copy.
+func appended(text *strings.Builder, s string) string {
+	from := text.Len()
+	text.WriteString(s)
+	return text.String()[from:]
 }

@@ -93,6 +93,18 @@ func BenchmarkParseIndented(b *testing.B) {
 	}
 }
 
+func BenchmarkAny(b *testing.B) {
+	d := Acquire()
+	defer d.Release()
+	root, err := d.ParseJSON(route(), Limits{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		d.Any(root)
+	}
+}
+
 func BenchmarkPeekTypeMeta(b *testing.B) {
 	text := route()
 	b.SetBytes(int64(len(text)))
