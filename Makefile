@@ -146,7 +146,7 @@ apiserver-memory: ## Compare the memory of MEMORY_CRDS (1,000) CRDs in crdeval-a
 	cd clients/apiserver/e2e && MEMORY_CRDS=$(MEMORY_CRDS) $(GOTEST) -count=1 -v -run '^TestMemory$$' .
 
 .PHONY: apiserver-bench
-apiserver-bench: ## Compare the CPU time of crdeval-apiserver with that of upstream's API server, in 30 to 60 minutes; CASE=regexp FLAGS='-rounds=5'
+apiserver-bench: ## Compare the CPU time of crdeval-apiserver with that of upstream's API server, in half an hour; CASE=regexp FLAGS='-rounds=5'
 	@cd clients/apiserver/e2e && CRDEVAL_E2E=1 $(GOTEST) ./bench -count=1 -timeout 90m -v -run '^TestBench$$' -args -kinds='$(CASE)' $(FLAGS)
 
 .PHONY: cluster

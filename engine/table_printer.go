@@ -23,8 +23,10 @@ func NewTablePrinter(version *apiextensionsv1.CustomResourceDefinitionVersion) *
 	return &TablePrinter{table.CompileColumns(version.AdditionalPrinterColumns)}
 }
 
-// sampledRows is the number of rows after which the length of a table is estimated.
-const sampledRows = 16
+const (
+	sampledRows = 16      // after which the length of a table is estimated
+	maxReserved = 4 << 20 // bytes that an estimate allocates, because later rows can be much shorter
+)
 
 // Print returns the JSON of a meta.k8s.io/v1 Table. The objects are decoded, of the version, and not lists of items.
 // They may lack fields that no column reads. appendObject appends the object of row i, nil is for rows without objects.
@@ -48,8 +50,8 @@ func (p *TablePrinter) Print(
 		if i > 0 {
 			text = append(text, ',')
 		}
-		if i == sampledRows { // later rows are about as long
-			text = slices.Grow(text, len(text)/sampledRows*(len(objects)-i)*9/8)
+		if i == sampledRows { // later rows are usually about as long
+			text = slices.Grow(text, min(len(text)/sampledRows*(len(objects)-i)*9/8, maxReserved))
 		}
 		doc := value.Acquire()
 		root, err := objects[i].parse(doc, "object", Limits{})

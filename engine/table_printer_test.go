@@ -34,3 +34,25 @@ func TestTablePrinter(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTablePrinterReserve: long rows at the start do not reserve memory for many short ones.
+func TestTablePrinterReserve(t *testing.T) {
+	const rows, long = 5000, 256 << 10
+	objects := make([]Document, rows)
+	for i := range objects {
+		objects[i] = JSON([]byte(`{"metadata":{"name":"a"}}`))
+	}
+	p := NewTablePrinter(&apiextensionsv1.CustomResourceDefinitionVersion{})
+	text, err := p.Print(t.Context(), objects, TableOptions{}, func(dst []byte, i int) ([]byte, error) {
+		if i < sampledRows {
+			return append(dst, strings.Repeat("0", long)...), nil
+		}
+		return append(dst, '0'), nil
+	})
+	if err != nil || strings.Count(string(text), `"cells"`) != rows {
+		t.Fatal(len(text), err)
+	}
+	if most := 2*len(text) + maxReserved; cap(text) > most {
+		t.Errorf("%d bytes of capacity for %d bytes; at most %d expected", cap(text), len(text), most)
+	}
+}

@@ -119,7 +119,7 @@ func (c tableConvertor) printDecoded(ctx context.Context, objects []*unstructure
 	return table, nil
 }
 
-// selectedBytes is a usual size of the fields that columns read.
+// selectedBytes is the usual length of the fields of an object that columns read, as JSON.
 const selectedBytes = 256
 
 const partialMetadata = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":`
