@@ -26,6 +26,7 @@ type storageCodec struct {
 	storageVersion, identity string
 	cbor                     bool // writes CBOR
 	written                  *writtenObjects
+	fields                   *fieldSets
 }
 
 func (c storageCodec) Identifier() runtime.Identifier { return runtime.Identifier(c.identity) }
@@ -55,6 +56,7 @@ func (c storageCodec) Decode(data []byte, _ *schema.GroupVersionKind, into runti
 	if err := unmarshal(out.Object, u); err != nil {
 		return nil, nil, err
 	}
+	c.fields.share(u)
 	return u, &c.kind, nil
 }
 

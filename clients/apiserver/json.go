@@ -3,6 +3,8 @@ package apiserver
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -204,4 +206,19 @@ func parse(text []byte) (content map[string]any, ok bool) {
 	}
 	d.Release()
 	return content, ok
+}
+
+// equalValues reports whether two unstructured values are equal. Upstream: equality.Semantic.DeepEqual, which takes longer.
+func equalValues(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, equalValues)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equalValues)
+	case nil, bool, int64, float64, string:
+		return a == b
+	}
+	return reflect.DeepEqual(a, b) // admission can set other types
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -22,6 +23,7 @@ type lazyCache struct {
 	raw        storage.Interface
 	destroyRaw factory.DestroyFunc
 	start      func() (storage.Interface, factory.DestroyFunc, error) // of the storage with a watch cache
+	written    *writtenObjects                                        // nil for none
 
 	starting sync.Mutex // held while the watch cache starts
 	mu       sync.RWMutex
@@ -145,10 +147,31 @@ func (c *lazyCache) Create(ctx context.Context, key string, obj, out runtime.Obj
 	return c.current().Create(ctx, key, obj, out, ttl)
 }
 
-// Delete implements storage.Interface.
+// Delete implements storage.Interface. The event of the deletion shares the content of the object in the watch cache,
+// which neither the store nor the watch cache decodes again. validate must not change the object.
 func (c *lazyCache) Delete(ctx context.Context, key string, out runtime.Object, p *storage.Preconditions,
 	validate storage.ValidateObjectFunc, existing runtime.Object, o storage.DeleteOptions) error {
-	return c.current().Delete(ctx, key, out, p, validate, existing, o)
+	u := c.object(ctx, key)
+	if u == nil || c.written == nil {
+		return c.current().Delete(ctx, key, out, p, validate, existing, o)
+	}
+	u.Object = withOwnMetadata(u.Object) // the storage sets the resourceVersion
+	c.written.expect(u)
+	return c.raw.Delete(ctx, key, out, p, validate, u, o)
+}
+
+// object returns an object of the watch cache, which may be outdated and must not be changed. It returns nil for an object
+// that is not in the cache.
+func (c *lazyCache) object(ctx context.Context, key string) *unstructured.Unstructured {
+	cached := c.cached()
+	if cached == nil || cached.ReadinessCheck() != nil {
+		return nil
+	}
+	u := &unstructured.Unstructured{}
+	if err := cached.Get(ctx, key, storage.GetOptions{ResourceVersion: "0"}, u); err != nil {
+		return nil
+	}
+	return u
 }
 
 // Watch implements storage.Interface. Events that are older than the watch cache come from the storage.

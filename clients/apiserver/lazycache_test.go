@@ -1,15 +1,19 @@
 package apiserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
@@ -129,5 +133,73 @@ func TestLazyCacheStopped(t *testing.T) {
 	c.stop()
 	if err := c.GetList(t.Context(), "", storage.ListOptions{}, nil); !errors.Is(err, storage.ErrStorageNotReady) {
 		t.Error(err)
+	}
+}
+
+// deleter is a storage whose Delete encodes and decodes as that of etcd does.
+type deleter struct {
+	storage.Interface
+	codec storageCodec
+	text  bytes.Buffer
+}
+
+func (d *deleter) Delete(ctx context.Context, _ string, out runtime.Object, _ *storage.Preconditions, validate storage.ValidateObjectFunc,
+	existing runtime.Object, _ storage.DeleteOptions) error {
+	v := storage.APIObjectVersioner{}
+	if err := errors.Join(v.PrepareObjectForStorage(existing), d.codec.Encode(existing, &d.text), v.UpdateObject(existing, 7), validate(ctx, existing)); err != nil {
+		return err
+	}
+	_, _, err := d.codec.Decode(d.text.Bytes(), nil, out)
+	return errors.Join(err, v.UpdateObject(out, 8))
+}
+
+// holder is a watch cache with one object.
+type holder struct {
+	recorder
+	object *unstructured.Unstructured
+}
+
+func (h *holder) Get(_ context.Context, _ string, _ storage.GetOptions, out runtime.Object) error {
+	*out.(*unstructured.Unstructured) = *h.object
+	return nil
+}
+
+// TestLazyCacheDelete: the deleted object and the object of the event have the content of the cached object, which does
+// not change. They are not read, except in a version that is not the storage version.
+func TestLazyCacheDelete(t *testing.T) {
+	for version, wanted := range map[string]int{"v1beta1": 0, "v1": 2} { // v1beta1 is the storage version
+		n := 0
+		kind, written := lampKind, &writtenObjects{}
+		kind.Version = version
+		codec := storageCodec{reads{lamps(t), &n}, kind, "v1beta1", "test", false, written, newFieldSets()}
+		cached := &holder{object: &unstructured.Unstructured{}}
+		cached.ready.Store(true)
+		text := strings.NewReplacer("/v1", "/"+version, `,"volts":2`, "", `"name"`, `"generation":1,"resourceVersion":"7","name"`, "1.0", "1.5").Replace(lamp)
+		if err := unmarshal([]byte(text), cached.object); err != nil {
+			t.Fatal(err)
+		}
+		before := cached.object.DeepCopy()
+		raw := &deleter{codec: codec}
+		c := &lazyCache{raw: raw, cache: cached, written: written}
+		out := &unstructured.Unstructured{}
+		validated := ""
+		err := c.Delete(t.Context(), "", out, nil, func(_ context.Context, obj runtime.Object) error {
+			validated = obj.(*unstructured.Unstructured).GetResourceVersion()
+			return nil
+		}, nil, storage.DeleteOptions{})
+		event, _, decodeErr := codec.Decode(raw.text.Bytes(), nil, nil)
+		if err := errors.Join(err, decodeErr, storage.APIObjectVersioner{}.UpdateObject(event, 9)); err != nil {
+			t.Fatal(err)
+		}
+		if n != wanted || validated != "7" || !reflect.DeepEqual(cached.object, before) {
+			t.Errorf("%s: %d reads, validated resourceVersion %s, the cached object is %v", version, n, validated, cached.object)
+		}
+		for want, got := range map[string]*unstructured.Unstructured{"8": out, "9": event.(*unstructured.Unstructured)} {
+			expected := before.DeepCopy()
+			expected.SetResourceVersion(want)
+			if !reflect.DeepEqual(got, expected) {
+				t.Errorf("%s:\ngot  %v\nwant %v", version, got, expected)
+			}
+		}
 	}
 }

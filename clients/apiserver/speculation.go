@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/crdeval/crdeval/engine"
 )
@@ -56,19 +55,11 @@ func (s *objectStore) cachedObject(ctx context.Context, namespace, name string) 
 	if !ok {
 		return nil
 	}
-	cache := lazy.cached()
-	if cache == nil || cache.ReadinessCheck() != nil {
-		return nil
-	}
 	key, err := s.KeyFunc(genericapirequest.WithNamespace(ctx, namespace), name)
 	if err != nil {
 		return nil
 	}
-	u := &unstructured.Unstructured{}
-	if err := cache.Get(ctx, key, storage.GetOptions{ResourceVersion: "0"}, u); err != nil {
-		return nil
-	}
-	return u
+	return lazy.object(ctx, key)
 }
 
 // Fields of metadata that a server sets or checks between decoding a body and the strategy.

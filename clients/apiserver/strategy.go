@@ -2,8 +2,6 @@ package apiserver
 
 import (
 	"context"
-	"maps"
-	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +27,7 @@ type strategy struct {
 	hasStatus   bool // the version has the subresource status
 	reset       map[fieldpath.APIVersion]*fieldpath.Set
 	written     *writtenObjects
+	fields      *fieldSets
 }
 
 // outcome is the result of the last evaluation of a request. An update that meets a conflict is evaluated again.
@@ -103,9 +102,7 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 	s.prepare(u, old)
 	if applies {
 		out.warnings = out.speculation.warnings
-		if out.speculation.readsAsWritten {
-			s.written.expect(u)
-		}
+		s.willWrite(u, out.speculation.readsAsWritten)
 		return
 	}
 	item := engine.Item{Version: s.version, Subresource: s.subresource, Namespace: genericapirequest.NamespaceValue(ctx), Name: u.GetName()}
@@ -136,7 +133,13 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 			return
 		}
 	}
-	if v.ReadsAsWritten {
+	s.willWrite(u, v.ReadsAsWritten)
+}
+
+// willWrite prepares the object to store for the watch cache, which keeps it if it reads as it is written.
+func (s *strategy) willWrite(u *unstructured.Unstructured, readsAsWritten bool) {
+	if readsAsWritten {
+		s.fields.share(u)
 		s.written.expect(u)
 	}
 }
@@ -187,7 +190,7 @@ func sameContent(a, b map[string]any) bool {
 	}
 	for name, v := range a {
 		other, ok := b[name]
-		if name != "metadata" && (!ok || !reflect.DeepEqual(v, other)) {
+		if name != "metadata" && (!ok || !equalValues(v, other)) {
 			return false
 		}
 	}
@@ -197,12 +200,9 @@ func sameContent(a, b map[string]any) bool {
 // withoutManagedFields returns an object that shares all content except the managed fields. They do not matter in an
 // old object, and are often longer than the rest.
 func withoutManagedFields(u *unstructured.Unstructured) *unstructured.Unstructured {
-	content := maps.Clone(u.Object)
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		metadata = maps.Clone(metadata)
-		delete(metadata, "managedFields")
-		content["metadata"] = metadata
-	}
+	content := withOwnMetadata(u.Object)
+	metadata, _ := content["metadata"].(map[string]any)
+	delete(metadata, "managedFields")
 	return &unstructured.Unstructured{Object: content}
 }
 

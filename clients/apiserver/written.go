@@ -38,7 +38,7 @@ type writtenObject struct {
 func (w *writtenObjects) expect(u *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.expected = append(dropOldest(w.expected), u.Object)
+	w.expected = append(dropOldest(w.expected, maxWritten), u.Object)
 }
 
 // take reports whether an object was expected. It forgets that.
@@ -65,7 +65,7 @@ func (w *writtenObjects) add(text []byte, u *unstructured.Unstructured) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.objects = append(dropOldest(w.objects), o)
+	w.objects = append(dropOldest(w.objects, maxWritten), o)
 }
 
 // read returns the content of a text, nil for an unknown text. The caller may replace its fields and those of its
@@ -80,20 +80,25 @@ func (w *writtenObjects) read(text []byte) map[string]any {
 	}
 	o := &w.objects[i]
 	if o.reads--; o.reads > 0 {
-		content := maps.Clone(o.content)
-		if metadata, ok := content["metadata"].(map[string]any); ok {
-			content["metadata"] = maps.Clone(metadata)
-		}
-		return content
+		return withOwnMetadata(o.content)
 	}
 	content := o.content
 	w.objects = slices.Delete(w.objects, i, i+1)
 	return content
 }
 
-// dropOldest makes space for one element.
-func dropOldest[E any](list []E) []E {
-	if len(list) < maxWritten {
+// withOwnMetadata returns a copy of an object that shares everything except the fields of its metadata.
+func withOwnMetadata(object map[string]any) map[string]any {
+	object = maps.Clone(object)
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		object["metadata"] = maps.Clone(metadata)
+	}
+	return object
+}
+
+// dropOldest makes space for one element in a list of at most limit.
+func dropOldest[E any](list []E, limit int) []E {
+	if len(list) < limit {
 		return list
 	}
 	return slices.Delete(list, 0, 1)
