@@ -26,7 +26,6 @@ type storageCodec struct {
 	storageVersion, identity string
 	cbor                     bool // writes CBOR
 	written                  *writtenObjects
-	fields                   *fieldSets
 }
 
 func (c storageCodec) Identifier() runtime.Identifier { return runtime.Identifier(c.identity) }
@@ -56,7 +55,7 @@ func (c storageCodec) Decode(data []byte, _ *schema.GroupVersionKind, into runti
 	if err := unmarshal(out.Object, u); err != nil {
 		return nil, nil, err
 	}
-	c.fields.share(u)
+	c.written.share(u)
 	return u, &c.kind, nil
 }
 
@@ -65,18 +64,18 @@ func (c storageCodec) Encode(obj runtime.Object, w io.Writer) error {
 	if !ok {
 		return fmt.Errorf("cannot store a %T", obj)
 	}
-	u, err := convert(c.definition, u, c.storageVersion)
+	known := c.written.take(u)
+	stored, err := convert(c.definition, u, c.storageVersion)
 	if err != nil {
 		return err
 	}
 	if c.cbor {
-		return storedCBOR.Encode(u, w)
+		return storedCBOR.Encode(stored, w)
 	}
-	known := c.written.take(u)
 	return write(w, func(text []byte) ([]byte, error) {
 		p := &printer{}
-		text, err := p.append(text, u.Object)
-		if err == nil && known && !p.rounded {
+		text, err := p.append(text, stored.Object)
+		if err == nil && known && stored == u && !p.rounded {
 			c.written.add(text, u)
 		}
 		return text, err

@@ -78,7 +78,7 @@ func TestStorageCodec(t *testing.T) {
 		cbor   bool
 		prefix string
 	}{{false, `{"apiVersion":"example.com/v1beta1"`}, {true, "\xd9\xd9\xf7"}} {
-		codec := storageCodec{d, lampKind, "v1beta1", "test", c.cbor, &writtenObjects{}, newFieldSets()}
+		codec := storageCodec{d, lampKind, "v1beta1", "test", c.cbor, &writtenObjects{}}
 		u := &unstructured.Unstructured{}
 		if err := unmarshal([]byte(lamp), u); err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestBodyDecoderDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &strategy{definition: lamps(t), version: "v1", namespaced: true, written: &writtenObjects{}, fields: newFieldSets()}
+	s := &strategy{definition: lamps(t), version: "v1", namespaced: true, written: &writtenObjects{}}
 	s.PrepareForCreate(ctx, obj)
 	if len(s.Validate(ctx, obj)) != 1 || !strings.Contains(rejection(ctx, errors.New("invalid")).Error(), errDown.Error()) {
 		t.Errorf("not rejected: %v", outcomeOf(ctx).err)
@@ -220,8 +220,8 @@ func TestWritten(t *testing.T) {
 		n = 0
 		d := reads{lamps(t), &n}
 		kind.Version = c.version
-		codec := storageCodec{d, kind, "v1beta1", "test", false, written, newFieldSets()}
-		s := &strategy{definition: d, version: c.version, namespaced: true, written: written, fields: newFieldSets()}
+		codec := storageCodec{d, kind, "v1beta1", "test", false, written}
+		s := &strategy{definition: d, version: c.version, namespaced: true, written: written}
 		ctx := withOutcome(genericapirequest.WithNamespace(t.Context(), "n"))
 		u := &unstructured.Unstructured{}
 		text := strings.NewReplacer("1.0", c.watts, "/v1", "/"+c.version, `,"volts":2`, "").Replace(lamp)

@@ -12,19 +12,23 @@ import (
 // same ones, and they take about a third of the memory of a small object.
 type fieldSets struct {
 	mu   sync.Mutex
-	seed maphash.Seed
 	sets []fieldSet
 }
 
-// maxFieldSets bounds the sets of a version that can be shared. The oldest set is dropped.
-const maxFieldSets = 64
+// maxFieldSets bounds the sets of a version that can be shared, and maxFieldSetBytes the memory of each, which is
+// fieldBytes and the length of the name for each field. The oldest set is dropped.
+const (
+	maxFieldSets     = 64
+	maxFieldSetBytes = 64 << 10
+	fieldBytes       = 340 // of a map with one field
+)
 
 type fieldSet struct {
 	hash   uint64
 	fields map[string]any
 }
 
-func newFieldSets() *fieldSets { return &fieldSets{seed: maphash.MakeSeed()} }
+var fieldSeed = maphash.MakeSeed()
 
 // share replaces the fieldsV1 of an object that nothing else uses yet. Nothing may change them afterwards.
 func (s *fieldSets) share(u *unstructured.Unstructured) {
@@ -38,9 +42,13 @@ func (s *fieldSets) share(u *unstructured.Unstructured) {
 	}
 }
 
-// shared returns an equal set, which is the given one the first time.
+// shared returns an equal set of an earlier call, or else the given one.
 func (s *fieldSets) shared(fields map[string]any) map[string]any {
-	set := fieldSet{s.hash(fields), fields}
+	left := maxFieldSetBytes
+	set := fieldSet{hashFields(fields, &left), fields}
+	if left < 0 {
+		return fields
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.sets, func(other fieldSet) bool {
@@ -53,12 +61,19 @@ func (s *fieldSets) shared(fields map[string]any) map[string]any {
 	return fields
 }
 
-// hash returns a number that is equal for equal sets.
-func (s *fieldSets) hash(fields map[string]any) uint64 {
+// hashFields returns a number that is equal for equal sets. It subtracts the memory of the set from left. A negative left is
+// that of a set that is too large or malformed.
+func hashFields(fields map[string]any, left *int) uint64 {
 	sum := uint64(len(fields))
 	for name, v := range fields {
-		below, _ := v.(map[string]any)
-		sum += maphash.String(s.seed, name) ^ s.hash(below)*0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+		below, ok := v.(map[string]any)
+		if *left -= fieldBytes + len(name); !ok {
+			*left = -1
+		}
+		if *left < 0 {
+			break
+		}
+		sum += maphash.String(fieldSeed, name) ^ hashFields(below, left)*0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	}
 	return sum
 }

@@ -23,7 +23,7 @@ type lazyCache struct {
 	raw        storage.Interface
 	destroyRaw factory.DestroyFunc
 	start      func() (storage.Interface, factory.DestroyFunc, error) // of the storage with a watch cache
-	written    *writtenObjects                                        // nil for none
+	written    *writtenObjects                                        // of the storage, nil if it has none
 
 	starting sync.Mutex // held while the watch cache starts
 	mu       sync.RWMutex
@@ -147,12 +147,12 @@ func (c *lazyCache) Create(ctx context.Context, key string, obj, out runtime.Obj
 	return c.current().Create(ctx, key, obj, out, ttl)
 }
 
-// Delete implements storage.Interface. The event of the deletion shares the content of the object in the watch cache,
-// which neither the store nor the watch cache decodes again. validate must not change the object.
+// Delete implements storage.Interface. If the storage has the object as it is in the watch cache, the deleted object and
+// the event of the deletion share its content. validate must not change the object.
 func (c *lazyCache) Delete(ctx context.Context, key string, out runtime.Object, p *storage.Preconditions,
 	validate storage.ValidateObjectFunc, existing runtime.Object, o storage.DeleteOptions) error {
 	u := c.object(ctx, key)
-	if u == nil || c.written == nil {
+	if u == nil || c.written == nil || o.ExpectTransformOrDecodeError {
 		return c.current().Delete(ctx, key, out, p, validate, existing, o)
 	}
 	u.Object = withOwnMetadata(u.Object) // the storage sets the resourceVersion

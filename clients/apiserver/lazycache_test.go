@@ -139,13 +139,15 @@ func TestLazyCacheStopped(t *testing.T) {
 // deleter is a storage whose Delete encodes and decodes as that of etcd does.
 type deleter struct {
 	storage.Interface
-	codec storageCodec
-	text  bytes.Buffer
+	codec    storageCodec
+	text     bytes.Buffer
+	existing *unstructured.Unstructured
 }
 
 func (d *deleter) Delete(ctx context.Context, _ string, out runtime.Object, _ *storage.Preconditions, validate storage.ValidateObjectFunc,
 	existing runtime.Object, _ storage.DeleteOptions) error {
 	v := storage.APIObjectVersioner{}
+	d.existing = existing.(*unstructured.Unstructured)
 	if err := errors.Join(v.PrepareObjectForStorage(existing), d.codec.Encode(existing, &d.text), v.UpdateObject(existing, 7), validate(ctx, existing)); err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func TestLazyCacheDelete(t *testing.T) {
 		n := 0
 		kind, written := lampKind, &writtenObjects{}
 		kind.Version = version
-		codec := storageCodec{reads{lamps(t), &n}, kind, "v1beta1", "test", false, written, newFieldSets()}
+		codec := storageCodec{reads{lamps(t), &n}, kind, "v1beta1", "test", false, written}
 		cached := &holder{object: &unstructured.Unstructured{}}
 		cached.ready.Store(true)
 		text := strings.NewReplacer("/v1", "/"+version, `,"volts":2`, "", `"name"`, `"generation":1,"resourceVersion":"7","name"`, "1.0", "1.5").Replace(lamp)
@@ -194,11 +196,18 @@ func TestLazyCacheDelete(t *testing.T) {
 		if n != wanted || validated != "7" || !reflect.DeepEqual(cached.object, before) {
 			t.Errorf("%s: %d reads, validated resourceVersion %s, the cached object is %v", version, n, validated, cached.object)
 		}
+		if len(written.expected) > 0 {
+			t.Errorf("%s: the object is still expected", version)
+		}
 		for want, got := range map[string]*unstructured.Unstructured{"8": out, "9": event.(*unstructured.Unstructured)} {
 			expected := before.DeepCopy()
 			expected.SetResourceVersion(want)
 			if !reflect.DeepEqual(got, expected) {
 				t.Errorf("%s:\ngot  %v\nwant %v", version, got, expected)
+			}
+			got.SetName("changed")
+			if raw.existing.GetName() == "changed" || cached.object.GetName() == "changed" {
+				t.Errorf("%s: the metadata is that of another object", version)
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	s := &strategy{
 		ObjectTyper: scope.Typer, NameGenerator: names.SimpleNameGenerator, definition: d, version: v.Name,
 		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-		hasStatus:  v.Subresources != nil && v.Subresources.Status != nil, written: &writtenObjects{}, fields: newFieldSets(),
+		hasStatus:  v.Subresources != nil && v.Subresources.Status != nil, written: &writtenObjects{},
 	}
 	management, err := d.FieldManagement(v.Name)
 	if err == nil { // it fails for a version that is not served, which has no writes
@@ -94,7 +94,7 @@ func (r *resource) newVersion(d Definition, crd *apiextensionsv1.CustomResourceD
 	}
 	codec := storageCodec{
 		d, kind, r.storage, fmt.Sprintf("crdeval/%s/%s/%d", crd.UID, v.Name, crd.Generation),
-		utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage), s.written, s.fields,
+		utilfeature.DefaultFeatureGate.Enabled(features.CBORServingAndStorage), s.written,
 	}
 	store, err := newStore(d, kind, version.WithKind(accepted.ListKind), resource, singular, s, scope.TableConvertor, withCodec{stored, codec})
 	if err != nil {

@@ -27,7 +27,6 @@ type strategy struct {
 	hasStatus   bool // the version has the subresource status
 	reset       map[fieldpath.APIVersion]*fieldpath.Set
 	written     *writtenObjects
-	fields      *fieldSets
 }
 
 // outcome is the result of the last evaluation of a request. An update that meets a conflict is evaluated again.
@@ -136,10 +135,10 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 	s.willWrite(u, v.ReadsAsWritten)
 }
 
-// willWrite prepares the object to store for the watch cache, which keeps it if it reads as it is written.
+// willWrite prepares an object for the storage and the watch cache.
 func (s *strategy) willWrite(u *unstructured.Unstructured, readsAsWritten bool) {
 	if readsAsWritten {
-		s.fields.share(u)
+		s.written.share(u)
 		s.written.expect(u)
 	}
 }

@@ -28,7 +28,7 @@ func (d *admitted) Admit(ctx context.Context, item engine.Item, o engine.Evaluat
 // receives no managed fields of the old object.
 func TestUnchanged(t *testing.T) {
 	d := &admitted{Definition: lamps(t)}
-	s := &strategy{definition: d, version: "v1", namespaced: true, written: &writtenObjects{}, fields: newFieldSets()}
+	s := &strategy{definition: d, version: "v1", namespaced: true, written: &writtenObjects{}}
 	ctx := withOutcome(genericapirequest.WithNamespace(t.Context(), "n"))
 	read := func(watts string) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{}

@@ -10,9 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// writtenObjects has the objects that this server is writing, so that neither the store nor the watch cache decodes
-// their bytes again. An object gets here only if the evaluator has reported that it reads as it is written.
+// writtenObjects has the objects that this server is writing or deleting, so that neither the store nor the watch cache
+// decodes their bytes again. A written object gets here only if the evaluator has reported that it reads as it is written,
+// a deleted one comes from the watch cache, which has read it.
 type writtenObjects struct {
+	fields   fieldSets
 	mu       sync.Mutex
 	expected []map[string]any // objects that will be written
 	objects  []writtenObject
@@ -54,13 +56,23 @@ func (w *writtenObjects) take(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// add keeps an object with its text. The caller does not change the object any more.
+// share lets the watch cache, if there is one, share the managed fields of objects. Nothing else may use the object yet.
+func (w *writtenObjects) share(u *unstructured.Unstructured) {
+	if w.watched() {
+		w.fields.share(u)
+	}
+}
+
+// watched reports whether there may be a watch cache.
+func (w *writtenObjects) watched() bool { return w.cached == nil || w.cached() }
+
+// add keeps an object with its text. The caller may change only fields of its metadata.
 func (w *writtenObjects) add(text []byte, u *unstructured.Unstructured) {
 	if len(text) > maxWrittenText {
 		return
 	}
-	o := writtenObject{string(text), u.Object, 1}
-	if w.cached == nil || w.cached() {
+	o := writtenObject{string(text), withOwnMetadata(u.Object), 1}
+	if w.watched() {
 		o.reads = 2
 	}
 	w.mu.Lock()
@@ -87,7 +99,8 @@ func (w *writtenObjects) read(text []byte) map[string]any {
 	return content
 }
 
-// withOwnMetadata returns a copy of an object that shares everything except the fields of its metadata.
+// withOwnMetadata returns a copy of an object whose fields can be replaced, and those of its metadata. It shares all
+// values below.
 func withOwnMetadata(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	if metadata, ok := object["metadata"].(map[string]any); ok {

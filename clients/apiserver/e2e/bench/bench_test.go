@@ -22,7 +22,7 @@ import (
 var (
 	rounds = flag.Int("rounds", 16, "measured rounds of each kind of object")
 	kinds  = flag.String("kinds", ".", "regular expression of the measured kinds of objects")
-	linger = flag.Duration("linger", 0, "time to keep the servers after the measurement, for profiles")
+	linger = flag.Duration("linger", 0, "time to keep the servers of a kind after its measurement, for profiles")
 )
 
 const (
