@@ -230,7 +230,7 @@ func (l *load) inOpenLoop(s *server, k overloadKind, m proto.Message, rate float
 func (l *load) recovery(s *server, k overloadKind, m proto.Message, best *answers, ended time.Time) time.Duration {
 	for {
 		a := l.inClosedLoop(s, k, m, best.callers, 500*time.Millisecond)
-		if took := time.Since(ended); a.rate() > 0.9*best.rate() || took > 30*time.Second {
+		if took := time.Since(ended); a.rate() > 0.9*best.rate() || took > l.span(30*time.Second, 5*time.Second) {
 			return took
 		}
 	}
