@@ -61,8 +61,8 @@ func (s *fieldSets) shared(fields map[string]any) map[string]any {
 	return fields
 }
 
-// hashFields returns a number that is equal for equal sets. It subtracts the memory of the set from left. A negative left is
-// that of a set that is too large or malformed.
+// hashFields returns a number that is equal for equal sets. It subtracts the memory of the set from left, in bytes. After
+// it, left is negative if the set is too large or malformed.
 func hashFields(fields map[string]any, left *int) uint64 {
 	sum := uint64(len(fields))
 	for name, v := range fields {
@@ -73,7 +73,7 @@ func hashFields(fields map[string]any, left *int) uint64 {
 		if *left < 0 {
 			break
 		}
-		sum += maphash.String(fieldSeed, name) ^ hashFields(below, left)*0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+		sum += maphash.String(fieldSeed, name) * (1 + hashFields(below, left))
 	}
 	return sum
 }

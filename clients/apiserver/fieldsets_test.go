@@ -27,7 +27,8 @@ func fieldsOf(u *unstructured.Unstructured, entry int) any {
 	return u.Object["metadata"].(map[string]any)["managedFields"].([]any)[entry].(map[string]any)["fieldsV1"]
 }
 
-// TestFieldSets: equal sets are shared, also within an object, and others keep their content. Large and malformed ones are not shared.
+// TestFieldSets: equal sets are shared, also within an object, and others keep their content. Large and malformed
+// sets are not shared.
 func TestFieldSets(t *testing.T) {
 	const spec, status = `{"f:spec":{"f:a":{},"f:b":{".":{}}}}`, `{"f:status":{}}`
 	texts := []string{

@@ -23,7 +23,7 @@ type lazyCache struct {
 	raw        storage.Interface
 	destroyRaw factory.DestroyFunc
 	start      func() (storage.Interface, factory.DestroyFunc, error) // of the storage with a watch cache
-	written    *writtenObjects                                        // of the storage, nil if it has none
+	written    *writtenObjects                                        // of the codec of the storage
 
 	starting sync.Mutex // held while the watch cache starts
 	mu       sync.RWMutex
@@ -152,7 +152,7 @@ func (c *lazyCache) Create(ctx context.Context, key string, obj, out runtime.Obj
 func (c *lazyCache) Delete(ctx context.Context, key string, out runtime.Object, p *storage.Preconditions,
 	validate storage.ValidateObjectFunc, existing runtime.Object, o storage.DeleteOptions) error {
 	u := c.object(ctx, key)
-	if u == nil || c.written == nil || o.ExpectTransformOrDecodeError {
+	if u == nil || o.ExpectTransformOrDecodeError {
 		return c.current().Delete(ctx, key, out, p, validate, existing, o)
 	}
 	u.Object = withOwnMetadata(u.Object) // the storage sets the resourceVersion
@@ -160,8 +160,8 @@ func (c *lazyCache) Delete(ctx context.Context, key string, out runtime.Object, 
 	return c.raw.Delete(ctx, key, out, p, validate, u, o)
 }
 
-// object returns an object of the watch cache, which may be outdated and must not be changed. It returns nil for an object
-// that is not in the cache.
+// object returns an object of the watch cache, which may be outdated and must not be changed. It returns nil for an
+// object that is not in the cache.
 func (c *lazyCache) object(ctx context.Context, key string) *unstructured.Unstructured {
 	cached := c.cached()
 	if cached == nil || cached.ReadinessCheck() != nil {

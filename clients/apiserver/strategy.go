@@ -101,7 +101,7 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 	s.prepare(u, old)
 	if applies {
 		out.warnings = out.speculation.warnings
-		s.willWrite(u, out.speculation.readsAsWritten)
+		s.expectWrite(u, out.speculation.readsAsWritten)
 		return
 	}
 	item := engine.Item{Version: s.version, Subresource: s.subresource, Namespace: genericapirequest.NamespaceValue(ctx), Name: u.GetName()}
@@ -132,11 +132,11 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 			return
 		}
 	}
-	s.willWrite(u, v.ReadsAsWritten)
+	s.expectWrite(u, v.ReadsAsWritten)
 }
 
-// willWrite prepares an object for the storage and the watch cache.
-func (s *strategy) willWrite(u *unstructured.Unstructured, readsAsWritten bool) {
+// expectWrite notes an object that will be stored, if it reads as it is written. It is then not decoded again.
+func (s *strategy) expectWrite(u *unstructured.Unstructured, readsAsWritten bool) {
 	if readsAsWritten {
 		s.written.share(u)
 		s.written.expect(u)

@@ -11,12 +11,12 @@ import (
 )
 
 // writtenObjects has the objects that this server is writing or deleting, so that neither the store nor the watch cache
-// decodes their bytes again. A written object gets here only if the evaluator has reported that it reads as it is written,
-// a deleted one comes from the watch cache, which has read it.
+// decodes their bytes again. A written object is here only if the evaluator has reported that it reads as it is written.
+// A deleted object comes from the watch cache, and was read.
 type writtenObjects struct {
 	fields   fieldSets
 	mu       sync.Mutex
-	expected []map[string]any // objects that will be written
+	expected []map[string]any // objects that will be encoded
 	objects  []writtenObject
 	cached   func() bool // reports whether there is a watch cache
 }
@@ -56,7 +56,7 @@ func (w *writtenObjects) take(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// share lets the watch cache, if there is one, share the managed fields of objects. Nothing else may use the object yet.
+// share lets objects in the watch cache share equal managed fields. Nothing else may use the object yet.
 func (w *writtenObjects) share(u *unstructured.Unstructured) {
 	if w.watched() {
 		w.fields.share(u)

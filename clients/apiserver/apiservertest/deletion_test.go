@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 )
@@ -36,26 +38,26 @@ func testDeletions(t *testing.T, o Options) {
 		name := "object-" + strconv.Itoa(i)
 		_, err := v1.Create(ctx, widget(name, `{"size":1}`), metav1.CreateOptions{})
 		check(t, err)
-		_, err = v1.Patch(ctx, name, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}},"spec":{"size":`+strconv.Itoa(i%7)+`}}`), metav1.PatchOptions{})
+		_, err = v1.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}},"spec":{"size":`+strconv.Itoa(i%7)+`}}`), metav1.PatchOptions{})
 		check(t, err)
 		for c, known := range last {
 			known[name], err = c.Get(ctx, name, metav1.GetOptions{})
 			check(t, err)
 		}
-		var both sync.WaitGroup
+		var group sync.WaitGroup
 		for c, known := range last {
-			both.Go(func() {
+			group.Go(func() {
 				if got, err := c.Get(ctx, name, metav1.GetOptions{}); err == nil && !reflect.DeepEqual(got, known[name]) || err != nil && !apierrors.IsNotFound(err) {
 					t.Errorf("read %v, %v\nwant %v", got, err, known[name])
 				}
 			})
-			both.Go(func() {
+			group.Go(func() {
 				if err := c.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 					t.Error(err)
 				}
 			})
 		}
-		both.Wait()
+		group.Wait()
 	}
 	for c, w := range watches {
 		for deleted := 0; deleted < objects; {
@@ -69,8 +71,9 @@ func testDeletions(t *testing.T, o Options) {
 			}
 			want := last[c]["object-"+strconv.Itoa(deleted)]
 			deleted++
-			if got.GetResourceVersion() <= want.GetResourceVersion() && len(got.GetResourceVersion()) <= len(want.GetResourceVersion()) {
-				t.Errorf("%s: resourceVersion %s after %s", got.GetName(), got.GetResourceVersion(), want.GetResourceVersion())
+			order, err := resourceversion.CompareResourceVersion(got.GetResourceVersion(), want.GetResourceVersion())
+			if err != nil || order <= 0 {
+				t.Errorf("%s: resourceVersion %s after %s: %v", got.GetName(), got.GetResourceVersion(), want.GetResourceVersion(), err)
 			}
 			got.SetResourceVersion(want.GetResourceVersion())
 			if !reflect.DeepEqual(got, want) {

@@ -126,8 +126,8 @@ type answers struct {
 
 func (a *answers) rate() float64 { return float64(a.accepted) / max(a.elapsed.Seconds(), 1e-9) }
 
-// any reports whether a call was accepted.
-func (a *answers) any() bool {
+// anyAccepted reports whether a call was accepted.
+func (a *answers) anyAccepted() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.accepted > 0
@@ -187,7 +187,7 @@ func (l *load) inClosedLoop(s *server, k overloadKind, m proto.Message, callers 
 	for range callers {
 		client.send(time.Now())
 	}
-	for time.Sleep(d); !a.any() && l.Context().Err() == nil; { // on a busy machine
+	for time.Sleep(d); !a.anyAccepted() && l.Context().Err() == nil; { // on a busy machine
 		time.Sleep(10 * time.Millisecond)
 	}
 	stopped.Store(true)

@@ -67,7 +67,7 @@ func (l *load) besideTenant(cpus string, levels ...int) {
 		l.atLeast("throughput"+name+", of that alone", beside.rate()/alone.rate()*100, bound{40, 0}, "%")
 		l.atMost("p99"+name+", of that alone",
 			beside.latency.quantile(0.99).Seconds()/alone.latency.quantile(0.99).Seconds(), bound{5, 1e6}, "x")
-		l.atMost("failed calls"+name, float64(beside.failed()), noFailures(beside), "")
+		l.atMost("failed calls"+name, float64(beside.failed()), failureBound(beside), "")
 	}
 }
 

@@ -126,14 +126,15 @@ func compare(t *testing.T, k *kind) {
 		k.register(t, s)
 	}
 	measured := map[string][][]time.Duration{} // by phase and side
-	for round := range *rounds + 1 {           // the first one warms up
+	const warmUp = 1
+	for round := range warmUp + *rounds {
 		for i := range sides {
 			at := (i + round) % len(sides)
 			for p, used := range measure(t, sides[at], k) {
 				if measured[p] == nil {
 					measured[p] = make([][]time.Duration, len(sides))
 				}
-				if round > 0 {
+				if round >= warmUp {
 					measured[p][at] = append(measured[p][at], used)
 				}
 			}
