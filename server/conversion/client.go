@@ -15,14 +15,13 @@ import (
 	"github.com/sony/gobreaker/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/klog/v2"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/conversion/review"
 	"github.com/crdeval/crdeval/server/flow"
 )
 
@@ -138,20 +137,18 @@ func (c *Client) send(ctx context.Context, r engine.ConversionRequest) ([][]byte
 	ctx, ended := c.o.Observe(ctx, call)
 	var replies [][]byte
 	if err == nil {
-		replies, err = c.review(ctx, webhook, r)
+		replies, err = c.post(ctx, webhook, r)
 	}
 	ended(outcomeOf(ctx, err), err)
 	return replies, err
 }
 
-// review sends a ConversionReview and checks the response.
-//
-// Upstream: apiextensions-apiserver pkg/apiserver/conversion/webhook_converter.go.
-func (c *Client) review(ctx context.Context, webhook *client, r engine.ConversionRequest) ([][]byte, error) {
+// post sends a ConversionReview and checks the response.
+func (c *Client) post(ctx context.Context, webhook *client, r engine.ConversionRequest) ([][]byte, error) {
 	id := uuid.NewUUID()
-	request, response := reviews(r, id)
-	if request == nil {
-		return nil, errors.New("no supported conversion review versions")
+	request, response, err := review.New(r, id)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.load.begin(webhook); err != nil {
 		return nil, err
@@ -164,7 +161,7 @@ func (c *Client) review(ctx context.Context, webhook *client, r engine.Conversio
 		weight += weigh(o)
 	}
 	ctx = context.WithValue(ctx, requestWeightKey{}, weight)
-	_, err := webhook.breaker.Execute(func() (any, error) {
+	_, err = webhook.breaker.Execute(func() (any, error) {
 		quiet := klog.NewContext(ctx, klog.Logger{}) // client-go logs past slog
 		err := webhook.Post().Body(request).Do(quiet).Into(response)
 		if f := (*failure)(nil); errors.As(err, &f) && (f.outcome == Busy || f.outcome == TooLarge) {
@@ -188,71 +185,5 @@ func (c *Client) review(ctx context.Context, webhook *client, r engine.Conversio
 	case err != nil:
 		return nil, err
 	}
-	return converted(response, id)
-}
-
-// reviews returns a request and an empty response of the first version that both the webhook and an API server
-// support, or nil.
-func reviews(r engine.ConversionRequest, id types.UID) (request, response runtime.Object) {
-	objects := make([]runtime.RawExtension, len(r.Objects))
-	for i, o := range r.Objects {
-		objects[i].Raw = o
-	}
-	for _, version := range r.Webhook.ConversionReviewVersions {
-		switch version {
-		case apiextensionsv1.SchemeGroupVersion.Version:
-			return &apiextensionsv1.ConversionReview{
-				Request: &apiextensionsv1.ConversionRequest{
-					UID: id, DesiredAPIVersion: r.DesiredAPIVersion, Objects: objects,
-				},
-				Response: &apiextensionsv1.ConversionResponse{},
-			}, &apiextensionsv1.ConversionReview{}
-		case apiextensionsv1beta1.SchemeGroupVersion.Version:
-			return &apiextensionsv1beta1.ConversionReview{
-				Request: &apiextensionsv1beta1.ConversionRequest{
-					UID: id, DesiredAPIVersion: r.DesiredAPIVersion, Objects: objects,
-				},
-				Response: &apiextensionsv1beta1.ConversionResponse{},
-			}, &apiextensionsv1beta1.ConversionReview{}
-		}
-	}
-	return nil, nil
-}
-
-// converted returns the objects of a response. It checks kind and uid only for v1, as an API server does.
-func converted(review runtime.Object, id types.UID) ([][]byte, error) {
-	var result metav1.Status
-	var objects []runtime.RawExtension
-	missing := errors.New("no response provided")
-	switch review := review.(type) {
-	case *apiextensionsv1.ConversionReview:
-		want := apiextensionsv1.SchemeGroupVersion.WithKind("ConversionReview")
-		switch {
-		case review.GroupVersionKind() != want:
-			return nil, fmt.Errorf("expected webhook response of %v, got %v", want.String(),
-				review.GroupVersionKind().String())
-		case review.Response == nil:
-			return nil, missing
-		case review.Response.UID != id:
-			return nil, fmt.Errorf("expected response.uid=%q, got %q", id, review.Response.UID)
-		}
-		result, objects = review.Response.Result, review.Response.ConvertedObjects
-	case *apiextensionsv1beta1.ConversionReview:
-		if review.Response == nil {
-			return nil, missing
-		}
-		result, objects = review.Response.Result, review.Response.ConvertedObjects
-	}
-	switch {
-	case result.Status == metav1.StatusSuccess:
-	case result.Message != "":
-		return nil, &failure{Failed, errors.New(result.Message)}
-	default:
-		return nil, &failure{Failed, fmt.Errorf("response.result.status was '%s', not 'Success'", result.Status)}
-	}
-	all := make([][]byte, len(objects))
-	for i := range objects {
-		all[i] = objects[i].Raw
-	}
-	return all, nil
+	return review.Objects(response, id)
 }

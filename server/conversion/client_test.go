@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// review is a ConversionReview of v1 or v1beta1, as a webhook reads and writes it.
-type review struct {
+// conversionReview is a ConversionReview of v1 or v1beta1, as a webhook reads and writes it.
+type conversionReview struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
 	Request    *reviewRequest  `json:"request,omitempty"`
@@ -44,7 +44,7 @@ type reviewResponse struct {
 }
 
 // honest answers a review: it changes the apiVersion of each object.
-func honest(r *review) {
+func honest(r *conversionReview) {
 	for _, o := range r.Request.Objects {
 		o["apiVersion"] = r.Request.DesiredAPIVersion
 	}
@@ -70,9 +70,9 @@ func serve(t *testing.T, h http.HandlerFunc) *apiextensionsv1.WebhookConversion 
 }
 
 // answer returns a webhook that answers honestly, and then changes the answer.
-func answer(change func(*review)) http.HandlerFunc {
+func answer(change func(*conversionReview)) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
-		var r review
+		var r conversionReview
 		if err := json.NewDecoder(request.Body).Decode(&r); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -126,7 +126,7 @@ func TestConvert(t *testing.T) {
 			body, _ := io.ReadAll(r.Body)
 			seen = fmt.Sprintf("%s %s %s %s", r.Method, r.URL, r.Header.Get("Content-Type"), r.Header.Get("Accept"))
 			r.Body = io.NopCloser(strings.NewReader(string(body)))
-			answer(func(a *review) { seen += " " + a.APIVersion + " " + a.Kind })(w, r)
+			answer(func(a *conversionReview) { seen += " " + a.APIVersion + " " + a.Kind })(w, r)
 		})
 		w.ConversionReviewVersions = e.supported
 		replies, err := local(t, Options{}).Convert(t.Context(), request(w, first, second))
@@ -156,14 +156,14 @@ func TestBadAnswers(t *testing.T) {
 		webhook http.HandlerFunc
 		want    string
 	}{
-		{"uid", answer(func(r *review) { r.Response.UID = "x" }), `", got "x"`},
-		{"no response", answer(func(r *review) { r.Response = nil }), "no response provided"},
-		{"version", answer(func(r *review) { r.APIVersion = "apiextensions.k8s.io/v1beta1" }),
+		{"uid", answer(func(r *conversionReview) { r.Response.UID = "x" }), `", got "x"`},
+		{"no response", answer(func(r *conversionReview) { r.Response = nil }), "no response provided"},
+		{"version", answer(func(r *conversionReview) { r.APIVersion = "apiextensions.k8s.io/v1beta1" }),
 			"converting (v1beta1.ConversionReview) to (v1.ConversionReview): unknown conversion"},
-		{"failure", answer(func(r *review) {
+		{"failure", answer(func(r *conversionReview) {
 			r.Response.Result = map[string]any{"status": "Failure", "message": "no"}
 		}), "no"},
-		{"no message", answer(func(r *review) { r.Response.Result = nil }),
+		{"no message", answer(func(r *conversionReview) { r.Response.Result = nil }),
 			"response.result.status was '', not 'Success'"},
 		{"status 500", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "broken", http.StatusInternalServerError) }, "broken"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
@@ -227,14 +227,14 @@ func TestBreaker(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "its last 5 calls failed") || calls != maxFailures {
 		t.Errorf("%d calls, %v", calls, err)
 	}
-	if _, err := c.Convert(t.Context(), request(serve(t, answer(func(*review) {})), first)); err != nil {
+	if _, err := c.Convert(t.Context(), request(serve(t, answer(func(*conversionReview) {})), first)); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestCertificates checks that the certificate of a webhook is verified, with the name of its service.
 func TestCertificates(t *testing.T) {
-	w := serve(t, answer(func(*review) {}))
+	w := serve(t, answer(func(*conversionReview) {}))
 	address := strings.TrimSuffix(strings.TrimPrefix(*w.ClientConfig.URL, "https://"), "/convert")
 	unknown := *w.ClientConfig
 	unknown.CABundle = nil
@@ -270,7 +270,7 @@ func TestClientCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := httptest.NewUnstartedServer(answer(func(*review) {}))
+	s := httptest.NewUnstartedServer(answer(func(*conversionReview) {}))
 	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	s.StartTLS()
 	defer s.Close()

@@ -36,7 +36,7 @@ func numbered(i int) string { return fmt.Sprintf(`{"apiVersion":"example.com/v1b
 func TestGroup(t *testing.T) {
 	for n, want := range map[int]int64{1: 1, 2: 1, 3: 1, 1000: 1, 1001: 2, 2500: 3} {
 		var calls atomic.Int64
-		w := serve(t, answer(func(r *review) {
+		w := serve(t, answer(func(r *conversionReview) {
 			calls.Add(1)
 			if len(r.Response.ConvertedObjects) > MaxObjects {
 				t.Errorf("%d objects in a call", len(r.Response.ConvertedObjects))
@@ -64,7 +64,7 @@ func TestGroupFails(t *testing.T) {
 		want    string
 	}{
 		{func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "broken", http.StatusInternalServerError) }, "broken"},
-		{answer(func(r *review) { r.Response.ConvertedObjects = r.Response.ConvertedObjects[1:] }),
+		{answer(func(r *conversionReview) { r.Response.ConvertedObjects = r.Response.ConvertedObjects[1:] }),
 			"returned 9 objects, expected 10"},
 	} {
 		for i, got := range batch(t.Context(), local(t, Options{}), serve(t, e.webhook), 10, numbered) {

@@ -154,7 +154,7 @@ func TestHangingCalls(t *testing.T) {
 				entered <- struct{}{}
 				<-release
 			}
-			answer(func(*review) {})(w, r)
+			answer(func(*conversionReview) {})(w, r)
 		})
 		c := local(t, Options{MaxCalls: calls})
 		honest := func() {
@@ -202,7 +202,7 @@ func TestHangingCalls(t *testing.T) {
 
 // padded returns a webhook whose response has n more bytes than an honest one.
 func padded(n int) http.HandlerFunc {
-	return answer(func(r *review) { r.Response.ConvertedObjects[0]["padding"] = strings.Repeat("x", n) })
+	return answer(func(r *conversionReview) { r.Response.ConvertedObjects[0]["padding"] = strings.Repeat("x", n) })
 }
 
 // TestResponseMemory checks that a batch holds the memory of large responses until its end, and that small ones need none.
@@ -236,7 +236,7 @@ func TestResponseMemory(t *testing.T) {
 // TestManyLargeResponses checks that parallel batches with large responses, or with small ones that need much memory when
 // parsed, fail or succeed within the bound of memory.
 func TestManyLargeResponses(t *testing.T) {
-	dense := answer(func(r *review) { r.Response.ConvertedObjects[0]["list"] = make([]int, 20_000) }) // weighs 2.5 MB
+	dense := answer(func(r *conversionReview) { r.Response.ConvertedObjects[0]["list"] = make([]int, 20_000) }) // weighs 2.5 MB
 	for _, webhook := range []http.HandlerFunc{padded(800 << 10), dense} {
 		c := local(t, Options{MaxResponseBytes: 1 << 20})
 		w := serve(t, webhook)
@@ -272,7 +272,7 @@ func TestGroupWorkers(t *testing.T) {
 		waiting int64 // at most
 	}{{"0", items}, {dense, maxWaiting/(12<<20) + workers}} {
 		c := local(t, Options{})
-		w := serve(t, answer(func(*review) {}))
+		w := serve(t, answer(func(*conversionReview) {}))
 		var running, waiting, calls atomic.Int64
 		c.o.Observe = func(ctx context.Context, _ Call) (context.Context, func(Outcome, error)) {
 			calls.Add(1)

@@ -55,11 +55,6 @@ type failure struct {
 // Unwrap returns the error.
 func (f *failure) Unwrap() error { return f.error }
 
-// Is reports whether the error is that of a webhook that cannot convert the objects.
-func (f *failure) Is(target error) bool {
-	return target == engine.ErrConversionFailed && f.outcome == Failed
-}
-
 // isOutage reports whether the webhook counts as failing.
 func (f *failure) isOutage() bool {
 	return f.outcome == Unreachable || f.outcome == TimedOut || f.outcome == ServerError
@@ -74,6 +69,8 @@ func outcomeOf(ctx context.Context, err error) Outcome {
 		return Converted
 	case errors.As(err, &f):
 		return f.outcome
+	case errors.Is(err, engine.ErrConversionFailed):
+		return Failed
 	case ctx.Err() != nil:
 		return Cancelled
 	case isTimeout(err):

@@ -29,17 +29,17 @@ func TestBreakerOutcomes(t *testing.T) {
 		{"400", status(400), false},
 		{"404", status(404), false},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, false},
-		{"wrong uid", answer(func(r *review) { r.Response.UID = "x" }), false},
+		{"wrong uid", answer(func(r *conversionReview) { r.Response.UID = "x" }), false},
 		{"not JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }, false},
-		{"failure", answer(func(r *review) { r.Response.Result = map[string]any{"status": "Failure", "message": "no"} }), false},
+		{"failure", answer(func(r *conversionReview) { r.Response.Result = map[string]any{"status": "Failure", "message": "no"} }), false},
 		{"too large", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat(" ", 5000)) }, false},
 	} {
 		w := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			var given review
+			var given conversionReview
 			if body, _ := io.ReadAll(r.Body); json.Unmarshal(body, &given) == nil {
 				r.Body = io.NopCloser(strings.NewReader(string(body)))
 				if len(given.Request.Objects) == 2 {
-					answer(func(*review) {})(w, r)
+					answer(func(*conversionReview) {})(w, r)
 					return
 				}
 			}
@@ -76,7 +76,7 @@ func TestBreakerIgnoresCallers(t *testing.T) {
 					http.Error(w, "no", http.StatusInternalServerError)
 					return
 				}
-				answer(func(*review) {})(w, r)
+				answer(func(*conversionReview) {})(w, r)
 			})
 			c := local(t, Options{})
 			call := func(ctx context.Context) error {
