@@ -391,7 +391,13 @@ func TestIssuerKeys(t *testing.T) {
 	if err := try(first); err != nil || try(second) == nil {
 		t.Errorf("with the first key: %v", err)
 	}
-	served = jwks(t, first, second)
+	served, control.jwts.fetches.last = "maintenance", time.Time{}
+	control.Reload(t.Context())
+	control.Reload(t.Context())
+	if fetched != 3 || try(first) != nil {
+		t.Errorf("a damaged answer: %d fetches, want one for each reload", fetched-1)
+	}
+	served, fetched, control.jwts.fetches.last = jwks(t, first, second), 1, time.Now()
 	for range 5 {
 		_ = try(second)
 	}

@@ -326,16 +326,15 @@ func (v *jwtVerifier) fetch(ctx context.Context) error {
 		f.url = "" // it may have changed
 		return err
 	}
+	if v.fetched.Load() == nil || string(text) != string(f.text) {
+		keys, err := parseKeys(text)
+		if err != nil {
+			return err
+		}
+		f.text = text
+		v.fetched.Store(keys)
+	}
 	f.last = v.now()
-	if v.fetched.Load() != nil && string(text) == string(f.text) {
-		return nil
-	}
-	keys, err := parseKeys(text)
-	if err != nil {
-		return err
-	}
-	f.text = text
-	v.fetched.Store(keys)
 	return nil
 }
 
