@@ -71,33 +71,48 @@ func (w *watchSlots) take(ctx context.Context, full bool) (context.Context, *wat
 	slot.touch()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	own := w.callers[slot.caller]
-	if own == nil {
-		own = &watchCaller{slots: map[*watchSlot]struct{}{}}
+	after := slot.size
+	if own := w.callers[slot.caller]; own != nil {
+		after += own.taken
 	}
-	after := own.taken + slot.size
 	if after > w.maxPerCaller {
 		return nil, nil, overloaded("max_watches_per_caller", w.maxPerCaller,
 			"the watches of this caller exceed max_watches_per_caller, %d (one with CRD_VIEW_FULL counts as %d): "+
 				"end some, or watch at another replica", w.maxPerCaller, fullWatchSlots)
 	}
+	var removed []*watchSlot
 	for w.taken+slot.size > w.max {
 		other := w.most().idle()
 		if other == nil || w.callers[other.caller].taken-other.size < after {
+			for _, other := range removed {
+				w.add(other)
+			}
 			return nil, nil, overloaded("max_watches", w.max,
 				"the watches of all callers reach max_watches, %d (one with CRD_VIEW_FULL counts as %d), and no other caller has "+
 					"more than this one: end some, or watch at another replica", w.max, fullWatchSlots)
 		}
 		w.remove(other)
+		removed = append(removed, other)
+	}
+	for _, other := range removed {
 		other.end(overloaded("max_watches", w.max, "a caller with fewer watches needs the slot of this watch, which was idle for longest "+
 			"(the limit max_watches is %d): watch again from the last token, or at another replica", w.max))
 	}
 	ctx, slot.end = context.WithCancelCause(ctx)
-	w.callers[slot.caller] = own
+	w.add(slot)
+	return ctx, slot, nil
+}
+
+// add adds a slot. The caller holds mu.
+func (w *watchSlots) add(slot *watchSlot) {
+	own := w.callers[slot.caller]
+	if own == nil {
+		own = &watchCaller{slots: map[*watchSlot]struct{}{}}
+		w.callers[slot.caller] = own
+	}
 	own.slots[slot] = struct{}{}
 	own.taken += slot.size
 	w.taken += slot.size
-	return ctx, slot, nil
 }
 
 // most returns the caller with the most slots, nil without callers.

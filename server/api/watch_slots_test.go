@@ -91,6 +91,26 @@ func TestWatchSlotsAreShared(t *testing.T) {
 	})
 }
 
+// TestRejectedWatch: a watch that is rejected ends no other watch.
+func TestRejectedWatch(t *testing.T) {
+	w := newWatchers(t, Limits{MaxWatches: 21, MaxWatchesPerCaller: 11})
+	var ctxs []context.Context
+	for range 11 {
+		ctx, _ := w.open("most", false, "")
+		ctxs = append(ctxs, ctx)
+	}
+	w.open("other", true, "")
+	w.open("new", true, "max_watches") // needs ten slots, and "most" can give one
+	for i, ctx := range ctxs {
+		if ctx.Err() != nil {
+			t.Errorf("watch %d: %v", i, context.Cause(ctx))
+		}
+	}
+	if w.taken != 21 || w.callers["most"].taken != 11 {
+		t.Errorf("%d slots taken, %d by the caller with the most", w.taken, w.callers["most"].taken)
+	}
+}
+
 // TestWatchOfSilentCaller: a caller that does not read an event loses its watch.
 func TestWatchOfSilentCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
