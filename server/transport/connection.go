@@ -72,7 +72,9 @@ type connAddr struct {
 const connectionPrefix = "connection:"
 
 // RemoteAddr implements net.Conn.
-func (c *conn) RemoteAddr() net.Addr {
+func (c *conn) RemoteAddr() net.Addr { return c.addr() }
+
+func (c *conn) addr() connAddr {
 	a := c.Conn.RemoteAddr()
 	return connAddr{a, c, connectionPrefix + a.String()}
 }

@@ -77,6 +77,7 @@ func (l boundedListener) Accept() (net.Conn, error) {
 // without calls other than health watches and reflection. It returns nil if all connections have calls.
 func (c *Connections) add(accepted net.Conn) net.Conn {
 	added := &conn{Conn: accepted, of: c}
+	added.lease = c.Memory.Open(added.addr().caller)
 	added.touch()
 	c.mu.Lock()
 	var idlest *conn
@@ -88,6 +89,7 @@ func (c *Connections) add(accepted net.Conn) net.Conn {
 		}
 		if idlest == nil {
 			c.mu.Unlock()
+			added.lease.Release()
 			c.Closed(ClosedFull)
 			return nil
 		}
@@ -99,9 +101,5 @@ func (c *Connections) add(accepted net.Conn) net.Conn {
 		c.Closed(ClosedFull)
 		_ = idlest.Close()
 	}
-	added.lease = c.Memory.Open(callerOf(added.RemoteAddr()))
 	return added
 }
-
-// callerOf returns the caller name of a connection that is not authenticated.
-func callerOf(a net.Addr) string { return connectionPrefix + a.String() }
