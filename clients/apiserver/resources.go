@@ -44,22 +44,14 @@ type slot struct {
 // get returns the resource of a CRD. It uses the newest state in the informer, so that an older state never replaces a
 // newer one. The error is that of the lister if the CRD is gone.
 func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
-	crd, err := rs.lister.Get(name)
+	s, id, err := rs.slot(name)
 	if err != nil {
 		return nil, err
 	}
-	id := crd.UID
-	rs.mu.Lock()
-	s, ok := rs.byID[id]
-	if !ok {
-		s = &slot{}
-		rs.byID[id] = s
-	}
-	rs.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	newest, err := rs.lister.Get(name)
-	switch crd = newest; {
+	crd, err := rs.lister.Get(name)
+	switch {
 	case err != nil:
 		return nil, err
 	case crd.UID != id: // retire has removed the slot
@@ -77,6 +69,23 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 	_ = s.retire()
 	s.spec, s.accepted, s.ending, s.resource = &crd.Spec, &crd.Status.AcceptedNames, isEnding(crd), built
 	return built, nil
+}
+
+// slot returns the slot of a CRD, and the UID of the CRD. It adds a slot only while the informer has the CRD: later,
+// retire would not remove it.
+func (rs *resources) slot(name string) (*slot, types.UID, error) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	crd, err := rs.lister.Get(name)
+	if err != nil {
+		return nil, "", err
+	}
+	s, ok := rs.byID[crd.UID]
+	if !ok {
+		s = &slot{}
+		rs.byID[crd.UID] = s
+	}
+	return s, crd.UID, nil
 }
 
 // isOf reports whether the resource was built of the same CRD.
