@@ -20,7 +20,8 @@ func (r *Reader) readCluster(ctx context.Context, folder, of string) ([]byte, er
 	}
 	timed, cancel := context.WithTimeout(ctx, r.ClusterTimeout)
 	defer cancel()
-	content, err := r.cached(folder, "kube "+host, func(etag string) ([]byte, string, error) {
+	// A cluster changes often. No fragment #sha256= refers to its former content.
+	content, err := r.cached(folder, "kube "+host, true, func(etag string) ([]byte, string, error) {
 		if etag != "" {
 			if current, err := cluster.CRDVersions(timed, client, r.PageSize); err != nil || current == etag {
 				return nil, current, err

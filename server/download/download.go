@@ -110,7 +110,7 @@ func (r *Reader) Read(name string, interrupted <-chan struct{}) ([]byte, error) 
 	if content := r.content(folder, pin); content != nil {
 		return content, nil
 	}
-	content, err := r.cached(folder, address, func(etag string) ([]byte, string, error) {
+	content, err := r.cached(folder, address, false, func(etag string) ([]byte, string, error) {
 		return r.get(ctx, address, etag)
 	})
 	if sum := hash(content); err == nil && pinned && sum != pin {
@@ -120,8 +120,11 @@ func (r *Reader) Read(name string, interrupted <-chan struct{}) ([]byte, error) 
 	return content, err
 }
 
-// cached returns the content for an address. get returns nil instead of the content if it still has the etag.
-func (r *Reader) cached(folder, address string, get func(etag string) ([]byte, string, error)) ([]byte, error) {
+// cached returns the content for an address. get returns nil instead of the content if it still has the etag. With
+// replace, the content that the address had before is removed.
+func (r *Reader) cached(
+	folder, address string, replace bool, get func(etag string) ([]byte, string, error),
+) ([]byte, error) {
 	entry := filepath.Join(folder, "url-"+hash([]byte(address)))
 	var last downloaded
 	if text, err := os.ReadFile(entry); err == nil {
@@ -142,6 +145,9 @@ func (r *Reader) cached(folder, address string, get func(etag string) ([]byte, s
 	text, err := json.Marshal(downloaded{ETag: cmp.Or(etag, last.ETag), SHA256: sum})
 	if err == nil {
 		err = errors.Join(writeCache(filepath.Join(folder, sum), content), writeCache(entry, text))
+	}
+	if err == nil && replace && cached != nil && last.SHA256 != sum {
+		_ = os.Remove(filepath.Join(folder, last.SHA256)) // another process may have removed it
 	}
 	return content, err
 }

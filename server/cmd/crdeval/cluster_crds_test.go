@@ -120,6 +120,9 @@ users: [{name: u, user: {token: secret}}]}`, server.URL, base64.StdEncoding.Enco
 	admit("kube://team/a:b", 0, "1 allowed", "[metadata 0 metadata 2]")
 	c.crds[2]["metadata"].(map[string]any)["resourceVersion"] = "2"
 	admit("kube://", 0, "1 allowed", "[metadata 0 metadata 2 full 0 full 2]")
+	if files, err := os.ReadDir(downloads.Folder); err != nil || len(files) != 2 {
+		t.Errorf("the cache has %v, %v: want the last response and its content", files, err)
+	}
 	if code, stdout, stderr := invoke(t, "", "diff", "kube://", "testdata/buoys.yaml", "--partial"); code != 0 ||
 		!strings.HasPrefix(stdout, "buoys.harbour.example.com: identical\n") {
 		t.Errorf("%d %s %s", code, stdout, stderr)
