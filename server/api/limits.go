@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -20,10 +19,6 @@ type Limits struct {
 	MaxMessageBytes int
 	// Documents bounds each document, and each manifest in bytes. Default: those of engine.Limits.
 	Documents engine.Limits
-	// DefaultPageSize is the size of a page if the request sets none. Default: 100.
-	DefaultPageSize int
-	// MaxPageSize bounds the size of a page. Default: 1,000.
-	MaxPageSize int
 	// MaxRegisterCrds bounds the CRDs of a call of RegisterCrds. Default: 1,000.
 	MaxRegisterCrds int
 	// MaxWatches bounds the open calls of WatchCrds of all callers. Default: 4,000.
@@ -59,8 +54,6 @@ func (l Limits) withDefaults() Limits {
 	}
 	set(&l.MaxBatchItems, 1000)
 	set(&l.MaxMessageBytes, 64<<20)
-	set(&l.DefaultPageSize, registry.DefaultPageSize)
-	set(&l.MaxPageSize, registry.MaxPageSize)
 	set(&l.MaxRegisterCrds, 1000)
 	set(&l.MaxWatches, 4000)
 	set(&l.MaxWatchesPerCaller, min(max(l.MaxWatches/4, 1), 1000))
@@ -76,7 +69,7 @@ func (l Limits) message() *crdevalv1.ServerLimits {
 	m := &crdevalv1.ServerLimits{
 		MaxBatchItems: int32(l.MaxBatchItems), MaxMessageBytes: int64(l.MaxMessageBytes), MaxInlineCrds: maxInlineCrds,
 		MaxRegisterCrds: int32(l.MaxRegisterCrds), MaxStoredVersions: maxStoredVersions, MaxYamlNodes: MaxYAMLNodes,
-		DefaultPageSize: int32(l.DefaultPageSize), MaxPageSize: int32(l.MaxPageSize),
+		DefaultPageSize: registry.DefaultPageSize, MaxPageSize: registry.MaxPageSize,
 		MaxDocumentBytes: int64(d.MaxBytes), MaxCrdBytes: int64(d.MaxBytes), MaxDocumentDepth: int32(d.MaxDepth),
 		MaxAliasFactor: int32(d.MaxAliasFactor), MaxAliasBytes: int64(d.MaxAliasBytes),
 		MaxViolations: int32(d.MaxViolations), MaxViolationBytes: int64(d.MaxViolationBytes),
@@ -116,14 +109,6 @@ func checkLength[E any](list []E, unit, limit string, maximum int) error {
 		return nil
 	}
 	return LimitExceeded(limit, maximum, "there are more %s than the limit %s, which is %d: send them in several calls", unit, limit, maximum)
-}
-
-// pageSize returns the size of a page for the requested size. A size above the maximum becomes the maximum.
-func (l Limits) pageSize(requested int32) (int, error) {
-	if requested < 0 {
-		return 0, invalid("page_size", "page_size is %d: it must be 0 or more", requested)
-	}
-	return min(cmp.Or(int(requested), l.DefaultPageSize), l.MaxPageSize), nil
 }
 
 // maxDocumentBytes bounds a document that is the body of a response.

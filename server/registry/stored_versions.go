@@ -2,12 +2,8 @@ package registry
 
 import (
 	"context"
-	"fmt"
 	"slices"
 )
-
-// maxStoredVersions bounds a list that may contain a version several times.
-const maxStoredVersions = 1000
 
 // SetStoredVersions replaces status.storedVersions, after a storage migration. Like an API server, it accepts any list, and
 // an empty one becomes the storage version. If etag is not empty, the CRD must have it. The result has no report.
@@ -16,11 +12,6 @@ const maxStoredVersions = 1000
 func (r *Registry) SetStoredVersions(
 	ctx context.Context, catalogName, name string, versions []string, etag string,
 ) (Registration, error) {
-	if len(versions) > maxStoredVersions {
-		return Registration{}, errorf(LimitExceeded,
-			metadata{"field": "stored_versions", "limit": "max_stored_versions", "maximum": fmt.Sprint(maxStoredVersions)},
-			"stored_versions: %d are more than the limit max_stored_versions, which is %d", len(versions), maxStoredVersions)
-	}
 	var outcome Outcome
 	w, err := r.writeTo(ctx, catalogName, name, Precondition{Etag: etag}, func(_ *catalog, d *crd) (p proposal, err error) {
 		record, status := d.record, *d.record.Status
