@@ -60,10 +60,6 @@ func (c *Client) Admit(ctx context.Context, writes ...Write) ([]Result, error) {
 // AdmitItems is Admit for complete items, with options.
 func (c *Client) AdmitItems(ctx context.Context, items []*crdevalv1.EvaluationItem, o AdmitOptions) ([]Result, error) {
 	request := &crdevalv1.AdmitRequest{Options: o.Evaluation, Stage: o.Stage, Include: o.Include}
-	if len(items) == 1 {
-		request.Items = items
-		return alone(ctx, c, "admit", c.Evaluation().Admit, request, resultOf)
-	}
 	return inBatches(ctx, c, "admit", c.Evaluation().Admit, request, "items", items, resultOf)
 }
 

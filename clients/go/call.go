@@ -115,26 +115,32 @@ func inBatches[Q, E proto.Message, P response[A], A, R any](
 	ctx context.Context, c *Client, about string, m method[Q, P], request Q, field protoreflect.Name, elements []E,
 	convert func(A) R,
 ) ([]R, error) {
-	limits, err := c.Limits(ctx)
-	if err != nil {
-		return nil, err
-	}
-	most := int(limits.GetMaxBatchItems())
-	if field == "entries" {
-		most = entriesAtOnce
-		if limit := int(limits.GetMaxRegisterCrds()); limit > 0 {
-			most = min(most, limit)
+	most, capacity := 1, int64(0)
+	if len(elements) > 1 {
+		limits, err := c.Limits(ctx)
+		if err != nil {
+			return nil, err
 		}
-	}
-	capacity := limits.GetMaxMessageBytes() / 2 // of a message; the answer may be larger than the request
-	for _, crd := range c.overlay {
-		capacity -= int64(proto.Size(crd))
+		most = int(limits.GetMaxBatchItems())
+		if field == "entries" {
+			most = entriesAtOnce
+			if limit := int(limits.GetMaxRegisterCrds()); limit > 0 {
+				most = min(most, limit)
+			}
+		}
+		capacity = limits.GetMaxMessageBytes() / 2 // of a message; the answer may be larger than the request
+		for _, crd := range c.overlay {
+			capacity -= int64(proto.Size(crd))
+		}
 	}
 	all := make([]R, 0, len(elements))
 	// Without objects, SelectFields still checks the selector.
 	for first := true; len(elements) > 0 || first && field == "objects"; first = false {
 		n := fitting(elements, most, capacity)
-		part := proto.CloneOf(request)
+		part := request
+		if n < len(elements) {
+			part = proto.CloneOf(request)
+		}
 		setList(part.ProtoReflect(), field, elements[:n])
 		r, err := call(ctx, c, about, m, part)
 		if err != nil {
@@ -146,20 +152,6 @@ func inBatches[Q, E proto.Message, P response[A], A, R any](
 		all, elements = append(all, mapped(r.GetResults(), convert)...), elements[n:]
 	}
 	return all, nil
-}
-
-// alone sends a request that has one item. It needs no limits.
-func alone[Q proto.Message, P response[A], A, R any](
-	ctx context.Context, c *Client, about string, m method[Q, P], request Q, convert func(A) R,
-) ([]R, error) {
-	r, err := call(ctx, c, about, m, request)
-	if err != nil {
-		return []R{}, err
-	}
-	if got := len(r.GetResults()); got != 1 {
-		return []R{}, fmt.Errorf("crdeval: %s: %d results for 1 item", about, got)
-	}
-	return []R{convert(r.GetResults()[0])}, nil
 }
 
 // fitting returns the number of elements for the next call: at least one if there are any, at most most. Otherwise

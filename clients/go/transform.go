@@ -53,10 +53,6 @@ func (c *Client) ReadItems(
 	ctx context.Context, items []*crdevalv1.EvaluationItem, o ReadOptions,
 ) ([]Transformed, error) {
 	request := &crdevalv1.ReadRequest{Options: o.Evaluation, TargetVersion: o.TargetVersion, Include: o.Include}
-	if len(items) == 1 {
-		request.Items = items
-		return alone(ctx, c, "read", c.Evaluation().Read, request, transformedOf)
-	}
 	return inBatches(ctx, c, "read", c.Evaluation().Read, request, "items", items, transformedOf)
 }
 
