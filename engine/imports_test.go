@@ -26,7 +26,7 @@ var rank = map[string]int{
 	"engine/internal/closure":    2,
 	"engine/internal/rule":       5,
 	"engine/internal/plan":       6,
-	"engine/internal/patch":      1,
+	"engine/internal/patch":      2,
 	"engine/internal/compare":    7,
 	"engine/internal/jsonpath":   6,
 	"engine/internal/selector":   7,

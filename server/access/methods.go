@@ -5,11 +5,9 @@ import "strings"
 // Requirement is what a method requires of its caller.
 type Requirement struct {
 	Permission Permission // in the catalog of the request; 0: any identity is sufficient
-	Public     bool       // callers need no credentials
 }
 
 var (
-	public     = Requirement{Public: true}
 	identified = Requirement{} // the method is about no catalog, or filters its answer
 	reads      = Requirement{Permission: Read}
 	evaluates  = Requirement{Permission: Evaluate}
@@ -40,7 +38,7 @@ var methods = map[string]map[string]Requirement{
 	"crdeval.v1.ServerService":  {"GetServerInfo": identified},
 	"crdeval.webhook.Converter": {"Convert": evaluates},
 
-	"grpc.health.v1.Health":                    {"Check": public, "List": public, "Watch": public},
+	"grpc.health.v1.Health":                    {"Check": identified, "List": identified, "Watch": identified},
 	"grpc.reflection.v1.ServerReflection":      {"ServerReflectionInfo": identified},
 	"grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": identified},
 }

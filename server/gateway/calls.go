@@ -27,7 +27,7 @@ func (g *gateway) serveCall(w http.ResponseWriter, r *http.Request, call Call) {
 	}
 	answer, err := call(ctx, body)
 	if err != nil {
-		writeError(w, err)
+		WriteError(w, err)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")

@@ -88,11 +88,8 @@ func statusOf(err error) *status.Status {
 	return status.FromProto(p)
 }
 
-// WriteError writes the response of a request that was rejected before it reached the gateway.
-func WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
-
-// writeError answers with the JSON of a status, and the HTTP status that stands for it.
-func writeError(w http.ResponseWriter, err error) {
+// WriteError answers with the JSON of a status, and the HTTP status that stands for it.
+func WriteError(w http.ResponseWriter, err error) {
 	st := statusOf(err)
 	if st.Code() == codes.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -129,7 +126,7 @@ func errorLine(err error) []byte {
 // reject answers a request whose body may not have been read to its end. It writes the error at once, so that a client
 // that is still sending may read it and stop.
 func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
-	write := writeError
+	write := WriteError
 	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
 		write = writeReviewError
 	}

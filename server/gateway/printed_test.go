@@ -22,10 +22,10 @@ func TestPrintedStatuses(t *testing.T) {
 			items = append(items, &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Error{Error: p}})
 		}
 		w := httptest.NewRecorder()
-		writeError(w, st.Err())
+		WriteError(w, st.Err())
 		lastPrinted.Store(nil)
 		fresh := httptest.NewRecorder()
-		writeError(fresh, st.Err())
+		WriteError(fresh, st.Err())
 		if got, want := w.Body.String(), fresh.Body.String(); got != want {
 			t.Errorf("%s: %s, want %s", st.Message(), got, want)
 		}

@@ -192,7 +192,7 @@ func handleError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w 
 			return
 		}
 	}
-	writeError(w, err)
+	WriteError(w, err)
 }
 
 // queryParser is the parser of query parameters. It rejects what grpc-gateway's parser ignores: parameters that the

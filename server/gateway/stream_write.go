@@ -131,14 +131,14 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) 
 		err = parseQuery(request, values, utilities.NewDoubleArray([][]string{{"catalog"}}))
 	}
 	if err != nil {
-		writeError(w, invalid("%v", err))
+		WriteError(w, invalid("%v", err))
 		return
 	}
 	serving, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	ctx, err := runtime.AnnotateContext(serving, g.mux, r, crdevalv1.RegistryService_WatchCrds_FullMethodName)
 	if err != nil {
-		writeError(w, err)
+		WriteError(w, err)
 		return
 	}
 	stream, err := g.registry.WatchCrds(ctx, request)
@@ -147,7 +147,7 @@ func (g *gateway) watch(w http.ResponseWriter, r *http.Request, catalog string) 
 		first, err = stream.Recv()
 	}
 	if err != nil {
-		writeError(w, err)
+		WriteError(w, err)
 		return
 	}
 	setStreamHeaders(w)

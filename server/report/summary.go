@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -54,15 +55,17 @@ func (p *summaryPrinter) Close(of *Run) error {
 	if p.omitted > 0 {
 		fmt.Fprintf(&b, "%d more problems are not listed.\n\n", p.omitted)
 	}
-	file, err := os.OpenFile(p.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	return AppendSummary(p.file, b.String())
+}
+
+// AppendSummary appends Markdown to the file of --summary.
+func AppendSummary(name, text string) error {
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("--summary: %w", err)
 	}
-	_, err = file.WriteString(b.String())
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return err
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
 }
 
 // maxSummaryText bounds the text of a row in bytes.

@@ -175,8 +175,8 @@ func (a *Answer) JSON() ([]byte, error) {
 // shortened bounds the text of a client in a message.
 func shortened(text string) string {
 	const most = 100
-	if len(text) > most {
-		text = text[:most] + "…"
+	if cut := Cut(text, most); cut != text {
+		text = cut + "…"
 	}
 	return strings.ToValidUTF8(text, "\ufffd")
 }

@@ -11,12 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -123,14 +121,10 @@ func Install(s *genericapiserver.GenericAPIServer, getter generic.RESTOptionsGet
 func createNamespaces(ctx context.Context, client namespaceClient, names []string) error {
 	for _, name := range names {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		var failure error
-		err := wait.PollUntilContextTimeout(ctx, startInterval, startTimeout, true, func(ctx context.Context) (bool, error) {
-			_, failure = client.Create(ctx, namespace, metav1.CreateOptions{})
-			return failure == nil || apierrors.IsAlreadyExists(failure), nil
+		err := builtin.EnsureExists(ctx, func(ctx context.Context) error {
+			_, err := client.Create(ctx, namespace, metav1.CreateOptions{})
+			return err
 		})
-		if err != nil && failure != nil {
-			return failure
-		}
 		if err != nil {
 			return err
 		}

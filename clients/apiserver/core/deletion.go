@@ -28,8 +28,6 @@ import (
 )
 
 const (
-	startInterval = 20 * time.Millisecond // between attempts to reach the own server
-	startTimeout  = time.Minute
 	deleteWorkers = 4                     // namespaces deleted at a time
 	minRetry      = 50 * time.Millisecond // while content remains
 	maxRetry      = 10 * time.Second

@@ -2,19 +2,13 @@ package rbac
 
 import (
 	"context"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/user"
 	typedrbacv1 "k8s.io/client-go/kubernetes/typed/rbac/v1"
-)
 
-const (
-	startInterval = 20 * time.Millisecond // between attempts to reach the own server
-	startTimeout  = time.Minute
+	"github.com/crdeval/crdeval/clients/apiserver/internal/builtin"
 )
 
 // aggregate is the prefix of the labels that add the rules of a role to admin, edit or view.
@@ -82,19 +76,8 @@ func defaultBindings() map[string]string {
 
 // createDefaults creates the default roles and bindings that do not exist. It waits until the server serves them.
 func createDefaults(ctx context.Context, client typedrbacv1.RbacV1Interface) error {
-	create := func(do func(ctx context.Context) error) error {
-		var failure error
-		err := wait.PollUntilContextTimeout(ctx, startInterval, startTimeout, true, func(ctx context.Context) (bool, error) {
-			failure = do(ctx)
-			return failure == nil || apierrors.IsAlreadyExists(failure), nil
-		})
-		if err != nil && failure != nil {
-			return failure
-		}
-		return err
-	}
 	for _, role := range defaultRoles() {
-		if err := create(func(ctx context.Context) error {
+		if err := builtin.EnsureExists(ctx, func(ctx context.Context) error {
 			_, err := client.ClusterRoles().Create(ctx, &role, metav1.CreateOptions{})
 			return err
 		}); err != nil {
@@ -107,7 +90,7 @@ func createDefaults(ctx context.Context, client typedrbacv1.RbacV1Interface) err
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
 		}
-		if err := create(func(ctx context.Context) error {
+		if err := builtin.EnsureExists(ctx, func(ctx context.Context) error {
 			_, err := client.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
 			return err
 		}); err != nil {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/crdeval/crdeval/engine/internal/quirk"
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -76,12 +76,12 @@ func (t *Tree) run(p Document) error {
 func (t *Tree) rejection(k int, op *operation, err error) error {
 	text := fmt.Sprintf("operation %d", k)
 	if op.name != "" {
-		text += " (" + shortened(op.name)
+		text += " (" + violation.Shorten(op.name, maxShown)
 		if op.from != nil {
-			text += " from " + shortened(*op.from)
+			text += " from " + violation.Shorten(*op.from, maxShown)
 		}
 		if op.path != nil {
-			text += " " + shortened(*op.path)
+			text += " " + violation.Shorten(*op.path, maxShown)
 		}
 		text += ")"
 	}
@@ -97,17 +97,6 @@ func (t *Tree) rejection(k int, op *operation, err error) error {
 
 // maxShown bounds a path in a message, in bytes.
 const maxShown = 200
-
-func shortened(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	end := maxShown
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
-}
 
 func (t *Tree) apply(op *operation) error {
 	whole := op.path != nil && *op.path == ""

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/internal/violation"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -70,7 +71,7 @@ func (t *Tree) get(at slot) (*node, error) {
 func index(key string, n int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not an index of a list", shortened(key))
+		return 0, fmt.Errorf("%q is not an index of a list", violation.Shorten(key, maxShown))
 	}
 	if i >= n || i < -n {
 		return 0, fmt.Errorf("index %d is outside of the list", i)
@@ -113,7 +114,7 @@ func (t *Tree) take(at slot) error {
 	if !c.list {
 		i := c.member(at.key)
 		if i < 0 {
-			return fmt.Errorf("there is no %q to remove", shortened(at.key))
+			return fmt.Errorf("there is no %q to remove", violation.Shorten(at.key, maxShown))
 		}
 		c.drop(i)
 		return nil

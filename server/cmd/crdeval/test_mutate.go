@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
+	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/terminal"
 )
 
@@ -47,7 +47,7 @@ func (c *testCommand) runMutants(
 	ctx context.Context, env environment, suites []*suite.Suite,
 ) (*mutation.Report, error) {
 	var progress *terminal.Meter
-	report, err := mutation.Run(ctx, suites, c.CRDs, mutation.Options{
+	mutants, err := mutation.Run(ctx, suites, c.CRDs, mutation.Options{
 		Engine: engine.Options{KubernetesMinor: c.KubernetesMinor}, Seed: c.MutateSeed, Limit: c.MutateLimit,
 		Time: c.MutateTime, Tries: c.MutateTries,
 		Progress: func(done, all int) {
@@ -63,17 +63,9 @@ func (c *testCommand) runMutants(
 		return nil, errors.New("interrupted")
 	}
 	if err != nil || c.Summary == "" {
-		return report, err
+		return mutants, err
 	}
-	file, err := os.OpenFile(c.Summary, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("--summary: %w", err)
-	}
-	_, err = file.Write(printable([]byte(report.Markdown())))
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return report, err
+	return mutants, report.AppendSummary(c.Summary, string(printable([]byte(mutants.Markdown()))))
 }
 
 // lowScore returns the message for a score that is too low, "" otherwise.
