@@ -53,7 +53,7 @@ func Counterexamples(ctx context.Context, old, new *Definition, changes []Change
 	list []ChangeCounterexample, err error) {
 	defer recovered(&err)
 	if o.Tries < 0 {
-		return nil, invalid("Tries is %d: evaluate at least 1 object", o.Tries)
+		return nil, invalid("Tries is %d: it must not be negative", o.Tries)
 	}
 	inner, cancel := ctx, func() {}
 	if deadline, ok := ctx.Deadline(); ok {

@@ -91,7 +91,7 @@ func Distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (_
 func distinguish(ctx context.Context, a, b *Definition, o DistinguishOptions) (*Distinction, int, error) {
 	o.Version, o.Tries = cmp.Or(o.Version, a.StorageVersion()), cmp.Or(o.Tries, DefaultTries)
 	if o.Tries < 0 {
-		return nil, 0, invalid("Tries is %d: evaluate at least 1 object", o.Tries)
+		return nil, 0, invalid("Tries is %d: it must not be negative", o.Tries)
 	}
 	first, err := newSubject(a, &o)
 	if err != nil {

@@ -125,6 +125,8 @@ const (
 
 // PresentationOptions select the parts of a Presentation.
 type PresentationOptions struct {
+	// SelectableFields selects the values of the selectable fields, TableRow the row of a table, and Scale the subresource
+	// scale.
 	SelectableFields, TableRow, Scale bool
 	// Now is the time that ages in the table row refer to. The zero value is the time of the call.
 	Now time.Time

@@ -16,7 +16,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 )
 
-// MaxOpenAPIBytes bounds one OpenAPI document.
+// MaxOpenAPIBytes bounds one OpenAPI document: 256 MiB.
 const MaxOpenAPIBytes = 256 << 20
 
 // OpenAPIDocument is an OpenAPI document as an API server publishes it.

@@ -44,7 +44,7 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits bound the documents that are read. Zero fields have default values.
+// Limits bound the documents that are read. Zero fields have the defaults of value.Limits.
 type Limits = value.Limits
 
 // LeftBehind returns the number of goroutines that still compile or evaluate rules after their contexts ended, because

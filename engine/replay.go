@@ -59,8 +59,8 @@ type ReplayResult struct {
 
 // Bounds of the Differences of one object. The first one is listed whatever its size.
 const (
-	MaxReplayDifferences = 100
-	MaxReplayBytes       = 256 << 10 // of values
+	MaxReplayDifferences = 100       // number of them
+	MaxReplayBytes       = 256 << 10 // of their values
 )
 
 // FieldDifference is a field for which the definitions have different results.

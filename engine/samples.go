@@ -33,7 +33,7 @@ const DefaultSampleTries = 400
 
 // Samples are generated objects of one version of a CRD.
 type Samples struct {
-	Version string
+	Version string // of the CRD
 	// Valid are accepted with strict field validation. The first object has few fields, the second has as many fields as
 	// possible.
 	Valid []Sample

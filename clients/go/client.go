@@ -88,9 +88,9 @@ func WithDialOptions(o ...grpc.DialOption) Option {
 	return func(s *settings) { s.dial = append(s.dial, o...) }
 }
 
-// Dial returns a client for the service at target: "localhost:9090" or "unix:///run/crdeval/crdeval.sock". It does not
+// Dial returns a client for the service at target: "localhost:9090" or "unix:///run/crdeval/grpc.sock". It does not
 // wait for the connection. If the service is down, the first call fails. The client repeats calls that the server rejects
-// with OVERLOADED, see WithRetries.
+// with OVERLOADED, see WithRetries. A message can have at most 64 MiB; WithDialOptions can change this.
 func Dial(target string, options ...Option) (*Client, error) {
 	s := settings{catalog: "default"}
 	for _, o := range options {
@@ -162,7 +162,8 @@ func (c *Client) Server() crdevalv1.ServerServiceClient {
 }
 
 // AtLeast makes later calls see at least the state of this token, for example the token of another client's write. It
-// replaces the token of this client's latest write.
+// replaces the token of this client's latest write. If writes run at the same time, the token of the response that
+// arrives last is used: to see another one at each replica, pass its token.
 func (c *Client) AtLeast(token string) { c.token.Store(&token) }
 
 // Token returns the token of this client's latest write, or that of AtLeast. It is empty before both.

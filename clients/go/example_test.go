@@ -83,7 +83,7 @@ func ExampleClient_Admit() {
 
 // Shares streams between the calls of concurrent requests.
 func ExampleWithMultiplexing() {
-	client, err := crdeval.Dial("unix:///run/crdeval/crdeval.sock", crdeval.WithMultiplexing(crdeval.MultiplexOptions{}))
+	client, err := crdeval.Dial("unix:///run/crdeval/grpc.sock", crdeval.WithMultiplexing(crdeval.MultiplexOptions{}))
 	if err != nil {
 		fmt.Println(err)
 		return

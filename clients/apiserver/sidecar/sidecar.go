@@ -1,7 +1,7 @@
 // Package sidecar evaluates custom resources with calls of a crdeval server, usually one beside the API server that
 // listens on a unix socket:
 //
-//	evaluator, err := sidecar.Dial("unix:///run/crdeval/crdeval.sock", sidecar.Options{})
+//	evaluator, err := sidecar.Dial("unix:///run/crdeval/grpc.sock", sidecar.Options{})
 //
 // Compile registers the CRD in a catalog of that server. The Definition evaluates objects by the revision that it
 // registered, other CRDs of the catalog have no effect. If the server has lost the CRD, for example because it was restarted
@@ -56,7 +56,7 @@ var reconnect = grpc.WithConnectParams(grpc.ConnectParams{
 	MinConnectTimeout: time.Second,
 })
 
-// Dial returns an Evaluator that calls the server at an address: unix:///run/crdeval/crdeval.sock or localhost:9090. It
+// Dial returns an Evaluator that calls the server at an address: unix:///run/crdeval/grpc.sock or localhost:9090. It
 // does not wait for the connection.
 func Dial(address string, o Options) (*Evaluator, error) {
 	e := &Evaluator{address: address, catalog: o.Catalog, timeout: o.Timeout}

@@ -44,7 +44,7 @@ func namesCluster(value *yaml.Node) bool {
 type configFile struct {
 	name     string
 	found    bool                             // without --config
-	settings map[string]map[string]*yaml.Node // by command, "" for both, and by flag
+	settings map[string]map[string]*yaml.Node // by command, "" for all, and by flag
 	used     []*yaml.Node                     // keys of the settings that apply to the command
 }
 
@@ -181,11 +181,11 @@ func (c *configFile) add(command string, mapping *yaml.Node, flags map[string]ma
 	return errs
 }
 
-// Validate implements kong.Resolver. readConfig has validated the settings.
+// Validate implements kong.Resolver. BeforeResolve has validated the settings.
 func (c *configFile) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver. Environment variables take precedence over the file. The settings of a command
-// take precedence over those for both commands.
+// take precedence over those for all commands.
 func (c *configFile) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	value := c.settings[""][flag.Name]
 	if of := c.settings[ctx.Selected().Name][flag.Name]; of != nil {
