@@ -329,10 +329,10 @@ func (c *candidates) members(base *Tree, count int64) {
 			o.set(name, c.g.value(c.r, c.n.property(name), 1))
 		}
 	}
-	for i := 0; int64(len(o.Items)) < count && i < mostElements; i++ {
-		if name := fmt.Sprint("a", i); o.index(name) < 0 {
-			if below := c.n.member(name); below != nil || c.n.open() {
-				o.set(name, c.g.value(c.r, below, 1))
+	if c.n.open() || schema.ValueSchema(c.n.Props) != nil {
+		for i := 0; int64(len(o.Items)) < count && i < mostElements; i++ {
+			if name := fmt.Sprint("a", i); o.index(name) < 0 {
+				o.set(name, c.g.value(c.r, c.n.member(name), 1))
 			}
 		}
 	}

@@ -52,10 +52,10 @@ func (n *node) property(name string) *node {
 	if c, ok := n.children[name]; ok {
 		return c
 	}
-	p, ok := n.Properties[name]
-	if !ok {
-		return nil
+	if _, ok := n.Properties[name]; !ok {
+		return nil // before p, which is allocated
 	}
+	p := n.Properties[name]
 	if n.children == nil {
 		n.children = map[string]*node{}
 	}
