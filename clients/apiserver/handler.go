@@ -45,19 +45,32 @@ func (h *handler) watch(informer informers.CustomResourceDefinitionInformer) err
 			h.establish.QueueCRD(crd.Name, 0)
 		}
 	}
+	deleted := func(obj any) {
+		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
+		}
+		if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
+			h.remove(crd)
+		}
+	}
 	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    queue,
-		UpdateFunc: func(_, obj any) { queue(obj) },
-		DeleteFunc: func(obj any) {
-			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-				obj = tombstone.Obj
+		AddFunc: queue,
+		UpdateFunc: func(old, obj any) {
+			if isReplaced(old, obj) {
+				deleted(old)
 			}
-			if crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition); ok {
-				h.remove(crd)
-			}
+			queue(obj)
 		},
+		DeleteFunc: deleted,
 	})
 	return err
+}
+
+// isReplaced reports whether a CRD was deleted and created again while the informer had no watch.
+func isReplaced(old, obj any) bool {
+	a, isA := old.(*apiextensionsv1.CustomResourceDefinition)
+	b, isB := obj.(*apiextensionsv1.CustomResourceDefinition)
+	return isA && isB && a.UID != b.UID
 }
 
 // remove retires the resource of a deleted CRD, and then removes the CRD from a remote evaluator.
