@@ -90,7 +90,7 @@ func submission(r interface {
 	if s.Manifest.Absent() {
 		return s, invalid("manifest", "manifest is required: a CustomResourceDefinition")
 	}
-	return s, nil
+	return s, s.Validate()
 }
 
 func registration(done registry.Registration) *crdevalv1.RegisterCrdResponse {

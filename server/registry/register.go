@@ -162,7 +162,8 @@ func (s *snapshot) with(c *catalog, j *candidate, now time.Time) (*catalog, erro
 	return after.catalog(c.name)
 }
 
-func (s *Submission) validate() error {
+// Validate returns an error if fields exclude each other. The registration functions of Registry call it too.
+func (s *Submission) Validate() error {
 	switch p := s.Precondition; {
 	case p.Etag != "" && p.CreateOnly:
 		return errorf(InvalidArgument, metadata{"field": "create_only"}, "etag and create_only exclude each other")

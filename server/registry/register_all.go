@@ -126,7 +126,7 @@ func (r *Registry) compileAll(ctx context.Context, catalog string, list []Submis
 }
 
 func (r *Registry) compileSubmission(ctx context.Context, catalog string, s Submission) (*candidate, error) {
-	if err := s.validate(); err != nil {
+	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
