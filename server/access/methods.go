@@ -38,6 +38,7 @@ var methods = map[string]map[string]Requirement{
 	"crdeval.v1.ServerService":  {"GetServerInfo": identified},
 	"crdeval.webhook.Converter": {"Convert": evaluates},
 
+	// The transport accepts probes without credentials.
 	"grpc.health.v1.Health":                    {"Check": identified, "List": identified, "Watch": identified},
 	"grpc.reflection.v1.ServerReflection":      {"ServerReflectionInfo": identified},
 	"grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": identified},

@@ -172,7 +172,7 @@ func (a *Answer) JSON() ([]byte, error) {
 	})
 }
 
-// shortened bounds the text of a client in a message.
+// shortened bounds the text of a client in a message to 100 characters.
 func shortened(text string) string {
 	const most = 100
 	if cut := Cut(text, most); cut != text {

@@ -31,6 +31,7 @@ func TestRead(t *testing.T) {
 		{"no resource", review(strings.Replace(ok, `"xs"`, `""`, 1)), `request.resource has no resource or no version: resource "", version "v1"`},
 		{"no object", review(strings.Replace(ok, `{"a":1}`, `null`, 1)), `request.object is missing, and the operation is CREATE`},
 		{"no old object", review(strings.Replace(ok, `CREATE`, `UPDATE`, 1)), `request.oldObject is missing, and the operation is UPDATE`},
+		{"a long version", `{"kind":"AdmissionReview","apiVersion":"x` + strings.Repeat("ä", 200) + `"}`, `äää…" and kind`},
 		{"an endless version", `{"kind":"AdmissionReview","apiVersion":"` + strings.Repeat("x", 10000) + `"}`, `xxx…" and kind`},
 	} {
 		r, err := Read([]byte(c.body))

@@ -53,7 +53,7 @@ func (n *node) property(name string) *node {
 		return c
 	}
 	if _, ok := n.Properties[name]; !ok {
-		return nil // before p, which is allocated
+		return nil // before p, which escapes to the heap
 	}
 	p := n.Properties[name]
 	if n.children == nil {
