@@ -162,7 +162,8 @@ func (s *snapshot) with(c *catalog, j *candidate, now time.Time) (*catalog, erro
 	return after.catalog(c.name)
 }
 
-// Validate returns an error if fields exclude each other. The registration functions of Registry call it too.
+// Validate returns an error if fields exclude each other, or if NotOlderThan is negative. Registrations check this too,
+// after they have read the store.
 func (s *Submission) Validate() error {
 	switch p := s.Precondition; {
 	case p.Etag != "" && p.CreateOnly:
