@@ -274,8 +274,8 @@ func readAll(name string, stdin io.Reader, size int64) (content []byte, err erro
 		defer func() { _ = file.Close() }()
 		from = file
 	}
-	var b bytes.Buffer
-	b.Grow(int(min(size, maxFileBytes)) + bytes.MinRead) // the buffer need not grow to detect EOF
+	// The buffer need not grow to detect EOF. Its Grow would write zeros first.
+	b := bytes.NewBuffer(make([]byte, 0, min(size, maxFileBytes)+bytes.MinRead))
 	n, err := b.ReadFrom(io.LimitReader(from, maxFileBytes+1))
 	if err == nil && n > maxFileBytes {
 		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFileBytes>>20)
