@@ -22,7 +22,7 @@ func TestDrainBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bodies := NewBodies(nil)
-			bodies.patience, bodies.drainPatience = time.Hour, 50*time.Millisecond
+			bodies.patience, bodies.drainPatience, bodies.discardPatience = time.Hour, 50*time.Millisecond, time.Hour
 			o := Options{Bodies: bodies}
 			memory := withMemory(&o, 1<<20, false)
 			_, rest := serve(t, o)

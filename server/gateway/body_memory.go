@@ -16,17 +16,18 @@ import (
 )
 
 // A body has bodyPatience to arrive, and a second more per bodyPace bytes received; drainPatience after a drain began.
+// The rest of a rejected body is read and discarded for at most discardPatience.
 const (
-	bodyPatience  = 30 * time.Second
-	bodyPace      = 512 << 10
-	drainPatience = 2 * time.Second
+	bodyPatience    = 30 * time.Second
+	bodyPace        = 512 << 10
+	drainPatience   = 2 * time.Second
+	discardPatience = 5 * time.Second
 )
 
 // Bodies bounds the time to receive the bodies of a gateway. It is safe for concurrent use.
 type Bodies struct {
-	patience      time.Duration
-	drainPatience time.Duration
-	rejected      func()
+	patience, drainPatience, discardPatience time.Duration
+	rejected                                 func()
 
 	mu       sync.Mutex
 	arriving map[*pacedBody]struct{}
@@ -38,7 +39,10 @@ func NewBodies(rejected func()) *Bodies {
 	if rejected == nil {
 		rejected = func() {}
 	}
-	return &Bodies{patience: bodyPatience, drainPatience: drainPatience, rejected: rejected, arriving: map[*pacedBody]struct{}{}}
+	return &Bodies{
+		patience: bodyPatience, drainPatience: drainPatience, discardPatience: discardPatience,
+		rejected: rejected, arriving: map[*pacedBody]struct{}{},
+	}
 }
 
 // Drain shortens the time of the bodies that have not arrived: the server is about to end.

@@ -285,7 +285,7 @@ func rejectedAtOnce(address, request string, code int, memory *flow.Memory) (lat
 		return false, err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(discardTime / 2)) // a handler that waits for the end of the body answers after discardTime
+	_ = conn.SetDeadline(time.Now().Add(discardPatience / 2)) // a handler that waits for the end of the body answers after discardPatience
 	if _, err := io.WriteString(conn, request); err != nil {
 		return os.IsTimeout(err), err
 	}

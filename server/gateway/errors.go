@@ -130,8 +130,10 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 	if strings.HasPrefix(r.URL.Path, webhookPrefix) {
 		write = writeReviewError
 	}
-	overloaded := reasonOf(statusOf(err)) == "OVERLOADED"
-	if overloaded && !g.options.Bodies.draining() {
+	bodies := g.options.Bodies
+	draining := bodies.draining()
+	overloaded := !draining && reasonOf(statusOf(err)) == "OVERLOADED"
+	if overloaded {
 		flow.Sleep(r.Context(), overloadPause)
 	}
 	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 tells clients itself to stop sending
@@ -139,7 +141,7 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if overloaded && r.ContentLength > 0 && r.ContentLength <= keptBody {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodies.discardPatience))
 		write(w, err)
 		return
 	}
@@ -150,9 +152,9 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	// Many clients read the answer after they have sent everything. A connection closed before would be an error for them.
-	patience := discardTime
-	if g.options.Bodies.draining() {
-		patience = drainPatience / 2
+	patience := bodies.discardPatience
+	if draining {
+		patience = bodies.drainPatience / 2
 	}
 	_ = control.SetReadDeadline(time.Now().Add(patience)) // not every writer has deadlines
 	_, _ = io.CopyN(io.Discard, r.Body, 4*g.options.MaxBodyBytes)
@@ -165,6 +167,3 @@ const overloadPause = time.Second
 // keptBody is the size up to which net/http itself reads the rest of a body and keeps the connection open. In an overload,
 // a new connection costs more than the rest of a small body.
 const keptBody = 256 << 10
-
-// discardTime is how long the rest of a rejected body is read and discarded.
-const discardTime = 5 * time.Second
