@@ -31,7 +31,7 @@ func TestCases(t *testing.T) {
 				t.Skip("takes minutes under the race detector")
 			}
 			if testenv.Volume(1) == 1 && spendsBudget(c.Name) {
-				t.Skip("takes seconds: make conformance runs it, and make test runs one of its kind")
+				t.Skip("takes 10 s: make conformance runs it, and TestBudget of the rules has smaller budgets")
 			}
 			runCase(t, c)
 		})
@@ -39,9 +39,10 @@ func TestCases(t *testing.T) {
 	t.Logf("%d cases asked", asked)
 }
 
-// spendsBudget reports whether a case spends the cost budget of an object, except for the first such case.
+// spendsBudget reports whether a case spends the cost budget of an object.
 func spendsBudget(name string) bool {
 	return name == "CEL: total budget runs out, rules after it are skipped" ||
+		name == "run time, the rules beyond the budget of an object" ||
 		name == "messageExpression, the budget of the object runs out"
 }
 
