@@ -35,13 +35,26 @@ type space struct {
 	bytes     int64
 }
 
-// excess returns by how much a write exceeds the space for revisions, or an error that names an exceeded quota or the
-// capacity of the registry. p.growth is the growth of the catalog. A quantity that the write does not increase is not
-// checked.
-func (r *Registry) excess(s *snapshot, c *catalog, p *proposal) (over space, err error) {
+// shortage is what must be free before a write fits: revisions and bytes of the catalog, and memory of the registry.
+type shortage struct {
+	revisions     int
+	bytes, memory int64
+}
+
+// after returns the shortage that is left after a revision of a size is dropped.
+func (s shortage) after(bytes int64) shortage {
+	return shortage{s.revisions - 1, s.bytes - bytes, s.memory - bytes - revisionMemory}
+}
+
+func (s shortage) ended() bool { return s.revisions <= 0 && s.bytes <= 0 && s.memory <= 0 }
+
+// excess returns the shortage of a write, which is not zero if dropping revisions may help, and an error that names an
+// exceeded quota or the capacity of the registry. p.growth is the growth of the catalog. A quantity that the write does
+// not increase is not checked.
+func (r *Registry) excess(s *snapshot, c *catalog, p *proposal) (over shortage, err error) {
 	q, g := r.Quota(c.name), p.growth
 	if n := c.counts.CRDs; q.CRDs > 0 && g.CRDs > 0 && n+g.CRDs > q.CRDs {
-		return space{}, overQuota(c.name, "crds", int64(q.CRDs), int64(n), "CRDs", "delete CRDs")
+		return shortage{}, overQuota(c.name, "crds", int64(q.CRDs), int64(n), "CRDs", "delete CRDs")
 	}
 	if n := c.counts.Revisions; q.Revisions > 0 && g.Revisions > 0 && n+g.Revisions > q.Revisions {
 		over.revisions = n + g.Revisions - q.Revisions
@@ -53,7 +66,7 @@ func (r *Registry) excess(s *snapshot, c *catalog, p *proposal) (over space, err
 	}
 	all := s.allCounts()
 	if n, grows := all.memory(), g.memory(); r.MaxBytes > 0 && grows > 0 && n+grows > r.MaxBytes {
-		over.bytes = max(over.bytes, n+grows-r.MaxBytes)
+		over.memory = n + grows - r.MaxBytes
 		err = cmp.Or(err, error(overCapacity(n, r.MaxBytes)))
 	}
 	return over, err
@@ -93,9 +106,9 @@ func (r *Registry) space(s *snapshot, c *catalog, name string) space {
 	return out
 }
 
-// reclaim drops the oldest revisions of a catalog that are not current, by about the given excess. It reports whether it
-// dropped any.
-func (r *Registry) reclaim(ctx context.Context, catalog string, over space) (bool, error) {
+// reclaim drops the oldest revisions of a catalog that are not current, so that the write of a CRD fits. It reports
+// whether it dropped any. If dropping all of them is not enough, it drops none.
+func (r *Registry) reclaim(ctx context.Context, catalog, writes string, over shortage) (bool, error) {
 	c, err := r.snapshot.Load().catalog(catalog)
 	if err != nil {
 		return false, err
@@ -108,15 +121,19 @@ func (r *Registry) reclaim(ctx context.Context, catalog string, over space) (boo
 	var old []oldRevision
 	for _, d := range c.crds.All() {
 		for i, rev := range d.revisions[:len(d.revisions)-1] {
-			old = append(old, oldRevision{d.name, d.record.Revisions[i+1].Since, int64(len(rev.content))})
+			if d.name != writes || i >= maxDropped { // the write itself drops those
+				old = append(old, oldRevision{d.name, d.record.Revisions[i+1].Since, int64(len(rev.content))})
+			}
 		}
 	}
 	slices.SortStableFunc(old, func(a, b oldRevision) int { return a.until.Compare(b.until) })
 	drop := map[string]time.Time{}
-	for i := 0; i < len(old) && (over.revisions > 0 || over.bytes > 0); i++ {
-		over.revisions--
-		over.bytes -= old[i].bytes
+	for i := 0; i < len(old) && !over.ended(); i++ {
+		over = over.after(old[i].bytes)
 		drop[old[i].crd] = old[i].until
+	}
+	if !over.ended() {
+		return false, nil
 	}
 	reclaimed := 0
 	for name, until := range drop {

@@ -1,9 +1,11 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -132,6 +134,38 @@ func TestQuotaOfBytes(t *testing.T) {
 	wantQuota(t, err, "bytes", "2000", fmt.Sprint(used))
 	if c := r.Counts(); n < 3 || used > 2000 || c.Revisions != c.CRDs {
 		t.Errorf("%d CRDs of %+v", n, c)
+	}
+}
+
+// TestRejectedWritesDropNothing: a write that does not fit even without old revisions leaves them.
+func TestRejectedWritesDropNothing(t *testing.T) {
+	q := &Quota{}
+	r := newBoundedRegistry(t, newMapStore(), q, 0)
+	for i := range 4 {
+		if err := registerAll(t.Context(), r, named("foos", i), named("bars", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := r.Counts()
+	large := func(plural string) engine.Document {
+		text := make([]byte, 10*before.ManifestBytes)
+		rng := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // a text that does not compress
+		for i := range text {
+			text[i] = byte('a' + rng.IntN(26))
+		}
+		return engine.YAML(bytes.Replace(named(plural, 0).YAML, []byte(`description: "0"`), fmt.Appendf(nil, `description: "%s"`, text), 1))
+	}
+	for name, set := range map[string]func(){
+		"quota":    func() { *q = Quota{Bytes: before.ManifestBytes} },
+		"capacity": func() { *q, r.MaxBytes = Quota{}, before.memory()-6*revisionMemory },
+	} {
+		set()
+		for _, plural := range []string{"bazs", "foos"} {
+			wantReason(t, registerAll(t.Context(), r, large(plural)), QuotaExceeded)
+			if after := r.Counts(); after != before {
+				t.Errorf("%s, %s: %+v became %+v", name, plural, before, after)
+			}
+		}
 	}
 }
 

@@ -58,9 +58,9 @@ func (r *Registry) writeCandidate(
 // writeWithin commits a compiled manifest within the quotas of the catalog.
 func (r *Registry) writeWithin(ctx context.Context, catalog string, j *candidate, precondition Precondition) (*snapshot, error) {
 	for {
-		var over space
+		var over shortage
 		w, err := r.write(ctx, func(s *snapshot) (p proposal, err error) {
-			over = space{}
+			over = shortage{}
 			c, err := s.catalog(catalog)
 			if err != nil {
 				return p, err
@@ -77,10 +77,10 @@ func (r *Registry) writeWithin(ctx context.Context, catalog string, j *candidate
 			}
 			return p, err
 		})
-		if over == (space{}) {
+		if over == (shortage{}) {
 			return w, err
 		}
-		if reclaimed, failed := r.reclaim(ctx, catalog, over); failed != nil || !reclaimed {
+		if reclaimed, failed := r.reclaim(ctx, catalog, j.name, over); failed != nil || !reclaimed {
 			return nil, cmp.Or(failed, err)
 		}
 	}
