@@ -106,11 +106,19 @@ func (a *App) shutDown(ctx context.Context) error {
 
 	draining, cancel := context.WithTimeout(ctx, a.config.DrainTimeout)
 	defer cancel()
-	graceful := true
-	for _, w := range a.web { // before gRPC: REST calls the same services
-		graceful = transport.DrainHTTP(draining, w.server) && graceful
+	drainWeb := func(servers []web) bool {
+		graceful := true
+		for _, w := range servers {
+			graceful = transport.DrainHTTP(draining, w.server) && graceful
+		}
+		return graceful
 	}
-	graceful = transport.Drain(draining, a.grpc) && graceful
+	first := min(1, len(a.web)) // REST
+	rest := make(chan bool, 1)
+	go func() { rest <- drainWeb(a.web[:first]) }() // beside gRPC: each may need the whole time
+	graceful := transport.Drain(draining, a.grpc)
+	graceful = <-rest && graceful
+	graceful = drainWeb(a.web[first:]) && graceful // metrics are served to the end
 
 	closing, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

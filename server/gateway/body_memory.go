@@ -57,6 +57,14 @@ func (b *Bodies) Drain() {
 	}
 }
 
+// restPatience is how long the rest of a body is read and discarded when the answer is complete.
+func (b *Bodies) restPatience() time.Duration {
+	if b.draining() {
+		return b.drainPatience / 2
+	}
+	return b.discardPatience
+}
+
 func (b *Bodies) draining() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

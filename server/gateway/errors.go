@@ -131,8 +131,7 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 		write = writeReviewError
 	}
 	bodies := g.options.Bodies
-	draining := bodies.draining()
-	overloaded := !draining && reasonOf(statusOf(err)) == "OVERLOADED"
+	overloaded := !bodies.draining() && reasonOf(statusOf(err)) == "OVERLOADED"
 	if overloaded {
 		flow.Sleep(r.Context(), overloadPause)
 	}
@@ -152,11 +151,7 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	// Many clients read the answer after they have sent everything. A connection closed before would be an error for them.
-	patience := bodies.discardPatience
-	if draining {
-		patience = bodies.drainPatience / 2
-	}
-	_ = control.SetReadDeadline(time.Now().Add(patience)) // not every writer has deadlines
+	_ = control.SetReadDeadline(time.Now().Add(bodies.restPatience())) // not every writer has deadlines
 	_, _ = io.CopyN(io.Discard, r.Body, 4*g.options.MaxBodyBytes)
 }
 

@@ -111,7 +111,7 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 	select {
 	case <-done:
 	default: // many clients read the last line when they have sent everything: the rest of the body is discarded for a while
-		_ = control.SetReadDeadline(time.Now().Add(g.options.Bodies.discardPatience))
+		_ = control.SetReadDeadline(time.Now().Add(g.options.Bodies.restPatience()))
 		<-done
 	}
 	for range lines { // until the results have ended as well
