@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/server/access"
+	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -37,7 +38,7 @@ const (
 const (
 	// maxQueued bounds the lines that wait to be written. Further lines are lost.
 	maxQueued = 1024
-	// maxWait bounds the time that a change waits for its line.
+	// maxWait bounds the time that a call waits for the lines of its changes.
 	maxWait = time.Second
 )
 
@@ -172,7 +173,8 @@ func (l *Log) takeFailure(ctx context.Context) bool {
 	return ok
 }
 
-// change logs a change, or a change that failed. It drops a failed change if it exceeds the maximum rate.
+// change logs a change, or a change that failed, and waits until the line is written or lost, ctx ends or maxWait has
+// passed. It drops a failed change if it exceeds the maximum rate.
 func (l *Log) change(ctx context.Context, e *Entry) {
 	e.Event = EventChange
 	l.mu.Lock()
@@ -182,11 +184,12 @@ func (l *Log) change(ctx context.Context, e *Entry) {
 	}
 	written := l.enqueue(ctx, e)
 	l.mu.Unlock()
-	late := time.NewTimer(maxWait)
-	defer late.Stop()
+	defer flow.Pause(ctx)()
+	bounded, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
 	select {
 	case <-written:
-	case <-late.C:
+	case <-bounded.Done():
 	}
 }
 

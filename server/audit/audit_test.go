@@ -218,7 +218,8 @@ func TestHungDisk(t *testing.T) {
 		}
 		r := Watch(fake{}, log)
 		var changes sync.WaitGroup
-		for range maxQueued + 10 {
+		changes.Go(func() { _, _, _ = r.RegisterAll(t.Context(), "default", nil) }) // three lines
+		for range maxQueued + 10 - 3 {
 			changes.Go(func() { _, _ = r.Delete(t.Context(), "default", "a.example", registry.Precondition{}) })
 		}
 		changes.Wait()

@@ -54,6 +54,8 @@ func (r Registry) RegisterAll(
 	ctx context.Context, catalog string, list []registry.Submission,
 ) ([]registry.Submitted, string, error) {
 	done, token, err := r.Registry.RegisterAll(ctx, catalog, list)
+	ctx, cancel := context.WithTimeout(ctx, maxWait) // for all lines together
+	defer cancel()
 	if err != nil {
 		r.record(ctx, &Entry{Action: "RegisterCrd", Catalog: catalog}, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -187,8 +188,11 @@ type guardedStream struct {
 	ctx     context.Context //nolint:containedctx // a grpc.ServerStream has one
 	cancel  context.CancelCauseFunc
 	method  string
-	catalog string
-	release func() // nil until the first message
+	catalog *string // nil until the first message
+
+	mu      sync.Mutex // the first message may arrive on another goroutine, and when the handler has returned
+	release func()     // nil until the first message
+	ended   bool
 }
 
 // Context implements grpc.ServerStream.
@@ -199,30 +203,43 @@ func (s *guardedStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	if s.release != nil {
+	if s.catalog != nil {
 		return context.Cause(s.ctx)
 	}
 	if err := s.guard.authorize(s.ctx, s.method, m); err != nil {
 		return err
 	}
-	s.catalog = catalogOf(m)
-	s.release = s.guard.access.Hold(s.check)
+	catalog := catalogOf(m)
+	s.catalog = &catalog
+	s.hold()
 	return nil
+}
+
+// hold makes check run after changes of the access rules, until the stream ends.
+func (s *guardedStream) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.release = s.guard.access.Hold(s.check)
+	}
 }
 
 // check ends the stream if its caller is not authenticated or authorized any more.
 func (s *guardedStream) check() {
 	id, err := s.guard.access.Authenticate(credentialsFrom(s.ctx, metadata.ValueFromIncomingContext(s.ctx, authorization)))
 	if err == nil {
-		err = s.guard.access.Authorize(id, s.method, s.catalog)
+		err = s.guard.access.Authorize(id, s.method, *s.catalog)
 	}
 	if err != nil && s.ctx.Err() == nil {
-		s.guard.denied(s.ctx, Denial{Method: s.method, Catalog: s.catalog, Err: err})
+		s.guard.denied(s.ctx, Denial{Method: s.method, Catalog: *s.catalog, Err: err})
 		s.cancel(err)
 	}
 }
 
 func (s *guardedStream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
 	if s.release != nil {
 		s.release()
 	}
