@@ -200,6 +200,7 @@ func (s *registryService) ListCrds(ctx context.Context, r *crdevalv1.ListCrdsReq
 	}
 	page, err := s.registry.CRDs(ctx, r.GetCatalog(), registry.Page{
 		Size: int(r.GetPageSize()), Token: r.GetPageToken(), WithManifest: full, MaxBytes: s.limits.maxDocumentBytes(),
+		Grow: func(n int64) error { return reserveDocument(ctx, n) },
 	}, r.GetAtLeast())
 	if err != nil {
 		return nil, err

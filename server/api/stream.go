@@ -142,6 +142,7 @@ func receiveFirst[M any](slot *streamSlot, receive func() (M, error)) (first M, 
 	select {
 	case <-received:
 		slot.touch()
+		slot.begun.Store(failed == nil)
 		return m, failed
 	case <-slot.of.draining:
 		return first, errStreamDraining

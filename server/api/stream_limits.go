@@ -23,7 +23,8 @@ const (
 )
 
 // streamSlots bounds the streams of each caller and of all callers. If no slot is free, the stream that was idle for
-// longest, and at least for maxIdle, loses its slot. Otherwise, a forgotten stream would keep its slot forever.
+// longest, and at least for maxIdle, loses its slot. Otherwise, a forgotten stream would keep its slot forever. Before
+// its first message, a stream can lose its slot to other callers at any time, because its caller is not authorized yet.
 type streamSlots struct {
 	max, maxPerCaller int
 	maxIdle           time.Duration
@@ -49,6 +50,7 @@ type streamSlot struct {
 	of     *streamSlots
 	caller string
 	active atomic.Int64 // the time of the last message, evaluation or result, in nanoseconds since of.start
+	begun  atomic.Bool  // the first message has arrived
 	lost   chan error   // has an error when another stream has taken the slot
 }
 
@@ -69,12 +71,9 @@ func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
 	for _, l := range []struct {
 		name    string
 		maximum int
-		counts  func(*streamSlot) bool
-	}{
-		{"max_streams_per_caller", s.maxPerCaller, func(other *streamSlot) bool { return other.caller == slot.caller }},
-		{"max_streams", s.max, func(*streamSlot) bool { return true }},
-	} {
-		n, idle := s.count(l.counts)
+		of      *string
+	}{{"max_streams_per_caller", s.maxPerCaller, &slot.caller}, {"max_streams", s.max, nil}} {
+		n, idle := s.count(l.of)
 		if n < l.maximum {
 			continue
 		}
@@ -83,22 +82,27 @@ func (s *streamSlots) take(ctx context.Context) (*streamSlot, error) {
 				"end some, try again later, or call another replica", l.name, l.maximum, s.maxIdle)
 		}
 		delete(s.taken, idle)
-		idle.lost <- overloaded(l.name, l.maximum, "the stream was idle for %v and another stream has taken its slot "+
-			"(the limit %s is %d): send the items without results again", s.maxIdle, l.name, l.maximum)
+		idle.lost <- overloaded(l.name, l.maximum, "the stream was idle for %v, or had no message yet, and another stream has taken its "+
+			"slot (the limit %s is %d): send the items without results again", s.maxIdle, l.name, l.maximum)
 	}
 	s.taken[slot] = struct{}{}
 	return slot, nil
 }
 
-// count returns the number of some streams, and the one that was idle for longest, nil if none was idle for maxIdle.
-func (s *streamSlots) count(counts func(*streamSlot) bool) (n int, idle *streamSlot) {
+// count returns the number of the streams of a caller or, if it is nil, of all, and the one that may lose its slot.
+func (s *streamSlots) count(caller *string) (n int, idle *streamSlot) {
+	ofCaller := caller != nil
 	longest := int64(time.Since(s.start) - s.maxIdle)
 	for slot := range s.taken {
-		if !counts(slot) {
+		if ofCaller && slot.caller != *caller {
 			continue
 		}
 		n++
-		if active := slot.active.Load(); active <= longest {
+		active := slot.active.Load()
+		if !slot.begun.Load() && !ofCaller {
+			active -= int64(s.maxIdle)
+		}
+		if active <= longest {
 			longest, idle = active, slot
 		}
 	}

@@ -24,6 +24,7 @@ func TestStreamSlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		slot.begun.Store(true)
 		slots = append(slots, slot)
 	}
 	if _, err := s.take(t.Context()); err == nil {
@@ -39,13 +40,20 @@ func TestStreamSlots(t *testing.T) {
 	wantLost(t, slots[1], "max_streams")
 	slots[1].release() // as its handler does
 	slots[0].touch()
+	slot.begun.Store(true)
 	if _, err := s.take(t.Context()); err == nil {
 		t.Error("a stream with progress lost its slot")
 	}
 	slot.release()
+	silent, err := s.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller = "c" // is not kept out by streams without a message
 	if _, err := s.take(t.Context()); err != nil {
 		t.Error(err)
 	}
+	wantLost(t, silent, "max_streams")
 	if len(s.taken) != 3 {
 		t.Errorf("%d slots are taken", len(s.taken))
 	}

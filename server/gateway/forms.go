@@ -81,7 +81,7 @@ func withParameters(r *http.Request, f *form) *http.Request {
 	}
 	given.Del("timeout")
 	given.Del("hash")
-	if etag := r.Header.Get("If-None-Match"); etag != "" && !given.Has("ifNoneMatch") && !given.Has("if_none_match") {
+	if etag := strings.Join(r.Header.Values("If-None-Match"), ","); etag != "" && !given.Has("ifNoneMatch") && !given.Has("if_none_match") {
 		given.Set("ifNoneMatch", etag)
 	}
 	if f.aggregated = f.aggregated && strings.HasSuffix(r.URL.Path, "/apis"); f.aggregated {

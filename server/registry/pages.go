@@ -115,7 +115,15 @@ func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast str
 	out := CRDPage{Token: r.tag.token(s.sequence)}
 	bytes := 0
 	for _, d := range c.crds.After(after) {
-		full := p.WithManifest && p.MaxBytes > 0 && len(out.CRDs) > 0 && bytes+d.current().content.size() > p.MaxBytes
+		next := d.current().content.size()
+		full := p.WithManifest && p.MaxBytes > 0 && len(out.CRDs) > 0 && bytes+next > p.MaxBytes
+		if p.WithManifest && p.Grow != nil && !full && len(out.CRDs) < size {
+			if err := p.Grow(int64(next)); err != nil && len(out.CRDs) == 0 {
+				return CRDPage{}, err
+			} else if err != nil {
+				full = true
+			}
+		}
 		if len(out.CRDs) == size || full {
 			out.Next = r.nextPage(s, catalog, out.CRDs[len(out.CRDs)-1].Name)
 			break

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -46,6 +47,20 @@ func TestListsAreOneSnapshot(t *testing.T) {
 	}
 	if page, err = r.CRDs(t.Context(), "default", Page{WithManifest: true, MaxBytes: 1}, ""); err != nil || len(page.CRDs) != 1 {
 		t.Errorf("%d CRDs, %v", len(page.CRDs), err)
+	}
+
+	// By memory.
+	for memory, want := range map[int64]int{35: 2, 10: 0} {
+		short := errors.New("no memory")
+		page, err := r.CRDs(t.Context(), "default", Page{WithManifest: true, Grow: func(n int64) error {
+			if memory -= n; memory < 0 {
+				return short
+			}
+			return nil
+		}}, "")
+		if len(page.CRDs) != want || (want == 0) != errors.Is(err, short) || (want == 0) != (page.Next == "") {
+			t.Errorf("%d CRDs, %v", len(page.CRDs), err)
+		}
 	}
 
 	next := page.Next

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
@@ -143,9 +142,7 @@ func (g *Gate) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo
 }
 
 // errMemoryShort rejects calls while memory is short.
-var errMemoryShort = sync.OnceValue(func() error {
-	return overloaded("the server is short of memory: retry later with smaller batches, or raise --memory", 0, nil)
-})
+var errMemoryShort = overloadedLater("the server is short of memory: retry later with smaller batches, or raise --memory")
 
 // statusError returns the status of an error. It is the error of a call.
 func statusError(reason crdevalv1.ErrorReason, message string, metadata map[string]string) error {

@@ -49,8 +49,8 @@ func newIncoming(underPressure func() bool, rejected func(reason string)) *incom
 }
 
 // errTooManyProbes rejects a probe.
-var errTooManyProbes = overloaded(
-	fmt.Sprintf("the limit of %d health probes with incomplete messages is reached: retry later", maxIncomingProbes), 0, nil)
+var errTooManyProbes = overloadedLater(
+	fmt.Sprintf("the limit of %d health probes with incomplete messages is reached: retry later", maxIncomingProbes))
 
 // begin starts the time limits of a call whose headers were received. The returned context is that of the call, and
 // ends if the message exceeds a limit. slot is the slot of the call, or nil.
@@ -62,7 +62,7 @@ func (in *incoming) begin(ctx context.Context, method string, slot *flow.Slot, l
 			c.probe, c.timeout = true, probeTimeout
 		default:
 			in.rejected(RejectedIncomplete)
-			return nil, errTooManyProbes
+			return nil, errTooManyProbes()
 		}
 	}
 	c.Context, c.cancel = context.WithCancel(ctx)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +35,18 @@ func overloaded(message string, delay time.Duration, metadata map[string]string)
 	return &overloadError{(&api.Error{
 		Reason: crdevalv1.ErrorReason_ERROR_REASON_OVERLOADED, Message: message, Metadata: metadata, RetryDelay: delay,
 	}).GRPCStatus()}
+}
+
+// overloadedLater returns a function that returns one of some errors with a message. Their delays differ, so that not
+// all callers return at the same time.
+func overloadedLater(message string) func() error {
+	errs := sync.OnceValue(func() (all [16]error) {
+		for i := range all {
+			all[i] = overloaded(message, 0, nil)
+		}
+		return all
+	})
+	return func() error { return errs()[rand.N(16)] } //nolint:gosec // no secret
 }
 
 // limitError returns the error of a call that the limiter rejects.
