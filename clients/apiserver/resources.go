@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -39,7 +40,18 @@ type slot struct {
 	accepted *apiextensionsv1.CustomResourceDefinitionNames
 	ending   bool // the CRD is being deleted
 	*resource
+
+	building *building // nil: none
 }
+
+// building is a resource that is being built. All requests that need the resource wait for it and get its error.
+type building struct {
+	of   *apiextensionsv1.CustomResourceDefinition
+	done chan struct{}
+	err  error // read after done
+}
+
+var errNotBuilt = errors.New("compiling the CRD failed")
 
 // get returns the resource of a CRD. It uses the newest state in the informer, so that an older state never replaces a
 // newer one. The error is that of the lister if the CRD is gone.
@@ -48,27 +60,72 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	crd, err := rs.lister.Get(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case crd.UID != id: // retire has removed the slot
-		return nil, apierrors.NewNotFound(apiextensionsv1.Resource("customresourcedefinitions"), name)
-	case s.isOf(crd):
-		s.spec, s.accepted = &crd.Spec, &crd.Status.AcceptedNames // the older state needs memory of its own
-		return s.resource, nil
+	var failed *building
+	for {
+		s.mu.Lock()
+		crd, err := rs.lister.Get(name)
+		b := s.building
+		switch {
+		case err != nil:
+		case crd.UID != id: // retire has removed the slot
+			err = apierrors.NewNotFound(apiextensionsv1.Resource("customresourcedefinitions"), name)
+		case s.isOf(crd):
+			s.spec, s.accepted = &crd.Spec, &crd.Status.AcceptedNames // the older state needs memory of its own
+			found := s.resource
+			s.mu.Unlock()
+			return found, nil
+		case failed != nil && failed.err != nil && failed.of == crd:
+			err = failed.err
+		case b == nil:
+			b = &building{of: crd, done: make(chan struct{}), err: errNotBuilt}
+			s.building = b
+			s.mu.Unlock()
+			rs.run(ctx, s, b)
+			failed = b
+			continue
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-b.done:
+			failed = b
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
+}
+
+// run builds the resource of a slot.
+func (rs *resources) run(ctx context.Context, s *slot, b *building) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)
 	defer cancel()
-	built, err := rs.build(ctx, crd)
-	if err != nil {
-		return nil, err
+	var built *resource
+	defer func() { // also after a panic
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if built != nil {
+			_ = s.retire()
+			s.spec, s.accepted, s.ending, s.resource = &b.of.Spec, &b.of.Status.AcceptedNames, isEnding(b.of), built
+		}
+		s.building = nil
+		close(b.done)
+	}()
+	built, b.err = rs.build(ctx, b.of)
+}
+
+// lock locks the slot when nothing is being built.
+func (s *slot) lock() {
+	for {
+		s.mu.Lock()
+		b := s.building
+		if b == nil {
+			return
+		}
+		s.mu.Unlock()
+		<-b.done
 	}
-	_ = s.retire()
-	s.spec, s.accepted, s.ending, s.resource = &crd.Spec, &crd.Status.AcceptedNames, isEnding(crd), built
-	return built, nil
 }
 
 // slot returns the slot of a CRD, and the UID of the CRD. It adds a slot only while the informer has the CRD: later,
@@ -132,7 +189,7 @@ func (rs *resources) retire(id types.UID) <-chan struct{} {
 	go func() {
 		defer close(retired)
 		if ok {
-			s.mu.Lock()
+			s.lock()
 			done := s.retire()
 			s.mu.Unlock()
 			<-done
@@ -146,7 +203,7 @@ func (rs *resources) destroy() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for id, s := range rs.byID {
-		s.mu.Lock()
+		s.lock()
 		if s.resource != nil {
 			s.destroy()
 		}

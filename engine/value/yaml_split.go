@@ -16,6 +16,8 @@ import (
 // YAMLDocument is one document of a stream.
 type YAMLDocument struct {
 	Text []byte // including its --- line, if it has one
+	// Offset is the number of bytes of the stream before Text.
+	Offset int
 	// Line is the line of the stream, from 1, on which Text begins. Add Line-1 to lines in Text.
 	Line int
 }
@@ -36,7 +38,7 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 				if marker == '.' {
 					end += len(text)
 				}
-				if content && !yield(YAMLDocument{Text: stream[begin:end], Line: line}) {
+				if content && !yield(YAMLDocument{Text: stream[begin:end], Offset: begin, Line: line}) {
 					return
 				}
 				begin, line = at, current
@@ -56,7 +58,7 @@ func SplitYAML(stream []byte) iter.Seq[YAMLDocument] {
 			}
 		}
 		if content {
-			yield(YAMLDocument{Text: stream[begin:], Line: line})
+			yield(YAMLDocument{Text: stream[begin:], Offset: begin, Line: line})
 		}
 	}
 }

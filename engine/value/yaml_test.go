@@ -259,6 +259,9 @@ func TestSplitYAML(t *testing.T) {
 	var got []string
 	for document := range SplitYAML([]byte(stream)) {
 		got = append(got, fmt.Sprintf("%d %s", document.Line, document.Text))
+		if !strings.HasPrefix(stream[document.Offset:], string(document.Text)) || strings.Count(stream[:document.Offset], "\n")+1 != document.Line {
+			t.Errorf("%q: offset %d", document.Text, document.Offset)
+		}
 		if _, _, err := YAMLToJSON(document.Text, Limits{}); err != nil {
 			t.Errorf("%q: %v", document.Text, err)
 		}

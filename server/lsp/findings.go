@@ -62,9 +62,7 @@ const maxFindings = 500
 func (w *workspace) examine(ctx context.Context, text []byte, of *stored, old map[string]*result) (
 	list []located, all map[string]*result) {
 	all = map[string]*result{}
-	offset := 0
 	for d := range value.SplitYAML(text) {
-		offset += bytes.Index(text[offset:], d.Text)
 		key := string(d.Text)
 		r := all[key]
 		if r == nil {
@@ -77,7 +75,7 @@ func (w *workspace) examine(ctx context.Context, text []byte, of *stored, old ma
 			return nil, old
 		}
 		all[key] = r
-		list = append(list, located{result: r, begin: offset, line: d.Line - 1, text: d.Text})
+		list = append(list, located{result: r, begin: d.Offset, line: d.Line - 1, text: d.Text})
 	}
 	return list, all
 }

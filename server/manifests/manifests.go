@@ -61,10 +61,8 @@ func Split(content []byte) []Document { return SplitLine(content, 0) }
 // SplitLine is Split for a part of a file that begins after a number of lines. The offsets of positions are those in the
 // part.
 func SplitLine(content []byte, before int) (all []Document) {
-	offset := 0
 	for d := range value.SplitYAML(content) {
-		offset += bytes.Index(content[offset:], d.Text)
-		document := Document{text: d.Text, at: start{lines: before + d.Line - 1, offset: offset}}
+		document := Document{text: d.Text, at: start{lines: before + d.Line - 1, offset: d.Offset}}
 		if kind, items, ok := value.PeekList(d.Text); ok && isList(kind) {
 			document.items = items
 			all = append(all, document)

@@ -1,13 +1,16 @@
 """Tests of documents: no digit is lost, and other values are rejected."""
 
+import tempfile
 import unittest
 from collections import OrderedDict
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from crdeval import Document, Write
 from crdeval.calls import items
 from crdeval.documents import encode, to_proto
+from crdeval.registry import manifests
 
 LOSSLESS = '{"a":9007199254740993,"b":1.0,"c":[1E+2,null,true,"ü\\n"],"d":{},"e":[],"f":0.12345678901234567890}'
 
@@ -18,6 +21,19 @@ class DocumentsTest(unittest.TestCase):
         self.assertEqual(parsed["a"], 9007199254740993)
         self.assertEqual(str(parsed["b"]), "1.0")
         self.assertEqual(encode(parsed).decode(), LOSSLESS)
+
+    def test_ignores_files_of_other_kinds(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            for name, text in {
+                "a.json": '{"kind": "CustomResourceDefinition"}',
+                "b.json": '{"kind": "Deployment"}',
+                "c.json": "{",
+                "d.yaml": "kind: Deployment",
+                "e.yaml": "kind: CustomResourceDefinition",
+            }.items():
+                (Path(directory) / name).write_text(text)
+            names = [Path(source).name for source, _ in manifests(directory)]
+        self.assertEqual(names, ["a.json", "c.json", "e.yaml"])
 
     def test_encodes_floats(self) -> None:
         value = {"a": 1.0, "b": 1e300, "c": OrderedDict(x=(1, False))}

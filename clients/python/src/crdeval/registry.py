@@ -70,7 +70,8 @@ def _documents(directory: str | Path) -> Iterator[tuple[str, bytes]]:
             continue
         text = path.read_bytes()
         if path.suffix == ".json":
-            yield str(path), text
+            if _may_be_crd_in_json(text):
+                yield str(path), text
             continue
         found = [d for d in _MARKER.split(text) if _has_content(d) and _may_be_crd(d)]
         for i, d in enumerate(found):
@@ -82,9 +83,20 @@ def _has_content(text: bytes) -> bool:
     return any(line and not line.startswith(b"#") for line in lines)
 
 
+_CRD_KINDS = (None, "CustomResourceDefinition", "CustomResourceDefinitionList", "List")
+
+
 def _may_be_crd(text: bytes) -> bool:
     kind = _KIND.search(text)
-    return kind is None or kind.group(1) in (b"CustomResourceDefinition", b"CustomResourceDefinitionList", b"List")
+    return kind is None or kind.group(1).decode(errors="replace") in _CRD_KINDS
+
+
+def _may_be_crd_in_json(text: bytes) -> bool:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return True  # the server reports the error
+    return not isinstance(content, dict) or content.get("kind") in _CRD_KINDS
 
 
 def _crd_of_rules(text: bytes) -> str | None:

@@ -129,7 +129,7 @@ export class BodyWriter {
     if (document !== undefined) {
       this.add("\n");
       this.origins.set(path, { line: this.line, offset: this.offset, indent: indent.length });
-      this.add(`${textOf(document).replace(/^/gm, indent)}\n`);
+      this.add(`${textOf(document).replace(/(^|\n)/g, `$1${indent}`)}\n`);
     } else if (Array.isArray(tree) && tree.length > 0) {
       this.add("\n");
       tree.forEach((element, i) => {

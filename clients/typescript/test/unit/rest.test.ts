@@ -86,6 +86,12 @@ test("each YAML document has a request of its own", async () => {
   assert.equal(sent[1]?.body, '\n"items":\n  -\n    "object":\n      #\n      a: n\n      \n"options": {}\n');
 });
 
+test("only line feeds begin lines of a YAML document", async () => {
+  const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
+  await client.validate(["a: |\r\n  x\r\n  \u2028y\n"]);
+  assert.ok(sent[0]?.body.includes("      a: |\r\n        x\r\n        \u2028y\n"), sent[0]?.body);
+});
+
 test("a document that cannot be part of a body has its own error", async () => {
   const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
   const verdicts = await client.validate([

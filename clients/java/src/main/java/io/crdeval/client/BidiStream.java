@@ -77,6 +77,10 @@ final class BidiStream<Q, R> extends ResultStream<R> {
         } catch (RuntimeException e) {
             super.finish(e);
             close();
+        } catch (Error e) { // else the caller would wait forever
+            super.finish(new IllegalStateException("the iterator of the items failed", e));
+            close();
+            throw e;
         }
     }
 

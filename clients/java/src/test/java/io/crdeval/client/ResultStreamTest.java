@@ -117,6 +117,16 @@ class ResultStreamTest {
     }
 
     @Test
+    void endsAfterAnErrorOfTheVirtualMachineInTheIterator() {
+        Stream<Write> broken = writes(1).peek(w -> {
+            throw new StackOverflowError();
+        });
+        try (ResultStream<Result<Verdict>> results = client.admitStream(broken.iterator())) {
+            assertThrows(IllegalStateException.class, () -> results.forEachRemaining(r -> {}));
+        }
+    }
+
+    @Test
     void endsTheReaderWhenTheStreamIsClosed() throws InterruptedException {
         Thread[] reader = new Thread[1];
         try (ResultStream<Result<Verdict>> results = client.admitStream(writes(1_000_000)
