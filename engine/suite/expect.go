@@ -3,7 +3,6 @@ package suite
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -145,22 +144,19 @@ func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got st
 	if !e.hasCauses {
 		return
 	}
-	others := slices.Clone(a.Violations)
+	found, others := assign(len(e.causes), a.Violations, func(i int, v *Violation) bool { return e.causes[i].match(v) })
 	for i := range e.causes {
-		c := &e.causes[i]
-		at := slices.IndexFunc(others, func(v Violation) bool { return c.match(&v) })
-		if at < 0 {
-			got := "no such cause"
-			switch {
-			case len(a.Violations) == 0:
-				got = "no causes, but the error: " + a.Message
-			case len(others) > 0:
-				got += "; other causes: " + listed(others)
-			}
-			add(c.line, "a cause "+c.String(), got)
+		if found[i] {
 			continue
 		}
-		others = slices.Delete(others, at, at+1)
+		got := "no such cause"
+		switch {
+		case len(a.Violations) == 0:
+			got = "no causes, but the error: " + a.Message
+		case len(others) > 0:
+			got += "; other causes: " + listed(others)
+		}
+		add(e.causes[i].line, "a cause "+e.causes[i].String(), got)
 	}
 	if e.moreCauses {
 		return
@@ -168,6 +164,36 @@ func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got st
 	for i := range others {
 		add(e.of.lineOf("/causes"), "no other cause", others[i].String())
 	}
+}
+
+// assign finds a different element for each of n expectations, for as many as possible. others are the elements that
+// are left. An expectation that several elements fit leaves those that others need.
+func assign[T any](n int, list []T, fits func(i int, element *T) bool) (found []bool, others []T) {
+	takenBy := make([]int, len(list)) // the expectation plus 1; 0: free
+	var place func(i int, tried []bool) bool
+	place = func(i int, tried []bool) bool {
+		for j := range list {
+			if tried[j] || !fits(i, &list[j]) {
+				continue
+			}
+			tried[j] = true
+			if takenBy[j] == 0 || place(takenBy[j]-1, tried) {
+				takenBy[j] = i + 1
+				return true
+			}
+		}
+		return false
+	}
+	found = make([]bool, n)
+	for i := range found {
+		found[i] = place(i, make([]bool, len(list)))
+	}
+	for j, by := range takenBy {
+		if by == 0 {
+			others = append(others, list[j])
+		}
+	}
+	return found, others
 }
 
 // maxListed bounds the causes in a message.
@@ -186,14 +212,12 @@ func listed(list []Violation) string {
 }
 
 func (e *expectation) checkWarnings(a *Answer, add func(line int, expected, got string)) {
-	others, line := slices.Clone(a.Warnings), e.of.lineOf("/warnings")
-	for _, text := range e.warnings {
-		at := slices.IndexFunc(others, func(warning string) bool { return strings.Contains(warning, text) })
-		if at < 0 {
+	line := e.of.lineOf("/warnings")
+	found, others := assign(len(e.warnings), a.Warnings, func(i int, warning *string) bool { return strings.Contains(*warning, e.warnings[i]) })
+	for i, text := range e.warnings {
+		if !found[i] {
 			add(line, fmt.Sprintf("a warning that contains %q", text), "no such warning")
-			continue
 		}
-		others = slices.Delete(others, at, at+1)
 	}
 	for _, warning := range others {
 		add(line, "no other warning", warning)

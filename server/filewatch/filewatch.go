@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +43,8 @@ func New() (*Files, error) {
 // Close stops watching.
 func (f *Files) Close() { _ = f.watcher.Close() }
 
-// Add watches a file or a directory. If it does not exist, its nearest existing parent is watched.
+// Add watches a file or a directory, and the symbolic links on its path. If it does not exist, its nearest existing parent
+// is watched.
 func (f *Files) Add(name string) {
 	path, err := filepath.Abs(name)
 	if err != nil || name == "-" || repository.IsURL(name) {
@@ -50,11 +52,29 @@ func (f *Files) Add(name string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	links, target := follow(path)
+	for _, link := range links {
+		f.names[link] = true
+		f.watch(filepath.Dir(link))
+	}
+	f.add(path)
+	if target != path {
+		f.add(target)
+	}
+}
+
+// add watches a file or a directory. f.mu is held.
+func (f *Files) add(path string) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		f.names[path] = true
 		path = filepath.Dir(path)
 	}
+	f.watch(path)
+}
+
+// watch watches a directory, or its nearest existing parent. f.mu is held.
+func (f *Files) watch(path string) {
 	for ; !f.directories[path]; path = filepath.Dir(path) {
 		err := f.watcher.Add(path)
 		if err == nil {
@@ -67,6 +87,31 @@ func (f *Files) Add(name string) {
 		}
 		f.names[path] = true
 	}
+}
+
+// maxLinks bounds the links on a path. Linux has the same bound.
+const maxLinks = 40
+
+// follow returns the symbolic links on an absolute path, and what the path is without them. In Kubernetes, a file of a
+// ConfigMap is a link to a path through a directory that is a link.
+func follow(path string) (links []string, target string) {
+	volume := filepath.VolumeName(path)
+	parts := strings.Split(path[len(volume):], string(filepath.Separator))
+	for done := 1; done <= len(parts); done++ {
+		prefix := volume + strings.Join(parts[:done], string(filepath.Separator))
+		to, err := os.Readlink(prefix)
+		if err != nil || len(links) == maxLinks {
+			continue
+		}
+		links = append(links, prefix)
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(prefix), to)
+		}
+		to = filepath.Join(append([]string{to}, parts[done:]...)...)
+		volume = filepath.VolumeName(to)
+		parts, done = strings.Split(to[len(volume):], string(filepath.Separator)), 0
+	}
+	return links, volume + strings.Join(parts, string(filepath.Separator))
 }
 
 // Failure returns why a directory cannot be watched, or nil.

@@ -210,11 +210,12 @@ func (r Reader) Files(name string) (files []string, err error) {
 	if info, _ := os.Stat(name); name == "-" || info == nil || !info.IsDir() {
 		return []string{name}, nil // reading it reports an error
 	}
-	err = filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
+	root := repository.WalkRoot(name)
+	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case path == name:
+		case path == root:
 			r.Open(path)
 		case e.IsDir() && (!r.Recursive || e.Name()[0] == '.'):
 			return fs.SkipDir

@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // Location identifies a manifest of a file.
@@ -101,9 +102,9 @@ func (s *Source) Established() bool {
 
 // Where identifies the manifest in messages.
 func (s *Source) Where() string {
-	where := s.File
+	where := terminal.OneLine(s.File)
 	if s.several {
-		where = fmt.Sprintf("%s[%d]", s.File, s.Number)
+		where = fmt.Sprintf("%s[%d]", where, s.Number)
 	}
 	if s.Location.Item > 0 {
 		where += fmt.Sprintf(".items[%d]", s.Location.Item-1)
@@ -123,13 +124,13 @@ func TitleOf(id *engine.Identity) string {
 	if id.Namespace != "" {
 		name = id.Namespace + "/" + name
 	}
-	return cmp.Or(strings.TrimSpace(id.Kind+" "+name), "a document without a kind")
+	return cmp.Or(terminal.OneLine(strings.TrimSpace(id.Kind+" "+name)), "a document without a kind")
 }
 
 // ErrorAt returns the position of an error in the file, or else identifies the manifest.
 func (s *Source) ErrorAt(line int) string {
 	if line > 0 {
-		return fmt.Sprintf("%s:%d", s.File, line)
+		return fmt.Sprintf("%s:%d", terminal.OneLine(s.File), line)
 	}
 	return s.Where()
 }

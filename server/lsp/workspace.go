@@ -138,6 +138,7 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 		}
 		files = 0
 		bound := ""
+		root = repository.WalkRoot(root)
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			entries++
 			switch {

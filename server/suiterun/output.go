@@ -11,6 +11,7 @@ import (
 	"github.com/crdeval/crdeval/engine/suite"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // Printer prints the results of tests in one format.
@@ -45,7 +46,7 @@ func title(r *suite.Result) string {
 	if r.CRD != "" {
 		text += " (" + r.CRD + ")"
 	}
-	return text
+	return terminal.OneLine(text)
 }
 
 func (p *textPrinter) print(format string, args ...any) {

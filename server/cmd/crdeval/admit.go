@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/crdeval/crdeval/server/terminal"
@@ -69,6 +70,8 @@ func (c *admitCommand) Validate() error {
 		return errors.New("--field-selector needs -o yaml, stored, table or wide")
 	case c.Output != "table" && c.Output != "wide" && (c.NoHeaders || c.Now != ""):
 		return errors.New("--no-headers and --now need -o table or wide")
+	case c.Namespace == "":
+		return errors.New("--namespace is empty: leave it out for the namespace default, or name one")
 	case c.ItemTimeout <= 0:
 		return errors.New("--item-timeout must be more than 0")
 	}
@@ -134,6 +137,10 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	}
 	if err != nil {
 		return err
+	}
+	if in.noOld {
+		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
+			printable([]byte(terminal.OneLine(strings.Join(c.Old, ", ")))))
 	}
 	reports = append(reports, a.register(ctx, slices.Concat(in.crds, rules, in.rules))...)
 	meter := terminal.NewMeter(c.Progress, env.stderr, len(in.writes))

@@ -18,6 +18,7 @@ type inputs struct {
 	crds   []*input.Source
 	rules  []*input.Source // conversion rules of the CRDs
 	writes []*write
+	noOld  bool // --old has no object
 }
 
 // write is a create, update or patch request for an object.
@@ -46,7 +47,7 @@ func (c *admitCommand) inputs(files input.Reader) (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &inputs{}
+	in := &inputs{noOld: len(c.Old) > 0 && len(existing) == 0}
 	list, err := files.Manifests(c.Files...)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (c *admitCommand) existing(files input.Reader) (map[key][]*input.Source, er
 		return nil, err
 	}
 	for _, s := range list {
-		if lookup := c.lookupKey(&s.Identity); lookup.name != "" {
+		if lookup := c.lookupKey(&s.Identity); lookup.name != "" && s.Kind != manifests.CRDKind {
 			all[lookup] = append(all[lookup], s)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // jsonPrinter prints a line for each CRD and object.
@@ -44,10 +45,10 @@ func (p *textPrinter) object(o *outcome) error {
 	var b bytes.Buffer
 	switch v := o.Verdict.message; {
 	case o.Skipped != "" && p.command.Verbose:
-		fmt.Fprintf(&b, "%s:%d: %s: skipped: %s\n", o.File, o.Line, o.title(), o.Skipped)
+		fmt.Fprintf(&b, "%s:%d: %s: skipped: %s\n", terminal.OneLine(o.File), o.Line, o.title(), o.Skipped)
 	case o.Skipped != "", p.command.Quiet && v.GetAllowed() && len(v.GetWarnings()) == 0:
 	case o.Error != "":
-		fmt.Fprintf(&b, "%s:%d: %s: error: %s\n", o.File, o.Line, o.title(), o.Error)
+		fmt.Fprintf(&b, "%s:%d: %s: error: %s\n", terminal.OneLine(o.File), o.Line, o.title(), o.Error)
 	default:
 		p.verdict(&b, o, v)
 	}
@@ -66,38 +67,39 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 	}
 	fmt.Fprintf(b, "%s: %s: %s\n", o.write.Where(), o.title(), text)
 	line := func(at *crdevalv1.Position, text string, hint *crdevalv1.Hint) {
-		fmt.Fprintf(b, "  %s: %s\n", o.positionText(at), text)
+		fmt.Fprintf(b, "  %s: %s\n", terminal.OneLine(o.positionText(at)), text)
 		if hint != nil {
-			fmt.Fprintf(b, "    hint: %s\n", hint.GetText())
+			fmt.Fprintf(b, "    hint: %s\n", terminal.OneLine(hint.GetText()))
 		}
 	}
 	if v.GetRejection() != nil && len(v.GetViolations()) == 0 {
-		line(nil, v.GetRejection().GetMessage(), nil)
+		// The texts of errors in YAML have such lines.
+		line(nil, strings.ReplaceAll(terminal.OneLine(v.GetRejection().GetMessage()), `\n  line `, "\n  line "), nil)
 	}
 	for _, f := range v.GetViolations() {
-		line(f.GetPosition(), violationText(f), f.GetHint())
+		line(f.GetPosition(), terminal.OneLine(violationText(f)), f.GetHint())
 	}
 	explain := p.command.Explain
 	for _, f := range v.GetRatcheted() {
 		if explain {
-			line(f.GetPosition(), "ratcheted: "+violationText(f), f.GetHint())
+			line(f.GetPosition(), "ratcheted: "+terminal.OneLine(violationText(f)), f.GetHint())
 		}
 	}
 	for _, c := range v.GetChanges().GetPruned() {
 		if explain || !v.GetAllowed() || c.GetHint() != nil {
-			line(c.GetPosition(), "unknown field "+c.GetPath(), c.GetHint())
+			line(c.GetPosition(), "unknown field "+terminal.OneLine(c.GetPath()), c.GetHint())
 		}
 	}
 	for _, f := range o.Next {
-		line(f.message.GetPosition(), violationText(f.message), f.message.GetHint())
+		line(f.message.GetPosition(), terminal.OneLine(violationText(f.message)), f.message.GetHint())
 	}
 	for _, c := range v.GetChanges().GetDefaulted() {
 		if explain {
-			fmt.Fprintf(b, "  defaulted: %s: %s\n", c.GetPath(), c.GetValue().GetJson())
+			fmt.Fprintf(b, "  defaulted: %s: %s\n", terminal.OneLine(c.GetPath()), c.GetValue().GetJson())
 		}
 	}
 	for _, warning := range v.GetWarnings() {
-		fmt.Fprintf(b, "  warning: %s\n", warning)
+		fmt.Fprintf(b, "  warning: %s\n", terminal.OneLine(warning))
 	}
 	for _, t := range v.GetRuleTraces().GetTraces() {
 		printTrace(b, t)

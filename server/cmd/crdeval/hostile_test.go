@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -12,6 +14,41 @@ func TestControlCharacters(t *testing.T) {
 	code, stdout, stderr := invoke(t, object, "admit", "--crds", "admit-crd.yaml", "-")
 	if code != exitRejected || !strings.Contains(stdout, `a\x1b[31mred\x9b1m`) || strings.ContainsAny(stdout+stderr, "\x1b\u009b") {
 		t.Errorf("%d %q %q", code, stdout, stderr)
+	}
+}
+
+// A name with line breaks stays on its line: CI systems run some lines as commands.
+func TestLineBreaksInNames(t *testing.T) {
+	t.Chdir("testdata")
+	for _, object := range []string{
+		"metadata: {name: \"a\\n::warning::b\\u202e\", namespace: default}\nspec: {size: 99}\n",
+		"metadata: {name: a, namespace: default, labels: {\"x\\n::warning::b\": \"1\"}}\n",
+		"metadata: {name: a, namespace: default}\n\"x\\n::warning::b\": 1\n",
+	} {
+		_, stdout, stderr := invoke(t, "apiVersion: example.com/v1\nkind: Kite\n"+object, "admit", "--crds", "admit-crd.yaml", "-")
+		if strings.Contains(stdout+stderr, "\n::") || strings.Contains(stdout+stderr, "\u202e") || !strings.Contains(stdout, `\n::warning::b`) {
+			t.Errorf("%q %q", stdout, stderr)
+		}
+	}
+}
+
+// fullDisk is the output of a program that cannot be written.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// A result that could not be printed is not a success.
+func TestLostOutput(t *testing.T) {
+	t.Chdir("../../../deploy/samples")
+	for _, args := range [][]string{
+		{"test", "suites"}, {"test", "-v", "suites"}, {"test", "-o", "json", "suites"}, {"test", "--coverage", "suites"},
+		{"check", "crds"}, {"admit", "--crds", "crds", "objects/crontab-rejected.yaml"}, {"version"},
+	} {
+		var errs bytes.Buffer
+		code := run(t.Context(), args, environment{stdin: strings.NewReader(""), stdout: fullDisk{}, stderr: &errs})
+		if code != exitError || !strings.Contains(errs.String(), syscall.ENOSPC.Error()) {
+			t.Errorf("%q: %d %s", args, code, &errs)
+		}
 	}
 }
 

@@ -198,7 +198,11 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		defer stop()
 		go memory.Pace(pacing, delay.Floor, heapGrowth, heapPercent)
 	}
-	switch err := command.Run(); {
+	err = command.Run()
+	if err == nil || errors.Is(err, errRejected) {
+		err = cmp.Or(out.err, err) // a result that nobody can read is none
+	}
+	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, errRejected):
@@ -231,10 +235,11 @@ func (e clearError) Error() string {
 // Unwrap returns the error of kong.
 func (e clearError) Unwrap() error { return e.error }
 
-// countingWriter counts the bytes that it writes.
+// countingWriter counts the bytes that it writes, and keeps the first error.
 type countingWriter struct {
 	io.Writer
-	n int
+	n   int
+	err error
 }
 
 // Unwrap returns the writer that the bytes go to.
@@ -244,6 +249,7 @@ func (w *countingWriter) Unwrap() io.Writer { return w.Writer }
 func (w *countingWriter) Write(text []byte) (int, error) {
 	n, err := w.Writer.Write(text)
 	w.n += n
+	w.err = cmp.Or(w.err, err)
 	return n, err
 }
 
