@@ -396,3 +396,26 @@ func TestCounterexampleOfHiddenChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestCounterexamplesOfOtherChanges: a rejection because of one change is no counterexample of another.
+func TestCounterexamplesOfOtherChanges(t *testing.T) {
+	crd := func(spec, status string) []byte {
+		return []byte(strings.TrimSuffix(string(thing(spec, "")), "}}}}\n") + ", status: " + status + "}}}, subresources: {status: {}}}\n")
+	}
+	_, list := counterexamples(t,
+		crd(fields("n: {type: integer, default: 1}, m: {type: integer, nullable: true}"), fields("runs: {type: integer}")),
+		crd(fields("n: {type: integer, default: 2}, m: {type: integer}"), fields("starts: {type: integer}")))
+	found := map[int]bool{}
+	for _, c := range list {
+		if found[c.Change] = c.Found != nil; c.Found == nil {
+			continue
+		}
+		unknown := strings.Contains(c.Found.B.Rejection.Message, "unknown field")
+		if inStatus := c.Found.Subresource == "status"; unknown != inStatus {
+			t.Errorf("%s: %s", c.Found.Object, c.Found.B.Rejection.Message)
+		}
+	}
+	if len(list) < 2 || len(found) < 2 {
+		t.Errorf("%d counterexamples of %d changes", len(found), len(list))
+	}
+}

@@ -163,7 +163,7 @@ func needsUpdate(rule *apiextensionsv1.ValidationRule) []bool {
 func reasonFor(c *Change) func(*search.Aim, *reply) bool {
 	switch c.Kind {
 	case "DefaultAdded", "DefaultChanged", "DefaultRemoved": // defaults are valid, so the violations are at parents
-		return func(*search.Aim, *reply) bool { return true }
+		return func(_ *search.Aim, r *reply) bool { return len(r.unknown) == 0 }
 	case "RequiredAdded":
 		var name string
 		if json.Unmarshal(c.New, &name) == nil {
@@ -196,7 +196,7 @@ func reasonFor(c *Change) func(*search.Aim, *reply) bool {
 			return func(aim *search.Aim, r *reply) bool { return r.isAt(aim.Pointer()) }
 		}
 	}
-	return func(aim *search.Aim, r *reply) bool { return len(r.unknown) > 0 || r.isAt(aim.Node) }
+	return func(aim *search.Aim, r *reply) bool { return r.hasUnknownAt(aim.Node) || r.isAt(aim.Node) }
 }
 
 // crdVersion returns a version as the CRD declares it, or nil.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -275,6 +276,26 @@ func (r *reply) isAt(pointer string) bool {
 		rest, ok := strings.CutPrefix(p, pointer)
 		return ok && (rest == "" || rest[0] == '/')
 	})
+}
+
+// hasUnknownAt reports whether an unknown field is at a schema pointer or below it.
+func (r *reply) hasUnknownAt(pointer string) bool {
+	path := ""
+	tokens := strings.Split(pointer, "/")
+	for i := 1; i < len(tokens); i++ {
+		switch tokens[i] {
+		case "properties":
+			if i++; i < len(tokens) {
+				path += `\.` + regexp.QuoteMeta(value.UnescapePointer(tokens[i]))
+			}
+		case "items":
+			path += `\[\d+\]`
+		case "additionalProperties":
+			path += `[.\[].+`
+		}
+	}
+	field := regexp.MustCompile(`^unknown field "` + strings.TrimPrefix(path, `\.`) + `(["\[.]|$)`)
+	return slices.ContainsFunc(r.unknown, func(text string) bool { return path == "" || field.MatchString(text) })
 }
 
 // before returns the stored object that the write of a pair updates: nil for a creation. If its creation is rejected,
