@@ -43,8 +43,8 @@ func New() (*Files, error) {
 // Close stops watching.
 func (f *Files) Close() { _ = f.watcher.Close() }
 
-// Add watches a file or a directory, and the symbolic links on its path. If it does not exist, its nearest existing parent
-// is watched.
+// Add watches a file or a directory, and the symbolic links on its path. If it does not exist, its nearest existing
+// parent is watched.
 func (f *Files) Add(name string) {
 	path, err := filepath.Abs(name)
 	if err != nil || name == "-" || repository.IsURL(name) {

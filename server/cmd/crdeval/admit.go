@@ -66,6 +66,8 @@ func (c *admitCommand) Validate() error {
 		return errors.New("--subresource needs --old or a patch: a write to a subresource is an update")
 	case c.Type != "merge" && !c.patching():
 		return errors.New("--type needs --patch or --patch-file")
+	case c.Subresource == "scale" && (c.FieldSelector != "" || c.Output == "table" || c.Output == "wide"):
+		return errors.New("--field-selector and -o table and wide cannot be used with --subresource scale: the results are Scales")
 	case c.FieldSelector != "" && !printsObjects:
 		return errors.New("--field-selector needs -o yaml, stored, table or wide")
 	case c.Output != "table" && c.Output != "wide" && (c.NoHeaders || c.Now != ""):
