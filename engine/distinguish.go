@@ -280,6 +280,9 @@ func (r *reply) isAt(pointer string) bool {
 
 // hasUnknownAt reports whether an unknown field is at a schema pointer or below it.
 func (r *reply) hasUnknownAt(pointer string) bool {
+	if len(r.unknown) == 0 || pointer == "" {
+		return len(r.unknown) > 0
+	}
 	path := ""
 	tokens := strings.Split(pointer, "/")
 	for i := 1; i < len(tokens); i++ {
@@ -294,8 +297,8 @@ func (r *reply) hasUnknownAt(pointer string) bool {
 			path += `[.\[].+`
 		}
 	}
-	field := regexp.MustCompile(`^unknown field "` + strings.TrimPrefix(path, `\.`) + `(["\[.]|$)`)
-	return slices.ContainsFunc(r.unknown, func(text string) bool { return path == "" || field.MatchString(text) })
+	field := regexp.MustCompile(`^unknown field "` + strings.TrimPrefix(path, `\.`) + `["\[.]`)
+	return slices.ContainsFunc(r.unknown, field.MatchString)
 }
 
 // before returns the stored object that the write of a pair updates: nil for a creation. If its creation is rejected,

@@ -60,7 +60,7 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	var failed *building
+	var last *building // that this call has waited for
 	for {
 		s.mu.Lock()
 		crd, err := rs.lister.Get(name)
@@ -74,14 +74,14 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 			found := s.resource
 			s.mu.Unlock()
 			return found, nil
-		case failed != nil && failed.err != nil && failed.of == crd:
-			err = failed.err
+		case last != nil && last.err != nil && last.of == crd:
+			err = last.err
 		case b == nil:
 			b = &building{of: crd, done: make(chan struct{}), err: errNotBuilt}
 			s.building = b
 			s.mu.Unlock()
 			rs.run(ctx, s, b)
-			failed = b
+			last = b
 			continue
 		}
 		s.mu.Unlock()
@@ -90,7 +90,7 @@ func (rs *resources) get(ctx context.Context, name string) (*resource, error) {
 		}
 		select {
 		case <-b.done:
-			failed = b
+			last = b
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -166,8 +166,8 @@ func (e *expectation) checkCauses(a *Answer, add func(line int, expected, got st
 	}
 }
 
-// assign finds a different element for each of n expectations, for as many as possible. others are the elements that
-// are left. An expectation that several elements fit leaves those that others need.
+// assign assigns a different element of a list to each of n expectations, to as many as possible (a maximum matching in
+// a bipartite graph). found reports which expectations have an element. others are the elements without an expectation.
 func assign[T any](n int, list []T, fits func(i int, element *T) bool) (found []bool, others []T) {
 	takenBy := make([]int, len(list)) // the expectation plus 1; 0: free
 	var place func(i int, tried []bool) bool

@@ -140,7 +140,7 @@ func (g *gateway) reject(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if overloaded && r.ContentLength > 0 && r.ContentLength <= keptBody {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodies.discardPatience))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodies.restPatience()))
 		write(w, err)
 		return
 	}

@@ -82,7 +82,7 @@ type Page struct {
 	Token        string                 // Next of the previous page, empty for the first
 	WithManifest bool                   // CRDs only
 	MaxBytes     int                    // maximum sum of the manifests, unless the page has only one entry
-	Grow         func(n int64) error    // is called before a manifest of n bytes is unpacked, and ends the page with an error; nil: never
+	Grow         func(n int64) error    // is called before n bytes are unpacked; an error ends the page, or fails an empty one; nil: not called
 	Visible      func(name string) bool // catalogs only: others are skipped; nil: none
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -115,16 +116,14 @@ func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast str
 	out := CRDPage{Token: r.tag.token(s.sequence)}
 	bytes := 0
 	for _, d := range c.crds.After(after) {
-		next := d.current().content.size()
-		full := p.WithManifest && p.MaxBytes > 0 && len(out.CRDs) > 0 && bytes+next > p.MaxBytes
-		if p.WithManifest && p.Grow != nil && !full && len(out.CRDs) < size {
-			if err := p.Grow(int64(next)); err != nil && len(out.CRDs) == 0 {
+		full := len(out.CRDs) == size
+		if p.WithManifest && !full {
+			err := p.takes(bytes, d.current().content.size())
+			if full = err != nil; full && len(out.CRDs) == 0 {
 				return CRDPage{}, err
-			} else if err != nil {
-				full = true
 			}
 		}
-		if len(out.CRDs) == size || full {
+		if full {
 			out.Next = r.nextPage(s, catalog, out.CRDs[len(out.CRDs)-1].Name)
 			break
 		}
@@ -141,6 +140,19 @@ func (r *Registry) CRDs(ctx context.Context, catalog string, p Page, atLeast str
 		}
 	}
 	return out, nil
+}
+
+var errPageFull = errors.New("the page has no space for the manifest")
+
+// takes returns an error if a page with manifests of some bytes in total cannot have a further one of n bytes.
+func (p *Page) takes(bytes, n int) error {
+	switch {
+	case p.MaxBytes > 0 && bytes > 0 && bytes+n > p.MaxBytes:
+		return errPageFull
+	case p.Grow != nil:
+		return p.Grow(int64(n))
+	}
+	return nil
 }
 
 // Catalogs lists the catalogs by name.

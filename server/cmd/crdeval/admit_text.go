@@ -45,10 +45,10 @@ func (p *textPrinter) object(o *outcome) error {
 	var b bytes.Buffer
 	switch v := o.Verdict.message; {
 	case o.Skipped != "" && p.command.Verbose:
-		fmt.Fprintf(&b, "%s:%d: %s: skipped: %s\n", terminal.OneLine(o.File), o.Line, o.title(), o.Skipped)
+		fmt.Fprintf(&b, "%s:%d: %s: skipped: %s\n", terminal.OneLine(o.File), o.Line, o.title(), messageText(o.Skipped))
 	case o.Skipped != "", p.command.Quiet && v.GetAllowed() && len(v.GetWarnings()) == 0:
 	case o.Error != "":
-		fmt.Fprintf(&b, "%s:%d: %s: error: %s\n", terminal.OneLine(o.File), o.Line, o.title(), o.Error)
+		fmt.Fprintf(&b, "%s:%d: %s: error: %s\n", terminal.OneLine(o.File), o.Line, o.title(), messageText(o.Error))
 	default:
 		p.verdict(&b, o, v)
 	}
@@ -67,22 +67,21 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 	}
 	fmt.Fprintf(b, "%s: %s: %s\n", o.write.Where(), o.title(), text)
 	line := func(at *crdevalv1.Position, text string, hint *crdevalv1.Hint) {
-		fmt.Fprintf(b, "  %s: %s\n", terminal.OneLine(o.positionText(at)), text)
+		fmt.Fprintf(b, "  %s: %s\n", o.positionText(at), text)
 		if hint != nil {
 			fmt.Fprintf(b, "    hint: %s\n", terminal.OneLine(hint.GetText()))
 		}
 	}
 	if v.GetRejection() != nil && len(v.GetViolations()) == 0 {
-		// The texts of errors in YAML have such lines.
-		line(nil, strings.ReplaceAll(terminal.OneLine(v.GetRejection().GetMessage()), `\n  line `, "\n  line "), nil)
+		line(nil, messageText(v.GetRejection().GetMessage()), nil)
 	}
 	for _, f := range v.GetViolations() {
-		line(f.GetPosition(), terminal.OneLine(violationText(f)), f.GetHint())
+		line(f.GetPosition(), violationText(f), f.GetHint())
 	}
 	explain := p.command.Explain
 	for _, f := range v.GetRatcheted() {
 		if explain {
-			line(f.GetPosition(), "ratcheted: "+terminal.OneLine(violationText(f)), f.GetHint())
+			line(f.GetPosition(), "ratcheted: "+violationText(f), f.GetHint())
 		}
 	}
 	for _, c := range v.GetChanges().GetPruned() {
@@ -91,7 +90,7 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 		}
 	}
 	for _, f := range o.Next {
-		line(f.message.GetPosition(), terminal.OneLine(violationText(f.message)), f.message.GetHint())
+		line(f.message.GetPosition(), violationText(f.message), f.message.GetHint())
 	}
 	for _, c := range v.GetChanges().GetDefaulted() {
 		if explain {
@@ -99,7 +98,7 @@ func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict)
 		}
 	}
 	for _, warning := range v.GetWarnings() {
-		fmt.Fprintf(b, "  warning: %s\n", terminal.OneLine(warning))
+		fmt.Fprintf(b, "  warning: %s\n", messageText(warning))
 	}
 	for _, t := range v.GetRuleTraces().GetTraces() {
 		printTrace(b, t)

@@ -143,7 +143,7 @@ func (c *convertCommand) print(env environment, total *tally, r *conversion, fir
 			text = fmt.Sprintf("%s: skipped: %s\n", at, skipped)
 		}
 	case r.rejected:
-		text = fmt.Sprintf("%s: not converted: %v\n", at, r.err)
+		text = fmt.Sprintf("%s: not converted: %s\n", at, messageText(r.err.Error()))
 	case r.err != nil:
 		message, line, _ := r.Describe(r.err)
 		if line > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // print prints the difference as text, the worst changes first. It omits changes below the class from.
@@ -26,11 +27,11 @@ func (d *difference) print(w io.Writer, from crdevalv1.ChangeClass) error {
 }
 
 func (d *difference) printHead(b *bytes.Buffer) {
-	switch name := cmp.Or(d.Name, d.New); {
+	switch name := terminal.OneLine(cmp.Or(d.Name, d.New)); {
 	case d.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", d.failed.ErrorAt(d.Line), d.Error)
+		fmt.Fprintf(b, "%s: error: %s\n", d.failed.ErrorAt(d.Line), messageText(d.Error))
 	case d.Deleted:
-		fmt.Fprintf(b, "%s: breaking: the CRD is not in %s. Deleting a CRD deletes its objects\n", name, d.New)
+		fmt.Fprintf(b, "%s: breaking: the CRD is not in %s. Deleting a CRD deletes its objects\n", name, terminal.OneLine(d.New))
 	case d.Created && d.Diff.message.GetAccepted():
 		fmt.Fprintf(b, "%s: compatible: new CRD\n", name)
 	case d.Diff.message.GetIdentical():
@@ -76,13 +77,13 @@ func (d *difference) printRejection(b *bytes.Buffer) {
 	}
 	report := d.Diff.message.GetReport()
 	if len(report.GetViolations()) == 0 && report.GetRejection() != nil {
-		fmt.Fprintf(b, "  %s: %s: %s\n", d.New, what, report.GetRejection().GetMessage())
+		fmt.Fprintf(b, "  %s: %s: %s\n", d.New, what, messageText(report.GetRejection().GetMessage()))
 	}
 	for _, v := range report.GetViolations() {
 		fmt.Fprintf(b, "  %s: %s: %s\n", positionText(d.new.File, v.GetPosition()), what, violationText(v))
 	}
 	for _, warning := range report.GetWarnings() {
-		fmt.Fprintf(b, "  warning: %s\n", warning)
+		fmt.Fprintf(b, "  warning: %s\n", messageText(warning))
 	}
 }
 
@@ -91,7 +92,7 @@ func (d *difference) printChanges(b *bytes.Buffer, from crdevalv1.ChangeClass) {
 		for _, c := range d.Diff.message.GetChanges() {
 			if c.GetChangeClass() == class {
 				fmt.Fprintf(b, "  %s: %s%s: %s: %s%s\n",
-					d.positionText(c), classNames[class], sides(c), subject(c), c.GetMessage(), values(c))
+					d.positionText(c), classNames[class], sides(c), terminal.OneLine(subject(c)), messageText(c.GetMessage()), terminal.OneLine(values(c)))
 				d.printCounterexample(b, c)
 			}
 		}
@@ -266,7 +267,8 @@ func (r *replayed) print(b *bytes.Buffer, kind string) {
 	if r.Error != "" {
 		text = strings.TrimPrefix(text+": "+r.Error, ": ")
 	}
-	fmt.Fprintf(b, "  %s:%d: %s: %s %s: %s\n", r.File, r.Line, classNames[r.class()], kind, name, text)
+	fmt.Fprintf(b, "  %s:%d: %s: %s: %s\n",
+		terminal.OneLine(r.File), r.Line, classNames[r.class()], terminal.OneLine(kind+" "+name), messageText(text))
 	known := map[string]bool{}
 	for _, v := range result.GetOldViolations() {
 		known[violationText(v)] = true
@@ -281,7 +283,7 @@ func (r *replayed) print(b *bytes.Buffer, kind string) {
 		if f.GetVersion() != "" {
 			version = " at " + f.GetVersion()
 		}
-		fmt.Fprintf(b, "    %s%s: %s: %s → %s\n", f.GetPath(), version, outcomeName(f.GetOutcome()),
+		fmt.Fprintf(b, "    %s%s: %s: %s → %s\n", terminal.OneLine(f.GetPath()), version, outcomeName(f.GetOutcome()),
 			shortened(f.GetOldValue()), shortened(f.GetNewValue()))
 	}
 	if n := result.GetOmittedDifferences(); n > 0 {

@@ -32,6 +32,20 @@ func TestLineBreaksInNames(t *testing.T) {
 	}
 }
 
+// The same applies to CRDs, in all commands.
+func TestLineBreaksInCRDs(t *testing.T) {
+	crd := file(t, strings.NewReplacer("kites", `"kites\n::warning::a"`, "KIND", `"Kite\n::warning::b"`, "FIELD", `"f\n::warning::c"`).Replace(
+		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: kites}\nspec:\n  group: x.io\n"+
+			"  scope: Namespaced\n  names: {plural: kites, kind: KIND}\n  versions:\n  - {name: v1, served: true, storage: true,\n"+
+			"     schema: {openAPIV3Schema: {type: object, properties: {FIELD: {type: strin}}}}}\n"))
+	for _, args := range [][]string{{"check", crd}, {"diff", crd, crd}, {"admit", crd}, {"convert", "--crds", crd, "--to", "v1", crd}} {
+		_, stdout, stderr := invoke(t, "", args...)
+		if text := stdout + stderr; strings.Contains(text, "\n::") || !strings.Contains(text, `\n::warning::a`) {
+			t.Errorf("%q: %q", args, text)
+		}
+	}
+}
+
 // fullDisk is the output of a program that cannot be written.
 type fullDisk struct{}
 

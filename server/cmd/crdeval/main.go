@@ -200,7 +200,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	}
 	err = command.Run()
 	if err == nil || errors.Is(err, errRejected) {
-		err = cmp.Or(out.err, err) // a result that nobody can read is none
+		err = cmp.Or(out.err, err) // the output is incomplete
 	}
 	switch {
 	case err == nil:

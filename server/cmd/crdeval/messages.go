@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/crdeval/crdeval/server/gateway"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // inREST is a message of the API. Its JSON is that of the REST API.
@@ -21,9 +24,28 @@ func (r inREST[M]) MarshalJSON() ([]byte, error) { return gateway.Marshaler{}.Ma
 // violationText returns the violation in the words of an API server.
 func violationText(v *crdevalv1.Violation) string {
 	if v.GetField() == "" {
-		return v.GetMessage()
+		return messageText(v.GetMessage())
 	}
-	return v.GetField() + ": " + v.GetMessage()
+	return terminal.OneLine(v.GetField()) + ": " + messageText(v.GetMessage())
+}
+
+// furtherLine matches the lines of errors in YAML and in CEL expressions after the first one.
+var furtherLine = regexp.MustCompile(`^(  line | \| |ERROR: <input>:)`)
+
+// messageText returns a message that may quote a manifest. It escapes line breaks, except before a furtherLine.
+func messageText(message string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(message, "\n") {
+		switch {
+		case i == 0:
+		case furtherLine.MatchString(line):
+			b.WriteByte('\n')
+		default:
+			b.WriteString(`\n`)
+		}
+		b.WriteString(terminal.OneLine(line))
+	}
+	return b.String()
 }
 
 // locate returns the position in the file of a field. own is its position in the manifest.
@@ -59,6 +81,7 @@ func fileLines(s *input.Source, messages []string) []string {
 
 // positionText formats a position like a compiler. p may be nil.
 func positionText(file string, p *crdevalv1.Position) string {
+	file = terminal.OneLine(file)
 	if p == nil {
 		return file
 	}

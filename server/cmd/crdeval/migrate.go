@@ -308,7 +308,7 @@ func (m *migration) summarize() {
 	st := m.state
 	var b strings.Builder
 	for _, f := range st.Failed {
-		fmt.Fprintf(&b, "%s: not migrated: %s\n", f.Object, f.Error)
+		fmt.Fprintf(&b, "%s: not migrated: %s\n", terminal.OneLine(f.Object), messageText(f.Error))
 	}
 	verb := "migrated"
 	if m.inCluster() && !m.Write {

@@ -8,6 +8,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // outcome is the result for an object.
@@ -84,7 +85,7 @@ func (o *outcome) object() []byte { return o.Verdict.message.GetObject().GetJson
 // positionText formats a position like a compiler; nil is the position of the object.
 func (o *outcome) positionText(p *crdevalv1.Position) string {
 	if p == nil {
-		return fmt.Sprintf("%s:%d", o.File, o.Line)
+		return fmt.Sprintf("%s:%d", terminal.OneLine(o.File), o.Line)
 	}
 	return positionText(cmp.Or(o.patchName, o.File), p)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // crdReport is what an API server answers to a CRD.
@@ -80,10 +81,10 @@ func (j *crdReport) print(w io.Writer) error {
 		printBounds(&b, v)
 	}
 	if c := j.Names.message; c != nil {
-		fmt.Fprintf(&b, "  warning: NamesAccepted False: %s: %s\n", c.GetReason(), c.GetMessage())
+		fmt.Fprintf(&b, "  warning: NamesAccepted False: %s: %s\n", c.GetReason(), messageText(c.GetMessage()))
 	}
 	for _, warning := range report.GetWarnings() {
-		fmt.Fprintf(&b, "  warning: %s\n", warning)
+		fmt.Fprintf(&b, "  warning: %s\n", messageText(warning))
 	}
 	for _, v := range report.GetConversion().GetViolations() {
 		fmt.Fprintf(&b, "  warning: %s%s\n", unfitRules, violationText(v))
@@ -95,7 +96,7 @@ func (j *crdReport) print(w io.Writer) error {
 func (j *crdReport) printHead(b *bytes.Buffer) {
 	where, update := j.source.Where(), ""
 	if j.Name != "" {
-		where += ": " + j.Name
+		where += ": " + terminal.OneLine(j.Name)
 	}
 	if j.Report.message.GetUpdate() {
 		update = " as an update"
@@ -105,15 +106,15 @@ func (j *crdReport) printHead(b *bytes.Buffer) {
 	}
 	switch {
 	case j.Skipped != "":
-		fmt.Fprintf(b, "%s: skipped: %s\n", where, j.Skipped)
+		fmt.Fprintf(b, "%s: skipped: %s\n", where, messageText(j.Skipped))
 	case j.Error != "":
-		fmt.Fprintf(b, "%s: error: %s\n", j.source.ErrorAt(j.Line), j.Error)
+		fmt.Fprintf(b, "%s: error: %s\n", j.source.ErrorAt(j.Line), messageText(j.Error))
 	case j.Accepted:
 		fmt.Fprintf(b, "%s: accepted%s\n", where, update)
 	default:
 		fmt.Fprintf(b, "%s: rejected%s\n", where, update)
 		if r := j.Report.message; len(r.GetViolations()) == 0 && r.GetRejection() != nil {
-			fmt.Fprintf(b, "  %s: %s\n", j.File, r.GetRejection().GetMessage())
+			fmt.Fprintf(b, "  %s: %s\n", terminal.OneLine(j.File), messageText(r.GetRejection().GetMessage()))
 		}
 	}
 }
