@@ -21,6 +21,9 @@ func oneOfNames(r Rand) *tree.Node {
 
 var edits = []edit{
 	func(r Rand, crd, _, _ *tree.Node) { crd.Get("metadata").Set("name", oneOfNames(r)) },
+	func(r Rand, crd, _, _ *tree.Node) {
+		crd.Get("metadata").Set("name", Pick(r, []any{"", nil})).Set("generateName", Pick(r, []string{"x-", "Bad", strings.Repeat("n", 70)}))
+	},
 	func(r Rand, crd, _, _ *tree.Node) { crd.Set("metadata", metadata(r, true)) },
 	func(r Rand, crd, spec, _ *tree.Node) {
 		g := Pick(r, []string{"", "example", "stable.example.com", "a.k8s.io", "x.kubernetes.io", "A.b", "k8s.io", "a..b", "-a.b", "apiextensions.k8s.io", "a_b.c"})

@@ -53,6 +53,10 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 		old := kept(crd)
 		return old.update(old.Internal.DeepCopy(), headers)
 	}
+	if crd.Name == "" && crd.GenerateName != "" {
+		name := crdStrategy.GenerateName(crd.GenerateName)
+		crd.Name = name[:len(name)-5] + "00000" // as crdeval; upstream's characters are random
+	}
 	// Rejections include the warnings of WarningsOnCreate here. Kubernetes returns them only for accepted CRDs.
 	headers.addSorted(crdStrategy.WarningsOnCreate(ctx, crd))
 	return answered(crd, crdStrategy.Validate(ctx, crd), headers)

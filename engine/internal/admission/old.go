@@ -167,12 +167,6 @@ func (p *pass) addressAsOld() {
 	}
 }
 
-// generatedSuffix stands for the five random characters that a server appends to generateName.
-const generatedSuffix = "00000"
-
-// maxNameBase is how many bytes of generateName upstream keeps.
-const maxNameBase = 63 - len(generatedSuffix)
-
 // complete fills in what a server or a client would have set, if the request asks for it: the namespace and a generated
 // name; for an update, the old object's name, namespace and resourceVersion. A patched object has those already.
 func (p *pass) complete() {
@@ -200,7 +194,7 @@ func (p *pass) complete() {
 	case p.r.Name != "":
 		p.fillIn("name", p.r.Name)
 	case base != "":
-		p.fillIn("name", base[:min(len(base), maxNameBase)]+generatedSuffix)
+		p.fillIn("name", metadata.GeneratedName(base))
 	}
 }
 

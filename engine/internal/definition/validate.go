@@ -174,6 +174,9 @@ func checkMetadata(ctx context.Context, meta *metav1.ObjectMeta, s *spec) field.
 	// The API server replaces managed fields before validation (k8s.io/apiserver/pkg/endpoints/handlers/create.go).
 	m.ManagedFields = nil
 	m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = "", metav1.Time{}, nil, nil
+	if m.Name == "" && m.GenerateName != "" {
+		m.Name = metadata.GeneratedName(m.GenerateName)
+	}
 	name := func(name string, prefix bool) []string {
 		texts := validation.NameIsDNSSubdomain(name, prefix)
 		if name != s.names.Plural+"."+s.group && quirk.On(quirk.NamingConventions) {

@@ -51,6 +51,17 @@ const (
 	notGenerated = "no name was generated from generateName: set generatedName to the generated name, or completeMetadata"
 )
 
+// generatedSuffix stands for the five random characters that a server appends to generateName.
+const generatedSuffix = "00000"
+
+// maxNameBase is how many bytes of generateName upstream keeps.
+const maxNameBase = 63 - len(generatedSuffix)
+
+// GeneratedName returns a name that a server may generate from generateName.
+func GeneratedName(generateName string) string {
+	return generateName[:min(len(generateName), maxNameBase)] + generatedSuffix
+}
+
 func validate(m *metav1.ObjectMeta, namespaced bool, name validation.ValidateNameFunc, at *field.Path) field.ErrorList {
 	// The gate DeclarativeValidationBeta is on by default in 1.37. The declarative rules of ObjectMeta are alpha there,
 	// so the handwritten ones apply.
