@@ -152,23 +152,15 @@ func (a *admission) screen(ctx context.Context, list []*outcome) (others []*outc
 	if !slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output) || c.Explain || c.FieldValidation == "ignore" { // pruned fields are printed
 		return list, nil
 	}
-	var screened []*outcome
-	for _, o := range list {
-		if o.Namespace != "" { // else the object has it
-			screened = append(screened, o)
-		} else {
-			others = append(others, o)
-		}
-	}
-	results, err := a.admit(ctx, screened, &crdevalv1.EvaluationOptions{
+	results, err := a.admit(ctx, list, &crdevalv1.EvaluationOptions{
 		FieldValidation: a.options.GetFieldValidation(), CompleteMetadata: true, ItemTimeout: a.options.GetItemTimeout(),
 		View: crdevalv1.ObjectView_OBJECT_VIEW_NONE,
 	})
 	for i, result := range results {
 		if v := result.Verdict; result.Err == nil && v.GetAllowed() && len(v.GetWarnings()) == 0 {
-			screened[i].take(v)
+			list[i].take(v)
 		} else {
-			others = append(others, screened[i])
+			others = append(others, list[i])
 		}
 	}
 	return others, err

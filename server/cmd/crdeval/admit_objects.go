@@ -86,8 +86,9 @@ func (p *objectsPrinter) tables(ctx context.Context, a *admission) error {
 			order = append(order, of)
 		}
 		rows[of] = append(rows[of], o)
-		if o.Namespace != "" {
-			namespaces[o.Namespace] = true
+		stored, _ := engine.IdentityOf(engine.JSON(o.object()), engine.Limits{}) // the manifest may have no namespace
+		if stored.Namespace != "" {
+			namespaces[stored.Namespace] = true
 		}
 	}
 	options := engine.TextOptions{

@@ -88,8 +88,8 @@ func TestAdmitRepository(t *testing.T) {
 		code int
 		want []string
 	}{
-		{". ", exitError, []string{"cm.yaml:1: ConfigMap a: error: ", "values.yaml:1: a document without a kind: error: ", "kite.yaml: Kite default/a: allowed", "2 documents could not be checked"}},
-		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite default/a: allowed\n1 object: 1 allowed, 0 rejected; skipped 2 documents: 1 ConfigMap, 1 without kind\n"}},
+		{". ", exitError, []string{"cm.yaml:1: ConfigMap a: error: ", "values.yaml:1: a document without a kind: error: ", "kite.yaml: Kite a: allowed", "2 documents could not be checked"}},
+		{"--skip-other-kinds .", 0, []string{"kite.yaml: Kite a: allowed\n1 object: 1 allowed, 0 rejected; skipped 2 documents: 1 ConfigMap, 1 without kind\n"}},
 		{"--skip-other-kinds -R kite.yaml below", exitRejected, []string{"below/kite.yaml: Kite b: rejected\n", "2 objects: 1 allowed, 1 rejected; skipped 1 document: 1 without kind\n"}},
 		{"--skip-other-kinds -R .", exitError, []string{"more/kind.yaml:1: Kite d: error: ", "more/version.yaml:1: Kite d: error: ", "skipped 4 documents: 1 ConfigMap, 3 without kind\n"}},
 		{"--skip-other-kinds none", 0, []string{"0 objects: 0 allowed, 0 rejected; skipped 1 document: 1 without kind\n"}},
@@ -99,13 +99,13 @@ func TestAdmitRepository(t *testing.T) {
 		{"--skip-other-kinds typo", exitError, []string{"typo/kite.yaml:1: kite a: error: no CRD for kite (example.com/v1): did you mean Kite (example.com)?"}},
 		{"--skip-other-kinds typo/kyte.yml", exitError, []string{"no CRD for Kyte (example.com/v1): the given CRDs of this group have the kinds Kite"}},
 		{"empty", 0, []string{"0 objects: 0 allowed, 0 rejected\n"}},
-		{"empty/comments.yaml kite.yaml", 0, []string{"kite.yaml: Kite default/a: allowed\n1 object: 1 allowed, 0 rejected\n"}},
+		{"empty/comments.yaml kite.yaml", 0, []string{"kite.yaml: Kite a: allowed\n1 object: 1 allowed, 0 rejected\n"}},
 		{"--crds empty kite.yaml", exitError, []string{"empty has no CustomResourceDefinition"}},
 		{"hidden", exitError, []string{"the directory has no .yaml, .yml or .json file"}},
 		{"hidden/.kite.yaml", exitRejected, []string{"hidden/.kite.yaml: Kite c: rejected"}},
 		{"directories", exitError, []string{"use -R to include subdirectories"}},
-		{"-R directories", 0, []string{"Kite default/a: allowed"}},
-		{"--skip-other-kinds . --old kite.yaml --old none", 0, []string{"kite.yaml: Kite default/a: allowed as an update\n"}},
+		{"-R directories", 0, []string{"Kite a: allowed"}},
+		{"--skip-other-kinds . --old kite.yaml --old none", 0, []string{"kite.yaml: Kite a: allowed as an update\n"}},
 		{"-p {spec:{size:many}} kite.yaml", exitRejected, []string{"rejected as a patch"}},
 		{"--patch= kite.yaml", exitRejected, []string{"rejected as a patch"}},
 		{"cm.yaml below/kite.yaml", exitError, []string{"2 objects: 0 allowed, 1 rejected, 1 error\n"}},

@@ -17,7 +17,7 @@ type outcome struct {
 	Line      int    `json:"line"`
 	Kind      string `json:"kind,omitempty"`
 	Name      string `json:"name,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
+	Namespace string `json:"namespace,omitempty"` // of the document, so that it does not depend on the verdict
 
 	Operation string                         `json:"operation"` // CREATE, UPDATE, PATCH
 	Verdict   inREST[*crdevalv1.Verdict]     `json:"verdict,omitzero"`
@@ -60,10 +60,6 @@ func (o *outcome) take(v *crdevalv1.Verdict) {
 			texts := fileLines(o.write.Source, []string{r.GetMessage(), r.GetCause()})
 			r.Message, r.Cause = texts[0], texts[1]
 		}
-	}
-	if o.Namespace == "" {
-		stored, _ := engine.IdentityOf(engine.JSON(o.object()), engine.Limits{})
-		o.Namespace = stored.Namespace
 	}
 }
 
