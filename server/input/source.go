@@ -113,18 +113,21 @@ func (s *Source) Where() string {
 }
 
 // Title identifies the object in messages.
-func (s *Source) Title() string { return TitleOf(&s.Identity) }
+func (s *Source) Title() string { return s.TitleAs(s.Kind) }
 
-// TitleOf identifies an object in messages.
-func TitleOf(id *engine.Identity) string {
-	name := id.Name
-	if prefix := id.GenerateName; name == "" && prefix != "" {
+// TitleAs is Title for a Scale of an object of a kind.
+func (s *Source) TitleAs(kind string) string {
+	if s.Err != nil {
+		return "unreadable document"
+	}
+	name := s.Name
+	if prefix := s.GenerateName; name == "" && prefix != "" {
 		name = prefix + "…" // a server generates the rest
 	}
-	if id.Namespace != "" {
-		name = id.Namespace + "/" + name
+	if s.Namespace != "" {
+		name = s.Namespace + "/" + name
 	}
-	return cmp.Or(terminal.OneLine(strings.TrimSpace(id.Kind+" "+name)), "a document without a kind")
+	return cmp.Or(terminal.OneLine(strings.TrimSpace(kind+" "+name)), "a document without a kind")
 }
 
 // ErrorAt returns the position of an error in the file, or else identifies the manifest.

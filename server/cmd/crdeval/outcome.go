@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/terminal"
@@ -87,6 +86,4 @@ func (o *outcome) positionText(p *crdevalv1.Position) string {
 }
 
 // title identifies the object in messages.
-func (o *outcome) title() string {
-	return input.TitleOf(&engine.Identity{Kind: o.Kind, Name: o.Name, GenerateName: o.write.GenerateName, Namespace: o.Namespace})
-}
+func (o *outcome) title() string { return o.write.TitleAs(o.Kind) }
