@@ -136,7 +136,8 @@ func (d Document) whole() *Manifest {
 	return newManifest(document, d.at, 0)
 }
 
-// itemsOfYAML returns the items of a list in YAML, as JSON. It returns nil if the field items is not a list.
+// itemsOfYAML returns the items of a list in YAML, as JSON. It returns nil if the field items is missing or not a list.
+// If it is null, the list is empty, as for kubectl.
 func (d Document) itemsOfYAML() []*Manifest {
 	text, source, err := value.YAMLToJSON(d.text, limits)
 	if err != nil {
@@ -144,6 +145,10 @@ func (d Document) itemsOfYAML() []*Manifest {
 	}
 	_, spans, ok := value.PeekList(text)
 	if !ok {
+		var fields map[string]json.RawMessage
+		if _ = json.Unmarshal(text, &fields); string(fields["items"]) == "null" {
+			return []*Manifest{}
+		}
 		return nil
 	}
 	var duplicates map[int]repeated

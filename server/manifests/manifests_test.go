@@ -26,6 +26,8 @@ func TestSplit(t *testing.T) {
 		"a list in JSON":    {"{\"kind\": \"List\", \"items\": [\n{},\n{}]}", []int{2, 3}},
 		"JSON objects":      {"{\"a\": 1}\n{\"a\":\n1} {\"a\": 2}\n\n{}\n---\n{}\n", []int{1, 2, 3, 5, 7}},
 		"JSON and text":     {"{\"a\": 1}\n{\"a\": 1}\n# c\n", []int{1}},
+		"a null list":       {"kind: List\nitems: null\n", nil},
+		"a null JSON list":  {`{"kind": "List", "items": null}`, nil},
 		"no list":           {"kind: List\nitems: 1\n", []int{1}},
 		"JSON on one line":  {"{} {}[]", []int{1, 1, 1}},
 		"YAML with braces":  {"{kind: List, items: [{}, {a: 1}]}", []int{1, 1}},

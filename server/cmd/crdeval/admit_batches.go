@@ -237,6 +237,9 @@ func (a *admission) fail(o *outcome, err error, otherKind bool) {
 
 // noCRD returns the error for an object whose kind has no CRD. otherKind is true if no given CRD has its group.
 func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err error) {
+	if apiVersion == "v1" && kind == "List" {
+		return false, errors.New("the field items of the List is missing or not a list")
+	}
 	var kinds []string
 	for _, j := range given {
 		s := j.source
