@@ -121,17 +121,17 @@ func TestPrecedence(t *testing.T) {
 
 func TestFilesThatAreWrong(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
-		"unknown keys":    {"data-dir: x\nzzz: 1\ndatadir: y\n", "unknown settings datadir, zzz"},
-		"not a mapping":   {"- a\n", "configuration file"},
-		"not YAML":        {"a: [\n", "configuration file"},
-		"nested":          {"grpc:\n  address: x\n", "line 2: grpc"},
-		"null":            {"data-dir:\n", "data-dir: a value must be a scalar"},
+		"unknown keys":    {"data-dir: x\nzzz: 1\ndatadir: y\n", "crdeval.yaml:2: unknown setting \"zzz\""},
+		"not a mapping":   {"- a\n", "crdeval.yaml: yaml: "},
+		"not YAML":        {"a: [\n", "crdeval.yaml: yaml: "},
+		"nested":          {"grpc:\n  address: x\n", "crdeval.yaml:1: unknown setting \"grpc\""},
+		"null":            {"data-dir:\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
 		"two documents":   {"data-dir: x\n---\ndata-dir: y\n", "more than one document"},
 		"a bad value":     {"cache-bytes: lots\n", "lots"},
 		"not in the enum": {"store: consul\n", "store"},
-		"itself":          {"config: other.yaml\n", "unknown settings config"},
+		"itself":          {"config: other.yaml\n", "unknown setting \"config\""},
 		"a duplicate key": {"data-dir: x\ndata-dir: y\n", "already defined"},
-		"a list of lists": {"grpc-address: [[x]]\n", "a list must contain only scalars"},
+		"a list of lists": {"grpc-address: [[x]]\n", "crdeval.yaml:1: grpc-address: a list must contain only scalars"},
 	} {
 		if _, err := parse(t, "--config", write(t, tc.content)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
@@ -194,7 +194,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 }
 
-// Values that cannot be parsed are reported together with invalid ones, wherever they come from.
+// Values that cannot be parsed and unknown settings are reported together with invalid values, wherever they come from.
 func TestUnreadableValuesAtOnce(t *testing.T) {
 	t.Setenv("CRDEVAL_DRAIN_TIMEOUT", "soon")
 	tolerant, unreadable := Tolerant()
@@ -202,11 +202,12 @@ func TestUnreadableValuesAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := write(t, "log-level: loud\nmax-in-flight: 5\n")
+	path := write(t, "log-level: loud\nmax-in-flight: 5\nstor: memory\ndata-dir: {}\n")
 	_, err = parser.Parse([]string{"--config", path, "--cache-bytes=lots", "--max-batch-items=x", "--max-alias-factor=0", "--store=shelf", "--log-format=xml", "--max-wait=7s"})
 	err = errors.Join(unreadable(), err)
 	for _, want := range []string{
 		`--drain-timeout: `, `--log-level: `, `--cache-bytes: "lots" is not a size`, `--max-batch-items: `, `--max-alias-factor: 0 is not between`, `--store: "shelf" is not bolt`, `--log-format: "xml"`,
+		path + `:3: unknown setting "stor"`, path + `:4: data-dir: a value must be`,
 	} {
 		if strings.Count(fmt.Sprint(err), want) != 1 {
 			t.Errorf("not one word of %s in %v", want, err)

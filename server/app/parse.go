@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,15 @@ func KongOptions() []kong.Option {
 	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
 }
 
-// Tolerant returns options for a parser that continues after values that cannot be parsed, so that all errors are
-// reported at once. After the parse, unreadable returns the errors of these values.
+// Tolerant returns options for a parser that continues after values that cannot be parsed and errors in the configuration
+// file, so that all errors are reported at once. After the parse, unreadable returns these errors.
 func Tolerant() (options []kong.Option, unreadable func() error) {
 	var errs []error
+	options = append(options, kong.Configuration(func(r io.Reader) (kong.Resolver, error) {
+		f, err := LoadFile(r)
+		errs = append(errs, err)
+		return f, nil
+	}))
 	types := []reflect.Type{
 		reflect.TypeFor[int](), reflect.TypeFor[Bytes](), reflect.TypeFor[time.Duration](), reflect.TypeFor[slog.Level](),
 	}
@@ -38,7 +44,7 @@ func Tolerant() (options []kong.Option, unreadable func() error) {
 				value := reflect.New(t).Elem()
 				if err := strict.Decode(ctx, value); err != nil {
 					err = fmt.Errorf("--%s: %w", ctx.Value.Name, err)
-					if !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
+					if !slices.ContainsFunc(errs, func(e error) bool { return e != nil && e.Error() == err.Error() }) {
 						errs = append(errs, err)
 					}
 					// Use the default, so that Config.Validate reports no further error.
@@ -58,26 +64,48 @@ func Tolerant() (options []kong.Option, unreadable func() error) {
 	return options, func() error { return errors.Join(errs...) }
 }
 
-// LoadFile reads a configuration file: a YAML mapping of flag names to values. Unknown keys are errors.
+// LoadFile reads a configuration file: a YAML mapping of flag names to values. It returns the valid settings with all
+// errors. Unknown keys are errors.
 func LoadFile(r io.Reader) (kong.Resolver, error) {
+	name := "configuration file"
+	if named, ok := r.(interface{ Name() string }); ok {
+		name = named.Name()
+	}
+	var document yaml.Node
 	var root map[string]yaml.Node
 	d := yaml.NewDecoder(r)
-	if err := d.Decode(&root); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("configuration file: %w", err)
+	if err := d.Decode(&document); errors.Is(err, io.EOF) {
+		return file{}, nil
+	} else if err = cmp.Or(err, document.Decode(&root)); err != nil { // also reports duplicate keys
+		return file{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the configuration file has more than one document")
+		return file{}, fmt.Errorf("%s: the file has more than one document", name)
 	}
-	f := file{}
+	f, known := file{}, settings()
 	var errs []error
-	for name, node := range root {
-		value, err := text(&node)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("configuration file: line %d: %s: %w", node.Line, name, err))
+	for pair := range slices.Chunk(document.Content[0].Content, 2) {
+		key := pair[0]
+		value, err := text(pair[1])
+		switch {
+		case !known[key.Value]:
+			errs = append(errs, fmt.Errorf("%s:%d: unknown setting %q: crdeval serve has no such flag", name, key.Line, key.Value))
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s:%d: %s: %w", name, key.Line, key.Value, err))
+		default:
+			f[key.Value] = value
 		}
-		f[name] = value
 	}
 	return f, errors.Join(errs...)
+}
+
+// settings returns the names of the settings that a configuration file can have.
+func settings() map[string]bool {
+	known := map[string]bool{}
+	for _, flag := range kong.Must(&Config{}).Model.Flags {
+		known[flag.Name] = flag.Name != "help" && flag.Name != "config"
+	}
+	return known
 }
 
 // text returns a value in the syntax of a flag.
@@ -101,29 +129,8 @@ func text(n *yaml.Node) (string, error) {
 // file is a kong.Resolver of values by flag name.
 type file map[string]string
 
-// Validate implements kong.Resolver. It rejects keys that are not flags.
-func (f file) Validate(application *kong.Application) error {
-	known := map[string]bool{}
-	_ = kong.Visit(application.Node, func(node kong.Visitable, next kong.Next) error {
-		if n, ok := node.(*kong.Node); ok {
-			for _, flag := range n.Flags {
-				known[flag.Name] = flag.Name != "help" && flag.Name != "config"
-			}
-		}
-		return next(nil)
-	})
-	var unknown []string
-	for name := range f {
-		if !known[name] {
-			unknown = append(unknown, name)
-		}
-	}
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		return fmt.Errorf("configuration file: unknown settings %s", strings.Join(unknown, ", "))
-	}
-	return nil
-}
+// Validate implements kong.Resolver. LoadFile has validated the names.
+func (f file) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver. The environment takes precedence over the file.
 func (f file) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
