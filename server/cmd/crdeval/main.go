@@ -178,14 +178,14 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
+	if usage := (*kong.ParseError)(nil); errors.As(err, &usage) {
+		command = usage.Context
+	}
 	if err = errors.Join(unreadable(), err); err != nil {
 		err = config.explain(clearError{err})
-		var usage *kong.ParseError
-		if errors.As(err, &usage) {
-			reportFailure(out, usage.Context, err)
-		}
+		reportFailure(out, command, err)
 		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())),
-			commandOf(program, err))
+			commandOf(program, command))
 		return exitError
 	}
 	if outputOf(command) == "text" && terminal.Colored(out.Writer, os.Getenv) {
@@ -275,11 +275,10 @@ func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
 	}
 }
 
-// commandOf returns the command whose arguments could not be parsed.
-func commandOf(program string, err error) string {
-	var e *kong.ParseError
-	if errors.As(err, &e) && e.Context.Command() != "" {
-		return program + " " + e.Context.Selected().Name
+// commandOf returns the command whose arguments could not be parsed. ctx may be nil.
+func commandOf(program string, ctx *kong.Context) string {
+	if ctx != nil && ctx.Command() != "" {
+		return program + " " + ctx.Selected().Name
 	}
 	return program
 }

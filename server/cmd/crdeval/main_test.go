@@ -218,6 +218,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--version"}, 0, "crdeval devel ("},
 		{[]string{"nonsense"}, exitError, "unexpected argument nonsense"},
 		{[]string{"admti"}, exitError, `did you mean "admit"?`},
+		{[]string{"admit", "--item-timeout=x", "f"}, exitError, "invalid duration \"x\"\nRun \"crdeval admit --help\" for usage.\n"},
 		{[]string{"admit", "--skip-other-kind", "x"}, exitError, "did you mean \"--skip-other-kinds\"?\nRun \"crdeval admit --help\" for usage.\n"},
 		{[]string{"generate", "--help"}, 0, "--invalid=10 "},
 		{[]string{"generate", "--crds=x", "--seed", "-1"}, exitError, "crdeval: --seed is -1: it must be 0 or more\n"},
