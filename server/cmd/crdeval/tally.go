@@ -15,6 +15,7 @@ type tally struct {
 	crds, rules, objects counts         // rules are sets of conversion rules
 	skipped              map[string]int // documents, by kind
 	files                []repository.Skipped
+	others               int    // documents of other kinds that are errors of a command for CRDs
 	unreadable           int    // files and other inputs
 	rejected             string // the word for a negative result; default: rejected
 	evaluated            string // the word for what is done with a document; default: checked
@@ -31,8 +32,12 @@ func (t *tally) crd(j *crdReport) {
 		return
 	}
 	c := &t.crds
-	if j.source.Conversion {
+	switch s := j.source; {
+	case s.Conversion:
 		c = &t.rules
+	case j.Error != "" && s.Err == nil && !s.IsCRD():
+		t.others++
+		return
 	}
 	t.add(c, j.Accepted, j.Error, j.Skipped, j.source.Kind)
 }
@@ -112,6 +117,9 @@ func (t *tally) summary(c *counts, noun, accepted string) string {
 	if c.errors > 0 {
 		text += ", " + counted(c.errors, "error")
 	}
+	if t.others > 0 {
+		text += ", " + counted(t.others, "other document")
+	}
 	if t.unreadable > 0 {
 		text += ", " + counted(t.unreadable, "unreadable input")
 	}
@@ -128,7 +136,9 @@ func (t *tally) summary(c *counts, noun, accepted string) string {
 }
 
 // errors returns the number of documents and inputs that could not be evaluated.
-func (t *tally) errors() int { return t.unreadable + t.crds.errors + t.rules.errors + t.objects.errors }
+func (t *tally) errors() int {
+	return t.unreadable + t.others + t.crds.errors + t.rules.errors + t.objects.errors
+}
 
 // result returns the error that sets the exit code.
 func (t *tally) result() error {
