@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"fmt"
 	"regexp"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -118,14 +120,32 @@ func (w *walk) rulePair(o, n *rule, oldAt, newAt value.Path) {
 		message = "it runs on creates, too, and is not ratcheted: " + truncated(n.Rule)
 	case optional(o) && !optional(n):
 		message = "it runs only if there is an old value: " + truncated(n.Rule)
-	case o.Message != n.Message, o.MessageExpression != n.MessageExpression:
-		kind, impact, message = "RuleMessageChanged", harmless, "the rule is the same"
-	case reason(o) != reason(n), o.FieldPath != n.FieldPath:
-		kind, impact, message = "RuleMessageChanged", harmless, "the rule is the same, but has another reason or fieldPath"
 	default:
-		return
+		fields := errorFieldsChanged(o, n)
+		if len(fields) == 0 {
+			return
+		}
+		kind, impact, message = "RuleMessageChanged", harmless, "the same rule has another "+strings.Join(fields, ", ")
 	}
 	w.reportMoved(kind, impact, oldAt, newAt, o, n, "%s", message)
+}
+
+// errorFieldsChanged returns the fields about the error of a rule that differ, with their new values.
+func errorFieldsChanged(o, n *rule) (fields []string) {
+	text := func(field, before, after string) {
+		switch {
+		case before == after:
+		case after == "":
+			fields = append(fields, field+" (none)")
+		default:
+			fields = append(fields, fmt.Sprintf("%s (%q)", field, truncated(after)))
+		}
+	}
+	text("message", o.Message, n.Message)
+	text("messageExpression", o.MessageExpression, n.MessageExpression)
+	text("reason", string(reason(o)), string(reason(n)))
+	text("fieldPath", o.FieldPath, n.FieldPath)
+	return fields
 }
 
 func reason(r *rule) apiextensionsv1.FieldValueErrorReason {

@@ -41,6 +41,22 @@ func (i Impact) String() string {
 	return classNames[i.Stored] + " " + classNames[i.Writers] + " " + classNames[i.Readers]
 }
 
+// TestRuleMessage: the message of a change names each field about the error of a rule that differs.
+func TestRuleMessage(t *testing.T) {
+	forbidden := apiextensionsv1.FieldValueForbidden
+	old := Props{XValidations: apiextensionsv1.ValidationRules{{Rule: "true", Message: "a"}}}
+	for want, r := range map[string]rule{
+		`the same rule has another message ("b")`:                                    {Rule: "true", Message: "b"},
+		`the same rule has another message (none), messageExpression ("'b'")`:        {Rule: "true", MessageExpression: "'b'"},
+		`the same rule has another reason ("FieldValueForbidden"), fieldPath (".x")`: {Rule: "true", Message: "a", Reason: &forbidden, FieldPath: ".x"},
+	} {
+		changes := compared(t, crdOf(&old), crdOf(&Props{XValidations: apiextensionsv1.ValidationRules{r}})).Changes
+		if len(changes) != 1 || changes[0].Message != want {
+			t.Errorf("got %+v, want %s", changes, want)
+		}
+	}
+}
+
 // TestSchemas goes through the keywords. A case of testdata/schemas.yaml is two schemas of the field v.
 func TestSchemas(t *testing.T) {
 	text, err := os.ReadFile("testdata/schemas.yaml")
