@@ -53,6 +53,8 @@ func (c *convertCommand) Validate() error {
 		return fmt.Errorf("--to is %q: use the version without its group: %s", c.To, input.VersionOf(c.To))
 	case slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output):
 		return fmt.Errorf("-o %s needs --check", c.Output)
+	case c.lawFlags != defaultLaws:
+		return errors.New("-n and --seed need --check")
 	case isStdinTwice(c.Files, c.CRDs):
 		return errStdinTwice
 	}

@@ -25,6 +25,9 @@ type lawFlags struct {
 	Seed    uint64 `default:"1" help:"With --check: seed of the generated objects. Equal seeds give equal objects."`
 }
 
+// defaultLaws are the flags that are not set.
+var defaultLaws = lawFlags{Objects: 1000, Seed: 1}
+
 // maxLawObjects bounds --objects.
 const maxLawObjects = 10_000_000
 

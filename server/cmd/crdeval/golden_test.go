@@ -136,6 +136,8 @@ func TestGolden(t *testing.T) {
 		{"convert-check-other-crd", "convert --check convert-rules.yaml --crds convert-none.yaml"},
 		{"convert-check-without-rules", "convert --check convert-crd.yaml"},
 		{"convert-check-missing", "convert --check nope.yaml"},
+		{"convert-usage-objects", "convert convert-none.yaml --to v2 -n 20"},
+		{"convert-usage-seed", "convert convert-none.yaml --to v2 --seed 2"},
 		{"convert-check-usage", "convert --check convert-rules.yaml convert-objects.yaml"},
 		{"convert-check-usage-n", "convert --check convert-rules.yaml -n 0"},
 		{"convert-check-usage-server", "convert --check convert-rules.yaml --server x:1"},
