@@ -60,7 +60,7 @@ type Config struct {
 	OIDCCA             string   `name:"oidc-ca" help:"PEM file with the CAs of the issuer. Default: the CAs of the system." placeholder:"FILE" group:"Security"`
 
 	Store       string        `default:"bolt" help:"Store of the CRDs: bolt (a file in --data-dir), memory (lost when the process ends), etcd (shared by replicas)." group:"Registry"`
-	DataDir     string        `default:"data" help:"Directory of the bolt store. Only one process can use it." group:"Registry"`
+	DataDir     string        `default:"data" help:"Directory of the bolt store. Only one process can use it. Other stores ignore it." group:"Registry"`
 	MaxWait     time.Duration `default:"5s" help:"Maximum time that a call with at_least waits for the write of that token." group:"Registry"`
 	CRDs        []string      `name:"crds" sep:"," help:"Comma-separated directories. The server registers the CRDs in their files (*.yaml, *.yml, *.json), and sets conversion rules, at start and when the files change." placeholder:"DIR" group:"Registry"`
 	CRDsCatalog string        `name:"crds-catalog" default:"default" help:"Catalog for the CRDs of --crds. It is created if it does not exist." group:"Registry"`

@@ -235,6 +235,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"test", file(t, "a: 1\n")}, exitError, "a document is not a suite"},
 		{[]string{"serve", "--max-batch-items=0", "--max-in-flight=-1"}, exitError, "--max-in-flight"},
 		{[]string{"serve", "--store=etcd"}, exitError, "--etcd-endpoints"},
+		{[]string{"serve", "--store=memory", "--data-dir=x", "--crds=absent"}, exitError,
+			`msg="--data-dir has no effect: it needs --store=bolt" store=memory`},
 		{[]string{"explain", "--crds=x", ""}, exitError, "TYPE is empty"},
 	} {
 		code, stdout, stderr := invoke(t, "", tc.args...)

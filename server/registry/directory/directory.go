@@ -139,6 +139,10 @@ func (l *Loader) Run(ctx context.Context, loaded func()) {
 			s := l.Stats()
 			l.log.InfoContext(ctx, "loaded the directories of CRDs", "directories", l.o.Directories,
 				"catalog", l.o.Catalog, "crds", s.CRDs, "files", s.Files, "broken", s.Broken)
+			if s.CRDs == 0 && s.Broken == 0 {
+				l.log.WarnContext(ctx, "the directories contain no CRD; subdirectories are not read",
+					"directories", l.o.Directories)
+			}
 			loaded()
 			loaded = nil
 		}

@@ -121,6 +121,20 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
+func TestNoCRD(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "below", "a.yaml"), crd("as", "1"))
+	w := watch(t, newBackend(t), dir)
+	w.logged(1, "level=WARN", "the directories contain no CRD", dir)
+	put(t, filepath.Join(dir, "a.yaml"), crd("as", "1"))
+	w = watch(t, newBackend(t), dir)
+	w.logged(0, "level=WARN", "the directories contain no CRD")
+}
+
 func TestTheFirstOfTwoFilesCounts(t *testing.T) {
 	t.Parallel()
 	dir, other := t.TempDir(), t.TempDir()
