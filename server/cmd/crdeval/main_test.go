@@ -237,6 +237,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"serve", "--store=etcd"}, exitError, "--etcd-endpoints"},
 		{[]string{"serve", "--store=memory", "--data-dir=x", "--crds=absent"}, exitError,
 			`msg="--data-dir has no effect: it needs --store=bolt" store=memory`},
+		{[]string{"check", "--server=a", "x"}, exitError, "crdeval: the address \"a\" is not HOST:PORT"},
+		{[]string{"check", "--server=a.example:1", "--token=x", "x"}, exitError, "in plain text: use --tls-ca\n"},
 		{[]string{"explain", "--crds=x", ""}, exitError, "TYPE is empty"},
 	} {
 		code, stdout, stderr := invoke(t, "", tc.args...)

@@ -100,7 +100,7 @@ func (f *serviceFlags) connect() (*service, error) {
 	}
 	client, err := crdeval.Dial(dialTarget(f.Server), options...)
 	if err != nil {
-		return nil, err
+		return nil, callError("", "", errors.New(strings.ReplaceAll(err.Error(), "WithTLS", "--tls-ca")))
 	}
 	return &service{
 		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*input.Source{},

@@ -21,12 +21,14 @@ func (s *service) fail(about string, err error) error { return callError(s.addre
 // callError describes the error of a call to the service at an address. Messages of the service stay as they are.
 // Messages of gRPC about connections are replaced.
 func callError(address, about string, err error) error {
-	var failed interface{ GRPCStatus() *status.Status }
-	if !errors.As(err, &failed) {
-		return joined(address, about, err.Error())
+	s := statusOf(err)
+	if s == nil {
+		return joined(address, about, strings.TrimPrefix(err.Error(), "crdeval: ")) // of the client
 	}
-	s := failed.GRPCStatus()
 	message := s.Message()
+	if s.Code() == codes.Unauthenticated {
+		return joined(address, about, message+" (use --token or CRDEVAL_TOKEN)")
+	}
 	if len(s.Details()) > 0 {
 		return joined(address, about, message)
 	}
@@ -48,6 +50,15 @@ func callError(address, about string, err error) error {
 		return joined(address, about, "interrupted")
 	}
 	return joined(address, about, cmp.Or(message, s.Code().String()))
+}
+
+// statusOf returns the gRPC status in the chain of an error, without the texts of the chain, or nil.
+func statusOf(err error) *status.Status {
+	var failed interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &failed) {
+		return nil
+	}
+	return failed.GRPCStatus()
 }
 
 // dialError matches an error of gRPC about a connection. Its group has the error of the operating system.
@@ -75,7 +86,10 @@ func joined(parts ...string) error {
 // manifestError returns the error of a call about a manifest. If the service has reported a reason, it is an
 // *engine.Error, with the position in the manifest if that is known.
 func (s *service) manifestError(err error) error {
-	st := status.Convert(err)
+	st := statusOf(err)
+	if st == nil || st.Code() == codes.Unauthenticated {
+		return s.fail("", err)
+	}
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
 			e := &engine.Error{Reason: engine.Reason(info.GetReason()), Message: st.Message()}

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 func TestCallError(t *testing.T) {
@@ -33,10 +36,17 @@ func TestCallError(t *testing.T) {
 		{status.Error(codes.Unimplemented, "unknown service s"), "h:1: a CRD: unknown service s"},
 		{status.Error(codes.Internal, ""), "h:1: a CRD: Internal"},
 		{errors.New("something else"), "h:1: a CRD: something else"},
+		{errors.New("crdeval: admit: 1 results for 2 items"), "h:1: a CRD: admit: 1 results for 2 items"},
+		{fmt.Errorf("crdeval: admit: %w", status.Error(codes.Unauthenticated, "a token is required")),
+			"h:1: a CRD: a token is required (use --token or CRDEVAL_TOKEN)"},
 	} {
 		if got := callError("h:1", "a CRD", tc.err).Error(); got != tc.want {
 			t.Errorf("%v\n got %s\nwant %s", tc.err, got, tc.want)
 		}
+	}
+	wrapped := fmt.Errorf("crdeval: admit: %w", own.Err())
+	if got := (&service{}).manifestError(wrapped); got.Error() != "the store is away" || engine.ReasonOf(got) != "STORE_UNAVAILABLE" {
+		t.Errorf("got %v", got)
 	}
 }
 
