@@ -240,7 +240,7 @@ func TestFaults(t *testing.T) {
 		{"unknown version", t.Context(), d.Write, Request{Version: "v3", Body: []byte(many)}, VersionNotFound, `version "v3" is not a version of gadgets.example.com: it has v1, v2`},
 		{"unknown version in the object", t.Context(), d.Write, Request{Body: []byte(strings.Replace(many, "example.com/v1", "example.com/v3", 1))}, VersionNotFound,
 			`the object's version "v3" is not a version of gadgets.example.com: it has v1, v2`},
-		{"not served", t.Context(), d.Write, Request{Version: "v2", Body: []byte(many)}, VersionNotServed, `version "v2" of gadgets.example.com is not served: ask for one that is`},
+		{"not served", t.Context(), d.Write, Request{Version: "v2", Body: []byte(many)}, VersionNotServed, `version "v2" of gadgets.example.com is not served: served versions: v1`},
 		{"too large", t.Context(), d.Write, func() (r Request) { r.Body = []byte(many); r.Limits.MaxBytes = 100; return r }(), LimitExceeded,
 			`object: document size of 3`},
 		{"too much by default", t.Context(), d.Default, func() (r Request) { r.Body = []byte(gadget(plain, ``)); r.Limits.MaxDefaultBytes = 5; return r }(), LimitExceeded,

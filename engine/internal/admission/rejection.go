@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -83,12 +84,19 @@ func expired(ctx context.Context) error {
 }
 
 func (d *Definition) noVersion(what, version string) *Fault {
-	names := make([]string, len(d.Versions))
-	for i, v := range d.Versions {
-		names[i] = v.Name
+	names := d.names(func(*Version) bool { return true })
+	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s", what, version, d.Name, names)}
+}
+
+// names lists the names of versions.
+func (d *Definition) names(include func(*Version) bool) string {
+	var names []string
+	for _, v := range d.Versions {
+		if include(v) {
+			names = append(names, v.Name)
+		}
 	}
-	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s", what, version,
-		d.Name, strings.Join(names, ", "))}
+	return strings.Join(names, ", ")
 }
 
 // endpoint returns a version that is served. what names the origin of the version in errors.
@@ -98,8 +106,9 @@ func (d *Definition) endpoint(what, name string) (*Version, error) {
 	case v == nil:
 		return nil, d.noVersion(what, name)
 	case !v.Served:
+		served := cmp.Or(d.names(func(v *Version) bool { return v.Served }), "none")
 		return nil, &Fault{Code: VersionNotServed, Text: fmt.Sprintf(
-			"version %q of %s is not served: ask for one that is", v.Name, d.Name)}
+			"version %q of %s is not served: served versions: %s", v.Name, d.Name, served)}
 	}
 	return v, nil
 }
