@@ -12,7 +12,7 @@ import (
 
 // inputFlags are the flags of commands that read a repository.
 type inputFlags struct {
-	Recursive      bool `short:"R" help:"Include subdirectories of directories."`
+	Recursive      bool `short:"R" help:"Include subdirectories of directories. Like kubectl, does not follow symbolic links to directories."`
 	SkipOtherKinds bool `help:"Skip documents that are not for this command, such as ConfigMaps or Helm values. Default: they are errors."`
 	Verbose        bool `short:"v" help:"With text output, list each skipped document."`
 }
