@@ -25,8 +25,8 @@ func KongOptions() []kong.Option {
 	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
 }
 
-// Tolerant returns options for a parser that continues after values that cannot be parsed and errors in the configuration
-// file, so that all errors are reported at once. After the parse, unreadable returns these errors.
+// Tolerant returns options for a parser that continues after values that cannot be parsed and after errors in the
+// configuration file, so that all errors are reported at once. After the parse, unreadable returns these errors.
 func Tolerant() (options []kong.Option, unreadable func() error) {
 	var errs []error
 	options = append(options, kong.Configuration(func(r io.Reader) (kong.Resolver, error) {
@@ -89,7 +89,8 @@ func LoadFile(r io.Reader) (kong.Resolver, error) {
 		value, err := text(pair[1])
 		switch {
 		case !known[key.Value]:
-			errs = append(errs, fmt.Errorf("%s:%d: unknown setting %q: crdeval serve has no such flag", name, key.Line, key.Value))
+			errs = append(errs, fmt.Errorf("%s:%d: unknown setting %q: crdeval serve has no such flag",
+				name, key.Line, key.Value))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s:%d: %s: %w", name, key.Line, key.Value, err))
 		default:

@@ -85,7 +85,8 @@ func expired(ctx context.Context) error {
 
 func (d *Definition) noVersion(what, version string) *Fault {
 	names := d.names(func(*Version) bool { return true })
-	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s", what, version, d.Name, names)}
+	return &Fault{Code: VersionNotFound, Text: fmt.Sprintf("%s %q is not a version of %s: it has %s",
+		what, version, d.Name, names)}
 }
 
 // names lists the names of versions.
