@@ -235,12 +235,16 @@ func TestSlowWatchers(t *testing.T) {
 		synctest.Wait()
 		quick, _ := watching(t, r, "default", "")
 		quick.want(t, "SYNCED")
-		before := r.last()
+		first := r.last()
+		before := bare(0)
 		const each = 1000
 		for range maxEvents/each + 2 {
 			var changes []change
 			for i := range each {
-				changes = append(changes, change{catalog: "default", before: bare(i), after: bare(i + 1)})
+				after := *before
+				after.record.Etag = fmt.Sprint(i + 1)
+				changes = append(changes, change{catalog: "default", before: before, after: &after})
+				before = &after
 			}
 			r.publish(r.snapshot.Load().next(), changes)
 			synctest.Wait()
@@ -250,7 +254,7 @@ func TestSlowWatchers(t *testing.T) {
 		}
 		close(resume)
 		wantReason(t, <-done, WatchExpired)
-		wantReason(t, r.Watch(t.Context(), "default", before, nil), WatchExpired)
+		wantReason(t, r.Watch(t.Context(), "default", first, nil), WatchExpired)
 		if r.history.bytes > maxAllEventBytes || r.history.bytes != r.history.log("default").bytes {
 			t.Errorf("%d bytes of news", r.history.bytes)
 		}
