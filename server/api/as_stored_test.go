@@ -1,16 +1,20 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/registry"
 )
 
 // mirroredManifest is a CRD as another server stores it: it is being deleted, and its schema is not structural.
@@ -73,6 +77,40 @@ func TestAsStored(t *testing.T) {
 		if want := int32(http.StatusForbidden); old == nil && v.GetRejection().GetCode() != want || old != nil && !v.GetAllowed() {
 			t.Errorf("%v: %v", item, v)
 		}
+	}
+}
+
+// resweptRegistry returns CRDs with another resourceVersion and the same etag, as after a sweep.
+type resweptRegistry struct {
+	api.Registry
+	resourceVersion atomic.Pointer[string]
+}
+
+func (r *resweptRegistry) CRD(ctx context.Context, catalog, name, revision, atLeast string) (*registry.CRD, error) {
+	found, err := r.Registry.CRD(ctx, catalog, name, revision, atLeast)
+	if version := r.resourceVersion.Load(); err == nil && version != nil {
+		found.Metadata.ResourceVersion = *version
+	}
+	return found, err
+}
+
+// TestCRDObjectETag: the ETag of a CRD object changes with its resourceVersion, also if Crd.etag does not.
+func TestCRDObjectETag(t *testing.T) {
+	reswept := &resweptRegistry{}
+	w := start(t, func(r api.Registry) api.Registry {
+		reswept.Registry = r
+		return reswept
+	})
+	w.withCronTab()
+	const path = toShow + "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/crontabs.stable.example.com"
+	etag := w.do("GET", path, "").header.Get("ETag")
+	if got := w.do("GET", path, "", "If-None-Match", etag); got.code != http.StatusNotModified || got.header.Get("ETag") != etag || got.text != "" {
+		t.Errorf("unchanged: %d %v %s", got.code, got.header, got.text)
+	}
+	changed := "1000"
+	reswept.resourceVersion.Store(&changed)
+	if got := w.do("GET", path, "", "If-None-Match", etag); got.code != http.StatusOK || got.header.Get("ETag") == etag || !strings.Contains(got.text, `"resourceVersion":"1000"`) {
+		t.Errorf("changed: %d %v %s", got.code, got.header, got.text)
 	}
 }
 

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,16 +25,19 @@ func (s *presentationService) GetCrdObject(
 	if err != nil {
 		return nil, err
 	}
-	m := &crdevalv1.GetCrdObjectResponse{Etag: `"` + found.Etag + `"`}
-	if matches(r.GetIfNoneMatch(), m.GetEtag()) {
-		return m, nil
-	}
 	text, err := crdObject(found)
 	if err == nil {
 		err = s.limits.checkResponse("the CRD", len(text))
 	}
-	m.Document = JSON(text)
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	// Not Crd.etag: a sweep of old revisions changes only the resourceVersion.
+	m := &crdevalv1.GetCrdObjectResponse{Etag: fmt.Sprintf(`"%X"`, sha256.Sum256(text))}
+	if !matches(r.GetIfNoneMatch(), m.GetEtag()) {
+		m.Document = JSON(text)
+	}
+	return m, nil
 }
 
 // crdObject returns the JSON of a CRD with its manifest as an API server serves it, without managed fields.

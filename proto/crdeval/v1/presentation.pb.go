@@ -1546,7 +1546,7 @@ type GetCrdObjectResponse struct {
 	// The CustomResourceDefinition, apiextensions.k8s.io/v1. The metadata of a CRD that was registered `as_stored` is that
 	// of the other server. Absent if `if_none_match` is its etag.
 	Document *Document `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
-	// The etag of the CRD in double quotes, as in the header ETag. Crd.etag has the same value without quotes.
+	// The etag of the object, in double quotes as in the header ETag. It changes with the object. It is not Crd.etag.
 	Etag          string `protobuf:"bytes,2,opt,name=etag,proto3" json:"etag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
