@@ -123,6 +123,9 @@ func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Ha
 	for _, r := range routes() {
 		g.routes[r.method+" "+strings.ReplaceAll(r.path, "}", "=*}")] = r
 		g.addTemplate(r.method, r.path)
+		if r.method == http.MethodGet && !r.streams {
+			g.addTemplate(http.MethodHead, r.path)
+		}
 	}
 	if err := errors.Join(
 		crdevalv1.RegisterRegistryServiceHandlerClient(ctx, g.mux, g.registry),
@@ -212,8 +215,11 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer lease.Release()
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // that of the previous request
-	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, lease: lease},
-		r.WithContext(flow.WithLease(ctx, lease)))
+	r = r.WithContext(flow.WithLease(ctx, lease))
+	if r.Method == http.MethodHead && g.hasPath(http.MethodHead, r) {
+		r.Method = http.MethodGet // of a copy: net/http sends the headers of the response only
+	}
+	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, lease: lease}, r)
 }
 
 const (

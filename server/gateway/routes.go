@@ -30,6 +30,7 @@ type route struct {
 	path     string // the template
 	body     string // "" for none, "*" for the request message, else a field of it
 	presents bool   // it is of PresentationService, whose answers have the form of an API server's
+	streams  bool   // the response is a stream
 }
 
 // routes returns the routes of all methods of the API.
@@ -42,7 +43,7 @@ func routes() []route {
 		}
 		presents := m.Parent().FullName() == protoreflect.FullName(crdevalv1.PresentationService_ServiceDesc.ServiceName)
 		for _, binding := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
-			r := route{body: binding.GetBody(), presents: presents}
+			r := route{body: binding.GetBody(), presents: presents, streams: m.IsStreamingServer()}
 			switch p := binding.GetPattern().(type) {
 			case *annotations.HttpRule_Get:
 				r.method, r.path = http.MethodGet, p.Get
@@ -100,18 +101,24 @@ func (g *gateway) handleRoutingError(
 // parameterInTemplate matches a parameter in a quoted template.
 var parameterInTemplate = regexp.MustCompile(`\\\{\w+\\\}`)
 
-// addTemplate makes rejectPath know a path. Only paths of fields may have colons in parameters.
+// addTemplate makes hasPath know a path. Only paths of fields may have colons in parameters.
 func (g *gateway) addTemplate(method, template string) {
 	text := strings.ReplaceAll(regexp.QuoteMeta(template), `\{path\}`, `[^/]+`)
 	text = parameterInTemplate.ReplaceAllLiteralString(text, `[^/:]+`)
 	g.paths[method] = append(g.paths[method], regexp.MustCompile("^"+text+"$"))
 }
 
+// hasPath reports whether a method has a route for the path of a request.
+func (g *gateway) hasPath(method string, r *http.Request) bool {
+	path := r.URL.EscapedPath()
+	return slices.ContainsFunc(g.paths[method], func(p *regexp.Regexp) bool { return p.MatchString(path) })
+}
+
 // rejectPath answers a request without a route: METHOD_NOT_ALLOWED if other methods have one, else PATH_NOT_FOUND.
 func (g *gateway) rejectPath(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for method, paths := range g.paths {
-		if slices.ContainsFunc(paths, func(p *regexp.Regexp) bool { return p.MatchString(r.URL.EscapedPath()) }) {
+	for method := range g.paths {
+		if g.hasPath(method, r) {
 			allowed = append(allowed, method)
 		}
 	}
