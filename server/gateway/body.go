@@ -23,6 +23,7 @@ import (
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/transport"
 )
 
 const (
@@ -84,7 +85,7 @@ func readAll(w http.ResponseWriter, r *http.Request, limit int64, held *reservat
 	data, err := readInto(from, r.ContentLength, limit, held)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = from.late(fmt.Sprintf("the body arrived too slowly: the limit is %s plus one second per %d bytes, and %d bytes have arrived",
-			held.of.patience, bodyPace, from.read))
+			held.of.patience, transport.BytesPerSecond, from.read))
 	}
 	return data, unreadable(err)
 }

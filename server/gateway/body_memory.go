@@ -13,16 +13,11 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/transport"
 )
 
-// A body has bodyPatience to arrive, and a second more per bodyPace bytes received; drainPatience after a drain began.
-// The rest of a rejected body is read and discarded for at most discardPatience.
-const (
-	bodyPatience    = 30 * time.Second
-	bodyPace        = 512 << 10
-	drainPatience   = 2 * time.Second
-	discardPatience = 5 * time.Second
-)
+// discardPatience is how long the rest of a rejected body is read and discarded.
+const discardPatience = 5 * time.Second
 
 // Bodies bounds the time to receive the bodies of a gateway. It is safe for concurrent use.
 type Bodies struct {
@@ -40,7 +35,7 @@ func NewBodies(rejected func()) *Bodies {
 		rejected = func() {}
 	}
 	return &Bodies{
-		patience: bodyPatience, drainPatience: drainPatience, discardPatience: discardPatience,
+		patience: transport.MessageTimeout, drainPatience: transport.DrainTimeout, discardPatience: discardPatience,
 		rejected: rejected, arriving: map[*pacedBody]struct{}{},
 	}
 }
@@ -141,7 +136,7 @@ func (p *pacedBody) Read(to []byte) (n int, err error) {
 		p.setDeadline()
 		p.set = true
 	}
-	if p.awaited < 0 || p.read-p.awaited >= minProgress {
+	if p.awaited < 0 || p.read-p.awaited >= transport.MinProgress {
 		p.awaited = p.read
 		p.lease.AwaitPeer(p.revoke)
 	}
@@ -149,7 +144,7 @@ func (p *pacedBody) Read(to []byte) (n int, err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) && p.revoked.Load() {
 		err = p.of.noMemory(flow.ErrNoMemory)
 	}
-	if paces := (p.read+int64(n))/bodyPace - p.read/bodyPace; paces > 0 {
+	if paces := (p.read+int64(n))/transport.BytesPerSecond - p.read/transport.BytesPerSecond; paces > 0 {
 		p.next, p.set = p.next.Add(time.Duration(paces)*time.Second), false
 	}
 	p.read += int64(n)

@@ -34,14 +34,13 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/transport"
 )
-
-// DefaultMaxBodyBytes is the default of Options.MaxBodyBytes: 64 MiB.
-const DefaultMaxBodyBytes = 64 << 20
 
 // Options configure New. The zero value is the default.
 type Options struct {
-	// MaxBodyBytes bounds a body; a larger one gets LIMIT_EXCEEDED, HTTP 413. Default: DefaultMaxBodyBytes.
+	// MaxBodyBytes bounds a body; a larger one gets LIMIT_EXCEEDED, HTTP 413. Default:
+	// transport.DefaultMaxMessageBytes.
 	MaxBodyBytes int64
 	// Bodies bounds the time to receive bodies. Default: NewBodies(nil).
 	Bodies *Bodies
@@ -77,7 +76,7 @@ type gateway struct {
 
 // New returns the REST API of the services at conn, and /healthz, /readyz, /openapi.json and the webhooks.
 func New(ctx context.Context, conn grpc.ClientConnInterface, o Options) (http.Handler, error) {
-	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, DefaultMaxBodyBytes)
+	o.MaxBodyBytes = cmp.Or(o.MaxBodyBytes, transport.DefaultMaxMessageBytes)
 	if o.Bodies == nil {
 		o.Bodies = NewBodies(nil)
 	}
@@ -201,7 +200,7 @@ func (g *gateway) handlePaths() error {
 // ServeHTTP implements http.Handler.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(headerRequestID)
-	if id == "" || len(id) > maxRequestID {
+	if id == "" || len(id) > transport.MaxRequestID {
 		id = rand.Text()
 		r.Header.Set(headerRequestID, id)
 	}
@@ -222,10 +221,8 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(&timedWriter{ResponseWriter: w, control: control, lease: lease}, r)
 }
 
-const (
-	headerRequestID = "X-Request-Id" // passed on to the handlers, as grpc-gateway does with Authorization
-	maxRequestID    = 128            // bytes; a longer one is replaced
-)
+// headerRequestID is passed on to the handlers, as grpc-gateway does with Authorization.
+const headerRequestID = "X-Request-Id"
 
 // PeerOf returns the client as handlers see it in a call over gRPC.
 func PeerOf(r *http.Request) *peer.Peer {

@@ -20,6 +20,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/transport"
 )
 
 // streamCall is a method that takes a stream of items and returns a stream of results.
@@ -106,7 +107,7 @@ func (g *gateway) stream(w http.ResponseWriter, r *http.Request, call streamCall
 		from.read(serving)
 	}()
 	go from.writeResults(serving, lines)
-	copyLines(w, control, streamPatience, lines)
+	copyLines(w, control, transport.StreamPatience, lines)
 	cancel()
 	select {
 	case <-done:
@@ -202,7 +203,7 @@ func (s *streamReader) readCRDs(n int, limit api.ListLimit) (crds []*crdevalv1.D
 			return nil, invalid(`the query parameter "crds" is %d, and the body has only %d lines or documents`, n, len(crds))
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil, s.paced.late(fmt.Sprintf(
-				"the CRDs at the beginning of the body arrived too slowly: the limit is %s plus one second per %d bytes", s.held.of.patience, bodyPace))
+				"the CRDs at the beginning of the body arrived too slowly: the limit is %s plus one second per %d bytes", s.held.of.patience, transport.BytesPerSecond))
 		default:
 			return nil, unreadable(err)
 		}

@@ -27,10 +27,9 @@ const (
 	// heartbeat is how often a space is written to an idle stream, so that proxies keep its connection and a disconnected
 	// client is noticed. White space before a JSON text has no meaning.
 	heartbeat = 15 * time.Second
-	// streamPatience and watchPatience are how long a client may block a write. A client of a stream may have work to do
-	// with each result. A watch must end before a draining server stops waiting.
-	streamPatience = 5 * time.Minute
-	watchPatience  = 10 * time.Second
+	// watchPatience is how long a client may block a write of a watch. A watch must end before a draining server stops
+	// waiting.
+	watchPatience = 10 * time.Second
 )
 
 // setStreamHeaders sets the headers of a stream.

@@ -6,17 +6,10 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/transport"
 )
 
-// A client must read minProgress of a response in writePatience. Others can take the memory of its call if it reads less
-// than fastBytes in a second.
-const (
-	writePatience = time.Minute
-	minProgress   = 64 << 10
-	fastBytes     = 512 << 10
-)
-
-// timedWriter bounds the time to write a response. Streams set their own deadlines.
+// timedWriter bounds the time to write a response by transport.WritePatience. Streams set their own deadlines.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -34,14 +27,14 @@ func (w *timedWriter) Write(data []byte) (written int, err error) {
 	}
 	defer w.lease.AwaitPeer(nil)
 	for {
-		if written%fastBytes == 0 {
+		if written%transport.FastBytes == 0 {
 			w.lease.AwaitPeer(w.revoke)
 		}
-		_ = w.control.SetWriteDeadline(time.Now().Add(writePatience)) // not every writer has deadlines
+		_ = w.control.SetWriteDeadline(time.Now().Add(transport.WritePatience)) // not every writer has deadlines
 		if w.revoked.Load() {
 			w.revoke() // its deadline was replaced
 		}
-		n, err := w.ResponseWriter.Write(data[written:min(written+minProgress, len(data))])
+		n, err := w.ResponseWriter.Write(data[written:min(written+transport.MinProgress, len(data))])
 		if written += n; err != nil || written == len(data) {
 			return written, err
 		}

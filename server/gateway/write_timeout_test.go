@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/transport"
 )
 
 // slowWriter is a response writer whose client reads at a rate, in bytes per second.
@@ -37,7 +38,7 @@ func (w *slowWriter) Write(data []byte) (written int, err error) {
 	return written, nil
 }
 
-// TestSlowReaders: a response ends if its client reads less than minProgress in writePatience, or if others need the
+// TestSlowReaders: a response ends if its client reads less than MinProgress in WritePatience, or if others need the
 // memory of a client that is not fast.
 func TestSlowReaders(t *testing.T) {
 	for _, c := range []struct {
@@ -46,10 +47,10 @@ func TestSlowReaders(t *testing.T) {
 		short bool
 		err   error
 	}{
-		{"too slow", minProgress/int(writePatience/time.Second) - 100, false, os.ErrDeadlineExceeded},
-		{"slow", minProgress/int(writePatience/time.Second) + 100, false, nil},
-		{"slow, others need memory", minProgress, true, os.ErrDeadlineExceeded},
-		{"fast, others need memory", 2 * fastBytes, true, nil},
+		{"too slow", transport.MinProgress/int(transport.WritePatience/time.Second) - 100, false, os.ErrDeadlineExceeded},
+		{"slow", transport.MinProgress/int(transport.WritePatience/time.Second) + 100, false, nil},
+		{"slow, others need memory", transport.MinProgress, true, os.ErrDeadlineExceeded},
+		{"fast, others need memory", 2 * transport.FastBytes, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -16,9 +16,6 @@ import (
 // requestID is the metadata key of the ID of a call. The REST gateway sets it for every request.
 const requestID = "x-request-id"
 
-// maxRequestID bounds a request ID in bytes, over gRPC and REST.
-const maxRequestID = 128
-
 // accessLog logs every call at its end, without payloads. Calls rejected because of load go to overload.
 type accessLog struct {
 	log      *slog.Logger
@@ -88,7 +85,7 @@ func (a accessLog) recordAt(ctx context.Context, level slog.Level, method string
 
 // boundedID returns id, or a new random ID if id is too long.
 func boundedID(id string) string {
-	if len(id) > maxRequestID {
+	if len(id) > MaxRequestID {
 		return rand.Text()
 	}
 	return id

@@ -14,13 +14,8 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-const (
-	// callBytes is an estimate of the memory of a call without its messages: goroutines, headers, contexts.
-	callBytes = 16 << 10
-	// streamPatience is the additional time to read a message of a stream, because clients may process each message
-	// first.
-	streamPatience = 5 * time.Minute
-)
+// callBytes is an estimate of the memory of a call without its messages: goroutines, headers, contexts.
+const callBytes = 16 << 10
 
 // accounts makes each call hold a lease of the memory ledger until its response is written. Health calls hold none.
 type accounts struct {
@@ -136,7 +131,7 @@ func (s *accountedStream) SendMsg(message any) error {
 		lease.Release()
 		return s.of.failure(err)
 	}
-	r := newResponse(s.ctx, m, size, lease, streamPatience)
+	r := newResponse(s.ctx, m, size, lease, StreamPatience)
 	err := s.ServerStream.SendMsg(r)
 	if !r.encoded {
 		r.end()
@@ -199,7 +194,7 @@ func (c accountingCodec) Marshal(v any) (mem.BufferSlice, error) {
 	r.message = nil
 	r.lease.Keep(flow.Response, int64(cap(data)))
 	if r.conn != nil {
-		r.deadline = time.Now().Add(writePatience + r.patience)
+		r.deadline = time.Now().Add(WritePatience + r.patience)
 		r.conn.add(r)
 	}
 	return mem.BufferSlice{mem.NewBuffer(buffer, r)}, nil

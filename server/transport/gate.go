@@ -81,7 +81,7 @@ func (g *Gate) admit(ctx context.Context) (*flow.Slot, error) {
 	return slot, nil
 }
 
-// Drain limits the time for incomplete messages to drainTimeout.
+// Drain limits the time for incomplete messages to DrainTimeout.
 func (g *Gate) Drain() { g.incoming.drain() }
 
 // tap admits a call of a gRPC server by its headers, before gRPC reads the message into memory.

@@ -31,9 +31,6 @@ import (
 	"github.com/crdeval/crdeval/server/inprocess"
 )
 
-// DefaultMaxMessageBytes bounds a message in either direction. The default of gRPC is 4 MiB.
-const DefaultMaxMessageBytes = 64 << 20
-
 // maxStreamsPerConnection bounds the streams of a connection. It exceeds the watches that one caller may have.
 const maxStreamsPerConnection = 2000
 
@@ -98,7 +95,7 @@ func NewInProcess(o ServerOptions) *inprocess.Conn {
 // NewServer returns a gRPC server without services.
 func NewServer(o ServerOptions) *grpc.Server {
 	o = o.withDefaults()
-	o.Gate.incoming.timeout = baseTimeout + time.Duration(o.MaxMessageBytes/bytesPerSecond)*time.Second
+	o.Gate.incoming.timeout = MessageTimeout + time.Duration(o.MaxMessageBytes/BytesPerSecond)*time.Second
 	unary, stream := o.interceptors(false)
 	options := []grpc.ServerOption{
 		grpc.Creds(credentialsOf(o.TLS)),

@@ -13,14 +13,8 @@ import (
 	"github.com/crdeval/crdeval/server/flow"
 )
 
-// Time limits for receiving a message: baseTimeout and a second for every bytesPerSecond of the largest message. A
-// REST body has the same limit for its own size.
-const (
-	baseTimeout    = 30 * time.Second
-	bytesPerSecond = 512 << 10
-	probeTimeout   = 5 * time.Second
-	drainTimeout   = 2 * time.Second // from the begin of draining
-)
+// probeTimeout is the time limit for receiving the message of a probe.
+const probeTimeout = 5 * time.Second
 
 // incomingInterval is how often the limits of an incomplete message are checked.
 const incomingInterval = 100 * time.Millisecond
@@ -44,7 +38,7 @@ type incoming struct {
 
 func newIncoming(underPressure func() bool, rejected func(reason string)) *incoming {
 	return &incoming{
-		probes: make(chan struct{}, maxIncomingProbes), timeout: baseTimeout, underPressure: underPressure, rejected: rejected,
+		probes: make(chan struct{}, maxIncomingProbes), timeout: MessageTimeout, underPressure: underPressure, rejected: rejected,
 	}
 }
 
@@ -126,8 +120,8 @@ func (c *incomingCall) Err() error {
 // check ends the call if memory is short or the time is over.
 func (c *incomingCall) check() {
 	timeout, start := c.timeout, c.start
-	if draining := c.in.draining.Load(); draining != nil && timeout > drainTimeout {
-		timeout, start = drainTimeout, *draining
+	if draining := c.in.draining.Load(); draining != nil && timeout > DrainTimeout {
+		timeout, start = DrainTimeout, *draining
 	}
 	switch {
 	case c.in.underPressure != nil && c.in.underPressure():

@@ -155,7 +155,7 @@ func TestIncompleteMessages(t *testing.T) {
 	until(t, "a call that waits for its message is not paused", func() bool { return gate.Limiter.State().Paused == 1 })
 	began := time.Now()
 	gate.Drain()
-	if err := <-stalled; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < drainTimeout {
+	if err := <-stalled; status.Code(err) != codes.DeadlineExceeded || time.Since(began) < DrainTimeout {
 		t.Errorf("draining: %v after %v", err, time.Since(began))
 	}
 	until(t, "the slot of the call is not released", released)

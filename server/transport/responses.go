@@ -2,15 +2,8 @@ package transport
 
 import "time"
 
-const (
-	// stallInterval is how often the progress of responses is checked. If a client reads less than fastBytes in this
-	// time, its responses are stalled, and others can take their memory.
-	stallInterval = time.Second
-	fastBytes     = 512 << 10
-	// minProgress is how much of its responses a client must read in writePatience, unless their rest is smaller.
-	minProgress   = 64 << 10
-	writePatience = time.Minute
-)
+// stallInterval is how often the progress of responses is checked.
+const stallInterval = time.Second
 
 // add adds a response that gRPC has not written yet.
 func (c *conn) add(r *response) {
@@ -36,7 +29,7 @@ func (c *conn) remove(r *response) {
 func (c *conn) check() {
 	c.mu.Lock()
 	now, written := time.Now(), c.written.Load()
-	fast, extend := written-c.progress >= fastBytes, written-c.extended >= minProgress
+	fast, extend := written-c.progress >= FastBytes, written-c.extended >= MinProgress
 	c.progress = written
 	if extend {
 		c.extended = written
@@ -44,7 +37,7 @@ func (c *conn) check() {
 	late := false
 	for r := range c.responses {
 		if extend {
-			r.deadline = now.Add(writePatience + r.patience)
+			r.deadline = now.Add(WritePatience + r.patience)
 		}
 		late = late || now.After(r.deadline)
 		if !r.waiting || fast {

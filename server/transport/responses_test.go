@@ -42,7 +42,7 @@ func respond(t *testing.T, c *conn, memory *flow.Memory, size int) {
 	data.Free()
 }
 
-// TestSlowReaders: a connection is closed if its client reads less than minProgress in writePatience, but not if it reads
+// TestSlowReaders: a connection is closed if its client reads less than MinProgress in WritePatience, but not if it reads
 // more, whatever the size of the response.
 func TestSlowReaders(t *testing.T) {
 	for _, c := range []struct {
