@@ -56,8 +56,31 @@ func (*body) Read([]byte) (int, error) { return 0, io.EOF }
 // Close implements io.Closer.
 func (*body) Close() error { return nil }
 
-// readBody reads the body of r. Errors are statuses.
-func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservation) (*body, error) {
+// withBody admits a request, reads its body, and calls serve. It answers with the errors of admission and of read.
+func (g *gateway) withBody(w http.ResponseWriter, r *http.Request, read bodyReader, serve func(*http.Request, *body)) {
+	ctx, release, err := g.options.Admit(r)
+	if err != nil {
+		g.reject(w, r, err)
+		return
+	}
+	defer release()
+	r = r.WithContext(ctx)
+	held := g.options.Bodies.reserve(ctx)
+	defer held.release()
+	b, err := read(w, r, held)
+	if err != nil {
+		held.release() // before the rest of the body is discarded
+		g.reject(w, r, err)
+		return
+	}
+	serve(r, b)
+}
+
+// bodyReader reads the body of a request. Errors are statuses.
+type bodyReader func(w http.ResponseWriter, r *http.Request, held *reservation) (*body, error)
+
+// readBody reads a body of JSON or YAML. Errors are statuses.
+func (g *gateway) readBody(w http.ResponseWriter, r *http.Request, held *reservation) (*body, error) {
 	yaml, err := isYAML(r)
 	if err == nil {
 		err = checkEncoding(r.Header)
@@ -65,8 +88,8 @@ func readBody(w http.ResponseWriter, r *http.Request, o *Options, held *reservat
 	if err != nil {
 		return nil, err
 	}
-	b := &body{yaml: yaml, limits: o.Limits, lists: o.Lists, held: held}
-	b.data, err = readAll(w, r, o.MaxBodyBytes, held)
+	b := &body{yaml: yaml, limits: g.options.Limits, lists: g.options.Lists, held: held}
+	b.data, err = readAll(w, r, g.options.MaxBodyBytes, held)
 	return b, err
 }
 

@@ -10,28 +10,15 @@ type Call func(ctx context.Context, body []byte) ([]byte, error)
 
 // serveCall answers a request to one of Options.Calls.
 func (g *gateway) serveCall(w http.ResponseWriter, r *http.Request, call Call) {
-	ctx, release, err := g.options.Admit(r)
-	if err != nil {
-		g.reject(w, r, err)
-		return
-	}
-	defer release()
-	r = r.WithContext(ctx)
-	held := g.options.Bodies.reserve(ctx)
-	defer held.release()
-	body, err := g.readReview(w, r, held)
-	if err != nil {
-		held.release()
-		g.reject(w, r, err)
-		return
-	}
-	answer, err := call(ctx, body)
-	if err != nil {
-		WriteError(w, err)
-		return
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusOK, answer[:max(0, len(answer)-1)])
+	g.withBody(w, r, g.readReview, func(r *http.Request, b *body) {
+		answer, err := call(r.Context(), b.data)
+		if err != nil {
+			WriteError(w, err)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		writeJSON(w, http.StatusOK, answer[:max(0, len(answer)-1)])
+	})
 }
 
 // Malformed returns the status of a body that a Call cannot decode.

@@ -166,26 +166,13 @@ func (g *gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		next(w, r, params)
 		return
 	}
-	ctx, release, err := g.options.Admit(r)
-	if err != nil {
-		g.reject(w, r, err)
-		return
-	}
-	defer release()
-	r = r.WithContext(ctx)
-	held := g.options.Bodies.reserve(r.Context())
-	defer held.release()
-	b, err := readBody(w, r, &g.options, held)
-	if err != nil {
-		held.release() // before the rest of the body is discarded
-		g.reject(w, r, err)
-		return
-	}
-	b.params, b.form = params, f
-	r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
-	r.Body = b
-	r.Header.Set("Content-Type", mediaJSON) // grpc-gateway has one marshaler; b knows what the body is
-	next(w, r, params)
+	g.withBody(w, r, g.readBody, func(r *http.Request, b *body) {
+		b.params, b.form = params, f
+		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
+		r.Body = b
+		r.Header.Set("Content-Type", mediaJSON) // grpc-gateway has one marshaler; b knows what the body is
+		next(w, r, params)
+	})
 }
 
 // handleError answers with the error of a call. A decoding error is in the body: grpc-gateway has only its text.

@@ -36,50 +36,33 @@ var reviewers = map[string]reviewer{
 func (g *gateway) webhook(w http.ResponseWriter, r *http.Request, name, catalog string) {
 	outcome := webhook.Outcome("error")
 	defer func() { g.options.Reviewed(name, string(outcome)) }()
-	ctx, release, err := g.options.Admit(r)
-	if err != nil {
-		g.reject(w, r, err)
-		return
-	}
-	defer release()
-	r = r.WithContext(ctx)
-	held := g.options.Bodies.reserve(r.Context())
-	defer held.release()
-	body, err := g.readReview(w, r, held)
-	if err != nil {
-		held.release()
-		g.reject(w, r, err)
-		return
-	}
-	reviewing, cancel, err := g.reviewContext(r)
-	defer cancel()
-	var answer [][]byte
-	if err == nil {
-		var done webhook.Outcome
-		if done, answer, err = reviewers[name](g, reviewing, catalog, body); err == nil {
-			outcome = done
+	g.withBody(w, r, g.readReview, func(r *http.Request, b *body) {
+		reviewing, cancel, err := g.reviewContext(r)
+		defer cancel()
+		var answer [][]byte
+		if err == nil {
+			var done webhook.Outcome
+			if done, answer, err = reviewers[name](g, reviewing, catalog, b.data); err == nil {
+				outcome = done
+			}
 		}
-	}
-	if err != nil {
-		writeReviewError(w, err)
-		return
-	}
-	writeParts(w, answer)
+		if err != nil {
+			writeReviewError(w, err)
+			return
+		}
+		writeParts(w, answer)
+	})
 }
 
-// readReview reads the body of a review. Errors are statuses.
-func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reservation) ([]byte, error) {
+// readReview reads a body of JSON. Errors are statuses.
+func (g *gateway) readReview(w http.ResponseWriter, r *http.Request, held *reservation) (*body, error) {
 	if err := checkTimeout(r.Header); err != nil {
 		return nil, err
 	}
 	if yaml, err := isYAML(r); yaml || err != nil {
 		return nil, unsupportedMedia(r, mediaJSON)
 	}
-	b, err := readBody(w, r, &g.options, held)
-	if err != nil {
-		return nil, err
-	}
-	return b.data, nil
+	return g.readBody(w, r, held)
 }
 
 // reviewContext returns the context of a review, which ends when the API server stops waiting.
