@@ -262,9 +262,6 @@ func (b *budget) reset(max, reserved int) {
 	b.discarded.Store(0)
 }
 
-// used returns the size of the results.
-func (b *budget) used() int64 { return int64(b.max) - b.left.Load() }
-
 // encodedSize is the size of a result in a list.
 func encodedSize(result proto.Message) int64 {
 	return int64(protowire.SizeTag(1) + protowire.SizeBytes(proto.Size(result)))

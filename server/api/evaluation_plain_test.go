@@ -16,12 +16,12 @@ func TestPlainResults(t *testing.T) {
 	b := &batch{}
 	b.budget.reset(1<<20, 0)
 	result := func(v engine.Verdict) (*crdevalv1.VerdictResult, int64) {
-		before := b.budget.used()
+		before := b.budget.left.Load()
 		r, err := b.verdictResult(&v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r, b.budget.used() - before
+		return r, before - b.budget.left.Load()
 	}
 	first, size := result(engine.Verdict{Allowed: true, Revision: "1"})
 	again, sizeAgain := result(engine.Verdict{Allowed: true, Revision: "1"})

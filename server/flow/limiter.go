@@ -260,10 +260,7 @@ func (l *Limiter) adapt(length time.Duration) {
 }
 
 // LimiterState is the state of a Limiter for metrics.
-type LimiterState struct {
-	Limit, Active, Paused int
-	Shed                  float64 // share of the calls rejected because goroutines wait too long
-}
+type LimiterState struct{ Limit, Active, Paused int }
 
 // State returns the state.
 func (l *Limiter) State() LimiterState {
@@ -272,7 +269,7 @@ func (l *Limiter) State() LimiterState {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return LimiterState{l.limit, l.active, l.paused, l.shedding.share}
+	return LimiterState{l.limit, l.active, l.paused}
 }
 
 // activate adds an active call.

@@ -169,8 +169,8 @@ func TestLimiterSheds(t *testing.T) {
 	}
 	w.delay = 5 * targetDelay
 	run(2 * time.Second)
-	if heavy, light := run(time.Second); heavy > 1000 || light != 100 || w.State().Shed != maxShed {
-		t.Errorf("with a long delay, %d and %d calls were accepted, %+v", heavy, light, w.State())
+	if heavy, light := run(time.Second); heavy > 1000 || light != 100 || w.shedding.share != maxShed {
+		t.Errorf("with a long delay, %d and %d calls were accepted, and a share of %v was shed", heavy, light, w.shedding.share)
 	}
 	w.delay = 0
 	run(2 * time.Second)

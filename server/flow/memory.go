@@ -62,10 +62,10 @@ type Memory struct {
 	stats   MemoryStats
 }
 
-// MemoryStats are the size of a ledger, its use, and how often it has rejected a growth or revoked a lease.
+// MemoryStats are the size of a ledger, its use, and how often it has rejected a growth.
 type MemoryStats struct {
-	Total, Rejected, Revoked int64
-	Bytes                    [kinds]int64
+	Total, Rejected int64
+	Bytes           [kinds]int64
 }
 
 // holder counts what a caller holds.
@@ -329,7 +329,6 @@ func (m *Memory) revocable() func() {
 		return nil
 	}
 	delete(m.stalled, found)
-	m.stats.Revoked++
 	return found.revoke
 }
 

@@ -14,7 +14,6 @@ const maxHover = 8 << 10
 // cursor is what an offset of a file refers to.
 type cursor struct {
 	root    *node // of the object: of the document, or of an item of a list
-	node    *node // the innermost node at the offset
 	object  int   // number of steps of the path to root
 	crd     *crdSource
 	version string
@@ -49,7 +48,7 @@ func documentAt(docs []document, offset int) *document {
 
 // cursor returns what an offset refers to. In a List, the object is an item.
 func (s *server) cursor(ctx context.Context, text []byte, n, root *node) cursor {
-	c := cursor{root: root, node: n}
+	c := cursor{root: root}
 	if items := root.child("items"); items != nil && strings.HasSuffix(root.child("kind").scalarText(text), "List") {
 		path := n.path()
 		if len(path) > 1 && path[0] == "items" {

@@ -206,16 +206,3 @@ func forget(source string, e *entry) {
 		delete(patterns.m, source)
 	}
 }
-
-// Retained returns the number of distinct patterns that live plans share, and their approximate memory in bytes.
-func Retained() (count int, bytes int64) {
-	patterns.Lock()
-	defer patterns.Unlock()
-	for source, e := range patterns.m {
-		if e.pattern.Value() != nil {
-			count++
-			bytes += int64(unsafe.Sizeof(Pattern{})) + int64(unsafe.Sizeof(entry{})) + int64(len(source))
-		}
-	}
-	return count, bytes + patterns.total
-}

@@ -132,7 +132,7 @@ func TestPatternsAreSharedAndReleased(t *testing.T) {
 	if Intern(source) != p {
 		t.Error("two Patterns for one text")
 	}
-	if n, bytes := Retained(); n == 0 || bytes == 0 {
+	if n, bytes := retained(); n == 0 || bytes == 0 {
 		t.Errorf("%d patterns, %d bytes", n, bytes)
 	}
 	runtime.KeepAlive(p)

@@ -19,8 +19,6 @@ type Place struct {
 	Rest          []string
 	// Schema is the schema with the keyword.
 	Schema *schema.Props
-	// Operator is true below allOf, anyOf, oneOf or not.
-	Operator bool
 }
 
 // Pointer returns the JSON pointer of the keyword. The violations of a schema have it: that of required and enum has no
@@ -69,8 +67,6 @@ func PlaceAt(s *schema.Props, pointer string) *Place {
 		p.Schema, tokens = next, tokens[used:]
 		if step != nil {
 			p.Path = p.Path.With(*step)
-		} else {
-			p.Operator = true
 		}
 	}
 	return p

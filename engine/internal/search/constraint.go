@@ -100,9 +100,7 @@ func (w *walk) visit(s *schema.Props, at sample.Place, node string) {
 		add("", Unknown)
 	}
 	for i := range s.AllOf {
-		clause := at
-		clause.Operator = true
-		w.visit(&s.AllOf[i], clause, node+"/allOf/"+strconv.Itoa(i))
+		w.visit(&s.AllOf[i], at, node+"/allOf/"+strconv.Itoa(i))
 	}
 	for _, name := range schema.Names(s.Properties) {
 		if len(at.Path) == 0 && slices.Contains(w.skip, name) {

@@ -19,7 +19,7 @@ func TestIndentedObject(t *testing.T) {
 	head := "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nany: "
 	for _, items := range []string{strings.Repeat("1,", 50_000), `"` + strings.Repeat(`a\n`, 50_000) + `",`, `"` + strings.Repeat("a ", 50_000) + `",`} {
 		any := strings.Repeat("{a: ", 900) + "[" + items + "1]" + strings.Repeat("}", 900)
-		r := Evaluate(t.Context(), Input{CRD: openBoat(), Object: head + any})
+		r := evaluate(t.Context(), Input{CRD: openBoat(), Object: head + any})
 		if r.Object == nil || !r.Object.Allowed {
 			t.Fatalf("%+v", r.Errors)
 		}
@@ -41,7 +41,7 @@ func TestManyChanges(t *testing.T) {
 	}
 	object := "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec:\n" + fields.String()
 	for _, validation := range []string{"Strict", "Ignore"} {
-		r := Evaluate(t.Context(), Input{CRD: openBoat(), Object: object, FieldValidation: validation})
+		r := evaluate(t.Context(), Input{CRD: openBoat(), Object: object, FieldValidation: validation})
 		if r.Object == nil || len(r.Object.Changes) != maxChanges {
 			t.Fatalf("%s: %+v", validation, r)
 		}

@@ -38,9 +38,6 @@ var minors = func() (list []int) {
 	return list
 }()
 
-// Evaluate returns the Report of an Input with a new Evaluator.
-func Evaluate(ctx context.Context, in Input) *Report { return new(Evaluator).Evaluate(ctx, in) }
-
 // Evaluate returns the Report of an Input. If a document cannot be evaluated, or the evaluation panics, Report.Errors
 // has the reason.
 func (e *Evaluator) Evaluate(ctx context.Context, in Input) (r *Report) {

@@ -10,6 +10,9 @@ import (
 
 const boatObject = "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec:\n  oars: 4\n"
 
+// evaluate returns the Report of an Input with a new Evaluator.
+func evaluate(ctx context.Context, in Input) *Report { return new(Evaluator).Evaluate(ctx, in) }
+
 // TestErrors checks what is in Report.Errors, and the document that it names.
 func TestErrors(t *testing.T) {
 	crd := crdOf(boat)
@@ -36,7 +39,7 @@ func TestErrors(t *testing.T) {
 		"broken old object":     {Input{CRD: crd, Object: boatObject, OldObject: "a: ["}, "oldObject", "", ""},
 		"old object of no kind": {Input{CRD: crd, Object: boatObject, OldObject: "a: b"}, "oldObject", "", ""},
 	} {
-		r := Evaluate(context.Background(), c.in)
+		r := evaluate(context.Background(), c.in)
 		if len(r.Errors) != 1 {
 			t.Errorf("%s: %s", name, encode(r))
 			continue
@@ -80,7 +83,7 @@ func TestUnreadable(t *testing.T) {
 			case DocumentObject:
 				in = Input{CRD: crdOf(boat), Object: c.text}
 			}
-			r := Evaluate(t.Context(), in)
+			r := evaluate(t.Context(), in)
 			var found *Range
 			for _, e := range r.Errors {
 				if found = e.Range; e.Document != document {
@@ -103,7 +106,7 @@ func TestUnreadable(t *testing.T) {
 
 // TestVerdictOfBrokenObject: an API server answers 400 to an object that it cannot decode.
 func TestVerdictOfBrokenObject(t *testing.T) {
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: "a: b\n - c: ["})
+	r := evaluate(context.Background(), Input{CRD: crdOf(boat), Object: "a: b\n - c: ["})
 	if r.Object == nil && len(r.Errors) == 0 || r.Object != nil && (r.Object.Allowed || r.Object.Code != 400) {
 		t.Errorf("%s", encode(r))
 	}
@@ -124,7 +127,7 @@ func TestDeadline(t *testing.T) {
 
 // TestChanges checks what differs between the submitted and the stored object.
 func TestChanges(t *testing.T) {
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), FieldValidation: "Ignore",
+	r := evaluate(context.Background(), Input{CRD: crdOf(boat), FieldValidation: "Ignore",
 		Object: boatObject + "  x: 1\nstatus: {oars: 3}\n"})
 	if r.Object == nil || !r.Object.Allowed || !has(r.Object.Changes, OpPruned, "spec.x") ||
 		!has(r.Object.Changes, OpDropped, "status") || !has(r.Object.Changes, OpSet, "metadata.generation") {
@@ -137,13 +140,13 @@ func TestChanges(t *testing.T) {
 
 // TestSubresources checks writes of the status and of the scale.
 func TestSubresources(t *testing.T) {
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: boatObject + "status: {oars: 2}\n",
+	r := evaluate(context.Background(), Input{CRD: crdOf(boat), Object: boatObject + "status: {oars: 2}\n",
 		OldObject: boatObject, Subresource: "status"})
 	if r.Object == nil || !r.Object.Allowed || !strings.Contains(r.Object.Result, "status:\n  oars: 2\n") {
 		t.Errorf("%s", encode(r))
 	}
 	scale := "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: a}\nspec: {replicas: 9}\n"
-	r = Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: scale, OldObject: boatObject, Subresource: "scale"})
+	r = evaluate(context.Background(), Input{CRD: crdOf(boat), Object: scale, OldObject: boatObject, Subresource: "scale"})
 	if r.Object == nil || r.Object.Allowed || r.Object.Version != "v1" || r.Table != nil {
 		t.Errorf("%s", encode(r))
 	}
@@ -167,7 +170,7 @@ func TestCompiledOnce(t *testing.T) {
 func TestMinor(t *testing.T) {
 	crd := crdOf(boat + "              mast: {type: string, maxLength: 9, x-kubernetes-validations: [{rule: isQuantity(self)}]}\n")
 	for minor, accepted := range map[int]bool{0: true, 27: false, 28: true} {
-		r := Evaluate(t.Context(), Input{CRD: crd, Minor: minor})
+		r := evaluate(t.Context(), Input{CRD: crd, Minor: minor})
 		if r.CRD == nil || r.CRD.Accepted != accepted {
 			t.Errorf("minor %d: %s", minor, encode(r))
 		}
@@ -175,8 +178,8 @@ func TestMinor(t *testing.T) {
 			t.Errorf("minor %d: %s", minor, encode(e))
 		}
 	}
-	for _, minor := range Evaluate(t.Context(), Input{}).Minors {
-		if r := Evaluate(t.Context(), Input{CRD: crdOf(boat), Minor: minor}); len(r.Errors) > 0 || !r.CRD.Accepted {
+	for _, minor := range evaluate(t.Context(), Input{}).Minors {
+		if r := evaluate(t.Context(), Input{CRD: crdOf(boat), Minor: minor}); len(r.Errors) > 0 || !r.CRD.Accepted {
 			t.Errorf("minor %d: %s", minor, encode(r))
 		}
 	}

@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 	}
 	for _, e := range examples {
 		t.Run(e.ID, func(t *testing.T) {
-			r := Evaluate(context.Background(), e.Input)
+			r := evaluate(context.Background(), e.Input)
 			if len(r.Errors) > 0 || !want[e.ID](r) {
 				t.Errorf("unexpected report: %s", encode(r))
 			}
@@ -74,16 +74,16 @@ func TestCostFixes(t *testing.T) {
 			in = e.Input
 		}
 	}
-	for _, bound := range Evaluate(context.Background(), in).CRD.Rules[0].Bounds {
+	for _, bound := range evaluate(context.Background(), in).CRD.Rules[0].Bounds {
 		// The bounds are suggested together, and a fix refers to the text in which it was made.
-		for _, fresh := range Evaluate(context.Background(), in).CRD.Rules[0].Bounds {
+		for _, fresh := range evaluate(context.Background(), in).CRD.Rules[0].Bounds {
 			if fresh.Path == bound.Path && len(fresh.Fixes) > 0 && strings.Contains(fresh.Hint, ": set it to") {
 				in.CRD = apply(in.CRD, fresh.Fixes[0])
 				break
 			}
 		}
 	}
-	if r := Evaluate(context.Background(), in); !r.CRD.Accepted || r.Object == nil || !r.Object.Allowed {
+	if r := evaluate(context.Background(), in); !r.CRD.Accepted || r.Object == nil || !r.Object.Allowed {
 		t.Errorf("%s\n%s", in.CRD, encode(r))
 	}
 }

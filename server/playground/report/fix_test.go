@@ -97,7 +97,7 @@ func TestFixes(t *testing.T) {
 			"spec:\n  crew:\n  - \"role\": cook # 1\n    since: \"2026-01-31\"\n  # 2\n"},
 		{"spec:\n  tags: a\n", `Change to ["a"]`, "spec:\n  tags: [\"a\"]\n"},
 	} {
-		r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: head + c.object})
+		r := evaluate(context.Background(), Input{CRD: crdOf(boat), Object: head + c.object})
 		if r.Object == nil {
 			t.Fatalf("%s: %s", c.object, encode(r))
 		}
@@ -123,7 +123,7 @@ func TestFixes(t *testing.T) {
 // TestFixesInJSON checks a fix of JSON, whose strings stay in quotes.
 func TestFixesInJSON(t *testing.T) {
 	object := `{"apiVersion":"a.example.com/v1","kind":"Boat","metadata":{"name":"a"},"spec":{"colour":"rad","oars":3}}`
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: object})
+	r := evaluate(context.Background(), Input{CRD: crdOf(boat), Object: object})
 	if got := apply(object, r.Object.Violations[0].Fixes[0]); got != strings.Replace(object, "rad", "red", 1) {
 		t.Error(got)
 	}
@@ -132,7 +132,7 @@ func TestFixesInJSON(t *testing.T) {
 // TestNoFixOfAliases checks that no fix is offered if its edit would also change another value.
 func TestNoFixOfAliases(t *testing.T) {
 	object := "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: &n rad}\nspec:\n  colour: *n\n"
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: object})
+	r := evaluate(context.Background(), Input{CRD: crdOf(boat), Object: object})
 	for _, f := range r.Object.Violations[0].Fixes {
 		if got := apply(object, f); !strings.Contains(got, "&n rad") {
 			t.Errorf("%q changes the name, too: %q", f.Title, got)
@@ -143,7 +143,7 @@ func TestNoFixOfAliases(t *testing.T) {
 // TestPositions checks ranges behind characters of several UTF-8 bytes and UTF-16 units.
 func TestPositions(t *testing.T) {
 	object := "apiVersion: a.example.com/v1\nkind: Boat\nmetadata: {name: a} # \U0001f6a2ö\nspec:\n  name: \"\U0001f6a2\"\n  oars: x\n"
-	r := Evaluate(context.Background(), Input{CRD: crdOf(boat), Object: object})
+	r := evaluate(context.Background(), Input{CRD: crdOf(boat), Object: object})
 	for _, v := range r.Object.Violations {
 		want := map[string]Range{
 			"spec.name": {Position{5, 9, 80}, Position{5, 12, 84}},

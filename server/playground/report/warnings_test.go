@@ -74,7 +74,7 @@ func TestWarnings(t *testing.T) {
 		if in.CRD == "" {
 			in.CRD = fleet
 		}
-		r := Evaluate(t.Context(), in)
+		r := evaluate(t.Context(), in)
 		if r.CRD == nil || !r.CRD.Accepted || (c.object != "") != (r.Object != nil) {
 			t.Fatalf("%s: %s %s", c.name, encode(r.CRD), encode(r.Errors))
 		}
