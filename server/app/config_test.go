@@ -288,6 +288,7 @@ func TestDerivedLimits(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--memory=63MiB":                       "--memory: 63MiB is less than 64MiB",
 		"--memory=512MiB --cache-bytes=385MiB": "--cache-bytes: 385MiB exceeds three quarters of --memory=512MiB",
+		"--cache-bytes=1000000GiB":             "--cache-bytes: 1000000GiB exceeds three quarters of --memory=", // of the machine
 	} {
 		c, err := Defaults(strings.Fields(flags)...)
 		if err == nil {

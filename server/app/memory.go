@@ -63,12 +63,11 @@ func (c *Config) checkMemory(wrong func(flag, format string, args ...any)) {
 	if c.CacheBytes < 0 {
 		wrong("cache-bytes", "%d is negative", c.CacheBytes)
 	}
-	switch {
-	case c.Memory == 0:
-	case c.Memory < least:
+	switch memory := c.withMemory().Memory; {
+	case c.Memory != 0 && c.Memory < least:
 		wrong("memory", "%v is less than %v", c.Memory, least)
-	case c.CacheBytes > c.Memory/4*3:
-		wrong("cache-bytes", "%v exceeds three quarters of --memory=%v", c.CacheBytes, c.Memory)
+	case c.CacheBytes > memory/4*3:
+		wrong("cache-bytes", "%v exceeds three quarters of --memory=%v", c.CacheBytes, memory)
 	}
 }
 
