@@ -108,7 +108,18 @@ func TestChart(t *testing.T) {
 			"ConfigMap Deployment HorizontalPodAutoscaler NetworkPolicy PodDisruptionBudget PodMonitor PrometheusRule Service ServiceAccount",
 			"--max-document-bytes=1MiB --max-batch-items=1000000 --log-level=warn",
 		},
-		"sidecar": {"{mode: sidecar, " + someFiles + "}", nil, "ConfigMap", ""},
+		"sidecar":       {"{mode: sidecar, " + someFiles + "}", nil, "ConfigMap", ""},
+		"sidecar, bolt": {"{mode: sidecar, store: {type: bolt}, " + someFiles + "}", nil, "ConfigMap", ""},
+		"texts that YAML reads as other values": {
+			`{store: {type: etcd, etcd: {endpoints: ['http://a:1'], prefix: "/a #b/", user: "a: b", passwordSecret: "1"}}, tls: {secret: "2"}, auth: {tokenSecret: "3", accessSecret: "4"},
+			crds: {configMaps: ["5"]}, priorityClassName: "6", serviceAccount: {create: false, name: "7"}, webhooks: {enabled: true, caBundle: "1234", ` + someRules + `}}`,
+			[]string{"Secret/1", "Secret/2", "Secret/3", "Secret/4", "ConfigMap/5", "ServiceAccount/7"},
+			"Deployment MutatingWebhookConfiguration PodDisruptionBudget Service ValidatingWebhookConfiguration", "--etcd-prefix=/a #b/ --etcd-user=a: b",
+		},
+		"dashboard without labels": {
+			"{monitoring: {dashboard: {enabled: true, labels: {grafana_dashboard: null}}}}", nil,
+			"ConfigMap Deployment PodDisruptionBudget Service ServiceAccount", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := render(t, chart, test.values, test.external...)
@@ -130,6 +141,16 @@ func TestChart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChartNumbers: a release and a namespace can have numbers as names.
+func TestChartNumbers(t *testing.T) {
+	testenv.E2E(t)
+	out, err := helm(t, "{webhooks: {enabled: true, "+someRules+"}, tls: {certManager: true}}", "template", "7", chart, "--namespace", "8", "--kube-version", "1.37.0")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	decodeObjects(t, out).check(t)
 }
 
 // typesOf returns the sorted types of objects.
@@ -179,6 +200,8 @@ func TestChartRejects(t *testing.T) {
 		"{store: {type: bolt}}":              "store.type bolt allows one replica",
 		"{store: {type: bolt}, replicas: 1, autoscaling: {enabled: true}}":                         "store.type bolt allows one replica",
 		"{resources: {limits: {memory: null}}}":                                                    "memory",
+		"{tls: {clientCASecret: ca}}":                                                              "tls.clientCASecret requires TLS",
+		"{autoscaling: {enabled: true, minReplicas: 3, maxReplicas: 2}}":                           "minReplicas exceeds",
 		"{settings: {Log-Level: warn}}":                                                            "Log-Level",
 		"{settings: {log-level: [warn]}}":                                                          "log-level",
 		"{crds: {files: {../a.yaml: x}}}":                                                          "files",

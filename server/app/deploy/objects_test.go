@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ func decodeObjects(t *testing.T, manifest []byte) (all objects) {
 			continue
 		}
 		o := create()
-		if err := yaml.UnmarshalStrict(document, o); err != nil {
+		if err := unmarshalStrict(document, o); err != nil {
 			t.Errorf("%s: %v\n%s", about.Kind, err, document)
 		}
 		id := fmt.Sprintf("%s %s/%s", about.Kind, o.GetNamespace(), o.GetName())
@@ -117,6 +118,18 @@ func decodeObjects(t *testing.T, manifest []byte) (all objects) {
 		all = append(all, o)
 	}
 	return all
+}
+
+// unmarshalStrict decodes an object like Helm and an API server. Unlike yaml.UnmarshalStrict, it does not convert numbers
+// to texts.
+func unmarshalStrict(document []byte, into any) error {
+	text, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }
 
 // of returns the objects of one type.

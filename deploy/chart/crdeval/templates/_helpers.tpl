@@ -4,7 +4,7 @@
 
 {{- define "crdeval.selector" -}}
 app.kubernetes.io/name: crdeval
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "crdeval.labels" -}}
@@ -26,11 +26,17 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{/* Values that the schema cannot check. */}}
 {{- define "crdeval.check" -}}
 {{- $v := .Values }}
-{{- if and (eq $v.store.type "bolt") (or $v.autoscaling.enabled (ne (int $v.replicas) 1)) }}
+{{- if and (eq $v.mode "service") (eq $v.store.type "bolt") (or $v.autoscaling.enabled (ne (int $v.replicas) 1)) }}
 {{- fail "store.type bolt allows one replica: set replicas to 1 and autoscaling.enabled to false, or use etcd" }}
 {{- end }}
 {{- if and (eq $v.store.type "etcd") $v.networkPolicy.enabled (not $v.networkPolicy.egress) }}
 {{- fail "networkPolicy.egress must allow connections to etcd" }}
+{{- end }}
+{{- if and $v.tls.clientCASecret (not (include "crdeval.tlsSecret" .)) }}
+{{- fail "tls.clientCASecret requires TLS: set tls.certManager or tls.secret" }}
+{{- end }}
+{{- if and $v.autoscaling.enabled (gt (int $v.autoscaling.minReplicas) (int $v.autoscaling.maxReplicas)) }}
+{{- fail "autoscaling.minReplicas exceeds autoscaling.maxReplicas" }}
 {{- end }}
 {{- if and $v.webhooks.enabled (not (include "crdeval.tlsSecret" .)) }}
 {{- fail "API servers call webhooks only over TLS: set tls.certManager or tls.secret" }}
@@ -68,8 +74,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 - --data-dir=/data
 {{- end }}
 {{- if eq $v.store.type "etcd" }}
-- --etcd-endpoints={{ join "," $v.store.etcd.endpoints }}
-- --etcd-prefix={{ $v.store.etcd.prefix }}
+- {{ printf "--etcd-endpoints=%s" (join "," $v.store.etcd.endpoints) | quote }}
+- {{ printf "--etcd-prefix=%s" $v.store.etcd.prefix | quote }}
 {{- if $v.store.etcd.tlsSecret }}
 - --etcd-ca=/etcd-tls/ca.crt
 {{- if $v.store.etcd.hasClientCertificate }}
@@ -78,7 +84,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 {{- end }}
 {{- if $v.store.etcd.user }}
-- --etcd-user={{ $v.store.etcd.user }}
+- {{ printf "--etcd-user=%s" $v.store.etcd.user | quote }}
 - --etcd-password-file=/etcd-password/password
 {{- end }}
 {{- end }}
@@ -150,16 +156,16 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if eq $v.mode "sidecar" }}
   emptyDir: {sizeLimit: {{ $v.store.bolt.size }}}
 {{- else }}
-  persistentVolumeClaim: {claimName: {{ $v.store.bolt.existingClaim | default (include "crdeval.name" .) }}}
+  persistentVolumeClaim: {claimName: {{ $v.store.bolt.existingClaim | default (include "crdeval.name" .) | quote }}}
 {{- end }}
 {{- end }}
 {{- if and (eq $v.store.type "etcd") $v.store.etcd.tlsSecret }}
 - name: crdeval-etcd-tls
-  secret: {secretName: {{ $v.store.etcd.tlsSecret }}, defaultMode: 0440}
+  secret: {secretName: {{ $v.store.etcd.tlsSecret | quote }}, defaultMode: 0440}
 {{- end }}
 {{- if and (eq $v.store.type "etcd") $v.store.etcd.user }}
 - name: crdeval-etcd-password
-  secret: {secretName: {{ $v.store.etcd.passwordSecret }}, defaultMode: 0440}
+  secret: {secretName: {{ $v.store.etcd.passwordSecret | quote }}, defaultMode: 0440}
 {{- end }}
 {{- if $v.crds.files }}
 - name: crdeval-crds
@@ -167,23 +173,23 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 {{- range $i, $name := $v.crds.configMaps }}
 - name: crdeval-crds-{{ $i }}
-  configMap: {name: {{ $name }}}
+  configMap: {name: {{ $name | quote }}}
 {{- end }}
 {{- with include "crdeval.tlsSecret" . }}
 - name: crdeval-tls
-  secret: {secretName: {{ . }}, defaultMode: 0440}
+  secret: {secretName: {{ . | quote }}, defaultMode: 0440}
 {{- end }}
 {{- if $v.tls.clientCASecret }}
 - name: crdeval-client-ca
-  secret: {secretName: {{ $v.tls.clientCASecret }}}
+  secret: {secretName: {{ $v.tls.clientCASecret | quote }}}
 {{- end }}
 {{- if $v.auth.tokenSecret }}
 - name: crdeval-tokens
-  secret: {secretName: {{ $v.auth.tokenSecret }}, defaultMode: 0440}
+  secret: {secretName: {{ $v.auth.tokenSecret | quote }}, defaultMode: 0440}
 {{- end }}
 {{- if $v.auth.accessSecret }}
 - name: crdeval-access
-  secret: {secretName: {{ $v.auth.accessSecret }}, defaultMode: 0440}
+  secret: {secretName: {{ $v.auth.accessSecret | quote }}, defaultMode: 0440}
 {{- end }}
 {{- end }}
 
