@@ -96,7 +96,7 @@ func (c *Control) Reload(ctx context.Context) {
 		checks = append(checks, *f)
 	}
 	c.mu.Unlock()
-	for _, check := range checks { // also without a change: a token or certificate may have expired
+	for _, check := range checks { // also without a change: a JWT may have expired
 		check()
 	}
 }
