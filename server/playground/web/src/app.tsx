@@ -32,6 +32,8 @@ export function App({ connect }: { connect: (token: string) => Source }) {
   const [path, setPath] = useState("spec")
   const [notice, setNotice] = useState<{ text: string; bad: boolean }>()
   const [dialog, setDialog] = useState<"" | "gallery" | "shortcuts">("")
+  // The event of a closed dialog can arrive after the next dialog opened.
+  const closed = (name: typeof dialog) => setDialog((open) => (open === name ? "" : open))
   const [examples, setExamples] = useState<Example[]>([])
   const [examplesFailure, setExamplesFailure] = useState<string>()
   const views = useRef<Partial<Record<DocumentName, EditorView>>>({})
@@ -223,9 +225,9 @@ export function App({ connect }: { connect: (token: string) => Source }) {
         </Tabs>
       </main>
       {dialog === "gallery" && (
-        <Gallery examples={examples} failure={examplesFailure} open={openExample} close={() => setDialog("")} />
+        <Gallery examples={examples} failure={examplesFailure} open={openExample} close={() => closed("gallery")} />
       )}
-      {dialog === "shortcuts" && <Shortcuts close={() => setDialog("")} />}
+      {dialog === "shortcuts" && <Shortcuts close={() => closed("shortcuts")} />}
     </>
   )
 }

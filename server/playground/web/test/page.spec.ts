@@ -113,6 +113,20 @@ test("everything works with the keyboard", async ({ playground, page }) => {
   await expect(page.getByRole("dialog")).toHaveCount(0)
 })
 
+test("a dialog stays open if the previous one closes late", async ({ playground, page }) => {
+  await playground.ready()
+  await page.getByRole("button", { name: "Shortcuts" }).click()
+  await page.evaluate(async () => {
+    const previous = document.querySelector("dialog")!
+    const closed = new Promise((resolve) => previous.addEventListener("close", resolve))
+    previous.close() // its event follows the key
+    dispatchEvent(new KeyboardEvent("keydown", { altKey: true, shiftKey: true, code: "KeyE" }))
+    await closed
+    await new Promise((resolve) => setTimeout(resolve, 100)) // the page renders
+  })
+  await expect(page.getByRole("dialog", { name: "Examples" })).toBeVisible()
+})
+
 test("the theme follows the system and the switch", async ({ playground, page }) => {
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
   const light = await background()
