@@ -10,8 +10,9 @@ import {
 } from "./gen/crdeval/v1/registry_pb.js";
 import { ServerService, type ServerLimits } from "./gen/crdeval/v1/server_pb.js";
 import { type DocumentInput, textOf, toDocument, toItem, type Write } from "./document.js";
-import { CrdevalError } from "./error.js";
+import { CrdevalError, partial, type Results } from "./error.js";
 import { type CallOptions, type EvaluationOptions, toEvaluationOptions } from "./options.js";
+import { BatchTransport } from "./rest/batch.js";
 import { type Registered, toRegistered, toTransformed, toVerdict, type Transformed, type Verdict } from "./results.js";
 import { Caller, remaining, type RetryOptions } from "./retry.js";
 import { itemBytes, Sender, type Source } from "./stream.js";
@@ -73,10 +74,11 @@ export class BaseClient {
   ) {
     const caller = new Caller(transport, o.token, o.retries);
     this.caller = caller;
-    this.evaluation = createClient(EvaluationService, caller);
-    this.registry = createClient(RegistryService, caller);
-    this.presentation = createClient(PresentationService, caller);
-    this.server = createClient(ServerService, caller);
+    const calls = bidirectional ? caller : new BatchTransport(caller);
+    this.evaluation = createClient(EvaluationService, calls);
+    this.registry = createClient(RegistryService, calls);
+    this.presentation = createClient(PresentationService, calls);
+    this.server = createClient(ServerService, calls);
     this.catalog = o.catalog ?? "default";
     this.defaultTimeoutMs = o.timeoutMs;
   }
@@ -159,12 +161,9 @@ export class BaseClient {
     const entries = manifests.map((m) => create(RegisterCrdsEntrySchema, { manifest: toDocument(m) }));
     const size = (e: RegisterCrdsEntry) => (e.manifest?.content.value?.length ?? 0) + 100;
     const most = (l: ServerLimits) => Math.min(crdsAtOnce, l.maxRegisterCrds || crdsAtOnce);
-    const send = async (part: RegisterCrdsEntry[], s: StubOptions) => {
-      const response = await this.registry.registerCrds({ catalog: this.catalog, entries: part }, s);
-      this.atLeast = response.token || this.atLeast;
-      return response.results.map(toRegistered);
-    };
-    return this.inBatches(entries, size, most, o, 0, send, (error, done) => (error.registered = done));
+    const send = (part: RegisterCrdsEntry[], s: StubOptions) =>
+      this.registry.registerCrds({ catalog: this.catalog, entries: part }, s);
+    return this.inBatches(entries, size, most, o, 0, send, toRegistered, (error, done) => (error.registered = done));
   }
 
   /** getCrd returns a registered CRD by its name, with its manifest. */
@@ -230,11 +229,9 @@ export class BaseClient {
     const overlay = request.crds.reduce((bytes, d) => bytes + (d.content.value?.length ?? 0), 0);
     const most = (l: ServerLimits) => l.maxBatchItems;
     checkList(items);
-    const send = async (part: EvaluationItem[], s: StubOptions) => {
-      const { results } = await method({ ...request, atLeast: this.atLeast, items: part }, s);
-      return results.map(convert);
-    };
-    return this.inBatches(items.map(toItem), itemBytes, most, o, overlay, send, keep);
+    const send = (part: EvaluationItem[], s: StubOptions) =>
+      method({ ...request, atLeast: this.atLeast, items: part }, s);
+    return this.inBatches(items.map(toItem), itemBytes, most, o, overlay, send, convert, keep);
   }
 
   private request(o: EvaluationOptions): Request {
@@ -249,29 +246,38 @@ export class BaseClient {
 
   /**
    * inBatches sends elements in as many calls as the limits of the server require. If one fails, `keep` adds the
-   * results of the earlier calls to its error.
+   * results of the earlier requests to its error.
    */
-  private async inBatches<E, T>(
+  private async inBatches<E, R, T>(
     elements: E[],
     size: (element: E) => number,
     most: (limits: ServerLimits) => number,
     o: CallOptions,
     overlay: number,
-    send: (part: E[], s: StubOptions) => Promise<T[]>,
+    send: (part: E[], s: StubOptions) => Promise<Results<R>>,
+    convert: (result: R) => T,
     keep: (error: CrdevalError, done: T[]) => void,
   ): Promise<T[]> {
     const all: T[] = [];
+    const take = ({ results, token }: Results<R>) => {
+      this.atLeast = token || this.atLeast;
+      results.forEach((result) => all.push(convert(result)));
+    };
     const run = this.call(o, async (s) => {
       const limits = await this.limits(s());
       // The answer can be larger than the request.
       const capacity = Number(limits.maxMessageBytes) / 2 - overlay;
       for (let start = 0; start < elements.length;) {
         const part = fitting(elements, start, most(limits) || Infinity, capacity, size);
-        const results = await send(part, s());
-        if (results.length !== part.length) {
-          throw new ConnectError(`the server sent ${results.length} results for ${part.length} items`, Code.Internal);
+        const response = await send(part, s()).catch((error: Error) => {
+          take((partial.get(error) ?? { results: [] }) as Results<R>);
+          throw error;
+        });
+        const count = response.results.length;
+        if (count !== part.length) {
+          throw new ConnectError(`the server sent ${count} results for ${part.length} items`, Code.Internal);
         }
-        all.push(...results);
+        take(response);
         start += part.length;
       }
     });
@@ -286,13 +292,8 @@ export class BaseClient {
 
   /** call runs a call with a deadline. The function that it passes returns the options for the next request. */
   private async call<T>(o: CallOptions, run: (options: () => StubOptions) => Promise<T>): Promise<T> {
-    const timeoutMs = o.timeoutMs ?? this.defaultTimeoutMs;
-    const deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
     try {
-      return await run(() => ({
-        ...(o.signal && { signal: o.signal }),
-        ...(deadline !== undefined && { timeoutMs: remaining(deadline) }),
-      }));
+      return await run(limited(o.signal, o.timeoutMs ?? this.defaultTimeoutMs));
     } catch (error) {
       throw CrdevalError.from(error);
     }
@@ -307,14 +308,11 @@ export class BaseClient {
     convert: (result: R) => T,
   ): AsyncGenerator<T, void, undefined> {
     const sender = new Sender(source);
-    const options: StubOptions = {
-      ...(o.signal && { signal: o.signal }),
-      ...(o.timeoutMs !== undefined && { timeoutMs: o.timeoutMs }),
-    };
+    const optionsOf = limited(o.signal, o.timeoutMs);
     const first = { ...this.request(o), ...settings };
     const answers = this.bidirectional
-      ? method(messages(first, sender.batches()), options)
-      : oneByOne(first, sender.batches(), (request) => unary(request, options));
+      ? method(messages(first, sender.batches()), optionsOf())
+      : oneByOne(first, sender.batches(), (request) => unary(request, optionsOf()));
     try {
       for await (const answer of answers) {
         yield* answer.results.map(convert);
@@ -326,6 +324,15 @@ export class BaseClient {
       throw sender.error.cause;
     }
   }
+}
+
+/** limited returns a function that returns the options for the next request of a call, with the time that is left. */
+function limited(signal: AbortSignal | undefined, timeoutMs: number | undefined): () => StubOptions {
+  const deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
+  return () => ({
+    ...(signal && { signal }),
+    ...(deadline !== undefined && { timeoutMs: remaining(deadline) }),
+  });
 }
 
 /** checkList throws a TypeError if a program without types passes one document instead of a list. */
@@ -356,13 +363,18 @@ async function* messages(first: Request, batches: AsyncIterable<EvaluationItem[]
 }
 
 /** oneByOne sends each batch as a call of its own. */
-async function* oneByOne<A>(
+async function* oneByOne<A extends { results: unknown[] }>(
   first: Request,
   batches: AsyncIterable<EvaluationItem[]>,
   unary: (request: Request) => Promise<A>,
 ): AsyncGenerator<A> {
   for await (const items of batches) {
-    yield await unary({ ...first, items });
+    try {
+      yield await unary({ ...first, items });
+    } catch (error) {
+      yield (partial.get(error as Error) ?? { results: [] }) as A;
+      throw error;
+    }
   }
 }
 

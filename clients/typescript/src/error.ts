@@ -109,3 +109,15 @@ function codeName(code: Code): StatusCode {
   }
   return (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase() as StatusCode;
 }
+
+/** Results has the fields of a response with results. Responses to writes have a token. */
+export interface Results<R> {
+  results: R[];
+  token?: string;
+}
+
+/**
+ * partial has the response of the earlier requests for the error of a call with several requests: the results of the
+ * elements before the first one without a result, and the token.
+ */
+export const partial = new WeakMap<object, Results<unknown>>();

@@ -42,24 +42,13 @@ export function formatsOf(tree: Tree): Set<Format> {
   return new Set(parts.flatMap((part) => [...formatsOf(part)]));
 }
 
-/**
- * checkDocuments fails with a SyntaxError if a document of a message cannot be part of a body: JSON that is not one
- * value, YAML with directives or several documents. In a body, such a text would change other items.
- */
-export function checkDocuments(tree: Tree): void {
-  const document = embedded(tree);
-  if (document !== undefined) {
-    textOf(document);
-  } else if (Array.isArray(tree)) {
-    tree.forEach(checkDocuments);
-  } else if (isObject(tree)) {
-    Object.values(tree).forEach(checkDocuments);
-  }
-}
-
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** textOf returns the text of a document for a body. */
+/**
+ * textOf returns the text of a document for a body. It fails with a SyntaxError if the document cannot be part of a
+ * body: JSON that is not one value, YAML with directives or several documents. In a body, such a text would change
+ * other items.
+ */
 export function textOf(document: Embedded): string {
   let text: string;
   try {

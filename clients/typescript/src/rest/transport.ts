@@ -10,16 +10,11 @@ import {
   type MessageShape,
   toJson,
 } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type StreamResponse, type Transport, type UnaryResponse } from "@connectrpc/connect";
 import { http } from "../gen/google/api/annotations_pb.js";
 import type { HttpRule } from "../gen/google/api/http_pb.js";
-import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.js";
-import { type Status, StatusSchema } from "../gen/google/rpc/status_pb.js";
-import { connectError, CrdevalError } from "../error.js";
-import { JsonSyntaxError } from "../json.js";
 import { onThisHost } from "../options.js";
-import { BodyWriter, checkDocuments, type Format, formatsOf, isObject, textOf, embedded } from "./body.js";
+import { BodyWriter, type Format, formatsOf, isObject, textOf, embedded } from "./body.js";
 import { decode, decodeBody, decodeError, decodeRejection, rebase } from "./decode.js";
 
 /** RestOptions are the options of a client over REST. */
@@ -36,8 +31,8 @@ export interface RestOptions {
 type Message = { [key: string]: Tree };
 
 /**
- * RestTransport makes the calls of the generated clients over REST, with the paths that the protos declare. Browsers
- * cannot send and receive at the same time. Therefore it has no bidirectional streams.
+ * RestTransport makes each call of the generated clients as one REST request, with the path that the protos declare.
+ * Browsers cannot send and receive at the same time. Therefore it has no bidirectional streams.
  */
 export class RestTransport implements Transport {
   private readonly base: string;
@@ -58,22 +53,13 @@ export class RestTransport implements Transport {
   ): Promise<UnaryResponse<I, O>> {
     const limits = new Limits(signal, timeoutMs, header);
     const message = toJson(method.input, create(method.input, input)) as Message;
-    const list = (["items", "entries"] as const).find((name) => method.input.field[name] !== undefined);
-    const error = list === undefined ? unreadable(message, "", "items") : undefined;
-    if (error !== undefined) {
-      throw connectError(error);
-    }
-    const response =
-      list === undefined
-        ? await this.request(method, limits, message)
-        : await this.batch(method, limits, message, list);
     return {
       stream: false,
       service: method.parent,
       method,
       header: new Headers(),
       trailer: new Headers(),
-      message: response,
+      message: await this.request(method, limits, message),
     };
   }
 
@@ -107,66 +93,6 @@ export class RestTransport implements Transport {
       trailer: new Headers(),
       message: events(method.output, response, limits),
     };
-  }
-
-  /**
-   * batch sends the elements of a list in as few requests as possible. In a YAML body, JSON would be read as YAML,
-   * and 1.0 as 1. So JSON elements share requests, and each YAML element has its own. An element that cannot be part
-   * of a body gets its own error, as over gRPC.
-   */
-  private async batch<O extends DescMessage>(
-    method: DescMethodUnary<DescMessage, O>,
-    limits: Limits,
-    message: Message,
-    list: "items" | "entries",
-  ): Promise<MessageShape<O>> {
-    const elements = (message[list] ?? []) as Tree[];
-    const groups: { format: Format; indexes: number[] }[] = [];
-    const results = new Array<unknown>(elements.length);
-    elements.forEach((element, i) => {
-      const format = [...formatsOf(element)].join(" and ") || "json";
-      const last = groups.find((g) => g.format === "json" && (list === "items" || g === groups.at(-1)));
-      const error = unreadable(element, format, list);
-      if (error !== undefined) {
-        results[i] = failed(method, error);
-      } else if (format === "json" && last !== undefined) {
-        last.indexes.push(i);
-      } else {
-        groups.push({ format: format as Format, indexes: [i] });
-      }
-    });
-    if (groups.length === 0) {
-      groups.push({ format: "json", indexes: [] }); // The server still checks the other fields.
-    }
-    let token: unknown;
-    for (const { format, indexes } of groups) {
-      try {
-        const part = { ...message, [list]: indexes.map((i) => elements[i] as Tree) };
-        const response = (await this.request(method, limits, part)) as Record<string, unknown>;
-        const partial = response["results"] as unknown[];
-        if (partial.length !== indexes.length) {
-          throw new ConnectError(
-            `the server sent ${partial.length} results for ${indexes.length} items`,
-            Code.Internal,
-          );
-        }
-        indexes.forEach((index, i) => (results[index] = partial[i]));
-        token = response["token"] || token;
-      } catch (error) {
-        const known = CrdevalError.from(error);
-        const [index] = indexes;
-        if (
-          format !== "yaml" ||
-          !(known instanceof CrdevalError) ||
-          known.reason !== "MALFORMED_BODY" ||
-          index === undefined
-        ) {
-          throw error;
-        }
-        results[index] = failed(method, statusOf(list, known.message, known.metadata));
-      }
-    }
-    return Object.assign(create(method.output), { results, ...(token !== undefined && { token }) });
   }
 
   private async request<O extends DescMessage>(
@@ -278,37 +204,6 @@ function only(formats: Set<Format>): Format {
     );
   }
   return [...formats][0] ?? "json";
-}
-
-/** failed returns the result of an element with an error. */
-function failed(method: DescMethod, value: Status): unknown {
-  const results = method.output.field["results"];
-  const desc = results?.fieldKind === "list" && results.listKind === "message" ? results.message : StatusSchema;
-  return Object.assign(create(desc), { result: { case: "error", value } });
-}
-
-/** unreadable returns the error of an element that cannot be part of a body. */
-function unreadable(element: Tree, format: string, list: "items" | "entries"): Status | undefined {
-  if (format.includes(" ")) {
-    return statusOf(
-      list,
-      "over REST, the documents of an item must be all JSON or all YAML: use gRPC, or convert them",
-      {},
-    );
-  }
-  try {
-    checkDocuments(element);
-    return undefined;
-  } catch (error) {
-    const at = error instanceof JsonSyntaxError ? { line: String(error.line), column: String(error.column) } : {};
-    return statusOf(list, `document: ${error instanceof Error ? error.message : String(error)}`, at);
-  }
-}
-
-function statusOf(list: "items" | "entries", message: string, metadata: Readonly<Record<string, string>>): Status {
-  const reason = list === "items" ? "OBJECT_UNREADABLE" : "MANIFEST_UNREADABLE";
-  const info = create(ErrorInfoSchema, { domain: "crdeval.dev", reason, metadata: { ...metadata } });
-  return create(StatusSchema, { code: Code.InvalidArgument, message, details: [anyPack(ErrorInfoSchema, info)] });
 }
 
 /** queryOf returns the query of the fields of a message. Nested fields have dots in their names. */

@@ -14,9 +14,10 @@ interface Sent {
 }
 
 /** served returns a client and the requests that it sends. answer returns the body of a response and its status. */
-function served(answer: (sent: Sent) => [string, number?, Record<string, string>?]) {
+function served(answer: (sent: Sent) => [string, number?, Record<string, string>?], maxAttempts = 5) {
   const sent: Sent[] = [];
   const client = new BrowserClient({
+    retries: { maxAttempts, firstPauseMs: 1 },
     url: "/base/",
     token: "t",
     fetch: async (url, init) => {
@@ -84,6 +85,75 @@ test("each YAML document has a request of its own", async () => {
     ["application/json", "application/yaml"],
   );
   assert.equal(sent[1]?.body, '\n"items":\n  -\n    "object":\n      #\n      a: n\n      \n"options": {}\n');
+});
+
+const overloaded: [string, number] = [
+  JSON.stringify({
+    code: 14,
+    message: "busy",
+    details: [
+      { "@type": "type.googleapis.com/google.rpc.ErrorInfo", domain: "crdeval.dev", reason: "OVERLOADED" },
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "0s" },
+    ],
+  }),
+  503,
+];
+
+test("only the failed request of a call is repeated", async () => {
+  let failures = 2;
+  const { client, sent } = served(({ body }) =>
+    body.includes("b: 2") && failures-- > 0
+      ? overloaded
+      : [JSON.stringify({ results: [{ verdict: { allowed: body.includes("b: 2") } }] })],
+  );
+  const verdicts = await client.validate(["{}", "a: 1", "b: 2"]);
+  assert.deepEqual(
+    verdicts.map((v) => v.allowed),
+    [false, false, true],
+  );
+  assert.deepEqual(
+    sent.map(({ body }) => /[ab]: \d|\{\}/.exec(body)?.[0]),
+    ["{}", "a: 1", "b: 2", "b: 2", "b: 2"],
+  );
+});
+
+test("the error of a later request has the results and the token of the earlier ones", async () => {
+  const failing = (result: object) =>
+    served(
+      ({ body }) =>
+        body.includes("b: 2")
+          ? overloaded
+          : [JSON.stringify({ results: Array(body.startsWith("{") ? 2 : 1).fill(result), token: "t1" })],
+      1,
+    ).client;
+  const writer = failing({ crd: "a", registration: { accepted: true } });
+  const registering = writer.register(["a: 1", "b: 2"]);
+  await assert.rejects(registering, (e) => e instanceof CrdevalError && e.registered[0]?.name === "a");
+  assert.equal(writer.atLeast, "t1");
+  const reader = failing(allowed);
+  await assert.rejects(reader.validate(["{}", "a: 1", "b: 2", "{}"]), (e) => {
+    return e instanceof CrdevalError && e.reason === "OVERLOADED" && e.verdicts.length === 2;
+  });
+  let streamed = 0;
+  const streaming = async () => {
+    for await (const verdict of reader.admitStream(["a: 1", "a: 1", "b: 2"])) {
+      streamed += Number(verdict.allowed);
+    }
+  };
+  await assert.rejects(streaming(), CrdevalError);
+  assert.equal(streamed, 2);
+});
+
+test("the deadline applies to all requests of a stream together", async () => {
+  const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
+  const source = async function* () {
+    yield "a: 1";
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    yield "b: 2";
+  };
+  for await (const _ of client.admitStream(source(), { timeoutMs: 60_000 }));
+  const [first, second] = sent.map(({ headers }) => parseInt(headers.get("grpc-timeout") ?? "", 10));
+  assert.ok(first! <= 60_000 && second! < first!, `${first} ${second}`);
 });
 
 test("only line feeds begin lines of a YAML document", async () => {
