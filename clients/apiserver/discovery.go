@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	crdserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	informers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,8 +31,10 @@ type discoverer struct {
 	groups    discovery.GroupManager
 	all       aggregated.ResourceManager
 	changed   chan struct{}                           // capacity 1
+	published chan struct{}                           // capacity 1
 	served    atomic.Pointer[map[string]http.Handler] // by path
 	known     map[metav1.GroupVersion]bool            // in groups and all
+	builtIn   map[string]metav1.APIGroup              // groups of other APIs, by name
 	next      http.Handler                            // serves other paths
 	documents documents                               // of OpenAPI
 }
@@ -40,42 +43,79 @@ type discoverer struct {
 // published resource is always served.
 func (d *discoverer) watch(informer informers.CustomResourceDefinitionInformer) error {
 	d.served.Store(&map[string]http.Handler{})
-	signal := func() {
-		select {
-		case d.changed <- struct{}{}:
-		default:
-		}
-	}
 	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { signal() },
-		UpdateFunc: func(any, any) { signal() },
-		DeleteFunc: func(any) { signal() },
+		AddFunc:    func(any) { signal(d.changed) },
+		UpdateFunc: func(any, any) { signal(d.changed) },
+		DeleteFunc: func(any) { signal(d.changed) },
 	})
 	return err
 }
 
-// run publishes until the context ends.
+// signal sends to a channel with capacity 1, unless it is full.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// run publishes until the context ends. All other APIs must be installed.
 func (d *discoverer) run(ctx context.Context) {
+	groups, err := d.groups.Groups(ctx, &http.Request{})
+	if err != nil {
+		utilruntime.HandleErrorWithContext(ctx, err, "List API groups")
+	}
+	d.builtIn = map[string]metav1.APIGroup{}
+	for _, g := range groups {
+		d.builtIn[g.Name] = g
+	}
+	go d.compile(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.changed:
-			if err := d.publish(ctx); err != nil {
+			if err := d.publish(); err != nil {
 				utilruntime.HandleErrorWithContext(ctx, err, "Publish discovery")
+			}
+			signal(d.published)
+		}
+	}
+}
+
+// compile compiles published CRDs before their first request, until the context ends.
+func (d *discoverer) compile(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.published:
+		}
+		crds, err := d.established()
+		if err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "List CRDs")
+		}
+		for _, crd := range crds {
+			if _, err := d.handler.get(ctx, crd.Name); err != nil && !apierrors.IsNotFound(err) {
+				utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
 			}
 		}
 	}
 }
 
-func (d *discoverer) publish(ctx context.Context) error {
+// established returns the established CRDs.
+func (d *discoverer) established() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	crds, err := d.handler.lister.List(labels.Everything())
+	return slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
+	}), err
+}
+
+func (d *discoverer) publish() error {
+	crds, err := d.established()
 	if err != nil {
 		return err
 	}
-	crds = slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
-		return !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
-	})
 	described := make([]engine.CRD, len(crds))
 	for i, crd := range crds {
 		described[i] = describe(crd)
@@ -102,7 +142,7 @@ func (d *discoverer) publish(ctx context.Context) error {
 			served["apis/"+version.String()] = discovery.NewAPIVersionHandler(crdserver.Codecs, version,
 				discovery.APIResourceListerFunc(func() []metav1.APIResource { return slices.Clone(resources.APIResources) }))
 		}
-		d.groups.AddGroup(group)
+		d.addGroup(group)
 		groups[group.Name] = true
 		for _, v := range list.Items[i].Versions { // not SetGroups, which removes the groups of other sources
 			version := metav1.GroupVersion{Group: group.Name, Version: v.Version}
@@ -117,17 +157,31 @@ func (d *discoverer) publish(ctx context.Context) error {
 			d.all.RemoveGroupVersion(version)
 		}
 		if !groups[version.Group] {
-			d.groups.RemoveGroup(version.Group)
+			d.removeGroup(version.Group)
 		}
 	}
 	d.known = known
 	d.documents.publish(crds)
-	for _, crd := range crds { // before the first request
-		if _, err := d.handler.get(ctx, crd.Name); err != nil {
-			utilruntime.HandleErrorWithContext(ctx, err, "Compile CRD", "name", crd.Name)
-		}
-	}
 	return nil
+}
+
+// addGroup adds a group of CRDs to /apis. The versions of other APIs come first.
+func (d *discoverer) addGroup(group metav1.APIGroup) {
+	if g, ok := d.builtIn[group.Name]; ok {
+		g.Versions = slices.Concat(g.Versions, slices.DeleteFunc(slices.Clone(group.Versions),
+			func(v metav1.GroupVersionForDiscovery) bool { return slices.Contains(g.Versions, v) }))
+		group = g
+	}
+	d.groups.AddGroup(group)
+}
+
+// removeGroup removes a group of CRDs from /apis, except the versions of other APIs.
+func (d *discoverer) removeGroup(name string) {
+	if g, ok := d.builtIn[name]; ok {
+		d.groups.AddGroup(g)
+		return
+	}
+	d.groups.RemoveGroup(name)
 }
 
 // describe describes a CRD for engine.Discover. It does not call the evaluator, so that discovery is complete during an

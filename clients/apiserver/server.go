@@ -86,7 +86,11 @@ func New(c Config, next genericapiserver.DelegationTarget) (*Server, error) {
 	if err := h.watch(crds); err != nil {
 		return nil, err
 	}
-	d := &discoverer{handler: h, documents: documents{lister: crds.Lister()}, groups: s.DiscoveryGroupManager, all: s.AggregatedDiscoveryGroupManager.WithSource(aggregated.CRDSource), changed: make(chan struct{}, 1), next: unserved}
+	d := &discoverer{
+		handler: h, documents: documents{lister: crds.Lister()}, next: unserved,
+		groups: s.DiscoveryGroupManager, all: s.AggregatedDiscoveryGroupManager.WithSource(aggregated.CRDSource),
+		changed: make(chan struct{}, 1), published: make(chan struct{}, 1),
+	}
 	if err := d.watch(crds); err != nil {
 		return nil, err
 	}
