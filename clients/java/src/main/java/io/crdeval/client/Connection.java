@@ -5,7 +5,6 @@ import com.google.protobuf.Message;
 import io.crdeval.v1.ServerLimits;
 import io.grpc.Channel;
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -30,13 +29,6 @@ final class Connection {
         this.catalog = catalog;
         this.retries = retries;
         this.timer = timer;
-    }
-
-    /** Waits for a pause. */
-    void sleep(Duration pause) throws InterruptedException {
-        CountDownLatch end = new CountDownLatch(1);
-        timer.after(pause, end::countDown);
-        end.await();
     }
 
     /** Keeps the token of a write. */

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 
@@ -25,25 +26,21 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
     private static final Duration MAX_PAUSE = Duration.ofSeconds(10);
 
-    /** Waits for a pause. */
-    interface Sleeper {
-        void sleep(Duration pause) throws InterruptedException;
-    }
-
     private final Function<String, ResultStream<CrdEvent>> open;
-    private final Sleeper sleeper;
+    private final Connection.Timer timer;
     private final Deque<CrdEvent> ready = new ArrayDeque<>();
     private final TreeMap<String, Crd> known; // null if the watch began from a token
     private String token;
     private Duration pause = FIRST_PAUSE;
     private Set<String> listed; // the CRDs that were seen while all are read again; otherwise null
     private volatile ResultStream<CrdEvent> stream;
+    private volatile CountDownLatch pauseEnd = new CountDownLatch(0);
     private volatile boolean closed;
 
-    CrdWatch(String token, Function<String, ResultStream<CrdEvent>> open, Sleeper sleeper) {
+    CrdWatch(String token, Function<String, ResultStream<CrdEvent>> open, Connection.Timer timer) {
         this.token = token;
         this.open = open;
-        this.sleeper = sleeper;
+        this.timer = timer;
         this.known = token.isEmpty() ? new TreeMap<>() : null;
     }
 
@@ -100,7 +97,12 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
         Duration wait = new RetryPolicy(1, pause, pause).pause(1, error, random);
         pause = pause.multipliedBy(2).compareTo(MAX_PAUSE) < 0 ? pause.multipliedBy(2) : MAX_PAUSE;
         try {
-            sleeper.sleep(wait);
+            CountDownLatch end = new CountDownLatch(1);
+            pauseEnd = end;
+            if (!closed) {
+                timer.after(wait, end::countDown);
+                end.await();
+            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw error;
@@ -160,6 +162,7 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        pauseEnd.countDown();
         ResultStream<CrdEvent> open = stream;
         if (open != null) {
             open.close();

@@ -251,7 +251,7 @@ public final class CrdevalClient implements AutoCloseable {
      * @param fromToken the token of an event or a write. "" begins with every CRD.
      */
     public CrdWatch watch(String fromToken) {
-        return new CrdWatch(fromToken, this::watchOnce, calls.connection::sleep);
+        return new CrdWatch(fromToken, this::watchOnce, calls.connection.timer);
     }
 
     private ResultStream<CrdEvent> watchOnce(String fromToken) {

@@ -1,5 +1,6 @@
 package io.crdeval.client;
 
+import static io.grpc.Status.Code.CANCELLED;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -12,6 +13,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -115,5 +118,18 @@ class CrdWatchTest {
         watch("");
         assertEquals(2, pauses.size());
         assertEquals(true, pauses.get(0).toMillis() <= 100 && pauses.get(1).toMillis() >= 100, pauses.toString());
+    }
+
+    @Test
+    void closeEndsAPause() throws Exception {
+        serve(LOST, "");
+        serve(DENIED, "");
+        CountDownLatch paused = new CountDownLatch(1);
+        CrdWatch watch = server.client(RetryPolicy.DEFAULT, (pause, task) -> paused.countDown()).watch("");
+        CompletableFuture<CrdevalException> error =
+                CompletableFuture.supplyAsync(() -> assertThrows(CrdevalException.class, watch::next));
+        paused.await();
+        watch.close();
+        assertEquals(CANCELLED, error.get().code());
     }
 }

@@ -85,10 +85,13 @@ final class FakeServer implements AutoCloseable {
 
     /** Returns a client that records its pauses instead of sleeping. */
     CrdevalClient client(RetryPolicy retries, List<java.time.Duration> pauses) {
-        Connection.Timer timer = (pause, task) -> {
+        return client(retries, (pause, task) -> {
             pauses.add(pause);
             task.run();
-        };
+        });
+    }
+
+    CrdevalClient client(RetryPolicy retries, Connection.Timer timer) {
         return new CrdevalClient(
                 new Connection(channel, "default", retries, timer), null, java.time.Duration.ofSeconds(20));
     }
