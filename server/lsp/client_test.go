@@ -35,6 +35,7 @@ type client struct {
 	count     int // published
 	shown     []string
 	requested map[string]string // ids of requests of the server, by method
+	params    map[string]string // of these requests
 	arrived   *sync.Cond
 	texts     map[string]string
 	versions  map[string]int32
@@ -50,7 +51,8 @@ func start(t *testing.T, root string, o Options) *client {
 	out, serverOut := io.Pipe()
 	c := &client{
 		t: t, root: root, in: in, log: &bytes.Buffer{}, ended: make(chan error, 1), responses: map[string]json.RawMessage{},
-		published: map[string]publishDiagnosticsParams{}, requested: map[string]string{}, texts: map[string]string{}, versions: map[string]int32{},
+		published: map[string]publishDiagnosticsParams{}, requested: map[string]string{}, params: map[string]string{},
+		texts: map[string]string{}, versions: map[string]int32{},
 	}
 	c.arrived = sync.NewCond(&c.mu)
 	o.Log = c.log
@@ -134,7 +136,7 @@ func (c *client) read(out io.Reader) {
 			_ = json.Unmarshal(m.Params, &p)
 			c.shown = append(c.shown, p.Message)
 		default:
-			c.requested[m.Method] = string(m.ID)
+			c.requested[m.Method], c.params[m.Method] = string(m.ID), string(m.Params)
 		}
 		c.arrived.Broadcast()
 		c.mu.Unlock()

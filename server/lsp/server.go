@@ -258,10 +258,12 @@ func (s *server) register(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	watch := func(glob string) map[string]string { return map[string]string{"globPattern": glob} }
+	watch := func(glob string) map[string]any { return map[string]any{"globPattern": glob} }
+	deleted := map[string]any{"globPattern": "**/*", "kind": 4} // clients report a deleted directory without its files
 	err := s.conn.Call(ctx, "client/registerCapability", map[string]any{"registrations": []any{map[string]any{
 		"id": "crdeval-files", "method": "workspace/didChangeWatchedFiles", "registerOptions": map[string]any{
-			"watchers": []any{watch("**/*.yaml"), watch("**/*.yml"), watch("**/*.json"), watch("**/Kustomization")},
+			"watchers": []any{watch("**/*.yaml"), watch("**/*.yml"), watch("**/*.json"), watch("**/Kustomization"),
+				deleted},
 		},
 	}}}, nil)
 	if err != nil && ctx.Err() == nil {
@@ -542,20 +544,33 @@ func (s *server) show(message string) {
 		messageParams{severityError, message}) // else it is closed
 }
 
-// reread reads files again that are not open.
+// reread reads files again that are not open, and those of deleted directories.
 func (s *server) reread(changed map[string]bool) {
+	dirty := false
 	for path := range changed {
-		s.mu.Lock()
-		open := slices.ContainsFunc(slices.Collect(maps.Values(s.open)), func(f *file) bool { return f.path == path })
-		s.mu.Unlock()
-		if open {
-			continue
-		}
-		if _, err := s.workspace.read(path); err != nil {
-			s.show(err.Error())
+		for _, file := range s.workspace.filesAt(path) {
+			if s.isOpen(file) {
+				dirty = true // it was saved
+				continue
+			}
+			text, err := s.workspace.read(file)
+			if err != nil {
+				s.show(err.Error())
+				continue
+			}
+			dirty = s.workspace.update(file, text) || dirty
 		}
 	}
-	s.dirtyAll(nil)
+	if dirty {
+		s.dirtyAll(nil)
+	}
+}
+
+// isOpen reports whether a file is open.
+func (s *server) isOpen(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.open)), func(f *file) bool { return f.path == path })
 }
 
 // dirtyAll marks all open documents but one: a CRD has changed.

@@ -275,6 +275,11 @@ func TestWatch(t *testing.T) {
 	c.notify("initialized", map[string]any{})
 	c.wait("registration", func() bool { return c.requested["client/registerCapability"] != "" })
 	c.send(fmt.Sprintf(`{"jsonrpc": "2.0", "id": %s, "result": null}`, c.requested["client/registerCapability"]))
+	for _, watcher := range []string{`{"globPattern":"**/*.yaml"}`, `{"globPattern":"**/*","kind":4}`} {
+		if params := c.params["client/registerCapability"]; !strings.Contains(params, watcher) {
+			t.Errorf("%s lacks %s", params, watcher)
+		}
+	}
 	if err := c.end(); err != nil || c.log.Len() > 0 {
 		t.Error(err, c.log)
 	}

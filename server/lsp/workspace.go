@@ -126,10 +126,13 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 			w.mu.Unlock()
 		}
 		files++
-		n, err := w.read(path)
-		if bytes += n; err != nil {
+		text, err := w.read(path)
+		bytes += len(text)
+		if err != nil {
 			failed = append(failed, err)
+			return
 		}
+		w.update(path, text)
 	}
 	for _, root := range names {
 		if repository.IsURL(root) {
@@ -201,13 +204,25 @@ func (w *workspace) takeProblems() (all []string) {
 	return all
 }
 
-// read reads the CRDs of a file again, and returns its size. A file of the workspace has none if it is skipped, or is
-// not a regular file any more.
-func (w *workspace) read(path string) (size int, err error) {
+// filesAt returns a path, and the files with CRDs below it.
+func (w *workspace) filesAt(path string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	files := []string{path}
+	for file := range w.files {
+		if strings.HasPrefix(file, path+string(filepath.Separator)) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// read returns the text of a file with CRDs. It is empty if a file of the workspace is skipped, or is not a regular
+// file any more.
+func (w *workspace) read(path string) (text []byte, err error) {
 	w.mu.Lock()
 	explicit, read := w.explicit[path], w.settings.Read
 	w.mu.Unlock()
-	var text []byte
 	switch {
 	case !explicit && w.skip(path) != "":
 	case repository.IsURL(path):
@@ -221,10 +236,9 @@ func (w *workspace) read(path string) (size int, err error) {
 		}
 	}
 	if err != nil {
-		return len(text), fmt.Errorf("%w: its CRDs are unknown", err)
+		return text, fmt.Errorf("%w: its CRDs are unknown", err)
 	}
-	w.update(path, text)
-	return len(text), nil
+	return text, nil
 }
 
 // skip returns why a file is not read, or "".

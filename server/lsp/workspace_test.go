@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,6 +48,26 @@ func TestSearch(t *testing.T) {
 				t.Errorf("%d CRDs, want %d", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestDeletedDirectory checks that the CRDs of a deleted directory are not used any more. The client reports only the
+// directory.
+func TestDeletedDirectory(t *testing.T) {
+	root := workspaceWith(t, map[string]string{"crds/a/crd.yaml": crd, "crds-2/b.yaml": "", "a.yaml": object})
+	c := connect(t, root, Options{})
+	c.open("a.yaml")
+	if list := c.diagnostics("a.yaml"); len(list) != 1 {
+		t.Error(list)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "crds")); err != nil {
+		t.Fatal(err)
+	}
+	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
+		"uri": c.uri("crds"), "type": 3}}})
+	c.wait("NotChecked", func() bool { return c.published[c.uri("a.yaml")].Diagnostics[0].Code == "NotChecked" })
+	if err := c.end(); err != nil {
+		t.Error(err)
 	}
 }
 
