@@ -72,6 +72,9 @@ func (s *server) completion(ctx context.Context, f *file, p *documentParams) (an
 		item.TextEdit = edit(item.TextEdit.NewText)
 		item.FilterText = string(f.text[at.begin:min(at.begin, at.end)]) + item.FilterText
 		item.SortText = fmt.Sprintf("%04d", i)
+		if strings.Contains(item.TextEdit.NewText, "\n") {
+			item.InsertTextMode = insertAsIs // suffix indents the lines
+		}
 	}
 	return list, nil
 }

@@ -120,14 +120,15 @@ type (
 		Range    *Range        `json:"range,omitempty"`
 	}
 	completionItem struct {
-		Label         string         `json:"label"`
-		Kind          int            `json:"kind"`
-		Detail        string         `json:"detail,omitempty"`
-		Documentation *markupContent `json:"documentation,omitempty"`
-		Deprecated    bool           `json:"deprecated,omitempty"`
-		SortText      string         `json:"sortText,omitempty"`
-		FilterText    string         `json:"filterText,omitempty"`
-		TextEdit      *TextEdit      `json:"textEdit,omitempty"`
+		Label          string         `json:"label"`
+		Kind           int            `json:"kind"`
+		Detail         string         `json:"detail,omitempty"`
+		Documentation  *markupContent `json:"documentation,omitempty"`
+		Deprecated     bool           `json:"deprecated,omitempty"`
+		SortText       string         `json:"sortText,omitempty"`
+		FilterText     string         `json:"filterText,omitempty"`
+		InsertTextMode int            `json:"insertTextMode,omitempty"`
+		TextEdit       *TextEdit      `json:"textEdit,omitempty"`
 	}
 	completionList struct {
 		IsIncomplete bool             `json:"isIncomplete"`
@@ -160,3 +161,6 @@ const (
 	itemValue      = 12
 	itemEnumMember = 20
 )
+
+// insertAsIs is the InsertTextMode in which clients do not change the indentation of a text.
+const insertAsIs = 1

@@ -146,6 +146,9 @@ func (s *script) run(line string) {
 		s.call("textDocument/completion", s.at(name, argument), &list)
 		for _, item := range list.Items {
 			fmt.Fprintf(&s.out, "%s %q (%s)", show(item.TextEdit.Range), item.TextEdit.NewText, item.Detail)
+			if item.InsertTextMode == insertAsIs {
+				fmt.Fprint(&s.out, " as is")
+			}
 			if item.Documentation != nil {
 				fmt.Fprintf(&s.out, " %q", item.Documentation.Value)
 			}
