@@ -197,8 +197,8 @@ export class BaseClient {
   }
 
   /**
-   * watch yields every CRD as ADDED, then SYNCED, then each change, until the loop or the signal ends. With `from`, the
-   * token of an event, it yields the changes since then. It reconnects if the connection is lost.
+   * watch yields every CRD as ADDED, then SYNCED, then each change, until the loop ends. With `from`, the token of an
+   * event, it yields the changes since then. It reconnects if the connection is lost. `signal` aborts it, as a call.
    */
   watch(o: { from?: string; signal?: AbortSignal } = {}): AsyncGenerator<WatchEvent, void, undefined> {
     const open = (fromToken: string) =>

@@ -105,12 +105,17 @@ export function jitter(ms: number): number {
   return ms / 2 + Math.random() * (ms / 2);
 }
 
-/** sleep waits, or throws the reason of the signal when it aborts. */
+/** cancelled returns the error of a call that its signal aborts. */
+export function cancelled(signal: AbortSignal | undefined): ConnectError {
+  return new ConnectError("the call was cancelled", Code.Canceled, undefined, undefined, signal?.reason);
+}
+
+/** sleep waits, or throws CANCELLED when the signal aborts. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
-      reject(new ConnectError("the call was cancelled", Code.Canceled, undefined, undefined, signal?.reason));
+      reject(cancelled(signal));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);

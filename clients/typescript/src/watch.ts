@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Crd } from "./gen/crdeval/v1/registry_pb.js";
 import { type WatchCrdsResponse, WatchEventType } from "./gen/crdeval/v1/registry_pb.js";
 import { CrdevalError } from "./error.js";
-import { jitter, overloadDelayMs, sleep } from "./retry.js";
+import { cancelled, jitter, overloadDelayMs, sleep } from "./retry.js";
 
 /** WatchEvent is a change of a CRD, or SYNCED: all CRDs or changes up to now were returned. */
 export interface WatchEvent {
@@ -18,7 +18,8 @@ const longPauseMs = 10_000;
 
 /**
  * Watch yields events and reconnects. If the server no longer knows the token, a watch that began with every CRD
- * reads all CRDs again, and yields the differences. A watch that began from a token then fails.
+ * reads all CRDs again, and yields the differences. A watch that began from a token then fails. An aborted watch fails
+ * with CANCELLED.
  */
 export class Watch {
   private readonly known: Map<string, Crd> | undefined;
@@ -46,7 +47,9 @@ export class Watch {
       } catch (error) {
         failure = error;
       }
-      this.signal?.throwIfAborted();
+      if (this.signal?.aborted) {
+        throw CrdevalError.from(cancelled(this.signal));
+      }
       const known = CrdevalError.from(failure);
       if (!(known instanceof CrdevalError)) {
         throw known;
@@ -56,7 +59,9 @@ export class Watch {
       } else if (known.code !== "UNAVAILABLE") {
         throw known;
       }
-      await sleep(Math.max(jitter(pause), overloadDelayMs(failure) ?? 0), this.signal);
+      await sleep(Math.max(jitter(pause), overloadDelayMs(failure) ?? 0), this.signal).catch((error: unknown) => {
+        throw CrdevalError.from(error);
+      });
     }
   }
 

@@ -324,6 +324,27 @@ test("a watch reconnects, and yields the differences if its token has expired", 
   assert.deepEqual(tokens, ["", "t1", ""]);
 });
 
+test("an aborted watch fails with CANCELLED", async () => {
+  for (const lost of [true, false]) {
+    let called = () => {};
+    const open = new Promise<void>((resolve) => (called = resolve));
+    const client = new TestClient((router) => {
+      router.service(RegistryService, {
+        async *watchCrds(_, context) {
+          called();
+          if (!lost) await new Promise((resolve) => context.signal.addEventListener("abort", resolve));
+          throw overloaded(600_000); // aborted in the pause, or in the call
+        },
+      });
+    });
+    const stop = new AbortController();
+    const event = client.watch({ signal: stop.signal }).next();
+    await open;
+    setTimeout(() => stop.abort(), 20);
+    await assert.rejects(event, (e) => e instanceof CrdevalError && e.code === "CANCELLED");
+  }
+});
+
 test("arguments of a wrong type or range are errors", async () => {
   const client = new TestClient((router) => limits(router));
   await assert.rejects(async () => client.validate([null as unknown as string]), TypeError);
