@@ -86,6 +86,7 @@ type groupKind struct{ group, kind string }
 type workspace struct {
 	bounds   bounds
 	mu       sync.Mutex
+	roots    []string // all directories that are searched
 	settings Settings
 	explicit map[string]bool // files of Settings.CRDs
 	files    map[string][]*crdSource
@@ -96,7 +97,8 @@ type workspace struct {
 // load reads the settings' CRDs and the files of the roots. open has the content of open files.
 func (w *workspace) load(ctx context.Context, roots []string, settings Settings, open map[string][]byte) {
 	w.mu.Lock()
-	w.settings, w.explicit, w.files, w.problems = settings, map[string]bool{}, map[string][]*crdSource{}, nil
+	w.roots, w.settings, w.explicit = slices.Concat(settings.CRDs, roots), settings, map[string]bool{}
+	w.files, w.problems = map[string][]*crdSource{}, nil
 	w.mu.Unlock()
 	w.search(ctx, settings.CRDs, true)
 	w.search(ctx, roots, false)
@@ -160,7 +162,7 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 			case err != nil:
 				failed = append(failed, err)
 				return nil
-			case e.IsDir() && path != root && (e.Name()[0] == '.' || e.Name() == "node_modules"):
+			case e.IsDir() && path != root && isSkipped(e.Name()):
 				return fs.SkipDir
 			case !e.IsDir() && (path == root || manifests.IsFileName(e.Name()) && !repository.IsIrregular(path)):
 				file(path)
@@ -178,6 +180,20 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 			w.problem("%s: the directory has no .yaml, .yml or .json file", root)
 		}
 	}
+}
+
+// isSkipped reports whether a search skips directories with a name.
+func isSkipped(name string) bool { return name[0] == '.' || name == "node_modules" }
+
+// inSkipped reports whether the search skips a directory with the file.
+func (w *workspace) inSkipped(path string) bool {
+	for _, root := range w.roots {
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err == nil && filepath.IsLocal(dir) {
+			return dir != "." && slices.ContainsFunc(strings.Split(dir, string(filepath.Separator)), isSkipped)
+		}
+	}
+	return false
 }
 
 // config returns the settings.
@@ -221,10 +237,10 @@ func (w *workspace) filesAt(path string) []string {
 // file any more.
 func (w *workspace) read(path string) (text []byte, err error) {
 	w.mu.Lock()
-	explicit, read := w.explicit[path], w.settings.Read
+	explicit, read, skipped := w.explicit[path], w.settings.Read, w.inSkipped(path)
 	w.mu.Unlock()
 	switch {
-	case !explicit && w.skip(path) != "":
+	case !explicit && (skipped || w.skip(path) != ""):
 	case repository.IsURL(path):
 		if text, err = read(path); err != nil {
 			err = fmt.Errorf("%s: %w", path, err)

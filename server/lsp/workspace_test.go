@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,26 @@ func TestSearch(t *testing.T) {
 				t.Errorf("%d CRDs, want %d", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestChangedFiles checks which changed files are read.
+func TestChangedFiles(t *testing.T) {
+	root := workspaceWith(t, map[string]string{".crds/a.txt": ""})
+	w := workspace{bounds: defaultBounds}
+	w.load(t.Context(), []string{filepath.Join(root, "other"), root},
+		Settings{CRDs: []string{filepath.Join(root, ".crds")}}, nil)
+	for name, want := range map[string]bool{
+		"1.yaml": true, "a/2.yaml": true, ".cache/3.yaml": false, "a/node_modules/b/4.yaml": false, ".crds/a/5.yaml": true,
+	} {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, []byte(crd), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		text, err := w.read(path)
+		if err != nil || (len(text) > 0) != want {
+			t.Errorf("%s: %d bytes, %v", name, len(text), err)
+		}
 	}
 }
 
