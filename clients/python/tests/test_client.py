@@ -10,9 +10,9 @@ import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
-from crdeval import Client, CrdevalError, RetryPolicy
+from crdeval import Client, CrdevalError, RetryPolicy, results
 from crdeval.calls import check_target, on_this_host
-from crdeval.v1 import evaluation_pb2, registry_pb2, server_pb2
+from crdeval.v1 import evaluation_pb2, registry_pb2, server_pb2, violation_pb2
 
 sys.path.append(str(Path(__file__).parents[1]))
 import generate  # noqa: E402
@@ -143,6 +143,14 @@ class ClientTest(unittest.TestCase):
             error = raised.exception
             found = {"verdicts": error.verdicts, "transformed": error.transformed, "registered": error.registered}
             self.assertEqual({key: len(value) for key, value in found.items() if value}, {name: 2})
+
+    def test_accepts_values_of_newer_servers(self) -> None:
+        verdict = evaluation_pb2.Verdict(violations=[violation_pb2.Violation()])
+        for step, name in ((99, "UNSPECIFIED"), (violation_pb2.PIPELINE_STEP_RULE, "RULE")):
+            verdict.violations[0].step = cast(Any, step)
+            found = results.verdict(evaluation_pb2.VerdictResult(verdict=verdict)).get()
+            self.assertEqual(found.violations[0].step, name)
+        self.assertEqual(results.registration(registry_pb2.RegisterCrdResponse(outcome=cast(Any, 99))).outcome, "UNSPECIFIED")
 
     def test_keeps_the_token_of_a_write(self) -> None:
         channel = Channel()

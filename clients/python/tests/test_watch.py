@@ -30,7 +30,8 @@ class Server(registry_pb2_grpc.RegistryServiceServicer):
         events, token, (code, reason) = self.watches.pop(0)
         for event in events:
             kind, *crd = event.split()
-            message = registry_pb2.WatchCrdsResponse(type=registry_pb2.WatchEventType.Value(f"WATCH_EVENT_TYPE_{kind}"))
+            message = registry_pb2.WatchCrdsResponse()
+            message.type = 99 if kind == "NEW" else registry_pb2.WatchEventType.Value(f"WATCH_EVENT_TYPE_{kind}")
             if crd:
                 message.crd.name, message.crd.etag = crd
             else:
@@ -95,6 +96,10 @@ class WatchTest(unittest.TestCase):
         )
         self.assertEqual(events[4:], ["MODIFIED b 2", "ADDED d 1", "DELETED c 1", "SYNCED", "PERMISSION_DENIED"])
         self.assertEqual(tokens, ["", ""])
+
+    def test_yields_events_of_new_types(self) -> None:
+        events, _ = self.watch((["ADDED a 1", "SYNCED"], "t1", EXPIRED), (["NEW", "ADDED a 1", "SYNCED"], "t2", DENIED))
+        self.assertEqual(events[2:], ["UNSPECIFIED", "SYNCED", "PERMISSION_DENIED"])
 
     def test_raises_the_expiry_of_the_token_of_the_caller(self) -> None:
         self.assertEqual(self.watch(([], "", EXPIRED), token="t0"), (["WATCH_EXPIRED"], ["t0"]))

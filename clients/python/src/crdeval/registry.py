@@ -273,7 +273,7 @@ def _news(
     elif event.type == registry_pb2.WATCH_EVENT_TYPE_DELETED:
         if known.pop(name, None) is None:
             return
-    elif anew is not None:
+    elif event.type == registry_pb2.WATCH_EVENT_TYPE_SYNCED and anew is not None:
         for gone in sorted(known.keys() - anew):
             yield registry_pb2.WatchCrdsResponse(type=registry_pb2.WATCH_EVENT_TYPE_DELETED, crd=known.pop(gone))
     yield event

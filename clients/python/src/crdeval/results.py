@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from crdeval.documents import Document
 from crdeval.errors import CrdevalError
@@ -173,7 +173,10 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class CrdEvent:
-    """An event of a watch. `type` is ADDED, MODIFIED, DELETED or SYNCED, and SYNCED has no CRD."""
+    """An event of a watch. `type` is ADDED, MODIFIED, DELETED or SYNCED, and SYNCED has no CRD.
+
+    `type` is UNSPECIFIED if this version of the client does not know it.
+    """
 
     type: str
     crd: Crd | None
@@ -183,6 +186,11 @@ class CrdEvent:
 def _document(message: document_pb2.Document) -> Document | None:
     """Returns None for a document that is not set, because results without content have no document."""
     return Document(message.json) if message.WhichOneof("content") == "json" else None
+
+
+def _name(enum: Any, value: int, prefix: str) -> str:
+    """Returns the name of a value. UNSPECIFIED stands for values that this version of the client does not know."""
+    return str(enum.Name(value)).removeprefix(prefix) if value in enum.values() else "UNSPECIFIED"
 
 
 def _position(message: violation_pb2.Position) -> Position:
@@ -201,7 +209,7 @@ def _violation(v: violation_pb2.Violation) -> Violation:
         detail=v.detail,
         pointer=v.pointer,
         schema_pointer=v.schema_pointer,
-        step=violation_pb2.PipelineStep.Name(v.step).removeprefix("PIPELINE_STEP_"),
+        step=_name(violation_pb2.PipelineStep, v.step, "PIPELINE_STEP_"),
         bad_value=_document(v.bad_value),
         rule=Rule(v.rule.rule, v.rule.index, v.rule.reason) if v.HasField("rule") else None,
         position=_position(v.position) if v.HasField("position") else None,
@@ -284,10 +292,9 @@ def crd(c: registry_pb2.Crd) -> Crd:
 
 def registration(r: registry_pb2.RegisterCrdResponse | registry_pb2.CheckCrdResponse) -> Registration:
     """Returns the result of a registration or of a check."""
-    outcome = registry_pb2.RegistrationOutcome.Name(r.outcome)
     return Registration(
         accepted=r.accepted,
-        outcome=outcome.removeprefix("REGISTRATION_OUTCOME_"),
+        outcome=_name(registry_pb2.RegistrationOutcome, r.outcome, "REGISTRATION_OUTCOME_"),
         violations=tuple(map(_violation, r.report.violations)),
         warnings=tuple(r.report.warnings),
         rejection=_rejection(r.report.rejection) if r.report.HasField("rejection") else None,
@@ -305,5 +312,5 @@ def registered(r: registry_pb2.RegisterCrdsResult) -> Registered:
 
 def event(e: registry_pb2.WatchCrdsResponse) -> CrdEvent:
     """Returns an event of a watch."""
-    kind = registry_pb2.WatchEventType.Name(e.type).removeprefix("WATCH_EVENT_TYPE_")
+    kind = _name(registry_pb2.WatchEventType, e.type, "WATCH_EVENT_TYPE_")
     return CrdEvent(kind, crd(e.crd) if e.HasField("crd") else None, e.token)

@@ -134,7 +134,7 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
                     add(event);
                 }
             }
-            default -> {
+            case WATCH_EVENT_TYPE_SYNCED -> {
                 if (listed != null) {
                     known.keySet().stream().filter(name -> !listed.contains(name)).toList().forEach(name -> add(
                             new CrdEvent(
@@ -143,6 +143,7 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
                 }
                 add(event);
             }
+            default -> add(event);
         }
         keep(event.token());
     }

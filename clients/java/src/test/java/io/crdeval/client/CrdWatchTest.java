@@ -45,8 +45,12 @@ class CrdWatchTest {
         List<WatchCrdsResponse> all = new ArrayList<>();
         for (String event : events) {
             String[] parts = event.split(" ");
-            WatchCrdsResponse.Builder message = WatchCrdsResponse.newBuilder()
-                    .setType(WatchEventType.valueOf("WATCH_EVENT_TYPE_" + parts[0]));
+            WatchCrdsResponse.Builder message = WatchCrdsResponse.newBuilder();
+            if (parts[0].equals("UNRECOGNIZED")) {
+                message.setTypeValue(99);
+            } else {
+                message.setType(WatchEventType.valueOf("WATCH_EVENT_TYPE_" + parts[0]));
+            }
             if (parts.length > 1) {
                 message.getCrdBuilder().setName(parts[1]).setEtag(parts[2]);
             } else {
@@ -100,6 +104,13 @@ class CrdWatchTest {
         serve(LOST, "", "ADDED a 1");
         serve(DENIED, "t", "ADDED a 1", "ADDED b 1", "SYNCED");
         assertEquals(List.of("ADDED a 1", "ADDED b 1", "SYNCED", "PERMISSION_DENIED"), watch(""));
+    }
+
+    @Test
+    void returnsEventsOfNewTypes() {
+        serve(EXPIRED, "t1", "ADDED a 1", "SYNCED");
+        serve(DENIED, "t2", "UNRECOGNIZED", "ADDED a 1", "SYNCED");
+        assertEquals(List.of("ADDED a 1", "SYNCED", "UNRECOGNIZED", "SYNCED", "PERMISSION_DENIED"), watch(""));
     }
 
     @Test
