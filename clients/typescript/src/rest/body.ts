@@ -118,7 +118,8 @@ export class BodyWriter {
     if (document !== undefined) {
       this.add("\n");
       this.origins.set(path, { line: this.line, offset: this.offset, indent: indent.length });
-      this.add(`${textOf(document).replace(/(^|\n)/g, `$1${indent}`)}\n`);
+      // A further line would be part of a literal text with the indicator + at the end of the document.
+      this.add(textOf(document).replace(/(^|\n)(?!$)/g, `$1${indent}`).replace(/\n?$/, "\n"));
     } else if (Array.isArray(tree) && tree.length > 0) {
       this.add("\n");
       tree.forEach((element, i) => {

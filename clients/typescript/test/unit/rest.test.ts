@@ -84,7 +84,7 @@ test("each YAML document has a request of its own", async () => {
     sent.map((s) => s.type),
     ["application/json", "application/yaml"],
   );
-  assert.equal(sent[1]?.body, '\n"items":\n  -\n    "object":\n      #\n      a: n\n      \n"options": {}\n');
+  assert.equal(sent[1]?.body, '\n"items":\n  -\n    "object":\n      #\n      a: n\n"options": {}\n');
 });
 
 const overloaded: [string, number] = [
@@ -154,6 +154,15 @@ test("the deadline applies to all requests of a stream together", async () => {
   for await (const _ of client.admitStream(source(), { timeoutMs: 60_000 }));
   const [first, second] = sent.map(({ headers }) => parseInt(headers.get("grpc-timeout") ?? "", 10));
   assert.ok(first! <= 60_000 && second! < first!, `${first} ${second}`);
+});
+
+test("a YAML document gets no further line", async () => {
+  const { client, sent } = served(() => [JSON.stringify({ results: [allowed] })]);
+  await client.validate(["a: |+\n  x\n\n", "a: x", ""]);
+  assert.deepEqual(
+    sent.map(({ body }) => /"object":\n(.*)"options"/s.exec(body)?.[1]),
+    ["      a: |+\n        x\n      \n", "      a: x\n", "\n"],
+  );
 });
 
 test("only line feeds begin lines of a YAML document", async () => {
