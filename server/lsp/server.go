@@ -516,7 +516,7 @@ func (s *server) load(ctx context.Context) {
 	open := map[string][]byte{}
 	for _, f := range s.open {
 		open[f.path] = f.text
-		f.dirty = true
+		f.dirty, f.results = true, nil // they depend on the settings
 	}
 	s.mu.Unlock()
 	var settings Settings

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +73,26 @@ func TestChangedFiles(t *testing.T) {
 	}
 }
 
+// TestChangedSettings checks that a change of the settings applies to documents whose text and CRDs stay the same.
+func TestChangedSettings(t *testing.T) {
+	root := workspaceWith(t, map[string]string{"a.yaml": object})
+	var loads atomic.Int32
+	c := connect(t, root, Options{Settings: func(string) (Settings, error) {
+		skip := loads.Add(1) > 1
+		return Settings{SkipKind: func(string, string) bool { return skip }}, nil
+	}, Reload: func(string) bool { return true }})
+	c.open("a.yaml")
+	if list := c.diagnostics("a.yaml"); len(list) != 1 || list[0].Code != codeUnchecked {
+		t.Error(list)
+	}
+	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
+		"uri": c.uri("settings"), "type": 2}}})
+	c.wait("no diagnostics", func() bool { return len(c.published[c.uri("a.yaml")].Diagnostics) == 0 })
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDeletedDirectory checks that the CRDs of a deleted directory are not used any more. The client reports only the
 // directory.
 func TestDeletedDirectory(t *testing.T) {
@@ -86,7 +107,7 @@ func TestDeletedDirectory(t *testing.T) {
 	}
 	c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{
 		"uri": c.uri("crds"), "type": 3}}})
-	c.wait("NotChecked", func() bool { return c.published[c.uri("a.yaml")].Diagnostics[0].Code == "NotChecked" })
+	c.wait("NotChecked", func() bool { return c.published[c.uri("a.yaml")].Diagnostics[0].Code == codeUnchecked })
 	if err := c.end(); err != nil {
 		t.Error(err)
 	}
