@@ -150,7 +150,8 @@ class ClientTest(unittest.TestCase):
             verdict.violations[0].step = cast(Any, step)
             found = results.verdict(evaluation_pb2.VerdictResult(verdict=verdict)).get()
             self.assertEqual(found.violations[0].step, name)
-        self.assertEqual(results.registration(registry_pb2.RegisterCrdResponse(outcome=cast(Any, 99))).outcome, "UNSPECIFIED")
+        registration = results.registration(registry_pb2.RegisterCrdResponse(outcome=cast(Any, 99)))
+        self.assertEqual(registration.outcome, "UNSPECIFIED")
 
     def test_keeps_the_token_of_a_write(self) -> None:
         channel = Channel()
