@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,6 +72,8 @@ func (c *openapiCommand) choose(index []byte) (group, version string, err error)
 	}
 	apiVersion := c.APIVersion
 	switch {
+	case len(served) == 0:
+		return "", "", errors.New("there is no document: no CRD has a served version")
 	case apiVersion == "" && len(served) == 1:
 		apiVersion = served[0]
 	case apiVersion == "":
