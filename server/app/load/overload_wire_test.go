@@ -30,6 +30,8 @@ type wire struct {
 	first, header []byte      // header blocks of the first call and of the others
 	window        int64       // of the connection
 	streamWindow  int64       // of new streams
+	maxStreams    int         // that the server permits at a time
+	open          int         // calls without an answer
 	bodies        []*body     // not sent yet
 	due           []time.Time // of the calls, in the order of their streams
 	err           error
@@ -42,7 +44,7 @@ func dialWire(address, method string, m proto.Message, ended func(time.Time, str
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{conn: conn, ended: ended, request: message(m), window: 65535, streamWindow: 65535}
+	w := &wire{conn: conn, ended: ended, request: message(m), window: 65535, streamWindow: 65535, maxStreams: 100}
 	w.changed, w.framer = sync.NewCond(&w.mu), http2.NewFramer(&w.out, nil)
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
@@ -74,12 +76,12 @@ type body struct {
 	window int64
 }
 
-// send makes calls that were due at some times. It waits while the window of the connection is used up.
+// send makes calls that were due at some times. It waits while the window or the streams of the connection are used up.
 func (w *wire) send(due ...time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, at := range due {
-		for w.window <= 0 && w.err == nil {
+		for (w.window <= 0 || w.open >= w.maxStreams) && w.err == nil {
 			w.flush()
 			w.changed.Wait()
 		}
@@ -91,6 +93,7 @@ func (w *wire) send(due ...time.Time) {
 			block = w.first
 		}
 		w.due = append(w.due, at)
+		w.open++
 		_ = w.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true})
 		w.bodies = append(w.bodies, &body{id, w.request, w.streamWindow})
 		w.sendBodies()
@@ -175,8 +178,13 @@ func (w *wire) control(kind http2.FrameType, flags http2.Flags, id uint32, paylo
 	switch {
 	case kind == http2.FrameSettings && !flags.Has(http2.FlagSettingsAck):
 		for ; len(payload) >= 6; payload = payload[6:] {
-			if http2.SettingID(binary.BigEndian.Uint16(payload)) == http2.SettingInitialWindowSize {
-				w.streamWindow = int64(binary.BigEndian.Uint32(payload[2:]))
+			value := binary.BigEndian.Uint32(payload[2:])
+			switch http2.SettingID(binary.BigEndian.Uint16(payload)) {
+			case http2.SettingInitialWindowSize:
+				w.streamWindow = int64(value)
+			case http2.SettingMaxConcurrentStreams:
+				w.maxStreams = int(value)
+				w.changed.Broadcast()
 			}
 		}
 		_ = w.framer.WriteSettingsAck()
@@ -202,6 +210,10 @@ func (w *wire) end(id uint32, status, details string) {
 	w.mu.Lock()
 	at := w.due[id/2]
 	w.due[id/2] = time.Time{}
+	if !at.IsZero() {
+		w.open--
+		w.changed.Broadcast()
+	}
 	w.mu.Unlock()
 	if at.IsZero() {
 		return
