@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -163,7 +164,9 @@ func write(r Rand, crd *tree.Node) Object {
 	case 5:
 		o.Patch, o.Body = oracle.JSONPatch, jsonPatch(r, old)
 	}
-	if o.Patch == "" && o.Op != oracle.Scale {
+	if o.Op == oracle.Scale {
+		mutateScale(r, &o)
+	} else {
 		mutate(r, schema, body, &o)
 	}
 	if r.Chance(1) && o.Patch != "" {
@@ -185,7 +188,7 @@ func directed(r Rand, o Object) Object {
 	return o
 }
 
-// mutate sometimes adds a mutation by mutating admission: values, a label, an unknown field.
+// mutate sometimes adds a mutation by mutating admission: values, metadata, an unknown field.
 func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	if !r.Chance(20) {
 		return
@@ -203,6 +206,8 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	p.Delete("metadata")
 	if r.Chance(50) {
 		p.Set("metadata", tree.Obj("labels", tree.Obj("admitted", "yes")))
+	} else if r.Chance(60) {
+		p.Set("metadata", mutatedMetadata(r, o.Old == nil, body))
 	}
 	if r.Chance(20) {
 		p.Set(Pick(r, []string{"spec", "status", "unknownField"}), Pick(r, []*tree.Node{tree.Null(), tree.Obj("unknown", 1), tree.Int(1)}).Clone())
@@ -212,6 +217,39 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	if made := p.JSON(); json.Unmarshal(made, &held) == nil {
 		o.Mutation = made
 	}
+}
+
+// mutatedMetadata returns the patch of an object's metadata. No later step coerces it, so values can have any type. A
+// caller of the engine sets some fields of a new object itself.
+func mutatedMetadata(r Rand, creates bool, body *tree.Node) *tree.Node {
+	m, set := tree.Obj(), []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
+	if body.At("metadata", "name") == nil {
+		set = append(set, "name") // it is generated
+	}
+	for range r.Between(1, 2) {
+		f := Pick(r, []string{"name", "namespace", "resourceVersion", "labels", "annotations", "finalizers", "ownerReferences", "generation",
+			"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "unknown"})
+		if creates && slices.Contains(set, f) {
+			continue
+		}
+		m.Set(f, tree.Raw(Pick(r, []string{`null`, `""`, `"x"`, `"other"`, `"7"`, `"8"`, `"u-1"`, `1`, `0`, `1.0`, `[]`, `[null]`, `["a/b"]`, `{"a":"b"}`, `{"a":1}`})))
+	}
+	return m
+}
+
+// mutateScale sometimes adds a mutation of a Scale.
+func mutateScale(r Rand, o *Object) {
+	if !r.Chance(20) {
+		return
+	}
+	p := tree.Obj()
+	if r.Chance(50) {
+		p.Set("spec", tree.Obj("replicas", r.IntN(9)))
+	}
+	if r.Chance(70) {
+		p.Set("metadata", tree.Obj(Pick(r, []string{"name", "namespace", "resourceVersion", "uid"}), Pick(r, []any{nil, "", "x", "other", "7", "8"})))
+	}
+	o.Mutation = p.JSON()
 }
 
 // creation returns a request that creates an object, sometimes with generateName, or with fields that only a server may

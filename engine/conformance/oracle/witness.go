@@ -6,9 +6,11 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
+	kjson "sigs.k8s.io/json"
 )
 
 // witness is the admission chain of the oracle's server. It records what a mutating webhook would receive, and applies
@@ -32,8 +34,7 @@ func (witness) Handles(operation admission.Operation) bool {
 func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	seen := ctx.Value(witnessKey{}).(*witnessed)
 	seen.object, seen.old = printed(a.GetObject()), printed(a.GetOldObject())
-	u, ok := a.GetObject().(*unstructured.Unstructured)
-	if !ok || seen.mutation == nil {
+	if seen.mutation == nil {
 		return nil
 	}
 	// The patch is applied as in admission/plugin/webhook/mutating/dispatcher.go: to the printed object, which is then
@@ -42,12 +43,21 @@ func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.Ob
 	if err != nil {
 		return err
 	}
-	var made unstructured.Unstructured
-	if err := made.UnmarshalJSON(mutated); err != nil {
-		return err
+	switch object := a.GetObject().(type) {
+	case *unstructured.Unstructured:
+		var made unstructured.Unstructured
+		if err := made.UnmarshalJSON(mutated); err != nil {
+			return err
+		}
+		object.Object = made.Object
+		o.GetObjectDefaulter().Default(object)
+	case *autoscalingv1.Scale:
+		var made autoscalingv1.Scale
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(mutated, &made); err != nil {
+			return err
+		}
+		*object = made
 	}
-	u.Object = made.Object
-	o.GetObjectDefaulter().Default(u)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
 	second := item(r)
-	second.Object = engine.JSON(object)
+	second.Patch, second.Object = nil, engine.JSON(object)
 	o.Stage = engine.StageFinish
 	finished, err := d.facade.Admit(ctx, second, o)
 	if err != nil {

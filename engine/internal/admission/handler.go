@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdeval/crdeval/engine/internal/metadata"
+	"github.com/crdeval/crdeval/engine/value"
 )
 
 // handle does what the request handler does to metadata between decoding and the strategy: it checks the name and the
@@ -20,7 +21,8 @@ func (p *pass) handle() (rejected bool) {
 	update := p.r.Old != nil
 	if p.r.Stage == StageFinish {
 		p.dedupOwners(true)
-		return !update && p.requireKind() || p.checkNamespace()
+		// For an update, the resourceVersion is checked before the namespace.
+		return !update && (p.requireKind() || p.requireMetadata() || p.checkNamespace())
 	}
 	if !update && p.r.Whole {
 		p.wipe()
@@ -117,6 +119,19 @@ func (p *pass) requireKind() (rejected bool) {
 		return p.requireAPIVersion()
 	}
 	p.out.Rejection = rejectionOf(apierrors.NewInternalError(runtime.NewMissingKindErr("object has no kind field ")))
+	return true
+}
+
+// requireMetadata rejects a new object whose metadata mutating admission replaced by another type: a server cannot set
+// the uid in it.
+//
+// Upstream: registry/rest/meta.go, FillObjectMetaSystemFields; registry/rest/create.go, BeforeCreate.
+func (p *pass) requireMetadata() (rejected bool) {
+	meta := p.d.Field(p.root, "metadata")
+	if !p.r.Whole || meta == 0 || p.d.Nodes[meta].Kind == value.Object {
+		return false
+	}
+	p.out.Rejection = rejectionOf(apierrors.NewInternalError(errors.New("system metadata was not initialized")))
 	return true
 }
 

@@ -71,18 +71,16 @@ func (p *pass) conflict(text string) {
 // modified is the API server's text about a write to an object that has changed since it was read.
 const modified = "the object has been modified; please apply your changes to the latest version and try again"
 
-// checkRevision rejects an update without a resourceVersion, or with another one than the old object's. Validation
-// reports one that is not a string.
+// checkRevision rejects an update without a resourceVersion, or with another one than the old object's. A value that is
+// not a string counts as absent. Only mutating admission can set one.
 //
 // Upstream: registry/generic/registry/store.go, Update: custom resources do not allow unconditional updates.
 func (p *pass) checkRevision() (rejected bool) {
-	revision, ok := p.metaString(p.root, "resourceVersion")
+	revision, _ := p.metaString(p.root, "resourceVersion")
 	before, _ := p.metaString(p.old.root, "resourceVersion")
 	asked, err := strconv.ParseUint(cmp.Or(revision, "0"), 10, 64)
 	stored, unknown := strconv.ParseUint(before, 10, 64)
 	switch {
-	case !ok:
-		return false
 	case err != nil:
 		p.out.Rejection = statusless(err.Error())
 	case asked == 0:

@@ -68,7 +68,7 @@ func (p *pass) readScales() (v *Version, sent, current *autoscalingv1.Scale, err
 		return nil, nil, nil, err
 	}
 	p.setKnown(v)
-	if sent != nil && (p.checkScale(sent) || p.r.Stage != StageFinish && p.compareUID(string(sent.UID))) {
+	if sent != nil && p.r.Stage != StageFinish && (p.checkScale(sent) || p.compareUID(string(sent.UID))) {
 		return nil, nil, nil, nil
 	}
 	current, found, err := v.Scale.read(p.d, p.old.root)
@@ -87,7 +87,8 @@ func (p *pass) readScales() (v *Version, sent, current *autoscalingv1.Scale, err
 	return v, sent, current, nil
 }
 
-// checkScale rejects a Scale whose name or namespace differs from the request's, and warns of repeated owners.
+// checkScale rejects a Scale whose name or namespace differs from the request's, and warns of repeated owners. After
+// mutating admission, upstream uses only the replicas and the resourceVersion of a Scale.
 func (p *pass) checkScale(sent *autoscalingv1.Scale) (rejected bool) {
 	namespace := ""
 	if p.def.Namespaced {
@@ -103,7 +104,7 @@ func (p *pass) checkScale(sent *autoscalingv1.Scale) (rejected bool) {
 	if p.checkName(sent.Name) {
 		return true
 	}
-	if p.r.Patch == 0 && p.r.Stage != StageFinish {
+	if p.r.Patch == 0 {
 		p.dedupScaleOwners(sent, false)
 	}
 	return false

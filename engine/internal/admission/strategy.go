@@ -53,10 +53,25 @@ func (p *pass) prepareUpdateMetadata() {
 	d, old, meta := p.d, p.d.Field(p.old.root, "metadata"), p.metadata()
 	for _, key := range [...]string{"generation", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		always := key == "creationTimestamp" || key == "deletionTimestamp"
-		if from := d.Field(old, key); from != 0 && (always || d.Field(meta, key) == 0) {
+		if from := d.Field(old, key); (from != 0 || key == "uid") && (always || p.absent(meta, key)) {
 			p.restore(meta, key, from)
 		}
 	}
+}
+
+// absent reports whether upstream does not see a member of metadata. Mutating admission can set an empty uid, and
+// values of other types.
+//
+// Upstream: apimachinery, unstructured.go, GetUID and GetDeletionGracePeriodSeconds.
+func (p *pass) absent(meta uint32, key string) bool {
+	d, c := p.d, p.d.Field(meta, key)
+	switch key {
+	case "uid":
+		return d.Nodes[c].Kind != value.String || d.Str(c) == ""
+	case "deletionGracePeriodSeconds":
+		return d.Nodes[c].Kind != value.Int
+	}
+	return c == 0
 }
 
 // restore sets a member to a value of the old object, unless it is equal.
@@ -167,11 +182,19 @@ func (p *pass) warnFinalizers() {
 	}
 }
 
-// finalizerList returns the list of an object's finalizers, or 0.
+// finalizerList returns the list of an object's finalizers, or 0 if it is not a list of strings.
+//
+// Upstream: apimachinery, unstructured.go, GetFinalizers.
 func (p *pass) finalizerList(root uint32) uint32 {
-	list := p.d.Field(p.d.Field(root, "metadata"), "finalizers")
-	if p.d.Nodes[list].Kind != value.Array {
+	d := p.d
+	list := d.Field(d.Field(root, "metadata"), "finalizers")
+	if d.Nodes[list].Kind != value.Array {
 		return 0
+	}
+	for c := d.Nodes[list].First; c != 0; c = d.Nodes[c].Next {
+		if d.Nodes[c].Kind != value.String {
+			return 0
+		}
 	}
 	return list
 }

@@ -167,16 +167,25 @@ func (p *pass) updateErrors(budget *violation.Budget) (common, own []violation.V
 	if p.r.SkipMetadata {
 		return nil, nil
 	}
-	m, errs := metadata.FromTree(p.d, p.d.Field(p.root, "metadata"))
-	old, oldErrs := metadata.FromTree(p.d, p.d.Field(p.old.root, "metadata"))
-	if errs = append(errs, oldErrs...); len(errs) > 0 {
-		return nil, p.aboutMetadata(errs[:1], budget) // upstream stops at the first that cannot be read
-	}
-	if p.r.Handler && !p.r.AsGiven {
+	meta, before := p.d.Field(p.root, "metadata"), p.d.Field(p.old.root, "metadata")
+	m, errs := metadata.FromTree(p.d, meta)
+	old, oldErrs := metadata.FromTree(p.d, before)
+	errs = append(errs, oldErrs...)
+	seen, seenBefore := m, old
+	if p.r.Handler && !p.r.AsGiven && m != nil {
 		m.ManagedFields = nil // as for a creation
 	}
-	whole, change := metadata.ValidateCommon(m, old, p.def.Namespaced)
+	if p.r.Stage == StageFinish || len(errs) > 0 { // not coerced, so of any type
+		seen, seenBefore = metadata.Accessed(p.d, meta), metadata.Accessed(p.d, before)
+		if m != nil {
+			seen.ManagedFields = m.ManagedFields
+		}
+	}
+	whole, change := metadata.ValidateCommon(seen, seenBefore, p.def.Namespaced)
 	common = append(p.aboutMetadata(whole, budget), p.aboutMetadata(change, budget)...)
+	if len(errs) > 0 {
+		return common, p.aboutMetadata(errs[:1], budget) // upstream stops at the first that cannot be read
+	}
 	return common, p.aboutMetadata(metadata.ValidateUpdate(m, old, p.def.Namespaced), budget)
 }
 

@@ -223,6 +223,8 @@ func (p *pass) finish(v *Version) error {
 	case p.r.AsGiven:
 	case p.r.Whole && (p.checkRevision() || p.requireAPIVersion()):
 		return nil
+	case p.r.Stage == StageFinish && p.r.Handler && p.checkNamespace():
+		return nil
 	case p.r.Status:
 		p.prepareStatus()
 	default:

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -247,4 +248,19 @@ func FromTree(d *value.Doc, meta uint32) (*metav1.ObjectMeta, field.ErrorList) {
 		return nil, field.ErrorList{field.Invalid(at, raw, err.Error())}
 	}
 	return m, nil
+}
+
+// Accessed makes an ObjectMeta without managed fields from what the accessors of an object return. A value of another
+// type counts as absent.
+//
+// Upstream: apimachinery, unstructured.go.
+func Accessed(d *value.Doc, meta uint32) *metav1.ObjectMeta {
+	u := unstructured.Unstructured{Object: map[string]any{"metadata": d.Any(meta)}}
+	return &metav1.ObjectMeta{
+		Name: u.GetName(), GenerateName: u.GetGenerateName(), Namespace: u.GetNamespace(), SelfLink: u.GetSelfLink(),
+		UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Generation: u.GetGeneration(),
+		CreationTimestamp: u.GetCreationTimestamp(), DeletionTimestamp: u.GetDeletionTimestamp(),
+		DeletionGracePeriodSeconds: u.GetDeletionGracePeriodSeconds(), Labels: u.GetLabels(),
+		Annotations: u.GetAnnotations(), OwnerReferences: u.GetOwnerReferences(), Finalizers: u.GetFinalizers(),
+	}
 }
