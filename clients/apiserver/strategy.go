@@ -108,6 +108,7 @@ func (s *strategy) finish(ctx context.Context, obj, before runtime.Object) {
 	text, err := marshal(u)
 	item.Object = engine.JSON(text)
 	if err == nil && old != nil {
+		item.Name = old.GetName() // mutating admission can change that of the new object
 		text, err = marshal(withoutManagedFields(old))
 		item.OldObject, item.OldDecoded = engine.JSON(text), true
 	}

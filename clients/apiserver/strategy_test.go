@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
@@ -57,6 +58,31 @@ func TestUnchanged(t *testing.T) {
 		}
 		if strings.Contains(string(d.item.OldObject.JSON), "managedFields") || old.GetManagedFields() == nil {
 			t.Errorf("old object %s", d.item.OldObject.JSON)
+		}
+	}
+}
+
+// TestMutatedNames: a name that mutating admission changes is a violation, and not the name of another request.
+func TestMutatedNames(t *testing.T) {
+	s := &strategy{definition: lamps(t), version: "v1", namespaced: true, written: &writtenObjects{}}
+	ctx := withOutcome(genericapirequest.WithNamespace(t.Context(), "n"))
+	read := func() *unstructured.Unstructured {
+		u := &unstructured.Unstructured{}
+		if err := unmarshal([]byte(lamp), u); err != nil {
+			t.Fatal(err)
+		}
+		u.SetResourceVersion("7")
+		return u
+	}
+	for name, want := range map[any]string{
+		"other":  `Lamp.example.com "other" is invalid: metadata.name: Invalid value: "other": field is immutable`,
+		int64(1): `metadata.name: Required value: name or generateName is required`,
+	} {
+		u := read()
+		u.Object["metadata"].(map[string]any)["name"] = name
+		s.PrepareForUpdate(ctx, u, read())
+		if err := outcomeOf(ctx).err; !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", name, err, want)
 		}
 	}
 }
