@@ -3,9 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +31,7 @@ func (s *presentationService) GetCrdObject(
 		return nil, err
 	}
 	// Not Crd.etag: a sweep of old revisions changes only the resourceVersion.
-	m := &crdevalv1.GetCrdObjectResponse{Etag: fmt.Sprintf(`"%X"`, sha256.Sum256(text))}
+	m := &crdevalv1.GetCrdObjectResponse{Etag: `"` + hashOf(text) + `"`}
 	if !matches(r.GetIfNoneMatch(), m.GetEtag()) {
 		m.Document = JSON(text)
 	}

@@ -56,12 +56,15 @@ func (s *presentationService) Discover(ctx context.Context, r *crdevalv1.Discove
 			return nil, "", groupVersionNotFound(r.GetCatalog(), key)
 		}
 		if etag == "" {
-			etag = fmt.Sprintf("%X", sha256.Sum256(document))
+			etag = hashOf(document)
 		}
 		return document, etag, s.limits.checkResponse("the discovery document", len(document))
 	})
 	return &crdevalv1.DiscoverResponse{Document: JSON(document), Etag: etag}, err
 }
+
+// hashOf returns the etag of a document that a response contains.
+func hashOf(document []byte) string { return fmt.Sprintf("%X", sha256.Sum256(document)) }
 
 func groupVersionNotFound(catalog string, key documentKey) error {
 	p := &Error{

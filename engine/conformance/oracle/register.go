@@ -54,8 +54,7 @@ func Register(manifest []byte, yaml bool) (*Registered, Answer) {
 		return old.update(old.Internal.DeepCopy(), headers)
 	}
 	if crd.Name == "" && crd.GenerateName != "" {
-		name := crdStrategy.GenerateName(crd.GenerateName)
-		crd.Name = name[:len(name)-5] + "00000" // as crdeval; upstream's characters are random
+		crd.Name = withoutRandom(crdStrategy.GenerateName(crd.GenerateName))
 	}
 	// Rejections include the warnings of WarningsOnCreate here. Kubernetes returns them only for accepted CRDs.
 	headers.addSorted(crdStrategy.WarningsOnCreate(ctx, crd))

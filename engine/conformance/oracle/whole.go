@@ -164,13 +164,16 @@ func edited(text []byte, edit func(metadata map[string]any)) []byte {
 	return made
 }
 
+// withoutRandom replaces the random end of a generated name by that of crdeval.
+func withoutRandom(name string) string { return name[:len(name)-5] + "00000" }
+
 // named returns an answer with the generated name that crdeval adds. The objects get none.
 func (a Answer) named(base string) Answer {
 	name := nameOf(a)
 	if len(name) < 5 || !strings.HasPrefix(base, name[:len(name)-5]) {
 		return a
 	}
-	completed := name[:len(name)-5] + "00000"
+	completed := withoutRandom(name)
 	if a.Rejection != nil {
 		r := *a.Rejection
 		r.Message = strings.ReplaceAll(r.Message, name, completed)
