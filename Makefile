@@ -196,9 +196,11 @@ scale: ## Register CRDS (10,000) CRDs, restart, evaluate objects of all; print t
 stream: ## Stream LENGTHS objects through AdmitStream; print the rate and the memory of client and server
 	@CRDEVAL_E2E=1 $(GOTEST) ./server/app/load -count=1 -v -run '^TestStream$$' -args -lengths=$(LENGTHS)
 
+# go test splits -run at each / and |, except in parentheses.
 .PHONY: load
 load: ## Reproduce hostile and heavy use, compare with the bars; CASE=regexp DURATION=… RATE=… OUT=… BINARY=… FLAGS=…
-	@CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v -run '^TestLoad$$/$(CASE)' -args -full \
+	@case='$(CASE)'; CRDEVAL_E2E=1 go test -timeout 4h ./server/app/load -count=1 -v \
+		-run "^TestLoad\$$/($${case//\//)/(})" -args -full \
 		-duration=$(DURATION) -rate=$(RATE) -out='$(abspath $(OUT))' -binary='$(abspath $(BINARY))' -server-flags='$(FLAGS)'
 
 IMAGE = cd .tools/image && go run . -version '$(VERSION)' -commit '$(COMMIT)' -created "$$(git log -1 --format=%ct)"
