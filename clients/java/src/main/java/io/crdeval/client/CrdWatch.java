@@ -77,6 +77,10 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
     }
 
     private void begin() {
+        if (closed) {
+            throw CrdevalException.of(
+                    Status.CANCELLED.withDescription("the watch was closed").asRuntimeException());
+        }
         listed = known != null && token.isEmpty() ? new TreeSet<>() : null;
         stream = open.apply(token);
         if (closed) {
