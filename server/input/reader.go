@@ -221,7 +221,7 @@ func (r Reader) Files(name string) (files []string, err error) {
 			return fs.SkipDir
 		case e.IsDir():
 			r.Open(path)
-		case e.Type()&^fs.ModeSymlink == 0 && manifests.IsFileName(e.Name()) && !repository.IsIrregular(path):
+		case manifests.IsFileName(e.Name()) && (e.Type() == 0 || e.Type() == fs.ModeSymlink && !repository.IsIrregular(path)):
 			files = append(files, path)
 		}
 		return nil

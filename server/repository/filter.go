@@ -52,10 +52,11 @@ func (f *Filter) Recognise(names []string) []Skipped {
 		if name == "-" || IsURL(name) {
 			continue
 		}
-		if path, err := filepath.Abs(name); err == nil {
-			absolute[i] = path
-			f.visit(filepath.Dir(path))
+		absolute[i] = name
+		if !filepath.IsAbs(name) {
+			absolute[i] = filepath.Join(f.working, name)
 		}
+		f.visit(filepath.Dir(absolute[i]))
 	}
 	for i, path := range absolute {
 		if path != "" {

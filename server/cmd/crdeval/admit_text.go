@@ -52,6 +52,9 @@ func (p *textPrinter) object(o *outcome) error {
 	default:
 		p.verdict(&b, o, v)
 	}
+	if b.Len() == 0 {
+		return nil
+	}
 	_, err := p.w.Write(printable(b.Bytes()))
 	return err
 }
