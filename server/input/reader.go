@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,9 +60,9 @@ func (r Reader) Each(names ...string) iter.Seq2[*Source, error] {
 	}
 }
 
-// unreadable returns the source for the error of a file.
+// unreadable returns the source for the error of a file. An empty name is quoted.
 func unreadable(name string) *Source {
-	return &Source{Manifest: new(manifests.Manifest), Location: Location{File: name}}
+	return &Source{Manifest: new(manifests.Manifest), Location: Location{File: cmp.Or(name, `""`)}}
 }
 
 // fileContent is a file, and what is in it.
@@ -207,6 +208,9 @@ func errNoCRDIn(name string) error {
 
 // Files returns the file itself, or the manifest files of a directory. Hidden files and directories are skipped.
 func (r Reader) Files(name string) (files []string, err error) {
+	if name == "" {
+		return nil, errors.New("the file name is empty")
+	}
 	if info, _ := os.Stat(name); name == "-" || info == nil || !info.IsDir() {
 		return []string{name}, nil // reading it reports an error
 	}

@@ -3,6 +3,7 @@
 package suiterun
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,8 @@ func (r *Runner) File(ctx context.Context, name string, text []byte, ofDirectory
 	switch {
 	case invalid != nil:
 		r.Fail(invalid)
+	case len(bytes.TrimSpace(text)) == 0 && !ofDirectory:
+		r.Fail(&suite.Error{File: name, Message: "the file is empty"})
 	case others > 0 && ofDirectory:
 		r.note(fmt.Sprintf("%s: %s without a suite", name, report.Counted(others, "document")))
 	case others > 0:

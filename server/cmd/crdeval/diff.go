@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
+	"github.com/crdeval/crdeval/server/terminal"
 )
 
 type diffCommand struct {
@@ -53,6 +55,10 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 	objects, err := files.Manifests(c.Objects...)
 	if err != nil {
 		return err
+	}
+	if len(c.Objects) > 0 && len(objects) == 0 {
+		fmt.Fprintf(env.stderr, "warning: --objects %s has no object: nothing is replayed\n",
+			printable([]byte(terminal.OneLine(strings.Join(c.Objects, ", ")))))
 	}
 	compared, err := c.compare(ctx, files, objects)
 	if err != nil {

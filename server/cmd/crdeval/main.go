@@ -182,7 +182,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		command = usage.Context
 	}
 	if err = errors.Join(unreadable(), err); err != nil {
-		err = config.explain(clearError{err})
+		err = config.explain(clearError{err, command})
 		reportFailure(out, command, err)
 		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())),
 			commandOf(program, command))
@@ -215,15 +215,30 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	}
 }
 
-// clearError is an error of kong with a message that says what to do.
-type clearError struct{ error }
+// clearError is an error of kong with a message that says what to do. The command may be nil.
+type clearError struct {
+	error
+	command *kong.Context
+}
 
 // flagAsValue matches what kong reports if the value of a flag begins with "-".
 var flagAsValue = regexp.MustCompile(`(--[\w-]+): expected (\w+) value but got "(-[^"]*)" \((?:short|long) flag\)(?:; perhaps .*)?`)
 
-// Error describes values that begin with "-".
+// unknownLevel matches what slog reports about a log level.
+var unknownLevel = regexp.MustCompile(`slog: level string ("(?:[^"\\]|\\.)*"): .*`)
+
+// unexpectedFile matches what kong reports about an argument of a command that has no arguments for files.
+var unexpectedFile = regexp.MustCompile(`^unexpected argument [^-]`)
+
+// Error describes values that begin with "-", log levels, arguments that are files, and flags with a list of values. It
+// omits the empty value of such a list, which stands for a flag that is not set.
 func (e clearError) Error() string {
-	return flagAsValue.ReplaceAllStringFunc(e.error.Error(), func(text string) string {
+	text := strings.Replace(e.error.Error(), `must be one of "",`, "must be one of ", 1)
+	text = unknownLevel.ReplaceAllString(text, "$1 is not debug, info, warn or error")
+	if name := selected(e.command); unexpectedFile.MatchString(text) && (name == "explain" || name == "generate") {
+		text += ": use --crds for files with CRDs"
+	}
+	return flagAsValue.ReplaceAllStringFunc(text, func(text string) string {
 		m := flagAsValue.FindStringSubmatch(text)
 		if _, err := strconv.ParseFloat(m[3], 64); m[2] == "uint" && err == nil {
 			return fmt.Sprintf("%s is %s: it must be 0 or more", m[1], m[3])
@@ -273,6 +288,14 @@ func reportFailure(out *countingWriter, ctx *kong.Context, err error) {
 	if p != nil && (out.n == 0 || format == "github") { // else the report is complete
 		_ = p.Close(&report.Run{Failure: err})
 	}
+}
+
+// selected returns the name of the command, or "". ctx may be nil.
+func selected(ctx *kong.Context) string {
+	if ctx == nil || ctx.Selected() == nil {
+		return ""
+	}
+	return ctx.Selected().Name
 }
 
 // commandOf returns the command whose arguments could not be parsed. ctx may be nil.

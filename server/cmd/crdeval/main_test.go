@@ -240,6 +240,17 @@ func TestUsage(t *testing.T) {
 		{[]string{"check", "--server=a", "x"}, exitError, "crdeval: the address \"a\" is not HOST:PORT"},
 		{[]string{"check", "--server=a.example:1", "--token=x", "x"}, exitError, "in plain text: use --tls-ca\n"},
 		{[]string{"explain", "--crds=x", ""}, exitError, "TYPE is empty"},
+		{[]string{"explain", "x", "y"}, exitError, "crdeval: unexpected argument y: use --crds for files with CRDs\n"},
+		{[]string{"generate", "y"}, exitError, "crdeval: unexpected argument y: use --crds for files with CRDs\n"},
+		{[]string{"check", ""}, exitError, "\"\": error: the file name is empty\n"},
+		{[]string{"diff", "", "x"}, exitError, "crdeval: \"\": the file name is empty\n"},
+		{[]string{"migrate", "--crds=testdata/admit-crd.yaml", ""}, exitError, "crdeval: \"\": the file name is empty\n"},
+		{[]string{"test", ""}, exitError, "\"\": error: the file name is empty\n"},
+		{[]string{"test", file(t, "\n")}, exitError, ": error: the file is empty\n"},
+		{[]string{"admit", "--subresource=x", "x"}, exitError, "--subresource must be one of \"status\",\"scale\" but got \"x\"\n"},
+		{[]string{"serve", "--log-level=loud"}, exitError, "--log-level: \"loud\" is not debug, info, warn or error\n"},
+		{[]string{"diff", "testdata/admit-crd.yaml", "testdata/admit-crd.yaml", "--objects", file(t, "\n")}, 0,
+			" has no object: nothing is replayed\n"},
 	} {
 		code, stdout, stderr := invoke(t, "", tc.args...)
 		if code != tc.code || !strings.Contains(stdout+stderr, tc.output) {

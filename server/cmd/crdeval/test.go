@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (c *testCommand) run(ctx context.Context, env environment) (err error) {
 		isDirectory := err == nil && info.IsDir()
 		names, err := files.Files(name)
 		if err != nil {
-			run.Fail(&suite.Error{File: name, Message: err.Error()})
+			run.Fail(&suite.Error{File: cmp.Or(name, `""`), Message: err.Error()})
 		}
 		for _, file := range names {
 			text, err := files.ReadFile(file)
