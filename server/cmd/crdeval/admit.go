@@ -140,6 +140,11 @@ func (c *admitCommand) admit(ctx context.Context, env environment) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range in.unreadable {
+		text, line, _ := s.Describe(s.Err)
+		fmt.Fprintf(env.stderr, "warning: %s: --old: the document cannot be read, so writes of its objects are creations: %s\n",
+			s.ErrorAt(max(line, s.Line())), printable([]byte(messageText(text))))
+	}
 	if in.noOld {
 		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
 			printable([]byte(terminal.OneLine(strings.Join(c.Old, ", ")))))

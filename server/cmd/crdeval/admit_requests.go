@@ -19,6 +19,8 @@ type inputs struct {
 	rules  []*input.Source // conversion rules of the CRDs
 	writes []*write
 	noOld  bool // --old has no object
+
+	unreadable []*input.Source // documents of --old
 }
 
 // write is a create, update or patch request for an object.
@@ -39,7 +41,7 @@ func (c *admitCommand) key(id *engine.Identity) key {
 
 // inputs reads the files.
 func (c *admitCommand) inputs(files input.Reader) (*inputs, error) {
-	existing, err := c.existing(files)
+	existing, unreadable, err := c.existing(files)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (c *admitCommand) inputs(files input.Reader) (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &inputs{noOld: len(c.Old) > 0 && len(existing) == 0}
+	in := &inputs{noOld: len(c.Old) > 0 && len(existing) == 0, unreadable: unreadable}
 	list, err := files.Manifests(c.Files...)
 	if err != nil {
 		return nil, err
@@ -120,19 +122,22 @@ func (c *admitCommand) lookupKey(id *engine.Identity) key {
 	return k
 }
 
-// existing reads the objects of --old. It ignores documents without a name.
-func (c *admitCommand) existing(files input.Reader) (map[key][]*input.Source, error) {
-	all := map[key][]*input.Source{}
+// existing reads the objects of --old. It ignores documents without a name, and returns those that cannot be read.
+func (c *admitCommand) existing(files input.Reader) (all map[key][]*input.Source, unreadable []*input.Source, _ error) {
+	all = map[key][]*input.Source{}
 	list, err := files.Manifests(c.Old...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, s := range list {
-		if lookup := c.lookupKey(&s.Identity); lookup.name != "" && s.Kind != manifests.CRDKind {
+		switch lookup := c.lookupKey(&s.Identity); {
+		case lookup.name != "" && s.Kind != manifests.CRDKind:
 			all[lookup] = append(all[lookup], s)
+		case s.Err != nil:
+			unreadable = append(unreadable, s)
 		}
 	}
-	return all, nil
+	return all, unreadable, nil
 }
 
 // patch returns the patch of --patch or --patch-file, or nil.
