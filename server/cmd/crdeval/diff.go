@@ -21,7 +21,7 @@ type diffCommand struct {
 	FailOn   string   `default:"breaking" enum:"breaking,care,never" help:"Exit with 1 for changes of this class or worse: breaking, care, never."`
 	Partial  bool     `help:"NEW has only some of the CRDs. Default: CRDs that NEW lacks count as deleted, which is breaking."`
 	Show     string   `default:"compatible" enum:"breaking,care,compatible" help:"With text output, print changes of this class or worse: breaking, care, compatible."`
-	Tries    tries    `name:"counterexamples" help:"Print a small object for each breaking change: OLD accepts it, and NEW rejects it or does not store all of its fields. N: maximum number of writes to evaluate for each change. Default of N: 1000." placeholder:"N"`
+	Tries    tries    `name:"counterexamples" help:"Print a small object for each breaking change: OLD accepts it, and NEW rejects it or does not store all of its fields. --counterexamples=N evaluates at most N writes for each change. Default of N: 1000." placeholder:"N"`
 	CRD      string   `name:"crd" help:"Name of the registered CRD. Needs --server. Default: the name in NEW." placeholder:"NAME"`
 	Revision string   `help:"Revision of the registered CRD. Needs --server. Default: the current one." placeholder:"REVISION"`
 	serviceFlags

@@ -17,7 +17,7 @@ type testCommand struct {
 	CRDs      []string `name:"crds" help:"File or directory with CRDs, in addition to those of the suites. For suites in OpenShift's format, they replace the CRDs of the project." placeholder:"FILE" sep:"none"`
 	Names     string   `name:"run" help:"Run only the tests whose names match this regular expression." placeholder:"REGEXP"`
 	Output    string   `short:"o" default:"text" enum:"text,json,junit,sarif,github" help:"text; json: a line for each test; junit: a test case for each test; sarif: a SARIF 2.1.0 log; github: annotations of GitHub Actions."`
-	Coverage  bool     `help:"Also print the rules of the CRDs that were never evaluated, never failed or never passed. With text and json."`
+	Coverage  bool     `help:"Also print the rules, defaults, enum values and branches of anyOf and oneOf that no test uses. Needs -o text or json."`
 	Recursive bool     `short:"R" help:"Include subdirectories of directories. Like kubectl, does not follow symbolic links to directories."`
 	Verbose   bool     `short:"v" help:"With text output, also list the tests that passed and the files without suites."`
 	watchFlags
