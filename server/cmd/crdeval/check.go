@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,6 +154,9 @@ func (c *checkCommand) document(ctx context.Context, service *service, s *input.
 		j.Skipped = notACRD(s)
 	case other && s.Kind != "":
 		j.Error = notACRD(s) + ": remove it, or use --skip-other-kinds"
+	case other && s.APIVersion == "":
+		j.Error = fmt.Sprintf("the document has no apiVersion and no kind: add apiVersion %s/v1 and kind %s, remove the document, "+
+			"or use --skip-other-kinds", crdGroup, manifests.CRDKind)
 	case accepted[name] != "" && service.local == nil:
 		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
 			accepted[name], name)
@@ -176,5 +180,5 @@ func notACRD(s *input.Source) string {
 	if s.Kind == "" {
 		return "the document has no kind"
 	}
-	return fmt.Sprintf("the document is a %s (%s), not a %s", s.Kind, s.APIVersion, manifests.CRDKind)
+	return fmt.Sprintf("the document is a %s (%s), not a %s", s.Kind, cmp.Or(s.APIVersion, "without apiVersion"), manifests.CRDKind)
 }
