@@ -83,6 +83,9 @@ func joined(parts ...string) error {
 	return errors.New(strings.Join(parts, ": "))
 }
 
+// raiseLimit matches an advice that applies only to a server: commands have no flags for limits of documents.
+var raiseLimit = regexp.MustCompile(` or raise the \w+ limit( \()the limit (\w+)\)$`)
+
 // manifestError returns the error of a call about a manifest. If the service has reported a reason, it is an
 // *engine.Error, with the position in the manifest if that is known.
 func (s *service) manifestError(err error) error {
@@ -93,6 +96,9 @@ func (s *service) manifestError(err error) error {
 	for _, d := range st.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
 			e := &engine.Error{Reason: engine.Reason(info.GetReason()), Message: st.Message()}
+			if s.local != nil {
+				e.Message = raiseLimit.ReplaceAllString(e.Message, "${1}the limit $2 of commands is fixed)")
+			}
 			line, _ := strconv.Atoi(info.GetMetadata()["line"])
 			column, _ := strconv.Atoi(info.GetMetadata()["column"])
 			if line > 0 {
