@@ -158,6 +158,9 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 			code = int(e)
 		}
 	}()
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	program := cmp.Or(env.program, "crdeval")
 	tolerant, unreadable := app.Tolerant()
 	config, out := &configFile{}, &countingWriter{Writer: env.stdout}
@@ -224,18 +227,28 @@ type clearError struct {
 // flagAsValue matches what kong reports if the value of a flag begins with "-".
 var flagAsValue = regexp.MustCompile(`(--[\w-]+): expected (\w+) value but got "(-[^"]*)" \((?:short|long) flag\)(?:; perhaps .*)?`)
 
-// unknownLevel matches what slog reports about a log level.
-var unknownLevel = regexp.MustCompile(`slog: level string ("(?:[^"\\]|\\.)*"): .*`)
+// rewrites are patterns of messages of kong and slog, with clearer texts.
+var rewrites = []struct{ pattern, text string }{
+	{`must be one of "",`, "must be one of "}, // without the flag, the value is empty
+	{`slog: level string ("(?:[^"\\]|\\.)*"): .*`, "$1 is not debug, info, warn or error"},
+	{`(--[\w-]+): (?:expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting "<arg>")`, "$1 has no value"},
+	{`(unknown flag -\w), did you mean .*`, "$1"}, // one of all flags with one letter
+	{`(must be one of .* but got "=[^"]*")`, "$1: write the value without ="},
+}
 
-// unexpectedFile matches what kong reports about an argument of a command that has no arguments for files.
-var unexpectedFile = regexp.MustCompile(`^unexpected argument [^-]`)
-
-// Error describes values that begin with "-", log levels, arguments that are files, and flags with a list of values. It
-// omits the empty value of such a list, which stands for a flag that is not set.
+// Error returns the message of kong after the rewrites. It also describes values that begin with "-", unknown commands,
+// and arguments of commands that read files only from --crds.
 func (e clearError) Error() string {
-	text := strings.Replace(e.error.Error(), `must be one of "",`, "must be one of ", 1)
-	text = unknownLevel.ReplaceAllString(text, "$1 is not debug, info, warn or error")
-	if name := selected(e.command); unexpectedFile.MatchString(text) && (name == "explain" || name == "generate") {
+	text := e.error.Error()
+	for _, r := range rewrites {
+		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.text)
+	}
+	const unexpected = "unexpected argument "
+	switch argument, found := strings.CutPrefix(text, unexpected); {
+	case !found:
+	case selected(e.command) == "":
+		text = "unknown command " + argument
+	case selected(e.command) == "explain", selected(e.command) == "generate":
 		text += ": use --crds for files with CRDs"
 	}
 	return flagAsValue.ReplaceAllStringFunc(text, func(text string) string {
