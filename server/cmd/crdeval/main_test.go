@@ -222,6 +222,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"--version"}, 0, "crdeval devel ("},
 		{[]string{"nonsense"}, exitError, "crdeval: unknown command nonsense\nRun \"crdeval --help\" for usage.\n"},
 		{[]string{"help"}, 0, "healthcheck"},
+		{[]string{"playground", "--address=x"}, exitError, "--address: \"x\" is not host:port: browsers cannot open other addresses\n"},
 		{[]string{"help", "check"}, 0, "Usage: crdeval check <file> ... [flags]\n"},
 		{[]string{"admit", "-f", "x"}, exitError, "crdeval: unknown flag -f\n"},
 		{[]string{"check", "-o"}, exitError, "crdeval: --output has no value\n"},

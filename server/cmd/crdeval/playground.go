@@ -29,10 +29,8 @@ Exit code 0: stopped by a signal. Exit code 2: the address cannot be used, or th
 
 // Validate rejects addresses that a browser cannot open.
 func (c *playgroundCommand) Validate() error {
-	if network, _, err := transport.ParseAddress(c.Address); err != nil {
-		return fmt.Errorf("--address: %w", err)
-	} else if network != "tcp" {
-		return fmt.Errorf("--address: %s is not host:port: browsers cannot open other addresses", c.Address)
+	if network, _, err := transport.ParseAddress(c.Address); err != nil || network != "tcp" {
+		return fmt.Errorf("--address: %q is not host:port: browsers cannot open other addresses", c.Address)
 	}
 	return nil
 }
