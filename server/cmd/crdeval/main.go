@@ -184,7 +184,7 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 	if usage := (*kong.ParseError)(nil); errors.As(err, &usage) {
 		command = usage.Context
 	}
-	if err = errors.Join(unreadable(), err); err != nil {
+	if err = errors.Join(unreadable(), err, emptyFlags(command)); err != nil {
 		err = config.explain(clearError{err, command})
 		reportFailure(out, command, err)
 		fmt.Fprintf(env.stderr, "crdeval: %s\nRun \"%s --help\" for usage.\n", printable([]byte(err.Error())),
@@ -216,6 +216,21 @@ func run(ctx context.Context, args []string, env environment) (code int) {
 		fmt.Fprintf(env.stderr, "crdeval: %s\n", printable([]byte(err.Error())))
 		return exitError
 	}
+}
+
+// emptyFlags returns an error for each flag of serve with an empty text, as from a variable that is not set. Otherwise,
+// --auth-token-file "$TOKENS" could start a server for everybody. ctx may be nil.
+func emptyFlags(ctx *kong.Context) error {
+	if selected(ctx) != "serve" {
+		return nil // an empty --server overrides the configuration file
+	}
+	var errs []error
+	for _, p := range ctx.Path {
+		if p.Flag != nil && !p.Resolved && p.Flag.Target.Kind() == reflect.String && p.Flag.Target.Len() == 0 {
+			errs = append(errs, fmt.Errorf("--%s is empty: give a value, or leave the flag out", p.Flag.Name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // clearError is an error of kong with a message that says what to do. The command may be nil.

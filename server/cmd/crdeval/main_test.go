@@ -258,6 +258,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"test", ""}, exitError, "\"\": error: the file name is empty\n"},
 		{[]string{"test", file(t, "\n")}, exitError, ": error: the file is empty\n"},
 		{[]string{"admit", "--subresource=x", "x"}, exitError, "--subresource must be one of \"status\",\"scale\" but got \"x\"\n"},
+		{[]string{"serve", "--auth-token-file="}, exitError, "crdeval: --auth-token-file is empty: give a value, or leave the flag out\n"},
 		{[]string{"serve", "--log-level=loud"}, exitError, "--log-level: \"loud\" is not debug, info, warn or error\n"},
 		{[]string{"diff", "testdata/admit-crd.yaml", "testdata/admit-crd.yaml", "--objects", file(t, "\n")}, 0,
 			" has no object: nothing is replayed\n"},
