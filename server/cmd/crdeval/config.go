@@ -30,7 +30,7 @@ var pathFlags = []string{"crds", "old", "patch-file", "summary", "tls-ca", "tls-
 // needsTrust reports whether only a file named with --config can have a setting. The authors of a repository write the
 // file that is found in it. It must not choose which server gets the token, or which file is written.
 func needsTrust(flag string) bool {
-	return flag == "server" || flag == "token" || flag == "summary" || strings.HasPrefix(flag, "tls-")
+	return flag == "server" || flag == "token" || flag == "summary" || strings.HasPrefix(flag, "tls")
 }
 
 // namesCluster reports whether a value or an item of a list is a cluster. Reading its CRDs sends credentials. It does not

@@ -248,7 +248,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"serve", "--store=memory", "--data-dir=x", "--crds=absent"}, exitError,
 			`msg="--data-dir has no effect: it needs --store=bolt" store=memory`},
 		{[]string{"check", "--server=a", "x"}, exitError, "crdeval: the address \"a\" is not HOST:PORT"},
-		{[]string{"check", "--server=a.example:1", "--token=x", "x"}, exitError, "in plain text: use --tls-ca\n"},
+		{[]string{"check", "--server=a.example:1", "--token=x", "x"}, exitError, "in plain text: use --tls or --tls-ca\n"},
 		{[]string{"explain", "--crds=x", ""}, exitError, "TYPE is empty"},
 		{[]string{"explain", "x", "y"}, exitError, "crdeval: unexpected argument y: use --crds for files with CRDs\n"},
 		{[]string{"generate", "y"}, exitError, "crdeval: unexpected argument y: use --crds for files with CRDs\n"},

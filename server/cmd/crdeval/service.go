@@ -100,7 +100,7 @@ func (f *serviceFlags) connect() (*service, error) {
 	}
 	client, err := crdeval.Dial(dialTarget(f.Server), options...)
 	if err != nil {
-		return nil, callError("", "", errors.New(strings.ReplaceAll(err.Error(), "WithTLS", "--tls-ca")))
+		return nil, callError("", "", errors.New(strings.ReplaceAll(err.Error(), "WithTLS", "--tls or --tls-ca")))
 	}
 	return &service{
 		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*input.Source{},
@@ -187,7 +187,8 @@ func dialTarget(address string) string {
 
 // tlsFlags configure TLS connections to a service.
 type tlsFlags struct {
-	TLSCA         string `name:"tls-ca" help:"PEM file with the CA of the service's certificate. Enables TLS." placeholder:"FILE"`
+	TLS           bool   `name:"tls" help:"Use TLS, and trust the CAs of the system."`
+	TLSCA         string `name:"tls-ca" help:"PEM file with the CA of the service's certificate. Enables TLS, and replaces the CAs of the system." placeholder:"FILE"`
 	TLSServerName string `name:"tls-server-name" help:"Name in the service's certificate. Default: the host of the address." placeholder:"NAME"`
 	TLSClientCert string `name:"tls-client-cert" help:"PEM file with the client certificate." placeholder:"FILE"`
 	TLSClientKey  string `name:"tls-client-key" help:"PEM file with the key of the client certificate." placeholder:"FILE"`
@@ -200,16 +201,19 @@ func (f *tlsFlags) config() (*tls.Config, error) {
 	if !f.set() {
 		return nil, nil
 	}
-	if f.TLSCA == "" {
-		return nil, errors.New("TLS needs --tls-ca")
+	if !f.TLS && f.TLSCA == "" {
+		return nil, errors.New("TLS needs --tls or --tls-ca")
 	}
-	authority, err := os.ReadFile(f.TLSCA)
-	if err != nil {
-		return nil, err
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: f.TLSServerName}
-	if !config.RootCAs.AppendCertsFromPEM(authority) {
-		return nil, fmt.Errorf("%s has no certificate", f.TLSCA)
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.TLSServerName}
+	if f.TLSCA != "" {
+		authority, err := os.ReadFile(f.TLSCA)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(authority) {
+			return nil, fmt.Errorf("%s has no certificate", f.TLSCA)
+		}
 	}
 	if f.TLSClientCert != "" || f.TLSClientKey != "" {
 		pair, err := tls.LoadX509KeyPair(f.TLSClientCert, f.TLSClientKey)

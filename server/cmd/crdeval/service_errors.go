@@ -37,7 +37,7 @@ func callError(address, about string, err error) error {
 	switch code := s.Code(); {
 	case strings.Contains(message, "frame too large"), strings.Contains(message, "error reading server preface"):
 		return joined(address, "the server does not speak gRPC",
-			"use the address of the gRPC listener (default port 9090), and --tls-ca for TLS")
+			"use the address of the gRPC listener (default port 9090), and --tls or --tls-ca for TLS")
 	case strings.Contains(message, "too many colons"):
 		return joined(address, "the address is invalid", "use HOST:PORT or unix:///PATH")
 	case code == codes.Unavailable, code == codes.DeadlineExceeded && dialed:
