@@ -122,7 +122,8 @@ func TestPrecedence(t *testing.T) {
 func TestFilesThatAreWrong(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
 		"unknown keys":    {"data-dir: x\nzzz: 1\ndatadir: y\n", "crdeval.yaml:2: unknown setting \"zzz\""},
-		"not a mapping":   {"- a\n", "crdeval.yaml: yaml: "},
+		"a list":          {"- a\n", "crdeval.yaml:1: the file must be a mapping of settings to values"},
+		"a scalar":        {"# settings\ndebug\n", "crdeval.yaml:2: the file must be a mapping of settings to values"},
 		"not YAML":        {"a: [\n", "crdeval.yaml: yaml: "},
 		"nested":          {"grpc:\n  address: x\n", "crdeval.yaml:1: unknown setting \"grpc\""},
 		"null":            {"data-dir:\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
@@ -140,8 +141,10 @@ func TestFilesThatAreWrong(t *testing.T) {
 	if _, err := parse(t, "--config", "/does/not/exist.yaml"); err == nil {
 		t.Error("no error for a missing file")
 	}
-	if _, err := parse(t, "--config", write(t, "")); err != nil {
-		t.Errorf("an empty file: %v", err)
+	for _, content := range []string{"", "# nothing\n", "---\n"} {
+		if _, err := parse(t, "--config", write(t, content)); err != nil {
+			t.Errorf("an empty file, %q: %v", content, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +75,13 @@ func LoadFile(r io.Reader) (kong.Resolver, error) {
 	d := yaml.NewDecoder(r)
 	if err := d.Decode(&document); errors.Is(err, io.EOF) {
 		return file{}, nil
-	} else if err = cmp.Or(err, document.Decode(&root)); err != nil { // also reports duplicate keys
+	} else if err != nil {
+		return file{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if top := document.Content[0]; top.Kind != yaml.MappingNode && top.Tag != "!!null" {
+		return file{}, fmt.Errorf(`%s:%d: the file must be a mapping of settings to values, such as "log-level: debug"`, name, top.Line)
+	}
+	if err := document.Decode(&root); err != nil { // reports duplicate keys
 		return file{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
