@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -300,6 +301,23 @@ func TestDerivedLimits(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", flags, err, want)
 		}
+	}
+}
+
+// TestSmallMemory: a default of --memory that is too small is an error, as a small --memory.
+func TestSmallMemory(t *testing.T) {
+	t.Setenv("GOMEMLIMIT", "48MiB")
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(48 << 20))
+	c, err := Defaults()
+	if err == nil {
+		err = c.Validate()
+	}
+	const want = "--memory: the default here is 60MiB, which is less than 64MiB: "
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := Defaults("--memory=64MiB"); err != nil {
+		t.Error(err)
 	}
 }
 

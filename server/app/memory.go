@@ -64,8 +64,11 @@ func (c *Config) checkMemory(wrong func(flag, format string, args ...any)) {
 		wrong("cache-bytes", "%d is negative", c.CacheBytes)
 	}
 	switch memory := c.withMemory().Memory; {
-	case c.Memory != 0 && c.Memory < least:
-		wrong("memory", "%v is less than %v", c.Memory, least)
+	case memory < least && c.Memory == 0:
+		wrong("memory", "the default here is %v, which is less than %v: raise GOMEMLIMIT or the memory limit of the container, or set --memory",
+			memory, least)
+	case memory < least:
+		wrong("memory", "%v is less than %v", memory, least)
 	case c.CacheBytes > memory/4*3:
 		wrong("cache-bytes", "%v exceeds three quarters of --memory=%v", c.CacheBytes, memory)
 	}
