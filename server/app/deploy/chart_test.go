@@ -103,7 +103,7 @@ func TestChart(t *testing.T) {
 		"autoscaling, policy, monitoring, settings": {
 			`{autoscaling: {enabled: true}, networkPolicy: {enabled: true, from: [{podSelector: {}}], metricsFrom: [{namespaceSelector: {}}], egress: [{to: [{podSelector: {}}]}]},
 			monitoring: {podMonitor: {enabled: true, labels: {a: b}}, rules: {enabled: true}, dashboard: {enabled: true}},
-			settings: {max-document-bytes: 1MiB, max-batch-items: 1000000, log-level: warn}, nodeSelector: {a: b}, priorityClassName: high, podLabels: {a: b},
+			settings: {max-document-bytes: 1MiB, max-batch-items: 1000000, log-level: warn}, nodeSelector: {a: b}, priorityClassName: high, podLabels: {a: b, app.kubernetes.io/version: c},
 			podAnnotations: {a: b}, tolerations: [{operator: Exists}], imagePullSecrets: [{name: a}], affinity: {nodeAffinity: {}}, service: {annotations: {a: b}}}`, nil,
 			"ConfigMap Deployment HorizontalPodAutoscaler NetworkPolicy PodDisruptionBudget PodMonitor PrometheusRule Service ServiceAccount",
 			"--max-document-bytes=1MiB --max-batch-items=1000000 --log-level=warn",
@@ -208,6 +208,10 @@ func TestChartRejects(t *testing.T) {
 		"{webhooks: {enabled: true}, tls: {certManager: true}}":                                    "rules",
 		"{webhooks: {enabled: true, " + someRules + "}}":                                           "only over TLS",
 		"{webhooks: {enabled: true, " + someRules + "}, tls: {secret: a}}":                         "caBundle is required",
+		"{podLabels: {app.kubernetes.io/name: a}}":                                                 "podLabels cannot have app.kubernetes.io/name, which the chart sets",
+		"{monitoring: {podMonitor: {enabled: true, labels: {helm.sh/chart: a}}}}":                  "monitoring.podMonitor.labels cannot have helm.sh/chart",
+		"{monitoring: {rules: {enabled: true, labels: {app.kubernetes.io/version: a}}}}":           "monitoring.rules.labels cannot have app.kubernetes.io/version",
+		"{monitoring: {dashboard: {enabled: true, labels: {app.kubernetes.io/instance: a}}}}":      "monitoring.dashboard.labels cannot have app.kubernetes.io/instance",
 		"{webhooks: {failurePolicy: Never}}":                                                       "failurePolicy",
 		"{networkPolicy: {enabled: true}, store: {type: etcd, etcd: {endpoints: ['http://a:1']}}}": "must allow connections to etcd",
 	} {

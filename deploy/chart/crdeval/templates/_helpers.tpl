@@ -44,6 +44,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if and $v.webhooks.enabled (not $v.tls.certManager) (not $v.webhooks.caBundle) }}
 {{- fail "webhooks.caBundle is required without tls.certManager" }}
 {{- end }}
+{{- $m := $v.monitoring }}
+{{- range $name, $labels := dict "podLabels" $v.podLabels "monitoring.podMonitor.labels" $m.podMonitor.labels "monitoring.rules.labels" $m.rules.labels "monitoring.dashboard.labels" $m.dashboard.labels }}
+{{- range $key, $_ := fromYaml (include (ternary "crdeval.selector" "crdeval.labels" (eq $name "podLabels")) $) }}
+{{- if hasKey ($labels | default dict) $key }}
+{{- fail (printf "%s cannot have %s, which the chart sets" $name $key) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Directories of CRDs: the one of crds.files, and one for each of crds.configMaps. */}}
