@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/fields"
@@ -90,12 +89,8 @@ func toCore(in *eventsv1.Event, out *corev1.Event) {
 var eventStrategy = &builtin.Strategy{Namespaced: true, Unconditional: true, CreateOnUpdate: true, Check: checkEvent}
 
 // checkEvent checks what all clients rely on. Events with an eventTime come from the API events.k8s.io, which requires more.
-func checkEvent(obj, old runtime.Object) field.ErrorList {
-	e, path := obj.(*corev1.Event), field.NewPath("metadata")
-	all := validation.ValidateObjectMeta(&e.ObjectMeta, true, validation.NameIsDNSSubdomain, path)
-	if old != nil {
-		all = append(all, validation.ValidateObjectMetaUpdate(&e.ObjectMeta, &old.(*corev1.Event).ObjectMeta, path)...)
-	}
+func checkEvent(obj, _ runtime.Object) (all field.ErrorList) {
+	e := obj.(*corev1.Event)
 	namespace := e.InvolvedObject.Namespace
 	if namespace != e.Namespace && (namespace != "" || e.Namespace != metav1.NamespaceDefault && e.Namespace != metav1.NamespaceSystem) {
 		all = append(all, field.Invalid(field.NewPath("involvedObject", "namespace"), namespace, "does not match event.namespace"))

@@ -64,7 +64,7 @@ var namespaceStrategy = &builtin.Strategy{
 		before := old.(*corev1.Namespace)
 		n.Spec.Finalizers, n.Status = before.Spec.Finalizers, before.Status
 	},
-	Check: checkNamespace,
+	CheckName: validation.ValidateNamespaceName, Check: checkNamespace,
 	Reset: fieldpath.NewSet(fieldpath.MakePathOrDie("status")),
 }
 
@@ -73,6 +73,7 @@ var namespaceStatusStrategy = &builtin.Strategy{
 	Prepare: func(obj, old runtime.Object) {
 		obj.(*corev1.Namespace).Spec = old.(*corev1.Namespace).Spec
 	},
+	CheckName: validation.ValidateNamespaceName,
 	Check: func(obj, old runtime.Object) field.ErrorList {
 		n := obj.(*corev1.Namespace)
 		all := checkNamespace(obj, old)
@@ -92,17 +93,12 @@ var namespaceFinalizeStrategy = &builtin.Strategy{
 	Prepare: func(obj, old runtime.Object) {
 		obj.(*corev1.Namespace).Status = old.(*corev1.Namespace).Status
 	},
-	Check: checkNamespace,
+	CheckName: validation.ValidateNamespaceName, Check: checkNamespace,
 	Reset: fieldpath.NewSet(fieldpath.MakePathOrDie("status")),
 }
 
-func checkNamespace(obj, old runtime.Object) field.ErrorList {
-	n, path := obj.(*corev1.Namespace), field.NewPath("metadata")
-	all := validation.ValidateObjectMeta(&n.ObjectMeta, false, validation.ValidateNamespaceName, path)
-	if old != nil {
-		all = append(all, validation.ValidateObjectMetaUpdate(&n.ObjectMeta, &old.(*corev1.Namespace).ObjectMeta, path)...)
-	}
-	for i, name := range n.Spec.Finalizers {
+func checkNamespace(obj, _ runtime.Object) (all field.ErrorList) {
+	for i, name := range obj.(*corev1.Namespace).Spec.Finalizers {
 		at := field.NewPath("spec", "finalizers").Index(i)
 		for _, detail := range utilvalidation.IsQualifiedName(string(name)) {
 			all = append(all, field.Invalid(at, name, detail))

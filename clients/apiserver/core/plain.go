@@ -5,13 +5,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -61,7 +59,7 @@ func addKinds(all map[schema.GroupVersion]map[string]rest.Storage, getter generi
 func (k kind) strategy() *builtin.Strategy {
 	s := &builtin.Strategy{
 		Namespaced: k.scope&namespaced != 0, Unconditional: true, CreateOnUpdate: k.name == "Lease",
-		Prepare: k.prepare, Check: k.check,
+		Prepare: k.prepare,
 	}
 	if k.hasStatus() {
 		s.Reset = fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
@@ -72,8 +70,8 @@ func (k kind) strategy() *builtin.Strategy {
 // statusStrategy changes the status and metadata only.
 func (k kind) statusStrategy() *builtin.Strategy {
 	return &builtin.Strategy{
-		Namespaced: k.scope&namespaced != 0, Unconditional: true, Check: k.check,
-		Prepare: func(obj, old runtime.Object) { copyDesired(obj, old) },
+		Namespaced: k.scope&namespaced != 0, Unconditional: true,
+		Prepare: copyDesired,
 		Reset:   fieldpath.NewSet(fieldpath.MakePathOrDie("spec")),
 	}
 }
@@ -104,16 +102,6 @@ func (k kind) prepare(obj, old runtime.Object) {
 	if !equality.Semantic.DeepEqual(same, obj) {
 		m.SetGeneration(old.(metav1.Object).GetGeneration() + 1)
 	}
-}
-
-// check validates the metadata.
-func (k kind) check(obj, old runtime.Object) field.ErrorList {
-	m, path := obj.(metav1.Object), field.NewPath("metadata")
-	all := validation.ValidateObjectMetaAccessor(m, k.scope&namespaced != 0, validation.NameIsDNSSubdomain, path)
-	if old != nil {
-		all = append(all, validation.ValidateObjectMetaAccessorUpdate(m, old.(metav1.Object), path)...)
-	}
-	return all
 }
 
 // status returns the status of an object. It is not valid if the type has none.

@@ -66,10 +66,8 @@ func newResources(getter generic.RESTOptionsGetter, e escalation) (map[string]re
 	} {
 		store, err := builtin.NewStore(builtin.Resource{
 			Scheme: scheme, Version: rbacv1.SchemeGroupVersion, Plural: r.plural, Singular: r.singular, New: r.create, NewList: r.list,
-			Strategy: &builtin.Strategy{Namespaced: r.namespaced, Unconditional: true, CreateOnUpdate: true, Check: func(obj, old runtime.Object) field.ErrorList {
-				return append(checkMeta(obj, old, r.namespaced), r.check(obj, old)...)
-			}},
-			Columns: r.columns,
+			Strategy: &builtin.Strategy{Namespaced: r.namespaced, Unconditional: true, CreateOnUpdate: true, CheckName: segmentName, Check: r.check},
+			Columns:  r.columns,
 		}, getter)
 		if err != nil {
 			return nil, err
@@ -77,15 +75,6 @@ func newResources(getter generic.RESTOptionsGetter, e escalation) (map[string]re
 		all[r.plural] = resource{store, e}
 	}
 	return all, nil
-}
-
-func checkMeta(obj, old runtime.Object, namespaced bool) field.ErrorList {
-	at := field.NewPath("metadata")
-	all := validation.ValidateObjectMetaAccessor(obj.(metav1.Object), namespaced, segmentName, at)
-	if old != nil {
-		all = append(all, validation.ValidateObjectMetaAccessorUpdate(obj.(metav1.Object), old.(metav1.Object), at)...)
-	}
-	return all
 }
 
 func checkRole(obj, _ runtime.Object) (all field.ErrorList) {

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -42,7 +43,9 @@ type Strategy struct {
 	CreateOnUpdate bool
 	// Prepare completes an object, and copies from the old one what a write may not change. old is nil on a creation.
 	Prepare func(obj, old runtime.Object)
-	// Check returns field errors. old is nil on a creation.
+	// CheckName validates the name of an object. Default: names are DNS subdomains.
+	CheckName validation.ValidateNameFunc
+	// Check returns field errors besides those of the metadata. old is nil on a creation.
 	Check func(obj, old runtime.Object) field.ErrorList
 	// Reset are the fields that Prepare overwrites.
 	Reset *fieldpath.Set
@@ -74,12 +77,27 @@ func (s *Strategy) prepare(obj, old runtime.Object) {
 
 // Validate implements rest.RESTCreateStrategy.
 func (s *Strategy) Validate(_ context.Context, obj runtime.Object) field.ErrorList {
-	return s.Check(obj, nil)
+	return s.check(obj, nil)
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s *Strategy) ValidateUpdate(_ context.Context, obj, old runtime.Object) field.ErrorList {
-	return s.Check(obj, old)
+	return s.check(obj, old)
+}
+
+func (s *Strategy) check(obj, old runtime.Object) field.ErrorList {
+	checkName, m, at := s.CheckName, obj.(metav1.Object), field.NewPath("metadata")
+	if checkName == nil {
+		checkName = validation.NameIsDNSSubdomain
+	}
+	all := validation.ValidateObjectMetaAccessor(m, s.Namespaced, checkName, at)
+	if old != nil {
+		all = append(all, validation.ValidateObjectMetaAccessorUpdate(m, old.(metav1.Object), at)...)
+	}
+	if s.Check != nil {
+		all = append(all, s.Check(obj, old)...)
+	}
+	return all
 }
 
 // WarningsOnCreate implements rest.RESTCreateStrategy.
