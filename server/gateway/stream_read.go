@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,6 +17,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/manifests"
 )
 
 const (
@@ -158,9 +158,6 @@ func (r *record) restore(result proto.Message) {
 	}
 }
 
-// lineInText matches the lines that errors about a document name.
-var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
-
 func (r *record) restoreError(st *statusv1.Status) {
 	info := api.ErrorInfoOf(st)
 	line, err := strconv.Atoi(info.GetMetadata()["line"])
@@ -171,10 +168,7 @@ func (r *record) restoreError(st *statusv1.Status) {
 		info.Metadata["column"] = strconv.Itoa(column + r.column)
 	}
 	info.Metadata["line"] = strconv.Itoa(line + r.line - 1)
-	st.Message = lineInText.ReplaceAllStringFunc(st.GetMessage(), func(found string) string {
-		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
-		return "line " + strconv.Itoa(n+r.line-1)
-	})
+	st.Message = manifests.ShiftLines(st.GetMessage(), r.line-1)
 	setErrorInfo(st, info)
 }
 

@@ -98,7 +98,7 @@ func (m *Manifest) Position(pointer string, own engine.Position) engine.Position
 	return own
 }
 
-var lineInText = regexp.MustCompile(`\bline (\d+)`)
+var lineInText = regexp.MustCompile(`\bline (\d+)\b`)
 
 // Describe returns the text of an error about the manifest, with line numbers of the file, and the position of the
 // error in the file. line and column are 0 if they are unknown.
@@ -108,22 +108,20 @@ func (m *Manifest) Describe(err error) (text string, line, column int) {
 		at := m.Position("", *e.Position)
 		line, column = at.Line, at.Column
 	}
-	text, first := m.FileLines(err.Error())
-	if line == 0 {
-		line = first
+	text = m.FileLines(err.Error())
+	if found := lineInText.FindStringSubmatch(text); found != nil && line == 0 {
+		line, _ = strconv.Atoi(found[1])
 	}
 	return text, line, column
 }
 
-// FileLines replaces the line numbers in a message about the manifest by those of the file. first is the first line
-// number, or 0.
-func (m *Manifest) FileLines(message string) (text string, first int) {
-	text = lineInText.ReplaceAllStringFunc(message, func(found string) string {
-		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
-		if first == 0 {
-			first = n + m.at.lines
-		}
-		return "line " + strconv.Itoa(n+m.at.lines)
+// FileLines replaces the line numbers in a message about the manifest by those of the file.
+func (m *Manifest) FileLines(message string) string { return ShiftLines(message, m.at.lines) }
+
+// ShiftLines adds n to each line number in a message.
+func ShiftLines(message string, n int) string {
+	return lineInText.ReplaceAllStringFunc(message, func(found string) string {
+		line, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		return "line " + strconv.Itoa(line+n)
 	})
-	return text, first
 }

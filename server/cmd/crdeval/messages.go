@@ -73,7 +73,7 @@ func fileLines(s *input.Source, messages []string) []string {
 	messages = slices.Clone(messages) // the engine's own slice
 	for i, text := range messages {
 		if s.Document.YAML != nil && isDuplicateField(text) {
-			messages[i], _ = s.FileLines(text)
+			messages[i] = s.FileLines(text)
 		}
 	}
 	return messages
