@@ -144,13 +144,17 @@ func addresses(listeners []net.Listener) (all []net.Addr) {
 	return all
 }
 
-// Serve starts the server and runs it until ctx ends.
+// Serve starts the server and runs it until ctx ends. That ctx ends during the start is not an error.
 func Serve(ctx context.Context, c Config, b Build, log *slog.Logger) error {
 	a, err := Start(ctx, c, b, log)
-	if err != nil {
-		return err
+	switch {
+	case err == nil:
+		return a.Run(ctx)
+	case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
+		log.InfoContext(ctx, "stopped during the start", "error", err)
+		return nil
 	}
-	return a.Run(ctx)
+	return err
 }
 
 // warnOfExposure logs a warning if a network can reach the server without authentication or encryption.

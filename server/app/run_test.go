@@ -1,9 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -70,6 +73,38 @@ func TestDrainingHasADeadline(t *testing.T) {
 	}
 	if status.Code(err) == codes.OK {
 		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+// TestServeInterruptedDuringStart: a signal during the start ends the process without an error, as after the start.
+func TestServeInterruptedDuringStart(t *testing.T) {
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "localhost:0") // answers nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	c, err := Defaults("--store=etcd", "--etcd-endpoints=http://"+silent.Addr().String(), "--grpc-address=localhost:0", "--http-address=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	go func() {
+		if conn, err := silent.Accept(); err == nil {
+			defer func() { _ = conn.Close() }()
+		}
+		interrupt(errors.New("terminated signal received"))
+	}()
+	if err := Serve(ctx, c, Build{}, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "stopped during the start") {
+		t.Errorf("log:\n%s", &log)
+	}
+	interrupt(nil)
+	c.GRPCAddress = nil
+	if err := Serve(ctx, c, Build{}, slog.New(slog.DiscardHandler)); err == nil {
+		t.Error("an invalid configuration is not reported after a signal")
 	}
 }
 
