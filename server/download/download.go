@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdeval/crdeval/server/atomicfile"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -144,7 +145,7 @@ func (r *Reader) cached(
 	sum := hash(content)
 	text, err := json.Marshal(downloaded{ETag: cmp.Or(etag, last.ETag), SHA256: sum})
 	if err == nil {
-		err = errors.Join(writeCache(filepath.Join(folder, sum), content), writeCache(entry, text))
+		err = errors.Join(atomicfile.Write(filepath.Join(folder, sum), content), atomicfile.Write(entry, text))
 	}
 	if err == nil && replace && cached != nil && last.SHA256 != sum {
 		_ = os.Remove(filepath.Join(folder, last.SHA256)) // another process may have removed it
@@ -211,22 +212,6 @@ func (r *Reader) get(ctx context.Context, address, etag string) (content []byte,
 func withoutURL(err error) error {
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
 		return failed.Err
-	}
-	return err
-}
-
-// writeCache writes a file, so that other processes see all of it or nothing.
-func writeCache(name string, content []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
 	}
 	return err
 }

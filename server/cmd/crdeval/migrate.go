@@ -13,6 +13,7 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/resume"
 	"github.com/crdeval/crdeval/server/terminal"
 )
 
@@ -85,7 +86,7 @@ type migration struct {
 	env   environment
 	v     *converter // nil for writes in a cluster
 	kinds map[groupKind]storage
-	state *migrateState
+	state *resume.State
 	meter *terminal.Meter
 	all   int // objects; 0 if unknown
 	// paths has the digests of the paths that --out has for the objects of files.
@@ -113,7 +114,7 @@ func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	m.meter.End()
 	if m.state == nil || err != nil && !m.state.Finished {
 		if m.state != nil && c.State != "" {
-			err = fmt.Errorf("%w; %s done: run the command again to continue", err, counted(m.state.count(), "object"))
+			err = fmt.Errorf("%w; %s done: run the command again to continue", err, counted(m.state.Count(), "object"))
 		}
 		return err
 	}
@@ -230,6 +231,16 @@ func (m *migration) revision(name, crd string) string {
 	return crd
 }
 
+// hasRevision reports whether a CRD has a revision.
+func (m *migration) hasRevision(crd, revision string) bool {
+	for _, s := range m.kinds {
+		if s.crd == crd && s.revision == revision {
+			return true
+		}
+	}
+	return false
+}
+
 // revisionOf returns the digest of the parts of a CRD that affect conversion. Its status and metadata do not.
 func revisionOf(crd *input.Source) string {
 	var parts struct {
@@ -291,7 +302,7 @@ func (m *migration) unknown(objects []*input.Source) (all []*conversion) {
 // progress prints the progress.
 func (m *migration) progress() {
 	m.meter.Update(func() string {
-		done := m.state.count()
+		done := m.state.Count()
 		text := fmt.Sprintf("%s, %d errors", counted(done, "object"), len(m.state.Failed))
 		if m.all > 0 && m.all >= done {
 			const width = 30
@@ -314,7 +325,7 @@ func (m *migration) summarize() {
 	if m.inCluster() && !m.Write {
 		verb = "would be written"
 	}
-	fmt.Fprintf(&b, "%s: %d %s", counted(st.count(), "object"), st.Migrated, verb)
+	fmt.Fprintf(&b, "%s: %d %s", counted(st.Count(), "object"), st.Migrated, verb)
 	for _, part := range []struct {
 		n    int
 		text string

@@ -13,6 +13,7 @@ import (
 	"github.com/crdeval/crdeval/server/cluster"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/resume"
 )
 
 // migrateCluster migrates the objects of a CRD in a cluster, or prints them at the storage version.
@@ -29,7 +30,7 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*input.Source) e
 	if m.Write {
 		output = "the cluster"
 	}
-	st, err := loadState(m.State, migrationSubject{
+	st, err := resume.Load(m.State, resume.Subject{
 		Source: cl.Host, CRD: m.CRD, UID: cl.CRD.Metadata.UID, Version: to, Output: output,
 	})
 	if err != nil {
@@ -43,13 +44,13 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*input.Source) e
 			return err
 		}
 		defer closeService()
-		if err := st.checkRevisions(m.kinds); err != nil {
+		if err := st.CheckRevisions(m.hasRevision); err != nil {
 			return err
 		}
 	}
 	m.state = st
 	if err := m.readCluster(ctx, cl, served); err != nil {
-		return errors.Join(err, m.state.save())
+		return errors.Join(err, m.state.Save())
 	}
 	stored := strings.Join(cl.CRD.Status.StoredVersions, ", ")
 	switch {
@@ -65,7 +66,7 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*input.Source) e
 		fmt.Fprintf(m.env.stderr, "status.storedVersions of %s: %s\n", m.CRD, to)
 	}
 	m.state.Finished = true
-	return m.state.save()
+	return m.state.Save()
 }
 
 // readCluster migrates page by page.
@@ -92,7 +93,7 @@ func (m *migration) readCluster(ctx context.Context, cl *cluster.Resource, versi
 			return err
 		}
 		st.Continue, st.Done, st.Read = p.Next, nil, p.Next == ""
-		if err := st.save(); err != nil {
+		if err := st.Save(); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func (m *migration) readCluster(ctx context.Context, cl *cluster.Resource, versi
 }
 
 // done returns the number of objects of earlier pages.
-func (m *migration) done() int { return m.state.count() - len(m.state.Done) }
+func (m *migration) done() int { return m.state.Count() - len(m.state.Done) }
 
 // renew sets the token of the page after a token expired. API servers send a token to continue the list with the
 // current objects. Without such a token, the list starts again. Writing an object again changes nothing, but printing
@@ -111,11 +112,10 @@ func (m *migration) renew(err error) bool {
 		m.state.Continue = status.Status().Continue
 		return true
 	}
-	if !m.Write && m.Out == "" && m.state.count() > 0 {
+	if !m.Write && m.Out == "" && m.state.Count() > 0 {
 		return false
 	}
-	fresh := &migrateState{Format: stateFormat, Subject: m.state.Subject, path: m.state.path}
-	*m.state = *fresh
+	m.state.Reset()
 	return true
 }
 
@@ -144,7 +144,7 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster.Resource, versi
 		case err != nil && cluster.IsOutage(err):
 			return fmt.Errorf("%s: write %s: %w", cl.Host, o.Key(), err)
 		case err != nil:
-			m.state.fail(o.Kind+" "+o.Key(), err.Error())
+			m.state.Fail(o.Kind+" "+o.Key(), err.Error())
 		case deleted:
 			m.state.Deleted++
 		default:

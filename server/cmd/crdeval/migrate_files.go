@@ -13,8 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdeval/crdeval/server/atomicfile"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/server/resume"
 )
 
 // migrateFiles migrates the documents of files, directories or stdin.
@@ -24,11 +26,11 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*input.Sourc
 		return err
 	}
 	defer closeService()
-	st, err := loadState(m.State, migrationSubject{Source: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
+	st, err := resume.Load(m.State, resume.Subject{Source: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
 	if err != nil {
 		return err
 	}
-	if err := st.checkRevisions(m.kinds); err != nil {
+	if err := st.CheckRevisions(m.hasRevision); err != nil {
 		return err
 	}
 	m.state = st
@@ -37,7 +39,7 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*input.Sourc
 			return err
 		}
 		if st.Read = true; m.Write { // the next steps can fail
-			err = st.save()
+			err = st.Save()
 		}
 	}
 	if err == nil && m.Write && len(st.Failed) == 0 {
@@ -50,7 +52,7 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*input.Sourc
 	}
 	if err == nil {
 		st.Finished = true
-		err = st.save()
+		err = st.Save()
 	}
 	return err
 }
@@ -101,7 +103,7 @@ func (m *migration) migrateBatch(ctx context.Context, batch []*input.Source) err
 	m.state.Documents += len(batch)
 	m.state.Digest = digest(batch[len(batch)-1])
 	m.progress()
-	return m.state.save()
+	return m.state.Save()
 }
 
 // convertAndWrite converts objects, writes the results and counts them.
@@ -130,14 +132,14 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*input.Source) 
 	for _, r := range results {
 		to, known := m.kinds[kindOf(r.Source)]
 		if known {
-			m.state.use(to)
+			m.state.Use(to.crd, to.revision)
 		}
 		switch {
 		case r.err != nil && r.skipped && m.SkipOtherKinds:
 			m.state.Skipped++
 		case r.err != nil:
 			at, text := m.locate(r)
-			m.state.fail(at, text)
+			m.state.Fail(at, text)
 		case input.VersionOf(r.APIVersion) == to.version && !m.inCluster():
 			m.state.Current++
 		default:
@@ -200,7 +202,7 @@ func writeObject(dir string, r *conversion) error {
 		err = os.MkdirAll(filepath.Dir(path), 0o750)
 	}
 	if err == nil {
-		err = replaceFile(path, append(b.Bytes(), '\n'))
+		err = atomicfile.Write(path, append(b.Bytes(), '\n'))
 	}
 	return err
 }

@@ -1,4 +1,6 @@
-package main
+// Package resume saves the progress of a migration of stored objects in a file, so that an interrupted run can be
+// continued.
+package resume
 
 import (
 	"encoding/json"
@@ -7,15 +9,16 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
+
+	"github.com/crdeval/crdeval/server/atomicfile"
 )
 
-// migrateState is the progress of a migration. It is saved in the file of --state after each page or batch and when the
+// State is the progress of a migration. It is saved in the file of --state after each page or batch and when the
 // run ends.
-type migrateState struct {
-	Format  int              `json:"format"` // stateFormat
-	Subject migrationSubject `json:"subject"`
+type State struct {
+	Format  int     `json:"format"`
+	Subject Subject `json:"subject"`
 
 	// Of files: the number of documents that were read, and the digest of the last one.
 	Documents int    `json:"documents,omitempty"`
@@ -31,7 +34,7 @@ type migrateState struct {
 	Current  int       `json:"current,omitempty"` // had the storage version
 	Deleted  int       `json:"deleted,omitempty"`
 	Skipped  int       `json:"skipped,omitempty"` // other kinds
-	Failed   []failure `json:"failed,omitempty"`
+	Failed   []Failure `json:"failed,omitempty"`
 
 	Read     bool `json:"read,omitempty"`     // there are no further objects
 	Finished bool `json:"finished,omitempty"` // and there is nothing else to do
@@ -39,11 +42,11 @@ type migrateState struct {
 	path string // "" without a file
 }
 
-// stateFormat changes when older programs cannot continue a run.
-const stateFormat = 2
+// format changes when older programs cannot continue a run.
+const format = 2
 
-// migrationSubject is what a run migrates. A run with another subject cannot continue it.
-type migrationSubject struct {
+// Subject is what a run migrates. A run with another subject cannot continue it.
+type Subject struct {
 	Source  string `json:"source"` // the files, or the address of the cluster
 	CRD     string `json:"crd,omitempty"`
 	UID     string `json:"uid,omitempty"`     // of the CRD in a cluster
@@ -51,33 +54,33 @@ type migrationSubject struct {
 	Output  string `json:"output"`
 }
 
-// failure is an object that cannot be migrated.
-type failure struct {
+// Failure is an object that cannot be migrated.
+type Failure struct {
 	Object string `json:"object"`
 	Error  string `json:"error"`
 }
 
-// loadState reads the state of a run that was interrupted. Without a file, or after a run that finished, it returns a new
+// Load reads the state of a run that was interrupted. Without a file, or after a run that finished, it returns a new
 // state.
-func loadState(path string, of migrationSubject) (*migrateState, error) {
-	fresh := &migrateState{Format: stateFormat, Subject: of, path: path}
+func Load(path string, of Subject) (*State, error) {
+	fresh := newState(path, of)
 	if path == "" {
 		return fresh, nil
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fresh, fresh.save() // reports a directory that is not writable before anything is migrated
+		return fresh, fresh.Save() // reports a directory that is not writable before anything is migrated
 	} else if err != nil {
 		return nil, fmt.Errorf("--state: %w", err)
 	}
-	st := &migrateState{path: path}
+	st := &State{path: path}
 	if err := json.Unmarshal(text, st); err != nil || st.Format == 0 {
 		return nil, fmt.Errorf("--state: %s is not the state of a migration: use another file", path)
 	}
 	switch {
-	case st.Format != stateFormat:
+	case st.Format != format:
 		return nil, fmt.Errorf("--state: %s has the format %d, and this version of crdeval reads only %d: remove it to start again",
-			path, st.Format, stateFormat)
+			path, st.Format, format)
 	case st.isDamaged():
 		return nil, fmt.Errorf("--state: %s is damaged: remove it to start again", path)
 	case st.Subject != of:
@@ -89,8 +92,13 @@ func loadState(path string, of migrationSubject) (*migrateState, error) {
 	return st, nil
 }
 
+func newState(path string, of Subject) *State { return &State{Format: format, Subject: of, path: path} }
+
+// Reset makes the run start again.
+func (st *State) Reset() { *st = *newState(st.path, st.Subject) }
+
 // difference describes a difference between the subjects of a state and of a run.
-func (s migrationSubject) difference(run migrationSubject) string {
+func (s Subject) difference(run Subject) string {
 	for _, f := range [...][3]string{
 		{"the files or the cluster", s.Source, run.Source}, {"the CRD", s.CRD, run.CRD}, {"the uid of the CRD", s.UID, run.UID},
 		{"the storage version", s.Version, run.Version}, {"the output", s.Output, run.Output},
@@ -103,30 +111,30 @@ func (s migrationSubject) difference(run migrationSubject) string {
 }
 
 // isDamaged reports whether no run can have saved the state.
-func (st *migrateState) isDamaged() bool {
+func (st *State) isDamaged() bool {
 	if min(st.Documents, st.Migrated, st.Current, st.Deleted, st.Skipped) < 0 ||
 		st.Finished && !st.Read || st.Read && st.Continue != "" {
 		return true
 	}
 	if st.Subject.Version != "" { // of a cluster
-		return st.Documents > 0 || st.Digest != "" || len(st.Done) > st.count()
+		return st.Documents > 0 || st.Digest != "" || len(st.Done) > st.Count()
 	}
-	return st.Documents != st.count() || (st.Documents > 0) != (st.Digest != "") || st.Continue != "" || len(st.Done) > 0
+	return st.Documents != st.Count() || (st.Documents > 0) != (st.Digest != "") || st.Continue != "" || len(st.Done) > 0
 }
 
-// use records the CRD of an object that was read.
-func (st *migrateState) use(of storage) {
+// Use records the revision of the CRD of an object that was read.
+func (st *State) Use(crd, revision string) {
 	if st.CRDs == nil {
 		st.CRDs = map[string]string{}
 	}
-	st.CRDs[of.crd] = of.revision
+	st.CRDs[crd] = revision
 }
 
-// checkRevisions returns an error if a CRD changed after its objects were migrated: the results would differ.
-func (st *migrateState) checkRevisions(kinds map[groupKind]storage) error {
-	current := slices.Collect(maps.Values(kinds))
+// CheckRevisions returns an error if a CRD changed after its objects were migrated: the results would differ. has reports
+// whether a CRD has a revision.
+func (st *State) CheckRevisions(has func(crd, revision string) bool) error {
 	for _, name := range slices.Sorted(maps.Keys(st.CRDs)) {
-		if !slices.ContainsFunc(current, func(of storage) bool { return of.crd == name && of.revision == st.CRDs[name] }) {
+		if !has(name, st.CRDs[name]) {
 			return fmt.Errorf("--state: the CRD %s or its conversion rules changed since the last run: remove %s to start again",
 				name, st.path)
 		}
@@ -134,14 +142,14 @@ func (st *migrateState) checkRevisions(kinds map[groupKind]storage) error {
 	return nil
 }
 
-// save replaces the file. An interruption leaves the old or the new content.
-func (st *migrateState) save() error {
+// Save replaces the file. An interruption leaves the old or the new content.
+func (st *State) Save() error {
 	if st.path == "" {
 		return nil
 	}
 	text, err := json.Marshal(st)
 	if err == nil {
-		err = replaceFile(st.path, append(text, '\n'))
+		err = atomicfile.Write(st.path, append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("--state: %w", err)
@@ -149,36 +157,12 @@ func (st *migrateState) save() error {
 	return nil
 }
 
-// count returns the number of objects that were read.
-func (st *migrateState) count() int {
+// Count returns the number of objects that were read.
+func (st *State) Count() int {
 	return st.Migrated + st.Current + st.Deleted + st.Skipped + len(st.Failed)
 }
 
-// fail records an error of an object.
-func (st *migrateState) fail(object, text string) {
-	st.Failed = append(st.Failed, failure{object, text})
-}
-
-// replaceFile writes a file so that other processes, and a start after a crash, see the old or the new content.
-func replaceFile(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".crdeval-*")
-	if e := (*fs.PathError)(nil); errors.As(err, &e) {
-		return fmt.Errorf("%s: %w", path, e.Err)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+// Fail records an error of an object.
+func (st *State) Fail(object, text string) {
+	st.Failed = append(st.Failed, Failure{object, text})
 }
