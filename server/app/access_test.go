@@ -2,18 +2,11 @@ package app
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -37,6 +30,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/testcert"
 )
 
 const accessFile = `
@@ -116,12 +110,12 @@ func TestRolesOfCalls(t *testing.T) {
 	access := put("access.yaml", accessFile)
 	plain := start(t, "--access-file="+access, "--auth-token-file="+put("tokens", tokens.String()),
 		"--grpc-address=127.0.0.1:0,unix://"+directory+"/grpc.sock", "--http-address=127.0.0.1:0,unix://"+directory+"/http.sock")
-	ca := newCertificates(t)
-	server := ca.issue(t, "server")
-	secure := start(t, "--access-file="+access, "--tls-cert="+put("tls.crt", server.certificate), "--tls-key="+put("tls.key", server.key),
-		"--tls-client-ca="+put("ca.crt", ca.text))
-	mixed := start(t, "--access-file="+access, "--tls-cert="+put("tls.crt", server.certificate), "--tls-key="+put("tls.key", server.key),
-		"--tls-client-ca="+put("ca.crt", ca.text), "--tls-client-auth=optional", "--auth-token-file="+put("tokens", tokens.String()))
+	ca := testcert.New(t)
+	certificate, key := ca.Issue(t, "server", time.Hour)
+	secure := start(t, "--access-file="+access, "--tls-cert="+put("tls.crt", string(certificate)), "--tls-key="+put("tls.key", string(key)),
+		"--tls-client-ca="+put("ca.crt", string(ca.PEM)))
+	mixed := start(t, "--access-file="+access, "--tls-cert="+put("tls.crt", string(certificate)), "--tls-key="+put("tls.key", string(key)),
+		"--tls-client-ca="+put("ca.crt", string(ca.PEM)), "--tls-client-auth=optional", "--auth-token-file="+put("tokens", tokens.String()))
 	for _, r := range []*running{plain, secure, mixed} {
 		eventually(t, func() error {
 			if !strings.Contains(r.log.String(), "msg=serving") {
@@ -150,7 +144,7 @@ type accessWorld struct {
 	server *running
 	grpc   net.Addr
 	http   net.Addr
-	ca     *certificates // nil: without TLS
+	ca     *testcert.CA // nil: without TLS
 
 	optional bool // certificates are optional: some callers have one, the others a token
 }
@@ -164,15 +158,9 @@ func (w accessWorld) presents(caller string) (certificate, token bool) {
 // tlsOf returns the client configuration of a caller.
 func (w accessWorld) tlsOf(t *testing.T, caller string) *tls.Config {
 	t.Helper()
-	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool(), ServerName: "localhost"}
-	c.RootCAs.AppendCertsFromPEM([]byte(w.ca.text))
+	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: w.ca.Pool, ServerName: "localhost"}
 	if certificate, _ := w.presents(caller); certificate {
-		issued := w.ca.issue(t, caller)
-		pair, err := tls.X509KeyPair([]byte(issued.certificate), []byte(issued.key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Certificates = []tls.Certificate{pair}
+		c.Certificates = []tls.Certificate{w.ca.Pair(t, caller, time.Hour)}
 	}
 	return c
 }
@@ -364,61 +352,6 @@ func routesOf(t *testing.T) (all []restRoute) {
 		t.Fatalf("only %d routes", len(all))
 	}
 	return all
-}
-
-// certificates is a CA.
-type certificates struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	text string
-}
-
-type issued struct{ certificate, key string }
-
-func newCertificates(t *testing.T) *certificates {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &certificates{key, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}
-}
-
-// issue returns a certificate with a common name, for servers and clients.
-func (c *certificates) issue(t *testing.T, name string) issued {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		DNSNames: []string{"localhost"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, c.cert, &key.PublicKey, c.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return issued{
-		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
-		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})),
-	}
 }
 
 // withToken returns a context for calls with the token of a caller.

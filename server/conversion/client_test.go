@@ -3,7 +3,6 @@ package conversion
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/server/testcert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -259,13 +259,9 @@ func TestCertificates(t *testing.T) {
 
 // TestClientCertificate checks that a webhook receives the client certificate.
 func TestClientCertificate(t *testing.T) {
-	own, ca := certificate(t, time.Now().Add(time.Hour))
-	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own, key := testcert.New(t).Issue(t, "crdeval", time.Hour)
 	files := []string{t.TempDir() + "/cert.pem", t.TempDir() + "/key.pem"}
-	for i, text := range [][]byte{ca, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})} {
+	for i, text := range [][]byte{own, key} {
 		if err := os.WriteFile(files[i], text, 0o600); err != nil {
 			t.Fatal(err)
 		}

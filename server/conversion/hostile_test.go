@@ -4,16 +4,9 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"strings"
@@ -22,25 +15,15 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/server/testcert"
 )
 
-// certificate returns a certificate for 127.0.0.1 that is its own authority.
-func certificate(t *testing.T, expires time.Time) (tls.Certificate, []byte) {
+// certificate returns a certificate for 127.0.0.1 and its CA.
+func certificate(t *testing.T, validFor time.Duration) (tls.Certificate, []byte) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "webhook"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: expires.Add(-time.Hour * 24 * 365), NotAfter: expires, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
-		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	ca := testcert.New(t)
+	return ca.Pair(t, "webhook", validFor), ca.PEM
 }
 
 // listen starts a TCP server that calls serve with each connection, which it closes afterwards. It returns its address.
@@ -73,7 +56,7 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 // raw starts a TLS server that reads the head of a request and calls respond.
 func raw(t *testing.T, config *tls.Config, respond func(io.ReadWriter)) *apiextensionsv1.WebhookConversion {
 	t.Helper()
-	own, ca := certificate(t, time.Now().Add(time.Hour*24))
+	own, ca := certificate(t, time.Hour)
 	if config == nil {
 		config = &tls.Config{}
 	}
@@ -139,8 +122,8 @@ func inReview(response string) string {
 // TestHostileWebhooks checks that each hostile webhook causes an error and an outcome, within the timeout and the limits.
 func TestHostileWebhooks(t *testing.T) {
 	const short, long = 300 * time.Millisecond, time.Minute // short: only for those that never answer
-	expired, ca := certificate(t, time.Now().Add(-time.Hour))
-	signed, _ := certificate(t, time.Now().Add(time.Hour))
+	expired, ca := certificate(t, -time.Hour)
+	signed, _ := certificate(t, time.Hour)
 	silent := listen(t, func(c net.Conn) { wait(c) })
 	at := func(url string, ca []byte) *apiextensionsv1.WebhookConversion {
 		return &apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1"},

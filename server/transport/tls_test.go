@@ -1,15 +1,8 @@
 package transport
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -21,62 +14,9 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/crdeval/crdeval/server/testcert"
 )
-
-// authority signs certificates for tests.
-type authority struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	pem  []byte
-}
-
-func newAuthority(t *testing.T) authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{key, cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-}
-
-func (a authority) sign(t *testing.T, serial int64) (cert, key []byte) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &k.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-}
-
-func (a authority) pool() *x509.CertPool {
-	p := x509.NewCertPool()
-	p.AddCert(a.cert)
-	return p
-}
 
 // secretDir is a mounted Kubernetes secret: the names are links into ..data, which is a link to a directory that is exchanged at once.
 type secretDir struct {
@@ -108,10 +48,10 @@ func (d *secretDir) write(t *testing.T, files map[string][]byte) {
 }
 
 func TestTLSRotation(t *testing.T) {
-	ca, clientCA := newAuthority(t), newAuthority(t)
+	ca, clientCA := testcert.New(t), testcert.New(t)
 	dir := &secretDir{path: t.TempDir()}
-	cert, key := ca.sign(t, 1)
-	dir.write(t, map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": clientCA.pem})
+	cert, key := ca.Issue(t, "first", time.Hour)
+	dir.write(t, map[string][]byte{"tls.crt": cert, "tls.key": key, "ca.crt": clientCA.PEM})
 	files := TLSFiles{Certificate: filepath.Join(dir.path, "tls.crt"), Key: filepath.Join(dir.path, "tls.key"), ClientCA: filepath.Join(dir.path, "ca.crt")}
 	secure, err := NewTLS(files)
 	if err != nil {
@@ -122,47 +62,40 @@ func TestTLSRotation(t *testing.T) {
 	}
 	addr, _ := serve(t, ServerOptions{TLS: secure, Log: quiet()}, &echo{handle: same}, "localhost:0")
 	target := "localhost:" + addr.(*net.TCPAddr).AddrPort().String()[strings.LastIndex(addr.String(), ":")+1:]
-	clientCert, clientKey := clientCA.sign(t, 7)
-	identity, err := tls.X509KeyPair(clientCert, clientKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// connect makes a new connection and returns the serial number of the certificate it was shown.
-	connect := func(certificates ...tls.Certificate) (serial int64, err error) {
-		config := &tls.Config{RootCAs: ca.pool(), Certificates: certificates, ServerName: "localhost", VerifyConnection: func(s tls.ConnectionState) error {
-			serial = s.PeerCertificates[0].SerialNumber.Int64()
+	identity := clientCA.Pair(t, "client", time.Hour)
+	// connect makes a new connection and returns the name in the certificate it was shown.
+	connect := func(certificates ...tls.Certificate) (name string, err error) {
+		config := &tls.Config{RootCAs: ca.Pool, Certificates: certificates, ServerName: "localhost", VerifyConnection: func(s tls.ConnectionState) error {
+			name = s.PeerCertificates[0].Subject.CommonName
 			return nil
 		}}
 		_, err = call(t.Context(), dial(t, target, credentials.NewTLS(config)), "")
-		return serial, err
+		return name, err
 	}
-	if serial, err := connect(identity); serial != 1 || err != nil {
-		t.Errorf("serial %d, %v", serial, err)
+	if name, err := connect(identity); name != "first" || err != nil {
+		t.Errorf("%s, %v", name, err)
 	}
 	if _, err := connect(); err == nil {
 		t.Error("a client without a certificate got through")
 	}
-	strangerCert, strangerKey := newAuthority(t).sign(t, 8)
-	if stranger, _ := tls.X509KeyPair(strangerCert, strangerKey); true {
-		if _, err := connect(stranger); err == nil {
-			t.Error("a client of another authority got through")
-		}
+	if _, err := connect(testcert.New(t).Pair(t, "stranger", time.Hour)); err == nil {
+		t.Error("a client of another authority got through")
 	}
 	if _, err := call(t.Context(), dial(t, target, insecure.NewCredentials()), ""); err == nil {
 		t.Error("plaintext got through")
 	}
 
-	cert2, key2 := ca.sign(t, 2)
-	dir.write(t, map[string][]byte{"tls.crt": cert2, "tls.key": key2, "ca.crt": clientCA.pem})
+	cert2, key2 := ca.Issue(t, "second", time.Hour)
+	dir.write(t, map[string][]byte{"tls.crt": cert2, "tls.key": key2, "ca.crt": clientCA.PEM})
 	if _, err := secure.current.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if serial, err := connect(identity); serial != 2 || err != nil {
-		t.Errorf("after rotation: serial %d, %v", serial, err)
+	if name, err := connect(identity); name != "second" || err != nil {
+		t.Errorf("after rotation: %s, %v", name, err)
 	}
 	// A half-written pair, a missing or an empty CA: what was loaded stays, client checks included.
 	for name, broken := range map[string]map[string][]byte{
-		"a key of another certificate": {"tls.crt": cert2, "tls.key": key, "ca.crt": clientCA.pem},
+		"a key of another certificate": {"tls.crt": cert2, "tls.key": key, "ca.crt": clientCA.PEM},
 		"no CA":                        {"tls.crt": cert, "tls.key": key},
 		"an empty CA":                  {"tls.crt": cert, "tls.key": key, "ca.crt": nil},
 	} {
@@ -170,8 +103,8 @@ func TestTLSRotation(t *testing.T) {
 		if _, err := secure.current.Reload(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if serial, err := connect(identity); serial != 2 || err != nil {
-			t.Errorf("%s: serial %d, %v", name, serial, err)
+		if shown, err := connect(identity); shown != "second" || err != nil {
+			t.Errorf("%s: %s, %v", name, shown, err)
 		}
 		if _, err := connect(); err == nil {
 			t.Errorf("%s: client checks are off", name)
@@ -180,8 +113,8 @@ func TestTLSRotation(t *testing.T) {
 }
 
 func TestUnixSocketsNeedNoTLS(t *testing.T) {
-	ca := newAuthority(t)
-	cert, key := ca.sign(t, 1)
+	ca := testcert.New(t)
+	cert, key := ca.Issue(t, "first", time.Hour)
 	dir := t.TempDir()
 	files := TLSFiles{Certificate: filepath.Join(dir, "crt"), Key: filepath.Join(dir, "key")}
 	if err := os.WriteFile(files.Certificate, cert, 0o600); err != nil {
@@ -202,11 +135,11 @@ func TestUnixSocketsNeedNoTLS(t *testing.T) {
 }
 
 func TestHTTPS(t *testing.T) {
-	ca := newAuthority(t)
-	cert, key := ca.sign(t, 1)
+	ca := testcert.New(t)
+	cert, key := ca.Issue(t, "first", time.Hour)
 	dir := t.TempDir()
 	files := TLSFiles{Certificate: filepath.Join(dir, "crt"), Key: filepath.Join(dir, "key"), ClientCA: filepath.Join(dir, "ca")}
-	for path, content := range map[string][]byte{files.Certificate: cert, files.Key: key, files.ClientCA: ca.pem} {
+	for path, content := range map[string][]byte{files.Certificate: cert, files.Key: key, files.ClientCA: ca.PEM} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +169,7 @@ func TestHTTPS(t *testing.T) {
 		"no certificate": {nil, true, ""},
 	} {
 		transport := &http.Transport{
-			TLSClientConfig:   &tls.Config{RootCAs: ca.pool(), ServerName: "localhost", Certificates: tc.certificates},
+			TLSClientConfig:   &tls.Config{RootCAs: ca.Pool, ServerName: "localhost", Certificates: tc.certificates},
 			ForceAttemptHTTP2: tc.http2,
 		}
 		resp, err := (&http.Client{Transport: transport}).Get("https://" + l.Addr().String())
@@ -258,8 +191,8 @@ func TestHTTPS(t *testing.T) {
 }
 
 func TestTLSFilesAreNeverIgnored(t *testing.T) {
-	ca := newAuthority(t)
-	cert, key := ca.sign(t, 1)
+	ca := testcert.New(t)
+	cert, key := ca.Issue(t, "first", time.Hour)
 	dir := t.TempDir()
 	path := func(name string, content []byte) string {
 		p := filepath.Join(dir, name)
@@ -288,8 +221,8 @@ func TestTLSFilesAreNeverIgnored(t *testing.T) {
 
 // TestSuites checks over real handshakes that clients get no suite without authenticated encryption and forward secrecy.
 func TestSuites(t *testing.T) {
-	ca := newAuthority(t)
-	cert, key := ca.sign(t, 1)
+	ca := testcert.New(t)
+	cert, key := ca.Issue(t, "first", time.Hour)
 	directory := t.TempDir()
 	files := TLSFiles{Certificate: filepath.Join(directory, "tls.crt"), Key: filepath.Join(directory, "tls.key")}
 	for path, text := range map[string][]byte{files.Certificate: cert, files.Key: key} {
@@ -319,15 +252,13 @@ func TestSuites(t *testing.T) {
 		}
 	}()
 	defer func() { _ = l.Close(); <-done }()
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca.pem)
 	accepted := 0
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
 		if slices.Contains(suite.SupportedVersions, tls.VersionTLS13) {
 			continue
 		}
 		d := tls.Dialer{Config: &tls.Config{
-			RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID},
+			RootCAs: ca.Pool, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID},
 		}}
 		conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 		if err == nil {
@@ -340,7 +271,7 @@ func TestSuites(t *testing.T) {
 		}
 	}
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11} {
-		d := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version}}
+		d := tls.Dialer{Config: &tls.Config{RootCAs: ca.Pool, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version}}
 		if conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String()); err == nil {
 			_ = conn.Close()
 			t.Errorf("TLS version %x is accepted", version)

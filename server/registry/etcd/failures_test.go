@@ -286,8 +286,8 @@ func TestUsers(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	certFile, keyFile, config := newCertificate(t)
-	server := etcdtest.Start(t, "--cert-file="+certFile, "--key-file="+keyFile, "--trusted-ca-file="+certFile, "--client-cert-auth")
+	flags, config := newCertificate(t)
+	server := etcdtest.Start(t, append(flags, "--client-cert-auth")...)
 	s := open(t, etcd.Options{Endpoints: []string{server.Endpoint}, TLS: config})
 	if _, err := s.Commit(t.Context(), put("a", "1")); err != nil {
 		t.Error(err)
