@@ -182,17 +182,17 @@ func (c *Control) Authorize(id Identity, method, catalog string) error {
 	if c.policy == nil {
 		return nil
 	}
-	required, known := Require(method)
+	required, known := permissionFor(method)
 	switch {
 	case !known:
 		return denied(id, fmt.Sprintf("%q may not call %s: no role includes it", id.Name, Clip(method, maxNameInError)))
-	case required.Permission == 0, c.policy.Get().permissions(id, catalog)&required.Permission != 0:
+	case required == identified, c.policy.Get().permissions(id, catalog)&required != 0:
 		return nil
 	}
 	catalog = Clip(catalog, maxNameInError)
 	e := denied(id, fmt.Sprintf("%q may not call %s in the catalog %q: the role %s in this catalog is required",
-		id.Name, path.Base(method), catalog, rolesWith(required.Permission)))
-	e.Metadata = map[string]string{"user": id.Name, "role": rolesWith(required.Permission), "catalog": catalog}
+		id.Name, path.Base(method), catalog, rolesWith(required)))
+	e.Metadata = map[string]string{"user": id.Name, "role": rolesWith(required), "catalog": catalog}
 	return e
 }
 

@@ -2,21 +2,8 @@ package access
 
 import "strings"
 
-// Requirement is what a method requires of its caller.
-type Requirement struct {
-	Permission Permission // in the catalog of the request; 0: any identity is sufficient
-}
-
-var (
-	identified = Requirement{} // the method is about no catalog, or filters its answer
-	reads      = Requirement{Permission: Read}
-	evaluates  = Requirement{Permission: Evaluate}
-	registers  = Requirement{Permission: Register}
-	administer = Requirement{Permission: Administer}
-)
-
-// methods maps services and methods to requirements. Calls of methods that it does not contain are rejected.
-var methods = map[string]map[string]Requirement{
+// methods has the permissions that methods require, by service. Calls of methods that it does not contain are rejected.
+var methods = map[string]map[string]permission{
 	"crdeval.v1.RegistryService": {
 		"CheckCrd": reads, "DiffCrd": reads, "GetCatalog": reads, "GetCrd": reads, "ListCrds": reads, "WatchCrds": reads,
 		"ListCatalogs": identified, // lists the catalogs in which the caller has a role
@@ -24,7 +11,7 @@ var methods = map[string]map[string]Requirement{
 		"RegisterCrd": registers, "RegisterCrds": registers, "DeleteCrd": registers, "SetStoredVersions": registers,
 		"SetConversion": registers,
 
-		"CreateCatalog": administer, "DeleteCatalog": administer,
+		"CreateCatalog": administers, "DeleteCatalog": administers,
 	},
 	"crdeval.v1.EvaluationService": {
 		"Validate": evaluates, "Admit": evaluates, "AdmitStream": evaluates, "Prune": evaluates, "Default": evaluates,
@@ -44,10 +31,10 @@ var methods = map[string]map[string]Requirement{
 	"grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": identified},
 }
 
-// Require returns the requirement of a method, such as /crdeval.v1.RegistryService/GetCrd. ok is false for an unknown
-// method.
-func Require(method string) (r Requirement, ok bool) {
+// permissionFor returns the permission that a method requires, such as /crdeval.v1.RegistryService/GetCrd. ok is false for an
+// unknown method.
+func permissionFor(method string) (p permission, ok bool) {
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
-	r, ok = methods[service][name]
-	return r, ok
+	p, ok = methods[service][name]
+	return p, ok
 }

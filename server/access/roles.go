@@ -16,25 +16,28 @@ const (
 	Admin     Role = "admin"     // has all permissions, such as creating catalogs
 )
 
-// Permission is a bit set of the kinds of calls that a caller may make in a catalog.
-type Permission uint8
+// permission is a bit set of the kinds of calls that a caller may make in a catalog.
+type permission uint8
 
-// The permissions. Each method requires one of them (methods.go).
+// identified is the requirement of methods that any identity may call: they are about no catalog, or filter their answer.
+const identified permission = 0
+
+// The permissions. Each other method requires one of them (methods.go).
 const (
-	Read Permission = 1 << iota
-	Evaluate
-	Register
-	Administer
+	reads permission = 1 << iota
+	evaluates
+	registers
+	administers
 )
 
 // roles are all roles, from the one with the fewest permissions.
 var roles = []Role{Reader, Evaluator, Registrar, Admin}
 
-var permissionsOf = map[Role]Permission{
-	Reader:    Read,
-	Evaluator: Read | Evaluate,
-	Registrar: Read | Register,
-	Admin:     Read | Evaluate | Register | Administer,
+var permissionsOf = map[Role]permission{
+	Reader:    reads,
+	Evaluator: reads | evaluates,
+	Registrar: reads | registers,
+	Admin:     reads | evaluates | registers | administers,
 }
 
 func roleNames() (names []string) {
@@ -45,7 +48,7 @@ func roleNames() (names []string) {
 }
 
 // rolesWith returns the names of the roles that have a permission, for error messages.
-func rolesWith(p Permission) string {
+func rolesWith(p permission) string {
 	names := slices.DeleteFunc(roleNames(), func(r string) bool { return permissionsOf[Role(r)]&p == 0 })
 	if len(names) < 2 {
 		return strings.Join(names, "")

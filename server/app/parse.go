@@ -21,7 +21,7 @@ const environmentPrefix = "CRDEVAL_"
 
 // KongOptions returns the options of a parser for Config.
 func KongOptions() []kong.Option {
-	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(LoadFile)}
+	return []kong.Option{kong.DefaultEnvars(strings.TrimSuffix(environmentPrefix, "_")), kong.Configuration(loadFile)}
 }
 
 // Tolerant returns options for a parser that continues after values that cannot be parsed and after errors in the
@@ -29,7 +29,7 @@ func KongOptions() []kong.Option {
 func Tolerant() (options []kong.Option, unreadable func() error) {
 	var errs []error
 	options = append(options, kong.Configuration(func(r io.Reader) (kong.Resolver, error) {
-		f, err := LoadFile(r)
+		f, err := loadFile(r)
 		errs = append(errs, err)
 		return f, nil
 	}))
@@ -63,9 +63,9 @@ func Tolerant() (options []kong.Option, unreadable func() error) {
 	return options, func() error { return errors.Join(errs...) }
 }
 
-// LoadFile reads a configuration file: a YAML mapping of flag names to values. It returns the valid settings with all
+// loadFile reads a configuration file: a YAML mapping of flag names to values. It returns the valid settings with all
 // errors. Unknown keys are errors.
-func LoadFile(r io.Reader) (kong.Resolver, error) {
+func loadFile(r io.Reader) (kong.Resolver, error) {
 	name := "configuration file"
 	if named, ok := r.(interface{ Name() string }); ok {
 		name = named.Name()
@@ -135,7 +135,7 @@ func text(n *yaml.Node) (string, error) {
 // file is a kong.Resolver of values by flag name.
 type file map[string]string
 
-// Validate implements kong.Resolver. LoadFile has validated the names.
+// Validate implements kong.Resolver. loadFile has validated the names.
 func (f file) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver. The environment takes precedence over the file.
@@ -170,7 +170,7 @@ func WarnOfEnvironment(ctx context.Context, environ []string, known []*kong.Flag
 // Defaults returns the default configuration, changed by flags. It ignores the environment.
 func Defaults(flags ...string) (Config, error) {
 	var c Config
-	parser, err := kong.New(&c, kong.Configuration(LoadFile))
+	parser, err := kong.New(&c, kong.Configuration(loadFile))
 	if err != nil {
 		return c, err
 	}

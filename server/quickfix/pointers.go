@@ -71,8 +71,8 @@ func (d *Document) Keywords(key, text string) (list []string) {
 	return list
 }
 
-// ItemOf returns the pointer of the first item of a list that is a text.
-func (d *Document) ItemOf(list, text string) (pointer string, ok bool) {
+// itemOf returns the pointer of the first item of a list that is a text.
+func (d *Document) itemOf(list, text string) (pointer string, ok bool) {
 	p, ok := d.Find(list)
 	if !ok || d.tree.Nodes[p.node].Kind != value.Array {
 		return "", false
@@ -85,8 +85,8 @@ func (d *Document) ItemOf(list, text string) (pointer string, ok bool) {
 	return "", false
 }
 
-// IsText reports whether the value at a pointer is a text.
-func (d *Document) IsText(pointer, text string) bool {
+// hasText reports whether the value at a pointer is a text.
+func (d *Document) hasText(pointer, text string) bool {
 	p, ok := d.Find(pointer)
 	return ok && d.isText(p.node, text)
 }

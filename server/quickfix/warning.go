@@ -38,7 +38,7 @@ func (d *Document) Warning(text string) (w Warned) {
 	}
 	if m := finalizerWarning.FindStringSubmatch(text); m != nil {
 		name, _ := strconv.Unquote(m[1])
-		w.Pointer, _ = d.ItemOf("/metadata/finalizers", name)
+		w.Pointer, _ = d.itemOf("/metadata/finalizers", name)
 		return w
 	}
 	if strings.HasPrefix(text, ".metadata.ownerReferences ") {
@@ -50,7 +50,7 @@ func (d *Document) Warning(text string) (w Warned) {
 		found = d.Keywords("format", name)
 	} else if m := setWarning.FindStringSubmatch(text); m != nil {
 		found = slices.DeleteFunc(d.Keywords("x-kubernetes-list-type", "set"), func(pointer string) bool {
-			return !d.IsText(Parent(pointer)+"/items/type", m[1])
+			return !d.hasText(Parent(pointer)+"/items/type", m[1])
 		})
 	}
 	if len(found) > 0 {
