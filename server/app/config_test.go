@@ -108,32 +108,33 @@ func TestParity(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	path := write(t, "max-batch-items: 1\nmax-in-flight: 1\ndata-dir: one\ngrpc-address: [':1', 'unix:///x']\n")
+	path := write(t, "max-batch-items: 1\nmax-in-flight: 1\ndata-dir: one\ngrpc-address: [':1', 'unix:///x,y']\nconversion-services: [a/b=c:1, d/e=f:2]\n")
 	t.Setenv("CRDEVAL_MAX_IN_FLIGHT", "2")
 	t.Setenv("CRDEVAL_DATA_DIR", "two")
 	c, err := parse(t, "--config", path, "--data-dir", "three")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.MaxBatchItems != 1 || c.MaxInFlight != 2 || c.DataDir != "three" || c.MaxDocumentDepth != 10000 || fmt.Sprint(c.GRPCAddress) != "[:1 unix:///x]" {
+	if c.MaxBatchItems != 1 || c.MaxInFlight != 2 || c.DataDir != "three" || c.MaxDocumentDepth != 10000 || len(c.GRPCAddress) != 2 || c.GRPCAddress[1] != "unix:///x,y" || len(c.ConversionServices) != 2 {
 		t.Errorf("%+v", c)
 	}
 }
 
 func TestFilesThatAreWrong(t *testing.T) {
 	for name, tc := range map[string]struct{ content, want string }{
-		"unknown keys":    {"data-dir: x\nzzz: 1\ndatadir: y\n", "crdeval.yaml:2: unknown setting \"zzz\""},
-		"a list":          {"- a\n", "crdeval.yaml:1: the file must be a mapping of settings to values"},
-		"a scalar":        {"# settings\ndebug\n", "crdeval.yaml:2: the file must be a mapping of settings to values"},
-		"not YAML":        {"a: [\n", "crdeval.yaml: yaml: "},
-		"nested":          {"grpc:\n  address: x\n", "crdeval.yaml:1: unknown setting \"grpc\""},
-		"null":            {"data-dir:\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
-		"two documents":   {"data-dir: x\n---\ndata-dir: y\n", "more than one document"},
-		"a bad value":     {"cache-bytes: lots\n", "lots"},
-		"not in the enum": {"store: consul\n", "store"},
-		"itself":          {"config: other.yaml\n", "unknown setting \"config\""},
-		"a duplicate key": {"data-dir: x\ndata-dir: y\n", "already defined"},
-		"a list of lists": {"grpc-address: [[x]]\n", "crdeval.yaml:1: grpc-address: a list must contain only scalars"},
+		"unknown keys":     {"data-dir: x\nzzz: 1\ndatadir: y\n", "crdeval.yaml:2: unknown setting \"zzz\""},
+		"a list as root":   {"- a\n", "crdeval.yaml:1: the file must be a mapping of settings to values"},
+		"a scalar as root": {"# settings\ndebug\n", "crdeval.yaml:2: the file must be a mapping of settings to values"},
+		"not YAML":         {"a: [\n", "crdeval.yaml: yaml: "},
+		"nested":           {"grpc:\n  address: x\n", "crdeval.yaml:1: unknown setting \"grpc\""},
+		"null":             {"data-dir:\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
+		"two documents":    {"data-dir: x\n---\ndata-dir: y\n", "more than one document"},
+		"a bad value":      {"cache-bytes: lots\n", "lots"},
+		"not in the enum":  {"store: consul\n", "store"},
+		"itself":           {"config: other.yaml\n", "unknown setting \"config\""},
+		"a duplicate key":  {"data-dir: x\ndata-dir: y\n", "already defined"},
+		"a list":           {"data-dir: [a, b]\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
+		"a list of lists":  {"grpc-address: [[x]]\n", "crdeval.yaml:1: grpc-address: a list must contain only scalars"},
 	} {
 		if _, err := parse(t, "--config", write(t, tc.content)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)

@@ -91,9 +91,10 @@ func loadFile(r io.Reader) (kong.Resolver, error) {
 	var errs []error
 	for pair := range slices.Chunk(document.Content[0].Content, 2) {
 		key := pair[0]
-		value, err := text(pair[1])
+		flag := known[key.Value]
+		value, err := text(pair[1], flag != nil && (flag.IsSlice() || flag.IsMap()))
 		switch {
-		case !known[key.Value]:
+		case flag == nil:
 			errs = append(errs, fmt.Errorf("%s:%d: unknown setting %q: crdeval serve has no such flag",
 				name, key.Line, key.Value))
 		case err != nil:
@@ -105,20 +106,24 @@ func loadFile(r io.Reader) (kong.Resolver, error) {
 	return f, errors.Join(errs...)
 }
 
-// settings returns the names of the settings that a configuration file can have.
-func settings() map[string]bool {
-	known := map[string]bool{}
+// settings returns the settings that a configuration file can have, by name.
+func settings() map[string]*kong.Flag {
+	known := map[string]*kong.Flag{}
 	for _, flag := range kong.Must(&Config{}).Model.Flags {
-		known[flag.Name] = flag.Name != "help" && flag.Name != "config"
+		if flag.Name != "help" && flag.Name != "config" {
+			known[flag.Name] = flag
+		}
 	}
 	return known
 }
 
-// text returns a value in the syntax of a flag.
-func text(n *yaml.Node) (string, error) {
+// text returns a value in the syntax of a flag. isList says that it can be a list.
+func text(n *yaml.Node, isList bool) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
 		return n.Value, nil
+	case !isList:
+		return "", errors.New("a value must be a scalar")
 	case n.Kind == yaml.SequenceNode:
 		var parts []string
 		for _, item := range n.Content {
@@ -127,7 +132,7 @@ func text(n *yaml.Node) (string, error) {
 			}
 			parts = append(parts, item.Value)
 		}
-		return strings.Join(parts, ","), nil
+		return kong.JoinEscaped(parts, ','), nil
 	}
 	return "", errors.New("a value must be a scalar or a list of scalars")
 }
