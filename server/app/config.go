@@ -114,6 +114,9 @@ func (c *Config) Validate() error {
 	if len(c.GRPCAddress) == 0 {
 		wrong("grpc-address", "an address is required")
 	}
+	if len(c.HTTPAddress) == 0 {
+		wrong("http-address", "an address is required, or 'off'")
+	}
 	addresses("grpc-address", c.GRPCAddress)
 	addresses("http-address", c.httpAddresses())
 	if c.MetricsAddress != "" {

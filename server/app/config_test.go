@@ -133,6 +133,7 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"not in the enum":  {"store: consul\n", "store"},
 		"itself":           {"config: other.yaml\n", "unknown setting \"config\""},
 		"a duplicate key":  {"data-dir: x\ndata-dir: y\n", "already defined"},
+		"no address":       {"http-address: ''\n", "--http-address: an address is required, or 'off'"},
 		"a list":           {"data-dir: [a, b]\n", "crdeval.yaml:1: data-dir: a value must be a scalar"},
 		"a list of lists":  {"grpc-address: [[x]]\n", "crdeval.yaml:1: grpc-address: a list must contain only scalars"},
 	} {

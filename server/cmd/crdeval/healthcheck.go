@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,14 @@ type healthcheckCommand struct {
 
 func (*healthcheckCommand) Help() string {
 	return "Exit code 0: the service is serving. Exit code 1: it is not, or cannot be reached. Exit code 2: wrong usage."
+}
+
+// Validate rejects an empty list of addresses.
+func (c *healthcheckCommand) Validate() error {
+	if len(c.GRPCAddress) == 0 {
+		return errors.New("--grpc-address: an address is required")
+	}
+	return nil
 }
 
 // Run calls grpc.health.v1.

@@ -338,7 +338,7 @@ func TestHealthcheckOptions(t *testing.T) {
 	}
 	empty := file(t, "")
 	for _, args := range [][]string{
-		{"--tls-server-name=x"}, {"--tls-ca=/missing"}, {"--tls-ca=" + empty},
+		{"--tls-server-name=x"}, {"--tls-ca=/missing"}, {"--tls-ca=" + empty}, {"--grpc-address="},
 	} {
 		if code, _, stderr := invoke(t, "", append([]string{"healthcheck", "--timeout=" + time.Millisecond.String()}, args...)...); code != exitError || stderr == "" {
 			t.Errorf("%v: %d %s", args, code, stderr)
