@@ -92,6 +92,9 @@ func (a *App) untilReady(ctx context.Context, failed <-chan error) error {
 	return nil
 }
 
+// minDrain is how long a server without calls may take to end its connections, also with a shorter --drain-timeout.
+const minDrain = 200 * time.Millisecond
+
 // closeTimeout is the time for closing after draining: exporting telemetry, ending builds.
 const closeTimeout = 5 * time.Second
 
@@ -104,7 +107,7 @@ func (a *App) shutDown(ctx context.Context) error {
 	a.drain() // ends watches
 	a.gate.Drain()
 
-	draining, cancel := context.WithTimeout(ctx, a.config.DrainTimeout)
+	draining, cancel := context.WithTimeout(ctx, max(a.config.DrainTimeout, minDrain))
 	defer cancel()
 	drainWeb := func(servers []web) bool {
 		graceful := true

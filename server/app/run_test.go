@@ -108,6 +108,17 @@ func TestServeInterruptedDuringStart(t *testing.T) {
 	}
 }
 
+// TestDrainingWithoutTime: a server without calls ends gracefully, also with --drain-timeout=0.
+func TestDrainingWithoutTime(t *testing.T) {
+	for range 10 { // the select of an expired context is random
+		r := start(t, "--drain-timeout=0s")
+		r.ready(t)
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // shutDownForTest drains once; the Run that notices ends without an error of its own.
 func (a *App) shutDownForTest() error { return a.shutDown(context.Background()) }
 
