@@ -134,8 +134,21 @@ func bounded(name string, attributes ...attribute.Key) sdkmetric.Option {
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.prometheus, promhttp.HandlerOpts{
 		Registry: t.prometheus, ErrorHandling: promhttp.ContinueOnError, EnableOpenMetrics: true,
-		ErrorLog: slog.NewLogLogger(t.log.Handler(), slog.LevelWarn),
+		ErrorLog: metricsLog{t.log},
 	})
+}
+
+// metricsLog logs errors of /metrics: at debug level, because clients that disconnect cause most and could fill the log,
+// except for metrics that cannot be read.
+type metricsLog struct{ log *slog.Logger }
+
+// Println implements promhttp.Logger.
+func (l metricsLog) Println(v ...any) {
+	text, level := strings.TrimSpace(fmt.Sprintln(v...)), slog.LevelDebug
+	if strings.HasPrefix(text, "error gathering") {
+		level = slog.LevelWarn
+	}
+	l.log.Log(context.Background(), level, "metrics", "error", text)
 }
 
 // Close exports the remaining data.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -50,6 +51,40 @@ func scrape(t *testing.T, tel *Telemetry) string {
 		t.Fatalf("status %d", w.Code)
 	}
 	return w.Body.String()
+}
+
+// brokenWriter is the response to a client that has disconnected.
+type brokenWriter struct{ *httptest.ResponseRecorder }
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("connection reset by peer") }
+
+// TestMetricsLog: a client that disconnects does not fill the log. A metric that cannot be read is logged.
+func TestMetricsLog(t *testing.T) {
+	var log strings.Builder
+	tel, err := New(t.Context(), "v1.2.3", slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tel.Close(context.Background()) }()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	tel.Handler().ServeHTTP(brokenWriter{httptest.NewRecorder()}, request)
+	if log.Len() > 0 {
+		t.Errorf("log:\n%s", &log)
+	}
+	tel.prometheus.MustRegister(brokenCollector{})
+	scrape(t, tel)
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "the disk is gone") {
+		t.Errorf("%d warnings:\n%s", n, &log)
+	}
+}
+
+// brokenCollector is a metric that cannot be read.
+type brokenCollector struct{}
+
+func (brokenCollector) Describe(chan<- *prometheus.Desc) {}
+
+func (brokenCollector) Collect(to chan<- prometheus.Metric) {
+	to <- prometheus.NewInvalidMetric(prometheus.NewDesc("broken", "", nil, nil), errors.New("the disk is gone"))
 }
 
 func wantMetrics(t *testing.T, tel *Telemetry, lines ...string) {
