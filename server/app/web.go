@@ -53,6 +53,7 @@ func (a *App) startWeb(ctx context.Context) error {
 		if err := a.addWeb(ctx, mux, []string{a.config.MetricsAddress}, nil); err != nil {
 			return err
 		}
+		a.web[len(a.web)-1].server.WriteTimeout = transport.WritePatience // the gateway sets that of its own responses
 	}
 	return a.startPprof(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/transport"
 )
 
 // TestUnfinishedBodies: an incomplete body of a REST request does not delay the shutdown, which is graceful.
@@ -55,5 +56,13 @@ func TestMemoryOfIdentities(t *testing.T) {
 		if code != want {
 			t.Errorf("%s: HTTP %d %s, want %d", token, code, text, want)
 		}
+	}
+}
+
+// TestMetricsAreWrittenInTime: a client that does not read metrics must not hold a connection, which all listeners share.
+func TestMetricsAreWrittenInTime(t *testing.T) {
+	r := start(t, "--metrics-address=localhost:0")
+	if got := r.web[1].server.WriteTimeout; got != transport.WritePatience {
+		t.Errorf("a response at --metrics-address can take %v", got)
 	}
 }
