@@ -21,7 +21,7 @@ func (a *App) startPprof(ctx context.Context) error {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	if err := a.addWeb(ctx, mux, []string{a.config.PprofAddress}, nil); err != nil {
+	if err := a.addWeb(ctx, transport.IgnoreBodies(mux), []string{a.config.PprofAddress}, nil); err != nil {
 		return err
 	}
 	a.web[len(a.web)-1].server.BaseContext = func(net.Listener) context.Context { return a.draining }

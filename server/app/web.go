@@ -50,7 +50,7 @@ func (a *App) startWeb(ctx context.Context) error {
 		mux.Handle("GET /metrics", metrics)
 		mux.Handle("GET /healthz", rest)
 		mux.Handle("GET /readyz", rest)
-		if err := a.addWeb(ctx, mux, []string{a.config.MetricsAddress}, nil); err != nil {
+		if err := a.addWeb(ctx, transport.IgnoreBodies(mux), []string{a.config.MetricsAddress}, nil); err != nil {
 			return err
 		}
 		a.web[len(a.web)-1].server.WriteTimeout = transport.WritePatience // the gateway sets that of its own responses
@@ -114,6 +114,7 @@ func (a *App) rejectCrossSite(h http.Handler, listeners []net.Listener, secure b
 			sites.Hosts = hosts
 		}
 		if err := sites.Check(r); err != nil {
+			transport.IgnoreBody(w, r)
 			from := peer.NewContext(r.Context(), gateway.PeerOf(r))
 			gateway.WriteError(w, a.guard.DenyRequest(r.WithContext(from), err))
 			return

@@ -2,10 +2,13 @@ package app
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/crdeval/crdeval/server/flow"
 	"github.com/crdeval/crdeval/server/transport"
@@ -65,4 +68,35 @@ func TestMetricsAreWrittenInTime(t *testing.T) {
 	if got := r.web[1].server.WriteTimeout; got != transport.WritePatience {
 		t.Errorf("a response at --metrics-address can take %v", got)
 	}
+}
+
+// TestIgnoredBodies: a request with a body that never arrives, for a response that needs none, does not hold its
+// connection.
+func TestIgnoredBodies(t *testing.T) {
+	r := start(t, "--metrics-address=localhost:0", "--pprof-address=localhost:0")
+	rest, metrics, profiles := r.HTTPAddresses()[0], r.HTTPAddresses()[1], r.HTTPAddresses()[2]
+	var all sync.WaitGroup
+	for _, c := range []struct {
+		address    net.Addr
+		line, host string
+	}{
+		{rest, "GET /openapi.json", "localhost"}, {rest, "GET /healthz", "localhost"}, {rest, "GET /v1/catalogs", "other.example.com"},
+		{metrics, "GET /metrics", "localhost"}, {metrics, "GET /readyz", "localhost"}, {metrics, "POST /metrics", "localhost"},
+		{profiles, "GET /debug/pprof/cmdline", "localhost"},
+	} {
+		all.Go(func() {
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", c.address.String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			_ = conn.SetDeadline(time.Now().Add(patience))
+			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\nContent-Length: 100\r\n\r\n", c.line, c.host)
+			if text, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 ") {
+				t.Errorf("%s: %.100s, %v", c.line, text, err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -16,9 +16,6 @@ import (
 	"github.com/crdeval/crdeval/server/transport"
 )
 
-// discardPatience is how long the rest of a rejected body is read and discarded.
-const discardPatience = 5 * time.Second
-
 // Bodies bounds the time to receive the bodies of a gateway. It is safe for concurrent use.
 type Bodies struct {
 	patience, drainPatience, discardPatience time.Duration
@@ -35,7 +32,7 @@ func NewBodies(rejected func()) *Bodies {
 		rejected = func() {}
 	}
 	return &Bodies{
-		patience: transport.MessageTimeout, drainPatience: transport.DrainTimeout, discardPatience: discardPatience,
+		patience: transport.MessageTimeout, drainPatience: transport.DrainTimeout, discardPatience: transport.DiscardPatience,
 		rejected: rejected, arriving: map[*pacedBody]struct{}{},
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/flow"
+	"github.com/crdeval/crdeval/server/transport"
 )
 
 // testPatience is the longest wait for a condition. Only a server that hangs exceeds it.
@@ -285,7 +286,7 @@ func rejectedAtOnce(address, request string, code int, memory *flow.Memory) (lat
 		return false, err
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(discardPatience / 2)) // a handler that waits for the end of the body answers after discardPatience
+	_ = conn.SetDeadline(time.Now().Add(transport.DiscardPatience / 2)) // a handler that waits for the end of the body answers after discardPatience
 	if _, err := io.WriteString(conn, request); err != nil {
 		return os.IsTimeout(err), err
 	}

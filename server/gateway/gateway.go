@@ -175,9 +175,13 @@ func (g *gateway) handlePaths() error {
 		post[path] = func(w http.ResponseWriter, r *http.Request, _ map[string]string) { g.serveCall(w, r, call) }
 	}
 	for path, serve := range ownPages {
-		get[path] = func(w http.ResponseWriter, r *http.Request, _ map[string]string) { serve(g, w, r) }
+		get[path] = func(w http.ResponseWriter, r *http.Request, _ map[string]string) {
+			transport.IgnoreBody(w, r)
+			serve(g, w, r)
+		}
 	}
 	for path, page := range g.options.Pages {
+		page = transport.IgnoreBodies(page)
 		get[path] = func(w http.ResponseWriter, r *http.Request, _ map[string]string) { page.ServeHTTP(w, r) }
 	}
 	watch := paths{"/v1/catalogs/{catalog}/crds:watch": func(w http.ResponseWriter, r *http.Request, params map[string]string) {

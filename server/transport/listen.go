@@ -142,6 +142,26 @@ func recovered(h http.Handler, log *slog.Logger) http.Handler {
 	})
 }
 
+// DiscardPatience is how long the rest of a body that a handler does not read is read and discarded.
+const DiscardPatience = 5 * time.Second
+
+// IgnoreBody prepares the response to a request whose handler does not read the body. net/http would wait for the body
+// before it sends the response.
+func IgnoreBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 && r.ProtoMajor == 1 { // HTTP/2 tells clients itself to stop sending
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(DiscardPatience)) // not every writer has deadlines
+	}
+}
+
+// IgnoreBodies calls IgnoreBody for each request to h.
+func IgnoreBodies(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		IgnoreBody(w, r)
+		h.ServeHTTP(w, r)
+	})
+}
+
 // SecureHTTP adds TLS to a TCP listener if t is not nil.
 func SecureHTTP(l net.Listener, t *TLS) net.Listener {
 	if t == nil || l.Addr().Network() != "tcp" {
