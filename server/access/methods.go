@@ -31,8 +31,8 @@ var methods = map[string]map[string]permission{
 	"grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": identified},
 }
 
-// permissionFor returns the permission that a method requires, such as /crdeval.v1.RegistryService/GetCrd. ok is false for an
-// unknown method.
+// permissionFor returns the permission that a method such as /crdeval.v1.RegistryService/GetCrd requires. ok is false
+// for an unknown method.
 func permissionFor(method string) (p permission, ok bool) {
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	p, ok = methods[service][name]

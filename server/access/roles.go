@@ -19,7 +19,8 @@ const (
 // permission is a bit set of the kinds of calls that a caller may make in a catalog.
 type permission uint8
 
-// identified is the requirement of methods that any identity may call: they are about no catalog, or filter their answer.
+// identified is the requirement of methods that any identity may call. They are about no catalog, or filter their
+// answer.
 const identified permission = 0
 
 // The permissions. Each other method requires one of them (methods.go).
