@@ -93,7 +93,7 @@ func (a *App) untilReady(ctx context.Context, failed <-chan error) error {
 }
 
 // minDrain is how long a server without calls may take to end its connections, also with a shorter --drain-timeout.
-const minDrain = 200 * time.Millisecond
+const minDrain = time.Second
 
 // closeTimeout is the time for closing after draining: exporting telemetry, ending builds.
 const closeTimeout = 5 * time.Second
