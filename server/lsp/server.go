@@ -75,6 +75,8 @@ type server struct {
 	sequence    int
 	evaluating  *file // by the worker
 	cancel      context.CancelFunc
+
+	publishing sync.Mutex // held from the check whether diagnostics are current until they are sent
 }
 
 // file is an open document. text is never modified.
@@ -302,7 +304,9 @@ func (s *server) changeText(method string, p *documentParams) error {
 	s.mu.Unlock()
 	switch method {
 	case "textDocument/didClose":
+		s.publishing.Lock()
 		s.publish(f, f.version, nil)
+		s.publishing.Unlock()
 	case "textDocument/didSave":
 		s.fileChanged(path)
 	}
@@ -605,6 +609,8 @@ func (s *server) evaluate(ctx context.Context) bool {
 		s.dirtyAll(f)
 	}
 	list, results := s.diagnose(ctx, &snapshot)
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
 	s.mu.Lock()
 	s.evaluating = nil
 	f.results = results
@@ -616,7 +622,7 @@ func (s *server) evaluate(ctx context.Context) bool {
 	return true
 }
 
-// publish sends the diagnostics of a document.
+// publish sends the diagnostics of a document. The caller holds publishing.
 func (s *server) publish(f *file, version int32, list []Diagnostic) {
 	p := publishDiagnosticsParams{URI: f.uri, Diagnostics: list}
 	if list == nil {

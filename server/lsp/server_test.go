@@ -266,6 +266,37 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestCloseDuringEvaluation checks that no diagnostics of closed documents remain. The documents are closed at different
+// moments of their evaluation.
+func TestCloseDuringEvaluation(t *testing.T) {
+	c := connect(t, workspaceWith(t, map[string]string{"crd.yaml": crd}), Options{})
+	text := strings.Repeat(object+"---\n", 50)
+	const documents = 200
+	var took time.Duration
+	for i := range documents {
+		name := fmt.Sprintf("%d.yaml", i)
+		begin := time.Now()
+		c.open(name, text)
+		if i < 2 { // the first one also compiles the CRD
+			c.diagnostics(name)
+			took = time.Since(begin)
+		} else {
+			time.Sleep(time.Duration(i) * took / documents)
+		}
+		c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}})
+	}
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for uri, p := range c.published {
+		if len(p.Diagnostics) > 0 {
+			t.Errorf("%s has %d diagnostics", uri, len(p.Diagnostics))
+		}
+	}
+}
+
 // TestWatch checks that the server registers for changes of files.
 func TestWatch(t *testing.T) {
 	c := start(t, t.TempDir(), Options{})
