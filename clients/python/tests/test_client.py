@@ -10,7 +10,7 @@ import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
 
-from crdeval import Client, CrdevalError, RetryPolicy, results
+from crdeval import Client, CrdevalError, RetryPolicy, registry, results, writes
 from crdeval.calls import check_target, on_this_host
 from crdeval.v1 import evaluation_pb2, registry_pb2, server_pb2, violation_pb2
 
@@ -29,7 +29,10 @@ class RpcError(grpc.RpcError):
             packed = any_pb2.Any()
             packed.Pack(detail)
             status.details.append(packed)
-        self._details = status.SerializeToString()
+        self._code, self._details = code, status.SerializeToString()
+
+    def code(self) -> grpc.StatusCode:
+        return self._code
 
     def trailing_metadata(self) -> Any:
         return (("grpc-status-details-bin", self._details),)
@@ -69,9 +72,14 @@ def answer(request: Any) -> Any:
     if isinstance(request, registry_pb2.DeleteCrdRequest):
         return registry_pb2.DeleteCrdResponse(token="t")
     if isinstance(request, registry_pb2.RegisterCrdsRequest):
-        return registry_pb2.RegisterCrdsResponse(results=[{"crd": e.manifest.json.decode()} for e in request.entries])
+        results = [{"crd": e.manifest.json.decode()} for e in request.entries]
+        return registry_pb2.RegisterCrdsResponse(results=results, token="t")
+    if isinstance(request, registry_pb2.SetConversionRequest):
+        return registry_pb2.SetConversionResponse(accepted=True)
     if isinstance(request, evaluation_pb2.PruneRequest):
         return evaluation_pb2.PruneResponse(results=[{"transformed": {"object": i.object}} for i in request.items])
+    if isinstance(request, evaluation_pb2.AdmitRequest):
+        return evaluation_pb2.AdmitResponse(results=[{"verdict": {"allowed": True}} for _ in request.items])
     verdicts = [evaluation_pb2.Verdict(revision=i.object.json.decode()) for i in request.items]
     return evaluation_pb2.ValidateResponse(results=[evaluation_pb2.VerdictResult(verdict=v) for v in verdicts])
 
@@ -143,6 +151,19 @@ class ClientTest(unittest.TestCase):
             error = raised.exception
             found = {"verdicts": error.verdicts, "transformed": error.transformed, "registered": error.registered}
             self.assertEqual({key: len(value) for key, value in found.items() if value}, {name: 2})
+
+    def test_an_error_of_a_helper_has_the_results_of_earlier_calls(self) -> None:
+        for helper, elements, done in (
+            (registry.register_all, [b"{}"] * 250, 100),
+            (registry.set_conversions, [b"crd: a"] * 3, 1),
+            (writes.admit, [writes.create(b"{}")] * 2500, 1000),
+        ):
+            channel = Channel([RpcError(grpc.StatusCode.UNAVAILABLE, "OVERLOADED", 0)], fails=2)
+            with self.subTest(helper.__name__), self.assertRaises(RpcError) as raised:
+                cast(Any, helper)(channel, elements)
+            error = cast(Any, raised.exception)
+            self.assertEqual(len(error.results), done)
+            self.assertEqual(getattr(error, "token", ""), "t" if helper is registry.register_all else "")
 
     def test_accepts_values_of_newer_servers(self) -> None:
         verdict = evaluation_pb2.Verdict(violations=[violation_pb2.Violation()])

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import grpc
 
@@ -35,6 +36,12 @@ _MARKER = re.compile(rb"^---(?:[ \t].*)?\r?$", re.M)
 def sent(metadata: Metadata | None) -> tuple[tuple[str, str], ...] | None:
     """Returns the metadata as gRPC takes it."""
     return None if metadata is None else tuple(metadata)
+
+
+def with_results(error: grpc.RpcError, **earlier: Any) -> grpc.RpcError:
+    """Returns the error of a call. Its attributes have what the earlier calls returned."""
+    vars(error).update(earlier)
+    return error
 
 
 def document(text: bytes) -> document_pb2.Document:
@@ -124,7 +131,8 @@ def register_all(
     """Registers CRDs in order, in as many calls as needed. `timeout` applies to each call.
 
     Returns a result for each CRD, and the token that makes later reads see all registrations. A CRD that fails does
-    not affect the others. Its result has `error`, or a `registration` that is not `accepted`.
+    not affect the others. Its result has `error`, or a `registration` that is not `accepted`. If a call fails, its
+    grpc.RpcError has the results and the token of the earlier calls in the attributes `results` and `token`.
     """
     stub = registry_pb2_grpc.RegistryServiceStub(channel)
     results: list[registry_pb2.RegisterCrdsResult] = []
@@ -134,9 +142,11 @@ def register_all(
 
     def send() -> None:
         nonlocal token, size
-        answer = stub.RegisterCrds(
-            registry_pb2.RegisterCrdsRequest(catalog=catalog, entries=batch), timeout=timeout, metadata=sent(metadata)
-        )
+        request = registry_pb2.RegisterCrdsRequest(catalog=catalog, entries=batch)
+        try:
+            answer = stub.RegisterCrds(request, timeout=timeout, metadata=sent(metadata))
+        except grpc.RpcError as error:
+            raise with_results(error, results=results, token=token)
         results.extend(answer.results)
         token = answer.token or token
         batch.clear()
@@ -163,7 +173,8 @@ def set_conversions(
     """Sets conversion rules of registered CRDs in order. `timeout` applies to each call.
 
     Returns for each text a response, which may not be `accepted`, or the error about the text, for example if its CRD
-    is not registered. Raises the grpc.RpcError of a call that fails for another reason.
+    is not registered. Raises the grpc.RpcError of a call that fails for another reason, with the results of the earlier
+    calls in its attribute `results`.
     """
     stub = registry_pb2_grpc.RegistryServiceStub(channel)
     results: list[registry_pb2.SetConversionResponse | grpc.RpcError] = []
@@ -175,7 +186,7 @@ def set_conversions(
             results.append(stub.SetConversion(request, timeout=timeout, metadata=sent(metadata)))
         except grpc.RpcError as error:
             if error.code() not in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND):
-                raise
+                raise with_results(error, results=results)
             results.append(error)
     return results
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import grpc
 
-from crdeval.registry import Metadata, document, sent
+from crdeval.registry import Metadata, document, sent, with_results
 from crdeval.v1 import document_pb2, evaluation_pb2, evaluation_pb2_grpc, presentation_pb2, presentation_pb2_grpc
 
 ITEMS_AT_ONCE = 1000
@@ -67,7 +67,8 @@ def admit(
 
     Returns a result for each item, in order. A result is an `error` or a `verdict`. The verdict has the `object` that
     the API server would return and, if it differs, the `stored_object`. The items are sent in as many calls as needed.
-    `timeout` applies to each call. Use crdeval.streams for items that do not fit into memory.
+    `timeout` applies to each call. If a call fails, its grpc.RpcError has the results of the earlier calls in the
+    attribute `results`. Use crdeval.streams for items that do not fit into memory.
     """
     stub = evaluation_pb2_grpc.EvaluationServiceStub(channel)
     results: list[evaluation_pb2.VerdictResult] = []
@@ -78,7 +79,11 @@ def admit(
         request = evaluation_pb2.AdmitRequest(
             catalog=catalog, items=batch, options=options, crds=crds, stage=stage, include=include
         )
-        results.extend(stub.Admit(request, timeout=timeout, metadata=sent(metadata)).results)
+        try:
+            answer = stub.Admit(request, timeout=timeout, metadata=sent(metadata))
+        except grpc.RpcError as error:
+            raise with_results(error, results=results)
+        results.extend(answer.results)
         batch.clear()
 
     for item in items:
