@@ -62,7 +62,7 @@ func (c retryingConn) Invoke(ctx context.Context, method string, args, reply any
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return err
+			return status.FromContextError(ctx.Err()).Err()
 		}
 		pause = min(2*pause, c.options.MaxPause)
 	}

@@ -91,14 +91,14 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRetryEndsWithContext checks that a pause ends with the context of the call.
+// TestRetryEndsWithContext checks that a pause ends with the context of the call, whose error the call then returns.
 func TestRetryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		b := &busy{failures: 9, err: failure(t, codes.Unavailable, "OVERLOADED", 3*time.Second)}
 		begin := time.Now()
-		if err := (retryingConn{b, RetryOptions{}.withDefaults()}).Invoke(ctx, "/x/Y", nil, nil); status.Code(err) != codes.Unavailable {
+		if err := (retryingConn{b, RetryOptions{}.withDefaults()}).Invoke(ctx, "/x/Y", nil, nil); status.Code(err) != codes.Canceled {
 			t.Error(err)
 		}
 		if took := time.Since(begin); took != time.Second {
