@@ -26,12 +26,15 @@ export interface CommonOptions {
   token?: string;
   /** How calls are repeated that an overloaded server rejects. */
   retries?: RetryOptions;
-  /** The default time limit of calls other than streams and watches, in milliseconds. Default: none. */
+  /** The default time limit of calls other than streams and watches, in milliseconds. Default: 60,000. */
   timeoutMs?: number;
 }
 
 /** CRDs in a call. Validating a large CRD takes some ten milliseconds, and a call should end within seconds. */
 const crdsAtOnce = 100;
+
+/** A longer time limit is no limit. Timers of JavaScript with a longer delay end at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
 interface StubOptions {
   signal?: AbortSignal;
@@ -63,7 +66,7 @@ export class BaseClient {
   atLeast = "";
 
   private readonly caller: Caller;
-  private readonly defaultTimeoutMs: number | undefined;
+  private readonly defaultTimeoutMs: number;
   private knownLimits: ServerLimits | undefined;
 
   protected constructor(
@@ -80,7 +83,7 @@ export class BaseClient {
     this.presentation = createClient(PresentationService, calls);
     this.server = createClient(ServerService, calls);
     this.catalog = o.catalog ?? "default";
-    this.defaultTimeoutMs = o.timeoutMs;
+    this.defaultTimeoutMs = o.timeoutMs ?? 60_000;
   }
 
   /** close closes the connection. Later calls fail. Over gRPC, calls in progress fail too. */
@@ -264,11 +267,11 @@ export class BaseClient {
       results.forEach((result) => all.push(convert(result)));
     };
     const run = this.call(o, async (s) => {
-      const limits = await this.limits(s());
+      const limits = elements.length > 1 ? await this.limits(s()) : undefined;
       // The answer can be larger than the request.
-      const capacity = Number(limits.maxMessageBytes) / 2 - overlay;
+      const capacity = Number(limits?.maxMessageBytes) / 2 - overlay;
       for (let start = 0; start < elements.length;) {
-        const part = fitting(elements, start, most(limits) || Infinity, capacity, size);
+        const part = fitting(elements, start, (limits && most(limits)) || Infinity, capacity, size);
         const response = await send(part, s()).catch((error: Error) => {
           take((partial.get(error) ?? { results: [] }) as Results<R>);
           throw error;
@@ -327,8 +330,11 @@ export class BaseClient {
 }
 
 /** limited returns a function that returns the options for the next request of a call, with the time that is left. */
-function limited(signal: AbortSignal | undefined, timeoutMs: number | undefined): () => StubOptions {
-  const deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
+function limited(signal: AbortSignal | undefined, timeoutMs = Infinity): () => StubOptions {
+  if (!(timeoutMs > 0)) {
+    throw new RangeError(`timeoutMs is ${timeoutMs}: it must be positive`);
+  }
+  const deadline = timeoutMs > maxTimerMs ? undefined : Date.now() + timeoutMs;
   return () => ({
     ...(signal && { signal }),
     ...(deadline !== undefined && { timeoutMs: remaining(deadline) }),

@@ -15,7 +15,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /**
    * The time limit of the whole call in milliseconds, with all its batches and retries. It then fails with
-   * DEADLINE_EXCEEDED. Default: the option `timeoutMs` of the client.
+   * DEADLINE_EXCEEDED. Infinity is no limit. Default: the option `timeoutMs` of the client, and no limit for streams.
    */
   timeoutMs?: number | undefined;
 }

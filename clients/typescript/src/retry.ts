@@ -97,7 +97,8 @@ export function remaining(deadline: number): number {
 /** overloadDelayMs returns the retry delay of an OVERLOADED error, 0 if it has none, and undefined for other errors. */
 export function overloadDelayMs(error: unknown): number | undefined {
   const known = CrdevalError.from(error);
-  return known instanceof CrdevalError && known.reason === "OVERLOADED" ? (known.retryDelayMs ?? 0) : undefined;
+  const overloaded = known instanceof CrdevalError && known.code === "UNAVAILABLE" && known.reason === "OVERLOADED";
+  return overloaded ? (known.retryDelayMs ?? 0) : undefined;
 }
 
 /** jitter returns a random duration between half of ms and ms. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import test, { type TestContext } from "node:test";
 import { Code, ConnectError, type ConnectRouter, createRouterTransport } from "@connectrpc/connect";
 import { BaseClient, type CommonOptions, CrdevalError, type DocumentInput, updateObject } from "../../src/node.js";
 import { fitting } from "../../src/client.js";
@@ -122,26 +122,70 @@ test("a wrong number of results is an error", async () => {
   await assert.rejects(client.validate(numbered(1)), (e) => e instanceof CrdevalError && e.code === "INTERNAL");
 });
 
-test("an overloaded call is repeated after the delay of the server", async () => {
-  const times: number[] = [];
-  const client = new TestClient(
-    (router) => {
-      limits(router);
-      router.service(EvaluationService, {
-        validate: (r) => {
-          times.push(performance.now());
-          if (times.length < 3) {
-            throw overloaded(50);
-          }
-          return echo(r.items);
-        },
-      });
-    },
-    { retries: { firstPauseMs: 1 } },
-  );
+/** recordPauses replaces the timers of up to 10 s by timers without a pause, and returns their pauses. */
+function recordPauses(t: TestContext): number[] {
+  const pauses: number[] = [];
+  const set = globalThis.setTimeout;
+  t.mock.method(globalThis, "setTimeout", (f: () => void, ms: number) => {
+    if (ms > 10_000) {
+      return set(f, ms); // a deadline
+    }
+    pauses.push(ms);
+    return set(f, 0);
+  });
+  return pauses;
+}
+
+test("an overloaded call is repeated after the delay of the server", async (t) => {
+  let calls = 0;
+  const client = new TestClient((router) => {
+    limits(router);
+    router.service(EvaluationService, {
+      validate: (r) => {
+        if (++calls < 3) {
+          throw overloaded(700);
+        }
+        return echo(r.items);
+      },
+    });
+  });
+  const pauses = recordPauses(t);
   await client.validate(numbered(1));
-  assert.equal(times.length, 3);
-  assert.ok(times[1]! - times[0]! >= 49 && times[2]! - times[1]! >= 49, String(times));
+  assert.deepEqual([calls, pauses], [3, [700, 700]]);
+});
+
+test("only calls with UNAVAILABLE and OVERLOADED are repeated", async () => {
+  let calls = 0;
+  const client = new TestClient((router) => {
+    limits(router);
+    router.service(EvaluationService, {
+      validate: () => {
+        calls++;
+        throw new ConnectError("busy", Code.ResourceExhausted, undefined, overloaded(0).details as []);
+      },
+    });
+  });
+  await assert.rejects(client.validate(numbered(1)), CrdevalError);
+  assert.equal(calls, 1);
+});
+
+test("the time limit of calls is a minute, or a positive number", async () => {
+  const left: (number | undefined)[] = [];
+  const client = new TestClient((router) => {
+    router.service(EvaluationService, {
+      validate: (r, context) => (left.push(context.timeoutMs()), echo(r.items)),
+    });
+  });
+  for (const timeoutMs of [undefined, 3_600_000, Infinity, 2 ** 40]) {
+    await client.validate(numbered(1), { timeoutMs });
+  }
+  const [first, hour, ...none] = left;
+  assert.ok(first! <= 60_000 && hour! > 60_000 && hour! <= 3_600_000, String(left));
+  assert.deepEqual(none, [undefined, undefined]);
+  for (const timeoutMs of [0, -1, NaN]) {
+    await assert.rejects(client.validate(numbered(1), { timeoutMs }), RangeError);
+    await assert.rejects(client.admitStream(numbered(1), { timeoutMs }).next(), RangeError);
+  }
 });
 
 test("retries end with the attempts, with the deadline, and with the signal", async () => {
@@ -168,7 +212,7 @@ test("retries end with the attempts, with the deadline, and with the signal", as
   const stop = new AbortController();
   called = () => setTimeout(() => stop.abort(), 5);
   await assert.rejects(
-    client({}).validate(numbered(1), { signal: stop.signal }),
+    client({}).validate(numbered(1), { signal: stop.signal, timeoutMs: Infinity }),
     (e) => e instanceof CrdevalError && e.code === "CANCELLED",
   );
   assert.equal(calls, 4);
