@@ -181,6 +181,13 @@ class ClientTest(unittest.TestCase):
         client.validate(["{}"], crds=["kind: A"])
         self.assertEqual((channel.requests[1].at_least, channel.requests[1].crds[0].yaml), ("t", b"kind: A"))
 
+    def test_sends_options(self) -> None:
+        options = evaluation_pb2.EvaluationOptions(field_validation=evaluation_pb2.FIELD_VALIDATION_STRICT)
+        channel = Channel()
+        client = self.client(channel)
+        client.prune(["{}"], options=options)
+        self.assertEqual(channel.requests[0].options, options)
+
     def test_bounds_each_call(self) -> None:
         channel = Channel()
         client = self.client(channel)
@@ -215,7 +222,7 @@ class ClientTest(unittest.TestCase):
             check_target(right)
 
     def test_reports_an_unreachable_server(self) -> None:
-        with Client("127.0.0.1:1", timeout=5) as client, self.assertRaises(CrdevalError) as raised:
+        with Client("127.0.0.1:1") as client, self.assertRaises(CrdevalError) as raised:
             client.limits()
         self.assertEqual((raised.exception.code, raised.exception.reason), (grpc.StatusCode.UNAVAILABLE, ""))
 

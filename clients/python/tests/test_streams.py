@@ -18,10 +18,12 @@ class Server(evaluation_pb2_grpc.EvaluationServiceServicer):
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
+        self.first: Any = None
 
     def AdmitStream(self, requests: Any, context: Any) -> Iterator[evaluation_pb2.AdmitStreamResponse]:
         for request in requests:
             if not request.items:
+                self.first = request
                 continue
             self.sizes.append(len(request.items))
             texts = [item.object.json.decode() for item in request.items]
@@ -61,6 +63,16 @@ class StreamsTest(unittest.TestCase):
                 texts = [f"[{i}]" for i in range(250)]
                 self.assertEqual(collect(client, self.target, texts, timeout=60), texts)
                 self.assertEqual(self.served.sizes, [100, 100, 50])
+
+    def test_sends_the_settings_of_a_stream(self) -> None:
+        options = evaluation_pb2.EvaluationOptions(field_validation=evaluation_pb2.FIELD_VALIDATION_STRICT)
+        for client in ("Client", "AsyncClient"):
+            with self.subTest(client):
+                collect(client, self.target, ["[0]"], options=options, crds=["kind: A"], timeout=60)
+                self.assertEqual((self.served.first.options, self.served.first.crds[0].yaml), (options, b"kind: A"))
+            for timeout in (0, -1):
+                with self.subTest(client), self.assertRaisesRegex(ValueError, "must be positive"):
+                    collect(client, self.target, ["[0]"], timeout=timeout)
 
     def test_reads_asynchronous_iterators(self) -> None:
         async def writes() -> Any:

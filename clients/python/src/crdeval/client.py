@@ -88,17 +88,27 @@ class Client:
         return self._verdicts(self._evaluation.Admit, head, writes, timeout)
 
     def prune(
-        self, objects: Iterable[Text | Write], *, crds: Sequence[Text] = (), timeout: float | None = None
+        self,
+        objects: Iterable[Text | Write],
+        *,
+        options: evaluation_pb2.EvaluationOptions | None = None,
+        crds: Sequence[Text] = (),
+        timeout: float | None = None,
     ) -> list[Result[Transformed]]:
         """Removes the unknown fields of each object, and does nothing else."""
-        head = evaluation_pb2.PruneRequest(**self._head(crds))
+        head = evaluation_pb2.PruneRequest(**self._head(crds, options=options))
         return self._transformed(self._evaluation.Prune, head, objects, timeout)
 
     def default(
-        self, objects: Iterable[Text | Write], *, crds: Sequence[Text] = (), timeout: float | None = None
+        self,
+        objects: Iterable[Text | Write],
+        *,
+        options: evaluation_pb2.EvaluationOptions | None = None,
+        crds: Sequence[Text] = (),
+        timeout: float | None = None,
     ) -> list[Result[Transformed]]:
         """Adds the defaults to each object, and does nothing else."""
-        head = evaluation_pb2.DefaultRequest(**self._head(crds))
+        head = evaluation_pb2.DefaultRequest(**self._head(crds, options=options))
         return self._transformed(self._evaluation.Default, head, objects, timeout)
 
     def read(
@@ -106,11 +116,12 @@ class Client:
         objects: Iterable[Text | Write],
         *,
         version: str = "",
+        options: evaluation_pb2.EvaluationOptions | None = None,
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Transformed]]:
         """Returns each stored object as an API server reads it, at `version` or at its own version."""
-        head = evaluation_pb2.ReadRequest(**self._head(crds, target_version=version))
+        head = evaluation_pb2.ReadRequest(**self._head(crds, options=options, target_version=version))
         return self._transformed(self._evaluation.Read, head, objects, timeout)
 
     def convert(
@@ -118,13 +129,14 @@ class Client:
         version: str,
         objects: Iterable[Text | Write],
         *,
+        options: evaluation_pb2.EvaluationOptions | None = None,
         crds: Sequence[Text] = (),
         timeout: float | None = None,
     ) -> list[Result[Transformed]]:
         """Converts each object to a version of its CRD."""
         if not version:
             raise ValueError("the version to convert to is missing")
-        head = evaluation_pb2.ConvertRequest(**self._head(crds, target_version=version))
+        head = evaluation_pb2.ConvertRequest(**self._head(crds, options=options, target_version=version))
         return self._transformed(self._evaluation.Convert, head, objects, timeout)
 
     def admit_stream(
@@ -132,6 +144,7 @@ class Client:
         writes: transport.Writes,
         *,
         options: evaluation_pb2.EvaluationOptions | None = None,
+        crds: Sequence[Text] = (),
         at_once: int = streams.ITEMS_AT_ONCE,
         timeout: float | None = None,
     ) -> Iterator[Result[Verdict]]:
@@ -139,7 +152,7 @@ class Client:
 
         A message has `at_once` writes. Use 1 if writes arrive slowly and each needs an immediate result.
         """
-        first = evaluation_pb2.AdmitStreamRequest(catalog=self._catalog, options=options, at_least=self.token)
+        first = evaluation_pb2.AdmitStreamRequest(**self._head(crds, options=options))
         for result in self._stream(self._evaluation.AdmitStream, first, writes, at_once, timeout):
             yield results.verdict(result)
 
@@ -148,11 +161,13 @@ class Client:
         objects: transport.Writes,
         *,
         version: str = "",
+        options: evaluation_pb2.EvaluationOptions | None = None,
+        crds: Sequence[Text] = (),
         at_once: int = streams.ITEMS_AT_ONCE,
         timeout: float | None = None,
     ) -> Iterator[Result[Transformed]]:
         """Reads any number of stored objects, as `admit_stream` admits writes."""
-        first = evaluation_pb2.ReadStreamRequest(catalog=self._catalog, target_version=version, at_least=self.token)
+        first = evaluation_pb2.ReadStreamRequest(**self._head(crds, options=options, target_version=version))
         for result in self._stream(self._evaluation.ReadStream, first, objects, at_once, timeout):
             yield results.transformed(result)
 
@@ -315,6 +330,7 @@ class Client:
     ) -> Iterator[Any]:
         """Yields the results of a stream."""
         source = Source()
+        timeout = None if timeout is None else positive(timeout)
         call = method(_requests(first, writes, at_once, source), timeout=timeout, metadata=self._metadata)
         for message in transport.messages(call, source):
             for result in message.results:
