@@ -58,6 +58,10 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
     @Override
     public CrdEvent next() {
         while (ready.isEmpty()) {
+            if (closed) {
+                throw CrdevalException.of(
+                        Status.CANCELLED.withDescription("the watch was closed").asRuntimeException());
+            }
             try {
                 if (stream == null) {
                     begin();
@@ -77,10 +81,6 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
     }
 
     private void begin() {
-        if (closed) {
-            throw CrdevalException.of(
-                    Status.CANCELLED.withDescription("the watch was closed").asRuntimeException());
-        }
         listed = known != null && token.isEmpty() ? new TreeSet<>() : null;
         stream = open.apply(token);
         if (closed) {
@@ -88,10 +88,13 @@ public final class CrdWatch implements Iterator<CrdEvent>, AutoCloseable {
         }
     }
 
-    /** Waits before the next call. Throws a permanent error. */
+    /** Waits before the next call. Throws a permanent error, unless the watch was closed. */
     private void resume(CrdevalException error) {
+        if (closed) {
+            return; // next throws
+        }
         boolean expired = error.reason().equals("WATCH_EXPIRED") || error.reason().equals("TOKEN_INVALID");
-        if (closed || error.code() != Status.Code.UNAVAILABLE && (known == null || !expired)) {
+        if (error.code() != Status.Code.UNAVAILABLE && (known == null || !expired)) {
             throw error;
         }
         if (expired) {

@@ -251,16 +251,17 @@ public final class CrdevalClient implements AutoCloseable {
      * @param fromToken the token of an event or a write. "" begins with every CRD.
      */
     public CrdWatch watch(String fromToken) {
-        return new CrdWatch(fromToken, this::watchOnce, calls.connection.timer);
+        CallOptions options = streamOptions();
+        return new CrdWatch(fromToken, token -> watchOnce(token, options), calls.connection.timer);
     }
 
-    private ResultStream<CrdEvent> watchOnce(String fromToken) {
+    private ResultStream<CrdEvent> watchOnce(String fromToken, CallOptions options) {
         WatchCrdsRequest request = WatchCrdsRequest.newBuilder()
                 .setFromToken(fromToken)
                 .setView(CrdView.CRD_VIEW_BASIC)
                 .build();
         return ResultStream.open(
-                call(RegistryServiceGrpc.getWatchCrdsMethod()),
+                calls.connection.channel.newCall(RegistryServiceGrpc.getWatchCrdsMethod(), options),
                 calls.complete(request),
                 event -> List.of(CrdEvent.fromProto(event)));
     }
@@ -274,10 +275,13 @@ public final class CrdevalClient implements AutoCloseable {
     }
 
     private <Q, P> io.grpc.ClientCall<Q, P> call(MethodDescriptor<Q, P> method) {
-        CallOptions call = CallOptions.DEFAULT;
-        if (streamTimeout != null) {
-            call = call.withDeadlineAfter(streamTimeout.toNanos(), TimeUnit.NANOSECONDS);
-        }
-        return calls.connection.channel.newCall(method, call);
+        return calls.connection.channel.newCall(method, streamOptions());
+    }
+
+    /** Returns the options of a stream or a watch that begins now. */
+    private CallOptions streamOptions() {
+        return streamTimeout == null
+                ? CallOptions.DEFAULT
+                : CallOptions.DEFAULT.withDeadlineAfter(streamTimeout.toNanos(), TimeUnit.NANOSECONDS);
     }
 }

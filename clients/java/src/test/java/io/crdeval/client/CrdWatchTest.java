@@ -143,4 +143,33 @@ class CrdWatchTest {
         watch.close();
         assertEquals(CANCELLED, error.get().code());
     }
+
+    @Test
+    void closeComesBeforeTheErrorOfTheCall() {
+        for (Status error : List.of(LOST, DENIED)) {
+            CrdWatch[] watch = new CrdWatch[1];
+            watch[0] = new CrdWatch(
+                    "",
+                    token -> {
+                        watch[0].close();
+                        throw CrdevalException.of(error);
+                    },
+                    (pause, task) -> task.run());
+            assertEquals(
+                    CANCELLED,
+                    assertThrows(CrdevalException.class, watch[0]::next).code());
+        }
+    }
+
+    @Test
+    void allCallsHaveTheSameDeadline() {
+        serve(LOST, "");
+        serve(DENIED, "");
+        CrdevalClient client = server.client(RetryPolicy.DEFAULT, pauses).withTimeout(Duration.ofHours(1));
+        try (CrdWatch watch = client.watch("")) {
+            assertThrows(CrdevalException.class, watch::next);
+        }
+        assertEquals(2, server.deadlines.size());
+        assertEquals(server.deadlines.get(0), server.deadlines.get(1));
+    }
 }

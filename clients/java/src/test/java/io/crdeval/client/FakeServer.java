@@ -24,8 +24,14 @@ import io.crdeval.v1.Verdict;
 import io.crdeval.v1.VerdictResult;
 import io.crdeval.v1.WatchCrdsRequest;
 import io.crdeval.v1.WatchCrdsResponse;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.Deadline;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
@@ -49,6 +55,7 @@ final class FakeServer implements AutoCloseable {
     final List<ValidateRequest> requests = Collections.synchronizedList(new ArrayList<>());
     final List<Integer> streamed = Collections.synchronizedList(new ArrayList<>());
     final List<String> authorization = Collections.synchronizedList(new ArrayList<>());
+    final List<Deadline> deadlines = Collections.synchronizedList(new ArrayList<>());
     final List<String> watchedFrom = Collections.synchronizedList(new ArrayList<>());
     final Queue<Watched> watches = new ConcurrentLinkedQueue<>();
     final AtomicInteger failures = new AtomicInteger();
@@ -76,7 +83,7 @@ final class FakeServer implements AutoCloseable {
                 .intercept(new Headers())
                 .build()
                 .start();
-        channel = InProcessChannelBuilder.forName(name).build();
+        channel = InProcessChannelBuilder.forName(name).intercept(new Deadlines()).build();
     }
 
     CrdevalClient client(CrdevalClientBuilder builder) {
@@ -208,6 +215,14 @@ final class FakeServer implements AutoCloseable {
         public void getServerInfo(GetServerInfoRequest request, StreamObserver<GetServerInfoResponse> observer) {
             observer.onNext(GetServerInfoResponse.newBuilder().setLimits(limits).build());
             observer.onCompleted();
+        }
+    }
+
+    private final class Deadlines implements ClientInterceptor {
+        @Override
+        public <Q, P> ClientCall<Q, P> interceptCall(MethodDescriptor<Q, P> method, CallOptions options, Channel next) {
+            deadlines.add(options.getDeadline());
+            return next.newCall(method, options);
         }
     }
 
