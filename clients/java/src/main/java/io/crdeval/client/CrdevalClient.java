@@ -16,6 +16,7 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.List;
@@ -42,6 +43,8 @@ import java.util.concurrent.TimeUnit;
  * client.
  */
 public final class CrdevalClient implements AutoCloseable {
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
     private final AsyncCrdevalClient calls;
     private final ManagedChannel owned;
     private final Duration streamTimeout;
@@ -74,14 +77,16 @@ public final class CrdevalClient implements AutoCloseable {
      * streams and watches, which otherwise have no limit.
      */
     public CrdevalClient withTimeout(Duration timeout) {
-        return new CrdevalClient(calls.withTimeout(positive(timeout)), owned, timeout);
+        Duration limit = positive(timeout);
+        return new CrdevalClient(calls.withTimeout(limit), owned, limit);
     }
 
+    /** Returns a positive timeout of at most a hundred years: gRPC counts nanoseconds. */
     static Duration positive(Duration timeout) {
         if (timeout.isNegative() || timeout.isZero()) {
             throw new IllegalArgumentException("the timeout is " + timeout + ": it must be positive");
         }
-        return timeout;
+        return timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout;
     }
 
     /** Returns a view that evaluates with these options, for example with strict field validation. */
@@ -256,6 +261,10 @@ public final class CrdevalClient implements AutoCloseable {
     }
 
     private ResultStream<CrdEvent> watchOnce(String fromToken, CallOptions options) {
+        if (owned != null && owned.isShutdown()) {
+            throw CrdevalException.of(
+                    Status.CANCELLED.withDescription("the client is closed").asRuntimeException());
+        }
         WatchCrdsRequest request = WatchCrdsRequest.newBuilder()
                 .setFromToken(fromToken)
                 .setView(CrdView.CRD_VIEW_BASIC)

@@ -55,9 +55,15 @@ public final class CrdevalClientBuilder {
 
     /**
      * Sends a bearer token with every call. {@link #build} fails if the token would cross the network in plain text.
+     *
+     * @throws IllegalArgumentException if the token has characters other than printable ASCII
      */
     public CrdevalClientBuilder token(String bearer) {
-        token = Objects.requireNonNull(bearer, "token");
+        if (!bearer.matches("[ -~]*")) {
+            throw new IllegalArgumentException(
+                    "the token has a character that is not printable ASCII, such as a line feed");
+        }
+        token = bearer;
         return this;
     }
 
@@ -125,7 +131,11 @@ public final class CrdevalClientBuilder {
 
     /** Reports whether the target has a port, or a scheme other than http and https. */
     static boolean isTarget(String target) {
-        return target.matches("([^:/\\[\\]]+|\\[.+\\]):\\d+") || target.matches("(?!https?://)[a-z][a-z0-9+.-]*:.+");
+        if (target.matches("([^:/\\[\\]]+|\\[.+\\]):\\d+")) {
+            String port = target.substring(target.lastIndexOf(':') + 1);
+            return port.length() <= 5 && Integer.parseInt(port) <= 65535; // gRPC would wait until the deadline
+        }
+        return target.matches("(?!https?://)[a-z][a-z0-9+.-]*:.+");
     }
 
     /** Reports whether traffic to the target stays on this host. */

@@ -162,6 +162,15 @@ class CrdWatchTest {
     }
 
     @Test
+    void endsWhenTheClientIsClosed() {
+        CrdevalClient client = CrdevalClient.builder("127.0.0.1:1").build();
+        CrdWatch watch = client.watch("");
+        client.close();
+        assertEquals(
+                CANCELLED, assertThrows(CrdevalException.class, watch::next).code());
+    }
+
+    @Test
     void allCallsHaveTheSameDeadline() {
         serve(LOST, "");
         serve(DENIED, "");

@@ -194,13 +194,29 @@ class CrdevalClientTest {
 
     @Test
     void rejectsWrongAddresses() {
-        for (String wrong : List.of("", "localhost", "http://localhost:9090", "https://a:1", "::1", "localhost:")) {
+        for (String wrong : List.of(
+                "", "localhost", "http://localhost:9090", "https://a:1", "::1", "localhost:", "a:65536", "a:123456")) {
             CrdevalClientBuilder builder = CrdevalClient.builder(wrong);
             assertThrows(IllegalArgumentException.class, builder::build, wrong);
         }
         for (String right : List.of("localhost:1", "[::1]:1", "unix:a", "unix:///a", "dns:///localhost:1")) {
             assertTrue(CrdevalClientBuilder.isTarget(right), right);
         }
+    }
+
+    @Test
+    void rejectsWrongTokens() {
+        for (String token : List.of("s3cret\n", "s3\0cret", "s3crét")) {
+            CrdevalClientBuilder builder = CrdevalClient.builder("localhost:1");
+            assertThrows(IllegalArgumentException.class, () -> builder.token(token), token);
+        }
+    }
+
+    @Test
+    void takesLongTimeouts() {
+        Duration forever = Duration.ofSeconds(Long.MAX_VALUE);
+        CrdevalClient client = server.client(CrdevalClient.builder("x").timeout(forever));
+        assertTrue(client.withTimeout(forever).validate(objects(1)).get(0).get().allowed());
     }
 
     @Test
