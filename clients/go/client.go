@@ -10,6 +10,7 @@ package crdeval
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"regexp"
@@ -80,7 +81,7 @@ func WithCatalog(name string) Option { return func(s *settings) { s.catalog = na
 func WithTLS(c *tls.Config) Option { return func(s *settings) { s.tls = c } }
 
 // WithToken sends a bearer token with every call, for a server with --auth-token-file. Dial returns an error if the
-// token would be sent to another host in plain text.
+// token would be sent to another host in plain text, or has characters other than printable ASCII.
 func WithToken(token string) Option { return func(s *settings) { s.token = token } }
 
 // WithDialOptions adds options of grpc after the defaults of the client.
@@ -108,6 +109,9 @@ func Dial(target string, options ...Option) (*Client, error) {
 		grpc.WithKeepaliveParams(keepAlive), grpc.WithTransportCredentials(transport),
 	}
 	if s.token != "" {
+		if strings.ContainsFunc(s.token, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return nil, errors.New("crdeval: the token has a character that is not printable ASCII, such as a line feed")
+		}
 		if s.tls == nil && !onThisHost(target) {
 			return nil, fmt.Errorf("crdeval: %s: a token would cross the network in plain text: use WithTLS", target)
 		}

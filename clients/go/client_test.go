@@ -312,6 +312,16 @@ func TestBearerToken(t *testing.T) {
 	}
 }
 
+// TestInvalidTokens checks that a token that no header can have is an error of Dial, which does not contain it.
+func TestInvalidTokens(t *testing.T) {
+	for _, token := range []string{"s3cret\n", "s3\x00cret", "s3crét"} {
+		_, err := crdeval.Dial("localhost:1", crdeval.WithToken(token))
+		if err == nil || !strings.Contains(err.Error(), "printable ASCII") || strings.Contains(err.Error(), "s3") {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+}
+
 func TestDialAddress(t *testing.T) {
 	for target, ok := range map[string]bool{
 		"": false, "localhost": false, "localhost:": false, "::1": false, "http://localhost:9090": false, "https://a:1": false,

@@ -1,5 +1,6 @@
 """Tests of the requests of both clients, without a server."""
 
+import math
 import sys
 import unittest
 from pathlib import Path
@@ -193,7 +194,9 @@ class ClientTest(unittest.TestCase):
         client = self.client(channel)
         client.validate(["{}"], timeout=5)
         self.assertTrue(0 < channel.timeouts[0] <= 5)
-        for timeout in (0, -1):
+        client.validate(["{}"], timeout=math.inf)
+        self.assertLessEqual(channel.timeouts[1], 1e9)
+        for timeout in (0, -1, math.nan):
             with self.assertRaisesRegex(ValueError, "must be positive"):
                 client.validate(["{}"], timeout=timeout)
 
@@ -211,8 +214,13 @@ class ClientTest(unittest.TestCase):
         for remote in ("localhost.example.com:1", "127.0.0.1.example.com:1", "127.a.b.c:1", "10.0.0.1:1"):
             self.assertFalse(on_this_host(remote), remote)
 
+    def test_rejects_wrong_tokens(self) -> None:
+        for token in ("s3cret\n", "s3\x00cret", "s3crét"):
+            with self.subTest(token), self.assertRaisesRegex(ValueError, "the token has a character that is not printable"):
+                Client("localhost:1", token=token)
+
     def test_rejects_wrong_addresses(self) -> None:
-        for wrong in ("localhost:65536", "[::1]:99999"):
+        for wrong in ("localhost:65536", "[::1]:99999", "localhost:123456"):
             with self.subTest(wrong), self.assertRaisesRegex(ValueError, "is not from 0 to 65535"):
                 Client(wrong)
         for wrong in ("", "localhost", "http://localhost:9090", "https://localhost:9090", "::1", "localhost:"):

@@ -25,6 +25,9 @@ export class Caller implements Transport {
     private readonly token: string | undefined,
     retries: RetryOptions = {},
   ) {
+    if (token !== undefined && !/^[ -~]*$/.test(token)) {
+      throw new TypeError("the token has a character that is not printable ASCII, such as a line feed");
+    }
     this.maxAttempts = retries.maxAttempts ?? 5;
     this.firstPauseMs = retries.firstPauseMs ?? 100;
     this.maxPauseMs = retries.maxPauseMs ?? 10_000;

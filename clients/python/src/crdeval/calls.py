@@ -76,14 +76,14 @@ class Source:
 
 def positive(timeout: float) -> float:
     """Returns a timeout in seconds. Raises ValueError unless it is positive."""
-    if timeout <= 0:
+    if not timeout > 0:
         raise ValueError(f"the timeout is {timeout}: it must be positive")
     return timeout
 
 
 def remaining(end: float) -> float:
-    """Returns the timeout of a call that must end at a time of time.monotonic."""
-    return max(end - time.monotonic(), 1e-6)
+    """Returns the timeout of a call that must end at a time of time.monotonic. gRPC takes no infinite timeout."""
+    return min(max(end - time.monotonic(), 1e-6), 1e9)
 
 
 def batch_end(elements: Sequence[Message], start: int, limits: server_pb2.ServerLimits, head: Message) -> int:
@@ -107,7 +107,7 @@ def batch_end(elements: Sequence[Message], start: int, limits: server_pb2.Server
 
 def check_target(target: str) -> None:
     """Raises ValueError unless a target has a port, or a scheme other than http and https."""
-    with_port = re.fullmatch(r"([^:/\[\]]+|\[.+\]):(\d{1,5})", target, re.ASCII)
+    with_port = re.fullmatch(r"([^:/\[\]]+|\[.+\]):(\d+)", target, re.ASCII)
     with_scheme = re.match(r"[a-z][a-z0-9+.-]*:.", target) and not target.startswith(("http://", "https://"))
     if with_port and int(with_port[2]) > 65535:  # gRPC would connect to another port
         raise ValueError(f'the port of the address "{target}" is not from 0 to 65535')
@@ -135,6 +135,8 @@ def metadata(target: object, token: str, tls: object) -> tuple[tuple[str, str], 
         check_target(target)
     if not token:
         return ()
+    if not re.fullmatch("[ -~]+", token):
+        raise ValueError("the token has a character that is not printable ASCII, such as a line feed")
     if isinstance(target, str) and not tls and not on_this_host(target):
         raise ValueError(f"{target}: the token would cross the network in plain text: give tls=True too")
     return (("authorization", f"Bearer {token}"),)

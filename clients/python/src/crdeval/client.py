@@ -330,7 +330,7 @@ class Client:
     ) -> Iterator[Any]:
         """Yields the results of a stream."""
         source = Source()
-        timeout = None if timeout is None else positive(timeout)
+        timeout = None if timeout is None else remaining(self._end(timeout))
         call = method(_requests(first, writes, at_once, source), timeout=timeout, metadata=self._metadata)
         for message in transport.messages(call, source):
             for result in message.results:

@@ -322,11 +322,14 @@ test("deadlines and signals abort requests", async () => {
   await assert.rejects(lost.deleteCrd("a"), (e) => e instanceof CrdevalError && e.code === "UNAVAILABLE");
 });
 
-test("wrong addresses are errors", () => {
+test("wrong addresses and tokens are errors", () => {
   for (const address of ["", "http://localhost:1", "a b", "localhost:1/x", "localhost"]) {
     assert.throws(() => new Client({ address }), TypeError, address);
   }
   assert.throws(() => new Client({ address: "example.com:1", token: "t" }), /plain text/);
+  for (const token of ["t\n", "t\0", "ä"]) {
+    assert.throws(() => new Client({ address: "localhost:1", token }), /printable ASCII/);
+  }
   assert.throws(() => new Client({ address: "unix:/a", tls: true }), TypeError);
   assert.throws(() => new Client({ url: "localhost:8080" }), /does not begin with http/);
   assert.throws(() => new Client({ url: "http://example.com", token: "t" }), /plain text/);
