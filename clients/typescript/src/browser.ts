@@ -8,6 +8,7 @@ export type { RestOptions } from "./rest/transport.js";
 /** Client calls a crdeval service over REST. */
 export class Client extends BaseClient {
   constructor(options: RestOptions & CommonOptions) {
-    super(new RestTransport(options), options, false);
+    const transport = new RestTransport(options);
+    super(transport, options, false, () => transport.close());
   }
 }

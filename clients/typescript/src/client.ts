@@ -73,7 +73,7 @@ export class BaseClient {
     transport: Transport,
     o: CommonOptions,
     private readonly bidirectional: boolean,
-    private readonly closeTransport: () => void = () => undefined,
+    private readonly closeTransport: () => void = () => undefined, // tests have none
   ) {
     const caller = new Caller(transport, o.token, o.retries);
     this.caller = caller;
@@ -86,7 +86,7 @@ export class BaseClient {
     this.defaultTimeoutMs = o.timeoutMs ?? 60_000;
   }
 
-  /** close closes the connection. Later calls fail. Over gRPC, calls in progress fail too. */
+  /** close closes the connection. Calls in progress fail with CANCELLED, and later calls too. */
   close(): void {
     this.caller.closed = true;
     this.closeTransport();

@@ -30,7 +30,8 @@ export class Client extends BaseClient {
       throw new TypeError("the client needs the option address, for gRPC, or url, for REST");
     }
     if ("url" in options) {
-      super(new RestTransport(options), options, false);
+      const transport = new RestTransport(options);
+      super(transport, options, false, () => transport.close());
       return;
     }
     const { url, session } = target(options);

@@ -37,6 +37,7 @@ type Message = { [key: string]: Tree };
 export class RestTransport implements Transport {
   private readonly base: string;
   private readonly fetch: typeof globalThis.fetch;
+  private readonly open = new Set<Limits>();
 
   constructor(options: RestOptions & { token?: string }) {
     checkUrl(options.url, options.token);
@@ -51,16 +52,19 @@ export class RestTransport implements Transport {
     header: HeadersInit | undefined,
     input: MessageInitShape<I>,
   ): Promise<UnaryResponse<I, O>> {
-    const limits = new Limits(signal, timeoutMs, header);
-    const message = toJson(method.input, create(method.input, input)) as Message;
-    return {
-      stream: false,
-      service: method.parent,
-      method,
-      header: new Headers(),
-      trailer: new Headers(),
-      message: await this.request(method, limits, message),
-    };
+    const limits = new Limits(signal, timeoutMs, header, this.open);
+    const request = toJson(method.input, create(method.input, input)) as Message;
+    try {
+      const message = await this.request(method, limits, request);
+      return { stream: false, service: method.parent, method, header: new Headers(), trailer: new Headers(), message };
+    } finally {
+      limits.end();
+    }
+  }
+
+  /** close ends the calls in progress. */
+  close(): void {
+    this.open.forEach((limits) => limits.close());
   }
 
   async stream<I extends DescMessage, O extends DescMessage>(
@@ -76,23 +80,22 @@ export class RestTransport implements Transport {
         Code.Unimplemented,
       );
     }
-    const limits = new Limits(signal, timeoutMs, header);
-    let message: Message = {};
-    for await (const request of input) {
-      message = toJson(method.input, create(method.input, request)) as Message;
+    let request: Message = {};
+    for await (const message of input) {
+      request = toJson(method.input, create(method.input, message)) as Message;
     }
-    const response = await this.send(method, limits, message);
-    if (!response.ok) {
-      throw decodeError(response.status, await limits.run(() => response.text()));
+    const limits = new Limits(signal, timeoutMs, header, this.open);
+    try {
+      const response = await this.send(method, limits, request);
+      if (!response.ok) {
+        throw decodeError(response.status, await limits.run(() => response.text()));
+      }
+      const message = events(method.output, response, limits);
+      return { stream: true, service: method.parent, method, header: response.headers, trailer: new Headers(), message };
+    } catch (error) {
+      limits.end();
+      throw error;
     }
-    return {
-      stream: true,
-      service: method.parent,
-      method,
-      header: response.headers,
-      trailer: new Headers(),
-      message: events(method.output, response, limits),
-    };
   }
 
   private async request<O extends DescMessage>(
@@ -230,6 +233,7 @@ async function* events<O extends DescMessage>(
 ): AsyncGenerator<MessageShape<O>, void, undefined> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) {
+    limits.end();
     throw new ConnectError("the response has no body", Code.Internal);
   }
   try {
@@ -252,6 +256,7 @@ async function* events<O extends DescMessage>(
       }
     }
   } finally {
+    limits.end();
     await reader.cancel().catch(() => undefined);
   }
 }
@@ -260,37 +265,51 @@ async function* events<O extends DescMessage>(
 class Limits {
   readonly headers: Headers;
   private readonly timeout: AbortSignal | undefined;
-  private readonly signal: AbortSignal | undefined;
+  private readonly closed = new AbortController();
+  private readonly signal: AbortSignal;
 
   constructor(
     private readonly given: AbortSignal | undefined,
     timeoutMs: number | undefined,
     header: HeadersInit | undefined,
+    private readonly open: Set<Limits>, // of the calls in progress
   ) {
+    open.add(this);
     this.headers = new Headers(header);
     if (timeoutMs !== undefined) {
       const ms = Math.min(Math.max(Math.ceil(timeoutMs), 1), 0x7fffffff);
       this.timeout = AbortSignal.timeout(ms);
       this.headers.set("grpc-timeout", ms < 1e8 ? `${ms}m` : `${Math.ceil(ms / 1000)}S`);
     }
-    const signals = [given, this.timeout].filter((s) => s !== undefined);
-    this.signal = signals.length > 0 ? AbortSignal.any(signals) : undefined;
+    this.signal = AbortSignal.any([given, this.timeout, this.closed.signal].filter((s) => s !== undefined));
+  }
+
+  /** close aborts the call because its client is closed. */
+  close(): void {
+    this.closed.abort();
+  }
+
+  /** end notes that the call has ended. */
+  end(): void {
+    this.open.delete(this);
   }
 
   /** run runs a part of the call, and converts its errors. */
-  async run<T>(part: (signal: AbortSignal | null) => Promise<T>): Promise<T> {
+  async run<T>(part: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
-      this.signal?.throwIfAborted();
-      return await part(this.signal ?? null);
+      this.signal.throwIfAborted();
+      return await part(this.signal);
     } catch (error) {
       if (error instanceof ConnectError) {
         throw error;
       }
       const [code, message] = this.given?.aborted
         ? [Code.Canceled, "the call was cancelled"]
-        : this.timeout?.aborted
-          ? [Code.DeadlineExceeded, "the deadline of the call passed"]
-          : [Code.Unavailable, `the service cannot be reached: ${String((error as Error).cause ?? error)}`];
+        : this.closed.signal.aborted
+          ? [Code.Canceled, "the client is closed"]
+          : this.timeout?.aborted
+            ? [Code.DeadlineExceeded, "the deadline of the call passed"]
+            : [Code.Unavailable, `the service cannot be reached: ${String((error as Error).cause ?? error)}`];
       throw new ConnectError(message, code, undefined, undefined, error);
     }
   }

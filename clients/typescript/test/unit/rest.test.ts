@@ -348,6 +348,35 @@ test("a closed client makes no calls", async () => {
   assert.equal(sent.length, 0);
 });
 
+test("close ends calls in progress", async () => {
+  const line = new TextEncoder().encode('{"type":"WATCH_EVENT_TYPE_SYNCED","token":"t"}\n');
+  const client = new BrowserClient({
+    url: "",
+    fetch: (url, init) =>
+      new Promise((resolve, reject) => {
+        const body = new ReadableStream({
+          start(c) {
+            c.enqueue(line);
+            init?.signal?.addEventListener("abort", () => {
+              c.error(init.signal?.reason);
+              reject(init.signal?.reason as Error);
+            });
+          },
+        });
+        if (String(url).includes(":watch")) resolve(new Response(body));
+      }),
+  });
+  const watch = client.watch();
+  assert.equal((await watch.next()).value?.type, "SYNCED");
+  const calls = [watch.next(), client.deleteCrd("a")];
+  const errors = Promise.allSettled(calls);
+  client.close();
+  for (const result of await errors) {
+    assert.ok(result.status === "rejected" && result.reason instanceof CrdevalError);
+    assert.deepEqual([result.reason.code, result.reason.message], ["CANCELLED", "the client is closed"]);
+  }
+});
+
 test("one document instead of a list is an error", async () => {
   const { client } = served(() => ["{}"]);
   for (const method of ["validate", "prune", "register"] as const) {
