@@ -100,6 +100,9 @@ func Dial(target string, options ...Option) (*Client, error) {
 	if !isTarget(target) {
 		return nil, fmt.Errorf("crdeval: the address %q is not HOST:PORT or unix:PATH: use the gRPC address of the server", target)
 	}
+	if r := s.retries; r.MaxAttempts < 0 || r.FirstPause < 0 || r.MaxPause < 0 {
+		return nil, fmt.Errorf("crdeval: the options of retries are negative: %+v", r)
+	}
 	transport := insecure.NewCredentials()
 	if s.tls != nil {
 		transport = credentials.NewTLS(s.tls)

@@ -322,6 +322,14 @@ func TestInvalidTokens(t *testing.T) {
 	}
 }
 
+func TestInvalidRetries(t *testing.T) {
+	for _, o := range []crdeval.RetryOptions{{MaxAttempts: -1}, {FirstPause: -1}, {MaxPause: -1}} {
+		if _, err := crdeval.Dial("localhost:1", crdeval.WithRetries(o)); err == nil || !strings.Contains(err.Error(), "negative") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
 func TestDialAddress(t *testing.T) {
 	for target, ok := range map[string]bool{
 		"": false, "localhost": false, "localhost:": false, "::1": false, "http://localhost:9090": false, "https://a:1": false,

@@ -22,7 +22,8 @@ type RetryOptions struct {
 	MaxPause time.Duration
 }
 
-// WithRetries changes how the client retries calls that the server rejects with OVERLOADED. Such calls had no effect.
+// WithRetries changes how the client retries calls that the server rejects with OVERLOADED. Such calls had no effect. Dial
+// returns an error for negative options.
 // The client waits at least for the retry delay of the server. If the pause would exceed the deadline of the call, the
 // call returns the error of the last attempt. Other errors and streams are not retried.
 func WithRetries(o RetryOptions) Option { return func(s *settings) { s.retries = o } }
@@ -48,7 +49,7 @@ type retryingConn struct {
 
 // Invoke implements grpc.ClientConnInterface.
 func (c retryingConn) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
-	pause := c.options.FirstPause
+	pause := min(c.options.FirstPause, c.options.MaxPause)
 	for attempt := 1; ; attempt++ {
 		err := c.ClientConnInterface.Invoke(ctx, method, args, reply, options...)
 		delay, overloaded := overloadDelay(err)

@@ -64,6 +64,7 @@ func TestRetries(t *testing.T) {
 		"three attempts":       {options: RetryOptions{MaxAttempts: 3}, failures: 9, err: overloaded, attempts: 3, fails: true, least: 6 * time.Second, most: 6 * time.Second},
 		"disabled":             {options: RetryOptions{MaxAttempts: 1}, failures: 9, err: overloaded, attempts: 1, fails: true},
 		"bounded pause":        {options: RetryOptions{MaxPause: 100 * time.Millisecond}, failures: 4, err: failure(t, codes.Unavailable, "OVERLOADED", 0), attempts: 5, least: 200 * time.Millisecond, most: 400 * time.Millisecond},
+		"short pauses":         {options: RetryOptions{MaxPause: 10 * time.Millisecond}, failures: 2, err: failure(t, codes.Unavailable, "OVERLOADED", 0), attempts: 3, least: 10 * time.Millisecond, most: 20 * time.Millisecond},
 		"deadline":             {failures: 9, err: overloaded, timeout: 4 * time.Second, attempts: 2, fails: true, least: 3 * time.Second, most: 3 * time.Second},
 		"another reason":       {failures: 9, err: failure(t, codes.Unavailable, "STORE_UNAVAILABLE", 0), attempts: 1, fails: true},
 		"another code":         {failures: 9, err: failure(t, codes.ResourceExhausted, "OVERLOADED", 0), attempts: 1, fails: true},

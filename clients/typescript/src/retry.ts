@@ -46,7 +46,7 @@ export class Caller implements Transport {
     input: MessageInitShape<I>,
   ): Promise<UnaryResponse<I, O>> {
     const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
-    let pause = this.firstPauseMs;
+    let pause = Math.min(this.firstPauseMs, this.maxPauseMs);
     for (let attempt = 1; ; attempt++) {
       const left = deadline === Infinity ? undefined : remaining(deadline);
       try {

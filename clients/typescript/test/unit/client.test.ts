@@ -154,6 +154,26 @@ test("an overloaded call is repeated after the delay of the server", async (t) =
   assert.deepEqual([calls, pauses], [3, [700, 700]]);
 });
 
+test("no pause is longer than the maximum, unless the server gives a longer delay", async (t) => {
+  const delays = [0, 0, 30];
+  const client = new TestClient(
+    (router) => {
+      limits(router);
+      router.service(EvaluationService, {
+        validate: (r) => {
+          const delay = delays.shift();
+          if (delay !== undefined) throw overloaded(delay);
+          return echo(r.items);
+        },
+      });
+    },
+    { retries: { maxPauseMs: 10 } },
+  );
+  const pauses = recordPauses(t);
+  await client.validate(numbered(1));
+  assert.ok(pauses.length === 3 && pauses[0]! <= 10 && pauses[1]! <= 10 && pauses[2] === 30, String(pauses));
+});
+
 test("only calls with UNAVAILABLE and OVERLOADED are repeated", async () => {
   let calls = 0;
   const client = new TestClient((router) => {
