@@ -257,7 +257,17 @@ public final class CrdevalClient implements AutoCloseable {
      */
     public CrdWatch watch(String fromToken) {
         CallOptions options = streamOptions();
-        return new CrdWatch(fromToken, token -> watchOnce(token, options), calls.connection.timer);
+        Connection.Timer timer = (pause, task) -> calls.connection.timer.after(within(options, pause), task);
+        return new CrdWatch(fromToken, token -> watchOnce(token, options), timer);
+    }
+
+    /** Returns a pause that does not exceed the deadline of a call. */
+    private static Duration within(CallOptions options, Duration pause) {
+        if (options.getDeadline() == null) {
+            return pause;
+        }
+        long left = Math.max(options.getDeadline().timeRemaining(TimeUnit.NANOSECONDS), 0);
+        return pause.toNanos() > left ? Duration.ofNanos(left) : pause;
     }
 
     private ResultStream<CrdEvent> watchOnce(String fromToken, CallOptions options) {

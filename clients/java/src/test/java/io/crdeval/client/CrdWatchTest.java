@@ -3,6 +3,7 @@ package io.crdeval.client;
 import static io.grpc.Status.Code.CANCELLED;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.rpc.Code;
 import com.google.rpc.Status;
@@ -171,8 +172,8 @@ class CrdWatchTest {
     }
 
     @Test
-    void allCallsHaveTheSameDeadline() {
-        serve(LOST, "");
+    void endsWithinTheTimeoutOfTheClient() {
+        serve(FakeServer.overloaded(7_200_000), "");
         serve(DENIED, "");
         CrdevalClient client = server.client(RetryPolicy.DEFAULT, pauses).withTimeout(Duration.ofHours(1));
         try (CrdWatch watch = client.watch("")) {
@@ -180,5 +181,6 @@ class CrdWatchTest {
         }
         assertEquals(2, server.deadlines.size());
         assertEquals(server.deadlines.get(0), server.deadlines.get(1));
+        assertTrue(pauses.get(0).compareTo(Duration.ofHours(1)) <= 0, pauses.toString());
     }
 }
