@@ -223,13 +223,17 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 // caller of the engine sets some fields of a new object itself.
 func mutatedMetadata(r Rand, creates bool, body *tree.Node) *tree.Node {
 	m, set := tree.Obj(), []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
-	if body.At("metadata", "name") == nil {
-		set = append(set, "name") // it is generated
-	}
 	for range r.Between(1, 2) {
-		f := Pick(r, []string{"name", "namespace", "resourceVersion", "labels", "annotations", "finalizers", "ownerReferences", "generation",
-			"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "unknown"})
+		f := Pick(r, []string{"name", "generateName", "namespace", "resourceVersion", "labels", "annotations", "finalizers", "ownerReferences", "generation",
+			"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields", "unknown"})
 		if creates && slices.Contains(set, f) {
+			continue
+		}
+		if f == "managedFields" { // a server can reset them, and field errors print all metadata
+			return tree.Obj(f, tree.Raw(Pick(r, append([]string{`"x"`, `{"a":1}`, `[null]`, `[["a"]]`, `[{"time":1}]`}, metadataFields[f]...))))
+		}
+		if r.Chance(30) && len(metadataFields[f]) > 0 {
+			m.Set(f, tree.Raw(Pick(r, metadataFields[f])))
 			continue
 		}
 		m.Set(f, tree.Raw(Pick(r, []string{`null`, `""`, `"x"`, `"other"`, `"7"`, `"8"`, `"u-1"`, `1`, `0`, `1.0`, `[]`, `[null]`, `["a/b"]`, `{"a":"b"}`, `{"a":1}`})))

@@ -18,6 +18,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/filters"
+	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	kjson "sigs.k8s.io/json"
 
@@ -112,19 +113,29 @@ func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition, r Request)
 	response := httptest.NewRecorder()
 	s.handler.ServeHTTP(response, q)
 	answer := answerOf(r, c, a, response)
-	if base := generatedFrom(a.object); r.Old == nil && base != "" {
+	if base := generatedFrom(a.mutated); r.Old == nil && base != "" {
 		return answer.named(base)
 	}
 	return answer
 }
 
+// managedFieldsReset begins the warning that mutating admission made the managed fields invalid. The server that tracks
+// fields gives it.
+var managedFieldsReset, _, _ = strings.Cut(fieldmanager.InvalidManagedFieldsAfterMutatingAdmissionWarningFormat, "%")
+
 // generatedFrom returns the generateName of an object without a name, or "".
 func generatedFrom(object []byte) string {
-	var o struct{ Metadata metav1.ObjectMeta }
-	if json.Unmarshal(object, &o) != nil || o.Metadata.Name != "" {
+	var o struct {
+		Metadata struct{ Name, GenerateName any }
+	}
+	if json.Unmarshal(object, &o) != nil {
 		return ""
 	}
-	return o.Metadata.GenerateName
+	if name, _ := o.Metadata.Name.(string); name != "" {
+		return ""
+	}
+	base, _ := o.Metadata.GenerateName.(string)
+	return base
 }
 
 // revision returns the resourceVersion of the stored object. Stored bytes usually lack it; then it is the one that the
@@ -150,7 +161,9 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	var answer Answer
 	written, _ := utilnet.ParseWarningHeaders(response.Header()["Warning"])
 	for _, w := range written {
-		answer.Warnings = append(answer.Warnings, w.Text)
+		if !strings.HasPrefix(w.Text, managedFieldsReset) {
+			answer.Warnings = append(answer.Warnings, w.Text)
+		}
 	}
 	body := bytes.TrimSpace(response.Body.Bytes())
 	answer.Decoded, answer.OldDecoded = a.object, a.old
@@ -179,7 +192,7 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	answer.Object, answer.Deletes = asSent(body, c, r.Old == nil), c.deleted
 	if c.written != nil {
 		answer.Stored = asSent(c.written, c, r.Old == nil)
-		answer.Unchanged = r.Old != nil && reflect.DeepEqual(inStorage(r.Old), inStorage(c.written))
+		answer.Unchanged = r.Old != nil && !r.MutatesManagedFields() && reflect.DeepEqual(inStorage(r.Old), inStorage(c.written))
 	}
 	return answer
 }

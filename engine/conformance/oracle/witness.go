@@ -20,6 +20,7 @@ type witness struct{}
 // witnessed is the record of a request and its mutation.
 type witnessed struct {
 	object, old json.RawMessage
+	mutated     json.RawMessage // the object after the mutation
 	mutation    []byte
 }
 
@@ -34,6 +35,7 @@ func (witness) Handles(operation admission.Operation) bool {
 func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	seen := ctx.Value(witnessKey{}).(*witnessed)
 	seen.object, seen.old = printed(a.GetObject()), printed(a.GetOldObject())
+	seen.mutated = seen.object
 	if seen.mutation == nil {
 		return nil
 	}
@@ -43,6 +45,7 @@ func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.Ob
 	if err != nil {
 		return err
 	}
+	seen.mutated = mutated
 	switch object := a.GetObject().(type) {
 	case *unstructured.Unstructured:
 		var made unstructured.Unstructured

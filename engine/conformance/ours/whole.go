@@ -49,7 +49,9 @@ func options(r oracle.Request) engine.EvaluationOptions {
 }
 
 // generates reports whether an API server would generate a name.
-func generates(r oracle.Request) bool { return bytes.Contains(r.Body, []byte("generateName")) }
+func generates(r oracle.Request) bool {
+	return bytes.Contains(r.Body, []byte("generateName")) || bytes.Contains(r.Mutation, []byte("generateName"))
+}
 
 // whole answers a request as the API server's handlers do: with Admit, in one call and in its two stages.
 func (d *Definition) whole(r oracle.Request) oracle.Answer {
@@ -92,10 +94,10 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 	o.Stage = engine.StageFinish
 	finished, err := d.facade.Admit(ctx, second, o)
 	if err != nil {
-		return oracle.Answer{Rejection: facadeRejection(fmt.Errorf("stage FINISH: %w", err))}
+		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
 	a := answerOf(finished)
-	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
+	a.Decoded, a.OldDecoded, a.Unchanged = decoded.Object, decoded.OldObject, a.Unchanged && !r.MutatesManagedFields()
 	for _, text := range foreign(decoded.Warnings) {
 		if !slices.Contains(a.Warnings, text) {
 			a.Warnings = append(a.Warnings, text)

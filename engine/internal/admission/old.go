@@ -202,6 +202,7 @@ func (p *pass) complete() {
 // handler sets the field.
 func (p *pass) fillIn(key, text string) {
 	present, ok := p.metaString(p.root, key)
+	ok = ok || key == "name" // a server generates a name if that of mutating admission is not a string
 	if !ok || present != "" || text == "" || key == "namespace" && p.r.Namespace != "" && p.r.Handler && !p.r.AsGiven {
 		return
 	}
@@ -223,9 +224,9 @@ func (p *pass) generateName() {
 	if p.r.GeneratedName == "" {
 		return
 	}
-	name, ok := p.metaString(p.root, "name")
+	name, _ := p.metaString(p.root, "name")
 	base, _ := p.metaString(p.root, "generateName")
-	if ok && name == "" && base != "" {
+	if name == "" && base != "" {
 		p.set("name", p.r.GeneratedName)
 		p.generated = true
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/crdeval/crdeval/engine/internal/metadata"
 	"github.com/crdeval/crdeval/engine/value"
 )
 
@@ -147,7 +148,11 @@ func (p *pass) prepareStatus() {
 	p.copyOld()
 	meta := d.Field(p.root, "metadata")
 	p.old.taken = p.put(p.root, "status", p.copyOf(status))
-	p.put(meta, "managedFields", p.copyOf(d.Field(sent, "managedFields")))
+	managed := d.Field(sent, "managedFields")
+	if metadata.HasUnreadableManagedFields(d, sent) { // mutating admission set them
+		managed = 0
+	}
+	p.put(meta, "managedFields", p.copyOf(managed))
 	if read := d.Field(sent, "resourceVersion"); read != 0 && d.Field(meta, "resourceVersion") == 0 {
 		// Bytes of a storage have no resourceVersion. Upstream sets the stored one and compares it with the one that
 		// was sent.

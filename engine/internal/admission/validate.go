@@ -112,13 +112,20 @@ func (p *pass) metadataErrors(budget *violation.Budget) []violation.Violation {
 	}
 	m, errs := metadata.FromTree(p.d, meta)
 	if len(errs) == 0 {
-		if p.r.Handler && !p.r.AsGiven {
-			// The field manager replaces them before validation (endpoints/handlers/create.go).
+		if p.replacesManagedFields(meta) {
 			m.ManagedFields = nil
 		}
 		errs = metadata.Validate(m, p.def.Namespaced)
 	}
 	return p.aboutMetadata(errs, budget)
+}
+
+// replacesManagedFields reports whether the field manager of the server replaces the managed fields before validation, or
+// resets those that mutating admission made invalid. It cannot reset what its accessor does not read.
+//
+// Upstream: endpoints/handlers/create.go; endpoints/handlers/fieldmanager/admission.go.
+func (p *pass) replacesManagedFields(meta uint32) bool {
+	return p.r.Handler && !p.r.AsGiven && !(p.r.Stage == StageFinish && metadata.HasUnreadableManagedFields(p.d, meta))
 }
 
 // within returns the violations that the limits allow.
@@ -172,12 +179,12 @@ func (p *pass) updateErrors(budget *violation.Budget) (common, own []violation.V
 	old, oldErrs := metadata.FromTree(p.d, before)
 	errs = append(errs, oldErrs...)
 	seen, seenBefore := m, old
-	if p.r.Handler && !p.r.AsGiven && m != nil {
-		m.ManagedFields = nil // as for a creation
+	if m != nil && p.replacesManagedFields(meta) {
+		m.ManagedFields = nil
 	}
 	if p.r.Stage == StageFinish || len(errs) > 0 { // not coerced, so of any type
 		seen, seenBefore = metadata.Accessed(p.d, meta), metadata.Accessed(p.d, before)
-		if m != nil {
+		if m != nil && p.r.Stage != StageFinish {
 			seen.ManagedFields = m.ManagedFields
 		}
 	}

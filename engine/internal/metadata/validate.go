@@ -250,6 +250,27 @@ func FromTree(d *value.Doc, meta uint32) (*metav1.ObjectMeta, field.ErrorList) {
 	return m, nil
 }
 
+// HasUnreadableManagedFields reports whether the accessor of managed fields ignores those of an object: they are no list
+// of entries, or contain null.
+//
+// Upstream: apimachinery, unstructured.go, GetManagedFields.
+func HasUnreadableManagedFields(d *value.Doc, meta uint32) bool {
+	list := d.Field(meta, "managedFields")
+	if list == 0 {
+		return false
+	}
+	if d.Nodes[list].Kind != value.Array {
+		return true
+	}
+	for i := d.Nodes[list].First; i != 0; i = d.Nodes[i].Next {
+		entry, ok := d.Any(i).(map[string]any)
+		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(entry, &metav1.ManagedFieldsEntry{}) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // Accessed makes an ObjectMeta without managed fields from what the accessors of an object return. A value of another
 // type counts as absent.
 //
