@@ -395,7 +395,61 @@ func (m *maker) next() question {
 		m.changed(&q)
 	}
 	q.YAML = (q.how == create || q.how == update) && m.Chance(5)
+	switch q.how {
+	case create, update, patch, status, scale:
+		if m.Chance(20) {
+			q.Mutation = m.mutation(q.Op == oracle.Scale)
+		}
+	}
 	return q
+}
+
+// mutations are what mutating admission does to members of an object.
+var mutations = []struct {
+	path   string
+	values []string
+}{
+	{"metadata.labels", []string{`{"admitted":"yes"}`, `{"a":null}`, `{"a":1}`, "null", "[]"}},
+	{"metadata.annotations", []string{`{"admitted":"yes"}`, "null", `{"n":1}`, `"x"`}},
+	{"metadata.finalizers", []string{`["a.example.com/c"]`, "null", "[1]"}},
+	{"metadata.name", []string{`"y"`, "null", "[]", `""`}},
+	{"metadata.namespace", []string{`"other"`, "null", "1"}},
+	{"metadata.generateName", []string{`"x-"`, "null", "[]"}},
+	{"metadata.resourceVersion", []string{`"7"`, `"8"`, "null", "7"}},
+	{"metadata.generation", []string{"9", "null", `"9"`, "2.0"}},
+	{"metadata.managedFields", []string{"null", `"x"`, "[null]"}},
+	{"metadata.unknown", []string{"1"}},
+	{"metadata", []string{`"x"`, "[]"}},
+	{"status", []string{`{"phase":"Done","replicas":null}`, "null", `"x"`, `{"more":{"n":null}}`}},
+	{"spec", []string{"null", `{}`, "[]"}},
+}
+
+// mutation returns a merge patch that mutating admission applies.
+func (m *maker) mutation(ofScale bool) []byte {
+	o := object{}
+	if ofScale {
+		return encode(object{"spec": object{"replicas": m.IntN(9)}})
+	}
+	m.fill(o, 15)
+	for _, name := range names(o) {
+		if m.Chance(50) {
+			delete(o, name)
+		}
+	}
+	for range m.IntN(3) {
+		c := generate.Pick(m.Rand, mutations)
+		value := json.RawMessage(generate.Pick(m.Rand, c.values))
+		if parent, name, nested := strings.Cut(c.path, "."); !nested {
+			o[c.path] = value
+		} else if inner, ok := o[parent].(object); ok || o[parent] == nil {
+			if inner == nil {
+				inner = object{}
+				o[parent] = inner
+			}
+			inner[name] = value
+		}
+	}
+	return encode(o)
 }
 
 // created returns an object as a client sends it.

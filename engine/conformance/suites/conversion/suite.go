@@ -128,7 +128,8 @@ func (q question) String() string {
 	case convert:
 		return fmt.Sprintf("convert to %s\n  object %s", q.Target, q.Body)
 	}
-	return fmt.Sprintf("%s %s at %s, %s\n  old  %s\n  body %s", q.how, q.Op, q.Version, q.FieldValidation, q.Old, q.Body)
+	return fmt.Sprintf("%s %s at %s, %s\n  old  %s\n  body %s\n  mutation %s",
+		q.how, q.Op, q.Version, q.FieldValidation, q.Old, q.Body, q.Mutation)
 }
 
 func (n *Counts) count(q question, r result, unordered bool) {
