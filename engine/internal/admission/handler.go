@@ -1,11 +1,13 @@
 package admission
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -88,20 +90,20 @@ func (p *pass) wipe() {
 // dedupOwners drops repeated owner references. late means after mutating admission.
 func (p *pass) dedupOwners(late bool) {
 	meta := p.d.Field(p.root, "metadata")
-	if p.d.Len(p.d.Field(meta, "ownerReferences")) < 2 {
+	list := p.d.Field(meta, "ownerReferences")
+	if p.d.Len(list) < 2 {
 		return
 	}
-	m, err := metadata.Decode(p.d, meta)
-	if err != nil {
-		return // coerced metadata can be decoded
-	}
-	owners, warning := metadata.DedupOwners(m.OwnerReferences, late)
+	// After mutating admission, other metadata can be of any type.
+	content := map[string]any{"ownerReferences": p.d.Any(list)}
+	u := unstructured.Unstructured{Object: map[string]any{"metadata": content}}
+	owners, warning := metadata.DedupOwners(u.GetOwnerReferences(), late)
 	if warning == "" {
 		return
 	}
-	m.OwnerReferences = owners
-	if err := metadata.Replace(p.d, meta, m); err == nil {
-		p.d.MarkDirty(p.root)
+	u.SetOwnerReferences(owners)
+	if text, err := json.Marshal(content["ownerReferences"]); err == nil {
+		p.put(meta, "ownerReferences", p.parsed(text))
 	}
 	p.warn(warning)
 }

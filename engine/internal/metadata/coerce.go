@@ -53,12 +53,12 @@ func Coerce(d *value.Doc, obj uint32, o Options) (changed bool, unknown []string
 		decoded.Generation = 1
 	}
 	d.MarkDirty(obj)
-	return true, unknown, Replace(d, meta, decoded)
+	return true, unknown, replace(d, meta, decoded)
 }
 
-// Replace replaces the metadata at node meta by an ObjectMeta. Keys that stay keep their order. The caller must mark
+// replace replaces the metadata at node meta by an ObjectMeta. Keys that stay keep their order. The caller must mark
 // the ancestors of meta dirty.
-func Replace(d *value.Doc, meta uint32, m *metav1.ObjectMeta) error {
+func replace(d *value.Doc, meta uint32, m *metav1.ObjectMeta) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
 	if err != nil {
 		return fmt.Errorf("encoding metadata: %w", err)
