@@ -32,8 +32,27 @@ func mergePatch(r Rand, from, to *tree.Node) *tree.Node {
 		}
 	case 4:
 		return Pick(r, []*tree.Node{tree.Arr(), tree.Null(), tree.Str("x"), tree.Int(1), tree.Obj()}).Clone()
+	case 5, 6:
+		oddMember(r, p)
 	}
 	return p
+}
+
+// oddMember adds a member to an object of a patch: one that exists already, or whose value has nulls and members twice.
+func oddMember(r Rand, p *tree.Node) {
+	var all []*tree.Node
+	p.Walk(func(n, _ *tree.Node, _ int) {
+		if n.Kind == tree.Object {
+			all = append(all, n)
+		}
+	})
+	at := Pick(r, all)
+	key := Pick(r, []string{"a", "k", "spec", "metadata", "Metadata", "labels", "status", "replicas", "", "\u2028"})
+	if n := len(at.Members); n > 0 && r.Chance(60) {
+		key = at.Members[r.IntN(n)].Key
+	}
+	at.Members = append(at.Members, tree.Member{Key: key, Value: tree.Raw(Pick(r, []string{`null`, `{}`, `[]`, `{"a":null}`, `{"a":{"b":null}}`, `[null]`, `[{"a":null}]`, `{"a":1,"a":null}`, `{"a":null,"a":1}`,
+		`{"name":null}`, `{"annotations":{"a":null,"b":"c"}}`, `1.0`, `1e2`, `-0`, `-0.0`, `"\ud800"`, "\"\xff\"", `{"k":"a"}`, `9223372036854775808`}))})
 }
 
 // difference returns the merge patch from one value to another, or nil if they are equal.
@@ -87,6 +106,9 @@ func jsonPatch(r Rand, old *tree.Node) []byte {
 	for range r.Between(1, 4) {
 		list.Items = append(list.Items, operation(r, all))
 	}
+	if r.Chance(12) {
+		oddOperation(r, Pick(r, list.Items))
+	}
 	switch r.IntN(40) {
 	case 0:
 		return Any(r, 1).JSON()
@@ -98,6 +120,24 @@ func jsonPatch(r Rand, old *tree.Node) []byte {
 		Mutate(r, list)
 	}
 	return list.JSON()
+}
+
+// oddOperation makes a member of an operation unusual: repeated, of another case, null, of another type, or with values
+// that print in another way.
+func oddOperation(r Rand, op *tree.Node) {
+	member := Pick(r, []string{"op", "path", "from", "value"})
+	odd := tree.Raw(Pick(r, []string{`null`, `""`, `"add"`, `"test"`, `"ADD"`, `"/spec"`, `"/metadata"`, `"/metadata/labels"`, `1.0`, `1e2`, `-0`, `-0.0`, `"\u0061"`, `"<&>"`, `"\ud800"`, "\"\xff\"",
+		`{}`, `[]`, `[null]`, `{"a":null}`, `{"a":1,"a":2}`, `{"a":[1.0,{"b":null}]}`, `9223372036854775808`, `0.1`, `"a"`, `true`}))
+	switch r.IntN(4) {
+	case 0:
+		op.Members = append(op.Members, tree.Member{Key: member, Value: odd})
+	case 1:
+		op.Members = append([]tree.Member{{Key: member, Value: odd}}, op.Members...)
+	case 2:
+		op.Members = append(op.Members, tree.Member{Key: strings.ToUpper(member[:1]) + member[1:], Value: odd})
+	default:
+		op.Set(member, odd)
+	}
 }
 
 func operation(r Rand, all []target) *tree.Node {
@@ -114,7 +154,8 @@ func operation(r Rand, all []target) *tree.Node {
 	}
 	switch r.IntN(14) {
 	case 0:
-		pointer += Pick(r, []string{"/-", "/0", "/new", "/a~1b", "/~", "/", "x", "/1"})
+		pointer += Pick(r, []string{"/-", "/0", "/new", "/a~1b", "/~", "/", "x", "/1", "/-1", "/-0", "/+0", "/01", "/00", "/-2", "/1.0", "/1e0", "/ 0", "/~01", "/~2",
+			"/9223372036854775807", "/-9223372036854775808", "/99999999999999999999", "/0/", "//", "/é", "/\u0000"})
 	case 1:
 		pointer = Pick(r, []string{"/metadata/labels/a", "/metadata/resourceVersion", "/metadata/name", "/status", "/spec/replicas", "/nosuch/place", "spec", "/metadata/finalizers", "/unknownField", "/kind", "/apiVersion"})
 	}
