@@ -209,6 +209,14 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	} else if r.Chance(60) {
 		p.Set("metadata", mutatedMetadata(r, o.Old == nil, body))
 	}
+	switch r.IntN(25) {
+	case 0:
+		p.Set("apiVersion", tree.Raw(Pick(r, []string{`"` + group + `/v2"`, `"` + group + `/v9"`, `"v1"`, `"/v1"`, `""`, `"a/b/c"`, `null`, `1`})))
+	case 1:
+		p.Set("kind", tree.Raw(Pick(r, []string{`"Other"`, `"crontab"`, `""`, `null`, `1`, `"CronTabList"`})))
+	case 2:
+		p.Set("metadata", tree.Raw(Pick(r, []string{`null`, `"x"`, `[]`, `1`, `{"name":null,"namespace":null}`})))
+	}
 	if r.Chance(20) {
 		p.Set(Pick(r, []string{"spec", "status", "unknownField"}), Pick(r, []*tree.Node{tree.Null(), tree.Obj("unknown", 1), tree.Int(1)}).Clone())
 	}
@@ -229,8 +237,9 @@ func mutatedMetadata(r Rand, creates bool, body *tree.Node) *tree.Node {
 		if creates && slices.Contains(set, f) {
 			continue
 		}
-		if f == "managedFields" { // a server can reset them, and field errors print all metadata
-			return tree.Obj(f, tree.Raw(Pick(r, append([]string{`"x"`, `{"a":1}`, `[null]`, `[["a"]]`, `[{"time":1}]`}, metadataFields[f]...))))
+		if f == "managedFields" { // a server that tracks fields resets those that it can read
+			m.Set(f, tree.Raw(Pick(r, []string{`""`, `"x"`, `1`, `{"a":1}`, `[1]`, `[null]`, `[["a"]]`, `[{"time":1}]`, `[{"time":"x"}]`, `[{"manager":{}}]`, `[{"operation":"Apply"},null]`})))
+			continue
 		}
 		if r.Chance(30) && len(metadataFields[f]) > 0 {
 			m.Set(f, tree.Raw(Pick(r, metadataFields[f])))

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -72,10 +71,6 @@ type Request struct {
 func (r Request) Writes() bool {
 	return r.Op == Create || r.Op == Update || r.Op == Status || r.Op == Scale
 }
-
-// MutatesManagedFields reports whether mutating admission sets managed fields. A server that tracks fields resets them if
-// they are invalid, so crdeval alone cannot know whether the object changes.
-func (r Request) MutatesManagedFields() bool { return bytes.Contains(r.Mutation, managed) }
 
 // The media types of patches.
 const (

@@ -18,7 +18,6 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/filters"
-	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	kjson "sigs.k8s.io/json"
 
@@ -119,10 +118,6 @@ func (s *server) serve(crd *apiextensionsv1.CustomResourceDefinition, r Request)
 	return answer
 }
 
-// managedFieldsReset begins the warning that mutating admission made the managed fields invalid. The server that tracks
-// fields gives it.
-var managedFieldsReset, _, _ = strings.Cut(fieldmanager.InvalidManagedFieldsAfterMutatingAdmissionWarningFormat, "%")
-
 // generatedFrom returns the generateName of an object without a name, or "".
 func generatedFrom(object []byte) string {
 	var o struct {
@@ -161,9 +156,7 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	var answer Answer
 	written, _ := utilnet.ParseWarningHeaders(response.Header()["Warning"])
 	for _, w := range written {
-		if !strings.HasPrefix(w.Text, managedFieldsReset) {
-			answer.Warnings = append(answer.Warnings, w.Text)
-		}
+		answer.Warnings = append(answer.Warnings, w.Text)
 	}
 	body := bytes.TrimSpace(response.Body.Bytes())
 	answer.Decoded, answer.OldDecoded = a.object, a.old
@@ -192,7 +185,7 @@ func answerOf(r Request, c *cell, a *witnessed, response *httptest.ResponseRecor
 	answer.Object, answer.Deletes = asSent(body, c, r.Old == nil), c.deleted
 	if c.written != nil {
 		answer.Stored = asSent(c.written, c, r.Old == nil)
-		answer.Unchanged = r.Old != nil && !r.MutatesManagedFields() && reflect.DeepEqual(inStorage(r.Old), inStorage(c.written))
+		answer.Unchanged = r.Old != nil && reflect.DeepEqual(inStorage(r.Old), inStorage(c.written))
 	}
 	return answer
 }

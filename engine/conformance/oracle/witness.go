@@ -7,8 +7,10 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apiserver/pkg/admission"
 	kjson "sigs.k8s.io/json"
 )
@@ -49,8 +51,9 @@ func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.Ob
 	switch object := a.GetObject().(type) {
 	case *unstructured.Unstructured:
 		var made unstructured.Unstructured
-		if err := made.UnmarshalJSON(mutated); err != nil {
-			return err
+		decoder := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, o.GetObjectCreater(), o.GetObjectTyper(), jsonserializer.SerializerOptions{})
+		if _, _, err := decoder.Decode(mutated, nil, &made); err != nil {
+			return apierrors.NewInternalError(err)
 		}
 		object.Object = made.Object
 		o.GetObjectDefaulter().Default(object)

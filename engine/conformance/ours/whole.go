@@ -97,7 +97,7 @@ func (d *Definition) mutated(r oracle.Request) oracle.Answer {
 		return oracle.Answer{Rejection: facadeRejection(err)}
 	}
 	a := answerOf(finished)
-	a.Decoded, a.OldDecoded, a.Unchanged = decoded.Object, decoded.OldObject, a.Unchanged && !r.MutatesManagedFields()
+	a.Decoded, a.OldDecoded = decoded.Object, decoded.OldObject
 	for _, text := range foreign(decoded.Warnings) {
 		if !slices.Contains(a.Warnings, text) {
 			a.Warnings = append(a.Warnings, text)

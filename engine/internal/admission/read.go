@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -67,6 +68,8 @@ func (p *pass) decodeForError() (*schema.GroupVersionKind, error) {
 		asked := *p.r
 		asked.Body = p.patching.tree.Printed()
 		return decodeUpstream(&asked, nil) // without what the patch removed
+	case p.r.Stage == StageFinish:
+		return decodeUpstream(p.r, nil) // without what mutating admission removed
 	default:
 		return decodeUpstream(p.r, &schema.GroupVersionKind{Group: p.def.Group, Version: p.r.Version, Kind: p.def.Kind})
 	}
@@ -79,7 +82,9 @@ func (p *pass) decodeForError() (*schema.GroupVersionKind, error) {
 }
 
 // undecodable returns the rejection of a body that could not be decoded: a bad request, or a server error for bytes
-// from storage.
+// from storage and for an object of mutating admission.
+//
+// Upstream: endpoints/handlers/rest.go, transformDecodeError; admission/plugin/webhook/mutating/dispatcher.go.
 func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Rejection {
 	switch p.source {
 	case fromStorage:
@@ -89,6 +94,9 @@ func (p *pass) undecodable(of *schema.GroupVersionKind, cause error) *Rejection 
 	}
 	if p.r.Patched {
 		return p.rejectPatched(cause.Error())
+	}
+	if p.r.Stage == StageFinish {
+		return rejectionOf(apierrors.NewInternalError(cause))
 	}
 	return undecodable(p.def.Kind, of, cause, p.r.Body)
 }
@@ -175,6 +183,10 @@ func (p *pass) oddTypeMeta() error {
 	}
 	if p.d.Nodes[p.root].Kind != value.Object {
 		return internal(errors.New("a document that is no object was read as one"))
+	}
+	if p.r.Stage == StageFinish {
+		p.identify(of.GroupVersion().String(), of.Kind)
+		return nil
 	}
 	// Upstream's coercion follows: it does not take null for a string.
 	for _, key := range [...]string{"kind", "apiVersion"} {
