@@ -419,7 +419,9 @@ var mutations = []struct {
 	{"metadata.generation", []string{"9", "null", `"9"`, "2.0"}},
 	{"metadata.managedFields", []string{"null", `"x"`, "[null]"}},
 	{"metadata.unknown", []string{"1"}},
-	{"metadata", []string{`"x"`, "[]"}},
+	{"metadata", []string{`"x"`, "[]", "null"}},
+	{"apiVersion", []string{`"` + group + `/v1"`, `"` + group + `/v9"`, `"v1"`, "null", "1"}},
+	{"kind", []string{`"Other"`, "null", "1"}},
 	{"status", []string{`{"phase":"Done","replicas":null}`, "null", `"x"`, `{"more":{"n":null}}`}},
 	{"spec", []string{"null", `{}`, "[]"}},
 }
