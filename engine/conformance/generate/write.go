@@ -30,7 +30,12 @@ func Writes(r Rand) Group {
 	if r.Chance(15) {
 		crd.Get("spec").Set("scope", "Cluster")
 	}
-	g := Group{Name: "writes", CRD: crd.JSON()}
+	var previous *oracle.Previous
+	if r.Chance(12) { // only an update can keep it
+		crd.Get("spec").Set("preserveUnknownFields", true)
+		previous = &oracle.Previous{Manifest: crd.JSON(), Established: true, Generation: 1}
+	}
+	g := Group{Name: "writes", CRD: crd.JSON(), Previous: previous}
 	for range 14 {
 		g.Objects = append(g.Objects, write(r, crd))
 	}
