@@ -43,7 +43,7 @@ func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.Ob
 	}
 	// The patch is applied as in admission/plugin/webhook/mutating/dispatcher.go: to the printed object, which is then
 	// defaulted again.
-	mutated, err := Mutate(seen.object, seen.mutation)
+	mutated, err := jsonpatch.MergePatch(seen.object, seen.mutation)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (witness) Admit(ctx context.Context, a admission.Attributes, o admission.Ob
 	return nil
 }
 
-// Mutate applies a merge patch to an object as it is sent to a webhook.
+// Mutate applies a merge patch to an object of stage DECODE as it is sent to a webhook.
 func Mutate(object, patch []byte) ([]byte, error) {
 	return jsonpatch.MergePatch(reprinted(object), patch)
 }

@@ -42,8 +42,8 @@ const (
 )
 
 // hows are the calls by their share of the cases.
-var hows = []how{get, get, get, getScale, create, create, create, update, update, update, status, scale, patch, convert,
-	convert, list, list}
+var hows = []how{get, get, get, getScale, create, create, create, update, update, update, status, scale, patch, patch,
+	patch, convert, convert, list, list}
 
 const questionsPerGroup = 30
 
@@ -398,13 +398,17 @@ func (m *maker) next() question {
 	switch q.how {
 	case create, update, patch, status, scale:
 		if m.Chance(20) {
-			q.Mutation = m.mutation(q.Op == oracle.Scale)
+			o := m.mutation(q.Op == oracle.Scale)
+			if metadata, ok := o["metadata"].(object); ok && m.Chance(10) {
+				metadata["managedFields"] = json.RawMessage(generate.Pick(m.Rand, ofAdmission))
+			}
+			q.Mutation = encode(o)
 		}
 	}
 	return q
 }
 
-// mutations are what mutating admission does to members of an object.
+// mutations are what mutating admission and patches do to members of an object.
 var mutations = []struct {
 	path   string
 	values []string
@@ -417,7 +421,6 @@ var mutations = []struct {
 	{"metadata.generateName", []string{`"x-"`, "null", "[]"}},
 	{"metadata.resourceVersion", []string{`"7"`, `"8"`, "null", "7"}},
 	{"metadata.generation", []string{"9", "null", `"9"`, "2.0"}},
-	{"metadata.managedFields", []string{"null", `"x"`, "[null]"}},
 	{"metadata.unknown", []string{"1"}},
 	{"metadata", []string{`"x"`, "[]", "null"}},
 	{"apiVersion", []string{`"` + group + `/v1"`, `"` + group + `/v9"`, `"v1"`, "null", "1"}},
@@ -426,11 +429,14 @@ var mutations = []struct {
 	{"spec", []string{"null", `{}`, "[]"}},
 }
 
-// mutation returns a merge patch that mutating admission applies.
-func (m *maker) mutation(ofScale bool) []byte {
+// ofAdmission is what a patch does not set: a server replaces the managed fields of a patched object.
+var ofAdmission = []string{`"x"`, `{}`, "[null]"}
+
+// mutation returns a merge patch, as mutating admission or a client applies it.
+func (m *maker) mutation(ofScale bool) object {
 	o := object{}
 	if ofScale {
-		return encode(object{"spec": object{"replicas": m.IntN(9)}})
+		return object{"spec": object{"replicas": m.IntN(9)}}
 	}
 	m.fill(o, 15)
 	for _, name := range names(o) {
@@ -451,7 +457,7 @@ func (m *maker) mutation(ofScale bool) []byte {
 			inner[name] = value
 		}
 	}
-	return encode(o)
+	return o
 }
 
 // created returns an object as a client sends it.
@@ -488,10 +494,36 @@ func (m *maker) changed(q *question) {
 		q.Op = generate.Pick(m.Rand, []oracle.Op{oracle.Update, oracle.Update, oracle.Status, oracle.Scale})
 		q.Patch = oracle.MergePatch
 		q.Body = encode(object{"spec": object{"size": m.Between(0, 9), "color": "green"}, "status": object{"phase": "Done"}})
-		if m.Chance(40) {
+		switch m.IntN(10) {
+		case 0, 1, 2, 3:
 			q.Body = encode(object{"metadata": object{"annotations": object{"patch": "true"}}})
+		case 4, 5:
+			q.Body = encode(m.mutation(q.Op == oracle.Scale))
+		case 6, 7:
+			q.Patch, q.Body = oracle.JSONPatch, encode(m.operations())
 		}
 	}
+}
+
+// operations returns a JSON patch.
+func (m *maker) operations() (list []any) {
+	for range m.Between(1, 3) {
+		f := generate.Pick(m.Rand, values)
+		if m.Chance(30) {
+			c := generate.Pick(m.Rand, mutations)
+			f.path, f.values = c.path, c.values
+		}
+		name := generate.Pick(m.Rand, []string{"add", "replace", "test", "remove", "copy", "move"})
+		o := object{"op": name, "path": "/" + strings.ReplaceAll(f.path, ".", "/")}
+		switch name {
+		case "copy", "move":
+			o["from"] = "/" + strings.ReplaceAll(generate.Pick(m.Rand, values).path, ".", "/")
+		case "add", "replace", "test":
+			o["value"] = json.RawMessage(generate.Pick(m.Rand, f.values))
+		}
+		list = append(list, o)
+	}
+	return list
 }
 
 // plain returns an object that need not be valid in any way.
