@@ -212,7 +212,7 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 	if r.Chance(50) {
 		p.Set("metadata", tree.Obj("labels", tree.Obj("admitted", "yes")))
 	} else if r.Chance(60) {
-		p.Set("metadata", mutatedMetadata(r, o.Old == nil, body))
+		p.Set("metadata", mutatedMetadata(r, o.Old == nil))
 	}
 	switch r.IntN(25) {
 	case 0:
@@ -234,7 +234,7 @@ func mutate(r Rand, schema, body *tree.Node, o *Object) {
 
 // mutatedMetadata returns the patch of an object's metadata. No later step coerces it, so values can have any type. A
 // caller of the engine sets some fields of a new object itself.
-func mutatedMetadata(r Rand, creates bool, body *tree.Node) *tree.Node {
+func mutatedMetadata(r Rand, creates bool) *tree.Node {
 	m, set := tree.Obj(), []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 	for range r.Between(1, 2) {
 		f := Pick(r, []string{"name", "generateName", "namespace", "resourceVersion", "labels", "annotations", "finalizers", "ownerReferences", "generation",

@@ -125,7 +125,7 @@ func (p *pass) metadataErrors(budget *violation.Budget) []violation.Violation {
 //
 // Upstream: endpoints/handlers/create.go; endpoints/handlers/fieldmanager/admission.go.
 func (p *pass) replacesManagedFields(meta uint32) bool {
-	return p.r.Handler && !p.r.AsGiven && !(p.r.Stage == StageFinish && metadata.HasUnreadableManagedFields(p.d, meta))
+	return p.r.Handler && !p.r.AsGiven && (p.r.Stage != StageFinish || !metadata.HasUnreadableManagedFields(p.d, meta))
 }
 
 // within returns the violations that the limits allow.
