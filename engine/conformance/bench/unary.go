@@ -46,12 +46,12 @@ var unaries = []struct {
 	{"batch", (*unary).batches},
 }
 
-// unary has a server with the CRD of CronTab, an echo handler, and clients in this process.
+// unary has a server and the baseline with the CRD of CronTab, and clients in this process.
 type unary struct {
-	server, echo *process
-	service      *service // of the server
-	decoded      []byte   // a CronTab after ADMISSION_STAGE_DECODE
-	object       []byte
+	server, baseline *process
+	service          *service // of the server
+	decoded          []byte   // a CronTab after ADMISSION_STAGE_DECODE
+	object           []byte
 }
 
 // runUnary runs a case with the default configuration of the server and its telemetry.
@@ -91,8 +91,12 @@ func (f *unary) start(o Options) error {
 	if err != nil {
 		return err
 	}
-	f.echo, err = startProcess(filepath.Join(root, "engine", "conformance"), "./cmd/echo", func(p *process) []string {
-		return []string{p.tcp, p.unix}
+	crd, err := filepath.Abs(filepath.Join(o.Folder, "crontab-crd.yaml"))
+	if err != nil {
+		return err
+	}
+	f.baseline, err = startProcess(filepath.Join(root, "engine", "conformance"), "./cmd/baseline", func(p *process) []string {
+		return []string{crd, p.tcp, p.unix}
 	})
 	if err != nil {
 		return err
@@ -122,7 +126,7 @@ func (f *unary) close() error {
 	if f.service != nil && f.service.client != nil {
 		err = f.service.close()
 	}
-	for _, p := range []*process{f.server, f.echo} {
+	for _, p := range []*process{f.server, f.baseline} {
 		if p != nil {
 			err = errors.Join(err, p.close())
 		}
@@ -207,7 +211,8 @@ func (x exchange) call(conn *grpc.ClientConn) side {
 	}
 }
 
-// single compares the CPU time of the server for a call with that of the echo handler.
+// single compares the CPU time of the server for a call with those of the baseline for an echo, and for the same
+// evaluation with the same result.
 func (f *unary) single(o Options, name, address string, of func() exchange) (string, error) {
 	x := of()
 	ours, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -219,10 +224,9 @@ func (f *unary) single(o Options, name, address string, of func() exchange) (str
 	if err := ours.Invoke(context.Background(), x.method, x.request, response, grpc.WaitForReady(true)); err != nil {
 		return "", err
 	}
-	echo := f.echoing(x, response)
-	target := f.echo.tcp
+	target := f.baseline.tcp
 	if address == f.server.unix {
-		target = f.echo.unix
+		target = f.baseline.unix
 	}
 	theirs, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
@@ -230,13 +234,21 @@ func (f *unary) single(o Options, name, address string, of func() exchange) (str
 		return "", err
 	}
 	defer func() { _ = theirs.Close() }()
-	costs, err := compareCosts(o, cost{f.server, x.call(ours)}, cost{f.echo, echo.call(theirs)})
+	least := x.response()
+	if err := theirs.Invoke(context.Background(), x.method, x.request, least); err != nil {
+		return "", err
+	}
+	if !proto.Equal(response, least) {
+		return "", fmt.Errorf("the baseline returned %v, want %v", least, response)
+	}
+	costs, err := compareCosts(o, cost{f.server, x.call(ours)}, cost{f.baseline, f.echoing(x, response).call(theirs)},
+		cost{f.baseline, x.call(theirs)})
 	if err != nil {
 		return "", err
 	}
-	a, b := costs[0].server, costs[1].server
-	return fmt.Sprintf("%s  server %.1f µs  echo %.1f µs  ratio %.2f  bar %.2f  (client %.1f and %.1f µs)  callers=%d", name,
-		micros(a), micros(b), a/b, barEcho, micros(costs[0].client), micros(costs[1].client), callers), nil
+	a, b, c := costs[0].server, costs[1].server, costs[2].server
+	return fmt.Sprintf("%s  server %.1f µs  echo %.1f µs  ratio %.2f  bar %.2f  (evaluation alone: %.1f µs, ratio to the echo %.2f; client %.1f and %.1f µs)  callers=%d",
+		name, micros(a), micros(b), a/b, barEcho, micros(c), c/b, micros(costs[0].client), micros(costs[1].client), callers), nil
 }
 
 // multiplexed prints the CPU time of both processes for an Admit on a shared stream, beside unary calls.
