@@ -149,7 +149,7 @@ func (p *pass) prepareStatus() {
 	meta := d.Field(p.root, "metadata")
 	p.old.taken = p.put(p.root, "status", p.copyOf(status))
 	managed := d.Field(sent, "managedFields")
-	if metadata.HasUnreadableManagedFields(d, sent) { // mutating admission set them
+	if p.r.Stage == StageFinish && metadata.HasUnreadableManagedFields(d, sent) { // mutating admission set them
 		managed = 0
 	}
 	p.put(meta, "managedFields", p.copyOf(managed))
