@@ -403,12 +403,9 @@ func offsetOfLine(text []byte, line int) (offset int) {
 	return offset + len(rest) - len(bytes.TrimLeft(rest, " \t"))
 }
 
-// message returns the text of a diagnostic. before is the number of lines in the file before the document.
+// text returns the text of a diagnostic. before is the number of lines in the file before the document.
 func (f *finding) text(before int) string {
-	message := lineInText.ReplaceAllStringFunc(f.message, func(found string) string {
-		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
-		return "line " + strconv.Itoa(n+before)
-	})
+	message := manifests.ShiftLines(f.message, before)
 	if f.hint != nil {
 		message += " (" + f.hint.Text + ")"
 	}
