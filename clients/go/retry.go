@@ -22,10 +22,10 @@ type RetryOptions struct {
 	MaxPause time.Duration
 }
 
-// WithRetries changes how the client retries calls that the server rejects with OVERLOADED. Such calls had no effect. Dial
-// returns an error for negative options.
+// WithRetries changes how the client retries calls that the server rejects with OVERLOADED. Such calls had no effect.
 // The client waits at least for the retry delay of the server. If the pause would exceed the deadline of the call, the
-// call returns the error of the last attempt. Other errors and streams are not retried.
+// call returns the error of the last attempt. Other errors and streams are not retried. Dial returns an error for
+// negative options.
 func WithRetries(o RetryOptions) Option { return func(s *settings) { s.retries = o } }
 
 func (o RetryOptions) withDefaults() RetryOptions {

@@ -267,9 +267,9 @@ export class BaseClient {
       results.forEach((result) => all.push(convert(result)));
     };
     const run = this.call(o, async (s) => {
-      const limits = elements.length > 1 ? await this.limits(s()) : undefined;
+      const limits = elements.length > 1 ? await this.limits(s()) : undefined; // one element is one call
       // The answer can be larger than the request.
-      const capacity = Number(limits?.maxMessageBytes) / 2 - overlay;
+      const capacity = limits ? Number(limits.maxMessageBytes) / 2 - overlay : Infinity;
       for (let start = 0; start < elements.length;) {
         const part = fitting(elements, start, (limits && most(limits)) || Infinity, capacity, size);
         const response = await send(part, s()).catch((error: Error) => {
