@@ -37,6 +37,9 @@ func serve(crd string, addresses []string) error {
 	if err != nil {
 		return err
 	}
+	if definition == nil {
+		return fmt.Errorf("an API server would reject the CRD in %s", crd)
+	}
 	s := grpc.NewServer()
 	crdevalv1.RegisterEvaluationServiceServer(s, &evaluator{definition: definition})
 	s.RegisterService(&grpc.ServiceDesc{
