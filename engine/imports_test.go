@@ -43,6 +43,7 @@ var rank = map[string]int{
 	"engine/suite":               12,
 	"engine/mutation":            13,
 	"engine/crdevaltest":         14,
+	"engine/workspace":           12,
 
 	"engine/internal/rule/celenv":    2,
 	"engine/internal/rule/celparse":  1,

@@ -11,7 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // onlyMetadata is the Accept header that requests a list with metadata only.
@@ -77,7 +77,7 @@ func listCRDPages(
 			fmt.Fprintln(&versions, crd.Metadata.UID, crd.Metadata.ResourceVersion)
 			all.WriteString(separator + "\n")
 			if crd.Kind == "" { // items of a list of a built-in kind do not have it
-				fmt.Fprintf(&all, `{"apiVersion":%q,"kind":%q,`, apiextensionsv1.SchemeGroupVersion.String(), manifests.CRDKind)
+				fmt.Fprintf(&all, `{"apiVersion":%q,"kind":%q,`, apiextensionsv1.SchemeGroupVersion.String(), workspace.CRDKind)
 				item = bytes.TrimLeft(item, "{ \n")
 			}
 			all.Write(item)

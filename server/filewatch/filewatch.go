@@ -13,7 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -132,7 +132,7 @@ func (f *Files) concerns(e fsnotify.Event) bool {
 		delete(f.directories, e.Name) // it may be created again
 		return true
 	}
-	if f.names[e.Name] || manifests.IsFileName(filepath.Base(e.Name)) {
+	if f.names[e.Name] || workspace.IsFileName(filepath.Base(e.Name)) {
 		return true
 	}
 	info, err := os.Stat(e.Name)

@@ -22,7 +22,7 @@ import (
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
 	"github.com/crdeval/crdeval/server/flow"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/transport"
 )
 
@@ -43,7 +43,7 @@ type body struct {
 
 	request   any                   // what it was decoded into, whose documents are slices of data unless there is a source
 	source    *value.YAMLSource     // of a YAML body that was converted to JSON
-	manifests []*manifests.Manifest // of a YAML body of manifests, in the order of the entries
+	manifests []*workspace.Manifest // of a YAML body of manifests, in the order of the entries
 	err       error                 // of decoding
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/crdeval/crdeval/engine/value"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // A body of RegisterCrds may be manifests, a List or YAML documents, instead of the request, which has no `kind`.
@@ -41,7 +41,7 @@ func (b *body) takeManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, e
 		return false, nil // with an error as well: decoding the request reports it
 	case err != nil:
 		return true, err
-	case items != nil && (kind == `"List"` || kind == `"`+manifests.CRDKind+`List"`):
+	case items != nil && (kind == `"List"` || kind == `"`+workspace.CRDKind+`List"`):
 		s.pos = sliceOffset(b.data, items)
 		return true, s.elements('[', ']', "items: an array", func(int) error {
 			item, err := s.value()
@@ -67,11 +67,11 @@ func (b *body) addEntry(into *crdevalv1.RegisterCrdsRequest, manifest *crdevalv1
 }
 
 // listInYAML matches what may be a List in YAML, which has to be converted as a whole.
-var listInYAML = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(` + manifests.CRDKind + `)?List\b`)
+var listInYAML = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(` + workspace.CRDKind + `)?List\b`)
 
 // takeYAMLManifests is takeManifests for YAML.
 func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken bool, err error) {
-	documents := manifests.Split(b.data)
+	documents := workspace.Split(b.data)
 	if len(documents) == 0 {
 		return true, errEmptyBody
 	}
@@ -83,7 +83,7 @@ func (b *body) takeYAMLManifests(into *crdevalv1.RegisterCrdsRequest) (taken boo
 			return true, err
 		}
 	}
-	b.manifests = []*manifests.Manifest{}
+	b.manifests = []*workspace.Manifest{}
 	for _, d := range documents {
 		for _, m := range d.Manifests() {
 			document := yamlDocument(m.Document.YAML)
@@ -131,7 +131,7 @@ func (b *body) restoreManifests(answer proto.Message) {
 }
 
 // restoreManifestError makes an error about a manifest that cannot be read name the line in the body.
-func restoreManifestError(st *statusv1.Status, m *manifests.Manifest) {
+func restoreManifestError(st *statusv1.Status, m *workspace.Manifest) {
 	info := api.ErrorInfoOf(st)
 	if info.GetReason() != "MANIFEST_UNREADABLE" {
 		return

@@ -17,7 +17,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/api"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 const (
@@ -168,7 +168,7 @@ func (r *record) restoreError(st *statusv1.Status) {
 		info.Metadata["column"] = strconv.Itoa(column + r.column)
 	}
 	info.Metadata["line"] = strconv.Itoa(line + r.line - 1)
-	st.Message = manifests.ShiftLines(st.GetMessage(), r.line-1)
+	st.Message = workspace.ShiftLines(st.GetMessage(), r.line-1)
 	setErrorInfo(st, info)
 }
 

@@ -11,7 +11,7 @@ import (
 	"iter"
 	"os"
 
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // maxLine bounds a line of JSON.
@@ -64,10 +64,10 @@ func (r Reader) lines(name string, yield func(*Source, error) bool) bool {
 		if err != nil {
 			return failed(err)
 		}
-		return yieldAll(SourcesOf(name, manifests.Split(append(line, rest...))), yield)
+		return yieldAll(SourcesOf(name, workspace.Split(append(line, rest...))), yield)
 	}
 	for n := 0; ; n++ {
-		for _, s := range SourcesOf(name, manifests.SplitLine(line, n)) {
+		for _, s := range SourcesOf(name, workspace.SplitLine(line, n)) {
 			s.Number, s.several = n+1, true
 			if !yield(s, nil) {
 				return false

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/server/download"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -62,7 +62,7 @@ func (r Reader) Each(names ...string) iter.Seq2[*Source, error] {
 
 // unreadable returns the source for the error of a file. An empty name is quoted.
 func unreadable(name string) *Source {
-	return &Source{Manifest: new(manifests.Manifest), Location: Location{File: cmp.Or(name, `""`)}}
+	return &Source{Manifest: new(workspace.Manifest), Location: Location{File: cmp.Or(name, `""`)}}
 }
 
 // fileContent is a file, and what is in it.
@@ -104,7 +104,7 @@ func (r Reader) read(f fileContent) fileContent {
 		f.err = err
 		return f
 	}
-	f.sources = SourcesOf(f.name, manifests.Split(content))
+	f.sources = SourcesOf(f.name, workspace.Split(content))
 	readable := func(s *Source) bool { return s.Err == nil }
 	if len(f.sources) > 0 && !slices.ContainsFunc(f.sources, readable) {
 		text, _, _ := f.sources[0].Describe(f.sources[0].Err)
@@ -191,7 +191,7 @@ func (r Reader) CRDsAndRules(names ...string) (crds, rules []*Source, _ error) {
 			switch {
 			case s.Conversion:
 				rules = append(rules, s)
-			case s.Kind == manifests.CRDKind || s.Kind == "" && len(list) == 1:
+			case s.Kind == workspace.CRDKind || s.Kind == "" && len(list) == 1:
 				crds = append(crds, s)
 			}
 		}
@@ -225,7 +225,7 @@ func (r Reader) Files(name string) (files []string, err error) {
 			return fs.SkipDir
 		case e.IsDir():
 			r.Open(path)
-		case manifests.IsFileName(e.Name()) && (e.Type() == 0 || e.Type() == fs.ModeSymlink && !repository.IsIrregular(path)):
+		case workspace.IsFileName(e.Name()) && (e.Type() == 0 || e.Type() == fs.ModeSymlink && !repository.IsIrregular(path)):
 			files = append(files, path)
 		}
 		return nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/terminal"
 )
 
@@ -26,7 +26,7 @@ type Location struct {
 
 // Source is a manifest of a file.
 type Source struct {
-	*manifests.Manifest
+	*workspace.Manifest
 	Location
 	several bool // the file has other manifests
 
@@ -49,7 +49,7 @@ type CRDVersion struct {
 var noCRDFields CRDFields // of other kinds
 
 // readCRD reads the fields of a CRD. It does not decode the schemas, which are most of the text.
-func readCRD(m *manifests.Manifest) *CRDFields {
+func readCRD(m *workspace.Manifest) *CRDFields {
 	f, d, l := &CRDFields{}, value.Acquire(), value.Limits{MaxBytes: maxFileBytes}
 	var root uint32
 	var err error
@@ -77,7 +77,7 @@ func readCRD(m *manifests.Manifest) *CRDFields {
 }
 
 // IsCRD reports whether the manifest has the kind of a CRD.
-func (s *Source) IsCRD() bool { return s.Kind == manifests.CRDKind }
+func (s *Source) IsCRD() bool { return s.Kind == workspace.CRDKind }
 
 // Versions returns the names of the versions of a CRD.
 func (s *Source) Versions() (names []string) {
@@ -139,7 +139,7 @@ func (s *Source) ErrorAt(line int) string {
 }
 
 // SourcesOf returns the manifests of the documents of a file.
-func SourcesOf(name string, documents []manifests.Document) (all []*Source) {
+func SourcesOf(name string, documents []workspace.Document) (all []*Source) {
 	for i, d := range documents {
 		for _, m := range d.Manifests() {
 			all = append(all, NewSource(m, Location{File: name, Number: i + 1, Item: m.Item}))
@@ -152,7 +152,7 @@ func SourcesOf(name string, documents []manifests.Document) (all []*Source) {
 }
 
 // NewSource returns a manifest of a file. It reads the fields of a CRD.
-func NewSource(m *manifests.Manifest, at Location) *Source {
+func NewSource(m *workspace.Manifest, at Location) *Source {
 	s := &Source{Manifest: m, Location: at, CRDFields: &noCRDFields}
 	if s.IsCRD() || s.Kind == "" && !s.Conversion {
 		s.CRDFields = readCRD(m)

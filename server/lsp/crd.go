@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 //go:embed crd.yaml
@@ -42,8 +42,8 @@ func resolve(p *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProp
 }
 
 func isCRD(apiVersion, kind string) bool {
-	return apiVersion == apiextensionsv1.GroupName+"/v1" && kind == manifests.CRDKind
+	return apiVersion == apiextensionsv1.GroupName+"/v1" && kind == workspace.CRDKind
 }
 
 // crdKind is the kind of CRDs for completion.
-var crdKind = &crdSource{group: apiextensionsv1.GroupName, kind: manifests.CRDKind, versions: []crdVersion{{"v1", true}}}
+var crdKind = &crdSource{group: apiextensionsv1.GroupName, kind: workspace.CRDKind, versions: []crdVersion{{"v1", true}}}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/value"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/quickfix"
 )
 
@@ -59,7 +59,7 @@ const maxFindings = 500
 
 // examine returns the findings of each document of a file, in the order of value.SplitYAML. It reuses the results in
 // old, by the text of the document, unless a CRD or a stored object has changed. It returns the results for the next call.
-func (w *workspace) examine(ctx context.Context, text []byte, of *stored, old map[string]*result) (
+func (w *folders) examine(ctx context.Context, text []byte, of *stored, old map[string]*result) (
 	list []located, all map[string]*result) {
 	all = map[string]*result{}
 	for d := range value.SplitYAML(text) {
@@ -88,7 +88,7 @@ type located struct {
 }
 
 // current reports whether the CRDs that a result depends on are the same.
-func (w *workspace) current(r *result) bool {
+func (w *folders) current(r *result) bool {
 	for key, d := range r.used {
 		var now *engine.Definition
 		if c := w.ofKind(key.group, key.kind); c != nil {
@@ -108,9 +108,9 @@ func (w *workspace) current(r *result) bool {
 }
 
 // document evaluates a document.
-func (w *workspace) document(ctx context.Context, text []byte, of *stored) *result {
+func (w *folders) document(ctx context.Context, text []byte, of *stored) *result {
 	r, settings := &result{stored: of, used: map[groupKind]*engine.Definition{}}, w.config()
-	for _, d := range manifests.SplitLine(text, 0) {
+	for _, d := range workspace.SplitLine(text, 0) {
 		for _, m := range d.Manifests() {
 			found := len(r.findings)
 			switch {
@@ -118,7 +118,7 @@ func (w *workspace) document(ctx context.Context, text []byte, of *stored) *resu
 				return r
 			case m.Err != nil:
 				r.unreadable(m)
-			case m.Kind == manifests.CRDKind:
+			case m.Kind == workspace.CRDKind:
 				r.checkCRD(ctx, m, settings.KubernetesMinor)
 			case m.Conversion || m.Kind == "" || settings.SkipKind != nil && settings.SkipKind(m.APIVersion, m.Kind):
 			default:
@@ -143,14 +143,14 @@ func (w *workspace) document(ctx context.Context, text []byte, of *stored) *resu
 func (r *result) add(f finding) { r.findings = append(r.findings, f) }
 
 // unreadable adds the syntax error of a document.
-func (r *result) unreadable(m *manifests.Manifest) {
+func (r *result) unreadable(m *workspace.Manifest) {
 	r.failed(m, m.Err)
 	f := &r.findings[len(r.findings)-1]
 	f.syntax, f.message = true, strings.TrimPrefix(f.message, "document: ")
 }
 
 // offsetOf returns the offset of a position, -1 if it is unknown.
-func offsetOf(m *manifests.Manifest, pointer string, at *engine.Position) int {
+func offsetOf(m *workspace.Manifest, pointer string, at *engine.Position) int {
 	if at == nil {
 		return -1
 	}
@@ -158,7 +158,7 @@ func offsetOf(m *manifests.Manifest, pointer string, at *engine.Position) int {
 }
 
 // violation adds a violation.
-func (r *result) violation(m *manifests.Manifest, v *engine.Violation, severity int) *finding {
+func (r *result) violation(m *workspace.Manifest, v *engine.Violation, severity int) *finding {
 	f := finding{
 		pointer: v.Pointer, offset: offsetOf(m, v.Pointer, v.Position), severity: severity,
 		code: cmp.Or(v.Type, codeRejected), message: v.Error(), hint: v.Hint, schema: v.SchemaPointer,
@@ -177,7 +177,7 @@ func (r *result) violation(m *manifests.Manifest, v *engine.Violation, severity 
 }
 
 // checkCRD adds the violations and the warnings of a CRD, and the bounds that its rules need.
-func (r *result) checkCRD(ctx context.Context, m *manifests.Manifest, minor int) {
+func (r *result) checkCRD(ctx context.Context, m *workspace.Manifest, minor int) {
 	report, err := engine.Check(ctx, m.Document, engine.Options{KubernetesMinor: minor})
 	if err != nil {
 		r.failed(m, err)
@@ -227,7 +227,7 @@ func (r *result) costs(v *engine.VersionInfo) {
 }
 
 // checkObject adds the findings of the creation of an object, or of its update if it is stored.
-func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Manifest, settings Settings) {
+func (w *folders) checkObject(ctx context.Context, r *result, m *workspace.Manifest, settings Settings) {
 	group, version, _ := strings.Cut(m.APIVersion, "/")
 	if version == "" {
 		group, version = "", group
@@ -316,7 +316,7 @@ func (w *workspace) checkObject(ctx context.Context, r *result, m *manifests.Man
 }
 
 // unknownKind adds a finding for a kind without a CRD, unless it is a built-in kind of API servers.
-func (w *workspace) unknownKind(r *result, group string, m *manifests.Manifest) {
+func (w *folders) unknownKind(r *result, group string, m *workspace.Manifest) {
 	f := finding{pointer: "/kind", offset: -1, severity: severityInformation, code: codeUnchecked}
 	var kinds []string
 	var values []json.RawMessage
@@ -342,7 +342,7 @@ func (w *workspace) unknownKind(r *result, group string, m *manifests.Manifest) 
 }
 
 // failed adds the error of a document that could not be evaluated.
-func (r *result) failed(m *manifests.Manifest, err error) {
+func (r *result) failed(m *workspace.Manifest, err error) {
 	r.text(m, finding{severity: severityError, code: codeUnchecked}, err.Error())
 	var e *engine.Error
 	if errors.As(err, &e) && e.Position != nil && e.Position.Offset > 0 {
@@ -353,12 +353,12 @@ func (r *result) failed(m *manifests.Manifest, err error) {
 var lineInText = regexp.MustCompile(`\bline (\d+)`)
 
 // rejected adds the rejection of a document without violations.
-func (r *result) rejected(m *manifests.Manifest, message string, severity int) {
+func (r *result) rejected(m *workspace.Manifest, message string, severity int) {
 	r.text(m, finding{severity: severity, code: codeRejected}, message)
 }
 
 // warned adds warnings, with the ranges and the fixes of their places. Duplicate fields have the given severity.
-func (r *result) warned(m *manifests.Manifest, warnings []string, severity int,
+func (r *result) warned(m *workspace.Manifest, warnings []string, severity int,
 	place func(of *quickfix.Document, text string) quickfix.Warned) {
 	var d *quickfix.Document
 	for _, message := range warnings {
@@ -385,7 +385,7 @@ func (r *result) warned(m *manifests.Manifest, warnings []string, severity int,
 }
 
 // text adds a message that can contain the number of a line.
-func (r *result) text(m *manifests.Manifest, f finding, message string) {
+func (r *result) text(m *workspace.Manifest, f finding, message string) {
 	f.message, f.offset = message, -1
 	if found := lineInText.FindStringSubmatch(message); found != nil && m.Document.YAML != nil {
 		line, _ := strconv.Atoi(found[1])
@@ -405,7 +405,7 @@ func offsetOfLine(text []byte, line int) (offset int) {
 
 // text returns the text of a diagnostic. before is the number of lines in the file before the document.
 func (f *finding) text(before int) string {
-	message := manifests.ShiftLines(f.message, before)
+	message := workspace.ShiftLines(f.message, before)
 	if f.hint != nil {
 		message += " (" + f.hint.Text + ")"
 	}

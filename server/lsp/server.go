@@ -55,7 +55,7 @@ type server struct {
 	options   Options
 	log       *log.Logger
 	conn      *jsonrpc2.Conn
-	workspace workspace
+	workspace folders
 	client    clientCapabilities
 	readsGit  bool          // the initialization option oldObjects is git
 	done      chan error    // the result of Serve
@@ -98,7 +98,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	defer stop()
 	s := &server{
 		options: o, log: log.New(o.Log, "crdeval lsp: ", 0), done: make(chan error, 1), wake: make(chan struct{}, 1),
-		loaded: make(chan struct{}), workspace: workspace{bounds: defaultBounds}, open: map[string]*file{}, changed: map[string]bool{},
+		loaded: make(chan struct{}), workspace: folders{bounds: defaultBounds}, open: map[string]*file{}, changed: map[string]bool{},
 		running: map[jsonrpc2.ID]context.CancelFunc{},
 	}
 	messages := &endStream{stream: newStream(in, out), ended: make(chan error, 1)}

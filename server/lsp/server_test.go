@@ -318,7 +318,7 @@ func TestWatch(t *testing.T) {
 
 // TestReused checks that only the changed document of a stream is evaluated again.
 func TestReused(t *testing.T) {
-	var w workspace
+	var w folders
 	w.load(t.Context(), nil, Settings{}, map[string][]byte{"/crd.yaml": []byte(crd)})
 	text := object + "---\n" + strings.Replace(object, "name: a", "name: b", 1)
 	_, first := w.examine(t.Context(), []byte(text), nil, nil)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // gitTimeout bounds the time in which git returns a file.
@@ -24,13 +24,13 @@ type stored struct {
 
 type identity struct{ group, kind, namespace, name string }
 
-func identityOf(m *manifests.Manifest) identity {
+func identityOf(m *workspace.Manifest) identity {
 	group, _, _ := strings.Cut(m.APIVersion, "/")
 	return identity{group, m.Kind, m.Namespace, m.Name}
 }
 
 // object returns the stored object of a manifest, or an absent document.
-func (s *stored) object(m *manifests.Manifest) engine.Document {
+func (s *stored) object(m *workspace.Manifest) engine.Document {
 	if s == nil || m.Name == "" {
 		return engine.Document{}
 	}
@@ -50,7 +50,7 @@ func (s *server) storedOf(ctx context.Context, f *file) *stored {
 	if err != nil {
 		s.log.Printf("%s: %v", f.path, err)
 	}
-	for _, d := range manifests.Split(text) {
+	for _, d := range workspace.Split(text) {
 		for _, m := range d.Manifests() {
 			if m.Err == nil {
 				out.objects[identityOf(m)] = m.Document

@@ -17,7 +17,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -59,7 +59,7 @@ type crdSource struct {
 	text     string // as JSON
 	whole    []byte // the text of the file
 	begin    int    // of the document in it
-	manifest manifests.Manifest
+	manifest workspace.Manifest
 	name     string
 	group    string
 	kind     string
@@ -82,8 +82,8 @@ type crdVersion struct {
 // groupKind identifies a kind.
 type groupKind struct{ group, kind string }
 
-// workspace has the CRDs of all files. Its methods can be called concurrently.
-type workspace struct {
+// folders have the CRDs of all files. Its methods can be called concurrently.
+type folders struct {
 	bounds   bounds
 	mu       sync.Mutex
 	roots    []string // all directories that are searched
@@ -95,7 +95,7 @@ type workspace struct {
 }
 
 // load reads the settings' CRDs and the files of the roots. open has the content of open files.
-func (w *workspace) load(ctx context.Context, roots []string, settings Settings, open map[string][]byte) {
+func (w *folders) load(ctx context.Context, roots []string, settings Settings, open map[string][]byte) {
 	w.mu.Lock()
 	w.roots, w.settings, w.explicit = slices.Concat(settings.CRDs, roots), settings, map[string]bool{}
 	w.files, w.problems = map[string][]*crdSource{}, nil
@@ -108,7 +108,7 @@ func (w *workspace) load(ctx context.Context, roots []string, settings Settings,
 }
 
 // search reads the CRDs of files and directories. explicit says that they are named in the settings.
-func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
+func (w *folders) search(ctx context.Context, names []string, explicit bool) {
 	ctx, cancel := context.WithTimeout(ctx, w.bounds.time)
 	defer cancel()
 	entries, bytes, files := 0, 0, 0
@@ -164,7 +164,7 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 				return nil
 			case e.IsDir() && path != root && isSkipped(e.Name()):
 				return fs.SkipDir
-			case !e.IsDir() && (path == root || manifests.IsFileName(e.Name()) && !repository.IsIrregular(path)):
+			case !e.IsDir() && (path == root || workspace.IsFileName(e.Name()) && !repository.IsIrregular(path)):
 				file(path)
 			}
 			return nil
@@ -186,7 +186,7 @@ func (w *workspace) search(ctx context.Context, names []string, explicit bool) {
 func isSkipped(name string) bool { return name[0] == '.' || name == "node_modules" }
 
 // inSkipped reports whether the search skips a directory with the file.
-func (w *workspace) inSkipped(path string) bool {
+func (w *folders) inSkipped(path string) bool {
 	for _, root := range w.roots {
 		dir, err := filepath.Rel(root, filepath.Dir(path))
 		if err == nil && filepath.IsLocal(dir) {
@@ -197,14 +197,14 @@ func (w *workspace) inSkipped(path string) bool {
 }
 
 // config returns the settings.
-func (w *workspace) config() Settings {
+func (w *folders) config() Settings {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.settings
 }
 
 // problem records a problem for the user.
-func (w *workspace) problem(format string, args ...any) {
+func (w *folders) problem(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.problems) < 20 {
@@ -213,7 +213,7 @@ func (w *workspace) problem(format string, args ...any) {
 }
 
 // takeProblems returns the problems since the last call.
-func (w *workspace) takeProblems() (all []string) {
+func (w *folders) takeProblems() (all []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all, w.problems = w.problems, nil
@@ -221,7 +221,7 @@ func (w *workspace) takeProblems() (all []string) {
 }
 
 // filesAt returns a path, and the files with CRDs below it.
-func (w *workspace) filesAt(path string) []string {
+func (w *folders) filesAt(path string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	files := []string{path}
@@ -235,7 +235,7 @@ func (w *workspace) filesAt(path string) []string {
 
 // read returns the text of a file with CRDs. It is empty if a file of the workspace is skipped, or is not a regular
 // file any more.
-func (w *workspace) read(path string) (text []byte, err error) {
+func (w *folders) read(path string) (text []byte, err error) {
 	w.mu.Lock()
 	explicit, read, skipped := w.explicit[path], w.settings.Read, w.inSkipped(path)
 	w.mu.Unlock()
@@ -258,7 +258,7 @@ func (w *workspace) read(path string) (text []byte, err error) {
 }
 
 // skip returns why a file is not read, or "".
-func (w *workspace) skip(path string) string {
+func (w *folders) skip(path string) string {
 	w.mu.Lock()
 	skip, explicit := w.settings.Skip, w.explicit[path]
 	w.mu.Unlock()
@@ -269,7 +269,7 @@ func (w *workspace) skip(path string) string {
 }
 
 // update replaces the CRDs of a file. It reports whether they changed. CRDs with the same text stay compiled.
-func (w *workspace) update(path string, text []byte) (changed bool) {
+func (w *folders) update(path string, text []byte) (changed bool) {
 	list := crdsOf(path, text)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,12 +300,12 @@ func (w *workspace) update(path string, text []byte) (changed bool) {
 
 // crdsOf returns the CRDs of a file.
 func crdsOf(path string, text []byte) (list []*crdSource) {
-	if !bytes.Contains(text, []byte(manifests.CRDKind)) {
+	if !bytes.Contains(text, []byte(workspace.CRDKind)) {
 		return nil
 	}
-	for _, d := range manifests.Split(text) {
+	for _, d := range workspace.Split(text) {
 		for _, m := range d.Manifests() {
-			if m.Err != nil || m.Kind != manifests.CRDKind {
+			if m.Err != nil || m.Kind != workspace.CRDKind {
 				continue
 			}
 			var fields struct {
@@ -335,7 +335,7 @@ func crdsOf(path string, text []byte) (list []*crdSource) {
 }
 
 // ofKind returns the CRD of a kind, or nil. Files of the settings come first, then those of the workspace by name.
-func (w *workspace) ofKind(group, kind string) *crdSource {
+func (w *folders) ofKind(group, kind string) *crdSource {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.index()
@@ -346,7 +346,7 @@ func (w *workspace) ofKind(group, kind string) *crdSource {
 }
 
 // index makes kinds. The caller holds the lock.
-func (w *workspace) index() {
+func (w *folders) index() {
 	if w.kinds != nil {
 		return
 	}
@@ -371,7 +371,7 @@ func (w *workspace) index() {
 }
 
 // all returns the CRDs, one for each kind, by group and kind.
-func (w *workspace) all() (list []*crdSource) {
+func (w *folders) all() (list []*crdSource) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.index()

@@ -35,7 +35,7 @@ func TestSearch(t *testing.T) {
 		"an unusual name": {many, []string{"empty/a.txt"}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := workspace{bounds: tc.bounds}
+			w := folders{bounds: tc.bounds}
 			settings := Settings{}
 			for _, crds := range tc.crds {
 				settings.CRDs = append(settings.CRDs, filepath.Join(root, crds))
@@ -56,7 +56,7 @@ func TestSearch(t *testing.T) {
 // TestChangedFiles checks which changed files are read.
 func TestChangedFiles(t *testing.T) {
 	root := workspaceWith(t, map[string]string{".crds/a.txt": ""})
-	w := workspace{bounds: defaultBounds}
+	w := folders{bounds: defaultBounds}
 	w.load(t.Context(), []string{filepath.Join(root, "other"), root},
 		Settings{CRDs: []string{filepath.Join(root, ".crds")}}, nil)
 	for name, want := range map[string]bool{

@@ -10,7 +10,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // inputs are the documents of the files of a run, in their order.
@@ -62,7 +62,7 @@ func (c *admitCommand) inputs(files input.Reader) (*inputs, error) {
 		case s.Conversion:
 			in.rules = append(in.rules, s)
 			continue
-		case s.Err == nil && s.Kind == manifests.CRDKind:
+		case s.Err == nil && s.Kind == workspace.CRDKind:
 			in.crds = append(in.crds, s)
 			continue
 		}
@@ -131,7 +131,7 @@ func (c *admitCommand) existing(files input.Reader) (all map[key][]*input.Source
 	}
 	for _, s := range list {
 		switch lookup := c.lookupKey(&s.Identity); {
-		case lookup.name != "" && s.Kind != manifests.CRDKind:
+		case lookup.name != "" && s.Kind != workspace.CRDKind:
 			all[lookup] = append(all[lookup], s)
 		case s.Err != nil:
 			unreadable = append(unreadable, s)

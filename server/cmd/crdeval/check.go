@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // inputFlags are the flags of commands that read a repository.
@@ -145,18 +145,18 @@ func (p *checkPrinter) close(t *tally) error {
 func (c *checkCommand) document(ctx context.Context, service *service, s *input.Source,
 	accepted map[string]string) *crdReport {
 	j, name := newReport(s), s.Name
-	switch other := s.Err == nil && s.Kind != manifests.CRDKind; {
+	switch other := s.Err == nil && s.Kind != workspace.CRDKind; {
 	case c.skipReason(s) != "":
 		j.Skipped = c.skipReason(s)
 	case other && input.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
-		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, manifests.CRDKind)
+		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, workspace.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
 		j.Skipped = notACRD(s)
 	case other && s.Kind != "":
 		j.Error = notACRD(s) + ": remove it, or use --skip-other-kinds"
 	case other && s.APIVersion == "":
 		j.Error = fmt.Sprintf("the document has no apiVersion and no kind: add apiVersion %s/v1 and kind %s, remove the document, "+
-			"or use --skip-other-kinds", crdGroup, manifests.CRDKind)
+			"or use --skip-other-kinds", crdGroup, workspace.CRDKind)
 	case accepted[name] != "" && service.local == nil:
 		j.Error = fmt.Sprintf("%s has a CRD of the same name, %s: with --server, check them in separate runs",
 			accepted[name], name)
@@ -180,5 +180,5 @@ func notACRD(s *input.Source) string {
 	if s.Kind == "" {
 		return "the document has no kind"
 	}
-	return fmt.Sprintf("the document is a %s (%s), not a %s", s.Kind, cmp.Or(s.APIVersion, "without apiVersion"), manifests.CRDKind)
+	return fmt.Sprintf("the document is a %s (%s), not a %s", s.Kind, cmp.Or(s.APIVersion, "without apiVersion"), workspace.CRDKind)
 }

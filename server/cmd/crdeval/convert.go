@@ -14,7 +14,7 @@ import (
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -89,7 +89,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 		switch {
 		case s.Conversion:
 			rules = append(rules, s)
-		case s.Err == nil && s.Kind == manifests.CRDKind:
+		case s.Err == nil && s.Kind == workspace.CRDKind:
 			crds = append(crds, s)
 		default:
 			objects = append(objects, s)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -130,7 +130,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 		case s.Err != nil:
 			text, line, _ := s.Describe(s.Err)
 			return fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
-		case s.Kind == manifests.CRDKind:
+		case s.Kind == workspace.CRDKind:
 			crds = append(crds, s)
 		}
 	}

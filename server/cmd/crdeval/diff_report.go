@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -17,7 +17,7 @@ func (d *difference) result(failOn string) *report.Result {
 	}
 	p := problem{File: of.File, Line: of.Line(), Document: d.Name}
 	fails := func(class crdevalv1.ChangeClass) bool { return failOn != "never" && class >= classOf(failOn) }
-	r := &report.Result{File: p.File, Line: p.Line, Name: d.Name, Class: manifests.CRDKind, Error: d.Error,
+	r := &report.Result{File: p.File, Line: p.Line, Name: d.Name, Class: workspace.CRDKind, Error: d.Error,
 		Failed: fails(d.worst()), Message: "the changes are " + classNames[d.worst()], Reason: classNames[d.worst()]}
 	var list problems
 	add := func(p problem, class crdevalv1.ChangeClass, kind, text string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/lsp"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -75,7 +75,7 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	settings := lsp.Settings{
 		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.KubernetesMinor, Namespace: "default",
 		Skip: skipIn(filter), SkipKind: func(apiVersion, kind string) bool {
-			s := &input.Source{Manifest: new(manifests.Manifest)}
+			s := &input.Source{Manifest: new(workspace.Manifest)}
 			s.APIVersion, s.Kind = apiVersion, kind
 			return (&ciFlags{SkipKind: merged.SkipKind}).skipReason(s) != ""
 		},

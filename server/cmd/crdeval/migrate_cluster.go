@@ -12,7 +12,7 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/server/cluster"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/resume"
 )
 
@@ -37,7 +37,7 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*input.Source) e
 		return err
 	}
 	if !m.Write {
-		crd := input.NewSource(manifests.New(engine.JSON(cl.Text)), input.Location{File: "the CRD " + m.CRD + " of the cluster"})
+		crd := input.NewSource(workspace.New(engine.JSON(cl.Text)), input.Location{File: "the CRD " + m.CRD + " of the cluster"})
 		rules = slices.DeleteFunc(rules, func(s *input.Source) bool { return s.CRD != m.CRD })
 		closeService, err := m.connect(ctx, []*input.Source{crd}, rules)
 		if err != nil {
@@ -124,7 +124,7 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster.Resource, versi
 	if !m.Write {
 		sources := make([]*input.Source, len(p.Objects))
 		for i, o := range p.Objects {
-			sources[i] = input.NewSource(manifests.New(engine.JSON(o.Text)), input.Location{File: cl.Host})
+			sources[i] = input.NewSource(workspace.New(engine.JSON(o.Text)), input.Location{File: cl.Host})
 		}
 		defer m.progress()
 		return m.convertAndWrite(ctx, sources)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/crdeval/crdeval/server/atomicfile"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/resume"
 )
 
@@ -65,7 +65,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return errors.Join(m.migrateBatch(ctx, batch), fmt.Errorf("%s: %w", s.File, err))
-		case s.Conversion, s.Err == nil && s.Kind == manifests.CRDKind:
+		case s.Conversion, s.Err == nil && s.Kind == workspace.CRDKind:
 			continue
 		}
 		if n++; n <= st.Documents {

@@ -9,7 +9,7 @@ import (
 
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -53,7 +53,7 @@ func (j *crdReport) result() *report.Result {
 	answer := j.Report.message
 	r := &report.Result{
 		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, j.source.Where()),
-		Class: manifests.CRDKind, Warnings: strings.Join(answer.GetWarnings(), "\n"), Skipped: j.Skipped, Error: j.Error,
+		Class: workspace.CRDKind, Warnings: strings.Join(answer.GetWarnings(), "\n"), Skipped: j.Skipped, Error: j.Error,
 		Failed: !j.Accepted, Message: answer.GetRejection().GetMessage(), Reason: answer.GetRejection().GetReason(),
 	}
 	if j.source.Conversion {

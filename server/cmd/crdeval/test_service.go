@@ -13,7 +13,7 @@ import (
 	"github.com/crdeval/crdeval/engine/suite"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/suiterun"
 )
 
@@ -101,7 +101,7 @@ func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine
 
 // register registers the CRDs of a file.
 func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
-	for _, s := range input.SourcesOf(f.File, manifests.Split(f.Text)) {
+	for _, s := range input.SourcesOf(f.File, workspace.Split(f.Text)) {
 		if !s.IsCRD() && s.Err == nil {
 			continue
 		}

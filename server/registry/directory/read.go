@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/crdeval/crdeval/server/manifests"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // folder is a directory.
@@ -68,7 +68,7 @@ func (k key) String() string {
 	return "the CRD " + k.crd
 }
 
-type manifest = manifests.Manifest
+type manifest = workspace.Manifest
 
 // clockGrain is the resolution of file times. If a file was read so soon after a change, its time may miss a later
 // change.
@@ -91,7 +91,7 @@ func (d *folder) list() (info os.FileInfo, names []string, err error) {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		if !e.IsDir() && manifests.IsFileName(e.Name()) {
+		if !e.IsDir() && workspace.IsFileName(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
@@ -244,7 +244,7 @@ func (l *Loader) parse(ctx context.Context, f *file, content []byte, log *slog.L
 	before := slices.Concat(f.keys, f.retained)
 	f.keys, f.retained, f.errors, f.manifests = nil, nil, 0, map[key]manifest{}
 	unnamed := false // a manifest may be one of the earlier ones
-	documents := manifests.Split(content)
+	documents := workspace.Split(content)
 	if len(documents) == 0 {
 		f.invalid(ctx, log, f.path, "the file has no documents")
 		unnamed = true
@@ -275,7 +275,7 @@ func (f *file) add(ctx context.Context, log *slog.Logger, m manifest) bool {
 	case k.rules:
 		f.addKey(ctx, log, at, k, m)
 		return true
-	case m.Kind != manifests.CRDKind:
+	case m.Kind != workspace.CRDKind:
 		log.DebugContext(ctx, "skipped a manifest that is not a CRD", "file", at, "apiVersion", m.APIVersion, "kind", m.Kind)
 		return true
 	}

@@ -1,7 +1,7 @@
-// Package manifests says which files contain manifests, and splits the content of a file into manifests: its YAML or
+// Package workspace says which files contain manifests, and splits the content of a file into manifests: its YAML or
 // JSON documents, and the items of lists. It maps positions in a manifest to positions in the file. It does not validate
 // manifests.
-package manifests
+package workspace
 
 import (
 	"bytes"
