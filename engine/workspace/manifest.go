@@ -15,9 +15,10 @@ import (
 // Manifest is a document, or an item of a document that is a list.
 type Manifest struct {
 	Document engine.Document
-	Item     int // the number of an item in its list, from 1; 0 for a document
 	engine.Identity
 	Err error // why the document cannot be read, an *engine.Error; then the Identity is empty
+	Location
+	several bool // the file has other manifests
 
 	at     start
 	source *listSource // of the list in YAML that the item was converted from
@@ -40,7 +41,7 @@ func (l *listSource) follow(item value.Path, pointer string) engine.Position {
 func New(document engine.Document) *Manifest { return newManifest(document, start{}, 0) }
 
 func newManifest(document engine.Document, at start, item int) *Manifest {
-	m := &Manifest{Document: document, at: at, Item: item}
+	m := &Manifest{Document: document, Location: Location{Item: item}, at: at}
 	m.identify()
 	return m
 }

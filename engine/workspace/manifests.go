@@ -96,7 +96,9 @@ func (d Document) Manifests() []*Manifest {
 	if d.items != nil {
 		items := make([]*Manifest, 0, len(d.items))
 		for part := range d.parts(d.items) {
-			items = append(items, &Manifest{Document: engine.JSON(part.text), at: part.at, Item: len(items) + 1})
+			items = append(items, &Manifest{
+				Document: engine.JSON(part.text), at: part.at, Location: Location{Item: len(items) + 1},
+			})
 		}
 		identify(items)
 		unreadable := func(m *Manifest) bool { return m.Err != nil }

@@ -1,0 +1,47 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+)
+
+// builtInGroups are the API groups that API servers have without CRDs, besides those with a suffix of builtInSuffixes.
+// The list has groups of old versions, too.
+//
+// Upstream: k8s.io/kubernetes, pkg/controlplane/apiserver and pkg/apis.
+var builtInGroups = []string{
+	"", // the core group
+	"abac.authorization.kubernetes.io", "admission.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io",
+	"apidiscovery.k8s.io", "apiregistration.k8s.io", "apps", "audit.k8s.io", "authentication.k8s.io",
+	"authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io", "client.authentication.k8s.io",
+	"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "extensions", "flowcontrol.apiserver.k8s.io",
+	"imagepolicy.k8s.io", "internal.apiserver.k8s.io", "kubeadm.k8s.io", "networking.k8s.io", "node.k8s.io", "policy",
+	"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "settings.k8s.io", "storage.k8s.io",
+	"storagemigration.k8s.io",
+}
+
+// builtInSuffixes end the groups of the configuration files of Kubernetes' components: kubelet.config.k8s.io.
+var builtInSuffixes = []string{".config.k8s.io"}
+
+// IsBuiltIn reports whether a kind with this apiVersion is one of Kubernetes' own: of an API server, or in the
+// configuration file of a component.
+func IsBuiltIn(apiVersion string) bool {
+	group := GroupOf(apiVersion)
+	if group == "" {
+		return isVersion(apiVersion)
+	}
+	return slices.Contains(builtInGroups, group) ||
+		slices.ContainsFunc(builtInSuffixes, func(suffix string) bool { return strings.HasSuffix(group, suffix) })
+}
+
+// isVersion reports whether a text is a version as API servers use it: v1, v2beta1.
+func isVersion(text string) bool {
+	rest, ok := strings.CutPrefix(text, "v")
+	return ok && rest != "" && rest[0] >= '1' && rest[0] <= '9'
+}
+
+// GroupOf returns the group of an apiVersion, "" for the core group.
+func GroupOf(apiVersion string) string { return apiVersion[:max(0, strings.Index(apiVersion, "/"))] }
+
+// VersionOf returns the version of an apiVersion.
+func VersionOf(apiVersion string) string { return apiVersion[strings.Index(apiVersion, "/")+1:] }

@@ -1,0 +1,48 @@
+package workspace
+
+// Class is what a manifest is in a workspace.
+type Class string
+
+// The classes.
+const (
+	// ClassObject: a custom resource with a CRD in the workspace.
+	ClassObject Class = "object"
+	// ClassCRD: a CustomResourceDefinition.
+	ClassCRD Class = "CRD"
+	// ClassFragment: a CRD without group, kind or versions, such as a patch of kustomize.
+	ClassFragment Class = "CRD fragment"
+	// ClassRules: conversion rules of a CRD.
+	ClassRules Class = "conversion rules"
+	// ClassBuiltIn: an object of a kind of Kubernetes itself.
+	ClassBuiltIn Class = "built-in kind"
+	// ClassWithoutCRD: a custom resource whose kind has no CRD in the workspace.
+	ClassWithoutCRD Class = "without a CRD"
+	// ClassUntyped: a document without apiVersion or kind, such as the values of a Helm chart.
+	ClassUntyped Class = "not an object"
+	// ClassUnreadable: a document that is not JSON or YAML.
+	ClassUnreadable Class = "unreadable"
+)
+
+// Classify returns the class of a manifest of a file.
+func (w *Workspace) Classify(m *Manifest, file *File) Class {
+	switch {
+	case m.Err != nil:
+		return ClassUnreadable
+	case m.Conversion:
+		return ClassRules
+	case m.IsCRD():
+		for _, c := range file.CRDs {
+			if c.Manifest == m && c.IsFragment() {
+				return ClassFragment
+			}
+		}
+		return ClassCRD
+	case m.APIVersion == "" || m.Kind == "":
+		return ClassUntyped
+	case len(w.Choose(m.APIVersion, m.Kind, file.Path)) > 0:
+		return ClassObject
+	case IsBuiltIn(m.APIVersion):
+		return ClassBuiltIn
+	}
+	return ClassWithoutCRD
+}

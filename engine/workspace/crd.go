@@ -1,0 +1,127 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/value"
+)
+
+// CRD is a CRD of a file. It is compiled when it is first needed. It is safe for concurrent use.
+type CRD struct {
+	*Manifest
+	File  *File
+	Group string
+	// ObjectKind is the kind of the CRD's objects. Kind is CustomResourceDefinition.
+	ObjectKind string
+	Versions   []CRDVersion
+	// Established reports whether the manifest has the condition Established, as a CRD of a cluster.
+	Established bool
+
+	mu       sync.Mutex
+	compiled *Compiled // nil: not yet
+}
+
+// CRDVersion is a version in a CRD.
+type CRDVersion struct {
+	Name            string
+	Served, Storage bool
+}
+
+// Compiled is the result of compiling a CRD.
+type Compiled struct {
+	// Definition is nil if the CRD is rejected or cannot be read.
+	Definition *engine.Definition
+	// Report is nil if the CRD cannot be read, and for an Established CRD, which is not judged. Its positions are those in
+	// the file when it was compiled.
+	Report *engine.Report
+	// Err says why the CRD cannot be read.
+	Err error
+}
+
+// newCRD returns the CRD in a manifest. Fields of the wrong type are empty. It does not decode the schemas, which are
+// most of the text.
+func newCRD(m *Manifest, file *File) *CRD {
+	c, d := &CRD{Manifest: m, File: file}, value.Acquire()
+	var root uint32
+	var err error
+	if m.Document.YAML != nil {
+		root, err = d.ParseYAML(m.Document.YAML, value.Request, limits)
+	} else {
+		root, err = d.ParseJSON(m.Document.JSON, limits)
+	}
+	read := func(node uint32, into any) { _ = json.Unmarshal(d.Raw(node), into) } // invalid fields stay empty
+	if err == nil {
+		spec := d.Field(root, "spec")
+		read(d.Field(spec, "group"), &c.Group)
+		read(d.Field(d.Field(spec, "names"), "kind"), &c.ObjectKind)
+		var status engine.Status
+		read(d.Field(root, "status"), &status)
+		c.Established = slices.ContainsFunc(status.Conditions, func(c engine.Condition) bool {
+			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+		})
+		versions := d.Field(spec, "versions")
+		c.Versions = make([]CRDVersion, d.Len(versions))
+		for i := range c.Versions {
+			version, of := d.Index(versions, i), &c.Versions[i]
+			read(d.Field(version, "name"), &of.Name)
+			read(d.Field(version, "served"), &of.Served)
+			read(d.Field(version, "storage"), &of.Storage)
+		}
+		var version string // of v1beta1
+		if read(d.Field(spec, "version"), &version); version != "" && len(c.Versions) == 0 {
+			c.Versions = []CRDVersion{{version, true, true}}
+		}
+	}
+	d.Release()
+	return c
+}
+
+// IsFragment reports whether the manifest is not a whole CRD: it has no group, no kind or no versions. Patches of
+// kustomize are such fragments. They define no kind.
+func (c *CRD) IsFragment() bool { return c.Group == "" || c.ObjectKind == "" || len(c.Versions) == 0 }
+
+// has reports whether the CRD lists a version.
+func (c *CRD) has(version string) bool {
+	return slices.ContainsFunc(c.Versions, func(v CRDVersion) bool { return v.Name == version })
+}
+
+// VersionNames returns the names of the versions.
+func (c *CRD) VersionNames() (names []string) {
+	for _, v := range c.Versions {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// Compile compiles the CRD as a new one, once. An Established CRD is not judged, because a cluster accepted it. If the
+// context ends first, the result has its error, and a later call tries again.
+func (c *CRD) Compile(ctx context.Context, o engine.Options) *Compiled {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.compiled != nil {
+		return c.compiled
+	}
+	done := new(Compiled)
+	if c.Established {
+		done.Definition, _, done.Err = engine.CompileAsStored(ctx, c.Document, o)
+	} else {
+		done.Definition, done.Report, done.Err = engine.Compile(ctx, c.Document, o)
+	}
+	if ctx.Err() == nil {
+		c.compiled = done
+	}
+	return done
+}
+
+// Compiled returns the result of Compile, nil if the CRD is not compiled.
+func (c *CRD) Compiled() *Compiled {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.compiled
+}

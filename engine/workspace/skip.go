@@ -1,0 +1,182 @@
+package workspace
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Skip is why a file or a document is not evaluated. The zero Skip means that it is.
+type Skip struct {
+	// Kind is for counts: Helm template, kustomization.
+	Kind string
+	// Reason is a part of a sentence: template of the Helm chart charts/app.
+	Reason string
+}
+
+// The kinds of skipped files.
+const (
+	SkipExcluded      = "excluded file"
+	SkipHelmFile      = "Helm chart file"
+	SkipHelmTemplate  = "Helm template"
+	SkipKustomization = "kustomization"
+	SkipPatch         = "kustomize patch"
+	SkipKustomizeFile = "kustomize file"
+	// SkipTemplate: files outside of charts that are probably templates. Outputs always list them, because they could be
+	// invalid manifests.
+	SkipTemplate = "template"
+)
+
+// Filter recognises files that are not manifests: excluded files, templates and values of Helm charts, kustomizations
+// and their patches. A nil Filter recognises none. It is safe for concurrent use.
+type Filter struct {
+	fsys          fs.FS
+	root, working string
+	exclude       []string
+	templates     bool // recognise other templates than those of charts
+
+	mu      sync.Mutex
+	charts  map[string]bool // directories, whether they are charts
+	visited map[string]bool // directories whose kustomization is in uses
+	uses    map[string]Skip
+}
+
+// FilterOptions configure a Filter.
+type FilterOptions struct {
+	// Root is the folder of the repository: charts and kustomizations above it do not count. Working is the folder to
+	// which messages are relative. Both are paths in the file system.
+	Root, Working string
+	// Exclude has globs of files and folders, relative to Working or Root. A glob without a slash matches names.
+	Exclude []string
+	// Templates says that files with template actions, of which no document can be read, are templates.
+	Templates bool
+}
+
+// NewFilter returns a filter for the files of a file system. The error is about a glob.
+func NewFilter(fsys fs.FS, o FilterOptions) (*Filter, error) {
+	for _, pattern := range o.Exclude {
+		if !doublestar.ValidatePattern(pattern) {
+			return nil, fmt.Errorf("%q is not a glob", pattern)
+		}
+	}
+	return &Filter{
+		fsys: fsys, root: path.Clean(o.Root), working: path.Clean(o.Working), exclude: o.Exclude, templates: o.Templates,
+		charts: map[string]bool{}, visited: map[string]bool{}, uses: map[string]Skip{},
+	}, nil
+}
+
+// Visit reads the kustomizations of the folders of files and of their parents. Recognise then knows the patches that
+// they name in other folders, too.
+func (f *Filter) Visit(paths ...string) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, file := range paths {
+		f.visit(path.Dir(file))
+	}
+}
+
+// Recognise returns why a source is not read as manifests.
+func (f *Filter) Recognise(s Source) Skip {
+	if f == nil || s.Path == "" {
+		return Skip{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.visit(path.Dir(s.Path))
+	return f.recognise(s.Path)
+}
+
+// recognise is Recognise for a path whose kustomizations are known.
+func (f *Filter) recognise(file string) Skip {
+	dir, base := path.Dir(file), path.Base(file)
+	if pattern := f.excludedBy(file); pattern != "" {
+		return Skip{SkipExcluded, "excluded by " + pattern}
+	}
+	chartFile := Skip{SkipHelmFile, "part of a Helm chart"}
+	if f.isChart(dir) && (base == "Chart.yaml" || base == "requirements.yaml" || strings.HasPrefix(base, "values")) {
+		return chartFile
+	}
+	for ; ; dir = path.Dir(dir) {
+		switch parent := path.Dir(dir); {
+		case path.Base(dir) == "templates" && f.isChart(parent):
+			return Skip{SkipHelmTemplate, "template of the Helm chart " + f.show(parent)}
+		case path.Base(dir) == "ci" && f.isChart(parent) && strings.HasSuffix(strings.TrimSuffix(base, path.Ext(base)), "values"):
+			return chartFile
+		case parent == dir, dir == f.root:
+			return f.uses[file]
+		}
+	}
+}
+
+// excludedBy returns the pattern that matches a file or one of its folders, or "".
+func (f *Filter) excludedBy(file string) string {
+	for _, pattern := range f.exclude {
+		for _, base := range []string{f.working, f.root} {
+			relative, ok := relativeTo(base, file)
+			if !ok {
+				continue
+			}
+			for part := relative; part != "." && part != "/" && path.Base(part) != ".."; part = path.Dir(part) {
+				name := part
+				if !strings.Contains(strings.TrimSuffix(pattern, "/"), "/") {
+					name = path.Base(part)
+				}
+				if doublestar.MatchUnvalidated(strings.TrimSuffix(strings.TrimPrefix(pattern, "./"), "/"), name) {
+					return pattern
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// relativeTo returns a path relative to a folder that contains it.
+func relativeTo(folder, file string) (relative string, ok bool) {
+	if folder == "." {
+		return file, true
+	}
+	return strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// isChart reports whether a folder is a Helm chart.
+func (f *Filter) isChart(dir string) bool {
+	is, known := f.charts[dir]
+	if !known {
+		info, err := fs.Stat(f.fsys, path.Join(dir, "Chart.yaml"))
+		is = err == nil && info.Mode().IsRegular()
+		f.charts[dir] = is
+	}
+	return is
+}
+
+// show returns a path for messages.
+func (f *Filter) show(file string) string {
+	if relative, ok := relativeTo(f.working, file); ok {
+		return relative
+	}
+	return file
+}
+
+// action matches an action of a template on a line without quotes and comments before it: of Go, Helm and Jinja.
+var action = regexp.MustCompile(`(?m)^[^"'#\n]*(\{\{|\{%)`)
+
+// template returns why a file whose documents are all unreadable is a template, if it is one.
+func (f *Filter) template(of *File, text []byte) Skip {
+	if f == nil || !f.templates || len(of.Manifests) == 0 || !action.Match(text) {
+		return Skip{}
+	}
+	for _, m := range of.Manifests {
+		if m.Err == nil {
+			return Skip{}
+		}
+	}
+	return Skip{SkipTemplate, fmt.Sprintf("probably a template: it contains {{ or {%%, and is not YAML (%v)", of.Manifests[0].Err)}
+}

@@ -1,0 +1,43 @@
+package workspace
+
+import (
+	"testing"
+	"testing/fstest"
+)
+
+func TestFilter(t *testing.T) {
+	fsys := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"charts/app/Chart.yaml": "name: app", "charts/app/values.yaml": "a: b", "charts/app/values-prod.yaml": "a: b",
+		"charts/app/crds/crd.yaml": "kind: X", "charts/app/templates/sub/x.yaml": "{{ .x }}", "charts/app/ci/prod-values.yaml": "a: b",
+		"templates/x.yaml": "kind: X", "vendor/x/y.yaml": "kind: X", "k/kustomization.yaml": "resources: [crd.yaml]\n" +
+			"patches: [{path: patch.yaml}, {patch: \"a:\\n  b\"}]\nconfigMapGenerator: [{name: a, files: [crd.yaml, x=other.yaml]}]\n",
+		"k/crd.yaml": "kind: X", "k/patch.yaml": "kind: X", "k/other.yaml": "a: b",
+		"o/kustomization.yml": "patchesStrategicMerge: [../k/far.yaml]\n", "k/far.yaml": "kind: X",
+		"flux/kustomization.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\npatches: [{path: x.yaml}]\n",
+		"flux/x.yaml":             "kind: X", "jinja.yaml": "{% if x %}\na: b\n{% endif %}\n", "helm.yaml": "a: {{ x }}\n",
+		"quoted.yaml": "a: \"{{ x }}\"\n", "broken.yaml": "a: [ # {{ c }}\n",
+	} {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	f, err := NewFilter(fsys, FilterOptions{Root: ".", Working: ".", Exclude: []string{"vendor"}, Templates: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Visit("o/x.yaml")
+	for name, want := range map[string]string{
+		"charts/app/Chart.yaml": SkipHelmFile, "charts/app/values.yaml": SkipHelmFile, "charts/app/values-prod.yaml": SkipHelmFile,
+		"charts/app/crds/crd.yaml": "", "charts/app/templates/sub/x.yaml": SkipHelmTemplate,
+		"charts/app/ci/prod-values.yaml": SkipHelmFile, "templates/x.yaml": "", "vendor/x/y.yaml": SkipExcluded,
+		"k/kustomization.yaml": SkipKustomization, "k/crd.yaml": "", "k/patch.yaml": SkipPatch, "k/other.yaml": SkipKustomizeFile,
+		"k/far.yaml": SkipPatch, "flux/kustomization.yaml": "", "flux/x.yaml": "", "jinja.yaml": SkipTemplate,
+		"helm.yaml": SkipTemplate, "quoted.yaml": "", "broken.yaml": "",
+	} {
+		if got := Read(t.Context(), FileSource(fsys, name, name, 1<<20), f).Skip.Kind; got != want {
+			t.Errorf("%s is skipped as %q, want %q", name, got, want)
+		}
+	}
+	if _, err := NewFilter(fsys, FilterOptions{Exclude: []string{"[a"}}); err == nil {
+		t.Error("a broken glob is accepted")
+	}
+}

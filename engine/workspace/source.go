@@ -1,0 +1,98 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// Source is a named text: a file, standard input, a URL, the CRDs of a cluster, the buffer of an editor, or the body of
+// a request.
+type Source struct {
+	// Name identifies the text in messages.
+	Name string
+	// Path is the slash-separated path of a file in the file system of the workspace, "" for a text that is not a file.
+	// CRDs apply to objects by their paths.
+	Path string
+	// Given says that the user named the text as a source of CRDs. Its CRDs take precedence over all others.
+	Given bool
+	// Read returns the text. Its size is bounded, and it ends when the context does.
+	Read func(ctx context.Context) ([]byte, error)
+}
+
+// key identifies a source in a workspace.
+func (s *Source) key() string { return cmp.Or(s.Path, s.Name) }
+
+// MaxSourceBytes is the default bound on the size of a source.
+const MaxSourceBytes = 512 << 20
+
+// ErrIrregular is the error of reading a directory, a pipe, a device or a socket as a file of a workspace.
+var ErrIrregular = errors.New("it is not a regular file")
+
+// FileSource returns the source of a file of at most limit bytes. Reading anything but a regular file fails with
+// ErrIrregular. Errors do not name the file.
+func FileSource(fsys fs.FS, name, file string, limit int64) Source {
+	return Source{Name: name, Path: path.Clean(file), Read: func(ctx context.Context) ([]byte, error) {
+		info, err := fs.Stat(fsys, file)
+		if err == nil && !info.Mode().IsRegular() {
+			err = ErrIrregular
+		}
+		if err != nil {
+			return nil, unnamed(err)
+		}
+		f, err := fsys.Open(file)
+		if err != nil {
+			return nil, unnamed(err)
+		}
+		defer func() { _ = f.Close() }()
+		return ReadBounded(ctx, f, info.Size(), limit)
+	}}
+}
+
+// TextSource returns the source of a text that is in memory.
+func TextSource(name, file string, text []byte) Source {
+	return Source{Name: name, Path: file, Read: func(context.Context) ([]byte, error) { return text, nil }}
+}
+
+// unnamed returns the cause of an error that names a file: the caller names it.
+func unnamed(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// readPart is how many bytes are read between two checks of the context.
+const readPart = 1 << 20
+
+// ReadBounded reads at most limit bytes. size is the size of the text, 0 if it is not known. It returns an error for a
+// longer text, and when the context ends.
+func ReadBounded(ctx context.Context, r io.Reader, size, limit int64) ([]byte, error) {
+	tooLarge := fmt.Errorf("it is larger than %d MiB: split it", limit>>20)
+	if size > limit {
+		return nil, tooLarge
+	}
+	text := make([]byte, 0, max(size, 511)+1) // the buffer need not grow to detect the end
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, errors.New("interrupted")
+		}
+		if len(text) == cap(text) {
+			text = append(text, 0)[:len(text)]
+		}
+		n, err := r.Read(text[len(text):min(cap(text), len(text)+readPart)])
+		text = text[:len(text)+n]
+		switch {
+		case int64(len(text)) > limit:
+			return nil, tooLarge
+		case errors.Is(err, io.EOF):
+			return text, nil
+		case err != nil:
+			return nil, unnamed(err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+)
+
+// WalkOptions configure Walk.
+type WalkOptions struct {
+	// Recursive includes subfolders. Hidden ones and node_modules are left out, as are links to folders.
+	Recursive bool
+	// Name returns the name for messages of a path. nil: the path itself.
+	Name func(path string) string
+	// Limit bounds the size of a file. 0 means MaxSourceBytes.
+	Limit int64
+	// Enter, if not nil, is called with each folder before its files. It returns false to end the walk.
+	Enter func(folder string) bool
+}
+
+var errDangling = errors.New("the symbolic link refers to a file that does not exist")
+
+// Walk yields the sources of the manifest files in a folder, sorted by path. A file or folder that cannot be read is a
+// source whose Read returns the error. Pipes, devices and sockets are left out.
+func Walk(fsys fs.FS, root string, o WalkOptions) iter.Seq[Source] {
+	if o.Name == nil {
+		o.Name = func(path string) string { return path }
+	}
+	if o.Limit == 0 {
+		o.Limit = MaxSourceBytes
+	}
+	return func(yield func(Source) bool) {
+		unreadable := func(file string, err error) error {
+			s := Source{Name: o.Name(file), Path: file, Read: func(context.Context) ([]byte, error) { return nil, unnamed(err) }}
+			if !yield(s) {
+				return fs.SkipAll
+			}
+			return nil
+		}
+		_ = fs.WalkDir(fsys, root, func(file string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return unreadable(file, err)
+			case e.IsDir() && file != root && (!o.Recursive || IsSkippedFolder(e.Name())):
+				return fs.SkipDir
+			case e.IsDir():
+				if o.Enter != nil && !o.Enter(file) {
+					return fs.SkipAll
+				}
+				return nil
+			case !IsFileName(e.Name()):
+				return nil
+			}
+			if e.Type()&fs.ModeSymlink != 0 {
+				switch info, err := fs.Stat(fsys, file); {
+				case errors.Is(err, fs.ErrNotExist):
+					return unreadable(file, errDangling)
+				case err != nil:
+					return unreadable(file, err)
+				case !info.Mode().IsRegular():
+					return nil
+				}
+			} else if !e.Type().IsRegular() {
+				return nil
+			}
+			if !yield(FileSource(fsys, o.Name(file), file, o.Limit)) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
+}
+
+// IsSkippedFolder reports whether a walk leaves out subfolders with a name.
+func IsSkippedFolder(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+
+// InSkippedFolder reports whether a walk from a folder leaves out a file below it.
+func InSkippedFolder(root, file string) bool {
+	relative, ok := relativeTo(root, path.Dir(file))
+	return ok && slices.ContainsFunc(strings.Split(relative, "/"), IsSkippedFolder)
+}

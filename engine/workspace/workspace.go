@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/crdeval/crdeval/engine"
+)
+
+// Workspace has the CRDs of files, and chooses those that apply to an object. Its methods can be called concurrently.
+// The zero Workspace is empty.
+type Workspace struct {
+	// Options compile the CRDs. They must not change while the Workspace is used.
+	Options engine.Options
+
+	mu    sync.Mutex
+	files map[string]*File // with CRDs, by key
+	kinds map[groupKind][]*CRD
+}
+
+type groupKind struct{ group, kind string }
+
+// Set adds a file, or replaces the one with its path, or without a path with its name. A file that was Given stays so. It
+// reports whether the CRDs of the workspace changed. CRDs with the same text as before stay compiled.
+func (w *Workspace) Set(f *File) (changed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var old []*CRD
+	if before := w.files[f.key()]; before != nil {
+		old, f.Given = before.CRDs, f.Given || before.Given
+	}
+	changed = len(old) != len(f.CRDs)
+	for i, c := range f.CRDs {
+		text := string(c.text())
+		j := slices.IndexFunc(old, func(o *CRD) bool { return string(o.text()) == text })
+		if j < 0 {
+			changed = true
+			continue
+		}
+		changed = changed || i != j
+		if o := old[j]; o.mu.TryLock() { // else it is being compiled
+			c.compiled = o.compiled
+			o.mu.Unlock()
+		}
+	}
+	if len(old)+len(f.CRDs) == 0 {
+		return false
+	}
+	if w.files == nil {
+		w.files = map[string]*File{}
+	}
+	w.kinds, w.files[f.key()] = nil, f
+	if len(f.CRDs) == 0 {
+		delete(w.files, f.key())
+	}
+	return changed
+}
+
+// Remove removes the file of a source. It reports whether the CRDs of the workspace changed.
+func (w *Workspace) Remove(s Source) (changed bool) { return w.Set(&File{Source: s}) }
+
+// Files returns the files with CRDs, by path or name.
+func (w *Workspace) Files() (files []*File) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(w.files)) {
+		files = append(files, w.files[key])
+	}
+	return files
+}
+
+// CRDs returns the CRDs, without fragments, by group and kind. Those of a kind are in the order of precedence without
+// regard to an object.
+func (w *Workspace) CRDs() (all []*CRD) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.index()
+	keys := slices.SortedFunc(maps.Keys(w.kinds), func(a, b groupKind) int {
+		return strings.Compare(a.group+" "+a.kind, b.group+" "+b.kind)
+	})
+	for _, key := range keys {
+		all = append(all, w.kinds[key]...)
+	}
+	return all
+}
+
+// index makes kinds. The caller holds the lock.
+func (w *Workspace) index() {
+	if w.kinds != nil {
+		return
+	}
+	w.kinds = map[groupKind][]*CRD{}
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
+		for _, c := range w.files[name].CRDs {
+			if !c.IsFragment() {
+				key := groupKind{c.Group, c.ObjectKind}
+				w.kinds[key] = append(w.kinds[key], c)
+			}
+		}
+	}
+	for _, list := range w.kinds {
+		slices.SortStableFunc(list, func(a, b *CRD) int {
+			switch {
+			case a.File.Given == b.File.Given:
+				return 0
+			case a.File.Given:
+				return -1
+			}
+			return 1
+		})
+	}
+}
