@@ -35,7 +35,9 @@ type CRDVersion struct {
 
 // Compiled is the result of compiling a CRD.
 type Compiled struct {
-	// Definition is nil if the CRD is rejected or cannot be read.
+	// Accepted reports whether the CRD can be used for objects.
+	Accepted bool
+	// Definition is nil if the CRD is not accepted, and if another evaluator than this process has it.
 	Definition *engine.Definition
 	// Report is nil if the CRD cannot be read, and for an Established CRD, which is not judged. Its positions are those in
 	// the file when it was compiled.
@@ -99,27 +101,19 @@ func (c *CRD) VersionNames() (names []string) {
 	return names
 }
 
-// Compile compiles the CRD as a new one, once. An Established CRD is not judged, because a cluster accepted it. If the
-// context ends first, the result has its error, and a later call tries again.
-func (c *CRD) Compile(ctx context.Context, o engine.Options) *Compiled {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.compiled != nil {
-		return c.compiled
-	}
+// compile compiles the CRD as a new one. An Established CRD is not judged, because a cluster accepted it.
+func (c *CRD) compile(ctx context.Context, o engine.Options) *Compiled {
 	done := new(Compiled)
 	if c.Established {
 		done.Definition, _, done.Err = engine.CompileAsStored(ctx, c.Document, o)
 	} else {
 		done.Definition, done.Report, done.Err = engine.Compile(ctx, c.Document, o)
 	}
-	if ctx.Err() == nil {
-		c.compiled = done
-	}
+	done.Accepted = done.Definition != nil
 	return done
 }
 
-// Compiled returns the result of Compile, nil if the CRD is not compiled.
+// Compiled returns the result of Workspace.Compile, nil if the CRD is not compiled.
 func (c *CRD) Compiled() *Compiled {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,39 +46,64 @@ func (e *WithoutCRDError) Error() string {
 	return text
 }
 
-// Evaluate calls evaluate with the Definition of each CRD that applies to the objects of a kind in a file. file is its
-// Source.Path. It returns one Answer, or several if the CRDs have different answers. Answers are the same if the verdict,
-// the violations and the warnings are. Rejected CRDs count only if no other CRD applies.
-func (w *Workspace) Evaluate(ctx context.Context, apiVersion, kind, file string,
-	evaluate func(*CRD, *engine.Definition) (*engine.Verdict, error)) (answers []Answer) {
-	var rejected []Answer
-	var revisions []string
+// Candidates returns the accepted CRDs that apply to the objects of a kind in a file, one for each definition. file is
+// its Source.Path. Without one, the error is a *RejectedCRDError or a *WithoutCRDError.
+func (w *Workspace) Candidates(ctx context.Context, apiVersion, kind, file string) (list []*CRD, err error) {
+	var seen []string
 	for _, c := range w.Choose(apiVersion, kind, file) {
-		compiled := c.Compile(ctx, w.Options)
-		d := compiled.Definition
-		if d == nil {
-			rejected = append(rejected, Answer{CRDs: []*CRD{c}, Err: &RejectedCRDError{c, compiled.reason()}})
-			continue
+		compiled := w.Compile(ctx, c)
+		switch key := compiled.key(c); {
+		case !compiled.Accepted:
+			err = cmp.Or(err, error(&RejectedCRDError{c, compiled.reason()}))
+		case !slices.Contains(seen, key):
+			seen, list = append(seen, key), append(list, c)
 		}
-		if slices.Contains(revisions, d.Revision()) { // the same CRD in another file
-			continue
-		}
-		revisions = append(revisions, d.Revision())
-		verdict, err := evaluate(c, d)
-		i := slices.IndexFunc(answers, func(a Answer) bool { return a.same(verdict, err) })
-		if i < 0 {
-			i, answers = len(answers), append(answers, Answer{Verdict: verdict, Err: err})
-		}
-		answers[i].CRDs = append(answers[i].CRDs, c)
 	}
-	switch {
-	case len(answers) > 0:
-		return answers
-	case len(rejected) > 0:
-		return rejected[:1]
+	if len(list) > 0 {
+		return list, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	similar, group := w.Similar(apiVersion, kind)
-	return []Answer{{Err: &WithoutCRDError{apiVersion, kind, similar, group}}}
+	return nil, &WithoutCRDError{apiVersion, kind, similar, group}
+}
+
+// key returns a text that is the same for equal definitions.
+func (c *Compiled) key(of *CRD) string {
+	if c.Definition != nil {
+		return c.Definition.Revision()
+	}
+	return string(of.text())
+}
+
+// Combine combines answers of single CRDs that are the same: the verdict, the violations and the warnings are.
+func Combine(answers []Answer) (combined []Answer) {
+	for _, a := range answers {
+		i := slices.IndexFunc(combined, func(other Answer) bool { return other.same(a.Verdict, a.Err) })
+		if i < 0 {
+			combined = append(combined, a)
+			continue
+		}
+		combined[i].CRDs = slices.Concat(combined[i].CRDs, a.CRDs)
+	}
+	return combined
+}
+
+// Evaluate calls evaluate with each of the Candidates of an object. It returns one Answer, or several if the CRDs have
+// different answers.
+func (w *Workspace) Evaluate(ctx context.Context, apiVersion, kind, file string,
+	evaluate func(*CRD, *engine.Definition) (*engine.Verdict, error)) []Answer {
+	candidates, err := w.Candidates(ctx, apiVersion, kind, file)
+	if len(candidates) == 0 {
+		return []Answer{{Err: err}}
+	}
+	answers := make([]Answer, len(candidates))
+	for i, c := range candidates {
+		answers[i].CRDs = []*CRD{c}
+		answers[i].Verdict, answers[i].Err = evaluate(c, c.Compiled().Definition)
+	}
+	return Combine(answers)
 }
 
 // same reports whether an answer is the same as another one.

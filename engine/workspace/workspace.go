@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 type Workspace struct {
 	// Options compile the CRDs. They must not change while the Workspace is used.
 	Options engine.Options
+	// Compiler compiles CRDs instead of this process, such as a service. It may be nil.
+	Compiler func(ctx context.Context, c *CRD) *Compiled
 
 	mu    sync.Mutex
 	files map[string]*File // with CRDs, by key
@@ -111,4 +114,23 @@ func (w *Workspace) index() {
 			return 1
 		})
 	}
+}
+
+// Compile compiles a CRD once. If the context ends first, the result has its error, and a later call tries again.
+func (w *Workspace) Compile(ctx context.Context, c *CRD) *Compiled {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.compiled != nil {
+		return c.compiled
+	}
+	var done *Compiled
+	if w.Compiler != nil {
+		done = w.Compiler(ctx, c)
+	} else {
+		done = c.compile(ctx, w.Options)
+	}
+	if ctx.Err() == nil {
+		c.compiled = done
+	}
+	return done
 }

@@ -100,7 +100,7 @@ func TestEvaluate(t *testing.T) {
 		"three":          {map[string]string{"p/c.yaml": one, "q/c.yaml": two, "s/c.yaml": three}, []string{"p/c.yaml: false", "q/c.yaml, s/c.yaml: true"}},
 		"one is invalid": {map[string]string{"p/c.yaml": rejected, "s/c.yaml": two}, []string{"s/c.yaml: true"}},
 		"all are invalid": {map[string]string{"p/c.yaml": rejected},
-			[]string{"p/c.yaml: its CRD as.example.com in p/c.yaml is rejected: metadata.name: Invalid value: \"as.example.com\": must be spec.names.plural+\".\"+spec.group"}},
+			[]string{": its CRD as.example.com in p/c.yaml is rejected: metadata.name: Invalid value: \"as.example.com\": must be spec.names.plural+\".\"+spec.group"}},
 		"no CRD":       {map[string]string{"x.yaml": "a: b"}, []string{": no CRD for A (example.com/v1)"}},
 		"similar kind": {map[string]string{"p/c.yaml": crd("Apple", []string{"v1"}, "a")}, []string{": no CRD for A (example.com/v1)"}},
 	} {
@@ -175,7 +175,7 @@ func TestSet(t *testing.T) {
 	if !w.Set(first) {
 		t.Error("a new file changes nothing")
 	}
-	compiled := first.CRDs[0].Compile(t.Context(), engine.Options{})
+	compiled := w.Compile(t.Context(), first.CRDs[0])
 	second := read(text+"---\n# a comment\n", false)
 	if w.Set(second) {
 		t.Error("an empty document is a change")
