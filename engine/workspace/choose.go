@@ -22,9 +22,25 @@ func (w *Workspace) Choose(apiVersion, kind, file string) []*CRD {
 	if len(list) < 2 {
 		return list
 	}
-	list = most(list, func(c *CRD) int { return number(c.File.Given) })
+	list = most(list, func(c *CRD) int { return number(c.In.Given) })
 	list = most(list, func(c *CRD) int { return number(c.has(VersionOf(apiVersion))) })
-	return most(list, func(c *CRD) int { return commonDepth(c.File.Path, file) })
+	return nearest(list, file)
+}
+
+// Named returns the CRDs of a name that apply to a file, such as one with their conversion rules. It chooses as Choose
+// does.
+func (w *Workspace) Named(name, file string) (list []*CRD) {
+	for _, c := range w.CRDs() {
+		if c.Name == name {
+			list = append(list, c)
+		}
+	}
+	return nearest(most(list, func(c *CRD) int { return number(c.In.Given) }), file)
+}
+
+// nearest returns the CRDs that share the deepest folder with a file.
+func nearest(list []*CRD, file string) []*CRD {
+	return most(list, func(c *CRD) int { return commonDepth(c.In.Path, file) })
 }
 
 // most returns the elements for which a function returns the largest number, in their order.

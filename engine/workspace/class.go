@@ -23,23 +23,20 @@ const (
 	ClassUnreadable Class = "unreadable"
 )
 
-// Classify returns the class of a manifest of a file.
-func (w *Workspace) Classify(m *Manifest, file *File) Class {
+// Classify returns the class of a manifest.
+func (w *Workspace) Classify(m *Manifest) Class {
 	switch {
 	case m.Err != nil:
 		return ClassUnreadable
 	case m.Conversion:
 		return ClassRules
-	case m.IsCRD():
-		for _, c := range file.CRDs {
-			if c.Manifest == m && c.IsFragment() {
-				return ClassFragment
-			}
-		}
+	case m.crd != nil && m.crd.IsFragment():
+		return ClassFragment
+	case m.crd != nil:
 		return ClassCRD
 	case m.APIVersion == "" || m.Kind == "":
 		return ClassUntyped
-	case len(w.Choose(m.APIVersion, m.Kind, file.Path)) > 0:
+	case len(w.Choose(m.APIVersion, m.Kind, m.Path())) > 0:
 		return ClassObject
 	case IsBuiltIn(m.APIVersion):
 		return ClassBuiltIn

@@ -15,7 +15,6 @@ import (
 // CRD is a CRD of a file. It is compiled when it is first needed. It is safe for concurrent use.
 type CRD struct {
 	*Manifest
-	File  *File
 	Group string
 	// ObjectKind is the kind of the CRD's objects. Kind is CustomResourceDefinition.
 	ObjectKind string
@@ -48,8 +47,8 @@ type Compiled struct {
 
 // newCRD returns the CRD in a manifest. Fields of the wrong type are empty. It does not decode the schemas, which are
 // most of the text.
-func newCRD(m *Manifest, file *File) *CRD {
-	c, d := &CRD{Manifest: m, File: file}, value.Acquire()
+func newCRD(m *Manifest) *CRD {
+	c, d := &CRD{Manifest: m}, value.Acquire()
 	var root uint32
 	var err error
 	if m.Document.YAML != nil {
@@ -118,4 +117,13 @@ func (c *CRD) Compiled() *Compiled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.compiled
+}
+
+// Replace replaces the definition of a compiled CRD, by one with conversion rules.
+func (c *CRD) Replace(d *engine.Definition) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	replaced := *c.compiled
+	replaced.Definition = d
+	c.compiled = &replaced
 }

@@ -27,7 +27,7 @@ type RejectedCRDError struct {
 
 // Error names the CRD and its file.
 func (e *RejectedCRDError) Error() string {
-	return fmt.Sprintf("its CRD %s in %s is rejected: %s", e.CRD.Name, e.CRD.File.Name, e.Reason)
+	return fmt.Sprintf("its CRD %s in %s is rejected: %s", e.CRD.Name, e.CRD.File, e.Reason)
 }
 
 // WithoutCRDError is the error of a custom resource whose kind has no CRD in the workspace.
@@ -134,7 +134,7 @@ func (c *Compiled) reason() string {
 func FileNames(crds []*CRD) string {
 	var names []string
 	for _, c := range crds {
-		names = append(names, c.File.Name)
+		names = append(names, c.File)
 	}
 	return strings.Join(names, ", ")
 }

@@ -37,28 +37,40 @@ func Read(ctx context.Context, s Source, skip *Filter) *File {
 		f.Err = err
 		return f
 	}
-	f.parse(text)
+	f.parse(text, 0)
 	if f.Skip = skip.template(f, text); f.Skip.Kind != "" {
 		f.Manifests, f.CRDs = nil, nil
 	}
 	return f
 }
 
+// Parse returns a file with the manifests of a text that is in memory. before is the number of lines before the text: a
+// part of a file, such as one of its lines, has the number of the first document in it.
+func Parse(s Source, text []byte, before int) *File {
+	f := &File{Source: s}
+	f.parse(text, before)
+	return f
+}
+
 // parse splits a text into manifests.
-func (f *File) parse(text []byte) {
-	for i, d := range Split(text) {
+func (f *File) parse(text []byte, before int) {
+	for i, d := range SplitLine(text, before) {
 		for _, m := range d.Manifests() {
-			m.Location = Location{File: f.Name, Number: i + 1, Item: m.Item}
+			m.In, m.Location = f, Location{File: f.Name, Number: before + i + 1, Item: m.Item}
 			f.Manifests = append(f.Manifests, m)
+			if m.Err == nil && m.IsCRD() {
+				m.crd = newCRD(m)
+				f.CRDs = append(f.CRDs, m.crd)
+			}
 		}
 	}
 	for _, m := range f.Manifests {
-		m.several = len(f.Manifests) > 1
-		if m.Err == nil && m.IsCRD() {
-			f.CRDs = append(f.CRDs, newCRD(m, f))
-		}
+		m.several = before > 0 || len(f.Manifests) > 1
 	}
 }
+
+// AsCRD returns the CRD in the manifest, nil for another kind.
+func (m *Manifest) AsCRD() *CRD { return m.crd }
 
 // IsCRD reports whether the manifest has the apiVersion and the kind of a CRD.
 func (m *Manifest) IsCRD() bool {
@@ -70,7 +82,7 @@ const CRDGroup = "apiextensions.k8s.io"
 
 // Where identifies the manifest in messages: crds.yaml[2].items[0].
 func (m *Manifest) Where() string {
-	where := m.File
+	where := OneLine(m.File)
 	if m.several {
 		where = fmt.Sprintf("%s[%d]", where, m.Number)
 	}
@@ -96,7 +108,23 @@ func (m *Manifest) TitleAs(kind string) string {
 		name = m.Namespace + "/" + name
 	}
 	if title := strings.TrimSpace(kind + " " + name); title != "" {
-		return title
+		return OneLine(title)
 	}
 	return "a document without a kind"
+}
+
+// Path returns the Source.Path of the manifest's file, "" for a document that is not part of a file.
+func (m *Manifest) Path() string {
+	if m.In == nil {
+		return ""
+	}
+	return m.In.Source.Path
+}
+
+// ErrorAt returns the position of an error in the file, or else identifies the manifest.
+func (m *Manifest) ErrorAt(line int) string {
+	if line > 0 {
+		return fmt.Sprintf("%s:%d", OneLine(m.File), line)
+	}
+	return m.Where()
 }

@@ -18,7 +18,9 @@ type Manifest struct {
 	engine.Identity
 	Err error // why the document cannot be read, an *engine.Error; then the Identity is empty
 	Location
-	several bool // the file has other manifests
+	In      *File // that has the manifest; nil for a document that is not part of a file
+	several bool  // the file has other manifests
+	crd     *CRD  // in the manifest; nil: it is of another kind
 
 	at     start
 	source *listSource // of the list in YAML that the item was converted from

@@ -3,6 +3,8 @@ package workspace
 import (
 	"testing"
 	"testing/fstest"
+
+	"github.com/crdeval/crdeval/engine"
 )
 
 func TestFilter(t *testing.T) {
@@ -39,5 +41,31 @@ func TestFilter(t *testing.T) {
 	}
 	if _, err := NewFilter(fsys, FilterOptions{Exclude: []string{"[a"}}); err == nil {
 		t.Error("a broken glob is accepted")
+	}
+}
+
+func TestHasPlaceholders(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec string
+		want bool
+	}{
+		"flux":           {"a: ${A}", true},
+		"default":        {"a: \"${A:=3}\"", true},
+		"template":       {"a: \"{{ .a }}\"", true},
+		"valid":          {"a: 1", false},
+		"other mistakes": {"a: x", false},
+		"both":           {"a: ${A}\n  b: x", false},
+		"shell":          {"a: $A", false},
+		"braces":         {"a: ${}", false},
+	} {
+		w, files := load(t, map[string]string{"c.yaml": crd("A", []string{"v1"}, "a", "b"),
+			"x.yaml": "apiVersion: example.com/v1\nkind: A\nmetadata: {name: x}\nspec:\n  " + tc.spec + "\n"})
+		m := files["x.yaml"].Manifests[0]
+		answers := w.Evaluate(t.Context(), m.APIVersion, m.Kind, m.Path(), func(_ *CRD, d *engine.Definition) (*engine.Verdict, error) {
+			return d.Validate(t.Context(), engine.Item{Object: m.Document}, engine.EvaluationOptions{CompleteMetadata: true})
+		})
+		if got := HasPlaceholders(m, answers[0].Verdict); got != tc.want {
+			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
 	}
 }

@@ -106,9 +106,9 @@ func (w *Workspace) index() {
 	for _, list := range w.kinds {
 		slices.SortStableFunc(list, func(a, b *CRD) int {
 			switch {
-			case a.File.Given == b.File.Given:
+			case a.In.Given == b.In.Given:
 				return 0
-			case a.File.Given:
+			case a.In.Given:
 				return -1
 			}
 			return 1

@@ -78,7 +78,7 @@ func TestChoose(t *testing.T) {
 		w, _ := load(t, tc.files, tc.given...)
 		var got []string
 		for _, c := range w.Choose("example.com/v1", "A", tc.file) {
-			got = append(got, c.File.Path)
+			got = append(got, c.In.Path)
 		}
 		if text := strings.Join(got, " "); text != tc.want {
 			t.Errorf("%s: %q, want %q", name, text, tc.want)
@@ -156,7 +156,7 @@ func TestClassify(t *testing.T) {
 		"skaffold.yaml": ClassWithoutCRD, "compose.yaml": ClassWithoutCRD,
 	} {
 		f := files[name]
-		if got := w.Classify(f.Manifests[0], f); got != want {
+		if got := w.Classify(f.Manifests[0]); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	statusv1 "google.golang.org/genproto/googleapis/rpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
@@ -202,20 +201,7 @@ func (b *batch) verdictResult(v *engine.Verdict) (*crdevalv1.VerdictResult, erro
 	if err := b.budget.prepare(v.Violations, v.Pruned, v.Defaulted); err != nil {
 		return nil, err
 	}
-	m := &crdevalv1.Verdict{
-		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
-		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
-		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
-		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten,
-		StrictErrors: allValid(v.StrictErrors), Presentation: presentation(v.Presentation),
-	}
-	if v.Valid {
-		m.Valid = proto.Bool(true)
-	}
-	if m.Rejection != nil {
-		m.Rejection.Status = JSON(v.Status)
-	}
-	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: m}}
+	result := &crdevalv1.VerdictResult{Result: &crdevalv1.VerdictResult_Verdict{Verdict: VerdictMessage(v)}}
 	size := encodedSize(result)
 	if plain {
 		b.plain.Store(&plainResult{result, size})

@@ -3,13 +3,12 @@ package input
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
-	"os"
 
 	"github.com/crdeval/crdeval/engine/workspace"
 )
@@ -17,16 +16,13 @@ import (
 // maxLine bounds a line of JSON.
 const maxLine = 64 << 20
 
-// Documents is like Each, but reads a file whose first line is a JSON object line by line.
-func (r Reader) Documents(names ...string) iter.Seq2[*Source, error] {
-	return func(yield func(*Source, error) bool) {
+// Documents yields the manifests of files. It reads a file whose first line is a JSON object line by line. The error of
+// a file comes with the file's name.
+func (r Reader) Documents(ctx context.Context, names ...string) iter.Seq2[*workspace.Manifest, error] {
+	return func(yield func(*workspace.Manifest, error) bool) {
 		for _, name := range names {
-			files, err := r.Files(name)
-			if err != nil && !yield(unreadable(name), err) {
-				return
-			}
-			for _, file := range files {
-				if !r.lines(file, yield) {
+			for _, file := range r.Names(name) {
+				if !r.lines(ctx, file, yield) {
 					return
 				}
 			}
@@ -35,43 +31,29 @@ func (r Reader) Documents(names ...string) iter.Seq2[*Source, error] {
 }
 
 // lines yields the documents of a file. It returns false if yield does.
-func (r Reader) lines(name string, yield func(*Source, error) bool) bool {
-	failed := func(err error) bool {
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err
-		}
-		return yield(unreadable(name), err)
-	}
-	from := r.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return failed(err)
-		}
-		defer func() { _ = f.Close() }()
-		from = f
-	}
-	in := bufio.NewReaderSize(interruptible{from, r.Interrupted}, 64<<10)
-	line, err := readLine(in)
-	if err != nil && !errors.Is(err, io.EOF) {
+func (r Reader) lines(ctx context.Context, name string, yield func(*workspace.Manifest, error) bool) bool {
+	failed := func(err error) bool { return yield(nil, fmt.Errorf("%s: %w", name, err)) }
+	from, end, err := r.openStream(ctx, name)
+	if err != nil {
 		return failed(err)
 	}
+	defer end()
+	in := bufio.NewReaderSize(interruptible{ctx, from}, 64<<10)
+	line, err := readLine(in)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return failed(cause(err))
+	}
 	if head := bytes.TrimSpace(line); len(head) == 0 || head[0] != '{' || !json.Valid(head) {
-		rest, err := io.ReadAll(io.LimitReader(in, maxFileBytes+1))
-		if err == nil && len(rest) > maxFileBytes {
-			err = fmt.Errorf("the file is larger than %d MiB and not one JSON object per line: split it", maxFileBytes>>20)
-		}
+		rest, err := workspace.ReadBounded(ctx, in, 0, workspace.MaxSourceBytes)
 		if err != nil {
 			return failed(err)
 		}
-		return yieldAll(SourcesOf(name, workspace.Split(append(line, rest...))), yield)
+		f := workspace.Parse(workspace.Source{Name: name}, append(line, rest...), 0)
+		return yieldAll(f.Manifests, yield)
 	}
 	for n := 0; ; n++ {
-		for _, s := range SourcesOf(name, workspace.SplitLine(line, n)) {
-			s.Number, s.several = n+1, true
-			if !yield(s, nil) {
-				return false
-			}
+		if !yieldAll(workspace.Parse(workspace.Source{Name: name}, line, n).Manifests, yield) {
+			return false
 		}
 		if errors.Is(err, io.EOF) {
 			return true
@@ -82,9 +64,9 @@ func (r Reader) lines(name string, yield func(*Source, error) bool) bool {
 	}
 }
 
-func yieldAll(list []*Source, yield func(*Source, error) bool) bool {
-	for _, s := range list {
-		if !yield(s, nil) {
+func yieldAll(list []*workspace.Manifest, yield func(*workspace.Manifest, error) bool) bool {
+	for _, m := range list {
+		if !yield(m, nil) {
 			return false
 		}
 	}
@@ -105,17 +87,16 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
+var errInterrupted = errors.New("interrupted")
+
 // interruptible is a reader that can be interrupted while it waits for bytes.
 type interruptible struct {
-	from        io.Reader
-	interrupted <-chan struct{}
+	ctx  context.Context //nolint:containedctx // an io.Reader takes none
+	from io.Reader
 }
 
 // Read implements io.Reader.
 func (r interruptible) Read(p []byte) (int, error) {
-	if r.interrupted == nil {
-		return r.from.Read(p)
-	}
 	type result struct {
 		content []byte
 		err     error
@@ -129,7 +110,7 @@ func (r interruptible) Read(p []byte) (int, error) {
 	select {
 	case r := <-done:
 		return copy(p, r.content), r.err
-	case <-r.interrupted:
-		return 0, errors.New("interrupted")
+	case <-r.ctx.Done():
+		return 0, errInterrupted
 	}
 }

@@ -1,8 +1,10 @@
+// Package input reads the inputs of commands as sources of a workspace: files, the files of folders, stdin, URLs and
+// clusters (reader.go), and files with one JSON object per line (lines.go).
 package input
 
 import (
-	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,118 +16,165 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
-// maxFileBytes bounds a file.
-const maxFileBytes = 512 << 20
-
-// Reader reads the files of a command.
+// Reader reads the inputs of a command.
 type Reader struct {
-	Stdin       io.Reader
-	Interrupted <-chan struct{}  // closed when the command is interrupted; nil: never
-	Opened      func(string)     // receives the names of files and directories that are read; nil: not needed
-	Remote      *download.Reader // of URLs and clusters
-	Recursive   bool             // directories include their subdirectories
-	Filter      *repository.Filter
-	URLs        bool // names can also be https:// URLs and clusters
+	Stdin     io.Reader
+	Opened    func(string)     // receives the names of files and folders that are read; nil: not needed
+	Remote    *download.Reader // of URLs and clusters
+	Recursive bool             // folders include their subfolders
+	Filter    *workspace.Filter
 }
 
-// Open reports that a file or a directory is read.
-func (r Reader) Open(name string) {
+// open reports that a file or a folder is read.
+func (r Reader) open(name string) {
 	if r.Opened != nil {
 		r.Opened(name)
 	}
 }
 
-// Each yields the manifests of files, of the files of directories, and of stdin ("-"), in this order. If a file
-// has an error, it yields the error with a source that only has a File. It reads some files ahead.
-func (r Reader) Each(names ...string) iter.Seq2[*Source, error] {
-	return func(yield func(*Source, error) bool) {
-		for of := range InOrder(r.expand(names), r.read) {
-			if of.err != nil && !yield(unreadable(of.name), of.err) {
-				return
-			}
-			if of.skip.Kind != "" {
-				r.Filter.Record(of.skip)
-			}
-			for _, s := range of.sources {
-				if !yield(s, nil) {
-					return
-				}
-			}
+// Files yields the files of names: files, the manifest files of folders, and stdin ("-"), in this order. It reads some
+// files ahead.
+func (r Reader) Files(ctx context.Context, names ...string) iter.Seq[*workspace.File] {
+	return r.read(ctx, r.sources(names, false))
+}
+
+// Given is Files for names of CRDs, which can also be https:// URLs and clusters. The CRDs take precedence over others.
+func (r Reader) Given(ctx context.Context, names ...string) iter.Seq[*workspace.File] {
+	return r.read(ctx, r.sources(names, true))
+}
+
+func (r Reader) read(ctx context.Context, sources []workspace.Source) iter.Seq[*workspace.File] {
+	for _, s := range sources {
+		if s.Path != "" {
+			r.Filter.Visit(s.Path)
 		}
 	}
+	return InOrder(sources, func(s workspace.Source) *workspace.File { return workspace.Read(ctx, s, r.Filter) })
 }
 
-// unreadable returns the source for the error of a file. An empty name is quoted.
-func unreadable(name string) *Source {
-	return &Source{Manifest: new(workspace.Manifest), Location: Location{File: cmp.Or(name, `""`)}}
-}
-
-// fileContent is a file, and what is in it.
-type fileContent struct {
-	name    string
-	sources []*Source
-	skip    repository.Skipped // if it is not a manifest
-	err     error
-}
-
-// expand replaces the names of directories by the names of their files.
-func (r Reader) expand(names []string) (all []fileContent) {
+// sources returns the sources of names.
+func (r Reader) sources(names []string, given bool) (all []workspace.Source) {
 	for _, name := range names {
-		files, err := r.Files(name)
-		if err != nil {
-			all = append(all, fileContent{name: name, err: err})
-		}
-		for _, file := range files {
-			all = append(all, fileContent{name: file})
+		switch isURL := repository.IsURL(name); {
+		case isURL && given:
+			all = append(all, r.remote(name))
+		case isURL:
+			all = append(all, failed(name, "only CRDs can be read from a URL or a cluster: save the objects in a file"))
+		case strings.HasPrefix(name, "http://"):
+			all = append(all, failed(name, "http:// is not supported: use https://, or save the document in a file"))
+		case name == "":
+			all = append(all, failed(`""`, "the file name is empty"))
+		default:
+			all = append(all, r.local(name)...)
 		}
 	}
-	var read []string
 	for i := range all {
-		read = append(read, all[i].name)
-	}
-	for i, skip := range r.Filter.Recognise(read) {
-		all[i].skip = skip
+		all[i].Given = given
 	}
 	return all
 }
 
-func (r Reader) read(f fileContent) fileContent {
-	if f.err != nil || f.skip.Kind != "" {
-		return f
-	}
-	content, err := r.Content(f.name)
-	f.name = download.WithoutSecrets(f.name)
-	if err != nil {
-		f.err = err
-		return f
-	}
-	f.sources = SourcesOf(f.name, workspace.Split(content))
-	readable := func(s *Source) bool { return s.Err == nil }
-	if len(f.sources) > 0 && !slices.ContainsFunc(f.sources, readable) {
-		text, _, _ := f.sources[0].Describe(f.sources[0].Err)
-		if f.skip = r.Filter.Template(f.name, content, errors.New(text)); f.skip.Kind != "" {
-			f.sources = nil
-		}
-	}
-	return f
+// failed returns a source that cannot be read.
+func failed(name, why string) workspace.Source {
+	return workspace.Source{Name: name, Read: func(context.Context) ([]byte, error) { return nil, errors.New(why) }}
 }
 
-// Content returns the content of a file.
-func (r Reader) Content(name string) ([]byte, error) {
-	switch isURL := repository.IsURL(name); {
-	case isURL && r.URLs:
-		return r.Remote.Read(name, r.Interrupted)
-	case isURL:
-		return nil, errors.New("only CRDs can be read from a URL or a cluster: save the objects in a file")
-	case strings.HasPrefix(name, "http://"):
-		return nil, errors.New("http:// is not supported: use https://, or save the document in a file")
+// remote returns the source of a URL or a cluster.
+func (r Reader) remote(name string) workspace.Source {
+	return workspace.Source{Name: download.WithoutSecrets(name), Read: func(ctx context.Context) ([]byte, error) {
+		return r.Remote.Read(name, ctx.Done())
+	}}
+}
+
+// local returns the source of a file or of stdin, or those of a folder.
+func (r Reader) local(name string) (all []workspace.Source) {
+	info, err := os.Stat(name)
+	switch {
+	case name == "-" || err == nil && !info.IsDir() && !info.Mode().IsRegular():
+		return []workspace.Source{{Name: name, Read: func(ctx context.Context) ([]byte, error) { return r.stream(ctx, name) }}}
+	case err != nil:
+		return []workspace.Source{failed(name, cause(err).Error())}
+	case !info.IsDir():
+		r.open(name)
+		return []workspace.Source{workspace.FileSource(FS(), name, PathOf(name), workspace.MaxSourceBytes)}
 	}
-	return r.ReadFile(name)
+	root := PathOf(name)
+	shown := func(file string) string { return filepath.Join(name, filepath.FromSlash(strings.TrimPrefix(file, root))) }
+	enter := func(folder string) bool { r.open(shown(folder)); return true }
+	all = slices.Collect(workspace.Walk(FS(), root,
+		workspace.WalkOptions{Recursive: r.Recursive, Name: shown, Enter: enter}))
+	switch {
+	case len(all) > 0:
+		return all
+	case r.Recursive:
+		return []workspace.Source{failed(name, "the directory has no .yaml, .yml or .json file")}
+	}
+	return []workspace.Source{failed(name, "the directory has no .yaml, .yml or .json file; use -R to include subdirectories")}
+}
+
+// cause returns the error of the operating system, without the name of the file.
+func cause(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// stream reads stdin ("-"), a pipe or a device. Opening and reading it end with the context.
+func (r Reader) stream(ctx context.Context, name string) ([]byte, error) {
+	from, end, err := r.openStream(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return workspace.ReadBounded(ctx, interruptible{ctx, from}, 0, workspace.MaxSourceBytes)
+}
+
+// openStream opens stdin ("-"), or another file. Opening a pipe ends with the context. The caller calls end.
+func (r Reader) openStream(ctx context.Context, name string) (from io.Reader, end func(), err error) {
+	if name == "-" {
+		return r.Stdin, func() {}, nil
+	}
+	r.open(name)
+	type result struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		file, err := os.Open(name)
+		done <- result{file, err}
+	}()
+	select {
+	case opened := <-done:
+		if opened.err != nil {
+			return nil, nil, cause(opened.err)
+		}
+		return opened.file, func() { _ = opened.file.Close() }, nil
+	case <-ctx.Done():
+		return nil, nil, errInterrupted
+	}
+}
+
+// ReadFile returns the content of a file, or of stdin for "-".
+func (r Reader) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	for _, s := range r.sources([]string{name}, false) {
+		return s.Read(ctx)
+	}
+	return nil, errors.New("it is a directory")
+}
+
+// Names returns the name itself, or those of the manifest files of a folder.
+func (r Reader) Names(name string) (names []string) {
+	for _, s := range r.local(name) {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // InOrder yields the results of a function for the elements of a list, in their order. It runs a few calls at the same
@@ -148,25 +197,25 @@ func InOrder[T, R any](list []T, do func(T) R) iter.Seq[R] {
 	}
 }
 
-// Manifests returns all manifests of files and directories.
-func (r Reader) Manifests(names ...string) (all []*Source, _ error) {
-	for s, err := range r.Each(names...) {
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.File, err)
+// Manifests returns all manifests of files. A file that cannot be read is an error.
+func Manifests(files iter.Seq[*workspace.File]) (all []*workspace.Manifest, _ error) {
+	for f := range files {
+		if f.Err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, f.Err)
 		}
-		all = append(all, s)
+		all = append(all, f.Manifests...)
 	}
 	return all, nil
 }
 
-// CRDs reads the CRDs of files, directories, URLs or clusters. It skips other kinds and conversion rules.
-func (r Reader) CRDs(names ...string) (all []*Source, _ error) {
+// CRDs reads the CRDs of files, folders, URLs or clusters. It skips other kinds and conversion rules.
+func (r Reader) CRDs(ctx context.Context, names ...string) (all []*workspace.Manifest, _ error) {
 	for _, name := range names {
-		list, _, err := r.CRDsAndRules(name)
+		list, rules, skipped, err := r.crds(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		if len(list) == 0 && !r.Filter.Skips(name) {
+		if len(list) == 0 && (len(rules) > 0 || !skipped) {
 			return nil, errNoCRDIn(name)
 		}
 		all = append(all, list...)
@@ -174,116 +223,64 @@ func (r Reader) CRDs(names ...string) (all []*Source, _ error) {
 	return all, nil
 }
 
-// CRDsAndRules reads the CRDs and the conversion rules of files, directories, URLs or clusters. It skips other kinds.
-func (r Reader) CRDsAndRules(names ...string) (crds, rules []*Source, _ error) {
-	r.URLs = true
+// CRDsAndRules reads the CRDs and the conversion rules of files, folders, URLs or clusters. It skips other kinds.
+func (r Reader) CRDsAndRules(ctx context.Context, names ...string) (crds, rules []*workspace.Manifest, _ error) {
 	for _, name := range names {
-		list, err := r.Manifests(name)
+		c, o, skipped, err := r.crds(ctx, name)
 		if err != nil {
 			return nil, nil, err
 		}
-		before := len(crds) + len(rules)
-		for _, s := range list {
-			if s.Err != nil && len(list) > 1 { // for a single document, the registration reports the error
-				text, line, _ := s.Describe(s.Err)
-				return nil, nil, fmt.Errorf("%s:%d: %s", s.File, max(line, s.Line()), text)
-			}
-			switch {
-			case s.Conversion:
-				rules = append(rules, s)
-			case s.Kind == workspace.CRDKind || s.Kind == "" && len(list) == 1:
-				crds = append(crds, s)
-			}
-		}
-		if len(crds)+len(rules) == before && !r.Filter.Skips(name) {
+		if len(c)+len(o) == 0 && !skipped {
 			return nil, nil, errNoCRDIn(name)
 		}
+		crds, rules = append(crds, c...), append(rules, o...)
 	}
 	return crds, rules, nil
+}
+
+// crds reads the CRDs and the conversion rules of a name. skipped reports whether a file was skipped.
+func (r Reader) crds(ctx context.Context, name string) (crds, rules []*workspace.Manifest, skipped bool, _ error) {
+	var list []*workspace.Manifest
+	for f := range r.Given(ctx, name) {
+		if f.Err != nil {
+			return nil, nil, false, fmt.Errorf("%s: %w", f.Name, f.Err)
+		}
+		list, skipped = append(list, f.Manifests...), skipped || f.Skip.Kind != ""
+	}
+	for _, m := range list {
+		if m.Err != nil && len(list) > 1 { // for a single document, the registration reports the error
+			text, line, _ := m.Describe(m.Err)
+			return nil, nil, false, fmt.Errorf("%s:%d: %s", m.File, max(line, m.Line()), text)
+		}
+		switch {
+		case m.Conversion:
+			rules = append(rules, m)
+		case m.IsCRD() || m.Kind == "" && len(list) == 1:
+			crds = append(crds, m)
+		}
+	}
+	return crds, rules, skipped, nil
 }
 
 func errNoCRDIn(name string) error {
 	return fmt.Errorf("%s has no CustomResourceDefinition", download.WithoutSecrets(name))
 }
 
-// Files returns the file itself, or the manifest files of a directory. Hidden files and directories are skipped.
-func (r Reader) Files(name string) (files []string, err error) {
-	if name == "" {
-		return nil, errors.New("the file name is empty")
-	}
-	if info, _ := os.Stat(name); name == "-" || info == nil || !info.IsDir() {
-		return []string{name}, nil // reading it reports an error
-	}
-	root := repository.WalkRoot(name)
-	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case path == root:
-			r.Open(path)
-		case e.IsDir() && (!r.Recursive || e.Name()[0] == '.'):
-			return fs.SkipDir
-		case e.IsDir():
-			r.Open(path)
-		case workspace.IsFileName(e.Name()) && (e.Type() == 0 || e.Type() == fs.ModeSymlink && !repository.IsIrregular(path)):
-			files = append(files, path)
-		}
-		return nil
-	})
-	if err == nil && files == nil {
-		err = errors.New("the directory has no .yaml, .yml or .json file")
-		if !r.Recursive {
-			err = fmt.Errorf("%w; use -R to include subdirectories", err)
-		}
-	}
-	return files, err
+// FS returns the file system of the operating system. Its paths are those of PathOf.
+func FS() fs.FS { return os.DirFS(volume() + string(filepath.Separator)) }
+
+// volume returns the volume of the working directory: "" except on Windows.
+func volume() string {
+	working, _ := os.Getwd()
+	return filepath.VolumeName(working)
 }
 
-// ReadFile reads a file, or stdin for "-". Opening and reading a pipe ends when the command is interrupted.
-func (r Reader) ReadFile(name string) ([]byte, error) {
-	r.Open(name)
-	info, err := os.Stat(name)
-	if name != "-" && err == nil && info.Mode().IsRegular() {
-		return readAll(name, nil, info.Size())
+// PathOf returns the path of a file in FS.
+func PathOf(name string) string {
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return filepath.ToSlash(name)
 	}
-	type result struct {
-		content []byte
-		err     error
-	}
-	done := make(chan result, 1)
-	go func() {
-		content, err := readAll(name, r.Stdin, 0)
-		done <- result{content, err}
-	}()
-	select {
-	case read := <-done:
-		return read.content, read.err
-	case <-r.Interrupted:
-		return nil, errors.New("interrupted")
-	}
-}
-
-// readAll reads a file, or stdin for "-". size is the size of the file, if it is known.
-func readAll(name string, stdin io.Reader, size int64) (content []byte, err error) {
-	defer func() {
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err // the caller adds the name
-		}
-	}()
-	from := stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		from = file
-	}
-	// The buffer need not grow to detect EOF. Its Grow would write zeros first.
-	b := bytes.NewBuffer(make([]byte, 0, min(size, maxFileBytes)+bytes.MinRead))
-	n, err := b.ReadFrom(io.LimitReader(from, maxFileBytes+1))
-	if err == nil && n > maxFileBytes {
-		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFileBytes>>20)
-	}
-	return b.Bytes(), err
+	absolute = filepath.ToSlash(absolute[len(filepath.VolumeName(absolute)):])
+	return cmp.Or(strings.TrimPrefix(absolute, "/"), ".")
 }

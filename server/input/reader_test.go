@@ -1,8 +1,10 @@
 package input
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/crdeval/crdeval/engine/testenv"
@@ -12,9 +14,9 @@ import (
 func TestInterruptedWhileReading(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	testenv.Pipe(t, pipe)
-	interrupted := make(chan struct{})
-	close(interrupted)
-	_, err := Reader{Interrupted: interrupted}.ReadFile(pipe)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Reader{}.ReadFile(ctx, pipe)
 	if err == nil || err.Error() != "interrupted" {
 		t.Error(err)
 	}
@@ -26,14 +28,71 @@ func TestInterruptedWhileReading(t *testing.T) {
 	_ = w.Close()
 }
 
-// Pipes in a directory are not manifests.
-func TestDirectoriesWithPipes(t *testing.T) {
+// Reading an endless stream ends when the command is interrupted.
+func TestEndless(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	endless := readerFunc(func(p []byte) (int, error) {
+		if n++; n == 3 {
+			cancel()
+		}
+		return len(p), nil
+	})
+	if _, err := (Reader{Stdin: endless}).ReadFile(ctx, "-"); err == nil || err.Error() != "interrupted" {
+		t.Error(err)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestFolders checks the files of folders: links to files, dangling links, and pipes, which are left out.
+func TestFolders(t *testing.T) {
 	dir := t.TempDir()
+	write := func(name string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("a: b"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	testenv.Pipe(t, filepath.Join(dir, "pipe.yaml"))
-	if err := os.Symlink("pipe.yaml", filepath.Join(dir, "link.yaml")); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := (Reader{}).Files(dir); err == nil || len(files) > 0 {
-		t.Errorf("%v, %v", files, err)
+	write("a.yaml")
+	write("sub/b.yaml")
+	for link, to := range map[string]string{
+		"dangling.yaml": "missing.yaml", "file.yaml": "a.yaml", "folder.yaml": "sub", "pipe-link.yaml": "pipe.yaml", "linked": "sub",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		name      string
+		recursive bool
+		want      string // base names, with the error of those that cannot be read
+	}{
+		{dir, false, "a.yaml, dangling.yaml: the symbolic link refers to a file that does not exist, file.yaml"},
+		{dir, true, "a.yaml, dangling.yaml: the symbolic link refers to a file that does not exist, file.yaml, b.yaml"},
+		{filepath.Join(dir, "linked"), false, "b.yaml"},
+		{filepath.Join(dir, "no"), false, "no: no such file or directory"},
+		{filepath.Join(dir, "dangling.yaml"), false, "dangling.yaml: no such file or directory"},
+		{"https://example.com/crd.yaml", false,
+			"crd.yaml: only CRDs can be read from a URL or a cluster: save the objects in a file"},
+	} {
+		var got []string
+		for f := range (Reader{Recursive: tc.recursive}).Files(t.Context(), tc.name) {
+			text := filepath.Base(f.Name)
+			if f.Err != nil {
+				text += ": " + f.Err.Error()
+			} else if len(f.Manifests) != 1 {
+				text += ": no manifest"
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, text, tc.want)
+		}
 	}
 }

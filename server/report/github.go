@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/repository"
 )
 
@@ -44,9 +45,9 @@ func (p *githubPrinter) Close(of *Run) error {
 		return err
 	}
 	for _, s := range of.Skipped {
-		if s.Kind == repository.Template {
+		if s.Skip.Kind == workspace.SkipTemplate {
 			at := &Result{Problems: []Problem{{File: s.Name, Level: LevelNote, Document: s.Name, Kind: NotChecked,
-				Text: "skipped: " + s.Reason}}}
+				Text: "skipped: " + s.Skip.Reason}}}
 			if err := p.Add(at); err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func (r *Result) lines() (lines []string) {
 func (p *junitPrinter) Close(of *Run) error {
 	var errs []error
 	for _, s := range of.Skipped {
-		errs = append(errs, p.Add(&Result{File: s.Name, Name: s.Name, Class: s.Kind, Skipped: s.Reason}))
+		errs = append(errs, p.Add(&Result{File: s.Name, Name: s.Name, Class: s.Skip.Kind, Skipped: s.Skip.Reason}))
 	}
 	if of.Failure != nil {
 		errs = append(errs, p.Add(&Result{File: p.title, Name: p.title, Class: p.title, Error: of.Failure.Error()}))

@@ -5,11 +5,8 @@ package report
 import (
 	"fmt"
 	"io"
-	"regexp"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 // Result is the result for a document of a file.
@@ -30,7 +27,7 @@ type Result struct {
 // Run is what a run has besides the results of documents.
 type Run struct {
 	Counts  string // for people, one or several lines
-	Skipped []repository.Skipped
+	Skipped []*workspace.File
 	Errors  int   // documents that could not be checked
 	Failure error // that ended the run early
 }
@@ -112,17 +109,8 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-var controls = regexp.MustCompile(`[^\P{Cc}\n\t]`)
+// Printable escapes control characters, which come from manifests and could steer a terminal.
+func Printable(text []byte) []byte { return []byte(workspace.Printable(string(text))) }
 
-// Printable replaces control characters, which come from manifests and could steer a terminal.
-func Printable(text []byte) []byte {
-	return controls.ReplaceAllFunc(text, func(c []byte) []byte {
-		r, _ := utf8.DecodeRune(c)
-		return fmt.Appendf(nil, "\\x%02x", r)
-	})
-}
-
-// validText replaces control characters and invalid UTF-8.
-func validText(s string) string {
-	return string(Printable([]byte(strings.ToValidUTF8(s, "\uFFFD"))))
-}
+// validText escapes control characters and invalid UTF-8.
+func validText(s string) string { return workspace.Printable(s) }

@@ -159,7 +159,7 @@ func (p *sarifPrinter) locations(of *Problem) []sarifLocation {
 // Close prints the log.
 func (p *sarifPrinter) Close(of *Run) error {
 	for _, s := range of.Skipped {
-		p.skip(&Problem{File: s.Name}, s.Reason)
+		p.skip(&Problem{File: s.Name}, s.Skip.Reason)
 	}
 	if of.Failure != nil {
 		p.notifications = append(p.notifications, sarifNotification{Level: LevelError, Message: text(of.Failure.Error())})

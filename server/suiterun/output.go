@@ -9,9 +9,8 @@ import (
 
 	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
-	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // Printer prints the results of tests in one format.
@@ -46,7 +45,7 @@ func title(r *suite.Result) string {
 	if r.CRD != "" {
 		text += " (" + r.CRD + ")"
 	}
-	return terminal.OneLine(text)
+	return workspace.OneLine(text)
 }
 
 func (p *textPrinter) print(format string, args ...any) {
@@ -65,7 +64,7 @@ func (p *textPrinter) Result(r *suite.Result) {
 }
 
 func (p *textPrinter) Fail(file string, line int, message string) {
-	p.print("%v: error: %s", (&input.Source{Location: input.Location{File: file}}).ErrorAt(line), message)
+	p.print("%v: error: %s", (&workspace.Manifest{Location: workspace.Location{File: file}}).ErrorAt(line), message)
 }
 
 func (p *textPrinter) Note(text string) { p.print("%s", text) }

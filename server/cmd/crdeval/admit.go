@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/input"
 )
 
 type admitCommand struct {
@@ -16,6 +16,8 @@ type admitCommand struct {
 	CRDs  []string `name:"crds" help:"File, directory or https:// URL with CRDs. A URL can end with #sha256=HEX. kube://CONTEXT: the CRDs of the cluster of a kubeconfig context; kube:// is the current one." placeholder:"FILE" sep:"none"`
 	Old   []string `help:"File or directory with existing objects. A write of an object with the same kind, namespace and name is an update." placeholder:"FILE" sep:"none"`
 	inputFlags
+
+	AllowMissingCRDs bool `name:"allow-missing-crds" help:"Objects without a CRD are counted, but are no errors."`
 
 	Namespace       string  `short:"n" default:"default" help:"Namespace of objects without one."`
 	Subresource     string  `help:"Update a subresource: status, or scale (the files contain autoscaling/v1 Scales). Needs --old or a patch." placeholder:"NAME" enum:",status,scale" default:""`
@@ -87,10 +89,30 @@ func (c *admitCommand) Validate() error {
 	return c.validate()
 }
 
+// evaluator returns the evaluator of a run: the engine in this process, or the service of --server.
+func (c *admitCommand) evaluator(w *workspace.Workspace) (evaluator, error) {
+	if c.Server == "" {
+		return &localEvaluator{w}, nil
+	}
+	service, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	return newRemoteEvaluator(service, w), nil
+}
+
+// reader returns the reader of the files of a run.
+func (c *admitCommand) reader(env environment) (input.Reader, error) {
+	filter, err := c.filter()
+	files := env.files(c.Recursive)
+	files.Filter = filter
+	return files, err
+}
+
 func (c *admitCommand) patching() bool { return c.Patch != nil || c.PatchFile != "" }
 
 func (c *admitCommand) printer(ctx context.Context, env environment, a *admission) printer {
-	p := newPrinter(env.stdout, c.Output, "admit", (*tally).writesSummary)
+	p := newPrinter(env.stdout, c.Output, "admit", c, (*tally).writesSummary)
 	if c.Output == "text" {
 		p = &textPrinter{w: env.stdout, command: c}
 	}
@@ -98,80 +120,10 @@ func (c *admitCommand) printer(ctx context.Context, env environment, a *admissio
 		messages := &textPrinter{w: env.stderr, command: c}
 		p = &objectsPrinter{ctx: ctx, a: a, w: env.stdout, messages: messages, command: c}
 	}
-	return withSummary(p, c.Summary, "admit", (*tally).writesSummary)
+	return withSummary(p, c.Summary, "admit", c, (*tally).writesSummary)
 }
 
 // Run checks every object of every file, with --watch again after changes.
 func (c *admitCommand) Run(ctx context.Context, env environment) error {
 	return c.repeat(ctx, env, func(env environment) error { return c.admit(ctx, env) })
-}
-
-// admit checks every object of every file once.
-func (c *admitCommand) admit(ctx context.Context, env environment) error {
-	if c.Now == "" {
-		c.now = time.Now()
-	}
-	filter, err := c.filter()
-	if err != nil {
-		return err
-	}
-	files := env.files(c.Recursive)
-	files.Filter = filter
-	crds, rules, err := files.CRDsAndRules(c.CRDs...)
-	if err != nil {
-		return err
-	}
-	service, err := c.connect()
-	if err != nil {
-		return err
-	}
-	defer service.close()
-	a, err := newAdmission(ctx, c, service, len(crds)+len(rules))
-	if err != nil {
-		return err
-	}
-	registered := make(chan []*crdReport, 1)
-	go func() { registered <- a.register(ctx, crds) }() // while the files are read
-	in, err := c.inputs(files)
-	reports := <-registered
-	if err == nil {
-		err = a.checkCRDs(len(crds) + len(rules) + len(in.crds) + len(in.rules))
-	}
-	if err != nil {
-		return err
-	}
-	for _, s := range in.unreadable {
-		text, line, _ := s.Describe(s.Err)
-		fmt.Fprintf(env.stderr, "warning: %s: --old: the document cannot be read, so writes of its objects are creations: %s\n",
-			s.ErrorAt(max(line, s.Line())), printable([]byte(messageText(text))))
-	}
-	if in.noOld {
-		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
-			printable([]byte(terminal.OneLine(strings.Join(c.Old, ", ")))))
-	}
-	reports = append(reports, a.register(ctx, slices.Concat(in.crds, rules, in.rules))...)
-	meter := terminal.NewMeter(c.Progress, env.stderr, len(in.writes))
-	env.stdout = meter.Above(env.stdout)
-	out := c.printer(ctx, env, a)
-	total := tally{skipped: map[string]int{}}
-	for _, j := range reports {
-		if total.crd(j); j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0 || j.Names.message != nil {
-			if err := out.crd(j); err != nil {
-				return err
-			}
-		}
-	}
-	err = a.run(ctx, in.writes, func(o *outcome) error {
-		total.object(o)
-		meter.Step(total.objects.rejected, total.objects.errors)
-		return out.object(o)
-	})
-	meter.End()
-	if total.files = filter.Skipped(); err == nil {
-		err = out.close(&total)
-	}
-	if err != nil {
-		return err
-	}
-	return total.result()
 }

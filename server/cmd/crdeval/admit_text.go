@@ -7,34 +7,36 @@ import (
 	"io"
 	"strings"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // jsonPrinter prints a line for each CRD and object.
 type jsonPrinter struct{ w io.Writer }
 
 func (p jsonPrinter) crd(j *crdReport) error  { return json.NewEncoder(p.w).Encode(j) }
-func (p jsonPrinter) object(o *outcome) error { return json.NewEncoder(p.w).Encode(o) }
+func (p jsonPrinter) object(o *outcome) error { return json.NewEncoder(p.w).Encode(o.filled()) }
 
-// close prints a line for each skipped file.
+// close prints a line for each skipped file, and the summary.
 func (p jsonPrinter) close(t *tally) error {
-	for _, s := range t.files {
+	for _, f := range t.files {
 		line := struct {
-			input.Location
+			workspace.Location
 			Skipped string `json:"skipped"`
-		}{input.Location{File: s.Name}, s.Reason}
+		}{workspace.Location{File: f.Name}, f.Skip.Reason}
 		if err := json.NewEncoder(p.w).Encode(line); err != nil {
 			return err
 		}
 	}
-	return nil
+	return json.NewEncoder(p.w).Encode(map[string]any{"summary": t.summary()})
 }
 
+// textPrinter prints results for people.
 type textPrinter struct {
 	w       io.Writer
 	command *admitCommand
+	several map[string]bool // files of CRDs of which the output says that their answers are the same
 }
 
 func (p *textPrinter) crd(j *crdReport) error { return j.print(p.w) }
@@ -43,14 +45,25 @@ var operationText = map[string]string{"CREATE": "", "UPDATE": " as an update", "
 
 func (p *textPrinter) object(o *outcome) error {
 	var b bytes.Buffer
-	switch v := o.Verdict.message; {
+	quiet := p.command.Quiet || p.command.Repository
+	switch {
 	case o.Skipped != "" && p.command.Verbose:
-		fmt.Fprintf(&b, "%s:%d: %s: skipped: %s\n", terminal.OneLine(o.File), o.Line, o.title(), messageText(o.Skipped))
-	case o.Skipped != "", p.command.Quiet && v.GetAllowed() && len(v.GetWarnings()) == 0:
-	case o.Error != "":
-		fmt.Fprintf(&b, "%s:%d: %s: error: %s\n", terminal.OneLine(o.File), o.Line, o.title(), messageText(o.Error))
+		fmt.Fprintf(&b, "%s: %s: skipped: %s\n", o.line(), o.title(), messageText(o.Skipped))
+	case o.Class == workspace.ClassBuiltIn && p.command.Verbose:
+		fmt.Fprintf(&b, "%s: %s: not checked: %s is a built-in kind\n", o.line(), o.title(), workspace.OneLine(o.Kind))
+	case o.Skipped != "", o.Class == workspace.ClassBuiltIn:
+	case o.err != nil && p.listed(o):
+		fmt.Fprintf(&b, "%s: %s: error: %s\n", o.line(), o.title(), messageText(o.Error))
+	case o.err != nil:
+	case len(o.answers) > 1:
+		fmt.Fprintf(&b, "%s: %s: error: %v\n", o.line(), o.title(), errDiffering)
+		for i := range o.answers {
+			p.answer(&b, o, &o.answers[i], "  with the CRD in "+workspace.FileNames(o.answers[i].CRDs)+": ", "  ")
+		}
+	case quiet && o.allowed() && len(o.verdict().Warnings) == 0 && len(o.answers[0].CRDs) == 1:
 	default:
-		p.verdict(&b, o, v)
+		p.answer(&b, o, &o.answers[0], fmt.Sprintf("%s: %s: ", o.write.Where(), o.title()), "")
+		p.sameAnswers(&b, o)
 	}
 	if b.Len() == 0 {
 		return nil
@@ -59,71 +72,109 @@ func (p *textPrinter) object(o *outcome) error {
 	return err
 }
 
-func (p *textPrinter) verdict(b *bytes.Buffer, o *outcome, v *crdevalv1.Verdict) {
-	text := "rejected"
-	if v.GetAllowed() {
-		text = "allowed"
+// listed reports whether an error is printed. The summary has the objects without a CRD of a repository.
+func (p *textPrinter) listed(o *outcome) bool {
+	without, ok := o.err.(*workspace.WithoutCRDError) //nolint:errorlint // it is not wrapped
+	return !ok || !p.command.Repository && !p.command.AllowMissingCRDs || p.command.Verbose || without.Similar != ""
+}
+
+// line returns the file and the line of an object.
+func (o *outcome) line() string { return o.write.ErrorAt(o.Line) }
+
+// sameAnswers says once that several CRDs apply to objects.
+func (p *textPrinter) sameAnswers(b *bytes.Buffer, o *outcome) {
+	crds := o.answers[0].CRDs
+	if len(crds) < 2 {
+		return
 	}
-	text += operationText[o.Operation]
-	if v.GetDeletes() {
-		text += "; removing the last finalizer deletes the object"
-	}
-	fmt.Fprintf(b, "%s: %s: %s\n", o.write.Where(), o.title(), text)
-	line := func(at *crdevalv1.Position, text string, hint *crdevalv1.Hint) {
-		fmt.Fprintf(b, "  %s: %s\n", o.positionText(at), text)
-		if hint != nil {
-			fmt.Fprintf(b, "    hint: %s\n", terminal.OneLine(hint.GetText()))
+	files := workspace.FileNames(crds)
+	if !p.several[files] {
+		if p.several == nil {
+			p.several = map[string]bool{}
 		}
-	}
-	if v.GetRejection() != nil && len(v.GetViolations()) == 0 {
-		line(nil, messageText(v.GetRejection().GetMessage()), nil)
-	}
-	for _, f := range v.GetViolations() {
-		line(f.GetPosition(), violationText(f), f.GetHint())
-	}
-	explain := p.command.Explain
-	for _, f := range v.GetRatcheted() {
-		if explain {
-			line(f.GetPosition(), "ratcheted: "+violationText(f), f.GetHint())
-		}
-	}
-	for _, c := range v.GetChanges().GetPruned() {
-		if explain || !v.GetAllowed() || c.GetHint() != nil {
-			line(c.GetPosition(), "unknown field "+terminal.OneLine(c.GetPath()), c.GetHint())
-		}
-	}
-	for _, f := range o.Next {
-		line(f.message.GetPosition(), violationText(f.message), f.message.GetHint())
-	}
-	for _, c := range v.GetChanges().GetDefaulted() {
-		if explain {
-			fmt.Fprintf(b, "  defaulted: %s: %s\n", terminal.OneLine(c.GetPath()), c.GetValue().GetJson())
-		}
-	}
-	for _, warning := range v.GetWarnings() {
-		fmt.Fprintf(b, "  warning: %s\n", messageText(warning))
-	}
-	for _, t := range v.GetRuleTraces().GetTraces() {
-		printTrace(b, t)
+		p.several[files] = true
+		fmt.Fprintf(b, "  warning: several CRDs apply to %s, with the same answer: %s\n", workspace.OneLine(o.Kind), files)
 	}
 }
 
+// answer prints a verdict, or why there is none, after the text before. All lines begin with an indentation.
+func (p *textPrinter) answer(b *bytes.Buffer, o *outcome, a *workspace.Answer, before, indent string) {
+	if a.Err != nil {
+		fmt.Fprintf(b, "%serror: %s\n", before, messageText(a.Err.Error()))
+		return
+	}
+	v, text := a.Verdict, "rejected"
+	if v.Allowed {
+		text = "allowed"
+	}
+	text += operationText[o.Operation]
+	if v.Deletes {
+		text += "; removing the last finalizer deletes the object"
+	}
+	fmt.Fprintf(b, "%s%s\n", before, text)
+	for _, f := range diagnosis.OfVerdict(v) {
+		p.finding(b, o, &f, indent)
+	}
+	if p.command.Explain {
+		for _, c := range v.Pruned {
+			fmt.Fprintf(b, "%s  %s: removed: %s\n", indent, o.positionText(c.Position), workspace.OneLine(c.Path))
+		}
+		for _, c := range v.Defaulted {
+			fmt.Fprintf(b, "%s  defaulted: %s: %s\n", indent, workspace.OneLine(c.Path), c.Value)
+		}
+	}
+	for i := range v.Traces {
+		printTrace(b, &v.Traces[i])
+	}
+}
+
+// finding prints a finding with its hint.
+func (p *textPrinter) finding(b *bytes.Buffer, o *outcome, f *diagnosis.Finding, indent string) {
+	switch at := o.positionText(f.Position); {
+	case f.Ratcheted && !p.command.Explain:
+		return
+	case f.Ratcheted:
+		fmt.Fprintf(b, "%s  %s: ratcheted: %s\n", indent, at, messageText(f.Text()))
+	case f.Severity != diagnosis.Warning:
+		fmt.Fprintf(b, "%s  %s: %s\n", indent, at, messageText(f.Text()))
+	case f.Position == nil:
+		fmt.Fprintf(b, "%s  warning: %s\n", indent, messageText(f.Text()))
+	default:
+		fmt.Fprintf(b, "%s  %s: warning: %s\n", indent, at, messageText(f.Text()))
+	}
+	if f.Hint != nil {
+		fmt.Fprintf(b, "%s    hint: %s\n", indent, workspace.OneLine(f.Hint.Text))
+	}
+}
+
+// positionText formats a position like a compiler; nil is the position of the object.
+func (o *outcome) positionText(p *engine.Position) string {
+	file := workspace.OneLine(o.File)
+	switch {
+	case p == nil:
+		return fmt.Sprintf("%s:%d", file, o.Line)
+	case o.patchName != "":
+		file = workspace.OneLine(o.patchName)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
+}
+
 // printTrace prints the values of the parts of a rule.
-func printTrace(b *bytes.Buffer, t *crdevalv1.RuleTrace) {
+func printTrace(b *bytes.Buffer, t *engine.RuleTrace) {
 	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	fmt.Fprintf(b, "  rule %s\n", oneLine(t.GetRule().GetRule()))
-	for _, s := range t.GetSteps() {
-		value := string(s.GetValue().GetJson())
+	fmt.Fprintf(b, "  rule %s\n", oneLine(t.Rule.Text))
+	for _, s := range t.Steps {
+		value := string(s.Value)
 		switch {
-		case s.GetError() != "":
-			value = "error: " + s.GetError()
-		case s.GetValue() == nil:
+		case s.Error != "":
+			value = "error: " + s.Error
+		case s.Value == nil:
 			value = "(omitted: too long)"
 		}
-		fmt.Fprintf(b, "    %s = %s\n", oneLine(s.GetExpression()), value)
+		fmt.Fprintf(b, "    %s = %s\n", oneLine(s.Expression), value)
 	}
-	if n := int(t.GetOmittedSteps()); n > 0 {
-		fmt.Fprintf(b, "    and %s more\n", counted(n, "step"))
+	if t.OmittedSteps > 0 {
+		fmt.Fprintf(b, "    and %s more\n", counted(t.OmittedSteps, "step"))
 	}
 }
 

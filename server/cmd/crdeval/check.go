@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -70,8 +69,8 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 		return err
 	}
 	files := env.files(c.Recursive)
-	files.Filter, files.URLs = filter, true
-	old, err := files.CRDs(c.Old...)
+	files.Filter = filter
+	old, err := files.CRDs(ctx, c.Old...)
 	if err != nil {
 		return err
 	}
@@ -87,20 +86,22 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 		total.crd(j)
 		return out.crd(j)
 	}
-	var rules []*input.Source // after all CRDs
-	for s, err := range files.Each(c.Files...) {
-		j := newReport(s)
-		switch {
-		case err != nil:
-			j.Error = err.Error()
-		case s.Conversion:
-			rules = append(rules, s)
-			continue
-		default:
-			j = c.document(ctx, service, s, accepted)
+	var rules []*workspace.Manifest // after all CRDs
+	for f := range files.Given(ctx, c.Files...) {
+		if total.skip(f); f.Err != nil {
+			total.unreadable = append(total.unreadable, f)
+			j := newReport(&workspace.Manifest{Err: f.Err, Location: workspace.Location{File: f.Name}})
+			j.Error = f.Err.Error()
+			if err := out.crd(j); err != nil {
+				return err
+			}
 		}
-		if err := report(j); err != nil {
-			return err
+		for _, s := range f.Manifests {
+			if s.Conversion {
+				rules = append(rules, s)
+			} else if err := report(c.document(ctx, service, s, accepted)); err != nil {
+				return err
+			}
 		}
 	}
 	for _, s := range rules {
@@ -108,7 +109,6 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 			return err
 		}
 	}
-	total.files = filter.Skipped()
 	if err := out.close(&total); err != nil {
 		return err
 	}
@@ -142,13 +142,13 @@ func (p *checkPrinter) close(t *tally) error {
 	return err
 }
 
-func (c *checkCommand) document(ctx context.Context, service *service, s *input.Source,
+func (c *checkCommand) document(ctx context.Context, service *service, s *workspace.Manifest,
 	accepted map[string]string) *crdReport {
 	j, name := newReport(s), s.Name
 	switch other := s.Err == nil && s.Kind != workspace.CRDKind; {
 	case c.skipReason(s) != "":
 		j.Skipped = c.skipReason(s)
-	case other && input.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
+	case other && workspace.GroupOf(s.APIVersion) == crdGroup && s.Kind != "":
 		j.Error = fmt.Sprintf("there is no kind %s in group %s: did you mean %s?", s.Kind, crdGroup, workspace.CRDKind)
 	case other && c.SkipOtherKinds && (s.Kind != "" || s.APIVersion == ""):
 		j.Skipped = notACRD(s)
@@ -176,7 +176,7 @@ func (c *checkCommand) document(ctx context.Context, service *service, s *input.
 const crdGroup = "apiextensions.k8s.io"
 
 // notACRD describes the kind of a document.
-func notACRD(s *input.Source) string {
+func notACRD(s *workspace.Manifest) string {
 	if s.Kind == "" {
 		return "the document has no kind"
 	}

@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
 )
 
 // setConversion sets the conversion rules of a document, if the service runs in this process. For a remote service, it
 // only checks them. Later requests contain them inline.
-func (s *service) setConversion(ctx context.Context, rules *input.Source) *crdReport {
+func (s *service) setConversion(ctx context.Context, rules *workspace.Manifest) *crdReport {
 	j := newReport(rules)
 	j.Name = rules.CRD
 	if other := s.converted[j.Name]; other != nil {
@@ -34,7 +34,7 @@ func (s *service) setConversion(ctx context.Context, rules *input.Source) *crdRe
 
 // sendConversion sends conversion rules to the service. For an inline CRD, a remote service only checks whether the
 // rules fit.
-func (s *service) sendConversion(ctx context.Context, rules *input.Source) (*crdevalv1.SetConversionResponse, error) {
+func (s *service) sendConversion(ctx context.Context, rules *workspace.Manifest) (*crdevalv1.SetConversionResponse, error) {
 	request := &crdevalv1.SetConversionRequest{
 		Catalog: s.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: s.local == nil,
 	}

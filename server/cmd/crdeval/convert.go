@@ -13,8 +13,8 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/registry"
 )
 
@@ -50,7 +50,7 @@ func (c *convertCommand) Validate() error {
 	case c.To == "":
 		return errors.New("missing flag: --to=VERSION")
 	case strings.Contains(c.To, "/"):
-		return fmt.Errorf("--to is %q: use the version without its group: %s", c.To, input.VersionOf(c.To))
+		return fmt.Errorf("--to is %q: use the version without its group: %s", c.To, workspace.VersionOf(c.To))
 	case slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output):
 		return fmt.Errorf("-o %s needs --check", c.Output)
 	case c.lawFlags != defaultLaws:
@@ -63,7 +63,7 @@ func (c *convertCommand) Validate() error {
 
 // conversion is the result for an object.
 type conversion struct {
-	*input.Source
+	*workspace.Manifest
 	object   []byte // the converted object as JSON, or nil
 	err      error  // why object is nil
 	rejected bool   // the object cannot be converted, as on an API server
@@ -76,15 +76,15 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 		return c.runCheck(ctx, env)
 	}
 	files := env.files(c.Recursive)
-	crds, rules, err := files.CRDsAndRules(c.CRDs...)
+	crds, rules, err := files.CRDsAndRules(ctx, c.CRDs...)
 	if err != nil {
 		return err
 	}
-	list, err := files.Manifests(c.Files...)
+	list, err := input.Manifests(files.Files(ctx, c.Files...))
 	if err != nil {
 		return err
 	}
-	var objects []*input.Source
+	var objects []*workspace.Manifest
 	for _, s := range list {
 		switch {
 		case s.Conversion:
@@ -191,33 +191,33 @@ type converter struct {
 }
 
 // add registers a CRD or sets conversion rules.
-func (v *converter) add(ctx context.Context, s *input.Source) *crdReport {
+func (v *converter) add(ctx context.Context, s *workspace.Manifest) *crdReport {
 	if s.Conversion {
 		return v.setConversion(ctx, s)
 	}
-	j := v.registerCRD(ctx, s, s.Established())
+	j := v.registerCRD(ctx, s, s.AsCRD().Established)
 	v.given = append(v.given, j)
 	return j
 }
 
 // convert converts objects to a version. If a call fails, it returns its error and no results.
-func (v *converter) convert(ctx context.Context, version string, objects []*input.Source) ([]*conversion, error) {
+func (v *converter) convert(ctx context.Context, version string, objects []*workspace.Manifest) ([]*conversion, error) {
 	return v.transform(ctx, objects, func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 		return client.Convert(ctx, version, texts...)
-	}, func(s *input.Source) bool { return input.VersionOf(s.APIVersion) == version })
+	}, func(s *workspace.Manifest) bool { return workspace.VersionOf(s.APIVersion) == version })
 }
 
 // transform sends objects to the service. If unchanged returns true for an object and the service reports no error,
 // the result is the object itself.
 func (v *converter) transform(
-	ctx context.Context, objects []*input.Source, call func(*crdeval.Client, [][]byte) ([]crdeval.Transformed, error),
-	unchanged func(*input.Source) bool,
+	ctx context.Context, objects []*workspace.Manifest, call func(*crdeval.Client, [][]byte) ([]crdeval.Transformed, error),
+	unchanged func(*workspace.Manifest) bool,
 ) ([]*conversion, error) {
 	all := make([]*conversion, len(objects))
 	var sent []*conversion
 	var texts [][]byte
 	for i, s := range objects {
-		all[i] = &conversion{Source: s}
+		all[i] = &conversion{Manifest: s}
 		switch {
 		case s.Err != nil:
 			all[i].err = s.Err
@@ -241,7 +241,7 @@ func (v *converter) transform(
 			}
 			continue
 		}
-		if r.object = text; unchanged(r.Source) {
+		if r.object = text; unchanged(r.Manifest) {
 			r.object = r.JSON()
 		}
 	}
@@ -255,13 +255,13 @@ func (v *converter) describe(r *conversion) {
 	if !errors.As(r.err, &e) {
 		return
 	}
-	crd := v.crdOf(r.Source)
+	crd := v.crdOf(r.Manifest)
 	switch e.Reason {
 	case engine.Reason(registry.CRDNotFound):
 		r.skipped, r.err = noCRD(v.given, r.APIVersion, r.Kind)
 	case engine.ReasonVersionNotFound:
 		if crd != nil {
-			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.Versions(), ", "))
+			r.err = fmt.Errorf("%w; %s has the versions %s", e, crd.Name, strings.Join(crd.source.AsCRD().VersionNames(), ", "))
 		}
 	case engine.ReasonConversionFailed, engine.ReasonConversionUnavailable:
 		if crd != nil && v.local != nil && v.local.ByName[crd.Name].Definition.Conversion() == nil {
@@ -276,10 +276,10 @@ func (v *converter) describe(r *conversion) {
 }
 
 // crdOf returns the CRD of the run for an object, or nil.
-func (v *converter) crdOf(s *input.Source) *crdReport {
+func (v *converter) crdOf(s *workspace.Manifest) *crdReport {
 	i := slices.IndexFunc(v.given, func(j *crdReport) bool {
-		crd := j.source.CRDFields
-		return j.Accepted && crd.Group == input.GroupOf(s.APIVersion) && crd.Kind == s.Kind
+		crd := j.source.AsCRD()
+		return j.Accepted && crd.Group == workspace.GroupOf(s.APIVersion) && crd.Kind == s.Kind
 	})
 	if i < 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdeval/crdeval/engine"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 )
 
@@ -49,7 +49,7 @@ func (c *convertCommand) validateCheck() error {
 
 // rulesReport is what is known about the conversion rules of a CRD.
 type rulesReport struct {
-	input.Location
+	workspace.Location
 	Line       int             `json:"line,omitempty"` // of the rules, or of their error
 	Name       string          `json:"name,omitempty"` // of the CRD
 	Accepted   bool            `json:"accepted"`       // the rules fit, and all laws hold or are excepted
@@ -60,7 +60,7 @@ type rulesReport struct {
 	Coverage   []coverageLine  `json:"coverage,omitempty"`
 	Laws       []lawLine       `json:"laws,omitempty"`
 
-	source *input.Source
+	source *workspace.Manifest
 }
 
 type ruleViolation struct {
@@ -114,12 +114,12 @@ type counterLine struct {
 // runCheck checks the conversion rules of a file or directory.
 func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	files := env.files(c.Recursive)
-	crds, _, err := files.CRDsAndRules(c.CRDs...)
+	crds, _, err := files.CRDsAndRules(ctx, c.CRDs...)
 	if err != nil {
 		return err
 	}
-	var rules []*input.Source
-	list, err := files.Manifests(c.Check)
+	var rules []*workspace.Manifest
+	list, err := input.Manifests(files.Files(ctx, c.Check))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (c *convertCommand) runCheck(ctx context.Context, env environment) error {
 	defer local.close()
 	rejected := map[string]bool{}
 	for _, crd := range crds {
-		j := local.registerCRD(ctx, crd, crd.Established())
+		j := local.registerCRD(ctx, crd, crd.AsCRD().Established)
 		if j.Error != "" {
 			return fmt.Errorf("%s: %s", crd.ErrorAt(j.Line), j.Error)
 		}

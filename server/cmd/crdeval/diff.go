@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/terminal"
 )
 
 type diffCommand struct {
@@ -52,13 +52,13 @@ func (c *diffCommand) Validate() error {
 // Run compares every pair of CRDs.
 func (c *diffCommand) Run(ctx context.Context, env environment) error {
 	files := env.files(false)
-	objects, err := files.Manifests(c.Objects...)
+	objects, err := input.Manifests(files.Files(ctx, c.Objects...))
 	if err != nil {
 		return err
 	}
 	if len(c.Objects) > 0 && len(objects) == 0 {
 		fmt.Fprintf(env.stderr, "warning: --objects %s has no object: nothing is replayed\n",
-			printable([]byte(terminal.OneLine(strings.Join(c.Objects, ", ")))))
+			printable([]byte(workspace.OneLine(strings.Join(c.Objects, ", ")))))
 	}
 	compared, err := c.compare(ctx, files, objects)
 	if err != nil {
@@ -104,12 +104,12 @@ func (c *diffCommand) Run(ctx context.Context, env environment) error {
 }
 
 // compare compares the CRDs of two files with each other, or those of one file with registered ones.
-func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects []*input.Source) (all []*difference, err error) {
-	old, err := files.CRDs(c.Files[:len(c.Files)-1]...)
+func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects []*workspace.Manifest) (all []*difference, err error) {
+	old, err := files.CRDs(ctx, c.Files[:len(c.Files)-1]...)
 	if err != nil {
 		return nil, err
 	}
-	latest, err := files.CRDs(c.Files[len(c.Files)-1])
+	latest, err := files.CRDs(ctx, c.Files[len(c.Files)-1])
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects [
 		return nil, service.fail("", err)
 	}
 	batch := max(1, int(limits.GetMaxBatchItems()))
-	known, found := map[string]*input.Source{}, map[string]bool{}
+	known, found := map[string]*workspace.Manifest{}, map[string]bool{}
 	for _, o := range old {
 		known[o.Name] = o
 	}
@@ -156,7 +156,7 @@ func (c *diffCommand) compare(ctx context.Context, files input.Reader, objects [
 }
 
 // created checks a CRD that OLD does not have.
-func (c *diffCommand) created(ctx context.Context, s *service, n *input.Source) *difference {
+func (c *diffCommand) created(ctx context.Context, s *service, n *workspace.Manifest) *difference {
 	d := &difference{Name: n.Name, Old: c.Files[0], New: n.Where(), Created: true, new: n}
 	answer, err := s.Registry().CheckCrd(ctx,
 		&crdevalv1.CheckCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document)})
@@ -175,20 +175,20 @@ func (c *diffCommand) created(ctx context.Context, s *service, n *input.Source) 
 // pair compares two CRDs and replays their objects, in as many requests as necessary. Without an old CRD, it compares
 // with the registered one, and an error ends the run.
 func (c *diffCommand) pair(
-	ctx context.Context, s *service, o, n *input.Source, objects []*input.Source, batch int,
+	ctx context.Context, s *service, o, n *workspace.Manifest, objects []*workspace.Manifest, batch int,
 ) (*difference, error) {
-	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, kind: n.CRDFields.Kind,
+	d := &difference{Name: n.Name, New: n.Where(), old: o, new: n, kind: n.AsCRD().ObjectKind,
 		searched: c.Tries > 0}
 	request := &crdevalv1.DiffCrdRequest{Catalog: s.catalog, Manifest: toDocument(n.Document), Crd: c.CRD,
 		Revision: c.Revision, CounterexampleTries: int32(c.Tries)}
 	crd := n
 	if o != nil {
-		d.Old, d.kind, crd = o.Where(), o.CRDFields.Kind, o
+		d.Old, d.kind, crd = o.Where(), o.AsCRD().ObjectKind, o
 		request.Base = toDocument(o.Document)
 	}
-	var own []*input.Source
+	var own []*workspace.Manifest
 	for _, object := range objects {
-		if input.GroupOf(object.APIVersion) == crd.CRDFields.Group && object.Kind == crd.CRDFields.Kind {
+		if workspace.GroupOf(object.APIVersion) == crd.AsCRD().Group && object.Kind == crd.AsCRD().ObjectKind {
 			own = append(own, object)
 		}
 	}

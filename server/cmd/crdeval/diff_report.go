@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/engine/workspace"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/report"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/grpc/status"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
 )
 
 // Classes of changes.
@@ -52,16 +52,16 @@ type difference struct {
 	File     string                             `json:"file,omitempty"`  // that has the error
 	Line     int                                `json:"line,omitempty"`  // of the error, if known
 
-	old, new *input.Source // nil for a registered or missing CRD
-	failed   *input.Source // that has the error
-	kind     string        // of the objects
-	foreign  int           // number of objects of other kinds
-	searched bool          // counterexamples were requested
+	old, new *workspace.Manifest // nil for a registered or missing CRD
+	failed   *workspace.Manifest // that has the error
+	kind     string              // of the objects
+	foreign  int                 // number of objects of other kinds
+	searched bool                // counterexamples were requested
 }
 
 // replayed is the result for an object under both CRDs.
 type replayed struct {
-	input.Location
+	workspace.Location
 	Line      int                             `json:"line"`
 	Name      string                          `json:"name"`
 	Namespace string                          `json:"namespace,omitempty"`
@@ -70,7 +70,7 @@ type replayed struct {
 }
 
 // fail records why the CRDs could not be compared.
-func (d *difference) fail(at *input.Source, err error) {
+func (d *difference) fail(at *workspace.Manifest, err error) {
 	d.Error, d.Line, _ = at.Describe(err)
 	d.failed, d.File = at, at.File
 }
@@ -89,7 +89,7 @@ func (d *difference) take(a *crdevalv1.DiffCrdResponse) {
 	}
 }
 
-func replayedOf(o *input.Source, r *crdevalv1.ReplayResult) replayed {
+func replayedOf(o *workspace.Manifest, r *crdevalv1.ReplayResult) replayed {
 	locateAll(o, r.GetOldViolations(), r.GetNewViolations())
 	out := replayed{
 		Location: o.Location, Line: o.Line(), Name: o.Name, Namespace: o.Namespace,

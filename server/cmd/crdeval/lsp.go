@@ -10,10 +10,10 @@ import (
 	"sync"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/download"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/lsp"
-	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/repository"
 )
 

@@ -107,7 +107,7 @@ var downloads = download.New(userAgent())
 
 // files returns a reader of files. If recursive is true, directories include their subdirectories.
 func (e *environment) files(recursive bool) input.Reader {
-	return input.Reader{Stdin: e.stdin, Interrupted: e.interrupted, Opened: e.opened, Remote: downloads, Recursive: recursive}
+	return input.Reader{Stdin: e.stdin, Opened: e.opened, Remote: downloads, Recursive: recursive}
 }
 
 // isStdinTwice reports whether "-" is among the names more than once.

@@ -9,11 +9,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/gateway"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
-	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // inREST is a message of the API. Its JSON is that of the REST API.
@@ -26,7 +25,7 @@ func violationText(v *crdevalv1.Violation) string {
 	if v.GetField() == "" {
 		return messageText(v.GetMessage())
 	}
-	return terminal.OneLine(v.GetField()) + ": " + messageText(v.GetMessage())
+	return workspace.OneLine(v.GetField()) + ": " + messageText(v.GetMessage())
 }
 
 // furtherLine matches the lines of errors in YAML and in CEL expressions after the first one.
@@ -43,13 +42,13 @@ func messageText(message string) string {
 		default:
 			b.WriteString(`\n`)
 		}
-		b.WriteString(terminal.OneLine(line))
+		b.WriteString(workspace.OneLine(line))
 	}
 	return b.String()
 }
 
 // locate returns the position in the file of a field. own is its position in the manifest.
-func locate(s *input.Source, pointer string, own *crdevalv1.Position) *crdevalv1.Position {
+func locate(s *workspace.Manifest, pointer string, own *crdevalv1.Position) *crdevalv1.Position {
 	if s == nil || own == nil {
 		return nil
 	}
@@ -61,7 +60,7 @@ func locate(s *input.Source, pointer string, own *crdevalv1.Position) *crdevalv1
 }
 
 // locateAll changes the positions of violations to positions in the file.
-func locateAll(s *input.Source, lists ...[]*crdevalv1.Violation) {
+func locateAll(s *workspace.Manifest, lists ...[]*crdevalv1.Violation) {
 	for _, v := range slices.Concat(lists...) {
 		v.Position = locate(s, v.GetPointer(), v.GetPosition())
 	}
@@ -69,7 +68,7 @@ func locateAll(s *input.Source, lists ...[]*crdevalv1.Violation) {
 
 // fileLines returns messages with line numbers of the file. Only messages about duplicate keys in YAML have lines.
 // Other messages are texts of the CRD, which can contain lines of something else.
-func fileLines(s *input.Source, messages []string) []string {
+func fileLines(s *workspace.Manifest, messages []string) []string {
 	messages = slices.Clone(messages) // the engine's own slice
 	for i, text := range messages {
 		if s.Document.YAML != nil && isDuplicateField(text) {
@@ -81,7 +80,7 @@ func fileLines(s *input.Source, messages []string) []string {
 
 // positionText formats a position like a compiler. p may be nil.
 func positionText(file string, p *crdevalv1.Position) string {
-	file = terminal.OneLine(file)
+	file = workspace.OneLine(file)
 	if p == nil {
 		return file
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/resume"
 	"github.com/crdeval/crdeval/server/terminal"
 )
@@ -97,7 +97,7 @@ type migration struct {
 func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 	m := &migration{migrateCommand: c, env: env, kinds: map[groupKind]storage{}, paths: map[[16]byte]struct{}{},
 		meter: terminal.NewMeter(c.Progress, env.stderr, 0)}
-	crds, rules, err := env.files(c.Recursive).CRDsAndRules(c.CRDs...)
+	crds, rules, err := env.files(c.Recursive).CRDsAndRules(ctx, c.CRDs...)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (c *migrateCommand) Run(ctx context.Context, env environment) error {
 
 // connect starts the service that converts, with the CRDs and rules of files. Only the CRD of --crd and its rules must be
 // accepted. Without --crd, objects of rejected CRDs are not migrated.
-func (m *migration) connect(ctx context.Context, crds, rules []*input.Source) (close func(), err error) {
+func (m *migration) connect(ctx context.Context, crds, rules []*workspace.Manifest) (close func(), err error) {
 	service, err := m.migrateCommand.connect()
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (m *migration) connect(ctx context.Context, crds, rules []*input.Source) (c
 }
 
 // errNotUsable is the error for objects of a CRD that is rejected, or whose conversion rules are.
-func errNotUsable(s *input.Source) error {
+func errNotUsable(s *workspace.Manifest) error {
 	if s.Conversion {
 		return fmt.Errorf("the conversion rules of its CRD in %s were rejected", s.Where())
 	}
@@ -178,7 +178,7 @@ func errNotUsable(s *input.Source) error {
 // has an error for the name of each CRD whose objects cannot be migrated.
 func (m *migration) findKinds(ctx context.Context, rejected map[string]error) error {
 	for _, j := range m.v.given {
-		crd := j.source.CRDFields
+		crd := j.source.AsCRD()
 		of := groupKind{crd.Group, crd.Kind}
 		for _, version := range crd.Versions {
 			if _, known := m.kinds[of]; version.Storage && !known {
@@ -242,7 +242,7 @@ func (m *migration) hasRevision(crd, revision string) bool {
 }
 
 // revisionOf returns the digest of the parts of a CRD that affect conversion. Its status and metadata do not.
-func revisionOf(crd *input.Source) string {
+func revisionOf(crd *workspace.Manifest) string {
 	var parts struct {
 		APIVersion string          `json:"apiVersion"`
 		Spec       json.RawMessage `json:"spec"`
@@ -254,7 +254,7 @@ func revisionOf(crd *input.Source) string {
 }
 
 // convert returns the objects at the storage versions, in their order.
-func (m *migration) convert(ctx context.Context, objects []*input.Source) (all []*conversion, err error) {
+func (m *migration) convert(ctx context.Context, objects []*workspace.Manifest) (all []*conversion, err error) {
 	for len(objects) > 0 {
 		to, known := m.kinds[kindOf(objects[0])]
 		n := 1
@@ -264,12 +264,12 @@ func (m *migration) convert(ctx context.Context, objects []*input.Source) (all [
 		var results []*conversion
 		if to.err != nil {
 			for _, s := range objects[:n] {
-				results = append(results, &conversion{Source: s, err: to.err})
+				results = append(results, &conversion{Manifest: s, err: to.err})
 			}
 		} else if known || objects[0].Kind == "" {
 			results, err = m.v.transform(ctx, objects[:n], func(client *crdeval.Client, texts [][]byte) ([]crdeval.Transformed, error) {
 				return client.Read(ctx, to.version, texts...)
-			}, func(s *input.Source) bool { return input.VersionOf(s.APIVersion) == to.version })
+			}, func(s *workspace.Manifest) bool { return workspace.VersionOf(s.APIVersion) == to.version })
 		} else {
 			results = m.unknown(objects[:n])
 		}
@@ -281,12 +281,14 @@ func (m *migration) convert(ctx context.Context, objects []*input.Source) (all [
 	return all, nil
 }
 
-func kindOf(s *input.Source) groupKind { return groupKind{input.GroupOf(s.APIVersion), s.Kind} }
+func kindOf(s *workspace.Manifest) groupKind {
+	return groupKind{workspace.GroupOf(s.APIVersion), s.Kind}
+}
 
 // unknown returns errors for objects whose kind has no CRD.
-func (m *migration) unknown(objects []*input.Source) (all []*conversion) {
+func (m *migration) unknown(objects []*workspace.Manifest) (all []*conversion) {
 	for _, s := range objects {
-		r := &conversion{Source: s}
+		r := &conversion{Manifest: s}
 		r.skipped, r.err = noCRD(m.v.given, s.APIVersion, s.Kind)
 		switch {
 		case m.CRD != "":
@@ -319,7 +321,7 @@ func (m *migration) summarize() {
 	st := m.state
 	var b strings.Builder
 	for _, f := range st.Failed {
-		fmt.Fprintf(&b, "%s: not migrated: %s\n", terminal.OneLine(f.Object), messageText(f.Error))
+		fmt.Fprintf(&b, "%s: not migrated: %s\n", workspace.OneLine(f.Object), messageText(f.Error))
 	}
 	verb := "migrated"
 	if m.inCluster() && !m.Write {

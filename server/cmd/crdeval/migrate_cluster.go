@@ -10,14 +10,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cluster"
 	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/resume"
 )
 
 // migrateCluster migrates the objects of a CRD in a cluster, or prints them at the storage version.
-func (m *migration) migrateCluster(ctx context.Context, rules []*input.Source) error {
+func (m *migration) migrateCluster(ctx context.Context, rules []*workspace.Manifest) error {
 	cl, err := cluster.Open(ctx, m.Kubeconfig, m.Context, m.CRD, userAgent())
 	if err != nil {
 		return err
@@ -37,9 +37,9 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*input.Source) e
 		return err
 	}
 	if !m.Write {
-		crd := input.NewSource(workspace.New(engine.JSON(cl.Text)), input.Location{File: "the CRD " + m.CRD + " of the cluster"})
-		rules = slices.DeleteFunc(rules, func(s *input.Source) bool { return s.CRD != m.CRD })
-		closeService, err := m.connect(ctx, []*input.Source{crd}, rules)
+		crd := input.NewSource(workspace.New(engine.JSON(cl.Text)), workspace.Location{File: "the CRD " + m.CRD + " of the cluster"})
+		rules = slices.DeleteFunc(rules, func(s *workspace.Manifest) bool { return s.CRD != m.CRD })
+		closeService, err := m.connect(ctx, []*workspace.Manifest{crd}, rules)
 		if err != nil {
 			return err
 		}
@@ -122,9 +122,9 @@ func (m *migration) renew(err error) bool {
 // migratePage writes or prints the objects of a page.
 func (m *migration) migratePage(ctx context.Context, cl *cluster.Resource, version string, p *cluster.Page) error {
 	if !m.Write {
-		sources := make([]*input.Source, len(p.Objects))
+		sources := make([]*workspace.Manifest, len(p.Objects))
 		for i, o := range p.Objects {
-			sources[i] = input.NewSource(workspace.New(engine.JSON(o.Text)), input.Location{File: cl.Host})
+			sources[i] = input.NewSource(workspace.New(engine.JSON(o.Text)), workspace.Location{File: cl.Host})
 		}
 		defer m.progress()
 		return m.convertAndWrite(ctx, sources)

@@ -13,20 +13,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/atomicfile"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/atomicfile"
 	"github.com/crdeval/crdeval/server/resume"
 )
 
 // migrateFiles migrates the documents of files, directories or stdin.
-func (m *migration) migrateFiles(ctx context.Context, crds, rules []*input.Source) error {
+func (m *migration) migrateFiles(ctx context.Context, crds, rules []*workspace.Manifest) error {
 	closeService, err := m.connect(ctx, crds, rules)
 	if err != nil {
 		return err
 	}
 	defer closeService()
-	st, err := resume.Load(m.State, resume.Subject{Source: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
+	st, err := resume.Load(m.State, resume.Subject{Manifest: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
 	if err != nil {
 		return err
 	}
@@ -60,8 +59,8 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*input.Sourc
 // readFiles migrates the documents that the state does not have.
 func (m *migration) readFiles(ctx context.Context) error {
 	st, n := m.state, 0
-	var batch []*input.Source
-	for s, err := range m.env.files(m.Recursive).Documents(m.Files...) {
+	var batch []*workspace.Manifest
+	for s, err := range m.env.files(m.Recursive).Documents(ctx, m.Files...) {
 		switch {
 		case err != nil:
 			return errors.Join(m.migrateBatch(ctx, batch), fmt.Errorf("%s: %w", s.File, err))
@@ -90,7 +89,7 @@ func (m *migration) readFiles(ctx context.Context) error {
 }
 
 // migrateBatch converts documents, writes the results and saves the state.
-func (m *migration) migrateBatch(ctx context.Context, batch []*input.Source) error {
+func (m *migration) migrateBatch(ctx context.Context, batch []*workspace.Manifest) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -107,14 +106,14 @@ func (m *migration) migrateBatch(ctx context.Context, batch []*input.Source) err
 }
 
 // convertAndWrite converts objects, writes the results and counts them.
-func (m *migration) convertAndWrite(ctx context.Context, batch []*input.Source) error {
+func (m *migration) convertAndWrite(ctx context.Context, batch []*workspace.Manifest) error {
 	results, err := m.convert(ctx, batch)
 	if err != nil {
 		return err
 	}
 	var lines bytes.Buffer
 	for _, r := range results {
-		reserved := m.reserve(r.Source)
+		reserved := m.reserve(r.Manifest)
 		if r.object != nil && m.Out != "" {
 			if r.err = reserved; r.err == nil {
 				r.err = writeObject(m.Out, r)
@@ -130,7 +129,7 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*input.Source) 
 		return err
 	}
 	for _, r := range results {
-		to, known := m.kinds[kindOf(r.Source)]
+		to, known := m.kinds[kindOf(r.Manifest)]
 		if known {
 			m.state.Use(to.crd, to.revision)
 		}
@@ -140,7 +139,7 @@ func (m *migration) convertAndWrite(ctx context.Context, batch []*input.Source) 
 		case r.err != nil:
 			at, text := m.locate(r)
 			m.state.Fail(at, text)
-		case input.VersionOf(r.APIVersion) == to.version && !m.inCluster():
+		case workspace.VersionOf(r.APIVersion) == to.version && !m.inCluster():
 			m.state.Current++
 		default:
 			m.state.Migrated++
@@ -163,7 +162,7 @@ func (m *migration) locate(r *conversion) (at, text string) {
 
 // reserve reserves the path of an object of files. It returns an error if an earlier object has the same path. A
 // continued run also reserves the paths of the objects that it skips.
-func (m *migration) reserve(s *input.Source) error {
+func (m *migration) reserve(s *workspace.Manifest) error {
 	if m.Out == "" || m.inCluster() || s.Name == "" {
 		return nil
 	}
@@ -178,15 +177,15 @@ func (m *migration) reserve(s *input.Source) error {
 }
 
 // pathOf returns the segments of the path of an object below --out: KIND.GROUP/[NAMESPACE/]NAME.json.
-func pathOf(s *input.Source) []string {
+func pathOf(s *workspace.Manifest) []string {
 	id := &s.Identity
-	parts := []string{id.Kind + "." + input.GroupOf(id.APIVersion), id.Namespace, id.Name + ".json"}
+	parts := []string{id.Kind + "." + workspace.GroupOf(id.APIVersion), id.Namespace, id.Name + ".json"}
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
 // writeObject writes an object to a directory. Writing it again replaces the file.
 func writeObject(dir string, r *conversion) error {
-	parts := pathOf(r.Source)
+	parts := pathOf(r.Manifest)
 	if r.Name == "" {
 		return errors.New("it has no metadata.name for the name of its file")
 	}
@@ -208,7 +207,7 @@ func writeObject(dir string, r *conversion) error {
 }
 
 // digest identifies a document.
-func digest(s *input.Source) string { return digestOf(s.Document.JSON, s.Document.YAML) }
+func digest(s *workspace.Manifest) string { return digestOf(s.Document.JSON, s.Document.YAML) }
 
 // digestOf returns the digest of the concatenated parts.
 func digestOf(parts ...[]byte) string {

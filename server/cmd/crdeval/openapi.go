@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/engine/workspace"
 )
 
 type openapiCommand struct {
@@ -81,5 +81,5 @@ func (c *openapiCommand) choose(index []byte) (group, version string, err error)
 	case !slices.Contains(served, apiVersion):
 		return "", "", fmt.Errorf("--api-version %s is not served: use one of %v", apiVersion, served)
 	}
-	return input.GroupOf(apiVersion), input.VersionOf(apiVersion), nil
+	return workspace.GroupOf(apiVersion), workspace.VersionOf(apiVersion), nil
 }

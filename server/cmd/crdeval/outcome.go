@@ -2,30 +2,43 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
+	"errors"
 
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/terminal"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/diagnosis"
 )
 
 // outcome is the result for an object.
 type outcome struct {
-	input.Location
-	Line      int    `json:"line"`
-	Kind      string `json:"kind,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Namespace string `json:"namespace,omitempty"` // of the document, so that it does not depend on the verdict
+	workspace.Location
+	Line      int             `json:"line"`
+	Class     workspace.Class `json:"class,omitempty"`
+	Kind      string          `json:"kind,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Namespace string          `json:"namespace,omitempty"` // of the document, so that it does not depend on the verdict
 
-	Operation string                         `json:"operation"` // CREATE, UPDATE, PATCH
-	Verdict   inREST[*crdevalv1.Verdict]     `json:"verdict,omitzero"`
-	Next      []inREST[*crdevalv1.Violation] `json:"nextViolations,omitempty"` // reported once strict decoding passes
-	Skipped   string                         `json:"skipped,omitempty"`        // why the document was skipped
-	Error     string                         `json:"error,omitempty"`          // why the object could not be evaluated
+	Operation string                     `json:"operation,omitempty"` // CREATE, UPDATE, PATCH
+	CRDs      []string                   `json:"crds,omitempty"`      // files of the CRDs, if several apply
+	Verdict   inREST[*crdevalv1.Verdict] `json:"verdict,omitzero"`
+	Others    []otherVerdict             `json:"otherVerdicts,omitempty"` // with other CRDs, if their answers differ
+	Skipped   string                     `json:"skipped,omitempty"`       // why the document was skipped
+	Error     string                     `json:"error,omitempty"`         // why the object could not be evaluated
 
 	write     *write
-	patchName string // of the file with the positions, for a patch
+	skipped   string // the kind of document, for counts
+	err       error
+	answers   []workspace.Answer // of the evaluation; nil: it was not evaluated
+	patchName string             // of the file with the positions, for a patch
+}
+
+// otherVerdict is the answer with another CRD.
+type otherVerdict struct {
+	CRDs    []string                   `json:"crds"` // their files
+	Verdict inREST[*crdevalv1.Verdict] `json:"verdict,omitzero"`
+	Error   string                     `json:"error,omitempty"`
 }
 
 // inlinePatch is the name of the patch of --patch in positions.
@@ -34,7 +47,7 @@ const inlinePatch = "patch"
 // newOutcome returns an outcome without a result.
 func newOutcome(c *admitCommand, w *write) *outcome {
 	o := &outcome{
-		Location: w.Location, Line: w.Line(), Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
+		Location: w.Location, Line: w.Line(), Class: workspace.ClassObject, Kind: w.kind, Name: w.Name, Namespace: w.Namespace,
 		Operation: "CREATE", write: w,
 	}
 	switch {
@@ -46,44 +59,108 @@ func newOutcome(c *admitCommand, w *write) *outcome {
 	return o
 }
 
-// take records a verdict. Positions and lines become those of the file, except for a patch.
-func (o *outcome) take(v *crdevalv1.Verdict) {
-	o.Verdict.message = v
-	if o.patchName == "" {
-		locateAll(o.write.Source, v.GetViolations(), v.GetRatcheted())
-		for _, c := range slices.Concat(v.GetChanges().GetPruned(), v.GetChanges().GetDefaulted()) {
-			c.Position = locate(o.write.Source, c.GetPointer(), c.GetPosition())
-		}
-		v.Warnings = fileLines(o.write.Source, v.GetWarnings())
-		if r := v.GetRejection(); r != nil {
-			texts := fileLines(o.write.Source, []string{r.GetMessage(), r.GetCause()})
-			r.Message, r.Cause = texts[0], texts[1]
-		}
+// unreadableFile returns the outcome for a file that cannot be read.
+func unreadableFile(f *workspace.File) *outcome {
+	m := &workspace.Manifest{Err: f.Err, Location: workspace.Location{File: f.Name}}
+	o := &outcome{Location: m.Location, write: &write{Manifest: m}}
+	o.fail(workspace.ClassUnreadable, f.Err)
+	return o
+}
+
+// skip records that the document is not evaluated. kind is for counts.
+func (o *outcome) skip(kind, reason string) { o.skipped, o.Skipped = kind, reason }
+
+// fail records why the object could not be evaluated.
+func (o *outcome) fail(class workspace.Class, err error) {
+	o.Class, o.err, o.Error = class, err, err.Error()
+	if line := lineOf(err, nil); line > 0 {
+		o.Line = line
 	}
 }
 
-// takeNext records the violations that the object has without unknown and duplicate fields.
-func (o *outcome) takeNext(list []*crdevalv1.Violation) {
-	if o.patchName == "" {
-		locateAll(o.write.Source, list)
+// lineOf returns the line of an error in a file. If it is not known, it is that of the manifest, which may be nil.
+func lineOf(err error, m *workspace.Manifest) int {
+	var e *engine.Error
+	switch {
+	case errors.As(err, &e) && e.Position != nil:
+		return e.Position.Line
+	case m == nil:
+		return 0
 	}
-	for _, v := range list {
-		o.Next = append(o.Next, inREST[*crdevalv1.Violation]{v})
-	}
+	return m.Line()
 }
 
-func (o *outcome) allowed() bool { return o.Verdict.message.GetAllowed() }
+// verdict returns the verdict, nil if there is none, or if those of several CRDs differ.
+func (o *outcome) verdict() *engine.Verdict {
+	if len(o.answers) != 1 {
+		return nil
+	}
+	return o.answers[0].Verdict
+}
+
+// allowed reports whether the object is allowed with every CRD that applies.
+func (o *outcome) allowed() bool {
+	v := o.verdict()
+	return v != nil && v.Allowed
+}
+
+// errDiffering is the error of an object about which CRDs disagree.
+var errDiffering = errors.New("several CRDs apply, and their answers differ: name the right one with --crds")
+
+// failure returns why the object could not be evaluated, nil if it was.
+func (o *outcome) failure() error {
+	switch {
+	case o.err != nil:
+		return o.err
+	case len(o.answers) > 1:
+		return errDiffering
+	case len(o.answers) == 1:
+		return o.answers[0].Err
+	}
+	return nil
+}
+
+// crd returns a CRD of the answer, nil for one that only a service has.
+func (o *outcome) crd() *workspace.CRD { return o.answers[0].CRDs[0] }
 
 // object returns the object as an API server returns it, as JSON.
-func (o *outcome) object() []byte { return o.Verdict.message.GetObject().GetJson() }
-
-// positionText formats a position like a compiler; nil is the position of the object.
-func (o *outcome) positionText(p *crdevalv1.Position) string {
-	if p == nil {
-		return fmt.Sprintf("%s:%d", terminal.OneLine(o.File), o.Line)
-	}
-	return positionText(cmp.Or(o.patchName, o.File), p)
-}
+func (o *outcome) object() []byte { return o.verdict().Object }
 
 // title identifies the object in messages.
 func (o *outcome) title() string { return o.write.TitleAs(o.Kind) }
+
+// findings returns what is wrong with the object.
+func (o *outcome) findings() []diagnosis.Finding {
+	if o.err != nil {
+		return []diagnosis.Finding{diagnosis.OfError(o.err)}
+	}
+	return diagnosis.OfAnswers(o.answers)
+}
+
+// filled returns the outcome with the fields of its JSON.
+func (o *outcome) filled() *outcome {
+	out := *o
+	for i, a := range o.answers {
+		var files []string
+		for _, c := range a.CRDs {
+			if c != nil && len(o.answers)+len(a.CRDs) > 2 {
+				files = append(files, c.File)
+			}
+		}
+		other := otherVerdict{CRDs: files}
+		if a.Err != nil {
+			other.Error = a.Err.Error()
+		} else {
+			other.Verdict.message = api.VerdictMessage(a.Verdict)
+		}
+		if i == 0 {
+			out.CRDs, out.Verdict, out.Error = files, other.Verdict, other.Error
+		} else {
+			out.Others = append(out.Others, other)
+		}
+	}
+	if err := o.failure(); err != nil {
+		out.Error = err.Error()
+	}
+	return &out
+}

@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/repository"
@@ -22,9 +23,9 @@ type ciFlags struct {
 }
 
 // skipReason returns why a document is skipped, or "".
-func (f *ciFlags) skipReason(s *input.Source) string {
+func (f *ciFlags) skipReason(s *workspace.Manifest) string {
 	for _, kind := range f.SkipKind {
-		if name, group, _ := strings.Cut(kind, "."); s.Kind == name && (group == "" || group == input.GroupOf(s.APIVersion)) {
+		if name, group, _ := strings.Cut(kind, "."); s.Kind == name && (group == "" || group == workspace.GroupOf(s.APIVersion)) {
 			return fmt.Sprintf("the kind %s is skipped (--skip-kind)", kind)
 		}
 	}
@@ -32,12 +33,21 @@ func (f *ciFlags) skipReason(s *input.Source) string {
 }
 
 // filter returns the filter of the files of a run.
-func (f *ciFlags) filter() (*repository.Filter, error) {
-	working, err := os.Getwd()
+func (f *ciFlags) filter() (*workspace.Filter, error) { return newFilter(".", f.Exclude, f.Repository) }
+
+// newFilter returns the filter for the repository that contains a folder.
+func newFilter(folder string, exclude []string, templates bool) (*workspace.Filter, error) {
+	working, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
 	}
-	return repository.NewFilter(working, f.Exclude, f.Repository)
+	filter, err := workspace.NewFilter(input.FS(), workspace.FilterOptions{
+		Root: input.PathOf(repository.RootOf(working)), Working: input.PathOf(working), Exclude: exclude, Templates: templates,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--exclude: %w", err)
+	}
+	return filter, nil
 }
 
 // printer prints the results of a run in one format.
@@ -48,23 +58,23 @@ type printer interface {
 }
 
 // newPrinter returns the printer of an output that check and admit share, or nil. counts returns the counts of the
-// command.
-func newPrinter(w io.Writer, output, command string, counts func(*tally) string) printer {
+// command. admit is nil for check.
+func newPrinter(w io.Writer, output, command string, admit *admitCommand, counts func(*tally) string) printer {
 	if output == "json" {
 		return jsonPrinter{w}
 	}
 	if p := report.New(w, output, program(command)); p != nil {
-		return reportPrinter{p, counts}
+		return reportPrinter{p, admit, counts}
 	}
 	return nil
 }
 
 // withSummary returns a printer that also appends a summary to a file, unless its name is empty.
-func withSummary(p printer, file, command string, counts func(*tally) string) printer {
+func withSummary(p printer, file, command string, admit *admitCommand, counts func(*tally) string) printer {
 	if file == "" {
 		return p
 	}
-	return printers{p, reportPrinter{report.NewSummary(file, program(command)), counts}}
+	return printers{p, reportPrinter{report.NewSummary(file, program(command)), admit, counts}}
 }
 
 // printers prints each result with several printers.

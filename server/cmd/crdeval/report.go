@@ -12,14 +12,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
-	"github.com/crdeval/crdeval/server/terminal"
 )
 
 // crdReport is what an API server answers to a CRD.
 type crdReport struct {
-	input.Location
+	workspace.Location
 	Line     int                          `json:"line,omitempty"` // of the error, if known
 	Name     string                       `json:"name,omitempty"`
 	Accepted bool                         `json:"accepted"`
@@ -31,14 +30,16 @@ type crdReport struct {
 	Skipped string                          `json:"skipped,omitempty"`      // why the document was skipped
 	Error   string                          `json:"error,omitempty"`        // why the document could not be checked
 
-	source *input.Source
+	source *workspace.Manifest
 }
 
-func newReport(crd *input.Source) *crdReport { return &crdReport{Location: crd.Location, source: crd} }
+func newReport(crd *workspace.Manifest) *crdReport {
+	return &crdReport{Location: crd.Location, source: crd}
+}
 
 // registerCRD registers a CRD of a file with the service. If adopt is true, a service in this process takes it with its
 // status, as a cluster has it, without checking it.
-func (s *service) registerCRD(ctx context.Context, crd *input.Source, adopt bool) *crdReport {
+func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, adopt bool) *crdReport {
 	j := newReport(crd)
 	answer, err := s.register(ctx, crd, adopt)
 	if err != nil {
@@ -96,7 +97,7 @@ func (j *crdReport) print(w io.Writer) error {
 func (j *crdReport) printHead(b *bytes.Buffer) {
 	where, update := j.source.Where(), ""
 	if j.Name != "" {
-		where += ": " + terminal.OneLine(j.Name)
+		where += ": " + workspace.OneLine(j.Name)
 	}
 	if j.Report.message.GetUpdate() {
 		update = " as an update"
@@ -114,7 +115,7 @@ func (j *crdReport) printHead(b *bytes.Buffer) {
 	default:
 		fmt.Fprintf(b, "%s: rejected%s\n", where, update)
 		if r := j.Report.message; len(r.GetViolations()) == 0 && r.GetRejection() != nil {
-			fmt.Fprintf(b, "  %s: %s\n", terminal.OneLine(j.File), messageText(r.GetRejection().GetMessage()))
+			fmt.Fprintf(b, "  %s: %s\n", workspace.OneLine(j.File), messageText(r.GetRejection().GetMessage()))
 		}
 	}
 }

@@ -2,14 +2,11 @@ package main
 
 import (
 	"cmp"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/engine/workspace"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+	"github.com/crdeval/crdeval/server/diagnosis"
 	"github.com/crdeval/crdeval/server/report"
 	"github.com/crdeval/crdeval/server/repository"
 )
@@ -43,6 +40,24 @@ func (p problem) with(l report.Level, kind, text string) problem {
 	return p
 }
 
+// levels are the levels of findings.
+var levels = map[diagnosis.Severity]report.Level{
+	diagnosis.Error: report.LevelError, diagnosis.Warning: report.LevelWarning, diagnosis.Information: report.LevelNote,
+}
+
+// finding returns p with the content of a finding.
+func (p problem) finding(f *diagnosis.Finding) problem {
+	p = p.with(levels[f.Severity], cmp.Or(f.Type, report.InternalError), f.Text())
+	p.Pointer, p.SchemaPointer, p.Rule = f.Pointer, f.SchemaPointer, f.Rule
+	if f.Hint != nil {
+		p.Hint = f.Hint.Text
+	}
+	if f.Position != nil {
+		p.Line, p.Column = f.Position.Line, f.Position.Column
+	}
+	return p
+}
+
 // problems collects the problems of a document.
 type problems []report.Problem
 
@@ -53,7 +68,7 @@ func (j *crdReport) result() *report.Result {
 	answer := j.Report.message
 	r := &report.Result{
 		File: j.File, Line: cmp.Or(j.Line, j.source.Line()), Name: cmp.Or(j.Name, j.source.Where()),
-		Class: workspace.CRDKind, Warnings: strings.Join(answer.GetWarnings(), "\n"), Skipped: j.Skipped, Error: j.Error,
+		Class: workspace.CRDKind, Warnings: strings.Join(warningTexts(answer), "\n"), Skipped: j.Skipped, Error: j.Error,
 		Failed: !j.Accepted, Message: answer.GetRejection().GetMessage(), Reason: answer.GetRejection().GetReason(),
 	}
 	if j.source.Conversion {
@@ -79,9 +94,6 @@ func (j *crdReport) problems(line int) (list problems) {
 	for _, v := range answer.GetViolations() {
 		list.add(p.position(v.GetPosition()).violation(v))
 	}
-	if r := answer.GetRejection(); r != nil && len(list) == 0 {
-		list.add(p.with(report.LevelError, report.Rejected, r.GetMessage()))
-	}
 	for _, v := range j.Conversion.message.GetViolations() {
 		of := p.position(v.GetPosition()).violation(v)
 		of.Kind = report.ConversionRules
@@ -93,8 +105,10 @@ func (j *crdReport) problems(line int) (list problems) {
 	if c := j.Names.message; c != nil {
 		list.add(p.with(report.LevelWarning, report.NamesNotAccepted, c.GetReason()+": "+c.GetMessage()))
 	}
-	for _, warning := range answer.GetWarnings() {
-		list.add(p.warning(warning))
+	for _, w := range answer.GetWarnings() {
+		of := p.position(w.GetPosition()).with(report.LevelWarning, w.GetType(), w.GetText())
+		of.Pointer, of.Hint = w.GetPointer(), w.GetHint().GetText()
+		list.add(of)
 	}
 	for _, v := range answer.GetConversion().GetViolations() {
 		list.add(p.with(report.LevelWarning, report.ConversionRules, unfitRules+violationText(v)))
@@ -104,16 +118,28 @@ func (j *crdReport) problems(line int) (list problems) {
 
 // result returns the result for an object.
 func (o *outcome) result() *report.Result {
-	verdict := o.Verdict.message
 	r := &report.Result{
-		File: o.File, Line: o.Line, Name: o.title(), Class: o.Kind, Warnings: strings.Join(verdict.GetWarnings(), "\n"),
-		Skipped: o.Skipped, Error: o.Error, Failed: !o.allowed(),
-		Message: verdict.GetRejection().GetMessage(), Reason: verdict.GetRejection().GetReason(),
+		File: o.File, Line: o.Line, Name: o.title(), Class: o.Kind, Skipped: o.Skipped, Failed: !o.allowed(),
 	}
-	if group := input.GroupOf(o.write.apiVersion); group != "" {
+	if err := o.failure(); err != nil {
+		r.Error = err.Error()
+	}
+	if v := o.verdict(); v != nil {
+		var texts []string
+		for _, w := range v.Warnings {
+			texts = append(texts, w.Text)
+		}
+		if r.Warnings = strings.Join(texts, "\n"); v.Rejection != nil {
+			r.Message, r.Reason = v.Rejection.Message, v.Rejection.Reason
+		}
+	}
+	if group := workspace.GroupOf(o.write.apiVersion); group != "" {
 		r.Class += "." + group
 	}
-	if o.Skipped == "" {
+	if o.Class == workspace.ClassBuiltIn {
+		r.Skipped = "the kind is built in"
+	}
+	if r.Skipped == "" {
 		r.Problems = o.problems()
 	}
 	return r
@@ -121,104 +147,50 @@ func (o *outcome) result() *report.Result {
 
 func (o *outcome) problems() (list problems) {
 	p := problem{File: o.File, Line: o.Line, Level: report.LevelError, Document: o.title()}
-	if o.Error != "" {
-		list.add(p.with(report.LevelError, report.NotChecked, o.Error))
-		return list
-	}
-	position := p.position
-	switch o.patchName {
-	case "":
-	case inlinePatch: // it has no file
-		position = func(*crdevalv1.Position) problem { return p }
-	default:
-		position = func(at *crdevalv1.Position) problem {
-			of := p.position(at)
-			if at != nil {
-				of.File = o.patchName
-			}
-			return of
+	for _, f := range o.findings() {
+		if f.Ratcheted {
+			continue
 		}
-	}
-	verdict := o.Verdict.message
-	for _, v := range verdict.GetViolations() {
-		list.add(position(v.GetPosition()).violation(v))
-	}
-	for _, v := range o.Next {
-		list.add(position(v.message.GetPosition()).violation(v.message))
-	}
-	unknown := report.LevelNote // of --field-validation ignore
-	switch {
-	case slices.ContainsFunc(verdict.GetWarnings(), isUnknownField):
-		unknown = report.LevelWarning
-	case isUnknownField(verdict.GetRejection().GetMessage()):
-		unknown = report.LevelError
-	}
-	for _, f := range verdict.GetChanges().GetPruned() {
-		of := position(f.GetPosition()).with(unknown, report.UnknownField, "unknown field "+f.GetPath())
-		of.Hint, of.Pointer = f.GetHint().GetText(), f.GetPointer()
-		if unknown != report.LevelNote || of.Hint != "" {
-			list.add(of)
+		of := p.finding(&f)
+		switch {
+		case o.patchName == "" || f.Position == nil:
+		case o.patchName == inlinePatch: // it has no file
+			of.Line, of.Column = p.Line, p.Column
+		default:
+			of.File = o.patchName
 		}
-	}
-	if r := verdict.GetRejection(); r != nil && len(verdict.GetViolations()) == 0 {
-		p.rejection(&list, r.GetMessage(), len(verdict.GetChanges().GetPruned()) > 0)
-	}
-	for _, warning := range verdict.GetWarnings() {
-		if !isUnknownField(warning) || unknown != report.LevelWarning { // unknown fields are in the list
-			list.add(p.warning(warning))
-		}
+		list.add(of)
 	}
 	return list
 }
 
-// warning returns p with a warning of the API server.
-func (p problem) warning(text string) problem {
-	if isDuplicateField(text) {
-		return p.atLineOf(text).with(report.LevelWarning, report.DuplicateField, text)
+// warningTexts returns the texts of the warnings of a report.
+func warningTexts(r *crdevalv1.CrdReport) (texts []string) {
+	for _, w := range r.GetWarnings() {
+		texts = append(texts, w.GetText())
 	}
-	return p.with(report.LevelWarning, report.Warning, text)
-}
-
-// rejection adds the problems of a rejection without violations. If known is true, the unknown fields are known.
-func (p problem) rejection(list *problems, message string, known bool) {
-	switch {
-	case isDuplicateField(message):
-		list.add(p.atLineOf(message).with(report.LevelError, report.DuplicateField, message))
-	case known && strings.Contains(message, "strict decoding error"):
-	default:
-		list.add(p.with(report.LevelError, report.Rejected, message))
-	}
-}
-
-func isUnknownField(text string) bool { return strings.Contains(text, `unknown field "`) }
-
-// isDuplicateField recognises what the decoders of JSON and of YAML report.
-func isDuplicateField(text string) bool {
-	return strings.Contains(text, `duplicate field "`) || strings.Contains(text, "already set in map")
-}
-
-var lineOfText = regexp.MustCompile(`\bline (\d+)`)
-
-// atLineOf returns p at the line that the text names, if it names one.
-func (p problem) atLineOf(text string) problem {
-	if m := lineOfText.FindStringSubmatch(text); m != nil {
-		p.Line, _ = strconv.Atoi(m[1])
-	}
-	return p
+	return texts
 }
 
 // reportPrinter prints results for a CI system.
 type reportPrinter struct {
 	report.Printer
-	counts func(*tally) string
+	command *admitCommand // nil for other commands
+	counts  func(*tally) string
 }
 
-func (p reportPrinter) crd(j *crdReport) error  { return p.Add(j.result()) }
-func (p reportPrinter) object(o *outcome) error { return p.Add(o.result()) }
+func (p reportPrinter) crd(j *crdReport) error { return p.Add(j.result()) }
 
-func (p reportPrinter) close(t *tally) error {
-	return p.Close(&report.Run{Counts: p.counts(t), Skipped: t.files, Errors: t.errors()})
+// object prints a result. Objects without a CRD that may be missing are skipped.
+func (p reportPrinter) object(o *outcome) error {
+	r := o.result()
+	if p.command != nil && p.command.AllowMissingCRDs && o.Class == workspace.ClassWithoutCRD {
+		r.Skipped, r.Error, r.Problems = r.Error, "", nil
+	}
+	return p.Add(r)
 }
+
+func (p reportPrinter) close(t *tally) error { return p.Close(t.run(p.counts(t))) }
 
 // program describes a command to printers of reports.
 func program(command string) report.Program {

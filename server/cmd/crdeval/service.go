@@ -12,8 +12,8 @@ import (
 
 	crdeval "github.com/crdeval/crdeval/clients/go"
 	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/localregistry"
 	"github.com/crdeval/crdeval/server/registry"
 )
@@ -62,10 +62,10 @@ type service struct {
 	*crdeval.Client
 	address    string // "" for the service in this process
 	catalog    string
-	local      *localregistry.Registry  // nil for --server
-	inline     [][]byte                 // CRDs and conversion rules that each request brings
-	inlineCRDs map[string]bool          // the names of these CRDs
-	converted  map[string]*input.Source // conversion rules of this run by the name of their CRD
+	local      *localregistry.Registry        // nil for --server
+	inline     [][]byte                       // CRDs and conversion rules that each request brings
+	inlineCRDs map[string]bool                // the names of these CRDs
+	converted  map[string]*workspace.Manifest // conversion rules of this run by the name of their CRD
 	close      func()
 }
 
@@ -77,7 +77,7 @@ var testedObjects = registry.TestedObjects
 func newLocalService(minor int) *service {
 	conn, local := localregistry.Start(minor, testedObjects)
 	return &service{
-		Client: crdeval.New(conn, "default"), catalog: "default", local: local, converted: map[string]*input.Source{},
+		Client: crdeval.New(conn, "default"), catalog: "default", local: local, converted: map[string]*workspace.Manifest{},
 		close: conn.Stop,
 	}
 }
@@ -103,7 +103,7 @@ func (f *serviceFlags) connect() (*service, error) {
 		return nil, callError("", "", errors.New(strings.ReplaceAll(err.Error(), "WithTLS", "--tls or --tls-ca")))
 	}
 	return &service{
-		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*input.Source{},
+		Client: client, address: f.Server, catalog: f.Catalog, inlineCRDs: map[string]bool{}, converted: map[string]*workspace.Manifest{},
 		close: func() { _ = client.Close() },
 	}, nil
 }
@@ -116,7 +116,7 @@ type registered interface {
 }
 
 // register registers a CRD with a service in this process. A remote service only checks it: then requests bring it.
-func (s *service) register(ctx context.Context, crd *input.Source, adopt bool) (registered, error) {
+func (s *service) register(ctx context.Context, crd *workspace.Manifest, adopt bool) (registered, error) {
 	if s.local != nil {
 		s.local.Adopts = adopt
 		return s.Registry().RegisterCrd(ctx,
@@ -147,13 +147,13 @@ func (f *serviceFlags) registerAndPrint(ctx context.Context, env environment, fi
 		return err
 	}
 	defer s.close()
-	crds, err := env.files(false).CRDs(files...)
+	crds, err := env.files(false).CRDs(ctx, files...)
 	if err != nil {
 		return err
 	}
 	rejected := false
 	for _, crd := range crds {
-		j := s.registerCRD(ctx, crd, crd.Established())
+		j := s.registerCRD(ctx, crd, crd.AsCRD().Established)
 		switch {
 		case j.Error != "":
 			return fmt.Errorf("%s: %s", crd.Where(), j.Error)

@@ -7,18 +7,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdeval/crdeval/server/repository"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/report"
 )
 
 // tally counts the results of a run.
 type tally struct {
 	crds, rules, objects counts         // rules are sets of conversion rules
 	skipped              map[string]int // documents, by kind
-	files                []repository.Skipped
-	others               int    // documents of other kinds that are errors of a command for CRDs
-	unreadable           int    // files and other inputs
-	rejected             string // the word for a negative result; default: rejected
-	evaluated            string // the word for what is done with a document; default: checked
+	files                []*workspace.File
+	unreadable           []*workspace.File
+	documents            int                       // that cannot be read
+	builtIn              int                       // objects of built-in kinds
+	withoutCRD           map[string]map[string]int // objects, by group and kind
+	allowMissing         bool                      // objects without a CRD are no errors
+	needsObjects         bool                      // a run that evaluates nothing is an error
+	others               int                       // documents of other kinds that are errors of a command for CRDs
+	rejected             string                    // the word for a negative result; default: rejected
+	evaluated            string                    // the word for what is done with a document; default: checked
 }
 
 // counts are the numbers of results for documents that were not skipped.
@@ -26,23 +32,58 @@ type counts struct{ accepted, rejected, errors int }
 
 func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 
-func (t *tally) crd(j *crdReport) {
-	if j.source.Number == 0 { // not a document
-		t.unreadable++
-		return
+// newTally returns the tally of a run of crdeval admit.
+func newTally(c *admitCommand) *tally {
+	return &tally{
+		skipped: map[string]int{}, withoutCRD: map[string]map[string]int{}, allowMissing: c.AllowMissingCRDs, needsObjects: true,
 	}
+}
+
+// skip counts a file that is skipped.
+func (t *tally) skip(f *workspace.File) {
+	if f.Skip.Kind != "" && !slices.ContainsFunc(t.files, func(known *workspace.File) bool { return known.Name == f.Name }) {
+		t.files = append(t.files, f)
+	}
+}
+
+// fragment counts a CRD that is only a part of one.
+func (t *tally) fragment(*workspace.Manifest) { t.skipped[string(workspace.ClassFragment)]++ }
+
+func (t *tally) crd(j *crdReport) {
 	c := &t.crds
 	switch s := j.source; {
 	case s.Conversion:
 		c = &t.rules
-	case j.Error != "" && s.Err == nil && !s.IsCRD():
+	case j.Error != "" && s.Err == nil && s.AsCRD() == nil:
 		t.others++
 		return
 	}
 	t.add(c, j.Accepted, j.Error, j.Skipped, j.source.Kind)
 }
 
-func (t *tally) object(o *outcome) { t.add(&t.objects, o.allowed(), o.Error, o.Skipped, o.Kind) }
+// object counts the result for an object.
+func (t *tally) object(o *outcome) {
+	switch {
+	case o.skipped != "":
+		t.skipped[o.skipped]++
+	case o.Class == workspace.ClassUnreadable:
+		t.documents++
+	case o.Class == workspace.ClassBuiltIn:
+		t.builtIn++
+	case o.Class == workspace.ClassWithoutCRD:
+		group := workspace.GroupOf(o.write.apiVersion)
+		if t.withoutCRD[group] == nil {
+			t.withoutCRD[group] = map[string]int{}
+		}
+		t.withoutCRD[group][o.Kind]++
+	case o.failure() != nil:
+		t.objects.errors++
+	case o.allowed():
+		t.objects.accepted++
+	default:
+		t.objects.rejected++
+	}
+}
 
 func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 	switch {
@@ -57,98 +98,214 @@ func (t *tally) add(c *counts, accepted bool, failure, skipped, kind string) {
 	}
 }
 
-// writesSummary returns the counts of objects, those of CRDs if there are no objects, and the skipped documents.
+// writesSummary returns the counts of objects, those of CRDs if there are no objects, and what was not evaluated.
 func (t *tally) writesSummary() string {
-	text := t.summary(&t.objects, "object", "allowed")
-	if t.objects.all()+len(t.skipped) == 0 && t.crds.all()+t.rules.all() > 0 {
-		text = t.crdCounts() + "\n" + text
+	var lines []string
+	if t.objects.all() == 0 && t.crds.all()+t.rules.all() > 0 {
+		lines = append(lines, t.crdCounts())
 	}
-	return text + t.filesSummary()
+	lines = append(lines, t.counts(&t.objects, "object", "allowed"))
+	if n, groups := t.missing(); n > 0 {
+		advice := "use --crds, or add the CRDs to the files"
+		if t.allowMissing {
+			advice = "--allow-missing-crds"
+		}
+		lines = append(lines, fmt.Sprintf("without a CRD: %s: %s (%s)", counted(n, "object"), groups, advice))
+	}
+	if t.builtIn > 0 {
+		lines = append(lines, "not checked: "+counted(t.builtIn, "object")+" of built-in kinds")
+	}
+	return strings.Join(lines, "\n") + t.skippedSummary() + t.unreadableSummary()
+}
+
+// missing returns the number of objects without a CRD, and their numbers by group and kind.
+func (t *tally) missing() (n int, text string) {
+	var groups []string
+	for _, group := range slices.Sorted(maps.Keys(t.withoutCRD)) {
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(t.withoutCRD[group])) {
+			count := t.withoutCRD[group][kind]
+			n += count
+			kinds = append(kinds, fmt.Sprintf("%d %s", count, workspace.OneLine(kind)))
+		}
+		groups = append(groups, workspace.OneLine(group)+": "+strings.Join(kinds, ", "))
+	}
+	return n, strings.Join(groups, "; ")
 }
 
 // crdSummary returns the counts of CRDs and of their conversion rules, and the skipped documents and files.
-func (t *tally) crdSummary() string { return t.crdCounts() + t.filesSummary() }
+func (t *tally) crdSummary() string {
+	return t.crdCounts() + t.skippedSummary() + t.unreadableSummary()
+}
 
-// filesSummary returns a further line with the number of skipped files, or "".
-func (t *tally) filesSummary() string {
-	if len(t.files) == 0 {
-		return ""
-	}
-	kinds := map[string]int{}
+// skippedSummary returns further lines with the numbers of skipped files and documents, or "".
+func (t *tally) skippedSummary() (text string) {
+	files, documents := map[string]int{}, 0
 	for _, f := range t.files {
-		kinds[f.Kind]++
+		files[f.Skip.Kind]++
 	}
+	if len(t.files) > 0 {
+		text = fmt.Sprintf("\nskipped %s: %s", counted(len(t.files), "file"), kindsOf(files))
+	}
+	for _, n := range t.skipped {
+		documents += n
+	}
+	if documents > 0 {
+		text += fmt.Sprintf("\nskipped %s: %s", counted(documents, "document"), kindsOf(t.skipped))
+	}
+	if n := files[workspace.SkipHelmTemplate] + files[workspace.SkipTemplate]; n > 0 {
+		text += fmt.Sprintf("\n%s skipped: render them first, for example with helm template", were(n, "template"))
+	}
+	return text
+}
+
+// kindsOf returns the numbers of kinds: 2 Helm templates, 1 kustomization.
+func kindsOf(kinds map[string]int) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		noun, plural := strings.CutSuffix(kind, "patch")
-		if plural && kinds[kind] > 1 {
-			parts = append(parts, fmt.Sprintf("%d %spatches", kinds[kind], noun))
-		} else {
-			parts = append(parts, counted(kinds[kind], kind))
+		n := kinds[kind]
+		noun, patch := strings.CutSuffix(kind, "patch")
+		switch {
+		case n > 1 && patch:
+			parts = append(parts, fmt.Sprintf("%d %spatches", n, noun))
+		case kind == string(workspace.ClassUntyped):
+			parts = append(parts, fmt.Sprintf("%d without apiVersion or kind", n))
+		default:
+			parts = append(parts, counted(n, workspace.OneLine(kind)))
 		}
 	}
-	return fmt.Sprintf("\nskipped %s: %s", counted(len(t.files), "file"), strings.Join(parts, ", "))
+	return strings.Join(parts, ", ")
+}
+
+// were returns the number with the noun, and the verb: 1 template was, 2 templates were.
+func were(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return counted(n, noun) + " were"
+}
+
+// unreadableSummary returns a further line with the number of files and documents that cannot be read, or "".
+func (t *tally) unreadableSummary() string {
+	var parts []string
+	if n := len(t.unreadable); n > 0 {
+		parts = append(parts, counted(n, "file"))
+	}
+	if t.documents > 0 {
+		parts = append(parts, counted(t.documents, "document"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "\nunreadable: " + strings.Join(parts, ", ")
 }
 
 // skippedLines returns a line for each skipped file. If verbose is false, only templates without a chart are listed.
 func (t *tally) skippedLines(verbose bool) string {
 	var b strings.Builder
 	for _, f := range t.files {
-		if verbose || f.Kind == repository.Template {
-			fmt.Fprintf(&b, "%s: skipped: %s\n", f.Name, f.Reason)
+		if verbose || f.Skip.Kind == workspace.SkipTemplate {
+			fmt.Fprintf(&b, "%s: skipped: %s\n", workspace.OneLine(f.Name), workspace.OneLine(f.Skip.Reason))
 		}
 	}
-	return string(printable([]byte(b.String())))
+	return b.String()
 }
 
-// crdCounts returns the counts of CRDs and of their conversion rules, and the skipped documents.
+// crdCounts returns the counts of CRDs and of their conversion rules.
 func (t *tally) crdCounts() string {
-	text := t.summary(&t.crds, "CRD", "accepted")
+	text := t.counts(&t.crds, "CRD", "accepted")
+	if t.others > 0 {
+		text += ", " + counted(t.others, "other document")
+	}
 	if t.rules.all() > 0 {
-		text += "\nconversion rules of " + (&tally{}).summary(&t.rules, "CRD", "accepted")
+		text += "\nconversion rules of " + (&tally{}).counts(&t.rules, "CRD", "accepted")
 	}
 	return text
 }
 
-// summary returns the counts of CRDs or objects, and the skipped documents.
-func (t *tally) summary(c *counts, noun, accepted string) string {
+// counts returns the counts of CRDs or objects.
+func (t *tally) counts(c *counts, noun, accepted string) string {
 	text := fmt.Sprintf("%s: %d %s, %d %s",
 		counted(c.all(), noun), c.accepted, accepted, c.rejected, cmp.Or(t.rejected, "rejected"))
 	if c.errors > 0 {
 		text += ", " + counted(c.errors, "error")
 	}
-	if t.others > 0 {
-		text += ", " + counted(t.others, "other document")
-	}
-	if t.unreadable > 0 {
-		text += ", " + counted(t.unreadable, "unreadable input")
-	}
-	n := 0
-	var kinds []string
-	for _, kind := range slices.Sorted(maps.Keys(t.skipped)) {
-		n += t.skipped[kind]
-		kinds = append(kinds, fmt.Sprintf("%d %s", t.skipped[kind], kind))
-	}
-	if n > 0 {
-		text += fmt.Sprintf("; skipped %s: %s", counted(n, "document"), strings.Join(kinds, ", "))
-	}
 	return text
 }
 
-// errors returns the number of documents and inputs that could not be evaluated.
+// errors returns the number of documents and files that could not be evaluated, without those that lack a CRD.
 func (t *tally) errors() int {
-	return t.unreadable + t.others + t.crds.errors + t.rules.errors + t.objects.errors
+	return len(t.unreadable) + t.documents + t.others + t.crds.errors + t.rules.errors + t.objects.errors
 }
 
 // result returns the error that sets the exit code.
 func (t *tally) result() error {
-	switch n := t.errors(); {
-	case n > 0 && n == t.unreadable:
-		return incompleteError(counted(n, "input") + " could not be read")
-	case n > 0:
-		return incompleteError(fmt.Sprintf("%s could not be %s", counted(n, "document"), cmp.Or(t.evaluated, "checked")))
+	missing, _ := t.missing()
+	switch errs := t.errors(); {
+	case errs > 0 && errs == len(t.unreadable):
+		return incompleteError(counted(errs, "file") + " could not be read")
+	case errs > 0:
+		return incompleteError(fmt.Sprintf("%s could not be %s", counted(errs, "document"), cmp.Or(t.evaluated, "checked")))
+	case missing > 0 && !t.allowMissing:
+		return incompleteError(fmt.Sprintf("%s: give the CRDs with --crds, or use --allow-missing-crds",
+			have(missing, "object", "no CRD")))
 	case t.crds.rejected+t.rules.rejected+t.objects.rejected > 0:
 		return errRejected
+	case t.needsObjects && t.crds.all()+t.rules.all()+t.objects.all() == 0:
+		return incompleteError("nothing was evaluated: the files have no CRD and no object with a CRD")
 	}
 	return nil
+}
+
+// have returns the number with the noun, the verb and an object: 1 object has no CRD.
+func have(n int, noun, what string) string {
+	if n == 1 {
+		return "1 " + noun + " has " + what
+	}
+	return counted(n, noun) + " have " + what
+}
+
+// summary is the last line of JSON.
+type summary struct {
+	CRDs       summaryCounts             `json:"crds"`
+	Objects    summaryCounts             `json:"objects"`
+	BuiltIn    int                       `json:"builtIn"`
+	WithoutCRD map[string]map[string]int `json:"withoutCRD"` // by group and kind
+	Skipped    summarySkipped            `json:"skipped"`
+	Unreadable int                       `json:"unreadable"` // files and documents
+}
+
+type summaryCounts struct {
+	Accepted int `json:"accepted"`
+	Rejected int `json:"rejected"`
+	Errors   int `json:"errors"`
+}
+
+// summarySkipped has numbers by kind.
+type summarySkipped struct {
+	Files     map[string]int `json:"files"`
+	Documents map[string]int `json:"documents"`
+}
+
+func (t *tally) summary() summary {
+	files := map[string]int{}
+	for _, f := range t.files {
+		files[f.Skip.Kind]++
+	}
+	return summary{
+		CRDs: summaryCounts{t.crds.accepted, t.crds.rejected, t.crds.errors + t.others}, Objects: summaryCounts(t.objects.summary()),
+		BuiltIn: t.builtIn, WithoutCRD: t.withoutCRD, Skipped: summarySkipped{files, t.skipped},
+		Unreadable: len(t.unreadable) + t.documents,
+	}
+}
+
+func (c *counts) summary() summaryCounts { return summaryCounts{c.accepted, c.rejected, c.errors} }
+
+// run returns what printers of reports print after the results.
+func (t *tally) run(counts string) *report.Run {
+	missing, _ := t.missing()
+	if t.allowMissing {
+		missing = 0
+	}
+	return &report.Run{Counts: counts, Skipped: t.files, Errors: t.errors() + missing}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/mutation"
 	"github.com/crdeval/crdeval/engine/suite"
-	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/engine/workspace"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 	"github.com/crdeval/crdeval/server/suiterun"
 )
 
@@ -101,11 +100,11 @@ func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine
 
 // register registers the CRDs of a file.
 func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
-	for _, s := range input.SourcesOf(f.File, workspace.Split(f.Text)) {
-		if !s.IsCRD() && s.Err == nil {
+	for _, s := range workspace.Parse(workspace.Source{Name: f.File}, f.Text, 0).Manifests {
+		if s.AsCRD() == nil && s.Err == nil {
 			continue
 		}
-		switch j := e.registerCRD(ctx, s, s.Established()); {
+		switch j := e.registerCRD(ctx, s, s.AsCRD().Established); {
 		case j.Error != "":
 			return &suite.Error{File: f.File, Line: max(j.Line, s.Line()), Message: j.Error}
 		case !j.Accepted:
@@ -118,9 +117,9 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 				violations = append(violations, positionText(f.File, v.GetPosition())+": "+violationText(v))
 			}
 			return suite.RejectedCRD(f.File, line, j.Report.message.GetRejection().GetMessage(), violations)
-		case e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] == "":
+		case e.names[groupKind{s.AsCRD().Group, s.AsCRD().ObjectKind}] == "":
 			e.coverage.Register(j.Name, j.Report.message)
-			e.names[groupKind{s.CRDFields.Group, s.CRDFields.Kind}] = j.Name
+			e.names[groupKind{s.AsCRD().Group, s.AsCRD().ObjectKind}] = j.Name
 		}
 	}
 	return nil
@@ -128,7 +127,7 @@ func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
 
 // item returns an item for an object of a kind.
 func (e *suiteEvaluator) item(apiVersion, kind string) (*crdevalv1.EvaluationItem, error) {
-	sent := &crdevalv1.EvaluationItem{Crd: e.names[groupKind{input.GroupOf(apiVersion), kind}]}
+	sent := &crdevalv1.EvaluationItem{Crd: e.names[groupKind{workspace.GroupOf(apiVersion), kind}]}
 	if e.local != nil && sent.GetCrd() == "" {
 		return nil, fmt.Errorf("the suite has no CRD for %s (%s)", kind, apiVersion)
 	}
@@ -165,12 +164,12 @@ func (e *suiteEvaluator) Admit(
 	}
 	v := results[0].Verdict
 	if e.coverage != nil && sent.GetCrd() != "" {
-		e.coverage.Add(sent.GetCrd(), input.VersionOf(apiVersion), v.GetRuleTraces())
+		e.coverage.Add(sent.GetCrd(), workspace.VersionOf(apiVersion), v.GetRuleTraces())
 	}
 	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Object: v.GetObject().GetJson(),
 		Violations: violationsOf(v)}
 	a.SetWarnings(v.GetWarnings())
-	if of := e.schemas[groupKind{input.GroupOf(apiVersion), kind}]; of != nil {
+	if of := e.schemas[groupKind{workspace.GroupOf(apiVersion), kind}]; of != nil {
 		if err := of.Add(ctx, apiVersion, item, a); err != nil {
 			return nil, fmt.Errorf("coverage: %w", err)
 		}

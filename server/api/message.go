@@ -1,0 +1,34 @@
+package api
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/crdeval/crdeval/engine"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// VerdictMessage returns the message of a verdict.
+func VerdictMessage(v *engine.Verdict) *crdevalv1.Verdict {
+	m := &crdevalv1.Verdict{
+		Allowed: v.Allowed, Revision: v.Revision, Rejection: rejection(v.Rejection), Violations: violations(v.Violations),
+		Ratcheted: violations(v.Ratcheted), Warnings: allValid(v.Warnings), Changes: changes(v.Pruned, v.Defaulted, v.OmittedChanges),
+		RuleTraces: ruleTraces(v.Traces, v.OmittedTraces), Object: JSON(v.Object), StoredObject: JSON(v.StoredObject),
+		OldObject: JSON(v.OldObject), Deletes: v.Deletes, Unchanged: v.Unchanged, ReadsAsWritten: v.ReadsAsWritten,
+		StrictErrors: allValid(v.StrictErrors), Presentation: presentation(v.Presentation),
+	}
+	if v.Valid {
+		m.Valid = proto.Bool(true)
+	}
+	if m.Rejection != nil {
+		m.Rejection.Status = JSON(v.Status)
+	}
+	return m
+}
+
+// ReportMessage returns the message of a report about a CRD.
+func ReportMessage(r *engine.Report) *crdevalv1.CrdReport { return report(r) }
+
+// ConversionReportMessage returns the message of a report about conversion rules, nil for nil.
+func ConversionReportMessage(r *engine.ConversionReport) *crdevalv1.ConversionReport {
+	return conversionReport(r)
+}

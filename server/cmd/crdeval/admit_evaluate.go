@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// asked is an outcome that needs answers, one for each of the CRDs.
+type asked struct {
+	*outcome
+	crds []*workspace.CRD // nil: the one that the service has
+}
+
+// evaluate returns the outcomes of a batch of writes.
+func (a *admission) evaluate(ctx context.Context, writes []*write) ([]*outcome, error) {
+	outcomes := make([]*outcome, len(writes))
+	var open []asked
+	for i, w := range writes {
+		o := newOutcome(a.command, w)
+		outcomes[i] = o
+		if crds, ask := a.candidates(ctx, o); ask {
+			open = append(open, asked{o, crds})
+		}
+	}
+	open, err := a.screen(ctx, open)
+	if err == nil {
+		err = a.answer(ctx, open, a.options)
+	}
+	for _, of := range open {
+		a.finish(of.outcome)
+	}
+	return outcomes, err
+}
+
+// candidates returns the CRDs that apply to the object of an outcome, and whether it is evaluated. If not, the outcome
+// says why.
+func (a *admission) candidates(ctx context.Context, o *outcome) (crds []*workspace.CRD, ask bool) {
+	w := o.write
+	reason := a.command.skipReason(w.Manifest)
+	switch {
+	case reason != "":
+		o.skip(skipKind, reason)
+	case w.Err != nil:
+		o.fail(workspace.ClassUnreadable, w.Err)
+	case w.err != nil:
+		o.fail(workspace.ClassObject, w.err)
+	case w.apiVersion == "" || w.kind == "":
+		if o.Class = workspace.ClassUntyped; a.command.SkipOtherKinds {
+			o.skip(string(o.Class), errUntyped.Error())
+		} else {
+			o.fail(o.Class, errUntyped)
+		}
+	default:
+		crds, err := a.workspace.Candidates(ctx, w.apiVersion, w.kind, w.Path())
+		switch without := errors.As(err, new(*workspace.WithoutCRDError)); {
+		case err == nil:
+			return crds, true
+		case without && workspace.IsBuiltIn(w.apiVersion):
+			o.Class = workspace.ClassBuiltIn
+		case without && a.registered():
+			return []*workspace.CRD{nil}, true
+		case without:
+			o.fail(workspace.ClassWithoutCRD, err)
+		default:
+			o.fail(workspace.ClassObject, err)
+		}
+	}
+	return nil, false
+}
+
+// screen sets the verdicts of writes that are allowed without a warning, if the output needs nothing else. It returns
+// the other outcomes. The verdict alone takes half the time of one with the object and its changes.
+func (a *admission) screen(ctx context.Context, list []asked) (others []asked, _ error) {
+	c := a.command
+	if !slices.Contains([]string{"text", "junit", "sarif", "github"}, c.Output) || c.Explain || c.FieldValidation == "ignore" { // pruned fields are printed
+		return list, nil
+	}
+	options := a.options
+	options.View = engine.ViewNone
+	if err := a.answer(ctx, list, options); err != nil {
+		return nil, err
+	}
+	for _, of := range list {
+		plain := func(answer workspace.Answer) bool {
+			return answer.Err == nil && answer.Verdict.Allowed && len(answer.Verdict.Warnings) == 0
+		}
+		if len(of.answers) != 1 || !plain(of.answers[0]) {
+			others = append(others, of)
+		}
+	}
+	return others, nil
+}
+
+// answer asks the evaluator, and sets the answers of outcomes.
+func (a *admission) answer(ctx context.Context, list []asked, o engine.EvaluationOptions) error {
+	var questions []question
+	for _, of := range list {
+		for _, crd := range of.crds {
+			questions = append(questions, question{crd, of.write.item(a.command)})
+		}
+	}
+	answers, err := a.admit(ctx, questions, o, a.command.ItemTimeout)
+	if err != nil {
+		return err
+	}
+	for _, of := range list {
+		all := make([]workspace.Answer, len(of.crds))
+		for i, crd := range of.crds {
+			all[i] = workspace.Answer{CRDs: []*workspace.CRD{crd}, Verdict: answers[i].verdict, Err: answers[i].err}
+		}
+		answers = answers[len(of.crds):]
+		of.answers = workspace.Combine(all)
+	}
+	return nil
+}
+
+// finish classifies an outcome whose answers are known.
+func (a *admission) finish(o *outcome) {
+	if len(o.answers) != 1 {
+		return
+	}
+	w := o.write
+	switch err := o.answers[0].Err; {
+	case engine.ReasonOf(err) == engine.Reason(registry.CRDNotFound):
+		similar, group := a.workspace.Similar(w.apiVersion, w.kind)
+		o.answers = nil
+		o.fail(workspace.ClassWithoutCRD, &workspace.WithoutCRDError{
+			APIVersion: w.apiVersion, Kind: w.kind, Similar: similar, SimilarGroup: group})
+	case err == nil && a.command.Repository && workspace.HasPlaceholders(w.Manifest, o.answers[0].Verdict):
+		o.answers = nil
+		o.skip(placeholders, "it has placeholders such as ${NAME} or {{ name }} where its values would be invalid: render it first")
+	}
+}
+
+// Kinds of skipped documents, for counts.
+const (
+	skipKind     = "document of --skip-kind"
+	placeholders = "document with placeholders"
+)

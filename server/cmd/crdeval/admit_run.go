@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/input"
+	"github.com/crdeval/crdeval/server/terminal"
+)
+
+// admission is one run of crdeval admit.
+type admission struct {
+	evaluator
+	command   *admitCommand
+	workspace *workspace.Workspace
+	options   engine.EvaluationOptions
+	crds      []*workspace.CRD      // in the order of the files
+	rules     []*workspace.Manifest // conversion rules of CRDs
+	writes    []*write
+	total     *tally
+}
+
+// admit checks every object of every file once.
+func (c *admitCommand) admit(ctx context.Context, env environment) error {
+	a := &admission{command: c, workspace: &workspace.Workspace{}, total: newTally(c)}
+	a.workspace.Options.KubernetesMinor = c.KubernetesMinor
+	var err error
+	if a.evaluator, err = c.evaluator(a.workspace); err != nil {
+		return err
+	}
+	defer a.close()
+	a.options = engine.EvaluationOptions{FieldValidation: fieldValidations[c.FieldValidation], CompleteMetadata: true}
+	if c.Explain {
+		a.options.Trace = engine.TraceFailed
+	}
+	files, err := c.reader(env)
+	if err != nil {
+		return err
+	}
+	w, err := newWriter(ctx, c, files)
+	if err != nil {
+		return err
+	}
+	if err := a.read(ctx, files, w); err != nil {
+		return err
+	}
+	for _, m := range w.unreadable {
+		fmt.Fprintf(env.stderr, "warning: %s: --old: the document cannot be read, so writes of its objects are creations: %s\n",
+			m.ErrorAt(lineOf(m.Err, m)), workspace.OneLine(m.Err.Error()))
+	}
+	if len(c.Old) > 0 && len(w.existing) == 0 {
+		fmt.Fprintf(env.stderr, "warning: --old %s has no object with a name: all writes are creations\n",
+			workspace.OneLine(strings.Join(c.Old, ", ")))
+	}
+	meter := terminal.NewMeter(c.Progress, env.stderr, len(a.writes))
+	env.stdout = meter.Above(env.stdout)
+	out := c.printer(ctx, env, a)
+	for f := range slices.Values(a.total.unreadable) {
+		if err := out.object(unreadableFile(f)); err != nil {
+			return err
+		}
+	}
+	for j := range a.reports(ctx) {
+		if err := out.crd(j); err != nil {
+			return err
+		}
+	}
+	err = a.run(ctx, func(o *outcome) error {
+		a.total.object(o)
+		meter.Step(a.total.objects.rejected, a.total.objects.errors)
+		return out.object(o)
+	})
+	meter.End()
+	if err == nil {
+		err = out.close(a.total)
+	}
+	if err != nil {
+		return err
+	}
+	return a.total.result()
+}
+
+// read reads the CRDs of --crds, and then the files. An unreadable file does not end the run, unless it is one of --crds.
+func (a *admission) read(ctx context.Context, files input.Reader, w *writer) error {
+	for _, name := range a.command.CRDs {
+		found := false
+		for f := range files.Given(ctx, name) {
+			if f.Err != nil {
+				return fmt.Errorf("%s: %w", f.Name, f.Err)
+			}
+			found = found || f.Skip.Kind != "" || len(f.CRDs) > 0
+			a.total.skip(f)
+			a.workspace.Set(f)
+			for _, m := range f.Manifests {
+				if m.Err != nil {
+					return fmt.Errorf("%s: %w", m.ErrorAt(lineOf(m.Err, m)), m.Err)
+				}
+				found = found || m.Conversion
+				a.addCRD(m)
+			}
+		}
+		if !found {
+			return fmt.Errorf("%s has no CustomResourceDefinition", workspace.OneLine(name))
+		}
+	}
+	given := a.workspace.Files()
+	for f := range files.Files(ctx, a.command.Files...) {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if f.Err != nil {
+			a.total.unreadable = append(a.total.unreadable, f)
+			continue
+		}
+		a.total.skip(f)
+		if slices.ContainsFunc(given, func(g *workspace.File) bool { return g.Path != "" && g.Path == f.Path }) {
+			continue // its CRDs are known
+		}
+		a.workspace.Set(f)
+		for _, m := range f.Manifests {
+			if !a.addCRD(m) {
+				a.writes = append(a.writes, w.write(m))
+			}
+		}
+	}
+	return nil
+}
+
+// addCRD adds a CRD or conversion rules to the run. It returns false for other manifests.
+func (a *admission) addCRD(m *workspace.Manifest) bool {
+	switch c := m.AsCRD(); {
+	case m.Conversion:
+		a.rules = append(a.rules, m)
+	case c == nil || a.command.skipReason(m) != "":
+		return false
+	case c.IsFragment():
+		a.total.fragment(m)
+	default:
+		a.crds = append(a.crds, c)
+	}
+	return true
+}
+
+// reports compiles the CRDs and the conversion rules, and yields the reports that are printed.
+func (a *admission) reports(ctx context.Context) func(yield func(*crdReport) bool) {
+	return func(yield func(*crdReport) bool) {
+		for j := range input.InOrder(a.crds, func(c *workspace.CRD) *crdReport { return a.report(ctx, c) }) {
+			a.total.crd(j)
+			if (j.Error != "" || !j.Accepted || len(j.Report.message.GetWarnings()) > 0) && !yield(j) {
+				return
+			}
+		}
+		for j := range a.ruleReports(ctx) {
+			a.total.crd(j)
+			if (j.Error != "" || !j.Accepted) && !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// ruleReports sets the conversion rules, and yields their reports.
+func (a *admission) ruleReports(ctx context.Context) func(yield func(*crdReport) bool) {
+	return func(yield func(*crdReport) bool) {
+		known := map[string]*workspace.Manifest{}
+		for _, m := range a.rules {
+			j := newReport(m)
+			j.Name = m.CRD
+			var err error
+			if other := known[m.CRD]; other != nil {
+				err = fmt.Errorf("%s has conversion rules for the same CRD: remove one of the documents", other.Where())
+			} else {
+				known[m.CRD] = m
+				j, err = a.setRules(ctx, m, a.workspace.Named(m.CRD, m.Path()))
+			}
+			if err != nil {
+				j = newReport(m)
+				j.Name, j.Error, j.Line = m.CRD, err.Error(), lineOf(err, m)
+			}
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// maxBatch bounds the writes between two reports of progress.
+const maxBatch = 200
+
+// run evaluates the writes and calls report for each of them, in order. It clears the writes, so that the memory of those
+// that were reported can be reused.
+func (a *admission) run(ctx context.Context, report func(*outcome) error) error {
+	type evaluated struct {
+		outcomes []*outcome
+		err      error
+	}
+	batches := slices.Collect(slices.Chunk(a.writes, maxBatch))
+	for of := range input.InOrder(batches, func(batch []*write) (of evaluated) {
+		of.outcomes, of.err = a.evaluate(ctx, batch)
+		clear(batch)
+		return of
+	}) {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if of.err != nil {
+			return of.err
+		}
+		for _, o := range of.outcomes {
+			if err := report(o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
+	"github.com/crdeval/crdeval/server/api"
+	"github.com/crdeval/crdeval/server/registry"
+)
+
+// localEvaluator evaluates with the engine in this process.
+type localEvaluator struct {
+	workspace *workspace.Workspace
+}
+
+func (e *localEvaluator) close() {}
+
+func (e *localEvaluator) registered() bool { return false }
+
+func (e *localEvaluator) report(ctx context.Context, c *workspace.CRD) *crdReport {
+	j, compiled := newReport(c.Manifest), e.workspace.Compile(ctx, c)
+	if compiled.Err != nil {
+		j.Error, j.Line, _ = c.Describe(compiled.Err)
+		return j
+	}
+	j.Name, j.Accepted = c.Name, compiled.Accepted
+	if compiled.Report != nil {
+		j.takeReport(api.ReportMessage(compiled.Report))
+	}
+	return j
+}
+
+func (e *localEvaluator) setRules(ctx context.Context, rules *workspace.Manifest, crds []*workspace.CRD) (*crdReport, error) {
+	j := newReport(rules)
+	j.Name = rules.CRD
+	for _, c := range crds {
+		d := e.workspace.Compile(ctx, c).Definition
+		if d == nil {
+			continue
+		}
+		existing := &engine.Existing{Manifest: d.Manifest(), Generation: 1}
+		with, _, report, err := registry.CompileConversion(ctx, existing, rules.Document, e.workspace.Options, testedObjects)
+		if err != nil {
+			return nil, err
+		}
+		j.Accepted = with != nil
+		j.takeConversion(api.ConversionReportMessage(report.Conversion))
+		if with != nil {
+			c.Replace(with)
+		}
+		return j, nil
+	}
+	return nil, errNoCRDForRules(rules.CRD)
+}
+
+// errNoCRDForRules is the error of conversion rules without their CRD.
+func errNoCRDForRules(crd string) error {
+	return fmt.Errorf("these conversion rules are for %s, but the files have no accepted CRD of this name: add it, or correct crd", crd)
+}
+
+func (e *localEvaluator) admit(
+	ctx context.Context, list []question, o engine.EvaluationOptions, limit time.Duration,
+) ([]answer, error) {
+	answers := make([]answer, len(list))
+	for i, q := range list {
+		each, cancel := context.WithTimeout(ctx, limit)
+		a := &answers[i]
+		a.verdict, a.err = q.crd.Compiled().Definition.Admit(each, q.item, o)
+		cancel()
+		if ctx.Err() != nil {
+			return nil, errInterrupted
+		}
+	}
+	return answers, nil
+}
+
+var errInterrupted = errors.New("interrupted")
+
+func (e *localEvaluator) table(
+	ctx context.Context, crd *workspace.CRD, version string, objects [][]byte, now time.Time,
+) ([]byte, error) {
+	documents := make([]engine.Document, len(objects))
+	for i, object := range objects {
+		documents[i] = engine.JSON(object)
+	}
+	t, err := crd.Compiled().Definition.Table(ctx, version, documents, engine.TableOptions{Now: now, MaxBytes: noLimit})
+	if err != nil {
+		return nil, err
+	}
+	return t.JSON(), nil
+}
+
+// noLimit is the limit of a command for a table in bytes.
+const noLimit = 1 << 30
+
+func (e *localEvaluator) matching(
+	ctx context.Context, crd *workspace.CRD, version, selector string, objects [][]byte,
+) (matches []bool, err error) {
+	d := crd.Compiled().Definition
+	s, err := d.ParseFieldSelector(version, selector)
+	if err != nil {
+		return nil, fmt.Errorf("--field-selector: %w", err)
+	}
+	for _, object := range objects {
+		fields, err := d.Select(ctx, version, engine.JSON(object))
+		if err != nil {
+			return nil, err
+		}
+		matches = append(matches, s.Matches(fields))
+	}
+	return matches, nil
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	crdeval "github.com/crdeval/crdeval/clients/go"
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
+	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
+)
+
+// remoteEvaluator evaluates with the service of --server. Its requests bring the CRDs of the run.
+type remoteEvaluator struct {
+	*service
+	workspace *workspace.Workspace
+
+	mu      sync.Mutex
+	reports map[*workspace.CRD]*crdReport
+	rules   map[string][]byte // conversion rules, by the name of the CRD
+}
+
+func newRemoteEvaluator(s *service, w *workspace.Workspace) *remoteEvaluator {
+	e := &remoteEvaluator{service: s, workspace: w, reports: map[*workspace.CRD]*crdReport{}, rules: map[string][]byte{}}
+	w.Compiler = e.compile
+	return e
+}
+
+func (e *remoteEvaluator) close() { e.service.close() }
+
+func (e *remoteEvaluator) registered() bool { return true }
+
+// compile has the service check a CRD.
+func (e *remoteEvaluator) compile(ctx context.Context, c *workspace.CRD) *workspace.Compiled {
+	j := newReport(c.Manifest)
+	answer, err := e.Registry().CheckCrd(ctx, &crdevalv1.CheckCrdRequest{Catalog: e.catalog, Manifest: toDocument(c.Document)})
+	if err != nil {
+		err = e.manifestError(err)
+		j.Error, j.Line = err.Error(), lineOf(err, nil)
+	} else {
+		j.Name, j.Accepted = c.Name, answer.GetAccepted()
+		j.takeReport(answer.GetReport())
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reports[c] = j
+	compiled := &workspace.Compiled{Accepted: j.Accepted, Err: err}
+	if err == nil && !j.Accepted {
+		compiled.Report = &engine.Report{Rejection: &engine.Rejection{Message: answer.GetReport().GetRejection().GetMessage()}}
+	}
+	return compiled
+}
+
+func (e *remoteEvaluator) report(ctx context.Context, c *workspace.CRD) *crdReport {
+	e.workspace.Compile(ctx, c)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.reports[c]
+}
+
+// inline returns the documents that a request about a CRD brings. The CRD is nil if only the service has it.
+func (e *remoteEvaluator) inline(c *workspace.CRD) (documents [][]byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c == nil {
+		for _, rules := range e.rules { // of registered CRDs
+			documents = append(documents, rules)
+		}
+		return documents
+	}
+	documents = append(documents, c.JSON())
+	if rules := e.rules[c.Name]; rules != nil {
+		documents = append(documents, rules)
+	}
+	return documents
+}
+
+// setRules checks conversion rules. Later requests bring them.
+func (e *remoteEvaluator) setRules(ctx context.Context, rules *workspace.Manifest, crds []*workspace.CRD) (*crdReport, error) {
+	j := newReport(rules)
+	j.Name = rules.CRD
+	if len(crds) == 0 {
+		answer, err := e.Registry().SetConversion(ctx, &crdevalv1.SetConversionRequest{
+			Catalog: e.catalog, Crd: rules.CRD, Rules: toDocument(rules.Document), ValidateOnly: true})
+		if err != nil {
+			return nil, e.manifestError(err)
+		}
+		j.Accepted = answer.GetAccepted()
+		j.takeConversion(answer.GetReport())
+	} else {
+		request := &crdevalv1.ValidateRequest{Catalog: e.catalog}
+		for _, document := range append(e.inline(crds[0]), rules.JSON()) {
+			request.Crds = append(request.Crds, crdeval.Document(document))
+		}
+		if _, err := e.Evaluation().Validate(ctx, request); err != nil {
+			return nil, e.manifestError(err)
+		}
+		j.Accepted = true
+	}
+	if j.Accepted {
+		e.mu.Lock()
+		e.rules[rules.CRD] = rules.JSON()
+		e.mu.Unlock()
+	}
+	return j, nil
+}
+
+func (e *remoteEvaluator) admit(
+	ctx context.Context, list []question, o engine.EvaluationOptions, limit time.Duration,
+) ([]answer, error) {
+	answers := make([]answer, len(list))
+	options := crdeval.AdmitOptions{Evaluation: optionsMessage(o)}
+	options.Evaluation.ItemTimeout = durationpb.New(limit)
+	for _, crd := range crdsOf(list) {
+		var items []*crdevalv1.EvaluationItem
+		var of []int // indexes in list
+		for i, q := range list {
+			if q.crd == crd {
+				items, of = append(items, itemMessage(&q)), append(of, i)
+			}
+		}
+		results, err := e.With(e.inline(crd)...).AdmitItems(ctx, items, options)
+		if err != nil {
+			return nil, e.fail("", err)
+		}
+		for i, result := range results {
+			a := &answers[of[i]]
+			if result.Err != nil {
+				a.err = e.manifestError(result.Err)
+			} else {
+				a.verdict = verdictOf(result.Verdict)
+			}
+		}
+	}
+	return answers, nil
+}
+
+// crdsOf returns the CRDs of questions, in their order.
+func crdsOf(list []question) (crds []*workspace.CRD) {
+	for _, q := range list {
+		if !slices.Contains(crds, q.crd) {
+			crds = append(crds, q.crd)
+		}
+	}
+	return crds
+}
+
+// itemMessage returns the message of a question.
+func itemMessage(q *question) *crdevalv1.EvaluationItem {
+	m := &crdevalv1.EvaluationItem{Subresource: q.item.Subresource, Namespace: q.item.Namespace}
+	if q.crd != nil {
+		m.Crd = q.crd.Name
+	}
+	if p := q.item.Patch; p != nil {
+		m.Patch = &crdevalv1.ObjectPatch{Type: patchTypeMessages[p.Type], Patch: toDocument(p.Document)}
+	} else {
+		m.Object = toDocument(q.item.Object)
+	}
+	if !q.item.OldObject.Absent() {
+		m.OldObject = toDocument(q.item.OldObject)
+	}
+	return m
+}
+
+var patchTypeMessages = map[engine.PatchType]crdevalv1.PatchType{
+	engine.MergePatch: crdevalv1.PatchType_PATCH_TYPE_MERGE, engine.JSONPatch: crdevalv1.PatchType_PATCH_TYPE_JSON,
+}
+
+// table returns the table of objects, from as many requests as necessary.
+func (e *remoteEvaluator) table(
+	ctx context.Context, crd *workspace.CRD, version string, objects [][]byte, now time.Time,
+) ([]byte, error) {
+	limits, err := e.Limits(ctx)
+	if err != nil {
+		return nil, e.fail("", err)
+	}
+	var whole map[string]json.RawMessage
+	rows := []json.RawMessage{}
+	for len(objects) > 0 {
+		request := &crdevalv1.TableRequest{
+			Catalog: e.catalog, Version: version, Now: timestamppb.New(now), RowObject: crdevalv1.RowObject_ROW_OBJECT_METADATA,
+		}
+		for _, document := range e.inline(crd) {
+			request.Crds = append(request.Crds, crdeval.Document(document))
+		}
+		capacity := limits.GetMaxMessageBytes()/2 - int64(proto.Size(request))
+		for ; len(objects) > 0 && len(request.Objects) < int(limits.GetMaxBatchItems()); objects = objects[1:] {
+			// A table has cells besides the metadata of the objects.
+			if capacity -= int64(2 * len(objects[0])); capacity < 0 && len(request.Objects) > 0 {
+				break
+			}
+			request.Objects = append(request.Objects, crdeval.Document(objects[0]))
+		}
+		answer, err := e.Presentation().Table(ctx, request)
+		if err != nil {
+			return nil, e.fail("table", err)
+		}
+		text := answer.GetTable().GetJson()
+		var some struct {
+			Rows []json.RawMessage `json:"rows"`
+		}
+		if err := errors.Join(json.Unmarshal(text, &some), json.Unmarshal(text, &whole)); err != nil {
+			return nil, fmt.Errorf("table: %w", err)
+		}
+		rows = append(rows, some.Rows...)
+	}
+	if whole["rows"], err = json.Marshal(rows); err != nil {
+		return nil, err
+	}
+	return json.Marshal(whole)
+}
+
+func (e *remoteEvaluator) matching(
+	ctx context.Context, crd *workspace.CRD, version, selector string, objects [][]byte,
+) (matches []bool, _ error) {
+	results, err := e.With(e.inline(crd)...).SelectFields(ctx, crdeval.Subject{Version: version}, selector, objects...)
+	var rejected *crdeval.Rejected
+	switch {
+	case errors.As(err, &rejected):
+		return nil, fmt.Errorf("--field-selector: %w", err)
+	case err != nil:
+		return nil, e.fail("field selector", err)
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			return nil, callError("", "", r.Err)
+		}
+		matches = append(matches, r.Matches)
+	}
+	return matches, nil
+}

@@ -1,0 +1,193 @@
+// Package diagnosis turns the answers about a document into findings: what is wrong, where, how severe it is, and what
+// was probably meant. All outputs of the command, the language server and the playground show these findings.
+package diagnosis
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/crdeval/crdeval/engine"
+	"github.com/crdeval/crdeval/engine/workspace"
+)
+
+// Severity is how severe a finding is.
+type Severity int
+
+// The severities, from the most severe.
+const (
+	Error       Severity = iota // the document is rejected, or could not be evaluated
+	Warning                     // the document is accepted, but something is probably wrong
+	Information                 // a consequence of other findings, or something that is ratcheted
+)
+
+// Types of findings besides those of violations and warnings. Users refer to them in filters and suppressions.
+const (
+	// Rule: a CEL rule of the CRD is violated.
+	Rule = "x-kubernetes-validations"
+	// NotChecked: the document could not be evaluated.
+	NotChecked = "NotChecked"
+	// NamesNotAccepted: names of a CRD conflict with those of another one.
+	NamesNotAccepted = "NamesNotAccepted"
+	// ConversionRules: conversion rules do not fit their CRD.
+	ConversionRules = "ConversionRules"
+	// SeveralCRDs: several CRDs apply to the object.
+	SeveralCRDs = "SeveralCRDs"
+	// RuleCost: a bound would reduce the cost of a rule.
+	RuleCost = "RuleCost"
+)
+
+// Finding is something about a document.
+type Finding struct {
+	Severity Severity
+	// Type is the type of a violation or of a warning of the engine, or one of the types above.
+	Type string
+	// Field is upstream's text for the field, "" for a finding that is not about a field.
+	Field string
+	// Message is the text without the field.
+	Message string
+	// Hint says what was probably meant, nil if unknown.
+	Hint *engine.Hint
+	// Pointer is the JSON pointer of the field in the document.
+	Pointer string
+	// Position is the position in the file, nil if it is not known.
+	Position *engine.Position
+	// SchemaPointer is the JSON pointer of the violated keyword in the schema, "" if there is none.
+	SchemaPointer string
+	// Rule is the text of the violated rule, "" for other findings.
+	Rule string
+	// Ratcheted says that the update does not change the value.
+	Ratcheted bool
+	// Source is what the finding was made of: an *engine.Violation, *engine.Warning, *engine.FieldChange or error.
+	Source any
+}
+
+// Text returns the field and the message, as an API server prints them.
+func (f *Finding) Text() string {
+	if f.Field == "" {
+		return f.Message
+	}
+	return f.Field + ": " + f.Message
+}
+
+// OfVerdict returns the findings of a verdict: violations, those that strict decoding hides, ratcheted ones, warnings,
+// and removed fields with a hint that no violation or warning is about.
+func OfVerdict(v *engine.Verdict) (list []Finding) {
+	for i := range v.Violations {
+		list = append(list, ofViolation(&v.Violations[i]))
+	}
+	for i := range v.Next {
+		list = append(list, ofViolation(&v.Next[i]))
+	}
+	for i := range v.Ratcheted {
+		f := ofViolation(&v.Ratcheted[i])
+		f.Severity, f.Ratcheted = Information, true
+		list = append(list, f)
+	}
+	for i := range v.Warnings {
+		if w := &v.Warnings[i]; w.Type != engine.TypeRatcheted { // it is in the list
+			list = append(list, ofWarning(w))
+		}
+	}
+	known := map[string]bool{}
+	for _, f := range list {
+		known[f.Pointer] = known[f.Pointer] || f.Type == engine.TypeUnknownField
+	}
+	for i := range v.Pruned {
+		if p := &v.Pruned[i]; p.Hint != nil && !known[p.Pointer] {
+			list = append(list, Finding{
+				Severity: Information, Type: engine.TypeUnknownField, Field: p.Path, Message: "unknown field", Hint: p.Hint,
+				Pointer: p.Pointer, Position: p.Position, Source: p,
+			})
+		}
+	}
+	return list
+}
+
+// OfReport returns the findings of a report about a CRD.
+func OfReport(r *engine.Report) (list []Finding) {
+	for i := range r.Violations {
+		list = append(list, ofViolation(&r.Violations[i]))
+	}
+	for i := range r.Warnings {
+		list = append(list, ofWarning(&r.Warnings[i]))
+	}
+	return list
+}
+
+// OfError returns the finding of a document that could not be evaluated.
+func OfError(err error) Finding {
+	f := Finding{Severity: Error, Type: NotChecked, Message: err.Error(), Source: err}
+	var e *engine.Error
+	if errors.As(err, &e) {
+		f.Position = e.Position
+		if e.Reason == engine.ReasonVersionNotFound || e.Reason == engine.ReasonVersionNotServed {
+			f.Pointer = "/apiVersion"
+		}
+	}
+	if errors.As(err, new(*workspace.WithoutCRDError)) || errors.As(err, new(*workspace.RejectedCRDError)) {
+		f.Pointer = "/kind"
+	}
+	return f
+}
+
+// ofSeveral returns the finding that several CRDs apply to an object.
+func ofSeveral(a *workspace.Answer) Finding {
+	return Finding{
+		Severity: Warning, Type: SeveralCRDs, Pointer: "/kind",
+		Message: "several CRDs apply, and all give this answer: " + workspace.FileNames(a.CRDs) + ": name one with --crds",
+	}
+}
+
+// OfAnswers returns the findings of the answers of workspace.Evaluate. If there are several, each finding says which CRD
+// it is from.
+func OfAnswers(answers []workspace.Answer) (list []Finding) {
+	for i := range answers {
+		a := &answers[i]
+		var own []Finding
+		if a.Err != nil {
+			own = []Finding{OfError(a.Err)}
+		} else {
+			own = OfVerdict(a.Verdict)
+		}
+		if len(answers) > 1 {
+			from := " (with the CRD in " + workspace.FileNames(a.CRDs) + ")"
+			if len(own) == 0 {
+				own = []Finding{{Severity: Information, Type: SeveralCRDs, Pointer: "/kind", Message: "allowed"}}
+			}
+			for i := range own {
+				own[i].Message += from
+			}
+		} else if len(a.CRDs) > 1 {
+			own = append(own, ofSeveral(a))
+		}
+		list = append(list, own...)
+	}
+	if len(answers) > 1 {
+		list = append(list, Finding{Severity: Error, Type: SeveralCRDs, Pointer: "/kind",
+			Message: "several CRDs apply, and their answers differ: name one with --crds"})
+	}
+	return list
+}
+
+func ofViolation(v *engine.Violation) Finding {
+	f := Finding{
+		Type: v.Type, Field: v.Field, Message: v.Message, Hint: v.Hint, Pointer: v.Pointer, Position: v.Position,
+		SchemaPointer: v.SchemaPointer, Source: v,
+	}
+	if strings.Contains(v.Detail, uncheckedRules) {
+		f.Severity = Information
+	}
+	if v.Rule != nil {
+		f.Type, f.Rule = Rule, v.Rule.Text
+	}
+	return f
+}
+
+// uncheckedRules is in upstream's text of a violation that is only a consequence of others.
+const uncheckedRules = "some validation rules were not checked"
+
+func ofWarning(w *engine.Warning) Finding {
+	return Finding{
+		Severity: Warning, Type: w.Type, Message: w.Text, Hint: w.Hint, Pointer: w.Pointer, Position: w.Position, Source: w,
+	}
+}
