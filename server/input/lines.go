@@ -21,8 +21,8 @@ const maxLine = 64 << 20
 func (r Reader) Documents(ctx context.Context, names ...string) iter.Seq2[*workspace.Manifest, error] {
 	return func(yield func(*workspace.Manifest, error) bool) {
 		for _, name := range names {
-			for _, file := range r.Names(name) {
-				if !r.lines(ctx, file, yield) {
+			for _, s := range r.Sources(name) {
+				if !r.lines(ctx, s.Name, yield) {
 					return
 				}
 			}

@@ -104,7 +104,9 @@ func (r Reader) local(name string) (all []workspace.Source) {
 		return []workspace.Source{workspace.FileSource(FS(), name, PathOf(name), workspace.MaxSourceBytes)}
 	}
 	root := PathOf(name)
-	shown := func(file string) string { return filepath.Join(name, filepath.FromSlash(strings.TrimPrefix(file, root))) }
+	shown := func(file string) string {
+		return filepath.Join(name, filepath.FromSlash(strings.TrimPrefix(file, root)))
+	}
 	enter := func(folder string) bool { r.open(shown(folder)); return true }
 	all = slices.Collect(workspace.Walk(FS(), root,
 		workspace.WalkOptions{Recursive: r.Recursive, Name: shown, Enter: enter}))
@@ -169,13 +171,8 @@ func (r Reader) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	return nil, errors.New("it is a directory")
 }
 
-// Names returns the name itself, or those of the manifest files of a folder.
-func (r Reader) Names(name string) (names []string) {
-	for _, s := range r.local(name) {
-		names = append(names, s.Name)
-	}
-	return names
-}
+// Sources returns the sources of names, as Files reads them.
+func (r Reader) Sources(names ...string) []workspace.Source { return r.sources(names, false) }
 
 // InOrder yields the results of a function for the elements of a list, in their order. It runs a few calls at the same
 // time.

@@ -116,11 +116,11 @@ func (c *checkCommand) check(ctx context.Context, env environment) error {
 }
 
 func (c *checkCommand) printer(env environment) printer {
-	p := newPrinter(env.stdout, c.Output, "check", (*tally).crdSummary)
+	p := newPrinter(env.stdout, c.Output, "check", nil, (*tally).crdSummary)
 	if c.Output == "text" {
 		p = &checkPrinter{w: env.stdout, verbose: c.Verbose}
 	}
-	return withSummary(p, c.Summary, "check", (*tally).crdSummary)
+	return withSummary(p, c.Summary, "check", nil, (*tally).crdSummary)
 }
 
 // checkPrinter prints the reports of CRDs as text.

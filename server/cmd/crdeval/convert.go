@@ -130,7 +130,7 @@ func (c *convertCommand) Run(ctx context.Context, env environment) error {
 			first = first && r.object == nil
 		}
 	}
-	if _, err := fmt.Fprintln(env.stderr, total.summary(&total.objects, "object", "converted")); err != nil {
+	if _, err := fmt.Fprintln(env.stderr, total.counts(&total.objects, "object", "converted")+total.skippedSummary()); err != nil {
 		return err
 	}
 	return total.result()
@@ -275,11 +275,36 @@ func (v *converter) describe(r *conversion) {
 	}
 }
 
+// groupKind identifies a kind.
+type groupKind struct{ group, kind string }
+
+// noCRD returns the error for an object whose kind has no accepted CRD. otherKind is true if no given CRD has its group.
+func noCRD(given []*crdReport, apiVersion, kind string) (otherKind bool, err error) {
+	w, otherKind := &workspace.Workspace{}, true
+	for _, j := range given {
+		crd := j.source.AsCRD()
+		if crd == nil || !strings.EqualFold(crd.Group, workspace.GroupOf(apiVersion)) {
+			continue
+		}
+		otherKind = false
+		if crd.ObjectKind == kind {
+			return false, fmt.Errorf("its CRD in %s could not be used: see its report", j.source.Where())
+		}
+		w.Set(crd.In)
+	}
+	similar, group := w.Similar(apiVersion, kind)
+	err = &workspace.WithoutCRDError{APIVersion: apiVersion, Kind: kind, Similar: similar, SimilarGroup: group}
+	if otherKind {
+		err = fmt.Errorf("%w: use --crds, or add the CRD to the files", err)
+	}
+	return otherKind, err
+}
+
 // crdOf returns the CRD of the run for an object, or nil.
 func (v *converter) crdOf(s *workspace.Manifest) *crdReport {
 	i := slices.IndexFunc(v.given, func(j *crdReport) bool {
 		crd := j.source.AsCRD()
-		return j.Accepted && crd.Group == workspace.GroupOf(s.APIVersion) && crd.Kind == s.Kind
+		return j.Accepted && crd.Group == workspace.GroupOf(s.APIVersion) && crd.ObjectKind == s.Kind
 	})
 	if i < 0 {
 		return nil

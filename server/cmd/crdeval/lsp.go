@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
@@ -67,15 +66,15 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	if minor := validateMinor(merged.KubernetesMinor); minor != nil {
 		invalid, merged.KubernetesMinor = errors.Join(invalid, minor), 0
 	}
-	filter, err := repository.NewFilter(working, merged.Exclude, false)
+	filter, err := newFilter(working, merged.Exclude, false)
 	if err != nil {
-		filter, _ = repository.NewFilter(working, nil, false)
+		filter, _ = newFilter(working, nil, false)
 		invalid = errors.Join(invalid, err)
 	}
 	settings := lsp.Settings{
 		FieldValidation: engine.FieldValidationStrict, KubernetesMinor: merged.KubernetesMinor, Namespace: "default",
 		Skip: skipIn(filter), SkipKind: func(apiVersion, kind string) bool {
-			s := &input.Source{Manifest: new(workspace.Manifest)}
+			s := new(workspace.Manifest)
 			s.APIVersion, s.Kind = apiVersion, kind
 			return (&ciFlags{SkipKind: merged.SkipKind}).skipReason(s) != ""
 		},
@@ -89,7 +88,6 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 	case "ignore":
 		settings.FieldValidation = engine.FieldValidationIgnore
 	}
-	files := input.Reader{Remote: downloads, URLs: true}
 	urls := map[string]string{} // by the name without secrets
 	for _, name := range merged.CRDs {
 		if repository.IsURL(name) {
@@ -100,20 +98,17 @@ func (c *lspCommand) settings(root string) (lsp.Settings, error) {
 		}
 		settings.CRDs = append(settings.CRDs, name)
 	}
-	settings.Read = func(url string) ([]byte, error) { return files.Content(urls[url]) }
+	settings.Read = func(url string) ([]byte, error) { return downloads.Read(urls[url], nil) }
 	return settings, invalid
 }
 
 // skipIn returns the function that says why a filter skips a file. It can be called concurrently.
-func skipIn(filter *repository.Filter) func(string) string {
-	var mu sync.Mutex
+func skipIn(filter *workspace.Filter) func(string) string {
 	return func(file string) string {
 		if !filepath.IsAbs(file) { // a document that is not a file
 			return ""
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		return filter.Recognise([]string{file})[0].Reason
+		return filter.Recognise(workspace.Source{Path: input.PathOf(file)}).Reason
 	}
 }
 

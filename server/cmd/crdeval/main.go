@@ -102,6 +102,13 @@ type environment struct {
 	opened         func(string)    // receives the names of files and directories that are read; nil: not needed
 }
 
+// open reports that a file is read.
+func (e *environment) open(name string) {
+	if e.opened != nil {
+		e.opened(name)
+	}
+}
+
 // downloads reads CRDs from URLs and clusters.
 var downloads = download.New(userAgent())
 

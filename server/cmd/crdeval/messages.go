@@ -66,18 +66,6 @@ func locateAll(s *workspace.Manifest, lists ...[]*crdevalv1.Violation) {
 	}
 }
 
-// fileLines returns messages with line numbers of the file. Only messages about duplicate keys in YAML have lines.
-// Other messages are texts of the CRD, which can contain lines of something else.
-func fileLines(s *workspace.Manifest, messages []string) []string {
-	messages = slices.Clone(messages) // the engine's own slice
-	for i, text := range messages {
-		if s.Document.YAML != nil && isDuplicateField(text) {
-			messages[i] = s.FileLines(text)
-		}
-	}
-	return messages
-}
-
 // positionText formats a position like a compiler. p may be nil.
 func positionText(file string, p *crdevalv1.Position) string {
 	file = workspace.OneLine(file)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/crdeval/crdeval/engine"
 	crdevalv1 "github.com/crdeval/crdeval/proto/crdeval/v1"
 )
@@ -13,6 +11,11 @@ func optionsMessage(o engine.EvaluationOptions) *crdevalv1.EvaluationOptions {
 		FieldValidation: fieldValidationMessages[o.FieldValidation], CompleteMetadata: o.CompleteMetadata,
 		View: views[o.View], Trace: traceModes[o.Trace],
 	}
+}
+
+// fieldValidations are the values of --field-validation.
+var fieldValidations = map[string]engine.FieldValidation{
+	"strict": engine.FieldValidationStrict, "warn": engine.FieldValidationWarn, "ignore": engine.FieldValidationIgnore,
 }
 
 var fieldValidationMessages = map[engine.FieldValidation]crdevalv1.FieldValidation{
@@ -115,7 +118,7 @@ func traceOf(m *crdevalv1.RuleTrace) engine.RuleTrace {
 	t := engine.RuleTrace{
 		Pointer: m.GetPointer(), SchemaPointer: m.GetSchemaPointer(), Rule: ruleOf(m.GetRule()), Skipped: m.GetSkipped(),
 		Cost: m.GetCost(), Message: m.GetMessage(), OmittedSteps: int(m.GetOmittedSteps()),
-		Outcome: engine.RuleOutcome(strings.ToLower(strings.TrimPrefix(m.GetOutcome().String(), "RULE_OUTCOME_"))),
+		Outcome: engine.RuleOutcome(m.GetOutcome()),
 	}
 	for _, s := range m.GetSteps() {
 		t.Steps = append(t.Steps, engine.TraceStep{

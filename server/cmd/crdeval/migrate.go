@@ -179,7 +179,7 @@ func errNotUsable(s *workspace.Manifest) error {
 func (m *migration) findKinds(ctx context.Context, rejected map[string]error) error {
 	for _, j := range m.v.given {
 		crd := j.source.AsCRD()
-		of := groupKind{crd.Group, crd.Kind}
+		of := groupKind{crd.Group, crd.ObjectKind}
 		for _, version := range crd.Versions {
 			if _, known := m.kinds[of]; version.Storage && !known {
 				name := j.source.Name

@@ -12,7 +12,6 @@ import (
 	"github.com/crdeval/crdeval/engine"
 	"github.com/crdeval/crdeval/engine/workspace"
 	"github.com/crdeval/crdeval/server/cluster"
-	"github.com/crdeval/crdeval/server/input"
 	"github.com/crdeval/crdeval/server/resume"
 )
 
@@ -37,7 +36,7 @@ func (m *migration) migrateCluster(ctx context.Context, rules []*workspace.Manif
 		return err
 	}
 	if !m.Write {
-		crd := input.NewSource(workspace.New(engine.JSON(cl.Text)), workspace.Location{File: "the CRD " + m.CRD + " of the cluster"})
+		crd := workspace.Parse(workspace.Source{Name: "the CRD " + m.CRD + " of the cluster"}, cl.Text, 0).Manifests[0]
 		rules = slices.DeleteFunc(rules, func(s *workspace.Manifest) bool { return s.CRD != m.CRD })
 		closeService, err := m.connect(ctx, []*workspace.Manifest{crd}, rules)
 		if err != nil {
@@ -124,7 +123,8 @@ func (m *migration) migratePage(ctx context.Context, cl *cluster.Resource, versi
 	if !m.Write {
 		sources := make([]*workspace.Manifest, len(p.Objects))
 		for i, o := range p.Objects {
-			sources[i] = input.NewSource(workspace.New(engine.JSON(o.Text)), workspace.Location{File: cl.Host})
+			sources[i] = workspace.New(engine.JSON(o.Text))
+			sources[i].File = cl.Host
 		}
 		defer m.progress()
 		return m.convertAndWrite(ctx, sources)

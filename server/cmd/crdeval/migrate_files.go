@@ -25,7 +25,7 @@ func (m *migration) migrateFiles(ctx context.Context, crds, rules []*workspace.M
 		return err
 	}
 	defer closeService()
-	st, err := resume.Load(m.State, resume.Subject{Manifest: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
+	st, err := resume.Load(m.State, resume.Subject{Source: strings.Join(m.Files, " "), CRD: m.CRD, Output: m.Out})
 	if err != nil {
 		return err
 	}

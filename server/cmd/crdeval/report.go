@@ -37,6 +37,12 @@ func newReport(crd *workspace.Manifest) *crdReport {
 	return &crdReport{Location: crd.Location, source: crd}
 }
 
+// takeReport records a report.
+func (j *crdReport) takeReport(r *crdevalv1.CrdReport) { j.Report.message = r }
+
+// takeConversion records a report about conversion rules.
+func (j *crdReport) takeConversion(r *crdevalv1.ConversionReport) { j.Conversion.message = r }
+
 // registerCRD registers a CRD of a file with the service. If adopt is true, a service in this process takes it with its
 // status, as a cluster has it, without checking it.
 func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, adopt bool) *crdReport {
@@ -48,8 +54,8 @@ func (s *service) registerCRD(ctx context.Context, crd *workspace.Manifest, adop
 	}
 	j.Name, j.Accepted, j.Report.message = crd.Name, answer.GetAccepted(), answer.GetReport()
 	locateAll(crd, j.Report.message.GetViolations())
-	if j.Report.message != nil {
-		j.Report.message.Warnings = fileLines(crd, j.Report.message.GetWarnings())
+	for _, w := range j.Report.message.GetWarnings() {
+		w.Position = locate(crd, w.GetPointer(), w.GetPosition())
 	}
 	for _, c := range answer.GetCrd().GetStatus().GetConditions() {
 		if c.GetType() == string(apiextensionsv1.NamesAccepted) && c.GetStatus() != string(apiextensionsv1.ConditionTrue) {
@@ -69,6 +75,7 @@ func (j *crdReport) print(w io.Writer) error {
 	report := j.Report.message
 	for _, v := range report.GetViolations() {
 		fmt.Fprintf(&b, "  %s: %s\n", positionText(j.File, v.GetPosition()), violationText(v))
+		printHint(&b, v.GetHint())
 	}
 	for _, line := range j.conversionLines() {
 		fmt.Fprintf(&b, "  %s\n", line)
@@ -84,14 +91,26 @@ func (j *crdReport) print(w io.Writer) error {
 	if c := j.Names.message; c != nil {
 		fmt.Fprintf(&b, "  warning: NamesAccepted False: %s: %s\n", c.GetReason(), messageText(c.GetMessage()))
 	}
-	for _, warning := range report.GetWarnings() {
-		fmt.Fprintf(&b, "  warning: %s\n", messageText(warning))
+	for _, w := range report.GetWarnings() {
+		if at := w.GetPosition(); at != nil {
+			fmt.Fprintf(&b, "  %s: warning: %s\n", positionText(j.File, at), messageText(w.GetText()))
+		} else {
+			fmt.Fprintf(&b, "  warning: %s\n", messageText(w.GetText()))
+		}
+		printHint(&b, w.GetHint())
 	}
 	for _, v := range report.GetConversion().GetViolations() {
 		fmt.Fprintf(&b, "  warning: %s%s\n", unfitRules, violationText(v))
 	}
 	_, err := w.Write(printable(b.Bytes()))
 	return err
+}
+
+// printHint prints a hint. It may be nil.
+func printHint(b *bytes.Buffer, h *crdevalv1.Hint) {
+	if h != nil {
+		fmt.Fprintf(b, "    hint: %s\n", workspace.OneLine(h.GetText()))
+	}
 }
 
 func (j *crdReport) printHead(b *bytes.Buffer) {

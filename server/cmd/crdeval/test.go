@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +67,7 @@ func (c *testCommand) Run(ctx context.Context, env environment) error {
 // run runs the suites of all files once.
 func (c *testCommand) run(ctx context.Context, env environment) (err error) {
 	files := env.files(c.Recursive)
-	services := &evaluators{flags: &c.serviceFlags, opened: files.Open}
+	services := &evaluators{flags: &c.serviceFlags, opened: env.open}
 	defer services.close()
 	run := &suiterun.Runner{Evaluators: services, Names: c.names, CRDs: c.CRDs, Verbose: c.Verbose, Keep: c.Mutate,
 		Out: suiterun.NewPrinter(env.stdout, c.Output, c.Verbose, program("test"))}
@@ -79,17 +78,13 @@ func (c *testCommand) run(ctx context.Context, env environment) (err error) {
 	for _, name := range c.Files {
 		info, err := os.Stat(name)
 		isDirectory := err == nil && info.IsDir()
-		names, err := files.Files(name)
-		if err != nil {
-			run.Fail(&suite.Error{File: cmp.Or(name, `""`), Message: err.Error()})
-		}
-		for _, file := range names {
-			text, err := files.ReadFile(file)
+		for _, s := range files.Sources(name) {
+			text, err := s.Read(ctx)
 			if err != nil {
-				run.Fail(&suite.Error{File: file, Message: err.Error()})
+				run.Fail(&suite.Error{File: s.Name, Message: err.Error()})
 				continue
 			}
-			if err := run.File(ctx, file, text, isDirectory); err != nil {
+			if err := run.File(ctx, s.Name, text, isDirectory); err != nil {
 				return err
 			}
 		}

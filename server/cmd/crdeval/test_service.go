@@ -144,7 +144,7 @@ func (e *suiteEvaluator) Admit(
 	}
 	sent.Subresource = item.Subresource
 	if item.Patch != nil {
-		sent.Patch = &crdevalv1.ObjectPatch{Type: patchTypes[item.Patch.Type], Patch: toDocument(item.Patch.Document)}
+		sent.Patch = &crdevalv1.ObjectPatch{Type: patchTypeMessages[item.Patch.Type], Patch: toDocument(item.Patch.Document)}
 	} else {
 		sent.Object = toDocument(item.Object)
 	}
@@ -168,7 +168,9 @@ func (e *suiteEvaluator) Admit(
 	}
 	a := &suite.Answer{Allowed: v.GetAllowed(), Message: v.GetRejection().GetMessage(), Object: v.GetObject().GetJson(),
 		Violations: violationsOf(v)}
-	a.SetWarnings(v.GetWarnings())
+	for _, w := range v.GetWarnings() {
+		a.AddWarning(w.GetType(), w.GetText())
+	}
 	if of := e.schemas[groupKind{workspace.GroupOf(apiVersion), kind}]; of != nil {
 		if err := of.Add(ctx, apiVersion, item, a); err != nil {
 			return nil, fmt.Errorf("coverage: %w", err)
@@ -178,7 +180,7 @@ func (e *suiteEvaluator) Admit(
 }
 
 func evaluationOptions(o engine.EvaluationOptions) *crdevalv1.EvaluationOptions {
-	return &crdevalv1.EvaluationOptions{FieldValidation: fieldValidations[o.FieldValidation],
+	return &crdevalv1.EvaluationOptions{FieldValidation: fieldValidationMessages[o.FieldValidation],
 		CompleteMetadata: o.CompleteMetadata}
 }
 
@@ -230,14 +232,4 @@ func (e *suiteEvaluator) CheckStored(
 		all = append(all, suite.Violation{Message: v.GetRejection().GetMessage()})
 	}
 	return all, nil
-}
-
-var patchTypes = map[engine.PatchType]crdevalv1.PatchType{
-	engine.MergePatch: crdevalv1.PatchType_PATCH_TYPE_MERGE, engine.JSONPatch: crdevalv1.PatchType_PATCH_TYPE_JSON,
-}
-
-var fieldValidations = map[engine.FieldValidation]crdevalv1.FieldValidation{
-	engine.FieldValidationStrict: crdevalv1.FieldValidation_FIELD_VALIDATION_STRICT,
-	engine.FieldValidationWarn:   crdevalv1.FieldValidation_FIELD_VALIDATION_WARN,
-	engine.FieldValidationIgnore: crdevalv1.FieldValidation_FIELD_VALIDATION_IGNORE,
 }
