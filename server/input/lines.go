@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 
+	"github.com/crdeval/crdeval/engine/value"
 	"github.com/crdeval/crdeval/engine/workspace"
 )
 
@@ -64,11 +65,11 @@ func (r Reader) lines(name string, yield func(*Source, error) bool) bool {
 		if err != nil {
 			return failed(err)
 		}
-		return yieldAll(SourcesOf(name, workspace.Split(append(line, rest...))), yield)
+		return yieldAll(SourcesOf(name, workspace.Read(append(line, rest...))), yield)
 	}
 	for n := 0; ; n++ {
-		for _, s := range SourcesOf(name, workspace.SplitLine(line, n)) {
-			s.Number, s.several = n+1, true
+		for _, s := range SourcesOf(name, workspace.ReadText(value.NewTextAfter(line, n))) {
+			s.Location.Number, s.several = n+1, true
 			if !yield(s, nil) {
 				return false
 			}

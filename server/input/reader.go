@@ -104,7 +104,7 @@ func (r Reader) read(f fileContent) fileContent {
 		f.err = err
 		return f
 	}
-	f.sources = SourcesOf(f.name, workspace.Split(content))
+	f.sources = SourcesOf(f.name, workspace.Read(content))
 	readable := func(s *Source) bool { return s.Err == nil }
 	if len(f.sources) > 0 && !slices.ContainsFunc(f.sources, readable) {
 		text, _, _ := f.sources[0].Describe(f.sources[0].Err)

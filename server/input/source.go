@@ -54,7 +54,7 @@ func readCRD(m *workspace.Manifest) *CRDFields {
 	var root uint32
 	var err error
 	if m.Document.YAML != nil {
-		root, err = d.ParseYAML(m.Document.YAML, value.Request, l)
+		_, _, root, err = d.ConvertYAML(m.Document.YAML, value.Request, m.Document.Origin, l)
 	} else {
 		root, err = d.ParseJSON(m.Document.JSON, l)
 	}
@@ -104,7 +104,7 @@ func (s *Source) Established() bool {
 func (s *Source) Where() string {
 	where := terminal.OneLine(s.File)
 	if s.several {
-		where = fmt.Sprintf("%s[%d]", where, s.Number)
+		where = fmt.Sprintf("%s[%d]", where, s.Location.Number)
 	}
 	if s.Location.Item > 0 {
 		where += fmt.Sprintf(".items[%d]", s.Location.Item-1)
@@ -138,12 +138,10 @@ func (s *Source) ErrorAt(line int) string {
 	return s.Where()
 }
 
-// SourcesOf returns the manifests of the documents of a file.
-func SourcesOf(name string, documents []workspace.Document) (all []*Source) {
-	for i, d := range documents {
-		for _, m := range d.Manifests() {
-			all = append(all, NewSource(m, Location{File: name, Number: i + 1, Item: m.Item}))
-		}
+// SourcesOf returns the manifests of a file.
+func SourcesOf(name string, manifests []*workspace.Manifest) (all []*Source) {
+	for _, m := range manifests {
+		all = append(all, NewSource(m, Location{File: name, Number: m.Number, Item: m.Item}))
 	}
 	for _, s := range all {
 		s.several = len(all) > 1

@@ -27,7 +27,7 @@ type counts struct{ accepted, rejected, errors int }
 func (c *counts) all() int { return c.accepted + c.rejected + c.errors }
 
 func (t *tally) crd(j *crdReport) {
-	if j.source.Number == 0 { // not a document
+	if j.source.Location.Number == 0 { // not a document
 		t.unreadable++
 		return
 	}

@@ -101,7 +101,7 @@ func (e *suiteEvaluator) cover(ctx context.Context, files []suite.CRDs, o engine
 
 // register registers the CRDs of a file.
 func (e *suiteEvaluator) register(ctx context.Context, f suite.CRDs) error {
-	for _, s := range input.SourcesOf(f.File, workspace.Split(f.Text)) {
+	for _, s := range input.SourcesOf(f.File, workspace.Read(f.Text)) {
 		if !s.IsCRD() && s.Err == nil {
 			continue
 		}
